@@ -31,5 +31,5 @@ for refused in ([1, 2], object()):
         print(error)
 try:
     cuarray.as_cuda_array(rows.Row(cuarray.device_array((2, 2)), 2))
-except BufferError as error:
-    print(error)
+except TypeError as error:
+    print(error.__cause__)  # what the attribute of the row raised

@@ -391,7 +391,7 @@ def test_signature_is_available_to_inspect():
     parameters = inspect.signature(cuarray.from_dlpack).parameters.values()
     assert [str(each) for each in parameters] == ["obj", "device=None", "stream=None", "copy=None"]
     assert [each.kind.name for each in parameters] == ["POSITIONAL_ONLY", *["KEYWORD_ONLY"] * 3]
-    assert cuarray.from_dlpack.__doc__.startswith("A DeviceArray of any object with `__dlpack__`")
+    assert cuarray.from_dlpack.__doc__.startswith("Imports any object with `__dlpack__`")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_signature_is_available_to_inspect():
     kinds = [each.kind for each in signature.parameters.values()]
     assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 6
     assert cuarray.as_cuda_array.__module__.startswith("cuarray")
-    assert cuarray.as_cuda_array.__doc__.startswith("A DeviceArray of any object")
+    assert cuarray.as_cuda_array.__doc__.startswith("Imports any object with `__cuda_array_interface__`")
 
 
 @pytest.mark.parametrize(

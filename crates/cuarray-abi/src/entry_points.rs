@@ -256,8 +256,6 @@ macro_rules! entry_points {
                 "cuGraphAddEventWaitNode" @ 11010 [locates orders] fn cuGraphAddEventWaitNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, event: CUevent);
                 "cuGraphEventWaitNodeGetEvent" @ 11010 [orders] fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, event_out: *mut CUevent);
                 "cuGraphEventWaitNodeSetEvent" @ 11010 [locates orders] fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent);
-            }
-            graph_kernel_node {
                 "cuGraphAddKernelNode" @ 10000 [locates] fn cuGraphAddKernelNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
                 "cuGraphAddKernelNode" @ 12000 [locates] fn cuGraphAddKernelNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS);
                 "cuGraphKernelNodeGetParams" @ 10000 fn cuGraphKernelNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_KERNEL_NODE_PARAMS_v1);

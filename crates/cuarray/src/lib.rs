@@ -1,45 +1,45 @@
 //! The CUDA Array Interface in Rust: GPU arrays between libraries, without copying.
 //!
 //! Python's GPU libraries hand arrays to each other through one attribute, `__cuda_array_interface__`: a dictionary with a
-//! pointer, a shape, a type, strides and a stream. This crate reads it, checks it, writes it, and does the work around it
-//! that makes an exchange right: ordering streams, keeping owners alive, finding the device, copying any layout.
+//! pointer, a shape, a type, strides and a stream. This crate reads, checks and writes that dictionary. It also does the work
+//! around an exchange: it orders streams, keeps owners alive, finds the device and copies any layout.
 //!
-//! An array on a GPU is not what an array on the host is. Its memory may be written *later*, by work that is already enqueued in
-//! somebody's stream, and it may still be read after everybody has let go of it; the host cannot look at a byte of it; and the library that
-//! made it speaks no Rust. So nothing here is a slice, and no borrow checker knows who is at the data. What a reference is on the host is here a
-//! **guard**: it stands for the right to enqueue work on an array in one stream, after all work before it and before all that
-//! comes next, and the array's address is not to be had without it. What is checked once is a type: a [`Layout`] cannot overflow, a
-//! [`StreamEntry`] cannot be 0, a view is kept alive by what it holds.
+//! An array on a GPU differs from an array on the host. Work that is already enqueued in a stream may write its memory *later*.
+//! Such work may read the memory after every owner has dropped the array. The host cannot read the memory directly, and the library
+//! that made it may not be written in Rust. So this crate gives out no slices, and the borrow checker cannot see every access.
+//! A **guard** takes the place of a reference: it is the right to enqueue work on an array in one stream. That work is ordered
+//! after all earlier work on the array and before all later work. The address of an array is only available through a guard.
+//! Types carry the checks made once: a [`Layout`] cannot overflow, a [`StreamEntry`] cannot be 0, a view keeps its owner alive.
 //!
-//! It comes in layers, each usable without those above it:
+//! The crate has layers, and each is usable without the layers above it:
 //!
-//! | layer | what | needs |
+//! | layer | contents | needs |
 //! |---|---|---|
 //! | protocol | [`TypeStr`], [`NamedType`], [`Descr`], [`Layout`], [`StreamEntry`], [`Interface`], [`strided_copy`] | nothing: plain data |
 //! | driver | [`Driver`], [`Device`], [`Context`], [`Stream`], [`Event`], [`driver::Allocation`], [`kernel::Module`] | a CUDA driver, found at run time |
 //! | arrays | [`RawView`], [`TypedView`], [`Acquired`], [`AcquiredMut`], [`DeviceArray`], [`sync`], [`CArray`] | the same |
 //! | `python` (a feature) | arguments and results of extensions; the classes and functions of the Python package | Python, through PyO3 |
 //!
-//! # What on the host is what here
+//! # Host and device equivalents
 //!
-//! | with ndarray and rust-numpy | here | and the difference |
+//! | ndarray and rust-numpy | cuarray | difference |
 //! |---|---|---|
-//! | `numpy.ndarray`, `__array_interface__` | any library's array, `__cuda_array_interface__` | [`Interface`] is all that the latter says: plain data, no owner |
-//! | `PyReadonlyArray2<f32>`, an argument | `python::DeviceView2<f32>` | checked and kept alive, and *not yet ordered*: no pointer yet |
-//! | `PyReadwriteArray2<f32>` | `python::DeviceViewMut2<f32>` | what is read-only is refused as an argument |
-//! | `ArrayView2<f32>`: a pointer, a shape, strides | [`TypedView<f32, Ix2>`](TypedView), or untyped [`RawView`] | strides are bytes, of any sign, and no multiple of the item size is needed ([`Layout`]) |
+//! | `numpy.ndarray`, `__array_interface__` | any library's array, `__cuda_array_interface__` | [`Interface`] holds the dictionary's content: plain data, no owner |
+//! | `PyReadonlyArray2<f32>`, an argument | `python::DeviceView2<f32>` | checked and kept alive, but *not yet ordered*: no pointer yet |
+//! | `PyReadwriteArray2<f32>` | `python::DeviceViewMut2<f32>` | a read-only array is refused as an argument |
+//! | `ArrayView2<f32>`: a pointer, a shape, strides | [`TypedView<f32, Ix2>`](TypedView), or untyped [`RawView`] | strides are bytes, of either sign, and need not be multiples of the item size ([`Layout`]) |
 //! | `&array`, `array.as_array()` | [`TypedView::acquire`], an [`Acquired`] | for one stream; several may read |
 //! | `&mut array`, `array.as_array_mut()` | [`TypedView::acquire_mut`], an [`AcquiredMut`] | one at a time, by the borrow checker |
-//! | `Ix1`, `Ix2`, `IxDyn` | [`Ix1`], [`Ix2`], [`IxDyn`] | and the layout as a type: [`CContiguous`], [`FContiguous`], [`AnyLayout`] |
-//! | the end of a borrow | [`Acquired::release`], or the drop | an edge back into the producer's stream; nobody waits |
+//! | `Ix1`, `Ix2`, `IxDyn` | [`Ix1`], [`Ix2`], [`IxDyn`] | the layout is a type too: [`CContiguous`], [`FContiguous`], [`AnyLayout`] |
+//! | the end of a borrow | [`Acquired::release`], or the drop | adds an edge back to the producer's stream; the host does not wait |
 //! | `numpy::Element`, `f32`, `Complex<f32>` | [`Element`], `f32`, [`Complex`] | `bool` is [`Bool8`]: a device may have written any byte |
-//! | a structured type | [`element!`] | with the padding of C, named to every reader |
-//! | `Array`, `Array::uninit`, `PyArray::from_vec` | [`DeviceArray`], [`DeviceArray::empty`], [`DeviceArray::from_host`] | freed after the work on it, not when it is dropped ([`sync::Memory`]) |
-//! | `slice!`, `t()`, `broadcast`, `into_shape` | [`Layout::index`], [`Layout::transpose`], [`Layout::broadcast_to`], [`Layout::reshape`] | of layouts: no element moves |
+//! | a structured type | [`element!`] | C padding, which other libraries see as unnamed fields |
+//! | `Array`, `Array::uninit`, `PyArray::from_vec` | [`DeviceArray`], [`DeviceArray::empty`], [`DeviceArray::from_host`] | freed when the work on it is done, not when it is dropped ([`sync::Memory`]) |
+//! | `slice!`, `t()`, `broadcast`, `into_shape` | [`Layout::index`], [`Layout::transpose`], [`Layout::broadcast_to`], [`Layout::reshape`] | they change layouts; no element moves |
 //! | `to_owned()`, `assign()` | [`driver::copy`], planned by [`strided_copy`] | any layout into any other, in few driver calls |
 //! | `mapv`, a loop, `rayon` | [`kernel::Module`], [`Function::launch`](kernel::Function::launch) | a kernel from PTX; arrays go in as guards |
 //! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`sync::edge`]) |
-//! | the base object of an array | [`Owner`], [`RawDeviceArray::from_owner`] | whatever keeps the memory |
+//! | the base object of an array | [`Owner`], [`RawDeviceArray::from_owner`] | any object that keeps the memory alive |
 //! | `NonNull`, a dangling pointer | [`DevicePtr`], a `u64` | never a Rust pointer, and never read on the host |
 //!
 //! # The protocol
@@ -56,8 +56,8 @@
 //!
 //! # The driver
 //!
-//! No CUDA toolkit is needed to build and no driver to start: [`Driver::load`] looks for one when it is called, and a machine
-//! without one gives an [`Error`] that says what was tried. Everything that is made is released when it is dropped.
+//! Building needs no CUDA toolkit and starting needs no driver: [`Driver::load`] looks for a driver when it is called. On a machine
+//! without one it returns an [`Error`] that lists the paths it tried. Every object releases its resource when it is dropped.
 //!
 //! ```
 //! use cuarray::{Driver, Stream, driver::{Allocation, copy}};
@@ -115,13 +115,13 @@
 //! # Ok::<(), cuarray::Error>(())
 //! ```
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - Nothing from outside panics, overflows or reads out of bounds: an [`Error`] says what was wrong, where, with which value, and what to do.
-//! - A function is `unsafe` where, and only where, what it needs cannot be checked: that a foreign address or stream is alive, what a kernel does.
+//! - No input causes a panic, an overflow or an out-of-bounds read. An [`Error`] names the key, the wrong value and the remedy.
+//! - A function is `unsafe` only where it relies on facts that cannot be checked: a foreign address or stream is alive, or a kernel is correct.
 //! - Contexts are pushed and popped, never left set. A driver is loaded once and never unloaded. No destructor panics.
-//! - The public items name no other crate's types, but PyO3's and `half`'s behind the features `python` and `half`.
-//! - Rust 1.88 or later; a later release may need a later one, which is then a change of the minor version.
+//! - Public items name types of other crates only behind features: PyO3's behind `python`, half's behind `half`.
+//! - Rust 1.88 or later. A release that needs a later Rust raises the minor version.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -175,7 +175,7 @@ pub use protocol::{
 #[doc(hidden)]
 pub use protocol::layout::axes::Axes;
 
-/// The expansions of [`element!`] and [`s!`] use this.
+/// Support for the expansions of [`element!`] and [`s!`].
 #[doc(hidden)]
 pub mod __private {
     pub use crate::protocol::{
@@ -184,14 +184,14 @@ pub mod __private {
     };
 }
 
-/// The hidden beginning of an example: a simulated driver, its default context, and a stream. It adds nothing to a build.
+/// Hidden setup of the examples: a simulated driver, its default context and a stream. It adds nothing to a build.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __simulated {
     ($driver:ident) => {
         let sim = cuarray_sim::Sim::new(cuarray_sim::Config { quiet: true, ..Default::default() });
         let _entered = sim.enter();
-        // SAFETY: the simulator is a driver.
+        // SAFETY: the simulator implements the driver API.
         let $driver = unsafe { cuarray::Driver::from_api(sim.api()) }?;
     };
     ($driver:ident, $context:ident) => {
@@ -204,7 +204,7 @@ macro_rules! __simulated {
     };
 }
 
-/// The README's examples are tests too.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

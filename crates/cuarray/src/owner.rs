@@ -1,17 +1,16 @@
-//! [`Owner`]: what must outlive a pointer or a stream.
+//! [`Owner`]: keeps the object alive that a pointer or a stream depends on.
 //!
-//! The interface hands out addresses, not objects: whoever keeps an address has to keep, beside it, whatever frees the
-//! memory when it goes. What that is matters to nobody, only that it stays; so an owner is opaque, and cloning one
-//! counts a reference in Rust and touches nothing else. A Python object is held through an `Arc` for that reason: its
-//! own count may only be changed by a thread that is attached to the interpreter, and arrays are cloned by threads that
-//! are not.
+//! The interface passes addresses, not objects. A consumer that keeps an address must also keep the object that frees the
+//! memory. Its type does not matter, so an owner is opaque, and a clone only increments a reference count in Rust.
+//! A Python object is held through an `Arc` because only a thread attached to the interpreter may change the object's
+//! own count, and threads that are not attached clone arrays too.
 //!
 //! Clauses: the consumer keeps the producer's object for as long as it uses the data (the section *Lifetime management*
 //! of the interface's text).
 
 use std::{any::Any, fmt, sync::Arc};
 
-/// Whatever has to stay alive for an address or a stream to stay valid. Two words; a clone shares the object.
+/// An object that must stay alive for an address or a stream to stay valid. Two words; a clone shares the object.
 ///
 /// ```
 /// use cuarray::Owner;
@@ -30,7 +29,7 @@ pub struct Owner(Kept);
 
 #[derive(Clone)]
 enum Kept {
-    /// Never read: being held is all it is for.
+    /// Never read; it is only kept alive.
     Rust(#[allow(dead_code)] Arc<dyn Any + Send + Sync>),
     #[cfg(feature = "python")]
     Python(Arc<pyo3::Py<pyo3::PyAny>>),
@@ -48,7 +47,7 @@ impl Owner {
         Owner(Kept::Python(Arc::new(object)))
     }
 
-    /// The Python object, if that is what is kept.
+    /// The Python object, if the owner keeps one.
     #[cfg(feature = "python")]
     pub fn as_python(&self) -> Option<&pyo3::Py<pyo3::PyAny>> {
         match &self.0 {

@@ -20,7 +20,7 @@ fn array(stream: &Stream) -> DeviceArray<f32, Ix2> {
 }
 
 #[test]
-fn clones_give_one_writer_or_several_readers() {
+fn clones_conflict_unless_all_guards_read() {
     let fixture = Fixture::new();
     let [one, two] = streams(&fixture.primary());
     let mut array = array(&one);
@@ -40,7 +40,7 @@ fn clones_give_one_writer_or_several_readers() {
 }
 
 #[test]
-fn views_conflict_where_they_have_elements_in_common() {
+fn views_conflict_only_if_they_share_elements() {
     let fixture = Fixture::new();
     let [stream] = streams(&fixture.primary());
     let array = array(&stream);
@@ -94,7 +94,7 @@ fn objects_of_two_libraries_over_one_memory_conflict() {
 }
 
 #[test]
-fn guards_of_other_threads_count() {
+fn guards_of_other_threads_conflict() {
     let fixture = Fixture::new();
     let [one, two] = streams(&fixture.primary());
     let array = array(&one);
@@ -116,7 +116,7 @@ fn guards_of_other_threads_count() {
 }
 
 #[test]
-fn of_many_threads_one_at_a_time_writes() {
+fn many_threads_acquire_mut_one_at_a_time() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let [home] = streams(&context);

@@ -146,7 +146,7 @@ fn copies_follow_any_layout() {
 }
 
 #[test]
-fn types_ranks_and_layouts_are_checked() {
+fn types_ndims_and_layouts_are_checked() {
     let fixture = Fixture::new();
     let memory = Allocation::device(&fixture.primary(), 64).unwrap();
     let square = || Layout::c_contiguous(&[2, 2], 4).unwrap();

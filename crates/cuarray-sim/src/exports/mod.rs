@@ -16,7 +16,6 @@ mod execution_deprecated;
 mod findings;
 mod graph;
 mod graph_exec;
-mod graph_kernel_node;
 mod graph_memory;
 mod graph_node;
 mod initialization;

@@ -1,46 +1,46 @@
-//! How a broadcast array is written with few copies: once, and then doubled.
+//! Plans for writing a broadcast array with few copies: write it once, then double it.
 //!
 //! The driver has no copy that reads one place many times, so a source with strides of 0 would cost a call for each
-//! repetition. But what has been written once into the destination is there to be copied on, and every copy doubles it: a
-//! column into a million columns takes one copy and twenty more within the device. So assigning a scalar of any size, a row
-//! or a column needs neither a kernel nor a broadcast array on the host.
+//! repetition. A part that is already written can be copied further, and every such copy doubles it. A column copied into
+//! a million columns takes one copy and twenty more within the device. So assigning a scalar, a row or a column needs no
+//! kernel and no broadcast array on the host.
 //!
 //! Pure arithmetic, like [`strided_copy`](crate::copy::strided_copy).
 
 use crate::{Dims, Index, Layout, Result, View};
 use std::cmp::Reverse;
 
-/// A copy of a broadcast source, in steps. Each step reads only what those before it wrote.
+/// A copy of a broadcast source, in steps. Each step reads only places that earlier steps wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repetition {
-    /// The part of the destination that is written from the source; it begins where the destination does.
+    /// The part of the destination that is written from the source; both begin at the same place.
     pub first: Layout,
-    /// The source without repetitions, of the same shape; it begins where the source does.
+    /// The source without repetitions, in the shape of `first`; it begins where the source begins.
     pub source: Layout,
-    /// What is copied then: from where to where, both within the destination.
+    /// Later copies within the destination, in order.
     pub doublings: Vec<Doubling>,
 }
 
-/// One copy within the destination. The two parts have one shape and do not overlap, if no elements of the destination do.
+/// One copy within the destination. Both parts have one shape. They do not overlap unless elements of the destination do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubling {
-    /// Where it goes.
+    /// The part that is written.
     pub to: View,
-    /// Where it comes from.
+    /// The part that is read.
     pub from: View,
 }
 
 impl Repetition {
-    /// The steps that copy `src` into `dst`, which have one shape; `None` where the source repeats nothing.
+    /// Plans the copy of `src` into `dst`, which have one shape. Returns `None` if the source repeats nothing.
     pub fn new(dst: &Layout, src: &Layout) -> Result<Option<Repetition>> {
         let mut repeated: Dims =
             (0..src.ndim()).filter(|&axis| src.strides()[axis] == 0 && src.shape()[axis] > 1).collect();
         if repeated.is_empty() || dst.is_empty() {
             return Ok(None);
         }
-        // The closest places first: what is then copied further is in longer runs.
+        // Starts with the smallest strides: later copies then have longer runs.
         repeated.sort_by_key(|&axis| Reverse(dst.strides()[axis].unsigned_abs()));
-        // How far each axis has been written.
+        // The written length of each axis.
         let mut written = Dims::from(dst.shape());
         repeated.iter().for_each(|&axis| written[axis] = 1);
         let part = |layout: &Layout, written: &[usize], axis: usize, from: usize, count: usize| {
@@ -82,7 +82,7 @@ mod tests {
         })
     }
 
-    /// Axes of a destination without overlaps, in any order, and of a source that repeats along some of them.
+    /// A destination without overlaps, its axes in any order, and a source that repeats along some axes.
     fn pairs() -> impl Strategy<Value = (Layout, Layout)> {
         let axis = (1usize..8, any::<bool>(), 0isize..3, prop::option::of(-3isize..4), any::<u8>());
         (prop::collection::vec(axis, 0..5), 1usize..4).prop_map(|(axes, itemsize)| {
@@ -106,20 +106,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_place_gets_its_element((dst, src) in pairs()) {
+        fn doubling_copies_every_element_to_its_place((dst, src) in pairs()) {
             let expected: HashMap<_, _> = offsets(&dst).into_iter().zip(offsets(&src)).collect();
             let Some(steps) = Repetition::new(&dst, &src).unwrap() else {
                 prop_assert!(src.shape().iter().zip(src.strides()).all(|(&length, &stride)| stride != 0 || length < 2));
                 return Ok(());
             };
-            // Places of the destination, and which element of the source lies there.
+            // Maps each written place of the destination to the offset of its source element.
             let mut written: HashMap<_, _> = offsets(&steps.first).into_iter().zip(offsets(&steps.source)).collect();
             for Doubling { to, from } in &steps.doublings {
                 prop_assert_eq!(to.layout.shape(), from.layout.shape());
                 let reads = offsets(&from.layout).into_iter().map(|place| written.get(&(from.offset + place)).copied());
                 let reads: Vec<_> = reads.collect();
                 for (place, read) in offsets(&to.layout).into_iter().zip(reads) {
-                    // Read only what is there already; write each place once.
+                    // A step reads only written places and writes each place once.
                     prop_assert!(written.insert(to.offset + place, read.expect("written before")).is_none());
                 }
             }

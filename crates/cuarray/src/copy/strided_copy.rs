@@ -1,28 +1,17 @@
-//! How an array of any layout is copied into another of any layout with the fewest driver calls.
+//! Plans for copying an array of any layout into another with the fewest driver calls.
 //!
-//! The driver copies boxes: runs of bytes, rows of runs, slices of rows. An array of any ndim and any strides becomes such
-//! boxes by normalising its axes: those of one element are dropped, axes that run backwards in the destination are turned
-//! round in both, the rest are sorted by the destination's strides, and neighbours that continue each other in both arrays
-//! are merged. What is left is nearly always one box. Axes that no box can hold (a broadcast or reversed source, strides that
-//! are no multiple of each other) are walked by the caller, one box each.
+//! The driver copies boxes: runs of bytes, rows of runs, slices of rows. Normalising the axes turns any two arrays into such
+//! boxes. Axes of length 1 are dropped. Axes that run backwards in the destination are reversed in both arrays. The rest are
+//! sorted by the destination's strides, and neighbours that continue each other in both arrays are merged. The result is
+//! nearly always one box. The caller loops over axes that no box can hold, such as a broadcast or reversed source, with one
+//! box for each step.
 //!
-//! Pure arithmetic: nothing here knows a driver, so every plan can be tested against element-by-element copying.
-//!
-//! ```
-//! use cuarray::{Layout, strided_copy::CopyPlan};
-//!
-//! // A matrix of 100 x 200 f32 into one whose rows are padded: one box of 100 rows.
-//! let plan = CopyPlan::new(&Layout::strided(&[100, 200], &[1024, 4], 4)?, &Layout::c_contiguous(&[100, 200], 4)?)?
-//!     .expect("there is something to copy");
-//! assert_eq!((plan.width, plan.rows, plan.slices, plan.boxes()), (800, 100, 1, 1));
-//! assert_eq!((plan.dst_pitch, plan.src_pitch), (1024, 800));
-//! # Ok::<(), cuarray::Error>(())
-//! ```
+//! Pure arithmetic without a driver, so tests compare every plan with element-by-element copying.
 
 use crate::{Error, Layout, Result, protocol::layout::Tuple};
 use smallvec::SmallVec;
 
-/// `CU_DEVICE_ATTRIBUTE_MAX_PITCH` of every device so far: a longer step between rows is refused by the driver.
+/// `CU_DEVICE_ATTRIBUTE_MAX_PITCH` of every device so far; the driver refuses longer steps between rows.
 const MAX_PITCH: isize = 0x7fff_ffff;
 
 /// One axis of both arrays at once; strides in bytes.
@@ -47,29 +36,29 @@ struct Axis {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyPlan {
-    /// Bytes from the destination's data pointer to the first box (not zero where axes were turned round).
+    /// Bytes from the destination's data pointer to the first box; not zero if axes were reversed.
     pub dst_start: isize,
     /// Bytes from the source's data pointer to the first box.
     pub src_start: isize,
     /// Bytes of one run.
     pub width: usize,
-    /// Runs in a slice, and slices in the box.
+    /// Runs in a slice.
     pub rows: usize,
     /// Slices in the box.
     pub slices: usize,
-    /// Bytes from row to row.
+    /// Bytes from row to row in the destination.
     pub dst_pitch: usize,
-    /// Bytes from row to row.
+    /// Bytes from row to row in the source.
     pub src_pitch: usize,
-    /// Rows from slice to slice, counting those that are skipped.
+    /// Rows from slice to slice in the destination, skipped rows included.
     pub dst_height: usize,
-    /// Rows from slice to slice, counting those that are skipped.
+    /// Rows from slice to slice in the source, skipped rows included.
     pub src_height: usize,
     outer: SmallVec<[Axis; 4]>,
 }
 
 impl CopyPlan {
-    /// The plan that copies every element of `src` to the same place of `dst`; `None` where there is nothing to copy.
+    /// Plans the copy of every element of `src` to the same place of `dst`. Returns `None` if there are no bytes to copy.
     ///
     /// # Errors
     /// The shapes or item sizes differ, or elements of `dst` overlap each other (a broadcast destination).
@@ -102,7 +91,7 @@ impl CopyPlan {
                     "cannot copy into a broadcast array: with a stride of 0, several elements share one place",
                 ));
             }
-            // Within the extents that `Layout` has checked, so neither product overflows.
+            // `Layout` has checked the extents, so neither product overflows.
             if dst < 0 {
                 dst_start += dst * (len as isize - 1);
                 src_start += src * (len as isize - 1);
@@ -131,7 +120,7 @@ impl CopyPlan {
         Ok(Some(plan))
     }
 
-    /// The innermost axis, where it is dense in both arrays, lengthens the run.
+    /// Lengthens the run by the innermost axis, if that axis is dense in both arrays.
     fn take_run(&mut self) {
         let item = self.width as isize;
         if let Some(axis) = self.outer.last().copied().filter(|axis| axis.dst == item && axis.src == item) {
@@ -140,8 +129,10 @@ impl CopyPlan {
         }
     }
 
-    /// An axis whose steps are no shorter than a run becomes the rows, and one whose steps are whole numbers of rows, and hold all of
-    /// them, the slices: those that together leave the fewest boxes. Few axes are left to choose from, so all pairs are tried.
+    /// Chooses the axes for rows and slices that leave the fewest boxes.
+    ///
+    /// A row axis has steps no shorter than a run. A slice axis has steps that are whole numbers of rows and hold all of them.
+    /// Few axes are left at this point, so all pairs are tried.
     fn take_rows_and_slices(&mut self) {
         let pitch = self.width as isize..=MAX_PITCH;
         let holds = |step: isize, row: isize, rows: usize| step % row == 0 && step / row >= rows as isize;
@@ -156,7 +147,7 @@ impl CopyPlan {
             });
             let slice = slices.max_by_key(|&slice| self.outer[slice].len);
             let runs = rows.len * slice.map_or(1, |slice| self.outer[slice].len);
-            // Of those that are alike, the innermost: its rows are the closest to each other.
+            // Among equals the innermost axis wins, because its rows are closest to each other.
             if runs >= best.0 {
                 best = (runs, Some(row), slice);
             }
@@ -180,7 +171,7 @@ impl CopyPlan {
         });
     }
 
-    /// How many boxes the plan copies: driver calls.
+    /// The number of boxes, which is the number of driver calls.
     pub fn boxes(&self) -> usize {
         self.outer.iter().map(|axis| axis.len).product()
     }
@@ -190,19 +181,19 @@ impl CopyPlan {
         self.rows == 1 && self.slices == 1
     }
 
-    /// The first byte of every box, as `(dst, src)` distances from the two data pointers.
+    /// The first byte of every box, as `(dst, src)` offsets from the two data pointers.
     pub fn starts(&self) -> impl Iterator<Item = (isize, isize)> + '_ {
         starts(&self.outer, self.dst_start, self.src_start)
     }
 
-    /// Carries the plan out on the host, between buffers in which the data pointers are `dst_at` and `src_at` bytes from the start.
+    /// Carries the plan out on the host. `dst_at` and `src_at` are the offsets of the data pointers in the two buffers.
     ///
     /// # Panics
     /// A box reaches beyond its buffer.
     #[cfg(feature = "python")]
     pub(crate) fn carry_out(&self, dst: &mut [u8], dst_at: isize, src: &[u8], src_at: isize) {
         match self.width {
-            // Elements of a size that the compiler knows are moved in a register each.
+            // A size known to the compiler moves each element through a register.
             1 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<1>),
             2 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<2>),
             4 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<4>),
@@ -248,7 +239,7 @@ fn copy_element<const SIZE: usize>(dst: &mut [u8], to: usize, src: &[u8], from: 
     dst[to..to + SIZE].copy_from_slice(&src[from..from + SIZE]);
 }
 
-/// Where `axes` lead to from two starts, the last axis running fastest.
+/// All pairs of offsets along `axes` from two starts; the last axis runs fastest.
 fn starts(axes: &[Axis], dst_start: isize, src_start: isize) -> impl Iterator<Item = (isize, isize)> + '_ {
     (0..axes.iter().map(|axis| axis.len).product()).map(move |index: usize| {
         let (mut rest, mut dst, mut src) = (index, dst_start, src_start);
@@ -306,7 +297,7 @@ mod tests {
         pairs
     }
 
-    /// The same, element by element.
+    /// The byte pairs of an element-by-element copy, sorted.
     fn expected(shape: &[usize], dst: &[isize], src: &[isize], itemsize: usize) -> Vec<(isize, isize)> {
         let mut pairs = vec![(0, 0)];
         for ((&len, &dst), &src) in shape.iter().zip(dst).zip(src) {
@@ -336,15 +327,15 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_are_those_that_the_other_axis_can_be_counted_in() {
-        // Every third element of every second row: counted in rows of 264 bytes, the 12 bytes between columns are no whole number.
+    fn rows_are_the_axis_that_divides_the_other_step() {
+        // Every third element of every second row: 12 bytes between columns are no whole number of rows of 264 bytes.
         let plan = plan(&[20, 11], &[264, 12], &[264, 12], 4).unwrap().unwrap();
         assert_eq!((plan.boxes(), plan.width, plan.rows, plan.slices), (1, 4, 11, 20));
         assert_eq!((plan.dst_pitch, plan.dst_height), (12, 22));
     }
 
     #[test]
-    fn both_reversed_is_still_one_run() {
+    fn two_reversed_arrays_are_one_run() {
         let plan = plan(&[8], &[-4], &[-4], 4).unwrap().unwrap();
         assert!(plan.is_runs());
         assert_eq!((plan.dst_start, plan.src_start, plan.width), (-28, -28, 32));
@@ -356,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_must_agree() {
+    fn different_shapes_are_refused() {
         let (dst, src) = (Layout::c_contiguous(&[3], 4).unwrap(), Layout::c_contiguous(&[4], 4).unwrap());
         assert!(CopyPlan::new(&dst, &src).unwrap_err().to_string().contains("(4,)"));
     }
@@ -365,7 +356,7 @@ mod tests {
         let itemsize = prop_oneof![Just(1usize), Just(2), Just(4), Just(3)];
         (prop::collection::vec((1usize..5, any::<bool>(), 0usize..3, -3isize..4), 0..5), itemsize).prop_map(
             |(axes, itemsize)| {
-                // A destination without overlaps: each axis steps over all that is inside it, and some gap.
+                // Avoids overlaps in the destination: each axis steps over all inner axes and a gap.
                 let mut step = itemsize as isize;
                 let (mut shape, mut dst, mut src) = (vec![], vec![], vec![]);
                 for (len, reversed, gap, src_step) in axes {
@@ -382,7 +373,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_plan_copies_exactly_the_elements((shape, dst, src, itemsize) in axes()) {
+        fn plan_copies_every_element_once((shape, dst, src, itemsize) in axes()) {
             let plan = plan(&shape, &dst, &src, itemsize).unwrap().unwrap();
             prop_assert_eq!(copied(&plan), expected(&shape, &dst, &src, itemsize));
         }

@@ -1,30 +1,13 @@
 //! One opaque error, one word wide.
 //!
-//! Three things can go wrong, and a caller acts on which of them it was: what was given is not an array at all; it is one,
-//! but says something wrong or something that the caller cannot take; or the driver refused. So [`Error`] has a predicate
-//! for each and keeps the rest to itself: what it holds may grow without breaking anybody. A message says what was wrong,
-//! in which key, with which value, and what to do.
-//!
-//! ```
-//! use cuarray::StreamEntry;
-//!
-//! let error = StreamEntry::try_from(0).unwrap_err();
-//! assert!(error.is_invalid_interface());
-//! assert!(error.to_string().contains("'stream'"));
-//! ```
+//! A caller distinguishes three cases: the object is not an array, the array is wrong or not acceptable to the caller,
+//! or the driver refused a call. [`Error`] has predicates for these cases and hides the rest, so its contents can grow
+//! without breaking callers. A message gives the key, the wrong value and the remedy.
 
 use cuarray_abi::CUresult;
 use std::{borrow::Cow, fmt};
 
-/// What every fallible function of this crate returns.
-///
-/// ```
-/// fn rows(layout: &cuarray::Layout) -> cuarray::Result<usize> {
-///     layout.shape().first().copied().ok_or_else(|| cuarray::Error::unsupported("a 0-d array has no rows"))
-/// }
-/// assert_eq!(rows(&cuarray::Layout::c_contiguous(&[3, 4], 4)?)?, 3);
-/// # Ok::<(), cuarray::Error>(())
-/// ```
+/// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The error of every fallible function of this crate. Predicates tell its kind; the message names key, value and remedy.
@@ -48,54 +31,54 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error(pub(crate) Box<ErrorKind>);
 
 pub(crate) enum ErrorKind {
-    /// The object offers no interface, or what it offers is not one.
+    /// The object has no interface, or its interface is not a dictionary.
     NotAnArray(String),
-    /// An entry of the interface is missing, of the wrong type, or of a wrong value.
+    /// An entry of the interface is missing, or has a wrong type or value.
     Entry { key: Cow<'static, str>, why: String },
-    /// A valid interface that this caller, or this build, cannot take.
+    /// The interface is valid, but this caller or this build cannot take it.
     Unsupported(String),
-    /// An argument that is no part of an interface.
+    /// A wrong argument that is not part of an interface.
     Argument(String),
-    /// An index that selects nothing of the array.
+    /// An index that selects no element of the array.
     OutOfBounds(String),
-    /// The memory of the array has a live guard, and one of the two writes.
+    /// A live guard covers the same memory, and one of the two guards writes.
     AlreadyAcquired(String),
     /// No driver could be loaded.
     NoDriver { tried: Vec<String> },
     /// The driver lacks an entry point.
     MissingSymbol(&'static str),
-    /// A driver call failed; with what the driver has to say about it, where it says more than the code.
+    /// A driver call failed. `log` is the driver's own text, where it says more than the code.
     Driver { call: &'static str, code: CUresult, log: Option<Box<str>> },
-    /// Reading the interface raised, so there is none to speak of.
+    /// Python raised while the interface was read.
     #[cfg(feature = "python")]
     Unreadable { what: String, cause: pyo3::PyErr },
-    /// The same of what stands under a key.
+    /// Python raised while the entry under `key` was read.
     #[cfg(feature = "python")]
     UnreadableEntry { key: &'static str, why: String, cause: pyo3::PyErr },
-    /// Python raised.
+    /// Python raised outside an interface.
     #[cfg(feature = "python")]
     Python(pyo3::PyErr),
 }
 
 impl Error {
-    /// What was given is not an array: it has no interface, or its interface is not a dictionary.
+    /// The error for an object that has no interface, or whose interface is not a dictionary.
     #[doc(hidden)]
     pub fn not_an_array(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::NotAnArray(what.into())))
     }
 
-    /// The entry `key` of an interface is wrong; `why` says with which value and what is expected.
+    /// The error for a wrong entry `key`; `why` gives the value and what is expected.
     #[doc(hidden)]
     pub fn entry(key: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Entry { key: key.into(), why: why.into() }))
     }
 
-    /// The interface is right but the caller cannot take it as it is (read-only, masked, of another type or ndim).
+    /// The error for a valid array that the caller cannot take (read-only, masked, of another type or ndim).
     pub fn unsupported(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Unsupported(what.into())))
     }
 
-    /// An argument of a call is wrong.
+    /// The error for a wrong argument of a call.
     pub fn argument(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Argument(what.into())))
     }
@@ -108,13 +91,13 @@ impl Error {
         }
     }
 
-    /// An index selects nothing of the array that it was given to.
+    /// The error for an index that selects no element.
     #[doc(hidden)]
     pub fn out_of_bounds(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::OutOfBounds(what.into())))
     }
 
-    /// The interface could not be read: `cause` was raised on the way.
+    /// The error for a guard that conflicts with a live guard.
     pub(crate) fn already_acquired(what: String) -> Error {
         Error(Box::new(ErrorKind::AlreadyAcquired(what)))
     }
@@ -124,7 +107,7 @@ impl Error {
         Error(Box::new(ErrorKind::Unreadable { what: what.into(), cause }))
     }
 
-    /// What is wrong with the interface of what stands under `key`, as wrong with that entry; its cause stays its cause.
+    /// Turns an error in a nested interface into an error of the entry `key`; its cause is kept.
     #[cfg(feature = "python")]
     pub(crate) fn within(self, key: &'static str) -> Error {
         let why = self.to_string();
@@ -146,7 +129,7 @@ impl Error {
         Error(Box::new(ErrorKind::Driver { call, code, log: None }))
     }
 
-    /// The same error, with what else is known of what the driver refused.
+    /// Adds the driver's own text to the error of a refused call.
     #[must_use]
     pub(crate) fn with_log(mut self, text: impl Into<Box<str>>) -> Error {
         if let ErrorKind::Driver { log, .. } = &mut *self.0 {
@@ -155,7 +138,7 @@ impl Error {
         self
     }
 
-    /// Whether what was given is not an array at all (Python: `TypeError`).
+    /// Whether the object is not an array at all (Python: `TypeError`).
     pub fn is_not_an_array(&self) -> bool {
         match *self.0 {
             ErrorKind::NotAnArray(_) => true,
@@ -175,7 +158,7 @@ impl Error {
         }
     }
 
-    /// The key of the entry that is wrong, if [`Error::is_invalid_interface`].
+    /// The key of the wrong entry, if [`Error::is_invalid_interface`].
     pub fn key(&self) -> Option<&str> {
         match &*self.0 {
             ErrorKind::Entry { key, .. } => Some(key),
@@ -185,12 +168,12 @@ impl Error {
         }
     }
 
-    /// Whether the array is right but cannot be taken as asked (Python: `BufferError`).
+    /// Whether the array is valid but the caller cannot take it (Python: `BufferError`).
     pub fn is_unsupported(&self) -> bool {
         matches!(*self.0, ErrorKind::Unsupported(_))
     }
 
-    /// Whether an index selects nothing of the array (Python: `IndexError`).
+    /// Whether an index selects no element of the array (Python: `IndexError`).
     pub fn is_out_of_bounds(&self) -> bool {
         matches!(*self.0, ErrorKind::OutOfBounds(_))
     }
@@ -200,7 +183,7 @@ impl Error {
         matches!(*self.0, ErrorKind::Argument(_))
     }
 
-    /// Whether a live guard has elements in the same memory, and one of the two writes.
+    /// Whether a live guard covers the same memory, and one of the two guards writes.
     pub fn is_already_acquired(&self) -> bool {
         matches!(*self.0, ErrorKind::AlreadyAcquired(_))
     }
@@ -210,12 +193,12 @@ impl Error {
         matches!(*self.0, ErrorKind::NoDriver { .. })
     }
 
-    /// Whether the error is the driver's: it could not be loaded, lacks the call, or refused it (Python: `CudaError`).
+    /// Whether the driver caused the error: it could not be loaded, lacks the call, or refused it (Python: `CudaError`).
     pub fn is_driver(&self) -> bool {
         matches!(*self.0, ErrorKind::NoDriver { .. } | ErrorKind::MissingSymbol(_) | ErrorKind::Driver { .. })
     }
 
-    /// What the driver answered, if a call was made and refused.
+    /// The driver's return code, if a driver call was refused.
     pub fn driver_code(&self) -> Option<CUresult> {
         match *self.0 {
             ErrorKind::Driver { code, .. } => Some(code),
@@ -252,7 +235,7 @@ impl fmt::Display for Error {
                 }
                 f.write_str(if tried.is_empty() { "" } else { ")" })?;
                 f.write_str(
-                    ". Install NVIDIA's driver, name one in CUARRAY_DRIVER, or go on without a GPU on the simulated driver: \
+                    ". Install NVIDIA's driver, name one in CUARRAY_DRIVER, or continue without a GPU on the simulated driver: \
                      `pip install cuarray-sim`, then `python -m cuarray_sim your_script.py`",
                 )
             }
@@ -274,7 +257,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Somebody else's value in a message: as much of it as anybody reads. A list of fields may have megabytes.
+/// Shortens a value from outside for a message, because a list of fields may take megabytes.
 pub(crate) struct Brief<T>(pub(crate) T);
 
 impl<T: fmt::Display> fmt::Display for Brief<T> {
@@ -286,7 +269,7 @@ impl<T: fmt::Display> fmt::Display for Brief<T> {
                 let end = text.char_indices().nth(self.1).map_or(text.len(), |(end, _)| end);
                 self.0.write_str(&text[..end])?;
                 self.1 -= text[..end].chars().count();
-                // Ends the value's own formatting; what is to come is of no interest.
+                // The error stops the formatting of the rest.
                 if end == text.len() { Ok(()) } else { Err(fmt::Error) }
             }
         }
@@ -297,7 +280,7 @@ impl<T: fmt::Display> fmt::Display for Brief<T> {
     }
 }
 
-/// The message, too: this is what a `main` that returns an error prints, and an `unwrap`, and what to do is in the message.
+/// Prints the message too, because `unwrap` and a `main` that returns an error print this form.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

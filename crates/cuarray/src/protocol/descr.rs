@@ -1,12 +1,12 @@
 //! The fields of a structured type: the `descr` entry (clause I9).
 //!
-//! A type string says of a structure only how long it is (`|V16`); `descr` says what is in it, as a list of fields that lie one
-//! behind the other: a name (or a title and a name), a type string or a list of its own, and the shape of a sub-array.
-//! Gaps are fields too: void, without a name. So offsets need no entry, and the sum of the fields is the item size; a
-//! reader that skips a gap (at the end, most often) has every element after the first in the wrong place. Nothing is
-//! dropped here, and [`Interface::with_descr`](crate::Interface::with_descr) checks the sum against the type string.
+//! A type string gives only the length of a structure (`|V16`). `descr` lists its fields one after the other: a name (or a
+//! title and a name), a type string or a nested list, and the shape of a sub-array. Gaps are void fields without a name.
+//! So offsets need no entry, and the field sizes add up to the item size. A reader that skips a gap misplaces every later
+//! element, so this module drops no field. [`Interface::with_descr`](crate::Interface::with_descr) checks the sum against
+//! the type string.
 //!
-//! The list comes from outside and nests, so depth and number of fields are bounded, and sizes are checked.
+//! The list comes from outside and nests, so depth, number of fields and sizes are bounded.
 
 use super::layout::{MAX_NDIM, Tuple};
 use crate::{Dims, Error, Kind, Result, TypeStr, error::Brief};
@@ -41,7 +41,7 @@ impl From<Descr> for FieldType {
     }
 }
 
-/// One entry of a [`Descr`]: what Python writes as `(name, type)` or `((title, name), type, shape)`.
+/// One entry of a [`Descr`]: in Python `(name, type)` or `((title, name), type, shape)`.
 ///
 /// ```
 /// use cuarray::{Field, TypeStr};
@@ -69,7 +69,7 @@ impl Field {
         Field { name: name.into(), title: None, ty: ty.into(), shape: Dims::new() }
     }
 
-    /// A gap of `bytes` bytes, as an aligned structure has it.
+    /// A gap of `bytes` bytes, as in an aligned structure.
     ///
     /// # Panics
     /// As [`TypeStr::void`].
@@ -86,10 +86,10 @@ impl Field {
             && matches!(self.ty, FieldType::TypeStr(typestr) if typestr.kind() == Kind::Void)
     }
 
-    /// The bytes that the field takes, its whole sub-array.
+    /// The bytes that the field takes, including its whole sub-array.
     ///
     /// # Errors
-    /// Key `descr`: a sub-array of too many dimensions or bytes.
+    /// Key `descr`: a sub-array with too many dimensions or bytes.
     #[doc(hidden)]
     pub fn itemsize(&self) -> Result<usize> {
         if self.shape.len() > MAX_NDIM {
@@ -157,22 +157,22 @@ pub struct Descr(Arc<Fields>);
 #[derive(PartialEq, Eq)]
 struct Fields {
     fields: Box<[Field]>,
-    /// Where each field ends, counted in bytes.
+    /// The end of each field, in bytes.
     ends: Box<[u32]>,
     depth: usize,
-    /// Including those of nested structures.
+    /// The number of fields, including those of nested structures.
     count: usize,
     has_objects: bool,
 }
 
 impl Descr {
-    /// The most levels of structures in structures. Who walks a list from outside stops here.
+    /// The most levels of nested structures. Readers of a list from outside stop at this depth.
     pub const MAX_DEPTH: usize = 32;
 
-    /// The most fields, those of nested structures included.
+    /// The most fields, including those of nested structures.
     pub const MAX_FIELDS: usize = 65_536;
 
-    /// The structure of these fields.
+    /// The structure with these fields.
     ///
     /// # Errors
     /// Key `descr`: two fields of one name or title, more than [`Descr::MAX_DEPTH`] levels, [`Descr::MAX_FIELDS`] fields or
@@ -207,7 +207,7 @@ impl Descr {
             if count > Descr::MAX_FIELDS {
                 return Err(too_many());
             }
-            // Both are at most `i32::MAX`, so the sum is representable.
+            // Both are at most `i32::MAX`, so the sum does not overflow.
             end += field.itemsize()?;
             if end > MAX_ITEMSIZE {
                 let why = format!("describes items of more than {MAX_ITEMSIZE} bytes");
@@ -219,11 +219,11 @@ impl Descr {
         Ok(Descr(Arc::new(Fields { fields, ends, depth, count, has_objects })))
     }
 
-    /// The structure of `itemsize` bytes in which each field begins at its offset; the gaps between become fields of their
-    /// own. The fields come in the order in which they lie, because a list of fields knows no other.
+    /// The structure of `itemsize` bytes in which each field begins at its offset. Gaps become fields of their own. The fields
+    /// must come in the order of their offsets, because a list of fields can express no other order.
     ///
     /// # Errors
-    /// Key `descr`: a field begins before the one ahead of it ends, or ends behind the item; and as in [`Descr::new`].
+    /// Key `descr`: a field begins before its predecessor ends, or ends after the item; and as in [`Descr::new`].
     #[doc(hidden)]
     pub fn from_offsets(itemsize: usize, fields: impl IntoIterator<Item = (usize, Field)>) -> Result<Descr> {
         let mut listed: Vec<Field> = Vec::new();
@@ -245,7 +245,7 @@ impl Descr {
         };
         for (offset, field) in fields {
             listed.extend(gap_before(offset, end, &format_args!("field {field} begins"))?);
-            // What saturates is refused by `new`: no item is as big.
+            // `new` refuses a saturated offset, because no item is that large.
             end = offset.saturating_add(field.itemsize()?);
             listed.push(field);
         }
@@ -253,31 +253,31 @@ impl Descr {
         Descr::new(listed)
     }
 
-    /// The fields, gaps among them.
+    /// The fields, including gaps.
     pub fn fields(&self) -> &[Field] {
         &self.0.fields
     }
 
-    /// Where each field begins, in bytes from the start of the item.
+    /// The offset of each field in the item, in bytes.
     #[doc(hidden)]
     pub fn offsets(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         (0..self.0.ends.len()).map(|index| if index == 0 { 0 } else { self.0.ends[index - 1] as usize })
     }
 
-    /// The bytes of the whole item.
+    /// The size of the whole item, in bytes.
     #[doc(hidden)]
     pub fn itemsize(&self) -> usize {
         self.0.ends.last().copied().unwrap_or(0) as usize
     }
 
-    /// The levels of structures: 1 where no field is a structure.
+    /// The depth of nesting: 1 if no field is a structure.
     #[doc(hidden)]
     pub fn depth(&self) -> usize {
         self.0.depth
     }
 
-    /// The type of the only field, if it has neither name nor sub-array: `[('', '<f4')]` is what some producers write for
-    /// plain arrays, and says no more than the type string.
+    /// The type of the only field, if it has neither name nor sub-array. Some producers write `[('', '<f4')]` for plain
+    /// arrays; it adds nothing to the type string.
     #[doc(hidden)]
     pub fn as_plain(&self) -> Option<TypeStr> {
         match self.fields() {
@@ -290,13 +290,13 @@ impl Descr {
         }
     }
 
-    /// Whether some field, however deep, is a pointer to a Python object.
+    /// Whether a field at any depth is a pointer to a Python object.
     pub(crate) fn has_objects(&self) -> bool {
         self.0.has_objects
     }
 }
 
-/// The list as Python writes it.
+/// Writes the list as Python does.
 impl fmt::Display for Descr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;
@@ -313,7 +313,7 @@ impl fmt::Debug for Descr {
     }
 }
 
-/// A string as Python writes a literal.
+/// A string written as a Python literal.
 struct Literal<'a>(&'a str);
 
 impl fmt::Display for Literal<'_> {

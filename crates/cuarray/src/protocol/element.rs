@@ -1,13 +1,12 @@
 //! Rust types that may be the elements of a device array.
 //!
-//! What other programs write into device memory is bytes, and no check on the host sees them: so only a type for which
-//! every bit pattern is a value may be read from there. That rules out Rust's `bool`, for which anything but 0 and 1 is
-//! undefined behaviour, while the bytes of a `|b1` array are whatever its producer stored; [`Bool8`] is the element type of
-//! such arrays. For complex numbers there is [`Complex`], with the layout of C's and NumPy's.
+//! Other programs write bytes into device memory, and the host cannot check them. So only a type for which every bit
+//! pattern is a valid value may be read from there. Rust's `bool` is not such a type: anything but 0 and 1 is undefined
+//! behaviour, while a `|b1` array may hold any bytes. [`Bool8`] is the element type of such arrays. [`Complex`] has the
+//! layout of complex numbers in C and NumPy.
 //!
-//! Structures are declared in [`element!`](crate::element), which sees to it that every field is such a type and lays
-//! them out as C does, and gives the list of fields that other libraries read. It is a plain macro: what it checks, the
-//! compiler checks for it through the trait bounds of what it expands to.
+//! [`element!`](crate::element) declares structures. It requires such a type for every field, uses the layout of C, and
+//! provides the list of fields that other libraries read. It is a plain macro: its checks are trait bounds in its expansion.
 
 use crate::{Descr, Dims, Field, FieldType, Kind, TypeStr};
 
@@ -33,7 +32,7 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The type string of arrays of `Self`.
     const TYPESTR: TypeStr;
 
-    /// The fields, for types of which the type string does not say everything (clause I9).
+    /// The fields, for types that the type string does not describe fully (clause I9).
     #[doc(hidden)]
     fn descr() -> Option<Descr> {
         None
@@ -42,8 +41,8 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 
 /// Declares a structure whose values can be read from device memory: an [`Element`], with its fields.
 ///
-/// The structure is `repr(C)`, `Clone` and `Copy`; each field is an [`Element`], or an array of them, of arrays too. Gaps
-/// that alignment makes, between fields and at the end, are in the list of fields, so every reader finds every field.
+/// The structure is `repr(C)`, `Clone` and `Copy`. Each field is an [`Element`] or an array, also nested, of elements. The list
+/// of fields includes the gaps of alignment, between fields and at the end, so every reader finds every field.
 /// Attributes and documentation are kept; `#[repr(packed)]` and `#[repr(align(16))]` have their usual effect.
 ///
 /// ```
@@ -66,7 +65,7 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 /// );
 /// ```
 ///
-/// A field for which some bytes are no value is refused, and so is one that points somewhere:
+/// A field type with invalid bit patterns is refused, and so is a pointer:
 ///
 /// ```compile_fail,E0277
 /// cuarray::element! {
@@ -90,8 +89,8 @@ macro_rules! element {
             $($(#[$field_attribute])* $field_visibility $field: $type),+
         }
 
-        // SAFETY: each field is a `Member`, for which every bit pattern is a value; so it is for the whole, whose padding
-        // may hold anything. The type string is void of the structure's size.
+        // SAFETY: each field is a `Member`, for which every bit pattern is valid, and padding may hold anything. So every
+        // bit pattern of the whole is valid too. The type string is void of the structure's size.
         unsafe impl $crate::Element for $name {
             const TYPESTR: $crate::TypeStr = {
                 let size = ::core::mem::size_of::<$name>();
@@ -111,7 +110,7 @@ macro_rules! element {
                         )),+],
                     )
                 };
-                // Only a structure beyond the limits of `Descr` has no list.
+                // Only a structure beyond the limits of `Descr` has no list of fields.
                 DESCR.get_or_init(|| fields().ok()).clone()
             }
         }
@@ -126,7 +125,7 @@ impl TypeStr {
     }
 }
 
-/// What a structure of [`element!`](crate::element) may be made of: an [`Element`], or arrays of them.
+/// A field type of a structure of [`element!`](crate::element): an [`Element`], or arrays of elements.
 ///
 /// # Safety
 /// As [`Element`].
@@ -135,18 +134,18 @@ impl TypeStr {
     note = "fields are numbers, `Bool8`, structures that are declared in `cuarray::element!`, and arrays of these"
 )]
 pub unsafe trait Member: Copy + Send + Sync + 'static {
-    /// The type of a single value, and the shape of the array of them.
+    /// The type of a single value, and the shape of the array that holds the values.
     fn type_and_shape() -> (FieldType, Dims);
 }
 
-// SAFETY: an element is one by the same contract.
+// SAFETY: `Element` has the same contract.
 unsafe impl<T: Element> Member for T {
     fn type_and_shape() -> (FieldType, Dims) {
         (T::descr().map_or(FieldType::TypeStr(T::TYPESTR), FieldType::Struct), Dims::new())
     }
 }
 
-// SAFETY: an array has no bytes but those of its elements, whose bit patterns are all values.
+// SAFETY: an array has only the bytes of its elements, and all their bit patterns are valid.
 unsafe impl<T: Member, const N: usize> Member for [T; N] {
     fn type_and_shape() -> (FieldType, Dims) {
         let (ty, mut shape) = T::type_and_shape();
@@ -155,7 +154,7 @@ unsafe impl<T: Member, const N: usize> Member for [T; N] {
     }
 }
 
-/// The field that a structure's declaration calls `name`.
+/// The field for `name` in a structure's declaration.
 pub fn field<T: Member>(name: &str) -> Field {
     let (ty, shape) = T::type_and_shape();
     Field { shape, ..Field::new(name.strip_prefix("r#").unwrap_or(name), ty) }
@@ -163,7 +162,7 @@ pub fn field<T: Member>(name: &str) -> Field {
 
 macro_rules! elements {
     ($($rust:ty: $kind:ident),* $(,)?) => {$(
-        // SAFETY: a number without invalid bit patterns; size and kind are its own.
+        // SAFETY: every bit pattern of the number is valid; `TYPESTR` has its size and kind.
         unsafe impl Element for $rust {
             const TYPESTR: TypeStr = TypeStr::native(Kind::$kind, size_of::<$rust>() as u32);
         }
@@ -183,7 +182,7 @@ elements! {
     half::f16: Float,
 }
 
-// SAFETY: two bytes, each pattern of which is a number or a NaN.
+// SAFETY: every pattern of the two bytes is a number or a NaN.
 #[cfg(feature = "half")]
 unsafe impl Element for half::bf16 {
     const TYPESTR: TypeStr = TypeStr::named(crate::NamedType::BFloat16);
@@ -217,7 +216,7 @@ pub struct Complex<T> {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
 pub struct Bool8(
-    /// The byte as it lies in memory.
+    /// The byte as stored in memory.
     pub u8,
 );
 

@@ -1,4 +1,4 @@
-//! The interface itself: element types, layouts, masks, streams and versions. Plain data, without a driver and without Python.
+//! The protocol: element types, layouts, masks, streams and versions. Plain data, without a driver and without Python.
 
 pub(crate) mod descr;
 pub(crate) mod element;

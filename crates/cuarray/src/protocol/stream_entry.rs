@@ -1,8 +1,8 @@
-//! The `stream` entry: on which stream work on the data may be pending (clause I11).
+//! The `stream` entry: the stream in which work on the data may be pending (clause I11).
 //!
-//! It is an integer with three values that are no handles: absent or `None` is "nothing to wait for", 1 the legacy default
-//! stream, 2 the per-thread default stream. 0 is disallowed, because it could be read as any of the three; so here it has no
-//! representation, and no part of this crate can export it by mistake.
+//! Three values are not handles: `None` (or no entry) means that there is nothing to wait for, 1 is the legacy default
+//! stream, 2 is the per-thread default stream. 0 is disallowed because it could mean any of the three. It has no
+//! representation here, so no part of this crate can export it by mistake.
 
 use crate::{Error, Result};
 use std::{fmt, num::NonZeroUsize};
@@ -34,7 +34,7 @@ pub enum StreamEntry {
 }
 
 impl StreamEntry {
-    /// The integer that stands for the stream, which is also what the driver takes for it: 1, 2 or the handle.
+    /// The integer of the stream in the dictionary, which the driver accepts too: 1, 2 or the handle.
     pub const fn handle(self) -> Option<usize> {
         match self {
             StreamEntry::None => None,
@@ -58,7 +58,7 @@ impl TryFrom<i128> for StreamEntry {
     type Error = Error;
 
     /// # Errors
-    /// Key `stream`: 0, a negative integer, or one that is no pointer on this machine.
+    /// Key `stream`: 0, a negative integer, or an integer too large for a pointer.
     fn try_from(raw: i128) -> Result<StreamEntry> {
         match raw {
             1 => Ok(StreamEntry::LegacyDefault),
@@ -79,7 +79,7 @@ impl TryFrom<i128> for StreamEntry {
     }
 }
 
-/// The entry as Python writes it: `None`, `1`, or the handle in hexadecimal.
+/// Writes the entry as Python does: `None`, `1`, or the handle in hexadecimal.
 impl fmt::Display for StreamEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_integer_has_one_reading() {
+    fn stream_integers_read_as_entries_and_back() {
         assert_eq!(StreamEntry::try_from(1).unwrap(), StreamEntry::LegacyDefault);
         assert_eq!(StreamEntry::try_from(2).unwrap(), StreamEntry::PerThreadDefault);
         for handle in [3, 0x7f12_3456_7890, usize::MAX] {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_negative_and_huge_are_refused_by_name() {
+    fn zero_negative_and_huge_streams_are_refused_with_key_and_value() {
         for (raw, expected) in [
             (0, "0 is disallowed (clause I11)"),
             (-1, "-1 is no stream"),

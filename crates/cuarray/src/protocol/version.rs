@@ -1,8 +1,7 @@
 //! The `version` entry (clause I7).
 //!
-//! 3 is current; the older ones are still read, and differ in what they know (clauses V0 to V2). A number beyond is
-//! refused rather than read as 3: what a later version adds may be something that a consumer must not overlook, as the
-//! stream was when 3 came.
+//! 3 is current. Older versions are still read; clauses V0 to V2 say what they lack. A higher number is refused rather than
+//! read as 3, because a later version may add an entry that consumers must not ignore, as version 3 did with the stream.
 
 use crate::{Error, Result};
 use std::fmt;
@@ -19,7 +18,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Version {
-    /// Without masks, and silent about strides of contiguous arrays and pointers of empty ones.
+    /// Without masks, and without rules for strides of contiguous arrays and pointers of empty ones.
     V0,
     /// With masks.
     V1,
@@ -31,7 +30,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// The number that the dictionary holds.
+    /// The number in the dictionary.
     pub const fn number(self) -> u8 {
         self as u8
     }
@@ -41,7 +40,7 @@ impl TryFrom<i64> for Version {
     type Error = Error;
 
     /// # Errors
-    /// Key `version`: not 0 to 3.
+    /// Key `version`: a number outside 0 to 3.
     fn try_from(number: i64) -> Result<Version> {
         match number {
             0 => Ok(Version::V0),

@@ -5,12 +5,13 @@
 
 mod copy;
 mod event;
+mod kernel;
 
 pub(super) use copy::*;
 pub(super) use event::*;
+pub(super) use kernel::*;
 
 use super::graph::{check_edge_data, child_of, list};
-use super::graph_kernel_node::{launch_action, launch_params};
 use super::{present, put, unsupported};
 use crate::driver::Call;
 use crate::objects::graph::{Action, Given, Owner};

@@ -1,17 +1,17 @@
 //! The C structures, as `include/cuarray.h` lays them out.
 //!
-//! The members are private to this room: what another library wrote is looked at by [`super::read`] alone, which copies it first
-//! and checks it. Nothing is an `enum`, so that no number of somebody else's is undefined behaviour. Offsets are asserted
-//! below and in the header, and a test compares the two compilers.
+//! The members are private to this folder. Only [`super::read`] reads a structure of another library; it copies the structure
+//! first and then checks it. No member is an `enum`, because an unknown number from outside would be undefined behaviour.
+//! Offsets are asserted below and in the header, and a test compares the two compilers.
 
 use std::ffi::{c_char, c_void};
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("lengths and pointers are taken to have 64 bits, as on every machine that CUDA runs on");
 
-/// The layout of the structures.
+/// The version of the layout of the structures.
 pub(super) const MAJOR: u32 = 1;
-/// The flags and codes that are known.
+/// The version of the flags and codes.
 pub(super) const MINOR: u32 = 0;
 
 /// The elements must not be written.
@@ -20,17 +20,17 @@ pub(super) const READ_ONLY: u64 = 1 << 0;
 pub(super) const HAS_STREAM: u64 = 1 << 1;
 /// There is an event.
 pub(super) const HAS_EVENT: u64 = 1 << 2;
-/// Flags that must not be overlooked, whoever sets them.
+/// Flags that a reader must understand, whatever the version.
 pub(super) const BINDING: u64 = 0xffff_ffff;
 pub(super) const KNOWN: u64 = READ_ONLY | HAS_STREAM | HAS_EVENT;
 
-/// What `memory` says where it is not known.
+/// The value of `memory` for an unknown kind of memory.
 pub(super) const MEMORY_UNKNOWN: i32 = 0;
 pub(super) const MEMORY_DEVICE: i32 = 1;
 pub(super) const MEMORY_HOST: i32 = 2;
 pub(super) const MEMORY_MANAGED: i32 = 3;
 
-/// Room for a type string or a name, and the zero behind it.
+/// The size of a type string or a name with its terminating zero.
 pub(super) const TEXT: usize = 24;
 
 /// `cuarray_field`
@@ -50,20 +50,12 @@ pub(super) struct CField {
 /// `cuarray`, the structure of `include/cuarray.h`; [`CArray`](super::CArray) owns one.
 ///
 /// ```
-/// # use cuarray::{CArray, Interface, Layout, Owner, TypeStr};
-/// # let layout = Layout::c_contiguous(&[3], 4)?;
-/// # let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), layout)?;
-/// use cuarray::c_interface::RawCArray;
+/// use cuarray::{CArray, Interface, c_interface::RawCArray};
 ///
-/// extern "C" fn produce(out: &mut *mut RawCArray) { // a function of a C interface of one's own
-/// #   let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3], 4).unwrap()).unwrap();
-///     *out = CArray::new(interface, None).map_or(std::ptr::null_mut(), CArray::into_raw);
+/// /// A function of your own C interface. Its caller must call the release of the structure.
+/// fn export(interface: Interface) -> *mut RawCArray {
+///     CArray::new(interface, None).map_or(std::ptr::null_mut(), CArray::into_raw)
 /// }
-/// # let mut made = std::ptr::null_mut();
-/// # produce(&mut made);
-/// # // SAFETY: it is ours.
-/// # drop(unsafe { CArray::from_raw(made) }?);
-/// # Ok::<(), cuarray::Error>(())
 /// ```
 #[repr(C)]
 #[derive(Debug)]
@@ -104,7 +96,7 @@ mod tests {
     use super::*;
     use std::{env, fmt::Write, fs, mem::offset_of, path::Path, process::Command};
 
-    /// A line for each member, as the C program prints them too.
+    /// One line for each member, in the format of the C program.
     fn ours() -> String {
         let mut text = String::new();
         macro_rules! offsets {
@@ -133,7 +125,7 @@ mod tests {
         text
     }
 
-    /// A program that prints the same.
+    /// A C program that prints the layout as the C compiler sees it.
     fn program() -> String {
         let mut text = "#include <stdio.h>\n#include \"cuarray.h\"\nint main(void) {\n".to_owned();
         for line in ours().lines() {
@@ -149,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn c_and_cpp_lay_out_the_same() {
+    fn c_and_cpp_layouts_equal_the_rust_layout() {
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
         let at = env::temp_dir().join(format!("cuarray-layout-{}", std::process::id()));
         fs::create_dir_all(&at).unwrap();

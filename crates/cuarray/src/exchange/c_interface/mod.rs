@@ -1,13 +1,13 @@
-//! The C side of the CUDA Array Interface (clause X1): an array as one structure of C, for callers to whom a dictionary is too slow,
-//! or who have no Python at all.
+//! The C side of the CUDA Array Interface (clause X1): an array as one C structure. It is for callers that need more speed than
+//! a dictionary gives, and for programs without Python.
 //!
-//! The structure is that of `include/cuarray.h`; `docs/reference/c-interface.md` says what both sides owe each other. It says what the
-//! dictionary says, with the dictionary's numbers for streams and its rules for them, and what the dictionary cannot: an event
-//! in place of the stream, the names of types without a letter, where the memory is, and a function to be called when nobody
-//! needs the array any more. A [`CArray`] owns such a structure; it needs no Python and no driver.
+//! The structure is that of `include/cuarray.h`; `docs/reference/c-interface.md` lists the duties of both sides. It holds the
+//! entries of the dictionary, with the same numbers and rules for streams. It adds an event in place of the stream, the names
+//! of types without a letter, the location of the memory, and a function that releases the array. A [`CArray`] owns such a
+//! structure; it needs no Python and no driver.
 //!
-//! What comes in was made by somebody else: it is copied and checked member by member before anything is done with it, and
-//! released once, whatever was wrong with it. What the pointers point to is trusted to be there, as C has no way to ask.
+//! A structure from outside is copied and checked member by member before use, and released once, whatever was wrong with it.
+//! The targets of its pointers are trusted to exist, because C has no way to check them.
 
 mod abi;
 mod read;
@@ -26,7 +26,7 @@ use crate::{
 };
 use std::{fmt, num::NonZeroUsize, ptr::NonNull, sync::Arc};
 
-/// What a [`CArray`] says: an interface, and what only the C side can say.
+/// The content of a [`CArray`]: an interface, and the members that the dictionary lacks.
 ///
 /// ```
 /// use cuarray::{Interface, Layout, TypeStr, c_interface::Described};
@@ -38,18 +38,17 @@ use std::{fmt, num::NonZeroUsize, ptr::NonNull, sync::Arc};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// What the dictionary says.
+    /// The entries of the dictionary.
     pub interface: Interface,
-    /// A `cudaEvent_t` behind all work that has to be waited for, which may be waited for in place of the stream (clause X2).
+    /// A `cudaEvent_t` after all pending work; a consumer may wait for it instead of the stream (clause X2).
     pub event: Option<NonZeroUsize>,
-    /// The same of the mask.
+    /// The event of the mask.
     pub mask_event: Option<NonZeroUsize>,
-    /// The device that the memory is on; `None` where the driver has to be asked.
+    /// The device that holds the memory; `None` if only the driver knows.
     pub device: Option<i32>,
-    /// The kind of memory; `None` where the driver has to be asked.
+    /// The kind of memory; `None` if only the driver knows.
     ///
-    /// The structure has three kinds: it reports stream-ordered memory as [`MemoryKind::Device`], and mapped memory as
-    /// [`MemoryKind::Pinned`].
+    /// The structure has three kinds: stream-ordered memory becomes [`MemoryKind::Device`], and mapped memory [`MemoryKind::Pinned`].
     pub memory: Option<MemoryKind>,
 }
 
@@ -59,7 +58,7 @@ impl From<Interface> for Described {
     }
 }
 
-/// An array as a structure of C, released when dropped.
+/// An array as a C structure, released when dropped.
 ///
 /// ```
 /// use cuarray::{CArray, Interface, Layout, Owner, TypeStr};
@@ -79,16 +78,16 @@ impl From<Interface> for Described {
 /// ```
 pub struct CArray(NonNull<RawCArray>);
 
-// SAFETY: whoever hands out an array lets its consumer read it, and release it, in any thread.
+// SAFETY: a producer lets its consumer read and release the array in any thread (clause X1).
 unsafe impl Send for CArray {}
-// SAFETY: through a shared reference it is only read.
+// SAFETY: a shared reference only reads the structure.
 unsafe impl Sync for CArray {}
 
 impl CArray {
-    /// The structure of an array whose memory, streams and event live at least until `owner` is dropped, which the release does.
+    /// Makes the structure of an array. Its memory, streams and events must live until `owner` is dropped; the release drops it.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: the name of a field holds a zero, which ends a text in C.
+    /// [`Error::is_unsupported`]: the name of a field contains a zero, which ends a string in C.
     pub fn new(described: impl Into<Described>, owner: Option<Owner>) -> Result<CArray> {
         write::of_described(described.into(), owner)
     }
@@ -96,43 +95,43 @@ impl CArray {
     /// Takes over an array from a producer in C.
     ///
     /// # Errors
-    /// An argument: `pointer` is null.
+    /// [`Error::is_invalid_argument`]: `pointer` is null.
     ///
     /// # Safety
-    /// `pointer` is null, or points to a structure that begins as `cuarray` does in every version, that is the caller's to release,
-    /// and whose pointers point to as much as its counts say until it is released.
+    /// `pointer` is null or points to a structure with the first members of `cuarray`, which are the same in every version. The
+    /// caller owns its release. Until then its pointers point to as many items as its counts say.
     pub unsafe fn from_raw(pointer: *mut RawCArray) -> Result<CArray> {
         NonNull::new(pointer).map(CArray).ok_or_else(|| Error::argument("the pointer to a cuarray is null"))
     }
 
-    /// The structure, whose release the caller owes.
+    /// Gives up the structure; the caller must call its release.
     pub fn into_raw(self) -> *mut RawCArray {
         let pointer = self.0.as_ptr();
         std::mem::forget(self);
         pointer
     }
 
-    /// What the structure says, checked.
+    /// Reads and checks the structure.
     ///
     /// # Errors
-    /// * [`Error::is_unsupported`]: a major version or a flag that is not known;
-    /// * [`Error::is_invalid_interface`]: an entry is wrong, with its key.
+    /// * [`Error::is_unsupported`]: an unknown major version or flag;
+    /// * [`Error::is_invalid_interface`]: a wrong entry, with its key.
     pub fn describe(&self) -> Result<Described> {
         self.read()?.described()
     }
 
     pub(crate) fn read(&self) -> Result<Read> {
-        // SAFETY: the structure lives until it is released, and its pointers by the contract of `from_raw`.
+        // SAFETY: the structure lives until it is released, and so do the targets of its pointers (see `from_raw`).
         unsafe { read::read(self.0.as_ptr()) }
     }
 
-    /// The array as a view, which orders work by the stream, or by the event where there is one.
+    /// Turns the array into a view, which orders work by the event if there is one, and else by the stream.
     ///
     /// # Errors
     /// As [`CArray::describe`], and as [`RawView::new`].
     ///
     /// # Safety
-    /// Until it is released, the structure keeps its memory, its streams and its events alive, which are of `driver`'s.
+    /// Until its release, the structure keeps its memory, streams and events alive, and all of them belong to `driver`.
     pub unsafe fn into_view(self, driver: &Driver) -> Result<RawView> {
         let Described { interface, event, mask_event, device, .. } = self.describe()?;
         let owner = Owner::new(Arc::new(self));
@@ -154,8 +153,8 @@ impl CArray {
 impl Drop for CArray {
     fn drop(&mut self) {
         let pointer = self.0.as_ptr();
-        // SAFETY: the structure lives until it is released, which is here, once; in every version the function is where it is
-        // in ours.
+        // SAFETY: the structure lives until its release, which happens here, once. `release` has the same offset in every
+        // version.
         unsafe {
             if let Some(release) = (&raw const (*pointer).release).read_unaligned() {
                 release(pointer);

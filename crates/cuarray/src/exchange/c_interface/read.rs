@@ -1,4 +1,4 @@
-//! Reading somebody else's structure: each member is copied once, and checked before it says how far another may be read.
+//! Reads a structure of another library: each member is copied once, and checked before it bounds further reads.
 
 use super::{
     Described,
@@ -16,7 +16,7 @@ use std::{
     num::NonZeroUsize,
 };
 
-/// What a structure says, the mask apart.
+/// The content of a structure, with the mask kept apart.
 pub(crate) struct Read {
     pub(crate) interface: Box<Interface>,
     pub(crate) mask: Option<Mask>,
@@ -27,7 +27,7 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// The same with the mask in its place.
+    /// Joins the interface and its mask.
     pub(super) fn described(self) -> Result<Described> {
         let Read { interface, mask, event, mask_event, device, memory } = self;
         let interface = match mask {
@@ -38,14 +38,14 @@ impl Read {
     }
 }
 
-/// What a structure says.
+/// Reads and checks a structure.
 ///
 /// # Errors
 /// As [`CArray::describe`](super::CArray::describe).
 ///
 /// # Safety
-/// `raw` points to a structure that begins as every version does; of a version that is known, its pointers are null or point to as
-/// much as its counts say.
+/// `raw` points to a structure with the first members of `cuarray`. If its version is known, its pointers are null or point
+/// to as many items as its counts say.
 pub(crate) unsafe fn read(raw: *const RawCArray) -> Result<Read> {
     // SAFETY: this function's contract.
     let array = unsafe { known(raw) }?;
@@ -68,18 +68,18 @@ pub(crate) unsafe fn read(raw: *const RawCArray) -> Result<Read> {
     })
 }
 
-/// A copy of a structure whose members are where they are here.
+/// Copies a structure of a known version.
 ///
 /// # Safety
 /// As [`read`].
 unsafe fn known(raw: *const RawCArray) -> Result<RawCArray> {
-    // SAFETY: this function's contract; the versions come first in every version.
+    // SAFETY: this function's contract; the two numbers are at the same place in every version.
     let (major, minor) =
         unsafe { ((&raw const (*raw).major).read_unaligned(), (&raw const (*raw).minor).read_unaligned()) };
     if major != MAJOR {
         return Err(Error::unsupported(format!("a cuarray of version {major}.{minor}; version {MAJOR}.x is expected")));
     }
-    // SAFETY: this function's contract, and the version says that it is a structure like ours.
+    // SAFETY: this function's contract; the major version fixes the layout of the structure.
     let array = unsafe { raw.read_unaligned() };
     let unknown = array.flags & BINDING & !KNOWN;
     if unknown != 0 {
@@ -90,7 +90,7 @@ unsafe fn known(raw: *const RawCArray) -> Result<RawCArray> {
     Ok(array)
 }
 
-/// What the structure says of one array; its mask is left to the caller.
+/// Reads the interface and event of one array, without its mask.
 ///
 /// # Safety
 /// As [`read`].
@@ -102,7 +102,7 @@ unsafe fn interface(array: &RawCArray) -> Result<(Box<Interface>, Option<NonZero
         let strides = |into: &mut Strides, shape: &Dims| {
             *into = Strides::repeat(0, shape.len());
             for (axis, into) in into.iter_mut().enumerate() {
-                // SAFETY: as above, and there are as many as dimensions.
+                // SAFETY: as above; there are as many strides as dimensions.
                 *into = unsafe { array.strides.add(axis).read_unaligned() } as isize;
             }
             Ok(())
@@ -135,14 +135,14 @@ unsafe fn mask(raw: *const RawCArray, of: &Interface) -> Result<(Mask, Option<No
     // SAFETY: this function's contract.
     let mask = unsafe { known(raw) }?;
     if !mask.mask.is_null() {
-        return Err(Error::entry("mask", "has a mask itself; an array of which all elements are valid is expected"));
+        return Err(Error::entry("mask", "has a mask itself; an array without a mask is expected"));
     }
     // SAFETY: as above.
     let (interface, event) = unsafe { interface(&mask) }?;
     Ok((Mask::new(*interface, of.layout())?, event))
 }
 
-/// What is wrong with the mask is wrong with that entry.
+/// Turns an error in the mask into an error of the entry `mask`.
 fn in_mask(error: Error) -> Error {
     if error.is_invalid_interface() && error.key() != Some("mask") {
         Error::entry("mask", error.to_string())
@@ -151,7 +151,7 @@ fn in_mask(error: Error) -> Error {
     }
 }
 
-/// A stream or an event, whose flag must say so: a null stream that somebody meant to name is no "nothing to wait for".
+/// Reads a stream or an event. Its flag must be set too, so that a null handle is not read as "nothing to wait for".
 fn handle(key: &'static str, value: u64, flagged: bool) -> Result<Option<NonZeroUsize>> {
     let number = NonZeroUsize::new(value as usize);
     if number.is_some() != flagged {
@@ -174,7 +174,7 @@ fn device(ordinal: i32) -> Result<Option<i32>> {
     }
 }
 
-/// A kind that a later version has is not known here, and is the driver's to say.
+/// Reads a kind of memory. A code of a later version is unknown here; the driver is asked instead.
 fn memory(code: i32) -> Option<MemoryKind> {
     match code {
         MEMORY_DEVICE => Some(MemoryKind::Device),
@@ -185,7 +185,7 @@ fn memory(code: i32) -> Option<MemoryKind> {
 }
 
 /// # Safety
-/// `lengths` is null, or points to `count` numbers if that is between 1 and [`MAX_NDIM`].
+/// `lengths` is null, or points to `count` numbers if `count` is between 1 and [`MAX_NDIM`].
 unsafe fn lengths(key: &'static str, lengths: *const i64, count: i32, into: &mut Dims) -> Result<()> {
     let ndim = usize::try_from(count)
         .ok()
@@ -196,7 +196,7 @@ unsafe fn lengths(key: &'static str, lengths: *const i64, count: i32, into: &mut
     }
     *into = Dims::repeat(0, ndim);
     for (axis, into) in into.iter_mut().enumerate() {
-        // SAFETY: there are `ndim` numbers (this function's contract); nothing is assumed of how they are aligned.
+        // SAFETY: there are `ndim` numbers (this function's contract); the read needs no alignment.
         let length = unsafe { lengths.add(axis).read_unaligned() };
         *into = usize::try_from(length).map_err(|_| {
             Error::entry(key, format!("length {length} of dimension {axis} in a cuarray; at least 0 is expected"))
@@ -205,14 +205,14 @@ unsafe fn lengths(key: &'static str, lengths: *const i64, count: i32, into: &mut
     Ok(())
 }
 
-/// A type string, and the name of what void is.
+/// Reads a type string and, for void, the name of the type.
 fn typestr(key: &'static str, text: &[u8; TEXT], name: &[u8; TEXT]) -> Result<TypeStr> {
     let typestr: TypeStr = inline_text(key, text)?.parse()?;
     if name[0] == 0 {
         return Ok(typestr);
     }
     let name = inline_text("type_name", name)?;
-    // A name that only a later version knows leaves what the type string says: bytes.
+    // A name of a later version is unknown here; the type string still says: bytes.
     let Ok(named) = name.parse::<NamedType>() else { return Ok(typestr) };
     if typestr.kind() != Kind::Void || typestr.itemsize() != named.itemsize() {
         return Err(Error::entry(key, format!("'{typestr}' is named {named}; '|V{}' is expected", named.itemsize())));
@@ -230,12 +230,12 @@ fn inline_text<'a>(key: &'static str, text: &'a [u8; TEXT]) -> Result<&'a str> {
     })
 }
 
-/// The fields of a structure; `known` counts those of all of them, so that neither a long table nor one that holds itself is
-/// walked to its end.
+/// Reads the fields of a structure. `known` counts all fields so far, which bounds the walk of a long table or of a table that
+/// contains itself.
 ///
 /// # Safety
-/// `table` is null, or points to `count` fields, if that is at most [`Descr::MAX_FIELDS`], whose pointers are null or point to as
-/// much as their counts say.
+/// `table` is null, or points to `count` fields if `count` is at most [`Descr::MAX_FIELDS`]. Their pointers are null or point
+/// to as many items as their counts say.
 unsafe fn fields(table: *const CField, count: i32, depth: usize, known: &mut usize) -> Result<Descr> {
     let wrong = |why: String| Error::entry("descr", why);
     let count = usize::try_from(count).ok().filter(|count| *count > 0 && !table.is_null());
@@ -277,7 +277,7 @@ unsafe fn fields(table: *const CField, count: i32, depth: usize, known: &mut usi
 }
 
 /// # Safety
-/// `text` is null, or points to a text that ends in a zero.
+/// `text` is null, or points to a string that ends in a zero.
 unsafe fn text(text: *const c_char) -> Result<Option<String>> {
     if text.is_null() {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! Structures that come back as they went, and structures that nobody should have made.
+//! Round trips through the structure, and hostile structures.
 
 use super::{abi, *};
-use crate::{Bool8, Descr, Field, FieldType, Layout, Mask, NamedType, StreamEntry, TypeStr, driver::MemoryKind};
+use crate::{Bool8, Descr, Field, FieldType, Layout, Mask, NamedType, StreamEntry, TypeStr};
 use std::{
     ffi::c_void,
     ptr::{null, null_mut},
@@ -14,7 +14,7 @@ fn interface(typestr: TypeStr, shape: &[usize]) -> Interface {
 }
 
 #[test]
-fn what_goes_out_comes_back() {
+fn written_structures_read_back_equal() {
     let inner = Descr::new(vec![Field::new("größe", TypeStr::of::<f32>()), Field::padding(4)]).unwrap();
     let matrix = Field {
         title: Some("Matrix".into()),
@@ -47,7 +47,7 @@ fn what_goes_out_comes_back() {
 }
 
 #[test]
-fn what_only_the_c_side_says_comes_back() {
+fn members_without_a_dictionary_entry_read_back_equal() {
     let of = || interface(TypeStr::of::<u8>(), &[4]);
     let mask = Mask::new(interface(TypeStr::of::<Bool8>(), &[4]), of().layout()).unwrap();
     let described = Described {
@@ -75,13 +75,13 @@ fn memory_kinds_reduce_to_the_three_of_the_structure() {
 }
 
 #[test]
-fn an_empty_array_has_no_pointer() {
+fn empty_array_has_a_null_pointer() {
     let empty = interface(TypeStr::of::<f32>(), &[0, 3]);
     assert_eq!(CArray::new(empty, None).unwrap().describe().unwrap().interface.data(), 0);
 }
 
 #[test]
-fn a_name_that_c_cannot_say_is_refused_and_the_owner_goes() {
+fn field_name_with_a_zero_is_refused_and_the_owner_dropped() {
     let descr = Descr::new(vec![Field::new("a\0b", TypeStr::of::<f32>())]).unwrap();
     let interface = interface(TypeStr::void(4), &[2]).with_descr(descr).unwrap();
     let owner = Arc::new(());
@@ -91,7 +91,7 @@ fn a_name_that_c_cannot_say_is_refused_and_the_owner_goes() {
 }
 
 #[test]
-fn what_is_kept_goes_with_the_release_in_any_thread() {
+fn release_in_another_thread_drops_the_owner() {
     let owner = Arc::new(());
     let array = CArray::new(interface(TypeStr::of::<f32>(), &[2]), Some(Owner::new(owner.clone()))).unwrap();
     let address = array.into_raw() as usize;
@@ -106,11 +106,11 @@ fn what_is_kept_goes_with_the_release_in_any_thread() {
 }
 
 fn array_of(array: &CArray) -> &RawCArray {
-    // SAFETY: the structure lives as long as the array, and is one of ours.
+    // SAFETY: the structure lives as long as the array, and this crate made it.
     unsafe { array.0.as_ref() }
 }
 
-/// Counts the releases of a structure that is no box.
+/// Counts the releases of a structure that is not boxed.
 unsafe extern "C" fn count(raw: *mut RawCArray) {
     // SAFETY: the owner is a counter that outlives the structure.
     unsafe { &*(*raw).owner.cast::<AtomicUsize>() }.fetch_add(1, SeqCst);
@@ -122,7 +122,7 @@ fn text(text: &str) -> [u8; abi::TEXT] {
     room
 }
 
-/// What reading a structure that `change` has spoiled says; it is released once.
+/// The error of reading a structure that `change` has spoiled. The structure must be released once.
 fn spoiled(change: impl FnOnce(&mut RawCArray)) -> Error {
     let released = AtomicUsize::new(0);
     let shape = [2i64, 3];
@@ -155,13 +155,13 @@ fn spoiled(change: impl FnOnce(&mut RawCArray)) -> Error {
     error
 }
 
-/// Leaks what a hostile structure points to.
+/// Leaks an object that a hostile structure points to.
 fn kept<T>(value: T) -> *const T {
     Box::leak(Box::new(value))
 }
 
 #[test]
-fn what_nobody_should_have_made_is_refused_and_released() {
+fn hostile_structures_are_refused_and_released_once() {
     let field = |name: &'static std::ffi::CStr, typestr: &str| abi::CField {
         name: name.as_ptr(),
         title: null(),
@@ -231,7 +231,7 @@ fn what_nobody_should_have_made_is_refused_and_released() {
         (
             "in 33 levels",
             Box::new(move |raw| {
-                // A table that holds itself.
+                // A table that contains itself.
                 raw.typestr = text("|V4");
                 let table = Box::leak(Box::new(field(c"x", "|V4")));
                 table.nfields = 1;
@@ -257,14 +257,14 @@ fn what_nobody_should_have_made_is_refused_and_released() {
 }
 
 fn copy(raw: &RawCArray) -> RawCArray {
-    // SAFETY: the structure is plain numbers and pointers, which nobody follows twice.
+    // SAFETY: the structure is plain numbers and pointers, and the copy is never released.
     unsafe { std::ptr::read(raw) }
 }
 
 #[test]
-fn what_a_later_minor_version_may_add_is_passed_over() {
+fn additions_of_a_later_minor_version_are_ignored() {
     let array = CArray::new(interface(TypeStr::of::<f32>(), &[2]), None).unwrap();
-    // SAFETY: the structure is ours, and nobody reads it meanwhile.
+    // SAFETY: this crate made the structure, and no other code reads it meanwhile.
     let raw = unsafe { &mut *array.0.as_ptr() };
     (raw.minor, raw.flags, raw.memory) = (7, 1 << 40, 99);
     let void = CArray::new(interface(TypeStr::void(2), &[2]), None).unwrap();
@@ -275,17 +275,17 @@ fn what_a_later_minor_version_may_add_is_passed_over() {
 }
 
 #[test]
-fn null_is_no_array_and_no_release_is_fine() {
-    // SAFETY: null is allowed for.
+fn null_pointer_is_refused_and_null_release_is_allowed() {
+    // SAFETY: the contract allows null.
     assert!(unsafe { CArray::from_raw(null_mut()) }.is_err());
     let mut raw = copy(array_of(&CArray::new(interface(TypeStr::of::<f32>(), &[]), None).unwrap()));
     raw.release = None;
-    // SAFETY: the structure outlives the array, and has no lengths to point to.
+    // SAFETY: the structure outlives the array, and needs no lengths.
     drop(unsafe { CArray::from_raw(&mut raw) }.unwrap());
 }
 
 #[test]
-fn structures_of_structures_keep_their_texts() {
+fn nested_structures_keep_their_field_names() {
     let mut descr = Descr::new(vec![Field::new("leaf", TypeStr::of::<u8>())]).unwrap();
     for level in 0..Descr::MAX_DEPTH - 1 {
         descr = Descr::new(vec![Field::new(format!("level{level}"), descr)]).unwrap();

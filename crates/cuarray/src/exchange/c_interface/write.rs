@@ -1,7 +1,7 @@
-//! Writing the structure: one allocation for the structure and what it keeps, and a second where there are fields or a mask.
+//! Writes the structure: one allocation for the structure and the objects that it keeps alive, and a second for fields or a mask.
 //!
-//! Lengths and strides are not copied: the structure points to those of the layout, which is among what it keeps. On the
-//! machines that CUDA runs on they are 64 bits wide, and a layout has none beyond `isize::MAX`.
+//! Lengths and strides are not copied: the structure points to those of the kept layout. On the machines that CUDA supports
+//! they are 64 bits wide, and no layout exceeds `isize::MAX`.
 
 use super::{
     CArray, Described,
@@ -18,7 +18,7 @@ use std::{
     ptr::{NonNull, null, null_mut},
 };
 
-/// A structure with what it keeps; its address is the structure's.
+/// A structure and the object that it keeps alive; the structure comes first, so both have one address.
 #[repr(C)]
 struct Exported<K> {
     raw: RawCArray,
@@ -26,28 +26,28 @@ struct Exported<K> {
     kept: K,
 }
 
-/// What the structure points to and no layout holds.
+/// Targets of the structure's pointers that no layout holds.
 struct Extras {
     _fields: Option<Fields>,
     _mask: Option<Box<Body>>,
 }
 
-/// A structure that nobody keeps yet.
+/// A structure without an owner.
 pub(crate) struct Body {
     raw: RawCArray,
     extras: Option<Box<Extras>>,
 }
 
-/// A structure that keeps `kept`, dropped by the release; `fill` says what is in it.
+/// Makes a structure that keeps `kept` alive until its release; `fill` makes the content.
 ///
 /// # Safety
-/// The interface that `fill` makes the body of is kept by `kept`, at one address.
+/// `fill` makes the body of an interface that `kept` holds at a fixed address.
 pub(crate) unsafe fn export<K: Send + Sync + 'static>(
     kept: K,
     fill: impl FnOnce(&K) -> Result<Body>,
 ) -> Result<CArray> {
     let exported = Box::into_raw(Box::new(Exported { raw: BLANK, extras: None, kept }));
-    // SAFETY: `exported` is a box of ours, which nothing else refers to.
+    // SAFETY: `exported` is a box made above, and there is no other reference to it.
     let (filled, raw) = unsafe { (fill(&(*exported).kept), &raw mut (*exported).raw) };
     match filled {
         Ok(body) => {
@@ -66,26 +66,26 @@ pub(crate) unsafe fn export<K: Send + Sync + 'static>(
     }
 }
 
-/// What a structure of [`export`] keeps, which is released otherwise than by dropping it.
+/// Takes the kept object out of a structure of [`export`], instead of dropping it at the release.
 ///
 /// # Safety
-/// It was made to keep a `K`.
+/// The structure was made to keep a `K`.
 #[cfg(feature = "python")]
 pub(crate) unsafe fn kept<K>(array: CArray) -> K {
-    // SAFETY: this function's contract; the owner is the box that the structure is in.
+    // SAFETY: this function's contract; the owner is the box that contains the structure.
     unsafe { Box::from_raw((*array.into_raw()).owner.cast::<Exported<K>>()).kept }
 }
 
 /// # Safety
-/// Called once, with a structure of [`export`], or with null, which is let pass.
+/// Called once, with a structure of [`export`] or with null, which has no effect.
 unsafe extern "C" fn release<K>(raw: *mut RawCArray) {
     if !raw.is_null() {
-        // SAFETY: this function's contract; the owner is the box that the structure is in.
+        // SAFETY: this function's contract; the owner is the box that contains the structure.
         drop(unsafe { Box::from_raw((*raw).owner.cast::<Exported<K>>()) });
     }
 }
 
-/// [`CArray::new`].
+/// Implements [`CArray::new`].
 pub(super) fn of_described(described: Described, owner: Option<Owner>) -> Result<CArray> {
     struct Kept {
         described: Described,
@@ -100,7 +100,7 @@ pub(super) fn of_described(described: Described, owner: Option<Owner>) -> Result
         let body = Body::of(interface)?.at(*device, *memory).naming(interface.stream(), *event);
         Ok(body.masked(mask.transpose()?))
     };
-    // SAFETY: the interface is in `kept`, which stays where it is.
+    // SAFETY: the interface is in `kept`, which has a fixed address.
     unsafe { export(Kept { described, _owner: owner }, fill) }
 }
 
@@ -125,13 +125,13 @@ const BLANK: RawCArray = RawCArray {
     type_name: [0; TEXT],
 };
 
-// SAFETY: the pointers are to numbers and fields that stay where they are and are not written.
+// SAFETY: the pointers lead to numbers and fields at fixed addresses, which are not written.
 unsafe impl Send for Body {}
 // SAFETY: as above.
 unsafe impl Sync for Body {}
 
 impl Body {
-    /// What an interface says, but for its mask and its stream. The structure points into the interface.
+    /// The content of an interface without its mask and its stream. The structure points into the interface.
     pub(crate) fn of(interface: &Interface) -> Result<Body> {
         let layout = interface.layout();
         let fields = interface.descr().map(Fields::of).transpose()?;
@@ -151,7 +151,7 @@ impl Body {
         Ok(Body { raw, extras })
     }
 
-    /// With what the consumer is to wait for.
+    /// Sets the stream and the event that the consumer waits for.
     pub(crate) fn naming(mut self, stream: StreamEntry, event: Option<NonZeroUsize>) -> Body {
         let flag = |is, flag| if is { flag } else { 0 };
         self.raw.stream = stream.handle().unwrap_or(0) as u64;
@@ -160,13 +160,13 @@ impl Body {
         self
     }
 
-    /// The same once more, which is to be used no longer than this lives.
+    /// Copies the structure; the copy must not outlive this body.
     #[cfg(feature = "python")]
     pub(crate) fn again(&self) -> Body {
         Body { raw: RawCArray { release: None, ..self.raw }, extras: None }
     }
 
-    /// In that memory of that device.
+    /// Sets the device and the kind of memory.
     pub(crate) fn at(mut self, device: Option<i32>, memory: Option<MemoryKind>) -> Body {
         self.raw.device = device.unwrap_or(-1);
         self.raw.memory = match memory {
@@ -178,7 +178,7 @@ impl Body {
         self
     }
 
-    /// With a mask.
+    /// Sets the mask.
     pub(crate) fn masked(mut self, mask: Option<Body>) -> Body {
         if let Some(mask) = mask {
             let mask = Box::new(mask);
@@ -190,11 +190,11 @@ impl Body {
     }
 }
 
-/// A type string with its zero. None is longer than `<M8[2147483647as]`.
+/// A type string with its terminating zero. The longest is `<M8[2147483647as]`.
 fn typestr_text(typestr: TypeStr) -> [u8; TEXT] {
     let mut text = [0; TEXT];
     let (size, is_number) = (typestr.itemsize(), !matches!(typestr.kind(), Kind::Void | Kind::BitField));
-    // Numbers, and what else is short, without the machinery of formatting: it is part of every export.
+    // Short type strings avoid the cost of formatting, which every export would pay.
     if size < 10 && is_number && typestr.unit().is_none() && !matches!(typestr.kind(), Kind::Object | Kind::Unicode) {
         text[0] = typestr.byte_order().symbol() as u8;
         text[1] = typestr.kind().letter() as u8;
@@ -205,7 +205,7 @@ fn typestr_text(typestr: TypeStr) -> [u8; TEXT] {
     text
 }
 
-/// What void is called, with its zero.
+/// The name of a type that is written as void, with its terminating zero.
 fn name_text(typestr: TypeStr) -> [u8; TEXT] {
     let mut text = [0; TEXT];
     if let Some(name) = typestr.name() {
@@ -214,7 +214,7 @@ fn name_text(typestr: TypeStr) -> [u8; TEXT] {
     text
 }
 
-/// Fields as C has them, with what they point to.
+/// Fields in C form, with the targets of their pointers.
 struct Fields {
     fields: Box<[CField]>,
     _texts: Vec<CString>,
@@ -222,14 +222,14 @@ struct Fields {
     _structures: Vec<Fields>,
 }
 
-// SAFETY: the pointers are to what is kept here, on the heap, and nobody writes there.
+// SAFETY: the pointers lead to heap memory kept here, which is not written.
 unsafe impl Send for Extras {}
 // SAFETY: as above.
 unsafe impl Sync for Extras {}
 
 impl Fields {
     /// # Errors
-    /// [`Error::is_unsupported`]: a zero in a name or title.
+    /// [`Error::is_unsupported`]: a name or title contains a zero.
     fn of(descr: &Descr) -> Result<Fields> {
         let (mut texts, mut shapes, mut structures) = (Vec::new(), Vec::new(), Vec::new());
         let mut text = |text: &str| -> Result<*const c_char> {

@@ -1,11 +1,11 @@
 //! The C structures of DLPack 1.x, as its header lays them out.
 //!
-//! Everything here comes from other libraries or goes to them, so nothing is an `enum`: a code that is unknown is a number
-//! that somebody will refuse by name, and not undefined behaviour. Members are named as in the header.
+//! These structures cross library boundaries, so no member is an `enum`: an unknown code is a number that a reader can
+//! refuse, not undefined behaviour. Members are named as in the header.
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// The newest version whose codes are known here. A new minor version adds codes and flags, a new major one moves members.
+/// The newest version whose codes are known here. A minor version adds codes and flags, a major version moves members.
 pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 3 };
 
 /// The memory must not be written.
@@ -17,9 +17,9 @@ pub const IS_COPIED: u64 = 2;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DLPackVersion {
-    /// Of the layout of the structures.
+    /// The version of the layout of the structures.
     pub major: u32,
-    /// Of the codes.
+    /// The version of the codes.
     pub minor: u32,
 }
 
@@ -29,7 +29,7 @@ pub struct DLPackVersion {
 pub struct DLDevice {
     /// One of the `kDL…` codes.
     pub device_type: i32,
-    /// Which device of that type; 0 for host memory.
+    /// The ordinal of the device within its type; 0 for host memory.
     pub device_id: i32,
 }
 
@@ -41,7 +41,7 @@ pub struct DLDataType {
     pub code: u8,
     /// The bits of one lane.
     pub bits: u8,
-    /// The lanes of a vector; 1 for anything else.
+    /// The lanes of a vector; 1 for a single value.
     pub lanes: u16,
 }
 
@@ -49,15 +49,15 @@ pub struct DLDataType {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DLTensor {
-    /// Where the memory begins; the first element is `byte_offset` further.
+    /// The start of the memory; the first element is `byte_offset` bytes further.
     pub data: *mut c_void,
-    /// Where it lies.
+    /// The device that holds the memory.
     pub device: DLDevice,
     /// The number of dimensions.
     pub ndim: i32,
     /// The type of an element.
     pub dtype: DLDataType,
-    /// `ndim` lengths; may be null for none.
+    /// `ndim` lengths; may be null if `ndim` is 0.
     pub shape: *mut i64,
     /// `ndim` strides in elements; null for C order.
     pub strides: *mut i64,
@@ -65,27 +65,27 @@ pub struct DLTensor {
     pub byte_offset: u64,
 }
 
-/// `DLManagedTensor`, what was exchanged before version 1.
+/// `DLManagedTensor`, the structure exchanged before version 1.
 #[repr(C)]
 pub struct DLManagedTensor {
     /// The tensor.
     pub dl_tensor: DLTensor,
-    /// The producer's.
+    /// The producer's context.
     pub manager_ctx: *mut c_void,
-    /// To be called once with this structure, which it frees; may be null.
+    /// Called once with this structure, which it frees; may be null.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
 }
 
-/// `DLManagedTensorVersioned`. All but the tensor lies where it is in every version.
+/// `DLManagedTensorVersioned`. All members before the tensor have the same offset in every version.
 #[repr(C)]
 pub struct DLManagedTensorVersioned {
-    /// By which the rest is to be read.
+    /// The version of the other members.
     pub version: DLPackVersion,
-    /// The producer's.
+    /// The producer's context.
     pub manager_ctx: *mut c_void,
-    /// To be called once with this structure, which it frees; may be null.
+    /// Called once with this structure, which it frees; may be null.
     pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
-    /// [`READ_ONLY`], [`IS_COPIED`] and what later versions add.
+    /// [`READ_ONLY`], [`IS_COPIED`] and the flags of later versions.
     pub flags: u64,
     /// The tensor.
     pub dl_tensor: DLTensor,
@@ -94,38 +94,38 @@ pub struct DLManagedTensorVersioned {
 /// `DLPackExchangeAPIHeader`
 #[repr(C)]
 pub struct DLPackExchangeAPIHeader {
-    /// By which the table is to be read.
+    /// The version of the table.
     pub version: DLPackVersion,
     /// A table of an older version, or null.
     pub prev_api: *mut DLPackExchangeAPIHeader,
 }
 
-/// How a producer's function tells what went wrong without Python: its context, the kind of exception, the sentence.
+/// Reports an error without Python: context, kind of exception, message.
 pub type SetError = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char);
 
-/// `DLPackExchangeAPI`, the table behind a type's `__dlpack_c_exchange_api__`. Each function answers 0, or -1 with a Python
-/// exception set (or told to `SetError`); none of them orders anything on a stream.
+/// `DLPackExchangeAPI`, the table behind a type's `__dlpack_c_exchange_api__`. Each function returns 0, or -1 with a Python
+/// exception set (or reported to `SetError`). No function orders work on a stream.
 #[repr(C)]
 pub struct DLPackExchangeAPI {
-    /// What stays in every version.
+    /// The part that is the same in every version.
     pub header: DLPackExchangeAPIHeader,
-    /// A new tensor like a prototype.
+    /// Allocates a tensor like a prototype.
     pub managed_tensor_allocator: Option<
         unsafe extern "C" fn(*mut DLTensor, *mut *mut DLManagedTensorVersioned, *mut c_void, Option<SetError>) -> c_int,
     >,
-    /// A tensor that owns what an object of the type holds.
+    /// Makes a tensor that owns the array of an object of the type.
     pub managed_tensor_from_py_object_no_sync:
         Option<unsafe extern "C" fn(*mut c_void, *mut *mut DLManagedTensorVersioned) -> c_int>,
-    /// An object of the type that owns a tensor.
+    /// Makes an object of the type that owns a tensor.
     pub managed_tensor_to_py_object_no_sync:
         Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned, *mut *mut c_void) -> c_int>,
-    /// A tensor that owns nothing, for as long as the caller holds the object; may be null.
+    /// Fills a tensor that owns nothing and is valid while the caller holds the object; may be null.
     pub dltensor_from_py_object_no_sync: Option<unsafe extern "C" fn(*mut c_void, *mut DLTensor) -> c_int>,
-    /// The stream on which the library works on a device.
+    /// The library's current stream on a device.
     pub current_work_stream: Option<unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int>,
 }
 
-// SAFETY: the table is constant, and all that it points to are functions, which any thread may call.
+// SAFETY: the table is constant, and it points only to functions that any thread may call.
 unsafe impl Sync for DLPackExchangeAPI {}
 
 #[cfg(target_pointer_width = "64")]

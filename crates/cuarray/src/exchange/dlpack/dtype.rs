@@ -1,8 +1,8 @@
-//! Types of elements in DLPack: a code, bits, and lanes.
+//! Element types in DLPack: a code, bits, and lanes.
 //!
-//! DLPack knows fewer types than a type string and a few more: bfloat16 and the 8-bit floats have codes of their own, so they
-//! keep their names on this way, while bytes, text, times and structures have none and cannot travel. All is in the
-//! machine's byte order. Vectors (`lanes` above 1) and types of less than a byte have no place in an interface.
+//! DLPack has codes for bfloat16 and the 8-bit floats, so these types keep their names. It has none for bytes, text, times and
+//! structures, so such arrays cannot be exchanged. All numbers are in the machine's byte order. An interface cannot express
+//! vectors (`lanes` above 1) or types of less than a byte.
 
 use super::abi::DLDataType;
 use crate::{Error, Kind, NamedType, Result, TypeStr};
@@ -14,7 +14,7 @@ const BFLOAT: u8 = 4;
 const COMPLEX: u8 = 5;
 const BOOL: u8 = 6;
 
-/// The codes that stand for one type each, with the name of that type here.
+/// Codes that stand for one type each, with its name in this crate.
 const NAMED: [(u8, NamedType); 9] = [
     (BFLOAT, NamedType::BFloat16),
     (7, NamedType::Float8E3M4),
@@ -27,11 +27,11 @@ const NAMED: [(u8, NamedType); 9] = [
     (14, NamedType::Float8E8M0Fnu),
 ];
 
-/// Codes that are known by name only, for the message.
+/// Codes that cannot be read, with their names for the message.
 const REFUSED: [(u8, &str); 4] =
     [(3, "opaque handles"), (15, "float6_e2m3fn"), (16, "float6_e3m2fn"), (17, "float4_e2m1fn")];
 
-/// The type of elements that DLPack describes.
+/// Reads an element type of DLPack.
 ///
 /// # Errors
 /// [`Error::is_unsupported`]: a vector, a type of less than a byte, or a code that has no type string.
@@ -76,10 +76,10 @@ fn refused(DLDataType { code, bits, .. }: DLDataType) -> Error {
     ))
 }
 
-/// What DLPack calls the elements of an array.
+/// Writes an element type for DLPack.
 ///
 /// # Errors
-/// [`Error::is_unsupported`]: bytes, text, times, structures and bit fields have no code, nor have swapped bytes.
+/// [`Error::is_unsupported`]: bytes, text, times, structures, bit fields and swapped bytes have no code.
 pub(crate) fn write(typestr: TypeStr) -> Result<DLDataType> {
     let of = |code| DLDataType { code, bits: (typestr.itemsize() * 8) as u8, lanes: 1 };
     if let Some(name) = typestr.name() {
@@ -94,7 +94,7 @@ pub(crate) fn write(typestr: TypeStr) -> Result<DLDataType> {
         Kind::Bool => BOOL,
         _ => return Err(unnameable(typestr, "no code")),
     };
-    // The codes reach to 256 bits, of which no number falls short: complex numbers of long doubles.
+    // Bits are counted in a byte. Only complex numbers of long doubles exceed it, with 256 bits.
     if typestr.itemsize() > 31 {
         return Err(unnameable(typestr, "no code of that size"));
     }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_type_that_dlpack_names_comes_back() {
+    fn types_with_a_dlpack_code_read_back_equal() {
         let plain =
             ["|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "<f16", "<c8", "<c16", "|b1"];
         let plain = plain.into_iter().map(|text| text.parse().unwrap());
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_code_is_refused_and_none_is_taken_for_another() {
+    fn unknown_dlpack_codes_are_refused() {
         let mut read_back = 0;
         for code in 0..=u8::MAX {
             for bits in 0..=u8::MAX {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_dlpack_has_no_code_for_is_refused() {
+    fn types_without_a_dlpack_code_are_refused() {
         for text in [">f4", "|S3", "<U2", "|V8", "<M8[ns]", "<m8", "|t1", "<t16", "<c32"] {
             let error = write(text.parse().unwrap()).unwrap_err();
             assert!(error.is_unsupported() && error.to_string().contains("DLPack"), "{text}: {error}");

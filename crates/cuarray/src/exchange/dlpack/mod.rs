@@ -1,8 +1,8 @@
-//! DLPack: the other protocol by which arrays change hands.
+//! DLPack, the other protocol for exchanging arrays.
 //!
-//! It is a C structure where the CUDA Array Interface is a dictionary: quicker to read, with a name for the device and for
-//! bfloat16, and without masks, fields, byte order or an entry for a stream. Here are the structures and what they mean;
-//! nothing in this room knows Python or a driver. What Python objects do with it is in `python::dlpack`.
+//! DLPack is a C structure where the CUDA Array Interface is a dictionary. It is quicker to read and names the device and
+//! bfloat16. It has no masks, fields, byte order or stream entry. This folder holds its structures and their meaning, without
+//! Python and without a driver. `python::dlpack` implements its Python methods.
 
 pub mod abi;
 pub(crate) mod dtype;

@@ -1,9 +1,8 @@
-//! Tensors: what DLPack says of an array, read into an [`Interface`] and written from one.
+//! DLPack tensors, read into an [`Interface`] and written from one.
 //!
-//! The two protocols describe the same thing with other units: strides count elements, not bytes; the pointer may be that of
-//! an allocation, with an offset behind it; the device is named. What is read here comes from another library's memory, so
-//! every number in it is checked before it is used, the number of dimensions first, since it says how far the others
-//! may be read.
+//! The two protocols describe an array in different units. DLPack counts strides in elements, not bytes. Its pointer may be the
+//! start of an allocation, with an offset. It names the device. A tensor comes from another library's memory, so every number
+//! is checked before use. The number of dimensions comes first, because it bounds the reads of the others.
 
 use super::{
     abi::{DLDevice, DLTensor},
@@ -11,31 +10,31 @@ use super::{
 };
 use crate::{Dims, Error, Interface, MAX_NDIM, Result, Strides};
 
-/// The kinds of memory that a CUDA device reaches, and the one that it does not, as DLPack numbers them.
+/// DLPack's codes for the memory that a CUDA device reaches, and for host memory, which it does not reach.
 pub(crate) const CPU: i32 = 1;
 pub(crate) const CUDA: i32 = 2;
 pub(crate) const CUDA_HOST: i32 = 3;
 pub(crate) const CUDA_MANAGED: i32 = 13;
 
-/// The array that a tensor in memory that CUDA devices reach describes: version 3, writable, without a stream.
+/// Reads a tensor in memory that CUDA devices reach: version 3, writable, without a stream.
 ///
 /// # Errors
 /// * [`Error::is_unsupported`]: other memory, or elements without a type string;
-/// * [`Error::is_invalid_interface`], with the key of the entry that would be wrong: a negative or too high number of dimensions,
-///   a negative length, a null `shape`, strides or an offset that do not fit the address space, a null pointer.
+/// * [`Error::is_invalid_interface`], with the key of the wrong entry: a negative or too high number of dimensions, a negative
+///   length, a null `shape`, strides or an offset that exceed the address space, a null pointer.
 ///
 /// # Safety
-/// `shape` and, unless null, `strides` point to as many numbers as `ndim` says, if it is between 1 and [`MAX_NDIM`].
+/// If `ndim` is between 1 and [`MAX_NDIM`], `shape` and `strides` are null or point to `ndim` numbers.
 pub(crate) unsafe fn read(tensor: &DLTensor) -> Result<Box<Interface>> {
     check_device(tensor.device)?;
     // SAFETY: this function's contract.
     unsafe { described(tensor) }
 }
 
-/// The same of a tensor in host memory.
+/// Reads a tensor in host memory.
 ///
 /// # Errors
-/// As [`read`]; [`Error::is_unsupported`]: it is elsewhere.
+/// As [`read`]; [`Error::is_unsupported`]: the tensor is not in host memory.
 ///
 /// # Safety
 /// As [`read`].
@@ -63,7 +62,7 @@ unsafe fn described(tensor: &DLTensor) -> Result<Box<Interface>> {
             ),
         )
     })?;
-    // An offset into nothing is nothing, too.
+    // A null pointer stays null, whatever the offset.
     let address = if tensor.data.is_null() { 0 } else { address };
     Interface::in_place(address, typestr, |layout| {
         // SAFETY: this function's contract.
@@ -75,13 +74,13 @@ unsafe fn described(tensor: &DLTensor) -> Result<Box<Interface>> {
     })
 }
 
-/// The lengths of a tensor's dimensions, into an empty `into`.
+/// Appends the lengths of a tensor's dimensions to an empty `into`.
 ///
 /// # Errors
 /// As [`read`], key `shape`.
 ///
 /// # Safety
-/// As [`read`], of `shape`.
+/// As [`read`], for `shape`.
 #[inline]
 pub(crate) unsafe fn shape(tensor: &DLTensor, into: &mut Dims) -> Result<()> {
     let ndim = usize::try_from(tensor.ndim).ok().filter(|ndim| *ndim <= MAX_NDIM).ok_or_else(|| {
@@ -95,7 +94,7 @@ pub(crate) unsafe fn shape(tensor: &DLTensor, into: &mut Dims) -> Result<()> {
     }
     *into = Dims::repeat(0, ndim);
     for (index, into) in into.iter_mut().enumerate() {
-        // SAFETY: there are `ndim` numbers (this function's contract); nothing is assumed of how they are aligned.
+        // SAFETY: there are `ndim` numbers (this function's contract); the read needs no alignment.
         let length = unsafe { tensor.shape.add(index).read_unaligned() };
         if length < 0 {
             return Err(negative(length, index));
@@ -111,13 +110,13 @@ fn negative(length: i64, index: usize) -> Error {
     Error::entry("shape", why)
 }
 
-/// The bytes to step in each of `ndim` dimensions.
+/// Appends the strides of a tensor in bytes, one for each of `ndim` dimensions.
 ///
 /// # Errors
 /// As [`read`], key `strides`.
 ///
 /// # Safety
-/// As [`read`], of `strides`, which is not null.
+/// As [`read`], for `strides`, which is not null.
 #[inline]
 unsafe fn strides(tensor: &DLTensor, ndim: usize, itemsize: usize, into: &mut Strides) -> Result<()> {
     *into = Strides::repeat(0, ndim);
@@ -134,7 +133,7 @@ fn too_long(step: i64, itemsize: usize) -> Error {
     Error::entry("strides", format!("{step} elements of {itemsize} bytes do not fit the address space"))
 }
 
-/// Whether a CUDA device reaches the memory.
+/// Checks that a CUDA device reaches the memory.
 #[inline]
 pub(crate) fn check_device(device: DLDevice) -> Result<()> {
     match device.device_type {
@@ -166,41 +165,41 @@ fn out_of_reach(device: DLDevice) -> Error {
     ))
 }
 
-/// A tensor of ours, with the numbers that it points to.
+/// An exported tensor, with the lengths and strides that it points to.
 pub(crate) struct Prepared {
     tensor: DLTensor,
     _dimensions: Dimensions,
 }
 
-// SAFETY: the tensor points to the numbers, which stay where they are and are not written, and to memory that nobody reads here.
+// SAFETY: the tensor points to numbers at fixed addresses, which are not written, and to memory that the host does not read.
 unsafe impl Send for Prepared {}
 // SAFETY: as above.
 unsafe impl Sync for Prepared {}
 
 impl Prepared {
-    /// The tensor of an array.
+    /// Prepares the tensor of an array.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: a mask, fields, times, swapped bytes, or strides that are no multiple of the item size.
+    /// [`Error::is_unsupported`]: a mask, fields, times, swapped bytes, or strides that are not multiples of the item size.
     pub(crate) fn new(interface: &Interface, device: DLDevice) -> Result<Prepared> {
         let mut dimensions = Dimensions::of(interface)?;
         Ok(Prepared { tensor: dimensions.tensor(interface, device)?, _dimensions: dimensions })
     }
 
-    /// The tensor, which is to be used no longer than this lives.
+    /// The tensor, which must not outlive this object.
     pub(crate) fn tensor(&self) -> DLTensor {
         self.tensor
     }
 }
 
-/// The numbers that a tensor points to.
+/// The lengths and strides that a tensor points to.
 struct Dimensions(Box<[i64]>);
 
 impl Dimensions {
     /// Shape and strides of an array, in elements.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: a mask, fields, or strides that are no multiple of the item size cannot be said.
+    /// [`Error::is_unsupported`]: a mask, fields, or strides that are not multiples of the item size.
     fn of(interface: &Interface) -> Result<Dimensions> {
         if interface.mask().is_some() {
             return Err(Error::unsupported(
@@ -222,7 +221,7 @@ impl Dimensions {
         Ok(Dimensions(numbers.into_boxed_slice()))
     }
 
-    /// The tensor of the same array; its pointers are into these numbers.
+    /// The tensor of the array; its pointers lead to these numbers.
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: DLPack has no code for the elements.

@@ -1,10 +1,10 @@
-//! Which bytes the elements take, and whether there can be such.
+//! The bytes that the elements take, and checks of their addresses.
 
 use super::{DevicePtr, no_objects};
 use crate::{Error, Kind, Layout, Result, TypeStr, protocol::layout::Tuple};
 use std::ops::Range;
 
-/// What [`Interface::new`] refuses.
+/// Checks the combinations of entries that [`Interface::new`] refuses.
 pub(super) fn check_memory(data: DevicePtr, typestr: TypeStr, layout: &Layout) -> Result<()> {
     if typestr.kind() == Kind::Object {
         return Err(no_objects("typestr", &typestr));
@@ -42,7 +42,7 @@ pub(super) fn check_memory(data: DevicePtr, typestr: TypeStr, layout: &Layout) -
     Ok(())
 }
 
-/// The bytes that the elements take, relative to the data pointer.
+/// The bytes of the elements, relative to the data pointer.
 #[inline]
 pub(super) fn byte_extent(typestr: TypeStr, layout: &Layout) -> Range<isize> {
     match typestr.bits() {
@@ -51,12 +51,12 @@ pub(super) fn byte_extent(typestr: TypeStr, layout: &Layout) -> Range<isize> {
     }
 }
 
-/// The bytes that hold all bits of packed elements. Through u128: a string of 2^60 bytes has more bits than usize counts.
+/// The bytes that hold all bits of packed elements. Uses u128, because a string of 2^60 bytes has more bits than usize counts.
 pub(super) fn packed_bytes(bits: u32, layout: &Layout) -> usize {
     (layout.len() as u128 * u128::from(bits)).div_ceil(8) as usize
 }
 
-/// Whether the elements are bits that share bytes.
+/// Whether the elements are bit fields that share bytes.
 #[inline]
 pub(super) fn is_packed(typestr: TypeStr) -> bool {
     typestr.bits().is_some_and(|bits| bits % 8 != 0)

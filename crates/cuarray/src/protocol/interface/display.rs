@@ -1,10 +1,10 @@
-//! An interface in words: a table for people, a line for messages.
+//! Texts for an interface: a table for people, one line for messages.
 
 use super::Interface;
 use crate::{Mask, StreamEntry, protocol::layout::Tuple};
 use std::fmt;
 
-/// What a person wants to see; the layout of the text is not for parsing.
+/// A table for people; its format is not meant for parsing.
 impl fmt::Display for Interface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
@@ -41,7 +41,7 @@ impl fmt::Display for Interface {
     }
 }
 
-/// On one line, what is not as usual included.
+/// One line with all entries that differ from their defaults.
 impl fmt::Debug for Interface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let typestr = self.typestr.label();

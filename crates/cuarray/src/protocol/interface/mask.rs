@@ -1,8 +1,8 @@
-//! The `mask` entry: which elements are valid (clause I10).
+//! The `mask` entry: validity of the elements (clause I10).
 //!
-//! A mask is an array with an interface, and is broadcast to the array that it masks. Real consumers ignore masks, and then
-//! compute with invalid data; so a [`Mask`] is checked against its array where it is made and where it is attached, and is
-//! there for every consumer to see.
+//! A mask is an array with an interface, and is broadcast to the array that it masks. Many consumers ignore masks and compute
+//! with invalid data. So a [`Mask`] is checked against its array when it is made and when it is attached, and every consumer
+//! can see it.
 
 use crate::protocol::layout::Tuple;
 use crate::{Error, Interface, Kind, Layout, Result};
@@ -24,14 +24,14 @@ use crate::{Error, Interface, Kind, Layout, Result};
 pub struct Mask(Box<Interface>);
 
 impl Mask {
-    /// The mask of an array of layout `array`.
+    /// Makes `interface` the mask of an array with the layout `array`.
     ///
     /// # Errors
-    /// Key `mask`: the interface has a mask itself, its elements are structures, text or times, and so neither true nor false, or its
-    /// shape cannot be broadcast to the array's.
+    /// Key `mask`: the interface has a mask itself, its elements are structures, text or times, or its shape cannot be broadcast
+    /// to the array's.
     pub fn new(interface: Interface, array: &Layout) -> Result<Mask> {
         if interface.mask().is_some() {
-            return Err(Error::entry("mask", "has a mask itself; expected an array of which all elements are valid"));
+            return Err(Error::entry("mask", "has a mask itself; expected an array without a mask"));
         }
         use Kind::{Bytes, Datetime, Object, Timedelta, Unicode, Void};
         if matches!(interface.typestr().kind(), Void | Bytes | Unicode | Datetime | Timedelta | Object) {
@@ -43,12 +43,12 @@ impl Mask {
         Ok(mask)
     }
 
-    /// The mask's own interface. Its stream is to be waited for like the array's.
+    /// The mask's own interface. A consumer must wait for its stream as for the array's.
     pub fn interface(&self) -> &Interface {
         &self.0
     }
 
-    /// NumPy's rule: aligned at the last dimension, each of the mask's lengths is the array's or 1.
+    /// Applies NumPy's rule: aligned at the last dimension, each length of the mask is 1 or equals the array's.
     pub(crate) fn check_broadcast(&self, array: &Layout) -> Result<()> {
         let (mask, array) = (self.0.shape(), array.shape());
         let fits = mask.len() <= array.len()

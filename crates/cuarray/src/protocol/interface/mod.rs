@@ -1,24 +1,10 @@
 //! One `__cuda_array_interface__`, parsed and validated.
 //!
-//! An [`Interface`] is plain data: it owns nothing, keeps nothing alive (clause L1) and knows neither driver nor Python, so
-//! it can be made, compared and printed anywhere. That it exists means that the dictionary was sound in itself: the bytes
-//! that the layout spans around the data pointer are addresses, the item size of type string, layout and fields is one
-//! number, and what the version does not know is not there. Whether the memory exists is the driver's to say.
-//!
-//! Who reads a dictionary builds it entry by entry, in any order:
-//!
-//! ```
-//! use cuarray::{Interface, Layout, StreamEntry, TypeStr, Version};
-//!
-//! let typestr: TypeStr = "<f4".parse()?;
-//! let layout = Layout::c_contiguous(&[3, 4], typestr.itemsize())?;
-//! let interface = Interface::new(0x7f00_0000_0000, typestr, layout)?
-//!     .with_version(Version::V3)
-//!     .with_read_only(true)
-//!     .with_stream(StreamEntry::LegacyDefault);
-//! assert_eq!(interface.byte_range(), 0x7f00_0000_0000..0x7f00_0000_0030);
-//! # Ok::<(), cuarray::Error>(())
-//! ```
+//! An [`Interface`] is plain data. It owns nothing, keeps nothing alive (clause L1) and needs neither driver nor Python, so
+//! it can be made, compared and printed anywhere. Its existence means that the dictionary was consistent: all bytes of the
+//! layout are valid addresses, type string, layout and fields have one item size, and no entry is newer than the version.
+//! Only the driver knows whether the memory exists.
+//! A reader builds it from the entries of a dictionary, in any order.
 
 mod bytes;
 mod display;
@@ -29,14 +15,9 @@ use bytes::{byte_extent, check_memory, is_packed, packed_bytes};
 use std::{fmt, ops::Range};
 
 /// An address in device memory, as the driver's `CUdeviceptr` holds it.
-///
-/// ```
-/// let pointer: cuarray::DevicePtr = 0x7f00_0000_0000;
-/// # assert_ne!(pointer, 0);
-/// ```
 pub type DevicePtr = u64;
 
-/// One parsed and validated `__cuda_array_interface__`; see the example at [`Interface::new`].
+/// One parsed and validated `__cuda_array_interface__`.
 ///
 /// ```
 /// use cuarray::{Interface, Layout, StreamEntry, TypeStr};
@@ -61,13 +42,13 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// The entries that every interface has. The rest starts out as version 3, writable, without stream, mask or fields.
+    /// Makes an interface from the required entries. The defaults are version 3, writable, no stream, no mask and no fields.
     ///
     /// An array that takes no bytes (a dimension of 0, or items of size 0) may have any pointer (clauses I5 and V1).
     ///
     /// # Errors
-    /// * `typestr`: Python objects, or another item size than the layout's;
-    /// * `strides`: a bit field that is not made of whole bytes, and not in C order (see [`Interface::byte_range`]);
+    /// * `typestr`: Python objects, or an item size that differs from the layout's;
+    /// * `strides`: a bit field of partial bytes that is not in C order (see [`Interface::byte_range`]);
     /// * `data`: a null pointer, or a layout that reaches beyond either end of the address space.
     #[inline(always)] // As Layout::from_parts.
     pub fn new(data: DevicePtr, typestr: TypeStr, layout: Layout) -> Result<Interface> {
@@ -84,11 +65,10 @@ impl Interface {
         })
     }
 
-    /// [`Interface::new`] in a box, with a layout that is [filled](Layout::fill) in its place, for items of the type's
-    /// size.
+    /// Like [`Interface::new`], but boxed: the layout is [filled](Layout::fill) in place, which saves an import the moves.
     ///
     /// # Errors
-    /// Those of `fill`, and of [`Interface::new`].
+    /// Those of `fill` and of [`Interface::new`].
     #[inline(always)]
     pub(crate) fn in_place<E: From<Error>>(
         data: DevicePtr,
@@ -107,8 +87,8 @@ impl Interface {
         };
         let mut interface = Box::write(Box::new_uninit(), blank);
         let strided = fill(&mut interface.layout)?;
-        // What check_memory finds out is plain for nearly all: a layout in C order has at most isize::MAX bytes, and two numbers of
-        // 63 bits add up to less than 2^64.
+        // The full check is needed rarely: a layout in C order has at most isize::MAX bytes, and two numbers of 63 bits add up
+        // to less than 2^64.
         let fits = match strided {
             None => data <= i64::MAX as u64,
             Some(extent) => [extent.start, extent.end].iter().all(|end| data.checked_add_signed(*end as i64).is_some()),
@@ -120,8 +100,8 @@ impl Interface {
         Ok(interface)
     }
 
-    /// Of the given version. Entries that the version does not have are dropped: the stream below 3 (clause V2), and the
-    /// mask in 0 (clause V0).
+    /// Sets the version. Entries that the version lacks are dropped: the stream below 3 (clause V2), and the mask in 0
+    /// (clause V0).
     #[doc(hidden)]
     #[must_use]
     pub fn with_version(mut self, version: Version) -> Interface {
@@ -129,7 +109,7 @@ impl Interface {
         self
     }
 
-    /// [`Interface::with_version`] in place, as the other `set_` methods: an import spares the moves.
+    /// [`Interface::with_version`] in place, like the other `set_` methods: it saves an import the moves.
     pub(crate) fn set_version(&mut self, version: Version) {
         self.version = version;
         if version < Version::V3 {
@@ -140,7 +120,7 @@ impl Interface {
         }
     }
 
-    /// With the read-only flag of `data` (clause I4).
+    /// Sets the read-only flag of `data` (clause I4).
     #[must_use]
     pub fn with_read_only(mut self, read_only: bool) -> Interface {
         self.set_read_only(read_only);
@@ -151,7 +131,7 @@ impl Interface {
         self.read_only = read_only;
     }
 
-    /// With a stream (clause I11). Versions below 3 have none, and stay without (clause V2).
+    /// Sets the stream (clause I11). Versions below 3 ignore it (clause V2).
     #[must_use]
     pub fn with_stream(mut self, stream: StreamEntry) -> Interface {
         self.set_stream(stream);
@@ -164,11 +144,10 @@ impl Interface {
         }
     }
 
-    /// With the fields of the elements (clause I9). A single unnamed field of the array's own type says nothing new and is
-    /// not kept.
+    /// Sets the fields of the elements (clause I9). A single unnamed field of the array's own type adds nothing and is dropped.
     ///
     /// # Errors
-    /// Key `descr`: its fields add up to another item size than the type string's, or one of them is a Python object.
+    /// Key `descr`: the fields do not add up to the item size of the type string, or a field is a Python object.
     pub fn with_descr(mut self, descr: Descr) -> Result<Interface> {
         self.set_descr(descr)?;
         Ok(self)
@@ -192,15 +171,15 @@ impl Interface {
         Ok(())
     }
 
-    /// With its elements taken as the type that somebody knows them to have: no byte moves, and no other entry changes.
+    /// Reinterprets the elements as a type that the caller knows them to have. No byte moves and no other entry changes.
     ///
-    /// For what the entry itself cannot say. A structure whose producer left out `descr` comes as `|V12`, and a
-    /// [`NamedType`](crate::NamedType) as `<V2`: void without fields becomes any type of the same size. A named type may be
-    /// carried as an unsigned integer too, as Warp does. Any other type must be what the interface says already.
+    /// The entry cannot express every type. A structure without `descr` arrives as `|V12`, and a
+    /// [`NamedType`](crate::NamedType) as `<V2`. Void without fields becomes any type of the same size. A named type may also
+    /// arrive as an unsigned integer, as Warp writes it. Any other type must equal the type of the interface.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: the interface says something else, or items of another size, or that the bytes are swapped.
-    /// Keys `typestr` and `descr` as in [`Interface::new`] and [`Interface::with_descr`].
+    /// [`Error::is_unsupported`]: the interface has another type or item size, or swapped bytes. Keys `typestr` and `descr` as in
+    /// [`Interface::new`] and [`Interface::with_descr`].
     #[doc(hidden)]
     pub fn with_type(self, typestr: TypeStr, descr: Option<Descr>) -> Result<Interface> {
         let refused = |why: &str| {
@@ -230,8 +209,8 @@ impl Interface {
         Ok(Interface { typestr: said.typestr, descr: said.descr, ..self })
     }
 
-    /// Whether the elements of the two are of one type, so that a copy of bytes is a copy of values: equal type strings,
-    /// names and fields; or bytes of the same number of which one side does not say what they are, and the other does.
+    /// Whether a copy of bytes between the two is a copy of values. They have equal type strings, names and fields, or equal
+    /// item sizes where one side is void without fields and the other is not.
     #[doc(hidden)]
     pub fn has_type_of(&self, other: &Interface) -> bool {
         let (kind, itemsize) = (self.typestr.kind(), self.typestr.itemsize());
@@ -241,12 +220,12 @@ impl Interface {
                 && (self.is_bare_void() || other.is_bare_void())
     }
 
-    /// Void, and nothing says what is in it.
+    /// Whether the elements are void without name or fields.
     fn is_bare_void(&self) -> bool {
         self.typestr.kind() == Kind::Void && self.typestr.name().is_none() && self.descr.is_none()
     }
 
-    /// The type for a message: the fields, the name or the type string.
+    /// The type in a message: the fields, the name or the type string.
     pub(crate) fn type_label(&self) -> String {
         match &self.descr {
             Some(descr) => Brief(descr).to_string(),
@@ -254,10 +233,10 @@ impl Interface {
         }
     }
 
-    /// With a mask (clause I10). Version 0 has none, and stays without (clause V0).
+    /// Sets the mask (clause I10). Version 0 ignores it (clause V0).
     ///
     /// # Errors
-    /// Key `mask`: it was made for another shape, to which it broadcasts but not to this one.
+    /// Key `mask`: its shape cannot be broadcast to this array's shape.
     #[doc(hidden)]
     pub fn with_mask(mut self, mask: Mask) -> Result<Interface> {
         mask.check_broadcast(&self.layout)?;
@@ -288,17 +267,17 @@ impl Interface {
         self.layout.shape()
     }
 
-    /// The bytes to step for each dimension, also where the entry was `None` (clause I8).
+    /// The strides in bytes, one for each dimension, computed if the entry was `None` (clause I8).
     pub fn strides(&self) -> &[isize] {
         self.layout.strides()
     }
 
-    /// The data pointer as it was given (clause I4): the address of the element whose indices are all 0.
+    /// The data pointer as given (clause I4): the address of the element whose indices are all 0.
     pub fn data(&self) -> DevicePtr {
         self.data
     }
 
-    /// The data pointer as it is exported: 0 for an array that takes no bytes (clause I5).
+    /// The data pointer for an export: 0 for an array that takes no bytes (clause I5).
     #[doc(hidden)]
     pub fn export_data(&self) -> DevicePtr {
         if self.byte_extent().is_empty() { 0 } else { self.data }
@@ -309,7 +288,7 @@ impl Interface {
         self.read_only
     }
 
-    /// On which stream work may be pending (clause I11).
+    /// The stream in which work may be pending (clause I11).
     pub fn stream(&self) -> StreamEntry {
         self.stream
     }
@@ -320,12 +299,12 @@ impl Interface {
         self.mask.as_ref()
     }
 
-    /// The fields of the elements (clause I9), where they say more than the type string.
+    /// The fields of the elements (clause I9), if they add to the type string.
     pub fn descr(&self) -> Option<&Descr> {
         self.descr.as_ref()
     }
 
-    /// The bytes that the elements take if they lie without gaps; of packed bits, the bytes that hold them all.
+    /// The bytes of the elements without gaps; for packed bits, the bytes that hold all bits.
     #[doc(hidden)]
     pub fn nbytes(&self) -> usize {
         match self.typestr.bits() {
@@ -334,7 +313,7 @@ impl Interface {
         }
     }
 
-    /// The interface of a view: the elements of another layout, some bytes away, with the same type and attributes and without a mask.
+    /// The interface of a view: another layout at an offset, with the same type and attributes and without a mask.
     pub(crate) fn view(&self, View { offset, layout }: View) -> Result<Interface> {
         let data = self.data.wrapping_add_signed(offset as i64);
         let view = Interface::new(data, self.typestr, layout)?
@@ -347,19 +326,19 @@ impl Interface {
         }
     }
 
-    /// Whether the elements are smaller than a byte and lie side by side in bytes, which the layout does not say.
+    /// Whether the elements are bit fields that share bytes, which the layout does not show.
     #[inline]
     pub(crate) fn is_packed(&self) -> bool {
         bytes::is_packed(self.typestr)
     }
 
-    /// The addresses of all bytes that the elements take. Empty, at the data pointer, for an array that takes none.
+    /// The addresses of all bytes of the elements. Empty, at the data pointer, for an array that takes no bytes.
     ///
-    /// Bit fields that are not made of whole bytes (`|t1`) are packed: bytes cannot step through them, so such an array is one
-    /// string of bits in C order, and its last byte is the one that holds the last bit.
+    /// Bit fields of partial bytes (`|t1`) are packed. Byte strides cannot address them, so such an array is one string of bits
+    /// in C order, and its last byte is the byte that holds the last bit.
     pub fn byte_range(&self) -> Range<DevicePtr> {
         let extent = self.byte_extent();
-        // Neither wraps: `new` has computed the same for every array that takes bytes, and the others have 0..0.
+        // Neither sum wraps: `new` has checked it for every array that takes bytes, and other arrays have the extent 0..0.
         self.data.wrapping_add_signed(extent.start as i64)..self.data.wrapping_add_signed(extent.end as i64)
     }
 

@@ -1,8 +1,8 @@
 //! [`Axes`]: a few numbers, one for each axis of an array, without a heap allocation.
 //!
-//! Shapes and strides are read, checked and thrown away in every exchange, and nearly all have few axes. They lie inline up to six,
-//! which covers batches of volumes with channels and leaves a [`Layout`](crate::Layout) at 120 bytes. The type is this crate's own,
-//! around another's: whoever uses it depends on no version of that.
+//! Every exchange reads and checks shapes and strides, and nearly all arrays have few axes. Up to six numbers are stored inline:
+//! enough for batches of volumes with channels, and a [`Layout`](crate::Layout) stays at 120 bytes. The type wraps one of
+//! another crate, so that callers do not depend on that crate's version.
 
 use smallvec::SmallVec;
 use std::{
@@ -11,27 +11,16 @@ use std::{
     slice,
 };
 
-/// How many numbers are kept inline.
+/// The most numbers that are stored inline.
 const INLINE: usize = 6;
 
 /// A shape: the length of each axis.
-///
-/// ```
-/// let mut shape = cuarray::Dims::new();
-/// shape.push(3);
-/// assert_eq!(shape.as_slice(), &[3]);
-/// ```
 pub type Dims = Axes<usize>;
 
-/// Strides: the bytes to step along each axis.
-///
-/// ```
-/// let strides: cuarray::Strides = [-16, 4].into_iter().collect();
-/// assert_eq!(strides.len(), 2);
-/// ```
+/// Strides: the bytes between neighbours along each axis.
 pub type Strides = Axes<isize>;
 
-/// A number for each axis of an array, to be put together; otherwise a slice.
+/// A growable list with one number for each axis; it dereferences to a slice.
 ///
 /// ```
 /// use cuarray::Dims;
@@ -48,33 +37,33 @@ pub struct Axes<T>(SmallVec<[T; INLINE]>);
 
 #[doc(hidden)]
 impl<T> Axes<T> {
-    /// No axes.
+    /// An empty list, for an array without axes.
     #[inline]
     pub fn new() -> Axes<T> {
         Axes(SmallVec::new())
     }
 
-    /// The numbers.
+    /// The numbers as a slice.
     #[inline]
     pub fn as_slice(&self) -> &[T] {
         &self.0
     }
 
-    /// Adds an axis behind the others.
+    /// Appends an axis.
     #[inline]
     pub fn push(&mut self, number: T) {
         self.0.push(number);
     }
 
-    /// Adds an axis in front of the one that is at `index`.
+    /// Inserts an axis before the axis at `index`.
     ///
     /// # Panics
-    /// If there are fewer than `index` axes.
+    /// There are fewer than `index` axes.
     pub fn insert(&mut self, index: usize, number: T) {
         self.0.insert(index, number);
     }
 
-    /// Takes all axes away.
+    /// Removes all axes.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -82,16 +71,16 @@ impl<T> Axes<T> {
 
 #[doc(hidden)]
 impl<T: Copy> Axes<T> {
-    /// These numbers.
+    /// A list of these numbers.
     #[inline]
     pub fn from_slice(numbers: &[T]) -> Axes<T> {
         Axes(SmallVec::from_slice(numbers))
     }
 
-    /// `count` times the same number.
+    /// A list of `count` equal numbers.
     #[inline]
     pub fn repeat(number: T, count: usize) -> Axes<T> {
-        // The one that is nearly always taken writes no number twice.
+        // The common case writes each number once.
         Axes(if count <= INLINE {
             SmallVec::from_buf_and_len([number; INLINE], count)
         } else {
@@ -99,13 +88,13 @@ impl<T: Copy> Axes<T> {
         })
     }
 
-    /// Adds these numbers behind the others.
+    /// Appends these numbers.
     #[inline]
     pub fn extend_from_slice(&mut self, numbers: &[T]) {
         self.0.extend_from_slice(numbers);
     }
 
-    /// Leaves the first `count` axes, or adds as many of `number` as are missing.
+    /// Changes the number of axes to `count`; new axes get `number`.
     #[inline]
     pub fn resize(&mut self, count: usize, number: T) {
         self.0.resize(count, number);

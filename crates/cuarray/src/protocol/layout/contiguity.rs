@@ -1,13 +1,13 @@
-//! What a function asks of the memory order of an array, as a type.
+//! Requirements on the memory order of an array, as types.
 //!
-//! Most kernels are written for elements that lie one behind the other, and most arrays are so. A view of every second column is not,
-//! and a kernel that is given its pointer reads the wrong elements and says nothing. So who cannot take strides says so in the type
-//! of the argument, and an array that is laid out otherwise never arrives.
+//! Most kernels expect elements without gaps, and most arrays are so. A view of every second column is not, and a kernel that
+//! gets its pointer silently reads the wrong elements. A function that cannot handle strides states its requirement in the
+//! type of its argument, and an array with another layout is refused.
 
 use crate::Layout;
 use std::fmt;
 
-/// Which layouts are taken: [`AnyLayout`], [`CContiguous`] or [`FContiguous`].
+/// The accepted layouts: [`AnyLayout`], [`CContiguous`] or [`FContiguous`].
 ///
 /// ```
 /// use cuarray::{AnyLayout, CContiguous, FContiguous, Layout, LayoutPolicy};
@@ -19,48 +19,23 @@ use std::fmt;
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 pub trait LayoutPolicy: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
-    /// What is expected, for messages; empty where anything is taken.
+    /// The requirement in messages; empty if any layout is accepted.
     const NAME: &'static str;
 
-    /// Whether such a layout is taken.
+    /// Whether the layout meets the requirement.
     #[doc(hidden)]
     fn allows(layout: &Layout) -> bool;
 }
 
-/// Any strides: zero and negative ones too.
-///
-/// ```
-/// use cuarray::{AnyLayout, Layout, LayoutPolicy};
-///
-/// assert!(AnyLayout::allows(&Layout::strided(&[8, 4], &[-16, 0], 4)?));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
+/// Accepts any strides, also zero and negative ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnyLayout;
 
 /// C order without gaps; see [`Layout::is_c_contiguous`].
-///
-/// ```
-/// use cuarray::{CContiguous, Layout, LayoutPolicy};
-///
-/// let rows = Layout::c_contiguous(&[3, 4], 4)?;
-/// assert!(CContiguous::allows(&rows));
-/// assert!(!CContiguous::allows(&rows.transpose(None)?));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CContiguous;
 
 /// Fortran order without gaps; see [`Layout::is_f_contiguous`].
-///
-/// ```
-/// use cuarray::{FContiguous, Layout, LayoutPolicy};
-///
-/// let rows = Layout::c_contiguous(&[3, 4], 4)?;
-/// assert!(!FContiguous::allows(&rows));
-/// assert!(FContiguous::allows(&rows.transpose(None)?));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FContiguous;
 

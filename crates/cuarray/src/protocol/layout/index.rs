@@ -1,13 +1,13 @@
-//! Indexing: which elements `a[1, ::-1, ..., None]` selects, as a view.
+//! Indexing: the view that `a[1, ::-1, ..., None]` selects.
 //!
-//! By NumPy's rules of basic indexing: integers take an axis away, slices keep it, an ellipsis stands for all axes that are not
-//! named, `None` adds one of length 1. Nothing is moved; see [`View`].
+//! Follows NumPy's basic indexing: an integer removes an axis, a slice keeps it, an ellipsis stands for all axes without an
+//! entry, and `None` adds an axis of length 1. No element moves; see [`View`].
 
 use super::MAX_NDIM;
 use crate::{Dims, Error, Layout, Result, Strides, View};
 use std::ops::{Range, RangeFull};
 
-/// One entry of an index, as between the brackets of `a[1, ::-1, ..., None]`.
+/// One entry of an index, as in the brackets of `a[1, ::-1, ..., None]`.
 ///
 /// ```
 /// use cuarray::{Index, Layout};
@@ -24,11 +24,11 @@ use std::ops::{Range, RangeFull};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
-    /// One place on an axis, which the view no longer has; a negative one counts from the end.
+    /// One position on an axis, which the view drops; a negative position counts from the end.
     At(isize),
-    /// Some places on an axis.
+    /// Several positions on an axis.
     Slice(Slice),
-    /// As many whole axes as the other entries leave; at most once.
+    /// All axes without an entry of their own; allowed once.
     Ellipsis,
     /// A new axis of length 1.
     NewAxis,
@@ -58,7 +58,7 @@ impl From<RangeFull> for Index {
     }
 }
 
-/// `start:stop:step`, as Python has it: negative places count from the end, places outside are moved to the nearest end.
+/// `start:stop:step` with Python's rules: negative positions count from the end, and positions outside are clamped.
 ///
 /// ```
 /// use cuarray::{Layout, Slice};
@@ -70,23 +70,23 @@ impl From<RangeFull> for Index {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// The first place; by default, the end that the step leads away from.
+    /// The first position; by default the end at which the step starts.
     pub start: Option<isize>,
-    /// The place before which to stop; by default, behind the last.
+    /// The position before which the slice stops; by default after the last.
     pub stop: Option<isize>,
-    /// From place to place; by default 1, and never 0.
+    /// The distance between positions; by default 1, and never 0.
     pub step: Option<isize>,
 }
 
 impl Slice {
-    /// First place, step and count on an axis of that length.
+    /// First position, step and count on an axis of `length`.
     fn places(self, length: usize) -> Result<(isize, isize, usize)> {
         let length = length as isize;
         let step = self.step.unwrap_or(1);
         if step == 0 {
             return Err(Error::argument("a slice with step 0 never ends; any other int is expected"));
         }
-        // So that it can be negated; nothing steps as far as either.
+        // Makes the step negatable; no array is long enough to notice.
         let step = step.max(-isize::MAX);
         let (low, high) = if step < 0 { (-1, length - 1) } else { (0, length) };
         let place = |place: isize| if place < 0 { (place + length).max(low) } else { place.min(high) };
@@ -105,11 +105,11 @@ impl Slice {
 }
 
 impl Layout {
-    /// The view that an index selects. Axes that it does not name are taken whole.
+    /// The view that an index selects. Axes without an entry are taken whole.
     ///
     /// # Errors
-    /// [`Error::is_out_of_bounds`]: a place outside its axis, more entries than axes, two ellipses, or more than
-    /// [`MAX_NDIM`] axes in the view. An invalid argument: a slice of step 0.
+    /// [`Error::is_out_of_bounds`]: a position outside its axis, more entries than axes, two ellipses, or more than
+    /// [`MAX_NDIM`] axes in the view. [`Error::is_invalid_argument`]: a slice of step 0.
     pub fn index(&self, index: &[Index]) -> Result<View> {
         let named = index.iter().filter(|entry| matches!(entry, Index::At(_) | Index::Slice(_))).count();
         if index.iter().filter(|entry| **entry == Index::Ellipsis).count() > 1 {
@@ -147,8 +147,8 @@ impl Layout {
                 Index::Slice(slice) => {
                     let (start, step, count) = slice.places(self.shape()[axis])?;
                     let stride = self.strides()[axis];
-                    // As in NumPy, an empty slice begins where its axis does. Other offsets are places of elements, and
-                    // steps past the last element are never taken, so what wraps is never used.
+                    // As in NumPy, an empty slice begins where its axis begins. Other offsets are those of elements. A wrapped stride is
+                    // harmless, because no step leads past the last element.
                     if count == 0 {
                         strides.push(stride);
                     } else {

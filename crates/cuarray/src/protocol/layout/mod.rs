@@ -1,15 +1,14 @@
 //! Shape and byte strides, checked together.
 //!
-//! Everything that follows from them (how many elements, which bytes around the data pointer may be touched, whether the
-//! elements lie in C or Fortran order) is computed in many places of many libraries, and each place that forgets to check
-//! an overflow, or counts a zero stride as contiguous, reads past somebody's allocation. Here the arithmetic is done once,
-//! with checks, on construction: a [`Layout`] that exists has a byte count and an extent that are representable, so its
-//! methods cannot fail. None of them is stored; all are a pass over a few integers that are in the cache already.
+//! Many libraries recompute the number of elements, the bytes around the data pointer, and C or Fortran contiguity from
+//! shape and strides. A place that misses an overflow, or counts a zero stride as contiguous, reads past an allocation. Here
+//! the arithmetic is done and checked once, on construction. A [`Layout`] has a representable byte count and extent, so its
+//! methods cannot fail. Results are not stored: each is a pass over a few integers that are in the cache already.
 //!
-//! Zero and negative strides are legal (clause I8), and so are strides that are no multiple of the item size, as fields of
+//! Zero and negative strides are legal (clause I8), and so are strides that are not multiples of the item size, as fields of
 //! structures have them. Contiguity follows NumPy: axes of length 1 do not count, and an array without elements is
-//! contiguous both ways. A zero stride on a longer axis is *not* contiguous, also where one copy would fetch all bytes:
-//! that is what broadcasting makes, and a consumer that is told "C-contiguous" reads on past the single element.
+//! contiguous in both orders. A zero stride on a longer axis is *not* contiguous: broadcasting makes such strides, and a
+//! consumer that believed in C order would read past the single element.
 
 pub(crate) mod axes;
 pub(crate) mod contiguity;
@@ -22,14 +21,7 @@ pub(crate) mod view;
 use crate::{Dims, Error, Result, Strides};
 use std::{fmt, ops::Range};
 
-/// The most dimensions that a [`Layout`] can have; NumPy's limit.
-///
-/// ```
-/// use cuarray::{Layout, MAX_NDIM};
-///
-/// assert!(Layout::c_contiguous(&[1; MAX_NDIM], 4).is_ok());
-/// assert!(Layout::c_contiguous(&[1; MAX_NDIM + 1], 4).is_err());
-/// ```
+/// The most dimensions of a [`Layout`], which is NumPy's limit.
 pub const MAX_NDIM: usize = 64;
 
 /// Shape, byte strides and item size of an array (clauses I2 and I8), checked together.
@@ -58,16 +50,16 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Elements in C order: the last dimension is the fastest.
+    /// A layout in C order: the last dimension is the fastest.
     ///
     /// # Errors
-    /// Key `shape`: more than [`MAX_NDIM`] dimensions, or more bytes than `isize::MAX`. As in NumPy, dimensions of length 0 do
-    /// not excuse the others from this. Key `typestr`: an item size beyond `i32::MAX`.
+    /// Key `shape`: more than [`MAX_NDIM`] dimensions, or more bytes than `isize::MAX`. As in NumPy, the product of the other
+    /// lengths is checked even if one dimension has length 0. Key `typestr`: an item size beyond `i32::MAX`.
     pub fn c_contiguous(shape: &[usize], itemsize: usize) -> Result<Layout> {
         Layout::from_parts(Dims::from_slice(shape), None, itemsize)
     }
 
-    /// Elements in Fortran order: the first dimension is the fastest.
+    /// A layout in Fortran order: the first dimension is the fastest.
     ///
     /// # Errors
     /// As [`Layout::c_contiguous`].
@@ -78,16 +70,16 @@ impl Layout {
         Ok(Layout { shape: Dims::from_slice(shape), strides, itemsize: checked_itemsize })
     }
 
-    /// Any strides, in bytes.
+    /// A layout with any strides, in bytes.
     ///
     /// # Errors
-    /// As [`Layout::c_contiguous`]; key `strides`: another number of them than of dimensions, or an extent that is not
-    /// representable in `isize`.
+    /// As [`Layout::c_contiguous`]. Key `strides`: their number differs from that of the dimensions, or the extent exceeds
+    /// `isize`.
     pub fn strided(shape: &[usize], strides: &[isize], itemsize: usize) -> Result<Layout> {
         Layout::from_parts(Dims::from_slice(shape), Some(Strides::from_slice(strides)), itemsize)
     }
 
-    /// The entries `shape` and `strides` as an importer collects them; without strides, C order.
+    /// A layout from the optional `strides` entry of an import; without strides, C order.
     ///
     /// # Errors
     /// As [`Layout::strided`].
@@ -105,15 +97,16 @@ impl Layout {
         Ok(Layout { shape, strides, itemsize: checked_itemsize })
     }
 
-    /// What [`Layout::fill`] begins with.
+    /// An empty layout for [`Layout::fill`].
     #[inline(always)]
     pub(crate) fn blank() -> Layout {
         Layout { shape: Dims::new(), strides: Strides::new(), itemsize: 0 }
     }
 
-    /// [`Layout::from_parts`] in the place of a blank one, as moving a layout costs an import more than checking it: `shape` and
-    /// `strides` append the entries. The answer is the [extent](Layout::byte_extent), or `None` where the elements lie in C order;
-    /// after an error the layout is of no use.
+    /// [`Layout::from_parts`] in place, because moving a layout costs an import more than checking it.
+    ///
+    /// `shape` and `strides` append the entries. Returns the [extent](Layout::byte_extent), or `None` for elements in C order.
+    /// After an error the layout must not be used.
     #[inline(always)]
     pub(crate) fn fill<E: From<Error>>(
         &mut self,
@@ -128,7 +121,7 @@ impl Layout {
             return Ok(None);
         };
         strides(&mut self.strides, &self.shape)?;
-        // What is in C order spans no more bytes than the shape has.
+        // A layout in C order spans exactly the bytes of its shape.
         if self.strides.len() == self.shape.len() && is_dense(self.axes().rev(), itemsize) {
             return Ok(None);
         }
@@ -140,7 +133,7 @@ impl Layout {
         &self.shape
     }
 
-    /// The bytes to step for each dimension.
+    /// The strides in bytes, one for each dimension.
     pub fn strides(&self) -> &[isize] {
         &self.strides
     }
@@ -157,40 +150,40 @@ impl Layout {
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        // A later zero makes good what the lengths before it multiply to: check_shape has bounded it.
+        // The product cannot overflow, even before a zero: `check_shape` has bounded it.
         self.shape.iter().product()
     }
 
-    /// Whether there are no elements: some dimension has length 0.
+    /// Whether there are no elements, because a dimension has length 0.
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
 
-    /// Elements times item size, as NumPy counts: what a contiguous copy takes. An array whose strides leave gaps or
-    /// repeat elements touches more or fewer bytes; see [`Layout::byte_extent`].
+    /// Elements times item size, as in NumPy: the size of a contiguous copy. Strides with gaps or repetitions touch another
+    /// number of bytes; see [`Layout::byte_extent`].
     pub fn nbytes(&self) -> usize {
         self.len() * self.itemsize()
     }
 
-    /// Whether the elements lie without gaps in C order. NumPy's rule: the strides of axes of length 1 are ignored, and
-    /// an empty array is contiguous. Zero strides on longer axes are not.
+    /// Whether the elements lie without gaps in C order. As in NumPy, the strides of axes of length 1 are ignored, and an empty
+    /// array is contiguous. An array with a zero stride on a longer axis is not contiguous.
     pub fn is_c_contiguous(&self) -> bool {
         self.is_empty() || is_dense(self.axes().rev(), self.itemsize())
     }
 
-    /// Whether the elements lie without gaps in Fortran order; the rules are those of [`Layout::is_c_contiguous`].
+    /// Whether the elements lie without gaps in Fortran order, with the rules of [`Layout::is_c_contiguous`].
     pub fn is_f_contiguous(&self) -> bool {
         self.is_empty() || is_dense(self.axes(), self.itemsize())
     }
 
-    /// The bytes that the elements take, relative to the data pointer: from the lowest of their first bytes to behind the
-    /// highest of their last. It starts below zero where strides are negative; without elements it is `0..0`.
+    /// The bytes of the elements, relative to the data pointer, from the lowest first byte to the end of the highest element.
+    /// The range starts below zero if strides are negative, and is `0..0` without elements.
     #[doc(hidden)]
     pub fn byte_extent(&self) -> Range<isize> {
         if self.itemsize == 0 {
             return 0..0;
         }
-        // Nothing wraps where there are elements: check_strides has computed the same.
+        // No sum wraps if there are elements: check_strides has computed the same sums.
         let (mut low, mut high) = (0isize, 0isize);
         for (length, stride) in self.axes() {
             if length == 0 {
@@ -214,7 +207,7 @@ impl fmt::Debug for Layout {
     }
 }
 
-/// The stride of the next axis outwards. A length of 0 counts as 1, so that no axis is lost in the others' zeros; `check_shape`
+/// The stride of the next outer axis. A length of 0 counts as 1, so that the strides after it are not all zero. `check_shape`
 /// has bounded the product.
 fn next_stride(step: &mut isize, length: usize) -> isize {
     let stride = *step;
@@ -234,7 +227,7 @@ fn c_strides(shape: &[usize], itemsize: usize) -> Strides {
     strides
 }
 
-/// `axes` from the fastest on.
+/// Whether `axes`, from the fastest to the slowest, lie without gaps.
 fn is_dense(axes: impl Iterator<Item = (usize, isize)>, itemsize: usize) -> bool {
     let mut step = itemsize as isize;
     for (length, stride) in axes {
@@ -248,7 +241,7 @@ fn is_dense(axes: impl Iterator<Item = (usize, isize)>, itemsize: usize) -> bool
     true
 }
 
-/// Dimension and byte count; gives back the item size in its narrow form.
+/// Checks number of dimensions and byte count; returns the item size as `u32`.
 fn check_shape(shape: &[usize], itemsize: usize) -> Result<u32> {
     let narrow = match i32::try_from(itemsize) {
         Ok(itemsize) => itemsize as u32,
@@ -275,7 +268,7 @@ fn too_big(shape: &[usize], itemsize: usize) -> Error {
     Error::entry("shape", why)
 }
 
-/// The extent that the strides give the array, which has to be representable.
+/// Checks the strides; returns their extent, which must be representable.
 fn check_strides(shape: &[usize], strides: &[isize], itemsize: usize) -> Result<Range<isize>> {
     if shape.len() != strides.len() {
         return Err(Error::entry(
@@ -316,7 +309,7 @@ fn too_far(shape: &[usize], strides: &[isize]) -> Error {
     Error::entry("strides", why)
 }
 
-/// Numbers as Python writes a tuple: `()`, `(3,)`, `(3, 4)`.
+/// Writes numbers as a Python tuple: `()`, `(3,)`, `(3, 4)`.
 pub(crate) struct Tuple<'a, T>(pub(crate) &'a [T]);
 
 impl<T: fmt::Display> fmt::Display for Tuple<'_, T> {

@@ -1,7 +1,7 @@
-//! Reshaping: the same elements, counted off into another shape.
+//! Reshaping: the same elements, in the same order, in another shape.
 //!
-//! Where the old axes that become a group of new ones continue each other, strides say it, and no element moves. Where they
-//! do not, only a copy could, and that is for the layer that can copy: it is answered with `None`, never done.
+//! Elements stay in place if the old axes that form a group of new ones continue each other. Otherwise a copy is needed, and
+//! these functions return `None`; a layer that can copy decides.
 
 use super::Tuple;
 use crate::{Dims, Error, Layout, Result, Strides};
@@ -19,19 +19,19 @@ use smallvec::SmallVec;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The last axis is the fastest.
+    /// C order: the last axis is the fastest.
     #[default]
     C,
-    /// The first axis is the fastest.
+    /// Fortran order: the first axis is the fastest.
     F,
 }
 
 impl Layout {
-    /// The same elements in another shape, counted in `order` on both sides. One length may be -1: it is what the others
-    /// leave. `None` where no strides say it, so that only a copy could have that shape.
+    /// Arranges the elements in another shape, counted in `order` in both shapes. One length may be -1 and is computed from the
+    /// others. Returns `None` if no strides can express the new shape, so that a copy is needed.
     ///
     /// # Errors
-    /// An invalid argument: another number of elements, several lengths of -1, another negative one.
+    /// [`Error::is_invalid_argument`]: another number of elements, several lengths of -1, or another negative length.
     pub fn reshape(&self, shape: &[isize], order: Order) -> Result<Option<Layout>> {
         if shape.len() == self.ndim() && shape.iter().zip(self.shape()).all(|(&new, &old)| new == old as isize) {
             return Ok(Some(self.clone()));
@@ -53,7 +53,7 @@ impl Layout {
         }
     }
 
-    /// The shape without -1.
+    /// Replaces the length -1 in a shape.
     ///
     /// # Errors
     /// As [`Layout::reshape`].
@@ -91,8 +91,8 @@ impl Layout {
         Ok(dims)
     }
 
-    /// Strides for `shape`, of as many elements (and not none), where each group of old axes that becomes a group of new ones
-    /// continues from axis to axis.
+    /// Strides for `shape`, which has as many elements, at least one. `None` if the old axes of a group do not continue each
+    /// other.
     fn regroup(&self, shape: &[usize], order: Order) -> Option<Strides> {
         let old: SmallVec<[(usize, isize); 8]> = self
             .shape()
@@ -108,7 +108,7 @@ impl Layout {
         let mut strides = Strides::new();
         let (mut next_old, mut next_new) = (0, 0);
         while next_old < old.len() && next_new < shape.len() {
-            // The smallest groups of as many elements on both sides; the whole of both has as many, so there are some.
+            // Takes the smallest groups with equal numbers of elements; the totals are equal, so such groups exist.
             let (first_old, first_new) = (next_old, next_new);
             let (mut olds, mut news) = (old[first_old].0, shape[first_new]);
             (next_old, next_new) = (first_old + 1, first_new + 1);
@@ -143,7 +143,7 @@ impl Layout {
                 }
             }
         }
-        // Axes of length 1 are left at the end. Any stride would do; these are NumPy's.
+        // Only axes of length 1 are left. Any stride is right for them; these are NumPy's.
         let beside = strides.last().copied().unwrap_or(self.itemsize() as isize);
         let last = match (order, next_new) {
             (Order::F, 1..) => beside.wrapping_mul(shape[next_new - 1] as isize),

@@ -1,4 +1,4 @@
-//! [`s!`](crate::s): indices with the number of dimensions that they leave, as ndarray has it.
+//! [`s!`](crate::s): indices with the resulting number of dimensions in their type, as in ndarray.
 
 use super::{
     dimension::{Dimension, Ix, IxDyn},
@@ -9,8 +9,8 @@ use std::{
     ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive},
 };
 
-/// Selects elements of an array: an integer takes its dimension away, a range keeps it, `range; step` takes every `step`th element. Negative
-/// places count from the end, as in NumPy.
+/// Selects elements of an array. An integer removes its dimension, a range keeps it, and `range; step` takes every `step`th
+/// element. Negative positions count from the end, as in NumPy.
 ///
 /// ```
 /// use cuarray::{DeviceArray, s};
@@ -49,7 +49,7 @@ macro_rules! s {
     };
 }
 
-/// The indices that [`s!`](crate::s) makes, which leave as many dimensions as `D` says.
+/// The indices that [`s!`](crate::s) makes; `D` is the number of dimensions that they leave.
 #[derive(Clone, Debug)]
 pub struct SliceArg<const N: usize, D> {
     indices: [Index; N],
@@ -70,16 +70,16 @@ impl<const N: usize, D> AsRef<[Index]> for SliceArg<N, D> {
     }
 }
 
-/// An index of [`s!`](crate::s).
+/// One index of [`s!`](crate::s).
 #[doc(hidden)]
 pub trait SliceItem {
-    /// The dimensions that are left, behind those that earlier indices leave.
+    /// The dimensions left by this index and the earlier indices, which leave `D`.
     type Left<D: Larger>: Larger;
 
     fn into_index(self) -> Index;
 }
 
-/// A number of dimensions to which one can be added.
+/// A number of dimensions that can grow by one.
 #[doc(hidden)]
 pub trait Larger: Dimension {
     type Next: Larger;
@@ -192,18 +192,18 @@ impl SliceItem for Slice {
 pub fn stepped(range: impl SliceItem, step: isize) -> Slice {
     match range.into_index() {
         Index::Slice(slice) => Slice { step: Some(step), ..slice },
-        // An integer is one place, whatever the step.
+        // An integer selects one position; the step has no effect.
         Index::At(at) => Slice { start: Some(at), stop: behind(at), step: Some(step) },
         Index::Ellipsis | Index::NewAxis => Slice { step: Some(step), ..Slice::default() },
     }
 }
 
-/// A number as a place; no array is long enough for the numbers that an `isize` cannot hold.
+/// Converts a number to a position and saturates; no array is long enough for numbers beyond `isize`.
 fn place(number: impl TryInto<isize>) -> isize {
     number.try_into().unwrap_or(isize::MAX)
 }
 
-/// The place behind another; behind the last there is no place, and -1 is the last.
+/// The position after `place`; `None` after -1, which is the last.
 fn behind(place: isize) -> Option<isize> {
     if place == -1 { None } else { Some(place.saturating_add(1)) }
 }

@@ -1,16 +1,15 @@
 //! Views: other layouts over the same bytes.
 //!
-//! Indexing, reshaping, and what is here (transposing, broadcasting, splitting, another item size): none of these moves an
-//! element. Each is a little arithmetic on shape and strides, and a number of bytes by which the data pointer moves. These
-//! files are that arithmetic and nothing else, so that it can be tested, value by value, against NumPy, whose rules it follows
-//! to the letter: where an empty slice points, which strides an axis of length 1 gets, when a reshape needs no copy. A view
-//! that exists stays within the bytes of what it is a view of, whatever the index was; an index that cannot be is an error.
+//! Indexing, reshaping, and the functions here (transposing, broadcasting, splitting, another item size) move no element. Each
+//! computes new shape and strides and an offset for the data pointer. These files hold only that arithmetic, so tests compare
+//! it with NumPy value by value. That includes the offset of an empty slice, the strides of axes of length 1, and the
+//! reshapes that need no copy. A view never leaves the bytes of its base; an impossible index is an error.
 
 use super::Tuple;
 use crate::{Dims, Error, Layout, Result, Strides};
 use smallvec::SmallVec;
 
-/// A layout, and where it begins: bytes from the data pointer of what it is a view of.
+/// A layout and its offset in bytes from the data pointer of the base.
 ///
 /// ```
 /// use cuarray::{Index, Layout, Slice};
@@ -29,10 +28,10 @@ pub struct View {
 }
 
 impl Layout {
-    /// The axes in another order; without one, reversed. Negative axes count from the end.
+    /// Permutes the axes; `None` reverses them. Negative axes count from the end.
     ///
     /// # Errors
-    /// An invalid argument: another number of axes than the array has, one that it has not, or one named twice.
+    /// [`Error::is_invalid_argument`]: a wrong number of axes, an axis that the array lacks, or an axis named twice.
     pub fn transpose(&self, axes: Option<&[isize]>) -> Result<Layout> {
         let axes: Dims = match axes {
             None => (0..self.ndim()).rev().collect(),
@@ -52,10 +51,10 @@ impl Layout {
         Layout::from_parts(shape, Some(strides), self.itemsize())
     }
 
-    /// Without axes of length 1: all of them, or those that are named.
+    /// Drops axes of length 1: all of them, or the given axes.
     ///
     /// # Errors
-    /// An invalid argument: an axis that the array has not, that is named twice, or whose length is not 1.
+    /// [`Error::is_invalid_argument`]: an axis that the array lacks, that is named twice, or whose length is not 1.
     #[doc(hidden)]
     pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Layout> {
         let drop: Dims = match axes {
@@ -75,7 +74,7 @@ impl Layout {
         Layout::from_parts(shape, Some(strides), self.itemsize())
     }
 
-    /// Axes counted from the front, each named once.
+    /// Converts axes to positive numbers and checks that none is repeated.
     fn axes_of(&self, axes: &[isize]) -> Result<Dims> {
         let ndim = self.ndim() as isize;
         let mut found = Dims::new();
@@ -95,10 +94,10 @@ impl Layout {
         Ok(found)
     }
 
-    /// The same elements as if they were repeated along the axes of another shape, with strides of 0 where they are.
+    /// Repeats the elements along the axes of a larger shape, with strides of 0.
     ///
     /// # Errors
-    /// An invalid argument: the shapes, aligned at their last axes, differ where this one's length is not 1.
+    /// [`Error::is_invalid_argument`]: aligned at the last axes, the shapes differ in a length that is not 1 here.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Layout> {
         let refused = || {
             Error::argument(format!("cannot broadcast an array of shape {} to {}", Tuple(self.shape()), Tuple(shape)))
@@ -107,7 +106,7 @@ impl Layout {
         let mut strides = Strides::repeat(0, added);
         for ((&old, &stride), &new) in self.shape().iter().zip(self.strides()).zip(&shape[added..]) {
             match old {
-                // An axis of length 1 keeps no stride worth having where it is repeated.
+                // A repeated axis gets stride 0, whatever its stride was.
                 1 if new != 1 => strides.push(0),
                 _ if old == new => strides.push(stride),
                 _ => return Err(refused()),
@@ -116,12 +115,11 @@ impl Layout {
         Layout::from_parts(shape.into(), Some(strides), self.itemsize())
     }
 
-    /// The same bytes as elements of another size: the last axis becomes longer or shorter by what each element becomes
-    /// shorter or longer.
+    /// Reads the same bytes as elements of another size. The last axis changes its length by the inverse factor.
     ///
     /// # Errors
-    /// An invalid argument, where the size changes: there is no last axis, its elements do not lie one behind the other,
-    /// or its bytes are no whole number of the new elements.
+    /// [`Error::is_invalid_argument`], if the size changes: there is no last axis, it is not contiguous, or its bytes are not a
+    /// whole number of new elements.
     #[doc(hidden)]
     pub fn with_itemsize(&self, itemsize: usize) -> Result<Layout> {
         let old = self.itemsize();
@@ -146,7 +144,7 @@ impl Layout {
             }
             length.checked_mul(old / itemsize)
         } else {
-            // In whole elements first: a zero-size axis of huge siblings must not overflow here.
+            // Tries whole elements first: the product may overflow for an empty array with a huge axis.
             match length.checked_mul(old) {
                 Some(bytes) if !bytes.is_multiple_of(itemsize) => {
                     return refused("a larger item size must divide the bytes of the last axis");
@@ -162,10 +160,10 @@ impl Layout {
         Layout::from_parts(shape, Some(strides), itemsize)
     }
 
-    /// The first axis cut into pieces of `section` places; the last may be shorter. An axis of length 0 gives none.
+    /// Splits the first axis into sections of `section` elements; the last may be shorter. An axis of length 0 gives no sections.
     ///
     /// # Errors
-    /// An invalid argument: a section of 0, or an array without axes.
+    /// [`Error::is_invalid_argument`]: a section of 0, or an array without axes.
     #[doc(hidden)]
     pub fn split(&self, section: usize) -> Result<Vec<View>> {
         let (Some(&length), Some(&stride)) = (self.shape().first(), self.strides().first()) else {
@@ -183,8 +181,8 @@ impl Layout {
         (0..length).step_by(section).map(piece).collect()
     }
 
-    /// A layout without gaps whose axes lie in the order in which these do, the slowest first; what NumPy makes with
-    /// `empty_like`. A broadcast axis becomes a real one, a reversed one is turned round.
+    /// A layout without gaps with the same order of axes, from the slowest to the fastest, as NumPy's `empty_like` makes it.
+    /// Repeated axes get memory of their own, and reversed axes are turned round.
     #[doc(hidden)]
     pub fn packed(&self) -> Result<Layout> {
         if self.is_c_contiguous() || self.ndim() <= 1 {
@@ -199,14 +197,14 @@ impl Layout {
         let mut step = self.itemsize() as isize;
         for &axis in axes.iter().rev() {
             strides[axis] = step;
-            // The bytes of all elements, which the layout's shape has been checked for.
+            // The constructor has checked the byte count of the shape.
             step *= self.shape()[axis] as isize;
         }
         Layout::from_parts(self.shape().into(), Some(strides), self.itemsize())
     }
 
     /// Like [`Layout::packed`], but reversed axes stay reversed, so that a copy between the two has the fewest boxes. The offset
-    /// is where the first element lies in the packed bytes.
+    /// is that of the first element in the packed bytes.
     #[cfg(feature = "python")]
     pub(crate) fn packed_in_step(&self) -> Result<View> {
         let packed = self.packed()?;
@@ -217,7 +215,7 @@ impl Layout {
                 if self.strides()[axis] >= 0 {
                     return step;
                 }
-                // Within the packed extent; an empty array has no first element.
+                // Stays within the packed extent; an empty array has no first element.
                 offset += length.saturating_sub(1) as isize * step;
                 -step
             })
@@ -225,8 +223,8 @@ impl Layout {
         Ok(View { offset, layout: Layout::from_parts(packed.shape().into(), Some(strides), self.itemsize())? })
     }
 
-    /// Whether two elements may share a byte. Exact for what slicing, transposing and broadcasting make of a dense array; for
-    /// stranger strides it may say yes where the elements only interleave.
+    /// Whether two elements may share a byte. Exact for slices, transposes and broadcasts of a dense array. For other strides it
+    /// may return true if the elements only interleave.
     #[doc(hidden)]
     pub fn may_overlap_itself(&self) -> bool {
         if self.is_empty() {
@@ -245,7 +243,7 @@ impl Layout {
             if step < taken {
                 return true;
             }
-            // Within the extent, which the layout has been checked for.
+            // Stays within the extent, which the constructor has checked.
             taken += step * (length - 1);
         }
         false

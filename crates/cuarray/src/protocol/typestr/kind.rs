@@ -2,7 +2,7 @@
 
 use super::MAX_ITEMSIZE;
 
-/// What an element is, whatever its size.
+/// The kind of an element, without its size.
 ///
 /// ```
 /// use cuarray::{Kind, TypeStr};
@@ -37,12 +37,12 @@ pub enum Kind {
     Bytes,
     /// `U`: a string of fixed length in characters of four bytes.
     Unicode,
-    /// `V`: bytes without a meaning of their own: structures, and types for which there is no letter.
+    /// `V`: bytes without a meaning of their own, for structures and for types without a letter.
     Void,
 }
 
 impl Kind {
-    /// The letter that stands for this kind in a type string.
+    /// The letter of this kind in a type string.
     pub const fn letter(self) -> char {
         match self {
             Kind::BitField => 't',
@@ -78,7 +78,7 @@ impl Kind {
         })
     }
 
-    /// The sizes that exist, as a type string counts them.
+    /// Whether the kind has this size, in the unit of a type string.
     pub(crate) const fn has_size(self, size: u32) -> bool {
         match self {
             Kind::Bool => size == 1,
@@ -125,7 +125,7 @@ impl Kind {
     }
 }
 
-/// How the bytes of one number are ordered, as the first character of a type string says it.
+/// The byte order of a number: the first character of a type string.
 ///
 /// ```
 /// use cuarray::{ByteOrder, TypeStr};
@@ -135,23 +135,19 @@ impl Kind {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
-    /// `<`: the least significant byte first, as every GPU has it.
+    /// `<`: the least significant byte first, as on every GPU.
     Little,
     /// `>`: the most significant byte first.
     Big,
-    /// `|`: there is nothing to order.
+    /// `|`: not applicable.
     NotApplicable,
 }
 
 impl ByteOrder {
-    /// The order of the machine that this was built for.
-    ///
-    /// ```
-    /// assert_eq!(cuarray::ByteOrder::NATIVE.symbol(), if cfg!(target_endian = "big") { '>' } else { '<' });
-    /// ```
+    /// The byte order of this machine.
     pub const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
 
-    /// The character that stands for this order in a type string.
+    /// The character of this order in a type string.
     pub const fn symbol(self) -> char {
         match self {
             ByteOrder::Little => '<',
@@ -202,7 +198,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// How the unit is written in a type string.
+    /// The spelling of the unit in a type string.
     pub const fn symbol(self) -> &'static str {
         match self {
             TimeUnit::Year => "Y",

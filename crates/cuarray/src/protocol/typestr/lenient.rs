@@ -1,12 +1,11 @@
-//! What real producers write where a type string belongs: codes of the buffer protocol, codes and names of NumPy and
-//! ml_dtypes.
+//! Deviating type strings of real producers: codes of the buffer protocol, codes and names of NumPy and ml_dtypes.
 //!
-//! They get away with it because most consumers hand the string to NumPy. All of these spellings name a type exactly; where
-//! one would have to be guessed, it is refused, since elements of the wrong size are worse than an error.
+//! Most consumers pass the string to NumPy, which accepts these spellings. Each spelling read here names one type exactly. An
+//! ambiguous spelling is refused, because elements of the wrong size are worse than an error.
 
 use super::{ByteOrder, Kind, NamedType, TypeStr, parse};
 
-/// The byte order that a producer who gave none can only have meant.
+/// The byte order of a type string without one.
 fn implied_order(kind: Kind, size: u32) -> ByteOrder {
     let ordered = TypeStr { order: ByteOrder::NATIVE, kind, unit: None, name: None, size, multiple: 0 }.order_matters();
     if ordered { ByteOrder::NATIVE } else { ByteOrder::NotApplicable }
@@ -42,7 +41,7 @@ pub(super) fn read(text: &[u8]) -> Option<(TypeStr, &'static str)> {
     Some((TypeStr { order, kind, unit: None, name: None, size, multiple: 0 }, "is a code of the buffer protocol"))
 }
 
-/// The letters of Python's `struct` module, the buffer protocol and NumPy, where they agree.
+/// The letters of Python's `struct` module, the buffer protocol and NumPy, if they agree.
 fn code(letters: &[u8], bare: bool) -> Option<(Kind, u32)> {
     Some(match letters {
         b"?" => (Kind::Bool, 1),
@@ -54,7 +53,7 @@ fn code(letters: &[u8], bare: bool) -> Option<(Kind, u32)> {
         b"I" => (Kind::UInt, 4),
         b"q" => (Kind::Int, 8),
         b"Q" => (Kind::UInt, 8),
-        // With no byte order before it everybody means the C `long`; NumPy calls int64 so on most machines.
+        // Without a byte order `l` is the C `long` everywhere; NumPy writes int64 so on most machines.
         b"l" if bare => (Kind::Int, size_of::<std::ffi::c_long>() as u32),
         b"L" if bare => (Kind::UInt, size_of::<std::ffi::c_ulong>() as u32),
         b"e" => (Kind::Float, 2),

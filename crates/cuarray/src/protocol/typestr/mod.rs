@@ -1,19 +1,18 @@
-//! The element type, as the NumPy array interface writes it: `<f4`.
+//! The element type, in the notation of the NumPy array interface: `<f4`.
 //!
-//! A type string is three things and, for times, a fourth: a byte order (`<` little, `>` big, `|` none), a letter for the
-//! kind, the size, and the unit of a datetime or timedelta (`<M8[ns]`). The size counts bytes, but characters of four
-//! bytes in a Unicode string (`U`), and bits in a bit field (`t`).
+//! A type string has a byte order (`<` little, `>` big, `|` none), a letter for the kind, and a size. Datetimes and
+//! timedeltas add a unit (`<M8[ns]`). The size counts bytes, except for characters of four bytes in a Unicode string (`U`)
+//! and bits in a bit field (`t`).
 //!
-//! The grammar is read strictly (clause I3), because every consumer that handed its strings to something more generous
-//! let producers get away with codes of other protocols, which the next consumer then misread. [`TypeStr::from_lenient`]
-//! reads those too, and says what it forgave. What is read is printed again exactly; equality looks through the spellings
-//! that mean the same: a byte order where there are no bytes to order (`<i1` is `|i1`, and `<V2`, which is how bfloat16
-//! travels, is `|V2`), a written multiple of one (`<M8[1s]`), a written size of an object pointer.
+//! The grammar is strict (clause I3), because a producer whose codes of other protocols pass one consumer is misread by the
+//! next. [`TypeStr::from_lenient`] reads such codes too and reports them as deviations. Printing reproduces the string that
+//! was read. Equality ignores three spellings: a byte order without bytes to order (`<i1` is `|i1`, and `<V2` for bfloat16
+//! is `|V2`), a written multiple of one (`<M8[1s]`), and a written size of an object pointer.
 //!
-//! Some types have no letter, and then the string is not all that there is to say: a [`NamedType`] travels as void, and
-//! whoever knows which it is puts the name beside it ([`TypeStr::named`]).
+//! Some types have no letter, so the string does not describe them fully. A [`NamedType`] is written as void, and a reader
+//! that knows the type adds the name ([`TypeStr::named`]).
 //!
-//! Reading allocates nothing unless it fails: it is part of every import.
+//! Parsing allocates only if it fails, because every import parses a type string.
 
 mod kind;
 mod lenient;
@@ -31,15 +30,15 @@ use std::{
     str::FromStr,
 };
 
-/// NumPy reads sizes into a C `int`; a string beyond it is no type string that anybody else could read.
+/// NumPy reads sizes into a C `int`, so no other library could read a larger size.
 const MAX_ITEMSIZE: u32 = i32::MAX as u32;
 
-/// A type string, read and checked (clause I3): a byte order (`<`, `>` or `|`), the letter of a [`Kind`], a size, and for
-/// times a unit: `<f4`, `|V12`, `>M8[25s]`. The size counts bytes, but characters of four bytes for `U` and bits for `t`.
+/// A parsed type string (clause I3): a byte order (`<`, `>` or `|`), the letter of a [`Kind`], a size, and for times a unit:
+/// `<f4`, `|V12`, `>M8[25s]`. The size counts bytes, but characters of four bytes for `U` and bits for `t`.
 ///
-/// What was read is printed again exactly. Equality looks through spellings that mean the same: a byte order where there
-/// is nothing to order (`<i1` is `|i1`, `<V2` is `|V2`), a written multiple of one (`<M8[1s]`), the size of an `O`. A type
-/// with a [name](TypeStr::named) is written as void and equal to itself alone.
+/// Printing reproduces the string. Equality ignores spellings that mean the same: a byte order without bytes to order (`<i1`
+/// is `|i1`, `<V2` is `|V2`), a written multiple of one (`<M8[1s]`), the size of an `O`. A type with a [name](TypeStr::named)
+/// is written as void and equals only itself.
 ///
 /// ```
 /// use cuarray::{ByteOrder, Kind, TypeStr};
@@ -60,20 +59,20 @@ pub struct TypeStr {
     order: ByteOrder,
     kind: Kind,
     unit: Option<TimeUnit>,
-    /// Only of void.
+    /// Only for void.
     name: Option<NamedType>,
     /// As written: bytes, characters of `U`, bits of `t`; 0 where `O` has no size.
     size: u32,
-    /// As written: 0 where no multiple is.
+    /// As written; 0 if there is no multiple.
     multiple: u32,
 }
 
 impl TypeStr {
-    /// The type of the given order, kind and size; `size` is what a type string would hold: bytes, but characters of `U`
-    /// and bits of `t`. Datetimes and timedeltas get no unit.
+    /// The type with this order, kind and size. `size` is the number in a type string: bytes, but characters for `U` and bits
+    /// for `t`. Datetimes and timedeltas get no unit.
     ///
     /// # Errors
-    /// Key `typestr`, where NumPy has no such type, or the order is missing where it matters.
+    /// Key `typestr`: NumPy has no such type, or the order is missing for a type that needs one.
     pub fn new(order: ByteOrder, kind: Kind, size: u32) -> Result<TypeStr> {
         TypeStr::checked(order, kind, size)
             .map_err(|fault| fault.explain(&format!("{}{}{size}", order.symbol(), kind.letter())))
@@ -84,24 +83,23 @@ impl TypeStr {
             return Err(Fault::NoSuchSize(kind));
         }
         let typestr = TypeStr { order, kind, unit: None, name: None, size, multiple: 0 };
-        // A bit field wider than a byte may go without an order: it is a string of bits.
+        // A bit field wider than a byte may lack an order, because it is a string of bits.
         if matches!(order, ByteOrder::NotApplicable) && typestr.order_matters() && !matches!(kind, Kind::BitField) {
             return Err(Fault::OrderMissing);
         }
         Ok(typestr)
     }
 
-    /// A number of `size` bytes in this machine's order; for the constants of [`Element`].
+    /// A number of `size` bytes in this machine's order, for the constants of [`Element`].
     pub(crate) const fn native(kind: Kind, size: u32) -> TypeStr {
         let order = if size == 1 { ByteOrder::NotApplicable } else { ByteOrder::NATIVE };
         TypeStr { order, kind, unit: None, name: None, size, multiple: 0 }
     }
 
-    /// `|V` and a size: the type string of structures.
+    /// The type string of structures: `|V` and a size.
     ///
     /// # Panics
-    /// Beyond 2147483647 bytes, which is the largest item size that NumPy reads. As the value of a constant this is an
-    /// error of compilation.
+    /// More than 2147483647 bytes, which is the largest item size that NumPy reads. In a constant this is a compile error.
     pub const fn void(itemsize: u32) -> TypeStr {
         assert!(itemsize <= MAX_ITEMSIZE, "no type string is of more than 2147483647 bytes");
         TypeStr {
@@ -114,7 +112,7 @@ impl TypeStr {
         }
     }
 
-    /// What an element is.
+    /// The kind of the elements.
     pub const fn kind(self) -> Kind {
         self.kind
     }
@@ -124,7 +122,7 @@ impl TypeStr {
         self.order
     }
 
-    /// The bytes that one element takes. Of a bit field: the whole bytes that hold it; see [`TypeStr::bits`].
+    /// The size of one element in bytes. For a bit field, the whole bytes that hold it; see [`TypeStr::bits`].
     pub const fn itemsize(self) -> usize {
         match self.kind {
             Kind::Unicode => self.size as usize * 4,
@@ -134,7 +132,7 @@ impl TypeStr {
         }
     }
 
-    /// The width of a bit field in bits; of nothing else.
+    /// The width of a bit field in bits; `None` for other kinds.
     pub const fn bits(self) -> Option<u32> {
         match self.kind {
             Kind::BitField => Some(self.size),
@@ -150,12 +148,12 @@ impl TypeStr {
         }
     }
 
-    /// Whether this machine reads the elements as they are: the order is its own, or there is none.
+    /// Whether this machine can read the elements directly: the order is its own, or there is none.
     pub const fn is_native(self) -> bool {
         !self.order_matters() || matches!(self.order, ByteOrder::NATIVE | ByteOrder::NotApplicable)
     }
 
-    /// Whether another byte order would be another type.
+    /// Whether the byte order is part of the type.
     const fn order_matters(self) -> bool {
         match self.kind {
             Kind::Bool | Kind::Object | Kind::Bytes | Kind::Void => false,
@@ -165,14 +163,14 @@ impl TypeStr {
         }
     }
 
-    /// Reads what real producers write instead of a type string: a buffer-protocol code (`=f`, `Zd`), a code of NumPy
-    /// (`f`, `f4`), a name of NumPy or ml_dtypes (`float32`, `datetime64[ns]`, `bfloat16`), or a number with the order
-    /// left out (`|f4`). An order that is not given is the machine's. `<f1`, which is what ml_dtypes writes for one of its
-    /// 8-bit floats, is void of one byte. The second value describes the deviation; `None` where the string was right.
+    /// Reads deviating spellings of real producers too. These are buffer-protocol codes (`=f`, `Zd`), codes of NumPy (`f`, `f4`),
+    /// names of NumPy or ml_dtypes (`float32`, `datetime64[ns]`, `bfloat16`), and numbers without an order (`|f4`). A missing
+    /// order is the machine's. `<f1`, which ml_dtypes writes for one of its 8-bit floats, becomes void of one byte. The second
+    /// value describes the deviation; `None` if the string was right.
     ///
     /// # Errors
-    /// Key `typestr`: neither a type string nor one of these. The codes `l`, `L` and `g` are refused where their size
-    /// depends on who is asked: behind a byte order `l` has 4 bytes in the buffer protocol and 8 in NumPy.
+    /// Key `typestr`: the text is neither a type string nor such a spelling. The codes `l`, `L` and `g` are refused if their
+    /// size is ambiguous: after a byte order `l` has 4 bytes in the buffer protocol and 8 in NumPy.
     #[doc(hidden)]
     pub fn from_lenient(text: &str) -> Result<(TypeStr, Option<String>)> {
         let fault = match parse::strict(text.as_bytes()) {
@@ -187,8 +185,8 @@ impl TypeStr {
         }
     }
 
-    /// The type of a text that `numpy.dtype` takes beside type strings: a name (`float32`), or a code without a byte order or with `=`
-    /// (`f4`, `d`, `=i2`).
+    /// Reads the texts that `numpy.dtype` takes besides type strings: a name (`float32`), or a code without a byte order or with
+    /// `=` (`f4`, `d`, `=i2`).
     #[cfg(feature = "python")]
     pub(crate) fn from_dtype_text(text: &str) -> Option<TypeStr> {
         let numpy_takes_it =
@@ -196,7 +194,7 @@ impl TypeStr {
         lenient::read(text.as_bytes()).filter(|_| numpy_takes_it).map(|(typestr, _)| typestr)
     }
 
-    /// In words, for people: `floating point, 4 bytes, little-endian`.
+    /// The type in words: `floating point, 4 bytes, little-endian`.
     pub(crate) fn in_words(self) -> String {
         let order = match self.order {
             _ if !self.order_matters() => "",
@@ -216,7 +214,7 @@ impl TypeStr {
         }
     }
 
-    /// What equality and hashing look at.
+    /// The parts that equality and hashing compare.
     fn meaning(self) -> impl Hash + PartialEq {
         let size = match self.kind {
             Kind::BitField => self.size as usize,

@@ -1,25 +1,23 @@
 //! Types that have a name but no letter: bfloat16 and the 8-bit floating-point numbers.
 //!
-//! The NumPy array interface has one letter for floating point, and it means IEEE 754. For the formats of machine learning
-//! there is none, so they travel as void: `<V2` is what PyTorch, CuPy and ml_dtypes write for bfloat16, `<V1` what
-//! ml_dtypes writes for 8-bit floats, and nothing in it says which one. So:
+//! The NumPy array interface has one letter for floating point, which means IEEE 754. The formats of machine learning have no
+//! letter and are written as void. PyTorch, CuPy and ml_dtypes write `<V2` for bfloat16, and ml_dtypes writes `<V1` for 8-bit
+//! floats, which does not say which one. The rules here:
 //!
-//! - **Read**: void stays void. Which type it is, somebody has to say, by name; nothing is guessed from a size.
-//!   [`Interface::with_type`](crate::Interface::with_type) takes that word, checks it, and moves no byte. The `<f1` that
-//!   ml_dtypes writes for `float8_e5m2` is no type string; it is refused, and a lenient reading takes it as void.
-//! - **Written**: bfloat16 as `<V2`, each 8-bit float as `<V1`, and no `descr`, because it could only repeat that. What is
-//!   written is thus what those libraries write themselves, but for that `<f1`, which no reader of type strings knows,
-//!   NumPy included.
-//! - **Said**: the names are those of ml_dtypes, which PyTorch and JAX use as well.
+//! - **Reading**: void stays void, and no type is guessed from a size. The caller names the type, and
+//!   [`Interface::with_type`](crate::Interface::with_type) checks the name and moves no byte. ml_dtypes writes `<f1` for
+//!   `float8_e5m2`, which is no type string: it is refused, and a lenient reading takes it as void.
+//! - **Writing**: bfloat16 as `<V2`, each 8-bit float as `<V1`, without a `descr`, which would only repeat that. These
+//!   libraries write the same, except for `<f1`, which no reader of type strings knows, NumPy included.
+//! - **Names**: those of ml_dtypes, which PyTorch and JAX use as well.
 //!
-//! A [`TypeStr`] carries the name with it, through structures and sub-arrays too, and is then equal to no other: neither to
-//! void nor to another name.
+//! A [`TypeStr`] carries the name, also in structures and sub-arrays. It then equals neither void nor a type of another name.
 
 use super::{ByteOrder, Kind, TypeStr, parse::Quoted};
 use crate::{Error, Result};
 use std::{fmt, str::FromStr};
 
-/// A type without a letter of its own, which a type string can only write as void (clause I3).
+/// A type without a letter, which a type string can only write as void (clause I3).
 ///
 /// ```
 /// use cuarray::{NamedType, TypeStr};
@@ -37,9 +35,9 @@ use std::{fmt, str::FromStr};
 pub enum NamedType {
     /// `bfloat16`: the upper half of an IEEE 754 single.
     BFloat16,
-    /// `float8_e3m4`: 3 bits of exponent and 4 of significand, after IEEE 754.
+    /// `float8_e3m4`: 3 bits of exponent and 4 of significand, in the style of IEEE 754.
     Float8E3M4,
-    /// `float8_e4m3`: 4 and 3, after IEEE 754.
+    /// `float8_e4m3`: 4 and 3, in the style of IEEE 754.
     Float8E4M3,
     /// `float8_e4m3b11fnuz`: 4 and 3 with a bias of 11; no infinities, one zero, one NaN.
     Float8E4M3B11Fnuz,
@@ -47,20 +45,16 @@ pub enum NamedType {
     Float8E4M3Fn,
     /// `float8_e4m3fnuz`: 4 and 3 with a bias of 8; no infinities, one zero, one NaN.
     Float8E4M3Fnuz,
-    /// `float8_e5m2`: 5 and 2, after IEEE 754.
+    /// `float8_e5m2`: 5 and 2, in the style of IEEE 754.
     Float8E5M2,
     /// `float8_e5m2fnuz`: 5 and 2 with a bias of 16; no infinities, one zero, one NaN.
     Float8E5M2Fnuz,
-    /// `float8_e8m0fnu`: a power of two, of 8 bits of exponent alone; no zero, no sign, one NaN.
+    /// `float8_e8m0fnu`: a power of two with 8 bits of exponent; no zero, no sign, one NaN.
     Float8E8M0Fnu,
 }
 
 impl NamedType {
-    /// All of them.
-    ///
-    /// ```
-    /// assert!(cuarray::NamedType::ALL.contains(&cuarray::NamedType::BFloat16));
-    /// ```
+    /// All named types.
     pub const ALL: &'static [NamedType] = &[
         NamedType::BFloat16,
         NamedType::Float8E3M4,
@@ -77,7 +71,7 @@ impl NamedType {
         NamedType::ALL.iter().copied().find(|named| named.name().as_bytes() == name)
     }
 
-    /// The name, as ml_dtypes has it.
+    /// The name in ml_dtypes.
     pub const fn name(self) -> &'static str {
         match self {
             NamedType::BFloat16 => "bfloat16",
@@ -92,7 +86,7 @@ impl NamedType {
         }
     }
 
-    /// The bytes of one value: 2 for bfloat16, else 1.
+    /// The size of one value in bytes: 2 for bfloat16, else 1.
     pub const fn itemsize(self) -> usize {
         match self {
             NamedType::BFloat16 => 2,
@@ -107,7 +101,7 @@ impl fmt::Display for NamedType {
     }
 }
 
-/// Fails where nothing has that name; the error lists those that there are.
+/// Parses a name; the error lists the known names.
 impl FromStr for NamedType {
     type Err = Error;
 
@@ -120,19 +114,19 @@ impl FromStr for NamedType {
 }
 
 impl TypeStr {
-    /// The type of that name: written as void, and equal to nothing but itself.
+    /// The named type, which is written as void and equals only itself.
     pub const fn named(named: NamedType) -> TypeStr {
-        // Void has no byte order, but all of those who write these types write the machine's.
+        // Void has no byte order, but all producers of these types write the machine's.
         let (order, size) = (ByteOrder::NATIVE, named.itemsize() as u32);
         TypeStr { order, kind: Kind::Void, unit: None, name: Some(named), size, multiple: 0 }
     }
 
-    /// Which type it is, where the letters do not say it.
+    /// The name of a type without a letter.
     pub const fn name(self) -> Option<NamedType> {
         self.name
     }
 
-    /// What to call the type: the name where it has one, else the type string.
+    /// The type in a message: the name if it has one, else the type string.
     pub fn label(self) -> String {
         self.name.map_or_else(|| self.to_string(), |named| named.to_string())
     }

@@ -1,13 +1,13 @@
 //! The grammar of type strings, read strictly.
 //!
-//! A string that is refused costs a small code, and a sentence only where somebody reads it: the lenient reader tries this
-//! grammar first, and its failure is not yet an error.
+//! A refused string yields a small code first, and a message only on demand: the lenient reader tries this grammar first, and
+//! its failure is not yet an error.
 
 use super::{ByteOrder, Kind, MAX_ITEMSIZE, TimeUnit, TypeStr};
 use crate::Error;
 use std::fmt;
 
-/// Why a string is no type string; the sentence is made only when somebody will read it.
+/// The reason for refusing a string; the message is formatted on demand.
 #[derive(Clone, Copy)]
 pub(super) enum Fault {
     NoOrder,
@@ -31,7 +31,7 @@ impl Fault {
             }
             Fault::NoSize => "has no size after its kind (a decimal number without leading zeros)".into(),
             Fault::NoSuchSize(kind) => {
-                format!("has a size that its kind has not: {} takes {}", kind.noun(), kind.sizes())
+                format!("has a size that its kind does not have: {} takes {}", kind.noun(), kind.sizes())
             }
             Fault::OrderMissing => {
                 "needs a byte order, '<' or '>': its elements have more than one byte to order".into()
@@ -47,7 +47,7 @@ impl Fault {
     }
 }
 
-/// A string from outside in a message: quoted, escaped, and not longer than anybody reads.
+/// A string from outside in a message: quoted, escaped and cut to a readable length.
 pub(super) struct Quoted<'a>(pub(super) &'a str);
 
 impl fmt::Display for Quoted<'_> {
@@ -64,7 +64,7 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// A decimal number without leading zeros, and what follows it.
+/// Splits off a decimal number without leading zeros.
 fn number(text: &[u8]) -> Option<(u32, &[u8])> {
     let (mut value, mut rest) = (0u32, text);
     while let [digit @ b'0'..=b'9', behind @ ..] = rest {
@@ -75,7 +75,7 @@ fn number(text: &[u8]) -> Option<(u32, &[u8])> {
     if digits == 0 || (digits > 1 && text[0] == b'0') { None } else { Some((value, rest)) }
 }
 
-/// The numbers that nearly all arrays are made of, told apart by their three characters at once; `None` says nothing.
+/// Recognises the numbers of nearly all arrays by their three characters at once. `None` leaves the decision to the grammar.
 #[inline]
 fn common(text: &[u8]) -> Option<TypeStr> {
     let &[order, letter, digit] = text else { return None };
@@ -109,7 +109,7 @@ fn by_grammar(text: &[u8]) -> Result<TypeStr, Fault> {
     behind_order(order, rest)
 }
 
-#[inline(always)] // Two callers, of which the strict one is part of every import.
+#[inline(always)] // The strict one of its two callers is part of every import.
 pub(super) fn behind_order(order: ByteOrder, text: &[u8]) -> Result<TypeStr, Fault> {
     let (&letter, rest) = text.split_first().ok_or(Fault::NoKind)?;
     let kind = Kind::from_letter(letter).ok_or(Fault::NoKind)?;
@@ -118,7 +118,7 @@ pub(super) fn behind_order(order: ByteOrder, text: &[u8]) -> Result<TypeStr, Fau
         None if kind == Kind::Object && rest.is_empty() => (0, rest),
         None => return Err(Fault::NoSize),
     };
-    // `|O` may go without a size, but `|O0` is nothing that anybody writes.
+    // `|O` may lack a size, but no producer writes `|O0`.
     if kind == Kind::Object && size == 0 && text.len() > 1 {
         return Err(Fault::NoSuchSize(kind));
     }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_common_reads_as_the_grammar_has_it() {
+    fn common_type_strings_read_as_in_the_grammar() {
         let mut met = 0;
         for text in 0..1u32 << 24 {
             let text = &text.to_le_bytes()[..3];

@@ -305,7 +305,7 @@ fn own<'py>(array: &Bound<'py, PyDeviceArray>, mut options: Options) -> Result<B
         return Ok(array);
     }
     if options.masks == Policy::Refuse {
-        return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
+        return Err(Error::unsupported("the array has a mask, and masked arrays are not accepted here"));
     }
     let (py, array) = (array.py(), array.get());
     if options.bounds {

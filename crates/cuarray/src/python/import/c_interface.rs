@@ -122,7 +122,7 @@ fn array<'py>(
         Policy::Keep => mask.map(|mask| array_mask(py, &owner, &mask, interface.layout())).transpose()?,
         Policy::Refuse if mask.is_none() => None,
         Policy::Refuse => {
-            return Err(Error::unsupported("the array has a mask, and masked arrays are not taken here"));
+            return Err(Error::unsupported("the array has a mask, and masked arrays are not accepted here"));
         }
     };
     if options.bounds {

@@ -49,22 +49,21 @@ pub(in crate::python) struct FromDLPack;
 impl Function for FromDLPack {
     const NAME: &CStr = c"from_dlpack";
     const DOC: &CStr = c"from_dlpack(obj, /, *, device=None, stream=None, copy=None)\n--\n
-A DeviceArray of any object with `__dlpack__`, without copying; it keeps the tensor until the last view of it goes.
+Imports any object with `__dlpack__` as a DeviceArray, without copying; it keeps the tensor alive until its last view ends.
 
-`stream` is where the tensor is to be ready, and becomes the array's default stream: a stream as everywhere, or None for the
-legacy default stream, or -1 for no ordering at all. A type that offers DLPack's C exchange table names its own stream
-where none is asked for.
+`stream` is the stream in which the tensor is made ready, and becomes the array's home stream. It is any stream argument, None for the
+legacy default stream, or -1 for no ordering. Without `stream`, a type with DLPack's C exchange table names its own stream.
 
-`device` is the ordinal of the device on which the array is to be; by default the tensor stays where it is. A tensor on another device, or
-in host memory, is copied there; with `copy=False`, that raises BufferError.
+`device` is the ordinal of the array's device; by default the tensor stays on its own. A tensor on another device, or in host memory, is
+copied to that device; with `copy=False`, that raises BufferError.
 
-`copy=True` always copies, here where the producer does not know how to; `copy=False` never does, and raises BufferError where it
-would take one; by default what is in host memory is refused, and everything else taken as it is.
+`copy=True` always copies; cuarray makes the copy if the producer cannot. `copy=False` never copies, and raises BufferError if a copy is
+needed. By default a tensor in host memory is refused, and any other is imported without a copy.
 
-bfloat16 and the 8-bit floats keep their names. What is read-only stays so.
+bfloat16 and the 8-bit floats keep their names. A read-only tensor stays read-only.
 
-Raises TypeError where `obj` has no `__dlpack__`, BufferError where its tensor cannot be taken (host memory, vectors, elements
-without a type string), ValueError where the tensor is wrong.
+Raises TypeError if `obj` has no `__dlpack__`, BufferError if its tensor cannot be imported (host memory, vectors, elements
+without a type string), ValueError if the tensor is wrong.
 
 >>> a = cuarray.to_device([1.0, 2.0])
 >>> cuarray.from_dlpack(a).copy_to_host().tolist()

@@ -187,7 +187,7 @@ fn careful<'py>(entries: &OwnedEntries<'py>, reading: &mut Reading<'py>) -> Resu
             mask::Policy::Ignore => {}
             mask::Policy::Refuse => {
                 return Err(Error::unsupported(
-                    "__cuda_array_interface__['mask']: the array has a mask, and masked arrays are not taken here",
+                    "__cuda_array_interface__['mask']: the array has a mask, and masked arrays are not accepted here",
                 ));
             }
         }

@@ -4,20 +4,18 @@
 //! read when the node is added or changed, as for a launch in a stream. Queries return pointers into the node's own
 //! copies.
 
-use super::execution::{Shape, prepare};
-use super::graph_node::{add_and_return, change, context_of};
-use super::*;
+use super::super::*;
+use super::{INVALID_VALUE, add_and_return, change, context_of};
+use crate::exports::execution::{Shape, prepare};
 use crate::objects::graph::Action;
 use crate::objects::launch::Launch;
 use crate::state::State;
-
-const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The action of a kernel node with these parameters.
 ///
 /// # Safety
 /// The lists of arguments are as the driver's manual defines.
-pub(super) unsafe fn launch_action(
+pub(in crate::exports) unsafe fn launch_action(
     state: &mut State,
     call: &Call<'_>,
     params: &CUDA_KERNEL_NODE_PARAMS,
@@ -40,7 +38,7 @@ pub(super) unsafe fn launch_action(
 }
 
 /// The parameters of a kernel node.
-pub(super) fn launch_params(launch: &Launch) -> CUDA_KERNEL_NODE_PARAMS {
+pub(in crate::exports) fn launch_params(launch: &Launch) -> CUDA_KERNEL_NODE_PARAMS {
     let v1 = CUDA_KERNEL_NODE_PARAMS_v1 {
         func: launch.function,
         gridDimX: launch.grid[0],
@@ -75,7 +73,7 @@ unsafe fn from_version_10(params: *const CUDA_KERNEL_NODE_PARAMS_v1) -> Result<C
     Ok(CUDA_KERNEL_NODE_PARAMS { v1, kern: CUkernel::NULL, ctx: CUcontext::NULL })
 }
 
-pub(super) unsafe fn cuGraphAddKernelNode(
+pub(in crate::exports) unsafe fn cuGraphAddKernelNode(
     call: &Call<'_>,
     p_node: *mut CUgraphNode,
     graph: CUgraph,
@@ -89,7 +87,7 @@ pub(super) unsafe fn cuGraphAddKernelNode(
     }
 }
 
-pub(super) unsafe fn cuGraphAddKernelNode_v2(
+pub(in crate::exports) unsafe fn cuGraphAddKernelNode_v2(
     call: &Call<'_>,
     p_node: *mut CUgraphNode,
     graph: CUgraph,
@@ -105,7 +103,7 @@ pub(super) unsafe fn cuGraphAddKernelNode_v2(
     }
 }
 
-pub(super) unsafe fn cuGraphKernelNodeGetParams(
+pub(in crate::exports) unsafe fn cuGraphKernelNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *mut CUDA_KERNEL_NODE_PARAMS_v1,
@@ -114,7 +112,7 @@ pub(super) unsafe fn cuGraphKernelNodeGetParams(
     unsafe { put(node_params, params_of(&call.lock(), node)?.v1) }
 }
 
-pub(super) unsafe fn cuGraphKernelNodeGetParams_v2(
+pub(in crate::exports) unsafe fn cuGraphKernelNodeGetParams_v2(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *mut CUDA_KERNEL_NODE_PARAMS,
@@ -123,7 +121,7 @@ pub(super) unsafe fn cuGraphKernelNodeGetParams_v2(
     unsafe { put(node_params, params_of(&call.lock(), node)?) }
 }
 
-pub(super) unsafe fn cuGraphKernelNodeSetParams(
+pub(in crate::exports) unsafe fn cuGraphKernelNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
@@ -132,7 +130,7 @@ pub(super) unsafe fn cuGraphKernelNodeSetParams(
     unsafe { cuGraphKernelNodeSetParams_v2(call, node, &from_version_10(node_params)?) }
 }
 
-pub(super) unsafe fn cuGraphKernelNodeSetParams_v2(
+pub(in crate::exports) unsafe fn cuGraphKernelNodeSetParams_v2(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: *const CUDA_KERNEL_NODE_PARAMS,
@@ -144,7 +142,7 @@ pub(super) unsafe fn cuGraphKernelNodeSetParams_v2(
     change(&mut state, node, action)
 }
 
-pub(super) unsafe fn cuGraphExecKernelNodeSetParams(
+pub(in crate::exports) unsafe fn cuGraphExecKernelNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -154,7 +152,7 @@ pub(super) unsafe fn cuGraphExecKernelNodeSetParams(
     unsafe { cuGraphExecKernelNodeSetParams_v2(call, exec, node, &from_version_10(node_params)?) }
 }
 
-pub(super) unsafe fn cuGraphExecKernelNodeSetParams_v2(
+pub(in crate::exports) unsafe fn cuGraphExecKernelNodeSetParams_v2(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
