@@ -404,7 +404,7 @@ fn failed_allocation_names_the_requested_size() {
         (error.driver_call(), error.driver_code()),
         (Some("cuMemAlloc"), Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY))
     );
-    assert_eq!(error.to_string(), "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory): 2097152 bytes were asked for");
+    assert_eq!(error.to_string(), "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory): 2097152 bytes were requested");
     let stream = Stream::non_blocking(&context).unwrap();
     for allocated in [
         Allocation::pinned(&context, 1 << 60),
@@ -412,7 +412,7 @@ fn failed_allocation_names_the_requested_size() {
         Allocation::stream_ordered(&stream, 1 << 60),
     ] {
         let error = allocated.unwrap_err().to_string();
-        assert!(error.ends_with(": 1152921504606846976 bytes were asked for"), "{error}");
+        assert!(error.ends_with(": 1152921504606846976 bytes were requested"), "{error}");
     }
     assert!(Allocation::device(&context, usize::MAX).is_err());
     assert_eq!(fixture.alive().allocations, 0);
