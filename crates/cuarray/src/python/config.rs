@@ -13,9 +13,9 @@
 
 use super::{
     extensions::{self, rust_api},
-    import::shown,
     values::options::Protocol,
 };
+use crate::python::ffi::inspect::shown;
 use crate::{Error, Result};
 use pyo3::{exceptions::PyOverflowError, prelude::*};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};

@@ -4,8 +4,10 @@ use super::{
     PyDeviceArray,
     mask::{self, ArrayMask},
 };
+use crate::python::ffi::inspect::{integer, is_bool, shown, type_name};
+use crate::python::ffi::raised::passes_through;
 use crate::python::{
-    import::{self, Adopted, c_interface, shown, type_name},
+    import::{self, Adopted, c_interface},
     memory::{
         owner::PyMemory,
         runtime::{context_on, driver},
@@ -51,8 +53,8 @@ pub(in crate::python) fn from_cuda_array_interface<'py>(
     let dict = desc.cast::<PyDict>().map_err(|_| {
         Error::not_an_array(format!(
             "{} is a {}; a dict is expected (of an object, use as_cuda_array)",
-            import::shown(desc),
-            import::type_name(desc)
+            shown(desc),
+            type_name(desc)
         ))
     })?;
     let Adopted { interface, mask, .. } = import::adopt(dict, None, sync, options)?;
@@ -72,7 +74,7 @@ pub(in crate::python) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool>
         Err(error) if error.is_not_an_array() => Ok(c_interface::is_offered(obj)),
         Err(error) => {
             let error = PyErr::from(error);
-            if import::passes_through(obj.py(), &error) { Err(error) } else { Ok(false) }
+            if passes_through(obj.py(), &error) { Err(error) } else { Ok(false) }
         }
     }
 }
@@ -270,7 +272,7 @@ pub(in crate::python) fn number<N: TryFrom<i128>>(
 ) -> Result<N> {
     let out_of_range =
         |number: String| Error::argument(format!("{name}: {number} is out of range; {expected} is expected"));
-    let number = import::integer(value, name, "").map_err(|error| match error.key() {
+    let number = integer(value, name, "").map_err(|error| match error.key() {
         Some(_) if is_int(value) => out_of_range(shown(value)),
         Some(_) => no_int(value, name, expected),
         None => error,
@@ -295,7 +297,7 @@ fn no_int(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> Error {
 }
 
 fn is_int(value: &Bound<'_, PyAny>) -> bool {
-    value.is_instance_of::<PyInt>() && !import::is_bool(value)
+    value.is_instance_of::<PyInt>() && !is_bool(value)
 }
 
 /// Allocates memory for `layout` and makes the array over it. `stream` becomes its home stream, and selects the device

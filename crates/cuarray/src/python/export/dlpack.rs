@@ -6,6 +6,7 @@
 //! counterpart to the exported stream of the CUDA Array Interface.
 
 use super::managed;
+use crate::python::ffi::inspect::shown;
 use crate::{
     Error, Result,
     driver::MemoryKind,
@@ -19,7 +20,6 @@ use crate::{
     },
     python::{
         array::{PyDeviceArray, create},
-        import::shown,
         memory::{runtime::driver, stream},
         values::{dtype::Element, host::HostArray},
     },

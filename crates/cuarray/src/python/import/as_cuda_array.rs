@@ -3,6 +3,7 @@
 //! Every exchange calls it, so it parses its arguments itself ([`fastcall`]).
 
 use super::{c_interface, dlpack, root};
+use crate::python::ffi::inspect::type_name;
 use crate::python::{
     array::{
         PyDeviceArray,
@@ -123,7 +124,7 @@ fn otherwise<'py>(
     }
     let imported = c_interface::import(object, sync, options)?;
     if imported.is_none() && protocol == Protocol::C {
-        let of = import::type_name(object);
+        let of = type_name(object);
         let what = format!("a {of} has no __cuda_array_c_interface__, and protocol is 'c'");
         // The attribute may exist without the structure that this consumer looks for.
         return Err(match object.getattr(intern!(object.py(), "__cuda_array_c_interface__")) {
@@ -163,7 +164,7 @@ pub(in crate::python) fn only_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Bo
     offered_in_c(object)?.ok_or_else(|| {
         Error::not_an_array(format!(
             "a {} offers nothing that cuarray.config.protocol '{}' reads",
-            import::type_name(object),
+            type_name(object),
             config::protocol().name()
         ))
     })

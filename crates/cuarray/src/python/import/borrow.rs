@@ -8,6 +8,7 @@ use super::{
     as_cuda_array::{self, again},
     c_interface::{self, Imported},
 };
+use crate::python::ffi::inspect::type_name;
 use crate::python::{
     array::{
         PyDeviceArray,
@@ -241,7 +242,7 @@ impl PyBorrow {
         let dict = match import::attribute(object) {
             Ok(dict) => dict,
             Err(_) if protocol == Protocol::Any && as_cuda_array::is_only_a_tensor(object)? => {
-                return Err(cannot_order_release(&format!("a {} offers DLPack alone", import::type_name(object))));
+                return Err(cannot_order_release(&format!("a {} offers DLPack alone", type_name(object))));
             }
             Err(error) => return Err(error),
         };

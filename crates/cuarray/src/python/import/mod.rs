@@ -20,7 +20,6 @@ pub(in crate::python) mod inert;
 pub mod interface;
 pub mod ipc;
 mod lazy;
-mod raised;
 mod reading;
 pub(in crate::python) mod root;
 mod values;
@@ -28,13 +27,15 @@ mod values;
 pub(super) use adopt::{Adopted, adopt, heed};
 pub(super) use entries::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
 pub(super) use lazy::{are_tensors, refuse_gradient_or_mark, refuse_lazy, refuse_lazy_tensor};
-pub(super) use raised::{optional_attribute, passes_through};
 pub(super) use reading::Reading;
-pub(super) use values::{integer, is_bool, shown, type_name};
 
 use super::{
     array::{PyDeviceArray, mask},
     config,
+    ffi::{
+        inspect::{integer, shown, type_name},
+        raised::unreadable,
+    },
     memory::event,
     values::{descr, dtype::Element, options::Options},
 };
@@ -73,7 +74,7 @@ pub fn attribute<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> 
 fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
     let remedy = if error.is_instance_of::<PyAttributeError>(object.py()) { remedy(object) } else { "" };
     let expected = format!("an object with that attribute is expected{remedy}");
-    raised::unreadable("not a CUDA array", object, "__cuda_array_interface__", &expected, error)
+    unreadable("not a CUDA array", object, "__cuda_array_interface__", &expected, error)
 }
 
 /// The function to call for such an object instead, if there is one.

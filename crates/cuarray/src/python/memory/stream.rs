@@ -1,10 +1,9 @@
 //! The Python class `Stream`: this library's own streams, the default streams, and foreign ones.
 
 use super::{event::PyEvent, runtime};
-use crate::python::{
-    array::create,
-    import::{optional_attribute, shown, type_name},
-};
+use crate::python::array::create;
+use crate::python::ffi::inspect::{shown, type_name};
+use crate::python::ffi::raised::optional_attribute;
 use crate::{Error, Owner, Result, driver::Stream};
 use pyo3::{
     PyTraverseError, PyVisit, intern,

@@ -4,10 +4,10 @@
 //! looked up in each call.
 
 use super::dtype::Element;
+use crate::python::ffi::inspect::{shown, type_name};
 use crate::python::{
     array::mask::{self, Policy},
     config,
-    import::{shown, type_name},
 };
 use crate::{Error, Result};
 use pyo3::{
