@@ -5,17 +5,14 @@
 use super::{c_interface, dlpack, root};
 use crate::python::ffi::inspect::type_name;
 use crate::python::{
-    array::{
-        PyDeviceArray,
-        mask::{ArrayMask, Policy},
-    },
-    config,
+    array::{PyDeviceArray, mask::ArrayMask},
+    config::{self, Protocol},
     ffi::fastcall::{self, Arguments, Function},
     import::{self, Adopted},
     memory::bounds,
     values::{
         dtype::Element,
-        options::{self, Options, Protocol},
+        options::{self, Options, Policy},
     },
 };
 use crate::{Error, Result};
@@ -25,6 +22,7 @@ use std::ffi::CStr;
 pub(in crate::python) struct AsCudaArray;
 
 impl Function for AsCudaArray {
+    type Made = PyDeviceArray;
     const NAME: &CStr = c"as_cuda_array";
     const DOC: &CStr = c"as_cuda_array(obj, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False, protocol=None)\n--\n
 Imports any object with `__cuda_array_interface__` as a DeviceArray, without copying; it keeps the object alive (clause L2).

@@ -10,15 +10,12 @@ use crate::{
     CArray, Error, Layout, Mask, Result,
     exchange::c_interface::{RawCArray, Read},
     python::{
-        array::{
-            PyDeviceArray,
-            mask::{ArrayMask, Policy},
-        },
+        array::{PyDeviceArray, mask::ArrayMask},
         memory::{
             array_owner::{ArrayOwner, DropDetached},
             bounds, event,
         },
-        values::options::Options,
+        values::options::{Options, Policy},
     },
 };
 use pyo3::{

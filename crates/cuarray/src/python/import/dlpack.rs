@@ -33,7 +33,7 @@ use crate::{
             runtime::context_on,
             stream::{self, PyStream},
         },
-        values::options,
+        values::{numbers::ordinal, options},
     },
 };
 use pyo3::{
@@ -48,6 +48,7 @@ use std::ffi::CStr;
 pub(in crate::python) struct FromDLPack;
 
 impl Function for FromDLPack {
+    type Made = PyDeviceArray;
     const NAME: &CStr = c"from_dlpack";
     const DOC: &CStr = c"from_dlpack(obj, /, *, device=None, stream=None, copy=None)\n--\n
 Imports any object with `__dlpack__` as a DeviceArray, without copying; it keeps the tensor alive until its last view ends.
@@ -78,7 +79,7 @@ without a type string), ValueError if the tensor is wrong.
             if fastcall::is(&name, intern!(name.py(), "stream")) {
                 stream = (!value.is_none()).then_some(value);
             } else if fastcall::is(&name, intern!(name.py(), "device")) {
-                device = create::ordinal(&value)?;
+                device = ordinal(&value)?;
             } else if fastcall::is(&name, intern!(name.py(), "copy")) {
                 copy = if value.is_none() { None } else { Some(options::flag("copy", &value)?) };
             } else {

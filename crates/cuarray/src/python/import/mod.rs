@@ -20,6 +20,7 @@ pub(in crate::python) mod inert;
 pub mod interface;
 pub mod ipc;
 mod lazy;
+mod mask;
 mod reading;
 pub(in crate::python) mod root;
 mod values;
@@ -30,14 +31,18 @@ pub(super) use lazy::{are_tensors, refuse_gradient_or_mark, refuse_lazy, refuse_
 pub(super) use reading::Reading;
 
 use super::{
-    array::{PyDeviceArray, mask},
+    array::PyDeviceArray,
     config,
     ffi::{
         inspect::{integer, shown, type_name},
         raised::unreadable,
     },
     memory::event,
-    values::{descr, dtype::Element, options::Options},
+    values::{
+        descr,
+        dtype::Element,
+        options::{Options, Policy},
+    },
 };
 use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, TypeStr, Version};
 use c_interface::Imported;
@@ -117,10 +122,10 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     let Some(attribute) = attribute.map_err(|error| refused(value, error))? else {
         return as_cuda_array::offered_in_c(value);
     };
-    let mut reading = Reading::new(true).with_masks(mask::Policy::Keep);
+    let mut reading = Reading::new(true).with_masks(Policy::Keep);
     let interface = interface(&dictionary(value, attribute)?, &mut reading)?;
     refuse_lazy(value, &interface)?;
-    let mask = mask::ArrayMask::read(&mut reading, interface.layout(), false)?;
+    let mask = mask::read(&mut reading, interface.layout(), false)?;
     let array = PyDeviceArray::foreign(interface, Some(value.clone().unbind())).with_mask(mask);
     Ok(Some(Bound::new(py, array)?))
 }
@@ -184,9 +189,9 @@ fn careful<'py>(entries: &OwnedEntries<'py>, reading: &mut Reading<'py>) -> Resu
         && let Some(mask) = entries.optional(MASK)
     {
         match reading.masks {
-            mask::Policy::Keep => reading.mask = Some(mask.clone()),
-            mask::Policy::Ignore => {}
-            mask::Policy::Refuse => {
+            Policy::Keep => reading.mask = Some(mask.clone()),
+            Policy::Ignore => {}
+            Policy::Refuse => {
                 return Err(Error::unsupported(
                     "__cuda_array_interface__['mask']: the array has a mask, and masked arrays are not accepted here",
                 ));
