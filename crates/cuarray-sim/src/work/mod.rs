@@ -1,4 +1,4 @@
-//! What work does, and what calls do at once: methods of the state for memory, copies, launches, code, streams, contexts.
+//! Work and immediate calls as methods of the state: memory, copies, launches, code, streams, contexts.
 
 mod allocations;
 mod contexts;

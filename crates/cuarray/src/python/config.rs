@@ -11,11 +11,8 @@
 //! The environment is read once, on import; the attributes may change at any time. They are settings of the package, which makes and
 //! exports all arrays. The protocol also applies to the typed arguments of extension modules, which receive each change.
 
-use super::{
-    extensions::{self, rust_api},
-    import::shown,
-    values::options::Protocol,
-};
+use super::extensions::{self, rust_api};
+use crate::python::ffi::inspect::shown;
 use crate::{Error, Result};
 use pyo3::{exceptions::PyOverflowError, prelude::*};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
@@ -26,6 +23,41 @@ static EXPORT_EVENT: AtomicBool = AtomicBool::new(false);
 static EXPORT_VERSION: AtomicU8 = AtomicU8::new(3);
 /// An index into [`Protocol::ALL`]; any other number until its first use.
 static PROTOCOL: AtomicU8 = AtomicU8::new(u8::MAX);
+
+/// The protocol by which an object is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::python) enum Protocol {
+    /// The C structure if the type offers it, else the dictionary, else DLPack.
+    Any,
+    /// `__cuda_array_interface__` alone.
+    Dict,
+    /// `__cuda_array_c_interface__` alone.
+    C,
+    /// `__dlpack__` alone.
+    DLPack,
+}
+
+impl Protocol {
+    /// All protocols, indexed as in the static `PROTOCOL`.
+    pub(in crate::python) const ALL: [Protocol; 4] = [Protocol::Any, Protocol::Dict, Protocol::C, Protocol::DLPack];
+
+    pub(in crate::python) const fn name(self) -> &'static str {
+        match self {
+            Protocol::Any => "any",
+            Protocol::Dict => "dict",
+            Protocol::C => "c",
+            Protocol::DLPack => "dlpack",
+        }
+    }
+
+    /// Parses the name of a protocol.
+    pub(in crate::python) fn named(name: &str) -> Result<Protocol> {
+        Protocol::ALL
+            .into_iter()
+            .find(|protocol| protocol.name() == name)
+            .ok_or_else(|| Error::argument(format!("protocol is {name:?}; 'any', 'dict', 'c' or 'dlpack' is expected")))
+    }
+}
 
 /// Whether a consumer honours `stream`.
 pub(in crate::python) fn sync() -> bool {

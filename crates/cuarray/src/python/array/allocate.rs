@@ -4,9 +4,9 @@
 //! array is used by the host, so it is a NumPy array from the start. NumPy keeps the owner of memory in `base`, which may be any
 //! object with `__array_interface__`. [`HostMemory`] is such an object, and holds the owner of the memory.
 
-use super::{PyDeviceArray, create};
+use super::{PyDeviceArray, create, dictionary};
 use crate::python::{
-    export, import,
+    import,
     memory::{
         owner::PyMemory,
         runtime::{context_on, driver},
@@ -14,6 +14,7 @@ use crate::python::{
     values::{
         dtype::{self, Element},
         host::{self, HostArray},
+        numbers::ordinal,
     },
 };
 use crate::{
@@ -43,8 +44,8 @@ impl HostMemory {
     ) -> Result<Bound<'py, PyAny>> {
         let dtype = dtype::of_interface(py, interface)?;
         let dict = PyDict::new(py);
-        dict.set_item(intern!(py, "shape"), export::shape(py, interface)?)?;
-        dict.set_item(intern!(py, "strides"), export::strides(py, interface)?)?;
+        dict.set_item(intern!(py, "shape"), dictionary::shape(py, interface)?)?;
+        dict.set_item(intern!(py, "strides"), dictionary::strides(py, interface)?)?;
         dict.set_item(intern!(py, "typestr"), interface.typestr().to_string())?;
         // NumPy before 2.3 takes no null pointer, not even for an array without elements; any other address works.
         let address = if interface.layout().is_empty() { NOWHERE } else { address };
@@ -88,7 +89,7 @@ impl HostMemory {
 pub(in crate::python) fn device_array_like<'py>(
     ary: &Bound<'py, PyAny>,
     stream: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = create::ordinal)] device: Option<i32>,
+    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let like = match import::array(ary)? {
         Some(array) => array.get().interface().clone(),
@@ -115,7 +116,7 @@ pub(in crate::python) fn mapped_array<'py>(
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
     stream: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = create::ordinal)] device: Option<i32>,
+    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;
@@ -137,7 +138,7 @@ pub(in crate::python) fn managed_array<'py>(
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
     stream: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = create::ordinal)] device: Option<i32>,
+    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;
@@ -160,7 +161,7 @@ pub(in crate::python) fn pinned_array<'py>(
     dtype: Option<&Bound<'py, PyAny>>,
     strides: Option<&Bound<'py, PyAny>>,
     order: &str,
-    #[pyo3(from_py_with = create::ordinal)] device: Option<i32>,
+    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
 ) -> Result<Bound<'py, PyAny>> {
     let element = Element::of(py, dtype)?;
     let layout = create::layout(shape, strides, order, &element)?;

@@ -10,6 +10,7 @@ use super::{
     rearrange::{self, Work},
     transfer::{self, Side},
 };
+use crate::python::ffi::inspect::type_name;
 use crate::python::{
     import,
     memory::{reach::Reached, runtime::driver, stream},
@@ -207,7 +208,7 @@ impl PyDeviceArray {
                 if !host::is_plain(ary) && !ary.is_instance(&host::numpy(py)?.getattr(intern!(py, "ndarray"))?)? {
                     return Err(Error::not_an_array(format!(
                         "cannot copy into a {}; a numpy.ndarray is expected",
-                        import::type_name(ary)
+                        type_name(ary)
                     )));
                 }
                 let target = HostArray::new(ary.clone())?;
@@ -254,7 +255,7 @@ impl PyDeviceArray {
         if !host::is_masked(ary)? {
             return Err(Error::unsupported(format!(
                 "cannot copy a masked array into a {}, which would lose the mask; pass a numpy.ma.MaskedArray, or copy `data`",
-                import::type_name(ary)
+                type_name(ary)
             )));
         }
         self.fetch_into_masked(py, ary, Some(invalid()?), stream)

@@ -4,8 +4,10 @@ use super::{
     PyDeviceArray,
     mask::{self, ArrayMask},
 };
+use crate::python::ffi::inspect::{shown, type_name};
+use crate::python::ffi::raised::passes_through;
 use crate::python::{
-    import::{self, Adopted, c_interface, shown, type_name},
+    import::{self, Adopted, c_interface},
     memory::{
         owner::PyMemory,
         runtime::{context_on, driver},
@@ -14,20 +16,16 @@ use crate::python::{
     values::{
         dtype::Element,
         host::{self, HostArray},
+        numbers::{numbers, ordinal},
         options::Options,
     },
 };
 use crate::{
-    Dims, Error, Interface, Layout, MAX_NDIM, Result, StreamEntry, Strides,
+    Dims, Error, Interface, Layout, Result, StreamEntry, Strides,
     driver::{Allocation, Context, MemoryKind, Stream},
     sync::Memory,
 };
-use pyo3::{
-    exceptions::PyTypeError,
-    intern,
-    prelude::*,
-    types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString},
-};
+use pyo3::{intern, prelude::*, types::PyDict};
 
 /// Makes a DeviceArray from an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
 ///
@@ -51,8 +49,8 @@ pub(in crate::python) fn from_cuda_array_interface<'py>(
     let dict = desc.cast::<PyDict>().map_err(|_| {
         Error::not_an_array(format!(
             "{} is a {}; a dict is expected (of an object, use as_cuda_array)",
-            import::shown(desc),
-            import::type_name(desc)
+            shown(desc),
+            type_name(desc)
         ))
     })?;
     let Adopted { interface, mask, .. } = import::adopt(dict, None, sync, options)?;
@@ -72,7 +70,7 @@ pub(in crate::python) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool>
         Err(error) if error.is_not_an_array() => Ok(c_interface::is_offered(obj)),
         Err(error) => {
             let error = PyErr::from(error);
-            if import::passes_through(obj.py(), &error) { Err(error) } else { Ok(false) }
+            if passes_through(obj.py(), &error) { Err(error) } else { Ok(false) }
         }
     }
 }
@@ -228,74 +226,6 @@ pub(in crate::python) fn layout(
         (None, other) => Err(Error::argument(format!("order is {other:?}; 'C' or 'F' is expected"))),
     };
     layout.map_err(Error::into_argument)
-}
-
-/// Reads the argument `name`: an int, or an ordered iterable of ints, in the collection's number type.
-///
-/// # Errors
-/// A TypeError for a value that is not an int, as in NumPy; an invalid argument for an int out of range.
-pub(in crate::python) fn numbers<C, N>(value: &Bound<'_, PyAny>, name: &'static str) -> Result<C>
-where
-    C: FromIterator<N>,
-    N: TryFrom<i128>,
-{
-    let expected = "an int or a tuple of ints";
-    let number = |value: &Bound<'_, PyAny>| number(value, name, expected);
-    // Tests for iteration first: a NumPy array of several numbers has `__index__` too, and a single number cannot be iterated.
-    let is_no_tuple = value.is_instance_of::<PyString>()
-        || value.is_instance_of::<PyBytes>()
-        || value.is_instance_of::<PyByteArray>()
-        || value.is_instance_of::<PyDict>()
-        || value.is_instance_of::<PySet>()
-        || value.is_instance_of::<PyFrozenSet>();
-    if is_no_tuple {
-        return Err(no_int(value, name, expected));
-    }
-    match value.try_iter() {
-        // One more than the largest ndim: an endless iterator is refused for its length instead of being collected.
-        Ok(items) => items.take(MAX_NDIM + 1).map(|item| number(&item?)).collect(),
-        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => [number(value)].into_iter().collect(),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Reads the argument `name`, an int; errors say that `expected` is expected.
-///
-/// # Errors
-/// As [`numbers`].
-pub(in crate::python) fn number<N: TryFrom<i128>>(
-    value: &Bound<'_, PyAny>,
-    name: &'static str,
-    expected: &str,
-) -> Result<N> {
-    let out_of_range =
-        |number: String| Error::argument(format!("{name}: {number} is out of range; {expected} is expected"));
-    let number = import::integer(value, name, "").map_err(|error| match error.key() {
-        Some(_) if is_int(value) => out_of_range(shown(value)),
-        Some(_) => no_int(value, name, expected),
-        None => error,
-    })?;
-    N::try_from(number).map_err(|_| out_of_range(number.to_string()))
-}
-
-/// Reads the argument `device`: the ordinal of a device, or None.
-///
-/// # Errors
-/// As [`numbers`].
-pub(in crate::python) fn ordinal(value: &Bound<'_, PyAny>) -> PyResult<Option<i32>> {
-    if value.is_none() {
-        return Ok(None);
-    }
-    Ok(Some(number(value, "device", "the ordinal of a device, an int,")?))
-}
-
-#[cold]
-fn no_int(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> Error {
-    PyTypeError::new_err(format!("{name}: {} is a {}; {expected} is expected", shown(value), type_name(value))).into()
-}
-
-fn is_int(value: &Bound<'_, PyAny>) -> bool {
-    value.is_instance_of::<PyInt>() && !import::is_bool(value)
 }
 
 /// Allocates memory for `layout` and makes the array over it. `stream` becomes its home stream, and selects the device

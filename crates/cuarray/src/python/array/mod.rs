@@ -2,18 +2,19 @@
 
 pub(in crate::python) mod allocate;
 pub(in crate::python) mod assign;
+pub(in crate::python) mod borrow_state;
 pub(in crate::python) mod copies;
 pub(in crate::python) mod create;
+pub(in crate::python) mod dictionary;
 pub(in crate::python) mod indexing;
 pub(in crate::python) mod mask;
 pub(in crate::python) mod rearrange;
+pub(in crate::python) mod tensor;
 pub(in crate::python) mod transfer;
 pub(in crate::python) mod view;
 
 use crate::python::{
     config,
-    export::{self, Template, dlpack},
-    import::borrow::BorrowState,
     memory::{
         array_owner::ArrayOwner,
         owner::PyMemory,
@@ -33,6 +34,8 @@ use crate::{
     },
     sync::{Access, Pending, SyncState},
 };
+use borrow_state::BorrowState;
+use dictionary::Template;
 use mask::ArrayMask;
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -223,11 +226,11 @@ impl PyDeviceArray {
     }
 
     pub(super) fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        export::shape(py, &self.interface)
+        dictionary::shape(py, &self.interface)
     }
 
     pub(super) fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        export::strides(py, &self.interface)
+        dictionary::strides(py, &self.interface)
     }
 
     pub(super) fn dtype<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
@@ -378,8 +381,8 @@ impl PyDeviceArray {
             return Ok(tensor);
         }
         self.check_borrow()?;
-        dlpack::refuse_mask(self)?;
-        let tensor = Prepared::new(&self.interface, dlpack::device(self)?)?;
+        tensor::refuse_mask(self)?;
+        let tensor = Prepared::new(&self.interface, tensor::device(self)?)?;
         Ok(self.exchanged().tensor.get_or_init(|| tensor).tensor())
     }
 

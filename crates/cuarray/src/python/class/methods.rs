@@ -9,7 +9,7 @@ use crate::{
     driver::MemoryKind,
     protocol::layout::Tuple,
     python::{
-        array::{Announced, PyDeviceArray, assign, create, indexing, view},
+        array::{Announced, PyDeviceArray, assign, create, indexing, tensor, view},
         export::{
             c_interface,
             dlpack::{self, Request},
@@ -81,7 +81,7 @@ impl PyDeviceArray {
 
     /// The device of the memory, in DLPack's numbers: (2, ordinal) for device memory, (3, 0) for host memory, (13, 0) for managed.
     fn __dlpack_device__(&self) -> Result<(i32, i32)> {
-        let device = dlpack::device(self)?;
+        let device = tensor::device(self)?;
         Ok((device.device_type, device.device_id))
     }
 

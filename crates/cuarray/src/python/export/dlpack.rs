@@ -6,6 +6,7 @@
 //! counterpart to the exported stream of the CUDA Array Interface.
 
 use super::managed;
+use crate::python::ffi::inspect::shown;
 use crate::{
     Error, Result,
     driver::MemoryKind,
@@ -15,9 +16,11 @@ use crate::{
         tensor::{CPU, CUDA, CUDA_HOST, CUDA_MANAGED},
     },
     python::{
-        array::{PyDeviceArray, create},
-        import::shown,
-        memory::{runtime::driver, stream},
+        array::{
+            PyDeviceArray, create,
+            tensor::{device, refuse_mask},
+        },
+        memory::stream,
         values::{dtype::Element, host::HostArray},
     },
 };
@@ -70,16 +73,6 @@ pub(in crate::python) fn capsule<'py>(
         }
     }
     Ok(managed.into_capsule(py)?)
-}
-
-/// Refuses a masked array, because DLPack would lose the mask.
-pub(in crate::python) fn refuse_mask(array: &PyDeviceArray) -> Result<()> {
-    match array.mask() {
-        None => Ok(()),
-        Some(_) => {
-            Err(Error::unsupported("the array has a mask, which DLPack cannot express; pass its `data`, or `filled()`"))
-        }
-    }
 }
 
 /// A copy in memory of the same kind and device, made in the consumer's stream if it names one.
@@ -158,41 +151,6 @@ pub(in crate::python) fn number(argument: &Bound<'_, PyAny>) -> Result<Number> {
         ))),
         _ => Ok(Number::Stream),
     }
-}
-
-/// The device of the memory, in DLPack's numbers.
-///
-/// # Errors
-/// [`Error::is_unsupported`]: the driver does not know the memory.
-pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
-    let of = |device_type, device_id| DLDevice { device_type, device_id };
-    let Some(known) = array.place()? else {
-        if !array.interface().layout().is_empty() {
-            return Err(Error::unsupported(format!(
-                "the driver does not know the memory at {:#x}, so its device for DLPack is unknown",
-                array.interface().data()
-            )));
-        }
-        // An array without memory is on every device; the current one will do.
-        let ordinal = match array.home_stream()?.map(|stream| stream.context()).transpose()?.flatten() {
-            Some(context) => context.device()?.ordinal(),
-            None => driver()?.default_context()?.device()?.ordinal(),
-        };
-        return Ok(of(CUDA, ordinal));
-    };
-    Ok(match known.kind {
-        MemoryKind::Managed => of(CUDA_MANAGED, 0),
-        MemoryKind::Pinned | MemoryKind::Mapped => of(CUDA_HOST, 0),
-        MemoryKind::Device | MemoryKind::StreamOrdered | MemoryKind::Other(_) => {
-            let ordinal = known.device.ok_or_else(|| {
-                Error::unsupported(format!(
-                    "the driver does not report the device of the memory at {:#x}",
-                    array.interface().data()
-                ))
-            })?;
-            of(CUDA, ordinal)
-        }
-    })
 }
 
 /// Reads [`Request::device`] or [`Request::max_version`].

@@ -17,8 +17,8 @@
 //! memory's object until that work is done.
 
 use crate::python::{
-    array::PyDeviceArray,
-    export, extensions,
+    array::{PyDeviceArray, dictionary},
+    extensions,
     import::{self, Reading},
     memory::{
         owner::PyMemory,
@@ -199,7 +199,7 @@ impl<'py> IntoPyObject<'py> for RawDeviceArray {
         let entry =
             ready.as_ref().map_or(Ok(StreamEntry::None), |ready| StreamEntry::try_from(ready.handle() as i128))?;
         let interface = self.interface().clone().with_stream(entry);
-        let dict = export::complete(py, &interface)?;
+        let dict = dictionary::complete(py, &interface)?;
         let owner = Bound::new(py, PyMemory::holding(self.held().clone()))?;
         let stream = ready.map(|ready| Bound::new(py, PyStream::new(ready, None))).transpose()?;
         let stream = stream.map_or_else(|| py.None().into_bound(py), Bound::into_any);
@@ -248,7 +248,7 @@ fn adopt<'py>(
     let py = interface.py();
     let dict = interface.cast::<PyDict>().map_err(PyErr::from)?;
     // The name of a type for which the interface has no letter is in an entry of its own.
-    let named = dict.get_item(export::NAMED)?;
+    let named = dict.get_item(dictionary::NAMED)?;
     let element = named.map(|named| Element::of(py, Some(&named))).transpose()?;
     let interface = import::interface(dict, &mut Reading::new(true).with_element(element))?;
     let stream = if stream.is_none() { None } else { Some(stream::kept(stream)?.unbind()) };

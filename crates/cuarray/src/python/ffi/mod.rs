@@ -2,6 +2,8 @@
 
 pub(crate) mod error;
 pub(in crate::python) mod fastcall;
+pub(in crate::python) mod inspect;
 pub(in crate::python) mod kept;
 pub(in crate::python) mod per_number;
+pub(in crate::python) mod raised;
 pub(in crate::python) mod vectorcall;

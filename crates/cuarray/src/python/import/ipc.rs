@@ -8,8 +8,7 @@
 //! memory is the caller's to wait for. The caller also tells the other process when the memory goes.
 
 use crate::python::{
-    array::PyDeviceArray,
-    export,
+    array::{PyDeviceArray, dictionary},
     memory::{
         bounds, reach,
         runtime::{context_of, context_on, driver},
@@ -284,13 +283,13 @@ impl PyIpcHandle {
     /// The size of each dimension.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
-        Ok(export::shape(py, &self.anywhere()?)?)
+        Ok(dictionary::shape(py, &self.anywhere()?)?)
     }
 
     /// Bytes to step in each dimension.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyTuple>> {
-        Ok(export::strides(py, &self.anywhere()?)?)
+        Ok(dictionary::strides(py, &self.anywhere()?)?)
     }
 
     /// The element type as the interface writes it, or its name where there is one ('bfloat16').
