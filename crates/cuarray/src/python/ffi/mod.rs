@@ -6,4 +6,5 @@ pub(in crate::python) mod inspect;
 pub(in crate::python) mod kept;
 pub(in crate::python) mod per_number;
 pub(in crate::python) mod raised;
+pub(in crate::python) mod shared;
 pub(in crate::python) mod vectorcall;
