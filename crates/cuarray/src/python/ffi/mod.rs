@@ -1,4 +1,4 @@
-//! Python's C API where PyO3 is too slow or too narrow: calls, conversions of errors, objects kept by C structures.
+//! Python's C API where PyO3 is too slow or too narrow: calls, values, errors, objects kept by C structures, tables shared by modules.
 
 pub(crate) mod error;
 pub(in crate::python) mod fastcall;
