@@ -12,7 +12,6 @@ use super::{
     transfer::{self, Side},
 };
 use crate::python::{
-    import,
     memory::{reach::Reached, runtime::driver},
     values::{
         dtype,
@@ -37,11 +36,14 @@ const BYTES_TO_FILL_BY_WORDS: usize = 64;
 const BYTES_TO_BROADCAST_ON_HOST: usize = 64 * 1024;
 
 /// Assigns `array[key] = value`, in `stream`, or in the home stream.
-pub(in crate::python) fn set(
+///
+/// `import` reads another library's array, and answers `None` for a value of the host.
+pub(in crate::python) fn set<'py>(
     array: &PyDeviceArray,
-    key: &Bound<'_, PyAny>,
-    value: &Bound<'_, PyAny>,
-    stream: Option<&Bound<'_, PyAny>>,
+    key: &Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+    import: impl FnOnce(&Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>>,
 ) -> Result<()> {
     let py = key.py();
     if array.mask().is_some() {
@@ -53,7 +55,7 @@ pub(in crate::python) fn set(
     if target.interface().is_read_only() {
         return Err(Error::unsupported("cannot assign to a read-only array"));
     }
-    let device = if host::is_plain(value) { None } else { import::array(value)? };
+    let device = if host::is_plain(value) { None } else { import(value)? };
     match device {
         Some(source) => from_device(py, &target, source.get(), stream),
         None => from_host(&target, value, stream),

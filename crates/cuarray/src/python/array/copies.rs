@@ -12,7 +12,6 @@ use super::{
 };
 use crate::python::ffi::inspect::type_name;
 use crate::python::{
-    import,
     memory::{reach::Reached, runtime::driver, stream},
     values::{
         dtype,
@@ -33,6 +32,13 @@ use pyo3::{
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
+/// The elements to copy into an array.
+#[derive(Clone, Copy)]
+pub(in crate::python) enum Elements<'a, 'py> {
+    Device(&'a PyDeviceArray),
+    Host(&'a Bound<'py, PyAny>),
+}
+
 impl PyDeviceArray {
     /// A host copy of the elements; a `numpy.ma.MaskedArray` where the array has a mask.
     pub(in crate::python) fn copy_to_host<'py>(
@@ -47,9 +53,37 @@ impl PyDeviceArray {
         }
     }
 
-    /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`].
-    pub(in crate::python) fn fill_from(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
-        let py = src.py();
+    /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`]. `import` reads another library's array, and answers
+    /// `None` for a value of the host.
+    pub(in crate::python) fn fill_from<'py>(
+        &self,
+        src: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
+        import: impl FnOnce(&Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>>,
+    ) -> Result<()> {
+        self.check_fillable()?;
+        let device = if host::is_plain(src) { None } else { import(src)? };
+        match device {
+            Some(source) => self.fill_from_device(src.py(), source.get(), stream),
+            None => self.fill_from_host(src.py(), src, stream),
+        }
+    }
+
+    /// Copies the elements of `source` into this array.
+    pub(in crate::python) fn fill(
+        &self,
+        py: Python<'_>,
+        source: Elements<'_, '_>,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> Result<()> {
+        self.check_fillable()?;
+        match source {
+            Elements::Device(source) => self.fill_from_device(py, source, stream),
+            Elements::Host(source) => self.fill_from_host(py, source, stream),
+        }
+    }
+
+    fn check_fillable(&self) -> Result<()> {
         if self.interface().is_read_only() {
             return Err(Error::unsupported("cannot copy into a read-only array"));
         }
@@ -58,11 +92,7 @@ impl PyDeviceArray {
                 "cannot copy into a masked array, because its mask would stay unchanged; copy into its `data`",
             ));
         }
-        let device = if host::is_plain(src) { None } else { import::array(src)? };
-        match device {
-            Some(source) => self.fill_from_device(py, source.get(), stream),
-            None => self.fill_from_host(py, src, stream),
-        }
+        Ok(())
     }
 
     fn fill_from_host(&self, py: Python<'_>, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {

@@ -1,143 +1,20 @@
-//! Functions that make arrays (clauses N1, N4, L2, L3).
+//! Making arrays: memory with a layout, and copies of other arrays.
 
-use super::{
-    PyDeviceArray,
-    mask::{self, ArrayMask},
-};
-use crate::python::ffi::inspect::{shown, type_name};
-use crate::python::ffi::raised::passes_through;
+use super::{PyDeviceArray, copies::Elements};
 use crate::python::{
-    import::{self, Adopted, c_interface},
     memory::{
         owner::PyMemory,
         runtime::{context_on, driver},
         stream::{self, PyStream},
     },
-    values::{
-        dtype::Element,
-        host::{self, HostArray},
-        numbers::{numbers, ordinal},
-        options::Options,
-    },
+    values::{dtype::Element, host::HostArray, numbers::numbers},
 };
 use crate::{
     Dims, Error, Interface, Layout, Result, StreamEntry, Strides,
     driver::{Allocation, Context, MemoryKind, Stream},
     sync::Memory,
 };
-use pyo3::{intern, prelude::*, types::PyDict};
-
-/// Makes a DeviceArray from an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
-///
-/// `sync`, `strict`, `mask`, `mask_format`, `dtype`, `bounds` and the errors are as in `as_cuda_array`.
-///
-/// >>> desc = {"shape": (2,), "typestr": "<f4", "data": (0x7f0000000000, False), "version": 3}
-/// >>> cuarray.from_cuda_array_interface(desc)
-/// DeviceArray(shape=(2,), typestr='<f4', ptr=0x7f0000000000)
-#[pyfunction]
-#[pyo3(
-    signature = (desc, owner=None, sync=true, **options),
-    text_signature = "(desc, owner=None, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False)"
-)]
-pub(in crate::python) fn from_cuda_array_interface<'py>(
-    desc: &Bound<'py, PyAny>,
-    owner: Option<Py<PyAny>>,
-    sync: bool,
-    options: Option<&Bound<'py, PyDict>>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let options = Options::of("from_cuda_array_interface", options)?;
-    let dict = desc.cast::<PyDict>().map_err(|_| {
-        Error::not_an_array(format!(
-            "{} is a {}; a dict is expected (of an object, use as_cuda_array)",
-            shown(desc),
-            type_name(desc)
-        ))
-    })?;
-    let Adopted { interface, mask, .. } = import::adopt(dict, None, sync, options)?;
-    Ok(Bound::new(desc.py(), PyDeviceArray::foreign(interface, owner).with_mask(mask))?)
-}
-
-/// Returns whether `as_cuda_array(obj)` would find an interface: a DeviceArray, an object whose `__cuda_array_interface__` is
-/// a dictionary, or an object whose type has `__cuda_array_c_interface__`. An attribute that raises counts as no interface, and
-/// so does a DLPack tensor.
-///
-/// >>> cuarray.is_cuda_array([1, 2])
-/// False
-#[pyfunction]
-pub(in crate::python) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
-    match import::attribute(obj) {
-        Ok(_) => Ok(true),
-        Err(error) if error.is_not_an_array() => Ok(c_interface::is_offered(obj)),
-        Err(error) => {
-            let error = PyErr::from(error);
-            if passes_through(obj.py(), &error) { Err(error) } else { Ok(false) }
-        }
-    }
-}
-
-/// Makes an uninitialized array in device memory.
-///
-/// shape: an int or a tuple of ints. dtype: any argument of numpy.dtype; 'bfloat16' and the 8-bit floats by name.
-/// strides: bytes for each dimension, or None for contiguous elements in `order` 'C' or 'F'. stream: the array's home
-/// stream. device: the ordinal of the device; by default that of `stream`, else the current one, else 0.
-///
-/// Raises ValueError if shape, strides, dtype, order or device are wrong, or if `stream` belongs to another device.
-/// Raises CudaError without a driver or without memory.
-///
-/// >>> cuarray.device_array((2, 3), "float32").nbytes
-/// 24
-/// >>> cuarray.device_array(3, device=0).device
-/// 0
-#[pyfunction]
-#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None, *, device=None))]
-pub(in crate::python) fn device_array<'py>(
-    py: Python<'py>,
-    shape: &Bound<'py, PyAny>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    strides: Option<&Bound<'py, PyAny>>,
-    order: &str,
-    stream: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let element = Element::of(py, dtype)?;
-    let layout = layout(shape, strides, order, &element)?;
-    allocate(py, MemoryKind::Device, element, layout, stream, device)
-}
-
-/// Makes a device array with the elements of `host`: a NumPy array, any argument of numpy.asarray, or a CUDA array.
-///
-/// The new array is contiguous, in Fortran order if `host` is, and masked if `host` is a `numpy.ma.MaskedArray`. With `stream`,
-/// that is the home stream and the copy is enqueued there. A pinned host array must then live until the stream is
-/// synchronized, and so must another library's array whose dictionary names no stream.
-/// device: the ordinal of the new array's device, as for `device_array`; a CUDA array may be on another one.
-///
-/// >>> cuarray.to_device([1, 2, 3]).shape
-/// (3,)
-#[pyfunction]
-#[pyo3(signature = (host, stream=None, *, device=None))]
-pub(in crate::python) fn to_device<'py>(
-    host: &Bound<'py, PyAny>,
-    stream: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let py = host.py();
-    if host::is_plain(host) {
-        return copy_of(HostArray::of(host, None)?, stream, device);
-    }
-    if let Some(array) = import::array(host)? {
-        let array = array.get();
-        let data = copied(py, array, stream, device)?;
-        let Some(mask) = array.mask() else { return Ok(data) };
-        let mask = copied(py, mask.array(py)?.get(), stream, device)?;
-        return masked(data, mask);
-    }
-    if host::is_masked(host)? {
-        let valid = mask::valid(host)?;
-        let data = copy_of(HostArray::of(&host.getattr(intern!(py, "data"))?, None)?, stream, device)?;
-        return masked(data, copy_of(HostArray::of(&valid, None)?, stream, device)?);
-    }
-    copy_of(HostArray::of(host, None)?, stream, device)
-}
+use pyo3::prelude::*;
 
 /// Copies a host array to a new device array.
 pub(in crate::python) fn copy_of<'py>(
@@ -145,38 +22,21 @@ pub(in crate::python) fn copy_of<'py>(
     stream: Option<&Bound<'py, PyAny>>,
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    filled(host.array.py(), &host.interface, &host.array, stream, device)
-}
-
-/// Copies the elements of a device array to a new one, regardless of the mask.
-fn copied<'py>(
-    py: Python<'py>,
-    array: &PyDeviceArray,
-    stream: Option<&Bound<'py, PyAny>>,
-    device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let source = Bound::new(py, array.share(py)?)?;
-    filled(py, array.interface(), source.as_any(), stream, device)
-}
-
-/// `data` with `mask`.
-fn masked<'py>(data: Bound<'py, PyDeviceArray>, mask: Bound<'py, PyDeviceArray>) -> Result<Bound<'py, PyDeviceArray>> {
-    let mask = ArrayMask::of_elements(mask.unbind());
-    Ok(Bound::new(data.py(), data.get().share(data.py())?.with_mask(Some(mask)))?)
+    filled(host.array.py(), &host.interface, Elements::Host(&host.array), stream, device)
 }
 
 /// Makes a contiguous array with the shape and type of `described` and the elements of `source`.
-fn filled<'py>(
+pub(in crate::python) fn filled<'py>(
     py: Python<'py>,
     described: &Interface,
-    source: &Bound<'py, PyAny>,
+    source: Elements<'_, 'py>,
     stream: Option<&Bound<'py, PyAny>>,
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let array = packed_like(py, described, stream, device)?;
     // The array's own stream, if one was given: it belongs to the array's device.
     let own = stream.map(|_| array.get().stream(py)).transpose()?.flatten();
-    array.get().fill_from(source, own.as_ref().map(|own| own.bind(py).as_any()))?;
+    array.get().fill(py, source, own.as_ref().map(|own| own.bind(py).as_any()))?;
     Ok(array)
 }
 
@@ -184,12 +44,12 @@ fn filled<'py>(
 pub(in crate::python) fn filled_at_once<'py>(
     py: Python<'py>,
     described: &Interface,
-    source: &Bound<'py, PyAny>,
+    source: Elements<'_, 'py>,
     stream: Option<&Bound<'py, PyAny>>,
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let array = packed_like(py, described, stream, device)?;
-    array.get().fill_from(source, None)?;
+    array.get().fill(py, source, None)?;
     Ok(array)
 }
 

@@ -1,11 +1,11 @@
 //! `DeviceArray`: an interface, the owner of its memory, and its home stream.
 
-pub(in crate::python) mod allocate;
 pub(in crate::python) mod assign;
 pub(in crate::python) mod borrow_state;
 pub(in crate::python) mod copies;
 pub(in crate::python) mod create;
 pub(in crate::python) mod dictionary;
+pub(in crate::python) mod host_memory;
 pub(in crate::python) mod indexing;
 pub(in crate::python) mod mask;
 pub(in crate::python) mod rearrange;

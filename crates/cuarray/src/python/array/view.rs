@@ -4,7 +4,7 @@
 //! matching part of the mask. Only `reshape` and `ravel` may copy, as NumPy's do, if no strides describe the result; the driver
 //! makes the copy.
 
-use super::{PyDeviceArray, allocate::HostMemory, assign, create, mask::ArrayMask};
+use super::{PyDeviceArray, assign, create, host_memory::HostMemory, mask::ArrayMask};
 use crate::python::{
     memory::stream,
     values::{dtype::Element, numbers},

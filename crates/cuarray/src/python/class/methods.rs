@@ -15,7 +15,7 @@ use crate::{
             dlpack::{self, Request},
         },
         import::{
-            exchange,
+            self, exchange,
             ipc::{self, PyIpcHandle},
         },
         memory::stream::{self, PyStream},
@@ -274,8 +274,8 @@ impl PyDeviceArray {
     ///
     /// Raises BufferError if the array is read-only or either is masked, ValueError if shape or type differ.
     #[pyo3(signature = (src, stream=None))]
-    fn copy_to_device(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
-        self.fill_from(src, stream)
+    fn copy_to_device<'py>(&self, src: &Bound<'py, PyAny>, stream: Option<&Bound<'py, PyAny>>) -> Result<()> {
+        self.fill_from(src, stream, import::array)
     }
 
     /// NumPy's protocol: a host copy. `copy=False` raises ValueError, because a copy is always needed. A masked array raises
@@ -335,8 +335,8 @@ impl PyDeviceArray {
     }
 
     /// Writes a scalar, a host array or a CUDA array into a part, broadcast as in NumPy; see `setitem`.
-    fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
-        assign::set(self, key, value, None)
+    fn __setitem__<'py>(&self, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> Result<()> {
+        assign::set(self, key, value, None, import::array)
     }
 
     /// Assigns `a[key] = value`, in `stream`.
@@ -357,13 +357,13 @@ impl PyDeviceArray {
     /// >>> a.copy_to_host().tolist()
     /// [[7, 8, 7], [4, 9, 6]]
     #[pyo3(signature = (key, value, stream=None))]
-    fn setitem(
+    fn setitem<'py>(
         &self,
-        key: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-        stream: Option<&Bound<'_, PyAny>>,
+        key: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
     ) -> Result<()> {
-        assign::set(self, key, value, stream)
+        assign::set(self, key, value, stream, import::array)
     }
 
     /// Iterates over the parts along the first axis. The elements of a 1-d array are fetched in one copy.

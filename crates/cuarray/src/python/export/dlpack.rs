@@ -17,7 +17,9 @@ use crate::{
     },
     python::{
         array::{
-            PyDeviceArray, create,
+            PyDeviceArray,
+            copies::Elements,
+            create,
             tensor::{device, refuse_mask},
         },
         memory::stream,
@@ -90,7 +92,7 @@ fn copy_of<'py>(
     let (element, layout) = (Element::of_interface(interface), interface.layout().packed()?);
     let copy = create::allocate(array.py(), kind, element, layout, None, device)?;
     let stream = stream.filter(|stream| !stream.extract::<i64>().is_ok_and(|number| number <= 0));
-    copy.get().fill_from(array, stream)?;
+    copy.get().fill(array.py(), Elements::Device(array.get()), stream)?;
     Ok(copy)
 }
 

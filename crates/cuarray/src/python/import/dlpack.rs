@@ -22,7 +22,7 @@ use crate::{
         tensor,
     },
     python::{
-        array::{PyDeviceArray, allocate::HostMemory, create},
+        array::{PyDeviceArray, copies::Elements, create, host_memory::HostMemory},
         ffi::{
             fastcall::{self, Arguments, Function},
             vectorcall,
@@ -167,7 +167,13 @@ fn on_device<'py>(
             if copy == Some(false) {
                 return Err(forbidden(&format!("on device {place}")));
             }
-            create::filled_at_once(py, array.get().interface(), array.as_any(), ready.argument().as_ref(), Some(device))
+            create::filled_at_once(
+                py,
+                array.get().interface(),
+                Elements::Device(array.get()),
+                ready.argument().as_ref(),
+                Some(device),
+            )
         }
         // An array without elements belongs to no device.
         _ => Ok(array),
@@ -268,7 +274,7 @@ fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, 
     let (py, stream) = (obj.py(), ready.argument());
     let source = checked(obj, &ask(obj, &ready, None)?, ready)?;
     let device = source.get().device()?;
-    create::filled_at_once(py, source.get().interface(), source.as_any(), stream.as_ref(), device)
+    create::filled_at_once(py, source.get().interface(), Elements::Device(source.get()), stream.as_ref(), device)
 }
 
 /// Copies a tensor from host memory. The copy is complete on return, because the tensor is then released.
@@ -285,7 +291,7 @@ fn copy_from_host<'py>(
     let owner = Bound::new(py, PyDLPackTensor::empty())?;
     owner.get().fill(tensor);
     let host = HostMemory::array(py, interface.data(), &interface, Some(owner.into_any().unbind()))?;
-    create::filled_at_once(py, &interface, &host, ready.argument().as_ref(), device)
+    create::filled_at_once(py, &interface, Elements::Host(&host), ready.argument().as_ref(), device)
 }
 
 /// Objects that every call of `__dlpack__` uses.
