@@ -21,7 +21,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
-ROOTS = ["crates/cuarray/src"]
+ROOTS = ["crates/cuarray/src", "crates/cuarray/src/python"]
 
 Arrows = dict[tuple[str, str], str]
 """Arrows, and where the first of each is written."""

@@ -17,8 +17,6 @@ pub mod import;
 pub mod memory;
 mod values;
 
-pub(crate) use extensions::rust_api::cuda_error_class;
-
 pub use arguments::{
     Attached, DeviceView, DeviceView0, DeviceView1, DeviceView2, DeviceView3, DeviceView4, DeviceView5, DeviceView6,
     DeviceViewDyn, DeviceViewMut, DeviceViewMut0, DeviceViewMut1, DeviceViewMut2, DeviceViewMut3, DeviceViewMut4,
@@ -83,7 +81,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ] {
         module.add_function(function)?;
     }
-    extensions::rust_api::publish(module.py())?;
     extensions::join(module.py())?;
     memory::runtime::reclaim_at_exit(module.py())
 }
