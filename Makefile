@@ -197,6 +197,8 @@ lint: install ## check format, lints, types and prose; every warning is an error
 	$(call say,fuzz targets: format and lints)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features --all-targets -- -D warnings
+	$(call say,prose)
+	$(BIN)/python tests/project/prose.py
 	$(call say,Python: lints and format)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

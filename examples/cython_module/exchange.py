@@ -32,4 +32,4 @@ for refused in ([1, 2], object()):
 try:
     cuarray.as_cuda_array(rows.Row(cuarray.device_array((2, 2)), 2))
 except TypeError as error:
-    print(error.__cause__)  # the exception that the row's attribute raised
+    print(error.__cause__)  # the cause: the exception of the attribute

@@ -147,7 +147,7 @@ api.PyInterpreterState_Get.restype = ctypes.c_void_p
 api.PyInterpreterState_GetDict.restype = ctypes.py_object
 api.PyInterpreterState_GetDict.argtypes = [ctypes.c_void_p]
 shared = api.PyInterpreterState_GetDict(api.PyInterpreterState_Get())
-shared['cuarray.rust_api.v999'] = object()
+shared['cuarray.new_array.v999'] = object()
 """
     printed = run_python(PROGRAM.format(prepare=hide, other="typed_views_too")).splitlines()
     assert printed == ["True cuarray True", repr(b"\x09" * 4), repr(b"\x09" * 4)]

@@ -22,7 +22,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
-ROOTS = ["crates/cuarray/src"]
+ROOTS = ["crates/cuarray/src", "crates/cuarray/src/python"]
 
 Arrows = dict[tuple[str, str], str]
 """Arrows, each with the file and line that first needs it."""

@@ -1,5 +1,4 @@
-//! Effects of enqueued work and of immediate calls: methods of the state for memory, copies, launches, code, streams and
-//! contexts.
+//! Work and immediate calls as methods of the state: memory, copies, launches, code, streams, contexts.
 
 mod allocations;
 mod contexts;

@@ -11,13 +11,9 @@
 //! The environment is read once, on import; the attributes may change at any time. They are settings of the package, which makes and
 //! exports all arrays. The protocol also applies to the typed arguments of extension modules, which receive each change.
 
-use super::{
-    extensions::{self, rust_api},
-    import::shown,
-    values::options::Protocol,
-};
+use crate::python::ffi::{inspect::shown, shared::Joined};
 use crate::{Error, Result};
-use pyo3::{exceptions::PyOverflowError, prelude::*};
+use pyo3::{exceptions::PyOverflowError, intern, prelude::*, types::PyTuple};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
 static SYNC: AtomicBool = AtomicBool::new(true);
@@ -26,6 +22,41 @@ static EXPORT_EVENT: AtomicBool = AtomicBool::new(false);
 static EXPORT_VERSION: AtomicU8 = AtomicU8::new(3);
 /// An index into [`Protocol::ALL`]; any other number until its first use.
 static PROTOCOL: AtomicU8 = AtomicU8::new(u8::MAX);
+
+/// The protocol by which an object is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::python) enum Protocol {
+    /// The C structure if the type offers it, else the dictionary, else DLPack.
+    Any,
+    /// `__cuda_array_interface__` alone.
+    Dict,
+    /// `__cuda_array_c_interface__` alone.
+    C,
+    /// `__dlpack__` alone.
+    DLPack,
+}
+
+impl Protocol {
+    /// All protocols, indexed as in the static `PROTOCOL`.
+    pub(in crate::python) const ALL: [Protocol; 4] = [Protocol::Any, Protocol::Dict, Protocol::C, Protocol::DLPack];
+
+    pub(in crate::python) const fn name(self) -> &'static str {
+        match self {
+            Protocol::Any => "any",
+            Protocol::Dict => "dict",
+            Protocol::C => "c",
+            Protocol::DLPack => "dlpack",
+        }
+    }
+
+    /// Parses the name of a protocol.
+    pub(in crate::python) fn named(name: &str) -> Result<Protocol> {
+        Protocol::ALL
+            .into_iter()
+            .find(|protocol| protocol.name() == name)
+            .ok_or_else(|| Error::argument(format!("protocol is {name:?}; 'any', 'dict', 'c' or 'dlpack' is expected")))
+    }
+}
 
 /// Whether a consumer honours `stream`.
 pub(in crate::python) fn sync() -> bool {
@@ -62,7 +93,7 @@ pub(in crate::python) fn protocol() -> Protocol {
 /// the environment on import.
 #[cold]
 fn initial_protocol() -> Protocol {
-    let of_package = Python::attach(|py| rust_api::protocol_of_package(py).ok());
+    let of_package = Python::attach(|py| protocol_of_package(py).ok());
     let of_environment = || std::env::var(VARIABLE).ok();
     let named = of_package.or_else(of_environment).and_then(|name| Protocol::named(&name).ok());
     // Keeps a protocol that was set meanwhile.
@@ -70,10 +101,25 @@ fn initial_protocol() -> Protocol {
     protocol()
 }
 
+/// The package's protocol of imports. From now on this module receives its changes.
+fn protocol_of_package(py: Python<'_>) -> PyResult<String> {
+    let package = py.import(intern!(py, "cuarray"));
+    join(py)?;
+    package?.getattr(intern!(py, "config"))?.getattr(intern!(py, "protocol"))?.extract()
+}
+
+/// Every module's `(set_protocol(name),)`, because each has its own setting.
+static MODULES: Joined = Joined::new("cuarray.protocol.v1");
+
+/// Lets changes of the protocol reach this module.
+pub(in crate::python) fn join(py: Python<'_>) -> PyResult<()> {
+    MODULES.join(py, || PyTuple::new(py, [wrap_pyfunction!(set_protocol_own, py)?]))
+}
+
 /// The environment variable of the protocol.
 const VARIABLE: &str = "CUARRAY_PROTOCOL";
 
-/// Sets the protocol of this module; other modules call it through the list of [`extensions`].
+/// Sets the protocol of this module; other modules call it through the shared list.
 #[pyfunction]
 pub(in crate::python) fn set_protocol_own(name: &str) -> Result<()> {
     set_protocol(Protocol::named(name)?);
@@ -200,7 +246,7 @@ impl PyConfig {
     #[setter]
     fn set_protocol(&self, py: Python<'_>, value: &str) -> Result<()> {
         set_protocol_own(value)?;
-        Ok(extensions::set_protocol_of_others(py, value)?)
+        Ok(MODULES.others(py)?.iter().try_for_each(|functions| functions.get_item(0)?.call1((value,)).map(drop))?)
     }
 
     fn __repr__(&self) -> String {

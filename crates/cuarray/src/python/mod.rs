@@ -12,11 +12,10 @@ pub mod config;
 mod export;
 mod extensions;
 pub(crate) mod ffi;
+mod functions;
 pub mod import;
 pub mod memory;
 mod values;
-
-pub(crate) use extensions::rust_api::cuda_error_class;
 
 pub use arguments::{
     Attached, DeviceView, DeviceView0, DeviceView1, DeviceView2, DeviceView3, DeviceView4, DeviceView5, DeviceView6,
@@ -59,15 +58,15 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [
         ffi::fastcall::function::<import::as_cuda_array::AsCudaArray>(module)?,
         wrap_pyfunction!(import::borrow::borrow, module)?,
-        wrap_pyfunction!(array::create::from_cuda_array_interface, module)?,
+        wrap_pyfunction!(functions::from_cuda_array_interface, module)?,
         ffi::fastcall::function::<import::dlpack::FromDLPack>(module)?,
-        wrap_pyfunction!(array::create::is_cuda_array, module)?,
-        wrap_pyfunction!(array::create::device_array, module)?,
-        wrap_pyfunction!(array::create::to_device, module)?,
-        wrap_pyfunction!(array::allocate::device_array_like, module)?,
-        wrap_pyfunction!(array::allocate::mapped_array, module)?,
-        wrap_pyfunction!(array::allocate::managed_array, module)?,
-        wrap_pyfunction!(array::allocate::pinned_array, module)?,
+        wrap_pyfunction!(functions::is_cuda_array, module)?,
+        wrap_pyfunction!(functions::device_array, module)?,
+        wrap_pyfunction!(functions::to_device, module)?,
+        wrap_pyfunction!(functions::device_array_like, module)?,
+        wrap_pyfunction!(functions::mapped_array, module)?,
+        wrap_pyfunction!(functions::managed_array, module)?,
+        wrap_pyfunction!(functions::pinned_array, module)?,
         wrap_pyfunction!(import::interface::interface, module)?,
         wrap_pyfunction!(memory::stream::stream, module)?,
         wrap_pyfunction!(memory::stream::default_stream, module)?,
@@ -82,7 +81,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ] {
         module.add_function(function)?;
     }
-    extensions::rust_api::publish(module.py())?;
     extensions::join(module.py())?;
     memory::runtime::reclaim_at_exit(module.py())
 }

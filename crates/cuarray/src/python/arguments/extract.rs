@@ -5,10 +5,11 @@ use crate::{
     Bool8, Dimension, Element, Error, Interface, Kind, LayoutPolicy, Mask, Owner, RawView, Result, TypeStr,
     array::{guard::read_only, view::expect},
     python::{
-        array::{PyDeviceArray, mask::Policy},
+        array::PyDeviceArray,
         config,
         import::{self, Reading, as_cuda_array},
         memory::runtime,
+        values::options::Policy,
     },
 };
 use pyo3::prelude::*;

@@ -12,7 +12,6 @@ use super::{
     transfer::{self, Side},
 };
 use crate::python::{
-    import,
     memory::{reach::Reached, runtime::driver},
     values::{
         dtype,
@@ -20,7 +19,7 @@ use crate::python::{
     },
 };
 use crate::{
-    Error, Index, Layout, Result,
+    DevicePtr, Error, Index, Layout, Result,
     copy::{repeat::Repetition, strided_copy::CopyPlan},
     driver::{
         PointerAttributes,
@@ -37,11 +36,14 @@ const BYTES_TO_FILL_BY_WORDS: usize = 64;
 const BYTES_TO_BROADCAST_ON_HOST: usize = 64 * 1024;
 
 /// Assigns `array[key] = value`, in `stream`, or in the home stream.
-pub(in crate::python) fn set(
+///
+/// `import` reads another library's array, and answers `None` for a value of the host.
+pub(in crate::python) fn set<'py>(
     array: &PyDeviceArray,
-    key: &Bound<'_, PyAny>,
-    value: &Bound<'_, PyAny>,
-    stream: Option<&Bound<'_, PyAny>>,
+    key: &Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+    stream: Option<&Bound<'py, PyAny>>,
+    import: impl FnOnce(&Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>>,
 ) -> Result<()> {
     let py = key.py();
     if array.mask().is_some() {
@@ -53,7 +55,7 @@ pub(in crate::python) fn set(
     if target.interface().is_read_only() {
         return Err(Error::unsupported("cannot assign to a read-only array"));
     }
-    let device = if host::is_plain(value) { None } else { import::array(value)? };
+    let device = if host::is_plain(value) { None } else { import(value)? };
     match device {
         Some(source) => from_device(py, &target, source.get(), stream),
         None => from_host(&target, value, stream),
@@ -185,7 +187,7 @@ enum Fill {
 
 impl Fill {
     /// The cheapest fill. `None` if the driver has none, or if it needs doubling and `only_boxes` is set. `wide` is the broadcast element.
-    fn of(data: u64, layout: &Layout, element: &[u8], wide: &Layout, only_boxes: bool) -> Result<Option<Fill>> {
+    fn of(data: DevicePtr, layout: &Layout, element: &[u8], wide: &Layout, only_boxes: bool) -> Result<Option<Fill>> {
         if layout.may_overlap_itself() {
             return Ok(None);
         }
@@ -229,7 +231,7 @@ impl Work<'_> {
     }
 
     /// Fills every box of the plan with one element.
-    fn fill_boxes(&self, dst: u64, plan: &CopyPlan, element: &[u8]) -> Result<()> {
+    fn fill_boxes(&self, dst: DevicePtr, plan: &CopyPlan, element: &[u8]) -> Result<()> {
         let width = plan.width / element.len().max(1);
         for (start, _) in plan.starts() {
             let start = dst.wrapping_add_signed(start as i64);

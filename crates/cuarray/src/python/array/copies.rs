@@ -10,8 +10,8 @@ use super::{
     rearrange::{self, Work},
     transfer::{self, Side},
 };
+use crate::python::ffi::inspect::type_name;
 use crate::python::{
-    import,
     memory::{reach::Reached, runtime::driver, stream},
     values::{
         dtype,
@@ -32,6 +32,13 @@ use pyo3::{
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
+/// The elements to copy into an array.
+#[derive(Clone, Copy)]
+pub(in crate::python) enum Elements<'a, 'py> {
+    Device(&'a PyDeviceArray),
+    Host(&'a Bound<'py, PyAny>),
+}
+
 impl PyDeviceArray {
     /// A host copy of the elements; a `numpy.ma.MaskedArray` where the array has a mask.
     pub(in crate::python) fn copy_to_host<'py>(
@@ -46,9 +53,37 @@ impl PyDeviceArray {
         }
     }
 
-    /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`].
-    pub(in crate::python) fn fill_from(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
-        let py = src.py();
+    /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`]. `import` reads another library's array, and answers
+    /// `None` for a value of the host.
+    pub(in crate::python) fn fill_from<'py>(
+        &self,
+        src: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
+        import: impl FnOnce(&Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>>,
+    ) -> Result<()> {
+        self.check_fillable()?;
+        let device = if host::is_plain(src) { None } else { import(src)? };
+        match device {
+            Some(source) => self.fill_from_device(src.py(), source.get(), stream),
+            None => self.fill_from_host(src.py(), src, stream),
+        }
+    }
+
+    /// Copies the elements of `source` into this array.
+    pub(in crate::python) fn fill(
+        &self,
+        py: Python<'_>,
+        source: Elements<'_, '_>,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> Result<()> {
+        self.check_fillable()?;
+        match source {
+            Elements::Device(source) => self.fill_from_device(py, source, stream),
+            Elements::Host(source) => self.fill_from_host(py, source, stream),
+        }
+    }
+
+    fn check_fillable(&self) -> Result<()> {
         if self.interface().is_read_only() {
             return Err(Error::unsupported("cannot copy into a read-only array"));
         }
@@ -57,11 +92,7 @@ impl PyDeviceArray {
                 "cannot copy into a masked array, because its mask would stay unchanged; copy into its `data`",
             ));
         }
-        let device = if host::is_plain(src) { None } else { import::array(src)? };
-        match device {
-            Some(source) => self.fill_from_device(py, source.get(), stream),
-            None => self.fill_from_host(py, src, stream),
-        }
+        Ok(())
     }
 
     fn fill_from_host(&self, py: Python<'_>, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
@@ -207,7 +238,7 @@ impl PyDeviceArray {
                 if !host::is_plain(ary) && !ary.is_instance(&host::numpy(py)?.getattr(intern!(py, "ndarray"))?)? {
                     return Err(Error::not_an_array(format!(
                         "cannot copy into a {}; a numpy.ndarray is expected",
-                        import::type_name(ary)
+                        type_name(ary)
                     )));
                 }
                 let target = HostArray::new(ary.clone())?;
@@ -254,7 +285,7 @@ impl PyDeviceArray {
         if !host::is_masked(ary)? {
             return Err(Error::unsupported(format!(
                 "cannot copy a masked array into a {}, which would lose the mask; pass a numpy.ma.MaskedArray, or copy `data`",
-                import::type_name(ary)
+                type_name(ary)
             )));
         }
         self.fetch_into_masked(py, ary, Some(invalid()?), stream)

@@ -1,145 +1,20 @@
-//! Functions that make arrays (clauses N1, N4, L2, L3).
+//! Making arrays: memory with a layout, and copies of other arrays.
 
-use super::{
-    PyDeviceArray,
-    mask::{self, ArrayMask},
-};
+use super::{PyDeviceArray, copies::Elements};
 use crate::python::{
-    import::{self, Adopted, c_interface, shown, type_name},
     memory::{
         owner::PyMemory,
         runtime::{context_on, driver},
         stream::{self, PyStream},
     },
-    values::{
-        dtype::Element,
-        host::{self, HostArray},
-        options::Options,
-    },
+    values::{dtype::Element, host::HostArray, numbers::numbers},
 };
 use crate::{
-    Dims, Error, Interface, Layout, MAX_NDIM, Result, StreamEntry, Strides,
+    Dims, Error, Interface, Layout, Result, StreamEntry, Strides,
     driver::{Allocation, Context, MemoryKind, Stream},
     sync::Memory,
 };
-use pyo3::{
-    exceptions::PyTypeError,
-    intern,
-    prelude::*,
-    types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PySet, PyString},
-};
-
-/// Makes a DeviceArray from an interface dictionary, without copying. It keeps `owner` alive, and nothing else (clause L3).
-///
-/// `sync`, `strict`, `mask`, `mask_format`, `dtype`, `bounds` and the errors are as in `as_cuda_array`.
-///
-/// >>> desc = {"shape": (2,), "typestr": "<f4", "data": (0x7f0000000000, False), "version": 3}
-/// >>> cuarray.from_cuda_array_interface(desc)
-/// DeviceArray(shape=(2,), typestr='<f4', ptr=0x7f0000000000)
-#[pyfunction]
-#[pyo3(
-    signature = (desc, owner=None, sync=true, **options),
-    text_signature = "(desc, owner=None, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False)"
-)]
-pub(in crate::python) fn from_cuda_array_interface<'py>(
-    desc: &Bound<'py, PyAny>,
-    owner: Option<Py<PyAny>>,
-    sync: bool,
-    options: Option<&Bound<'py, PyDict>>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let options = Options::of("from_cuda_array_interface", options)?;
-    let dict = desc.cast::<PyDict>().map_err(|_| {
-        Error::not_an_array(format!(
-            "{} is a {}; a dict is expected (of an object, use as_cuda_array)",
-            import::shown(desc),
-            import::type_name(desc)
-        ))
-    })?;
-    let Adopted { interface, mask, .. } = import::adopt(dict, None, sync, options)?;
-    Ok(Bound::new(desc.py(), PyDeviceArray::foreign(interface, owner).with_mask(mask))?)
-}
-
-/// Returns whether `as_cuda_array(obj)` would find an interface: a DeviceArray, an object whose `__cuda_array_interface__` is
-/// a dictionary, or an object whose type has `__cuda_array_c_interface__`. An attribute that raises counts as no interface, and
-/// so does a DLPack tensor.
-///
-/// >>> cuarray.is_cuda_array([1, 2])
-/// False
-#[pyfunction]
-pub(in crate::python) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
-    match import::attribute(obj) {
-        Ok(_) => Ok(true),
-        Err(error) if error.is_not_an_array() => Ok(c_interface::is_offered(obj)),
-        Err(error) => {
-            let error = PyErr::from(error);
-            if import::passes_through(obj.py(), &error) { Err(error) } else { Ok(false) }
-        }
-    }
-}
-
-/// Makes an uninitialized array in device memory.
-///
-/// shape: an int or a tuple of ints. dtype: any argument of numpy.dtype; 'bfloat16' and the 8-bit floats by name.
-/// strides: bytes for each dimension, or None for contiguous elements in `order` 'C' or 'F'. stream: the array's home
-/// stream. device: the ordinal of the device; by default that of `stream`, else the current one, else 0.
-///
-/// Raises ValueError if shape, strides, dtype, order or device are wrong, or if `stream` belongs to another device.
-/// Raises CudaError without a driver or without memory.
-///
-/// >>> cuarray.device_array((2, 3), "float32").nbytes
-/// 24
-/// >>> cuarray.device_array(3, device=0).device
-/// 0
-#[pyfunction]
-#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None, *, device=None))]
-pub(in crate::python) fn device_array<'py>(
-    py: Python<'py>,
-    shape: &Bound<'py, PyAny>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    strides: Option<&Bound<'py, PyAny>>,
-    order: &str,
-    stream: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let element = Element::of(py, dtype)?;
-    let layout = layout(shape, strides, order, &element)?;
-    allocate(py, MemoryKind::Device, element, layout, stream, device)
-}
-
-/// Makes a device array with the elements of `host`: a NumPy array, any argument of numpy.asarray, or a CUDA array.
-///
-/// The new array is contiguous, in Fortran order if `host` is, and masked if `host` is a `numpy.ma.MaskedArray`. With `stream`,
-/// that is the home stream and the copy is enqueued there. A pinned host array must then live until the stream is
-/// synchronized, and so must another library's array whose dictionary names no stream.
-/// device: the ordinal of the new array's device, as for `device_array`; a CUDA array may be on another one.
-///
-/// >>> cuarray.to_device([1, 2, 3]).shape
-/// (3,)
-#[pyfunction]
-#[pyo3(signature = (host, stream=None, *, device=None))]
-pub(in crate::python) fn to_device<'py>(
-    host: &Bound<'py, PyAny>,
-    stream: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let py = host.py();
-    if host::is_plain(host) {
-        return copy_of(HostArray::of(host, None)?, stream, device);
-    }
-    if let Some(array) = import::array(host)? {
-        let array = array.get();
-        let data = copied(py, array, stream, device)?;
-        let Some(mask) = array.mask() else { return Ok(data) };
-        let mask = copied(py, mask.array(py)?.get(), stream, device)?;
-        return masked(data, mask);
-    }
-    if host::is_masked(host)? {
-        let valid = mask::valid(host)?;
-        let data = copy_of(HostArray::of(&host.getattr(intern!(py, "data"))?, None)?, stream, device)?;
-        return masked(data, copy_of(HostArray::of(&valid, None)?, stream, device)?);
-    }
-    copy_of(HostArray::of(host, None)?, stream, device)
-}
+use pyo3::prelude::*;
 
 /// Copies a host array to a new device array.
 pub(in crate::python) fn copy_of<'py>(
@@ -147,38 +22,21 @@ pub(in crate::python) fn copy_of<'py>(
     stream: Option<&Bound<'py, PyAny>>,
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    filled(host.array.py(), &host.interface, &host.array, stream, device)
-}
-
-/// Copies the elements of a device array to a new one, regardless of the mask.
-fn copied<'py>(
-    py: Python<'py>,
-    array: &PyDeviceArray,
-    stream: Option<&Bound<'py, PyAny>>,
-    device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let source = Bound::new(py, array.share(py)?)?;
-    filled(py, array.interface(), source.as_any(), stream, device)
-}
-
-/// `data` with `mask`.
-fn masked<'py>(data: Bound<'py, PyDeviceArray>, mask: Bound<'py, PyDeviceArray>) -> Result<Bound<'py, PyDeviceArray>> {
-    let mask = ArrayMask::of_elements(mask.unbind());
-    Ok(Bound::new(data.py(), data.get().share(data.py())?.with_mask(Some(mask)))?)
+    filled(host.array.py(), &host.interface, Elements::Host(&host.array), stream, device)
 }
 
 /// Makes a contiguous array with the shape and type of `described` and the elements of `source`.
-fn filled<'py>(
+pub(in crate::python) fn filled<'py>(
     py: Python<'py>,
     described: &Interface,
-    source: &Bound<'py, PyAny>,
+    source: Elements<'_, 'py>,
     stream: Option<&Bound<'py, PyAny>>,
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let array = packed_like(py, described, stream, device)?;
     // The array's own stream, if one was given: it belongs to the array's device.
     let own = stream.map(|_| array.get().stream(py)).transpose()?.flatten();
-    array.get().fill_from(source, own.as_ref().map(|own| own.bind(py).as_any()))?;
+    array.get().fill(py, source, own.as_ref().map(|own| own.bind(py).as_any()))?;
     Ok(array)
 }
 
@@ -186,12 +44,12 @@ fn filled<'py>(
 pub(in crate::python) fn filled_at_once<'py>(
     py: Python<'py>,
     described: &Interface,
-    source: &Bound<'py, PyAny>,
+    source: Elements<'_, 'py>,
     stream: Option<&Bound<'py, PyAny>>,
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let array = packed_like(py, described, stream, device)?;
-    array.get().fill_from(source, None)?;
+    array.get().fill(py, source, None)?;
     Ok(array)
 }
 
@@ -230,74 +88,6 @@ pub(in crate::python) fn layout(
     layout.map_err(Error::into_argument)
 }
 
-/// Reads the argument `name`: an int, or an ordered iterable of ints, in the collection's number type.
-///
-/// # Errors
-/// A TypeError for a value that is not an int, as in NumPy; an invalid argument for an int out of range.
-pub(in crate::python) fn numbers<C, N>(value: &Bound<'_, PyAny>, name: &'static str) -> Result<C>
-where
-    C: FromIterator<N>,
-    N: TryFrom<i128>,
-{
-    let expected = "an int or a tuple of ints";
-    let number = |value: &Bound<'_, PyAny>| number(value, name, expected);
-    // Tests for iteration first: a NumPy array of several numbers has `__index__` too, and a single number cannot be iterated.
-    let is_no_tuple = value.is_instance_of::<PyString>()
-        || value.is_instance_of::<PyBytes>()
-        || value.is_instance_of::<PyByteArray>()
-        || value.is_instance_of::<PyDict>()
-        || value.is_instance_of::<PySet>()
-        || value.is_instance_of::<PyFrozenSet>();
-    if is_no_tuple {
-        return Err(no_int(value, name, expected));
-    }
-    match value.try_iter() {
-        // One more than the largest ndim: an endless iterator is refused for its length instead of being collected.
-        Ok(items) => items.take(MAX_NDIM + 1).map(|item| number(&item?)).collect(),
-        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => [number(value)].into_iter().collect(),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Reads the argument `name`, an int; errors say that `expected` is expected.
-///
-/// # Errors
-/// As [`numbers`].
-pub(in crate::python) fn number<N: TryFrom<i128>>(
-    value: &Bound<'_, PyAny>,
-    name: &'static str,
-    expected: &str,
-) -> Result<N> {
-    let out_of_range =
-        |number: String| Error::argument(format!("{name}: {number} is out of range; {expected} is expected"));
-    let number = import::integer(value, name, "").map_err(|error| match error.key() {
-        Some(_) if is_int(value) => out_of_range(shown(value)),
-        Some(_) => no_int(value, name, expected),
-        None => error,
-    })?;
-    N::try_from(number).map_err(|_| out_of_range(number.to_string()))
-}
-
-/// Reads the argument `device`: the ordinal of a device, or None.
-///
-/// # Errors
-/// As [`numbers`].
-pub(in crate::python) fn ordinal(value: &Bound<'_, PyAny>) -> PyResult<Option<i32>> {
-    if value.is_none() {
-        return Ok(None);
-    }
-    Ok(Some(number(value, "device", "the ordinal of a device, an int,")?))
-}
-
-#[cold]
-fn no_int(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> Error {
-    PyTypeError::new_err(format!("{name}: {} is a {}; {expected} is expected", shown(value), type_name(value))).into()
-}
-
-fn is_int(value: &Bound<'_, PyAny>) -> bool {
-    value.is_instance_of::<PyInt>() && !import::is_bool(value)
-}
-
 /// Allocates memory for `layout` and makes the array over it. `stream` becomes its home stream, and selects the device
 /// if `device` is `None`.
 pub(in crate::python) fn allocate<'py>(
@@ -318,7 +108,9 @@ pub(in crate::python) fn allocate<'py>(
             MemoryKind::Pinned => Allocation::pinned(&context, bytes),
             MemoryKind::Mapped => Allocation::mapped(&context, bytes),
             MemoryKind::Managed => Allocation::managed(&context, bytes),
-            MemoryKind::Device | MemoryKind::StreamOrdered => Allocation::device(&context, bytes),
+            MemoryKind::Device | MemoryKind::StreamOrdered | MemoryKind::Other(_) => {
+                Allocation::device(&context, bytes)
+            }
         })?;
         Ok::<_, Error>((memory, own))
     })?;

@@ -5,7 +5,7 @@
 //! any places. On a device that needs a kernel, and this library launches none. Such keys are refused, with the reason.
 
 use super::{PyDeviceArray, view};
-use crate::python::import::{is_bool, type_name};
+use crate::python::ffi::inspect::{is_bool, type_name};
 use crate::{Error, Index, Result, Slice};
 use pyo3::{
     exceptions::{PyIndexError, PyTypeError},

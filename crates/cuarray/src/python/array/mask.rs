@@ -8,43 +8,9 @@
 //! array of bool. This happens when the mask is first needed, so importing costs nothing.
 
 use super::{PyDeviceArray, create};
-use crate::python::{
-    import::{self, Reading},
-    values::host::{self, HostArray},
-};
+use crate::python::values::host::{self, HostArray};
 use crate::{Error, Interface, Layout, Mask, Result, TypeStr};
 use pyo3::{PyTraverseError, PyVisit, intern, prelude::*, sync::PyOnceLock, types::PyString};
-
-/// The treatment of an array's mask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::python) enum Policy {
-    /// The mask stays with the array.
-    Keep,
-    /// The array is read without its mask.
-    Ignore,
-    /// An array with a mask is refused.
-    Refuse,
-}
-
-impl Policy {
-    /// Parses the argument `mask`.
-    pub(in crate::python) fn named(argument: &Bound<'_, PyString>) -> Result<Policy> {
-        match &*argument.to_string_lossy() {
-            "keep" => Ok(Policy::Keep),
-            "ignore" => Ok(Policy::Ignore),
-            "error" => Ok(Policy::Refuse),
-            other => Err(Error::argument(format!("mask is {other:?}; 'keep', 'ignore' or 'error' is expected"))),
-        }
-    }
-}
-
-/// Whether the argument `mask_format` asks for bits. Any other format is an error.
-pub(in crate::python) fn names_bits(argument: &Bound<'_, PyString>) -> Result<bool> {
-    match &*argument.to_string_lossy() {
-        "bits" => Ok(true),
-        other => Err(Error::argument(format!("mask_format is {other:?}; None or 'bits' is expected"))),
-    }
-}
 
 /// The mask of an array; boxed, because few arrays have one and every array has room for it.
 pub(in crate::python) struct ArrayMask(Box<Content>);
@@ -79,25 +45,16 @@ impl ArrayMask {
         Ok(ArrayMask::new(source, packed.then(|| array.clone())))
     }
 
-    /// The mask that `reading` has found for an array of layout `array`, if there is one.
+    /// A mask from the interface of the producer's object, of elements or, with `bits`, of bits.
     ///
     /// # Errors
-    /// Key `mask`: the object is no CUDA array, has a mask itself, has no truth value, or does not fit the array's shape.
-    #[inline]
-    pub(in crate::python) fn read(reading: &mut Reading<'_>, array: &Layout, bits: bool) -> Result<Option<ArrayMask>> {
-        let Some(object) = reading.mask.take() else { return Ok(None) };
-        ArrayMask::of_object(object, reading, array, bits).map(Some)
-    }
-
-    /// A function of its own, which keeps the path of arrays without a mask small.
-    #[inline(never)]
-    fn of_object<'py>(
-        object: Bound<'py, PyAny>,
-        reading: &mut Reading<'py>,
+    /// Key `mask`: the mask has no truth value, does not fit the array's shape, or holds too few bits.
+    pub(in crate::python) fn foreign(
+        interface: Box<Interface>,
+        object: Bound<'_, PyAny>,
         array: &Layout,
         bits: bool,
     ) -> Result<ArrayMask> {
-        let interface = described(&object, reading)?;
         let packed = bits || interface.typestr().bits() == Some(1);
         if packed {
             check_bits(&interface, array)?;
@@ -196,21 +153,6 @@ pub(in crate::python) fn refuse_hard(target: &Bound<'_, PyAny>) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The interface of a mask object; its errors become errors of the entry `mask`.
-fn described<'py>(object: &Bound<'py, PyAny>, array: &mut Reading<'py>) -> Result<Box<Interface>> {
-    let mut reading = array.of_mask();
-    let read = import::attribute(object).and_then(|dict| import::interface(&dict, &mut reading));
-    let interface = read.map_err(|error| match error.is_invalid_interface() || error.is_not_an_array() {
-        true => error.within("mask"),
-        false => error,
-    })?;
-    if reading.mask.is_some() {
-        return Err(Error::entry("mask", "has a mask itself; an array without a mask is expected"));
-    }
-    array.add_mask_deviations(reading);
-    Ok(interface)
 }
 
 /// Checks that bits are packed without gaps, and that there is one for each element in C order, the lowest bit of a byte first.

@@ -1,19 +1,20 @@
 //! `DeviceArray`: an interface, the owner of its memory, and its home stream.
 
-pub(in crate::python) mod allocate;
 pub(in crate::python) mod assign;
+pub(in crate::python) mod borrow_state;
 pub(in crate::python) mod copies;
 pub(in crate::python) mod create;
+pub(in crate::python) mod dictionary;
+pub(in crate::python) mod host_memory;
 pub(in crate::python) mod indexing;
 pub(in crate::python) mod mask;
 pub(in crate::python) mod rearrange;
+pub(in crate::python) mod tensor;
 pub(in crate::python) mod transfer;
 pub(in crate::python) mod view;
 
 use crate::python::{
     config,
-    export::{self, Template, dlpack},
-    import::borrow::BorrowState,
     memory::{
         array_owner::ArrayOwner,
         owner::PyMemory,
@@ -26,13 +27,15 @@ use crate::python::{
 use crate::{
     Error, Interface, Owner, RawDeviceArray, Result, StreamEntry,
     array::raw::Held,
-    driver::{MemoryType, PointerAttributes, Stream},
+    driver::{MemoryKind, PointerAttributes, Stream},
     exchange::{
-        c_interface::{Body, MemorySpace},
+        c_interface::Body,
         dlpack::{abi::DLTensor, tensor::Prepared},
     },
     sync::{Access, Pending, SyncState},
 };
+use borrow_state::BorrowState;
+use dictionary::Template;
 use mask::ArrayMask;
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -84,7 +87,7 @@ struct Exchanged {
 pub(super) struct Place {
     /// The device of the memory or of its context; `None` if the driver does not report it.
     pub(super) device: Option<i32>,
-    pub(super) space: MemorySpace,
+    pub(super) kind: MemoryKind,
 }
 
 /// The stream and the event that an export names.
@@ -223,11 +226,11 @@ impl PyDeviceArray {
     }
 
     pub(super) fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        export::shape(py, &self.interface)
+        dictionary::shape(py, &self.interface)
     }
 
     pub(super) fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        export::strides(py, &self.interface)
+        dictionary::strides(py, &self.interface)
     }
 
     pub(super) fn dtype<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
@@ -361,14 +364,7 @@ impl PyDeviceArray {
             Err(error) if error.is_no_driver() || error.is_driver() => None,
             attributes => attributes?,
         };
-        let place = attributes.map(|known| Place {
-            device: known.device_ordinal,
-            space: match known.memory_type {
-                _ if known.is_managed => MemorySpace::Managed,
-                MemoryType::Host => MemorySpace::Host,
-                _ => MemorySpace::Device,
-            },
-        });
+        let place = attributes.map(|known| Place { device: known.device_ordinal, kind: known.kind });
         Ok(place.map(|place| *exchanged.place.get_or_init(|| place)))
     }
 
@@ -385,8 +381,8 @@ impl PyDeviceArray {
             return Ok(tensor);
         }
         self.check_borrow()?;
-        dlpack::refuse_mask(self)?;
-        let tensor = Prepared::new(&self.interface, dlpack::device(self)?)?;
+        tensor::refuse_mask(self)?;
+        let tensor = Prepared::new(&self.interface, tensor::device(self)?)?;
         Ok(self.exchanged().tensor.get_or_init(|| tensor).tensor())
     }
 
@@ -408,7 +404,7 @@ impl PyDeviceArray {
         let body = Body::of(&self.interface)?;
         // An unknown location is not stored, so that the next call queries it again.
         let Some(place) = self.place()? else { return Ok(body) };
-        let body = body.at(place.device, Some(place.space));
+        let body = body.at(place.device, Some(place.kind));
         Ok(self.exchanged().structure.get_or_init(|| body).again())
     }
 

@@ -4,8 +4,11 @@
 //! matching part of the mask. Only `reshape` and `ravel` may copy, as NumPy's do, if no strides describe the result; the driver
 //! makes the copy.
 
-use super::{PyDeviceArray, allocate::HostMemory, assign, create, mask::ArrayMask};
-use crate::python::{memory::stream, values::dtype::Element};
+use super::{PyDeviceArray, assign, create, host_memory::HostMemory, mask::ArrayMask};
+use crate::python::{
+    memory::stream,
+    values::{dtype::Element, numbers},
+};
 use crate::{
     Error, Field, FieldType, Index, Interface, Layout, Order, Result, StreamEntry, TypeStr, Version, View,
     driver::MemoryKind, protocol::layout::Tuple, sync::Access,
@@ -115,8 +118,8 @@ pub(in crate::python) fn field(array: &PyDeviceArray, py: Python<'_>, name: &str
 /// Ints, one by one or as one sequence: the arguments of `reshape` and `transpose`.
 fn ints(arguments: &Bound<'_, PyTuple>, key: &'static str) -> Result<Vec<isize>> {
     match arguments.len() {
-        1 => create::numbers(&arguments.get_item(0)?, key),
-        _ => create::numbers(arguments.as_any(), key),
+        1 => numbers::numbers(&arguments.get_item(0)?, key),
+        _ => numbers::numbers(arguments.as_any(), key),
     }
 }
 
@@ -206,7 +209,7 @@ pub(in crate::python) fn squeeze<'py>(
     py: Python<'py>,
     axis: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let mut axes: Option<Vec<isize>> = axis.map(|axis| create::numbers(axis, "axis")).transpose()?;
+    let mut axes: Option<Vec<isize>> = axis.map(|axis| numbers::numbers(axis, "axis")).transpose()?;
     // As in NumPy: the axis 0 of a 0-d array can be squeezed, if it is given as a number and not in a tuple.
     if array.interface().layout().ndim() == 0
         && matches!(axes.as_deref(), Some([0 | -1]))
@@ -247,7 +250,7 @@ pub(in crate::python) fn split<'py>(
     py: Python<'py>,
     section: &Bound<'py, PyAny>,
 ) -> Result<Bound<'py, PyList>> {
-    let section: usize = create::number(section, "section", "an int of at least 1")?;
+    let section: usize = numbers::number(section, "section", "an int of at least 1")?;
     let list = PyList::empty(py);
     for piece in 0..array.interface().layout().split(section)?.len() {
         let start = (piece * section) as isize;

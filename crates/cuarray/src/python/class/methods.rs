@@ -5,16 +5,17 @@
 
 use super::comparison;
 use crate::{
-    Error, Result,
+    DevicePtr, Error, Result,
+    driver::MemoryKind,
     protocol::layout::Tuple,
     python::{
-        array::{Announced, PyDeviceArray, assign, create, indexing, view},
+        array::{Announced, PyDeviceArray, assign, create, indexing, tensor, view},
         export::{
             c_interface,
             dlpack::{self, Request},
         },
         import::{
-            exchange,
+            self, exchange,
             ipc::{self, PyIpcHandle},
         },
         memory::stream::{self, PyStream},
@@ -80,7 +81,7 @@ impl PyDeviceArray {
 
     /// The device of the memory, in DLPack's numbers: (2, ordinal) for device memory, (3, 0) for host memory, (13, 0) for managed.
     fn __dlpack_device__(&self) -> Result<(i32, i32)> {
-        let device = dlpack::device(self)?;
+        let device = tensor::device(self)?;
         Ok((device.device_type, device.device_id))
     }
 
@@ -140,7 +141,7 @@ impl PyDeviceArray {
 
     /// The address of the first element. Raises BufferError if the array was borrowed and the borrow has ended.
     #[getter]
-    fn ptr(&self) -> Result<u64> {
+    fn ptr(&self) -> Result<DevicePtr> {
         self.check_borrow()?;
         Ok(self.interface().data())
     }
@@ -236,7 +237,7 @@ impl PyDeviceArray {
     /// Whether the memory is managed (clause A1).
     #[getter]
     fn is_managed(&self) -> Result<bool> {
-        Ok(self.attributes()?.is_some_and(|attributes| attributes.is_managed))
+        Ok(self.attributes()?.is_some_and(|attributes| attributes.kind == MemoryKind::Managed))
     }
 
     /// Whether the host may read the memory in place (clause A1).
@@ -273,8 +274,8 @@ impl PyDeviceArray {
     ///
     /// Raises BufferError if the array is read-only or either is masked, ValueError if shape or type differ.
     #[pyo3(signature = (src, stream=None))]
-    fn copy_to_device(&self, src: &Bound<'_, PyAny>, stream: Option<&Bound<'_, PyAny>>) -> Result<()> {
-        self.fill_from(src, stream)
+    fn copy_to_device<'py>(&self, src: &Bound<'py, PyAny>, stream: Option<&Bound<'py, PyAny>>) -> Result<()> {
+        self.fill_from(src, stream, import::array)
     }
 
     /// NumPy's protocol: a host copy. `copy=False` raises ValueError, because a copy is always needed. A masked array raises
@@ -334,8 +335,8 @@ impl PyDeviceArray {
     }
 
     /// Writes a scalar, a host array or a CUDA array into a part, broadcast as in NumPy; see `setitem`.
-    fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Result<()> {
-        assign::set(self, key, value, None)
+    fn __setitem__<'py>(&self, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> Result<()> {
+        assign::set(self, key, value, None, import::array)
     }
 
     /// Assigns `a[key] = value`, in `stream`.
@@ -356,13 +357,13 @@ impl PyDeviceArray {
     /// >>> a.copy_to_host().tolist()
     /// [[7, 8, 7], [4, 9, 6]]
     #[pyo3(signature = (key, value, stream=None))]
-    fn setitem(
+    fn setitem<'py>(
         &self,
-        key: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-        stream: Option<&Bound<'_, PyAny>>,
+        key: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
     ) -> Result<()> {
-        assign::set(self, key, value, stream)
+        assign::set(self, key, value, stream, import::array)
     }
 
     /// Iterates over the parts along the first axis. The elements of a 1-d array are fetched in one copy.

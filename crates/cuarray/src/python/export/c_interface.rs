@@ -6,7 +6,7 @@ use crate::{
     exchange::c_interface::{Body, RawCArray, export, kept},
     python::{
         array::{Announced, PyDeviceArray},
-        ffi::kept::KeptArray,
+        export::managed::KeptArray,
     },
 };
 use pyo3::{ffi, prelude::*};
@@ -25,7 +25,7 @@ pub(in crate::python) fn structure(array: &Bound<'_, PyDeviceArray>) -> Result<C
     let py = array.py();
     array.get().check_borrow()?;
     let fill = |kept: &KeptArray| {
-        let array = kept.array();
+        let array = kept.get();
         let body = body(array, py)?;
         let Some(mask) = array.mask() else { return Ok(body) };
         Ok(body.masked(Some(self::body(mask.array(py)?.get(), py)?)))

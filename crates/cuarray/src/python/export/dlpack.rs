@@ -6,21 +6,23 @@
 //! counterpart to the exported stream of the CUDA Array Interface.
 
 use super::managed;
+use crate::python::ffi::inspect::shown;
 use crate::{
     Error, Result,
     driver::MemoryKind,
-    exchange::{
-        c_interface::MemorySpace,
-        dlpack::{
-            abi::{DLDevice, VERSION},
-            dtype,
-            tensor::{CPU, CUDA, CUDA_HOST, CUDA_MANAGED},
-        },
+    exchange::dlpack::{
+        abi::{DLDevice, VERSION},
+        dtype,
+        tensor::{CPU, CUDA, CUDA_HOST, CUDA_MANAGED},
     },
     python::{
-        array::{PyDeviceArray, create},
-        import::shown,
-        memory::{runtime::driver, stream},
+        array::{
+            PyDeviceArray,
+            copies::Elements,
+            create,
+            tensor::{device, refuse_mask},
+        },
+        memory::stream,
         values::{dtype::Element, host::HostArray},
     },
 };
@@ -75,16 +77,6 @@ pub(in crate::python) fn capsule<'py>(
     Ok(managed.into_capsule(py)?)
 }
 
-/// Refuses a masked array, because DLPack would lose the mask.
-pub(in crate::python) fn refuse_mask(array: &PyDeviceArray) -> Result<()> {
-    match array.mask() {
-        None => Ok(()),
-        Some(_) => {
-            Err(Error::unsupported("the array has a mask, which DLPack cannot express; pass its `data`, or `filled()`"))
-        }
-    }
-}
-
 /// A copy in memory of the same kind and device, made in the consumer's stream if it names one.
 fn copy_of<'py>(
     array: &Bound<'py, PyDeviceArray>,
@@ -100,7 +92,7 @@ fn copy_of<'py>(
     let (element, layout) = (Element::of_interface(interface), interface.layout().packed()?);
     let copy = create::allocate(array.py(), kind, element, layout, None, device)?;
     let stream = stream.filter(|stream| !stream.extract::<i64>().is_ok_and(|number| number <= 0));
-    copy.get().fill_from(array, stream)?;
+    copy.get().fill(array.py(), Elements::Device(array.get()), stream)?;
     Ok(copy)
 }
 
@@ -161,41 +153,6 @@ pub(in crate::python) fn number(argument: &Bound<'_, PyAny>) -> Result<Number> {
         ))),
         _ => Ok(Number::Stream),
     }
-}
-
-/// The device of the memory, in DLPack's numbers.
-///
-/// # Errors
-/// [`Error::is_unsupported`]: the driver does not know the memory.
-pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
-    let of = |device_type, device_id| DLDevice { device_type, device_id };
-    let Some(known) = array.place()? else {
-        if !array.interface().layout().is_empty() {
-            return Err(Error::unsupported(format!(
-                "the driver does not know the memory at {:#x}, so its device for DLPack is unknown",
-                array.interface().data()
-            )));
-        }
-        // An array without memory is on every device; the current one will do.
-        let ordinal = match array.home_stream()?.map(|stream| stream.context()).transpose()?.flatten() {
-            Some(context) => context.device()?.ordinal(),
-            None => driver()?.default_context()?.device()?.ordinal(),
-        };
-        return Ok(of(CUDA, ordinal));
-    };
-    Ok(match known.space {
-        MemorySpace::Managed => of(CUDA_MANAGED, 0),
-        MemorySpace::Host => of(CUDA_HOST, 0),
-        MemorySpace::Device => {
-            let ordinal = known.device.ok_or_else(|| {
-                Error::unsupported(format!(
-                    "the driver does not report the device of the memory at {:#x}",
-                    array.interface().data()
-                ))
-            })?;
-            of(CUDA, ordinal)
-        }
-    })
 }
 
 /// Reads [`Request::device`] or [`Request::max_version`].

@@ -9,14 +9,13 @@ use crate::{
         abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor, IS_COPIED, READ_ONLY, VERSION},
         tensor::Prepared,
     },
-    python::{
-        array::PyDeviceArray,
-        ffi::kept::{Kept, KeptArray},
-        values::host::HostArray,
-    },
+    python::{array::PyDeviceArray, ffi::kept::Kept, values::host::HostArray},
 };
 use pyo3::prelude::*;
 use std::ptr::NonNull;
+
+/// An array that a C structure keeps.
+pub(super) type KeptArray = Kept<PyDeviceArray>;
 
 /// A tensor with the object that it keeps; `manager_ctx` is the box of both.
 struct Keeping<T, K> {

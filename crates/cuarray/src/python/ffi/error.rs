@@ -9,10 +9,12 @@
 //! | [`Error::is_driver`] | `CudaError`, with the driver's `name` and `code`, and the `call` that failed |
 //! | an exception of Python | that exception |
 
+use super::shared::Shared;
 use crate::error::{Error, ErrorKind};
 use pyo3::{
     create_exception,
     exceptions::{PyBufferError, PyIndexError, PyRuntimeError, PyTypeError, PyValueError},
+    ffi,
     prelude::*,
 };
 
@@ -51,6 +53,33 @@ impl From<Error> for PyErr {
     }
 }
 
+/// The table with the class of the driver's errors: a new reference, or null with an exception. Called attached.
+#[repr(C)]
+pub(in crate::python) struct ErrorClass {
+    cuda_error: unsafe extern "C" fn() -> *mut ffi::PyObject,
+}
+
+/// The class that all modules raise.
+pub(in crate::python) static ERROR_CLASS: Shared<ErrorClass> =
+    Shared::new(c"cuarray.cuda_error.v1", &ErrorClass { cuda_error: own_class });
+
+/// The class of this module.
+///
+/// # Safety
+/// The thread is attached.
+unsafe extern "C" fn own_class() -> *mut ffi::PyObject {
+    // SAFETY: this function's contract.
+    let py = unsafe { Python::assume_attached() };
+    py.get_type::<CudaError>().into_any().into_ptr()
+}
+
+/// The class of driver errors that users know.
+fn cuda_error_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let table = ERROR_CLASS.get(py)?;
+    // SAFETY: this thread is attached.
+    unsafe { Bound::from_owned_ptr_or_err(py, (table.cuda_error)()) }
+}
+
 fn because(error: PyErr, cause: PyErr) -> PyErr {
     Python::attach(|py| error.set_cause(py, Some(cause)));
     error
@@ -60,7 +89,7 @@ fn cuda_error(error: &Error) -> PyErr {
     let message = error.to_string();
     Python::attach(|py| {
         // All extension modules of the process raise one class; without it, this module raises its own.
-        let shared = crate::python::cuda_error_class(py).and_then(|class| class.call1((&message,)));
+        let shared = cuda_error_class(py).and_then(|class| class.call1((&message,)));
         let raised = match shared {
             Ok(value) => PyErr::from_value(value),
             Err(_) => CudaError::new_err(message.clone()),

@@ -7,7 +7,6 @@
 //! whose release would be delayed, must run inside [`Python::attach`]. A [`Bound`] is released at once.
 
 use crate::Result;
-use crate::python::array::PyDeviceArray;
 use pyo3::{
     exceptions::PyTypeError,
     ffi,
@@ -21,8 +20,10 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// A module function that makes an array.
+/// A module function that makes an object, such as an array.
 pub(in crate::python) trait Function {
+    /// The class of the result.
+    type Made;
     const NAME: &'static CStr;
     /// The signature for Python's `inspect`, and the documentation.
     const DOC: &'static CStr;
@@ -31,7 +32,7 @@ pub(in crate::python) trait Function {
     ///
     /// # Errors
     /// As the Python function.
-    fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, PyDeviceArray>>;
+    fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, Self::Made>>;
 }
 
 /// The function as an object of the module.

@@ -3,14 +3,11 @@
 //! A consumer may call the deleter in any thread, with or without the GIL, and after the interpreter has gone. So the release attaches
 //! first. Without an interpreter there is nothing to release.
 
-use crate::python::array::PyDeviceArray;
-use pyo3::{ffi, prelude::*};
+use pyo3::{PyClass, ffi, prelude::*, pyclass::boolean_struct::True};
 use std::mem::ManuallyDrop;
 
 /// A reference to an object that may be dropped anywhere.
 pub(in crate::python) struct Kept<T>(ManuallyDrop<Py<T>>);
-
-pub(in crate::python) type KeptArray = Kept<PyDeviceArray>;
 
 impl<T> Kept<T> {
     pub(in crate::python) fn new(object: &Bound<'_, T>) -> Kept<T> {
@@ -25,8 +22,8 @@ impl<T> Kept<T> {
     }
 }
 
-impl KeptArray {
-    pub(in crate::python) fn array(&self) -> &PyDeviceArray {
+impl<T: PyClass<Frozen = True> + Sync> Kept<T> {
+    pub(in crate::python) fn get(&self) -> &T {
         self.0.get()
     }
 }

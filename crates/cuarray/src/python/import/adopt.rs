@@ -1,6 +1,6 @@
 //! From a dictionary to an array that may be used: read, checked, and ordered after its producer.
 
-use super::{Entries, Reading, careful, inert, refuse_lazy};
+use super::{Entries, Reading, careful, inert, mask, refuse_lazy};
 use crate::{
     Error, Interface, Result, StreamEntry,
     driver::Event,
@@ -56,7 +56,7 @@ pub(in crate::python) fn adopt<'py>(
         if let Some(object) = object {
             refuse_lazy(object, &interface)?;
         }
-        let mask = ArrayMask::read(&mut reading, interface.layout(), options.bits)?;
+        let mask = mask::read(&mut reading, interface.layout(), options.bits)?;
         if options.bounds {
             bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
         }

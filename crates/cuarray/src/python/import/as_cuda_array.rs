@@ -3,18 +3,16 @@
 //! Every exchange calls it, so it parses its arguments itself ([`fastcall`]).
 
 use super::{c_interface, dlpack, root};
+use crate::python::ffi::inspect::type_name;
 use crate::python::{
-    array::{
-        PyDeviceArray,
-        mask::{ArrayMask, Policy},
-    },
-    config,
+    array::{PyDeviceArray, mask::ArrayMask},
+    config::{self, Protocol},
     ffi::fastcall::{self, Arguments, Function},
     import::{self, Adopted},
     memory::bounds,
     values::{
         dtype::Element,
-        options::{self, Options, Protocol},
+        options::{self, Options, Policy},
     },
 };
 use crate::{Error, Result};
@@ -24,6 +22,7 @@ use std::ffi::CStr;
 pub(in crate::python) struct AsCudaArray;
 
 impl Function for AsCudaArray {
+    type Made = PyDeviceArray;
     const NAME: &CStr = c"as_cuda_array";
     const DOC: &CStr = c"as_cuda_array(obj, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False, protocol=None)\n--\n
 Imports any object with `__cuda_array_interface__` as a DeviceArray, without copying; it keeps the object alive (clause L2).
@@ -123,7 +122,7 @@ fn otherwise<'py>(
     }
     let imported = c_interface::import(object, sync, options)?;
     if imported.is_none() && protocol == Protocol::C {
-        let of = import::type_name(object);
+        let of = type_name(object);
         let what = format!("a {of} has no __cuda_array_c_interface__, and protocol is 'c'");
         // The attribute may exist without the structure that this consumer looks for.
         return Err(match object.getattr(intern!(object.py(), "__cuda_array_c_interface__")) {
@@ -163,7 +162,7 @@ pub(in crate::python) fn only_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Bo
     offered_in_c(object)?.ok_or_else(|| {
         Error::not_an_array(format!(
             "a {} offers nothing that cuarray.config.protocol '{}' reads",
-            import::type_name(object),
+            type_name(object),
             config::protocol().name()
         ))
     })

@@ -8,19 +8,17 @@ use super::{
     as_cuda_array::{self, again},
     c_interface::{self, Imported},
 };
+use crate::python::ffi::inspect::type_name;
 use crate::python::{
-    array::{
-        PyDeviceArray,
-        mask::{ArrayMask, Policy},
-    },
-    config,
+    array::{PyDeviceArray, borrow_state::BorrowState, mask::ArrayMask},
+    config::{self, Protocol},
     import::{self, Adopted},
     memory::{
         bounds, event,
-        runtime::{self, context_of},
+        runtime::context_of,
         stream::{self, PyStream},
     },
-    values::options::{Options, Protocol},
+    values::options::{Options, Policy},
 };
 use crate::{
     Error, Result, StreamEntry, Version,
@@ -33,75 +31,7 @@ use pyo3::{
     types::{PyDict, PyTuple},
 };
 use smallvec::SmallVec;
-use std::sync::{
-    Arc, Mutex, OnceLock, PoisonError,
-    atomic::{AtomicBool, Ordering::SeqCst},
-};
-
-/// The state of a borrow, shared by its arrays.
-pub(in crate::python) struct BorrowState {
-    /// The edges; `None` if the caller switched ordering off, and after the end.
-    guard: Mutex<Option<SyncGuard>>,
-    /// Whether the end waits on the host: a release promises that nothing is pending, and there is no stream for an edge back.
-    waits: bool,
-    over: AtomicBool,
-}
-
-impl BorrowState {
-    fn new(guard: Option<SyncGuard>, waits: bool) -> Arc<BorrowState> {
-        Arc::new(BorrowState { guard: Mutex::new(guard), waits, over: AtomicBool::new(false) })
-    }
-
-    /// Refuses use after the end.
-    pub(in crate::python) fn check(&self) -> Result<()> {
-        if self.is_over() {
-            return Err(Error::unsupported(
-                "the array was borrowed and has been given back, so its memory is the lender's again; use it inside the `with` \
-                 block, copy what is needed later, or borrow anew",
-            ));
-        }
-        Ok(())
-    }
-
-    pub(in crate::python) fn is_over(&self) -> bool {
-        self.over.load(SeqCst)
-    }
-
-    /// Ends the borrow; later calls do nothing.
-    fn end(&self) -> Result<()> {
-        self.over.store(true, SeqCst);
-        let guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
-        guard.map_or(Ok(()), if self.waits { waited } else { SyncGuard::end })
-    }
-}
-
-/// Ends a guard by waiting for its work. Captured work does not run, so there is nothing to wait for.
-fn waited(guard: SyncGuard) -> Result<()> {
-    match guard.wait() {
-        Err(error) if error.is_unsupported() => Ok(()),
-        waited => waited,
-    }
-}
-
-impl Drop for BorrowState {
-    /// Drops the guard without the GIL, since it calls the driver.
-    fn drop(&mut self) {
-        let mut guard = self.guard.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if guard.is_some() {
-            Python::try_attach(|py| {
-                let guard = guard.take();
-                py.detach(|| match guard {
-                    Some(guard) if self.waits => {
-                        let driver = guard.stream().driver().clone();
-                        driver.dropped(waited(guard));
-                    }
-                    guard => drop(guard),
-                });
-                runtime::report_drops(py);
-            });
-        }
-    }
-}
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A borrow, returned by `borrow` for a `with` block.
 ///
@@ -241,7 +171,7 @@ impl PyBorrow {
         let dict = match import::attribute(object) {
             Ok(dict) => dict,
             Err(_) if protocol == Protocol::Any && as_cuda_array::is_only_a_tensor(object)? => {
-                return Err(cannot_order_release(&format!("a {} offers DLPack alone", import::type_name(object))));
+                return Err(cannot_order_release(&format!("a {} offers DLPack alone", type_name(object))));
             }
             Err(error) => return Err(error),
         };

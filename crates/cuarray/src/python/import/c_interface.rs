@@ -2,21 +2,20 @@
 //!
 //! The attribute belongs to the type. So a type is asked once, and objects of other types, which are nearly all, cost nothing.
 
-use super::{heed, known, optional_attribute, type_name};
+use super::{heed, known};
+use crate::python::ffi::inspect::type_name;
+use crate::python::ffi::raised::optional_attribute;
 use crate::python::memory::c_array::{TAKEN, UNTAKEN};
 use crate::{
     CArray, Error, Layout, Mask, Result,
     exchange::c_interface::{RawCArray, Read},
     python::{
-        array::{
-            PyDeviceArray,
-            mask::{ArrayMask, Policy},
-        },
+        array::{PyDeviceArray, mask::ArrayMask},
         memory::{
             array_owner::{ArrayOwner, DropDetached},
             bounds, event,
         },
-        values::options::Options,
+        values::options::{Options, Policy},
     },
 };
 use pyo3::{

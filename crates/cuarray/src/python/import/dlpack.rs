@@ -9,7 +9,8 @@
 //! asks for no ordering.
 
 use super::exchange;
-use super::{shown, type_name};
+use crate::python::ffi::inspect::{shown, type_name};
+use crate::python::ffi::raised::optional_attribute;
 use crate::python::{
     export::dlpack::{self, Number},
     memory::{capsule::Managed, tensor::PyDLPackTensor},
@@ -21,7 +22,7 @@ use crate::{
         tensor,
     },
     python::{
-        array::{PyDeviceArray, allocate::HostMemory, create},
+        array::{PyDeviceArray, copies::Elements, create, host_memory::HostMemory},
         ffi::{
             fastcall::{self, Arguments, Function},
             vectorcall,
@@ -32,7 +33,7 @@ use crate::{
             runtime::context_on,
             stream::{self, PyStream},
         },
-        values::options,
+        values::{numbers::ordinal, options},
     },
 };
 use pyo3::{
@@ -47,6 +48,7 @@ use std::ffi::CStr;
 pub(in crate::python) struct FromDLPack;
 
 impl Function for FromDLPack {
+    type Made = PyDeviceArray;
     const NAME: &CStr = c"from_dlpack";
     const DOC: &CStr = c"from_dlpack(obj, /, *, device=None, stream=None, copy=None)\n--\n
 Imports any object with `__dlpack__` as a DeviceArray, without copying; it keeps the tensor alive until its last view ends.
@@ -77,7 +79,7 @@ without a type string), ValueError if the tensor is wrong.
             if fastcall::is(&name, intern!(name.py(), "stream")) {
                 stream = (!value.is_none()).then_some(value);
             } else if fastcall::is(&name, intern!(name.py(), "device")) {
-                device = create::ordinal(&value)?;
+                device = ordinal(&value)?;
             } else if fastcall::is(&name, intern!(name.py(), "copy")) {
                 copy = if value.is_none() { None } else { Some(options::flag("copy", &value)?) };
             } else {
@@ -165,7 +167,13 @@ fn on_device<'py>(
             if copy == Some(false) {
                 return Err(forbidden(&format!("on device {place}")));
             }
-            create::filled_at_once(py, array.get().interface(), array.as_any(), ready.argument().as_ref(), Some(device))
+            create::filled_at_once(
+                py,
+                array.get().interface(),
+                Elements::Device(array.get()),
+                ready.argument().as_ref(),
+                Some(device),
+            )
         }
         // An array without elements belongs to no device.
         _ => Ok(array),
@@ -174,7 +182,7 @@ fn on_device<'py>(
 
 /// Whether an object has a tensor on a CUDA device, as far as it says.
 pub(in crate::python) fn is_reachable(obj: &Bound<'_, PyAny>) -> Result<bool> {
-    if import::optional_attribute("not a CUDA array", obj, intern!(obj.py(), "__dlpack__"), "a method")?.is_none() {
+    if optional_attribute("not a CUDA array", obj, intern!(obj.py(), "__dlpack__"), "a method")?.is_none() {
         return Ok(false);
     }
     Ok(device_of(obj)?.is_none_or(|device| tensor::check_device(device).is_ok()))
@@ -242,7 +250,7 @@ fn ask_again<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     let name = intern!(py, "__dlpack__");
-    if import::optional_attribute("not a CUDA array", obj, name, "a method")?.is_none() {
+    if optional_attribute("not a CUDA array", obj, name, "a method")?.is_none() {
         let why = format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj));
         return Err(Error::not_an_array(why).into());
     }
@@ -266,7 +274,7 @@ fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, 
     let (py, stream) = (obj.py(), ready.argument());
     let source = checked(obj, &ask(obj, &ready, None)?, ready)?;
     let device = source.get().device()?;
-    create::filled_at_once(py, source.get().interface(), source.as_any(), stream.as_ref(), device)
+    create::filled_at_once(py, source.get().interface(), Elements::Device(source.get()), stream.as_ref(), device)
 }
 
 /// Copies a tensor from host memory. The copy is complete on return, because the tensor is then released.
@@ -283,7 +291,7 @@ fn copy_from_host<'py>(
     let owner = Bound::new(py, PyDLPackTensor::empty())?;
     owner.get().fill(tensor);
     let host = HostMemory::array(py, interface.data(), &interface, Some(owner.into_any().unbind()))?;
-    create::filled_at_once(py, &interface, &host, ready.argument().as_ref(), device)
+    create::filled_at_once(py, &interface, Elements::Host(&host), ready.argument().as_ref(), device)
 }
 
 /// Objects that every call of `__dlpack__` uses.
@@ -341,7 +349,7 @@ fn adopt<'py>(py: Python<'py>, capsule: &Bound<'py, PyAny>, ready: Ready<'py>) -
 fn device_of(obj: &Bound<'_, PyAny>) -> Result<Option<DLDevice>> {
     let py = obj.py();
     let name = intern!(py, "__dlpack_device__");
-    let Some(method) = import::optional_attribute("not a CUDA array", obj, name, "a method")? else { return Ok(None) };
+    let Some(method) = optional_attribute("not a CUDA array", obj, name, "a method")? else { return Ok(None) };
     let answer = method.call0()?;
     match answer.extract() {
         Ok((device_type, device_id)) => Ok(Some(DLDevice { device_type, device_id })),

@@ -5,6 +5,8 @@
 //! device. An array here has its own home stream. So this table first makes a tensor ready on the legacy default stream, and
 //! names that stream.
 
+use crate::python::ffi::inspect::type_name;
+use crate::python::ffi::raised::optional_attribute;
 use crate::python::{export::managed, memory::capsule::Managed};
 use crate::{
     Dims, Error, Layout, Result, StreamEntry,
@@ -152,7 +154,7 @@ fn forget(py: Python<'_>, key: usize) {
 
 fn offered(kind: &Bound<'_, PyType>) -> Result<Option<NonNull<DLPackExchangeAPI>>> {
     let name = intern!(kind.py(), "__dlpack_c_exchange_api__");
-    let Some(capsule) = import::optional_attribute("not a CUDA array", kind.as_any(), name, "a capsule")? else {
+    let Some(capsule) = optional_attribute("not a CUDA array", kind.as_any(), name, "a capsule")? else {
         return Ok(None);
     };
     let Ok(capsule) = capsule.cast_into::<PyCapsule>() else { return Ok(None) };
@@ -188,7 +190,7 @@ impl Table {
         else {
             return Err(Error::unsupported(format!(
                 "the exchange table of a {} lacks a function that DLPack requires",
-                import::type_name(object)
+                type_name(object)
             )));
         };
         let mut managed = std::ptr::null_mut();
@@ -226,7 +228,7 @@ fn failed(object: &Bound<'_, PyAny>) -> Error {
         || {
             Error::unsupported(format!(
                 "the exchange table of a {} failed and set no exception, which DLPack requires",
-                import::type_name(object)
+                type_name(object)
             ))
         },
         Error::from,

@@ -1,16 +1,16 @@
 //! `Interface`: a `__cuda_array_interface__`, read and checked, for inspection.
 
-use super::Reading;
+use super::{Reading, mask};
 use crate::python::{
-    array::{
-        PyDeviceArray,
-        mask::{self, ArrayMask, Policy},
-    },
-    export, import,
+    array::{PyDeviceArray, dictionary, mask::ArrayMask},
+    import,
     memory::bounds,
-    values::dtype::{self, Element},
+    values::{
+        dtype::{self, Element},
+        options::{self, Policy},
+    },
 };
-use crate::{Interface, Result, protocol::layout::Tuple};
+use crate::{DevicePtr, Interface, Result, protocol::layout::Tuple};
 use pyo3::{
     prelude::*,
     types::{PyDict, PyString, PyTuple},
@@ -55,13 +55,13 @@ impl PyInterface {
     /// The size of each dimension.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        export::shape(py, &self.interface)
+        dictionary::shape(py, &self.interface)
     }
 
     /// Bytes to step in each dimension, also if the interface omits them.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        export::strides(py, &self.interface)
+        dictionary::strides(py, &self.interface)
     }
 
     /// The element type as the interface writes it, or its name if the caller gave one ('bfloat16').
@@ -78,7 +78,7 @@ impl PyInterface {
 
     /// The address of the first element.
     #[getter]
-    fn ptr(&self) -> u64 {
+    fn ptr(&self) -> DevicePtr {
         self.interface.data()
     }
 
@@ -120,7 +120,7 @@ impl PyInterface {
 
     /// First and last address (exclusive) of any element.
     #[getter]
-    fn byte_range(&self) -> (u64, u64) {
+    fn byte_range(&self) -> (DevicePtr, DevicePtr) {
         let range = self.interface.byte_range();
         (range.start, range.end)
     }
@@ -206,7 +206,7 @@ pub(in crate::python) fn interface(
             interface
         }
     };
-    let mask = ArrayMask::read(&mut reading, interface.layout(), mask_format.map_or(Ok(false), mask::names_bits)?)?;
+    let mask = mask::read(&mut reading, interface.layout(), mask_format.map_or(Ok(false), options::names_bits)?)?;
     let notes = if bounds { bounds::notes(&interface, mask.as_ref().map(ArrayMask::interface))? } else { Vec::new() };
     let mask = mask.map(|mask| Py::new(obj.py(), PyInterface::of_mask(mask.interface().clone()))).transpose()?;
     Ok(PyInterface { interface, mask, deviations: reading.deviations(), notes })

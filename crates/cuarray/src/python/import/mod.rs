@@ -20,7 +20,7 @@ pub(in crate::python) mod inert;
 pub mod interface;
 pub mod ipc;
 mod lazy;
-mod raised;
+mod mask;
 mod reading;
 pub(in crate::python) mod root;
 mod values;
@@ -28,15 +28,21 @@ mod values;
 pub(super) use adopt::{Adopted, adopt, heed};
 pub(super) use entries::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
 pub(super) use lazy::{are_tensors, refuse_gradient_or_mark, refuse_lazy, refuse_lazy_tensor};
-pub(super) use raised::{optional_attribute, passes_through};
 pub(super) use reading::Reading;
-pub(super) use values::{integer, is_bool, shown, type_name};
 
 use super::{
-    array::{PyDeviceArray, mask},
+    array::PyDeviceArray,
     config,
+    ffi::{
+        inspect::{integer, shown, type_name},
+        raised::unreadable,
+    },
     memory::event,
-    values::{descr, dtype::Element, options::Options},
+    values::{
+        descr,
+        dtype::Element,
+        options::{Options, Policy},
+    },
 };
 use crate::{Dims, Error, Interface, Kind, Layout, Result, StreamEntry, TypeStr, Version};
 use c_interface::Imported;
@@ -73,7 +79,7 @@ pub fn attribute<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDict>> 
 fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
     let remedy = if error.is_instance_of::<PyAttributeError>(object.py()) { remedy(object) } else { "" };
     let expected = format!("an object with that attribute is expected{remedy}");
-    raised::unreadable("not a CUDA array", object, "__cuda_array_interface__", &expected, error)
+    unreadable("not a CUDA array", object, "__cuda_array_interface__", &expected, error)
 }
 
 /// The function to call for such an object instead, if there is one.
@@ -116,10 +122,10 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     let Some(attribute) = attribute.map_err(|error| refused(value, error))? else {
         return as_cuda_array::offered_in_c(value);
     };
-    let mut reading = Reading::new(true).with_masks(mask::Policy::Keep);
+    let mut reading = Reading::new(true).with_masks(Policy::Keep);
     let interface = interface(&dictionary(value, attribute)?, &mut reading)?;
     refuse_lazy(value, &interface)?;
-    let mask = mask::ArrayMask::read(&mut reading, interface.layout(), false)?;
+    let mask = mask::read(&mut reading, interface.layout(), false)?;
     let array = PyDeviceArray::foreign(interface, Some(value.clone().unbind())).with_mask(mask);
     Ok(Some(Bound::new(py, array)?))
 }
@@ -183,9 +189,9 @@ fn careful<'py>(entries: &OwnedEntries<'py>, reading: &mut Reading<'py>) -> Resu
         && let Some(mask) = entries.optional(MASK)
     {
         match reading.masks {
-            mask::Policy::Keep => reading.mask = Some(mask.clone()),
-            mask::Policy::Ignore => {}
-            mask::Policy::Refuse => {
+            Policy::Keep => reading.mask = Some(mask.clone()),
+            Policy::Ignore => {}
+            Policy::Refuse => {
                 return Err(Error::unsupported(
                     "__cuda_array_interface__['mask']: the array has a mask, and masked arrays are not accepted here",
                 ));

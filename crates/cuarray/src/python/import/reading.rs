@@ -2,14 +2,17 @@
 
 use crate::{
     Error, Result,
-    python::{array::mask, memory::event, values::dtype::Element},
+    python::{
+        memory::event,
+        values::{dtype::Element, options::Policy},
+    },
 };
 use pyo3::prelude::*;
 
 /// How a dictionary is read, with the deviations met so far.
 pub(in crate::python) struct Reading<'py> {
     strict: bool,
-    pub(super) masks: mask::Policy,
+    pub(super) masks: Policy,
     deviations: Vec<String>,
     /// The element type that the caller knows.
     pub(super) element: Option<Element>,
@@ -22,10 +25,10 @@ pub(in crate::python) struct Reading<'py> {
 impl<'py> Reading<'py> {
     /// A reading that refuses arrays with a mask.
     pub(in crate::python) fn new(strict: bool) -> Reading<'py> {
-        Reading { strict, masks: mask::Policy::Refuse, deviations: Vec::new(), element: None, mask: None, event: None }
+        Reading { strict, masks: Policy::Refuse, deviations: Vec::new(), element: None, mask: None, event: None }
     }
 
-    pub(in crate::python) fn with_masks(self, masks: mask::Policy) -> Reading<'py> {
+    pub(in crate::python) fn with_masks(self, masks: Policy) -> Reading<'py> {
         Reading { masks, ..self }
     }
 
@@ -36,7 +39,7 @@ impl<'py> Reading<'py> {
 
     /// A reading of the mask of what this one reads, as strict as this one.
     pub(in crate::python) fn of_mask(&self) -> Reading<'py> {
-        Reading::new(self.strict).with_masks(mask::Policy::Keep)
+        Reading::new(self.strict).with_masks(Policy::Keep)
     }
 
     /// Adds the deviations of the mask.

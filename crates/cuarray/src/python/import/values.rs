@@ -1,11 +1,17 @@
 //! The value under one key: taken if it follows the text, else refused with the key, the value and what is expected.
 
-use super::{Reading, passes_through};
-use crate::{Dims, Error, MAX_NDIM, Result, Strides, TypeStr};
+use super::Reading;
+use crate::{
+    DevicePtr, Dims, Error, MAX_NDIM, Result, Strides, TypeStr,
+    python::ffi::{
+        inspect::{integer, shown, type_name, wrong_type},
+        raised::passes_through,
+    },
+};
 use pyo3::{
     ffi,
     prelude::*,
-    types::{PyBool, PyBytes, PyInt, PyString, PyTuple},
+    types::{PyBool, PyBytes, PyString, PyTuple},
 };
 use std::borrow::Cow;
 
@@ -111,7 +117,7 @@ pub(super) fn steps(value: &Bound<'_, PyAny>, ndim: usize, reading: &mut Reading
 pub(super) const POINTER_AND_FLAG: &str = "a 2-tuple of a pointer (int) and a read-only flag (bool)";
 
 #[inline]
-pub(super) fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<(u64, bool)> {
+pub(super) fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<(DevicePtr, bool)> {
     let tuple = tuple(value, "data", POINTER_AND_FLAG, reading)?;
     let wrong_length = || {
         Error::entry("data", format!("{} has {} entries; {POINTER_AND_FLAG} is expected", shown(value), tuple.len()))
@@ -143,70 +149,4 @@ fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<bool> {
     let wrong = || wrong_type("data", value, "a read-only flag (bool)");
     reading.deviation("data", || format!("the read-only flag is a {}, read as its truth", type_name(value)), wrong)?;
     value.is_truthy().map_err(|error| asked(value, error, wrong))
-}
-
-/// Reads an int, or the result of `__index__` (a NumPy integer). A bool is neither.
-#[inline]
-pub(in crate::python) fn integer(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
-    if value.is_exact_instance_of::<PyInt>() {
-        let mut overflow = 0;
-        // SAFETY: `value` is an int, so the only failure is overflow, which `overflow` reports.
-        let number = unsafe { ffi::PyLong_AsLongLongAndOverflow(value.as_ptr(), &mut overflow) };
-        if overflow == 0 {
-            return Ok(number.into());
-        }
-    }
-    wide_or_index(value, key, expected)
-}
-
-/// Whether a value is a bool of Python or NumPy. Both have `__index__` (NumPy's up to 2.2), but are no numbers here.
-pub(in crate::python) fn is_bool(value: &Bound<'_, PyAny>) -> bool {
-    value.is_instance_of::<PyBool>() || matches!(type_name(value).as_str(), "numpy.bool" | "numpy.bool_")
-}
-
-/// Reads an int of more bits, or the result of `__index__`.
-#[cold]
-fn wide_or_index(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
-    if is_bool(value) {
-        return Err(wrong_type(key, value, expected));
-    }
-    let py = value.py();
-    // SAFETY: `value` is an object; the result is an owned int, or null with an error set.
-    let number = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyNumber_Index(value.as_ptr())) }
-        .map_err(|error| if passes_through(py, &error) { error.into() } else { wrong_type(key, value, expected) })?;
-    narrow(&number, key, expected)
-}
-
-/// Narrows an int to 64 bits, of either sign.
-fn narrow(number: &Bound<'_, PyAny>, key: &'static str, expected: &str) -> Result<i128> {
-    let mut overflow = 0;
-    // SAFETY: `number` is an int, so the only failure is overflow, which `overflow` reports.
-    let narrow = unsafe { ffi::PyLong_AsLongLongAndOverflow(number.as_ptr(), &mut overflow) };
-    if overflow == 0 {
-        return Ok(narrow.into());
-    }
-    number
-        .extract::<u64>()
-        .map(i128::from)
-        .map_err(|_| Error::entry(key, format!("{} does not fit 64 bits; {expected} is expected", shown(number))))
-}
-
-#[cold]
-fn wrong_type(key: &'static str, value: &Bound<'_, PyAny>, expected: &str) -> Error {
-    Error::entry(key, format!("{} is a {}; {expected} is expected", shown(value), type_name(value)))
-}
-
-/// The name of a value's type, for a message.
-pub(in crate::python) fn type_name(value: &Bound<'_, PyAny>) -> String {
-    value.get_type().fully_qualified_name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
-}
-
-/// The `repr` of a value, shortened for a message; "the value" if `repr` raises.
-pub(in crate::python) fn shown(value: &Bound<'_, PyAny>) -> String {
-    const LONGEST: usize = 80;
-    match value.repr().map(|text| text.to_string_lossy().into_owned()) {
-        Ok(text) if text.chars().count() <= LONGEST => text,
-        Ok(text) => text.chars().take(LONGEST).chain("...".chars()).collect(),
-        Err(_) => "the value".to_owned(),
-    }
 }

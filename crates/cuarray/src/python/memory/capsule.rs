@@ -3,6 +3,7 @@
 //! The name of a capsule says whether its tensor can still be taken. A consumer renames the capsule, and then owes the call of the deleter. A
 //! capsule whose tensor was not taken calls the deleter itself. So the tensor always has exactly one owner, and its deleter is called once.
 
+use crate::python::ffi::inspect::type_name;
 use crate::{
     Error, Interface, Result,
     exchange::dlpack::{
@@ -38,7 +39,7 @@ impl Managed {
         let Ok(capsule) = capsule.cast::<PyCapsule>() else {
             return Err(Error::not_an_array(format!(
                 "__dlpack__ returned a {}; a PyCapsule is expected",
-                crate::python::import::type_name(capsule)
+                type_name(capsule)
             )));
         };
         if let Some(tensor) = taken(capsule, VERSIONED, VERSIONED_USED)? {

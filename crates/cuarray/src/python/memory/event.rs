@@ -1,7 +1,8 @@
 //! The Python class `Event`.
 
 use super::{runtime, stream};
-use crate::python::import::{self, type_name};
+use crate::python::ffi::inspect::{integer, shown, type_name};
+use crate::python::ffi::raised::optional_attribute;
 use crate::{Error, Result, driver::Event};
 use pyo3::{
     intern,
@@ -95,9 +96,9 @@ pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
         return Ok(Handle(event.get().event.handle()));
     }
     let py = value.py();
-    let number = match import::optional_attribute("event", value, intern!(py, "handle"), "an event handle")? {
+    let number = match optional_attribute("event", value, intern!(py, "handle"), "an event handle")? {
         // The handle may be a ctypes number, or an object of a binding that converts to an int.
-        Some(handle) => match import::optional_attribute("event", &handle, intern!(py, "value"), "an event handle")? {
+        Some(handle) => match optional_attribute("event", &handle, intern!(py, "value"), "an event handle")? {
             Some(number) => number,
             None => handle,
         },
@@ -111,7 +112,7 @@ pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
     if !number.is_instance_of::<PyInt>() || number.is_instance_of::<PyBool>() {
         return Err(Error::not_an_array(format!(
             "event: {} is a {}; a cuarray event, an object with a handle, or a handle (int) is expected",
-            import::shown(value),
+            shown(value),
             type_name(value)
         )));
     }
@@ -128,7 +129,7 @@ pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
 /// Key `event`: the value is no event handle.
 pub(in crate::python) fn entry(value: &Bound<'_, PyAny>) -> Result<Handle> {
     let expected = "None or a cudaEvent_t (int)";
-    let number = import::integer(value, "event", expected)?;
+    let number = integer(value, "event", expected)?;
     match usize::try_from(number) {
         Ok(handle) if handle != 0 => Ok(Handle(handle)),
         _ => Err(Error::entry("event", format!("{number} is no event; {expected} is expected"))),

@@ -5,6 +5,7 @@ pub(in crate::python) mod bounds;
 pub(in crate::python) mod c_array;
 pub(in crate::python) mod capsule;
 pub mod event;
+pub(in crate::python) mod event_pools;
 pub(in crate::python) mod owner;
 pub(in crate::python) mod pointer;
 pub(in crate::python) mod reach;

@@ -1,12 +1,12 @@
 //! The one driver of a Python process, loaded on first use.
 
-use super::reach;
-use crate::python::extensions::{self, rust_api};
+use super::{event_pools, reach};
+use crate::python::ffi::shared::Joined;
 use crate::{
-    Error, Result,
+    DevicePtr, Error, Result,
     driver::{Context, Driver},
 };
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyTuple};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -18,7 +18,13 @@ pub(in crate::python) fn driver() -> Result<&'static Driver> {
     }
     let driver = Driver::load()?;
     // Before the first use. While the interpreter ends this is impossible, and the driver keeps its own events.
-    let _ = Python::try_attach(|py| rust_api::share_events(py, &driver));
+    let _ = Python::try_attach(|py| {
+        let shared = event_pools::share(py, &driver);
+        // An interpreter that is ending refuses exit functions; the driver works all the same.
+        let _ = reclaim_at_exit(py);
+        join(py)?;
+        shared
+    });
     Ok(DRIVER.get_or_init(|| driver))
 }
 
@@ -29,7 +35,7 @@ pub(in crate::python) fn loaded() -> Option<&'static Driver> {
 
 /// A context of the device whose memory `pointer` addresses (clauses I6 and A1: the pointer decides on the device). The current context if
 /// it belongs to that device, else the primary one. The default context if the driver does not know the memory.
-pub(in crate::python) fn context_of(pointer: u64) -> Result<Context> {
+pub(in crate::python) fn context_of(pointer: DevicePtr) -> Result<Context> {
     context_by(reach::known(pointer)?.and_then(|known| known.device_ordinal))
 }
 
@@ -95,7 +101,7 @@ pub(in crate::python) fn reclaim_finished() {
 #[pyo3(signature = (wait=true))]
 pub(in crate::python) fn reclaim(py: Python<'_>, wait: bool) -> PyResult<()> {
     reclaim_own(py, wait);
-    extensions::reclaim_others(py, wait)
+    MODULES.others(py)?.iter().try_for_each(|functions| functions.get_item(0)?.call1((wait,)).map(drop))
 }
 
 /// `reclaim` for this module alone.
@@ -105,6 +111,18 @@ pub(in crate::python) fn reclaim_own(py: Python<'_>, wait: bool) {
         py.detach(|| driver.reclaim(wait));
         report_drops(py);
     }
+}
+
+/// Every module's `(reclaim(wait), idle_events())`, because each releases its own memory and counts its own events.
+static MODULES: Joined = Joined::new("cuarray.memory.v1");
+
+/// Lets `reclaim` and `idle_events` of other modules reach this one.
+pub(in crate::python) fn join(py: Python<'_>) -> PyResult<()> {
+    MODULES.join(py, || {
+        let functions =
+            [wrap_pyfunction!(reclaim_own, py)?.into_any(), wrap_pyfunction!(idle_events_own, py)?.into_any()];
+        PyTuple::new(py, functions)
+    })
 }
 
 /// Registers this module's `reclaim_own` to run at interpreter exit.
@@ -130,7 +148,9 @@ pub(in crate::python) fn driver_path() -> Result<Option<String>> {
 /// True
 #[pyfunction]
 pub(in crate::python) fn idle_events(py: Python<'_>) -> PyResult<usize> {
-    Ok(idle_events_own() + extensions::idle_events_of_others(py)?)
+    let others: PyResult<usize> =
+        MODULES.others(py)?.iter().map(|functions| functions.get_item(1)?.call0()?.extract::<usize>()).sum();
+    Ok(idle_events_own() + others?)
 }
 
 /// `idle_events` for this module alone.

@@ -1,10 +1,9 @@
 //! The Python class `Stream`: this library's own streams, the default streams, and foreign ones.
 
 use super::{event::PyEvent, runtime};
-use crate::python::{
-    array::create,
-    import::{optional_attribute, shown, type_name},
-};
+use crate::python::ffi::inspect::{shown, type_name};
+use crate::python::ffi::raised::optional_attribute;
+use crate::python::values::numbers::ordinal;
 use crate::{Error, Owner, Result, driver::Stream};
 use pyo3::{
     PyTraverseError, PyVisit, intern,
@@ -220,7 +219,7 @@ pub(in crate::python) fn external(handle: usize) -> Result<Stream> {
 #[pyo3(signature = (*, device=None))]
 pub(in crate::python) fn stream(
     py: Python<'_>,
-    #[pyo3(from_py_with = create::ordinal)] device: Option<i32>,
+    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
 ) -> Result<PyStream> {
     py.detach(|| {
         let context = device.map_or_else(|| runtime::driver()?.default_context(), runtime::context_on)?;

@@ -2,7 +2,7 @@
 //!
 //! The list may come from any library, so its depth is limited while it is walked.
 
-use crate::python::import::{shown, type_name};
+use crate::python::ffi::inspect::{shown, type_name};
 use crate::{Descr, Dims, Error, Field, FieldType, Result, TypeStr};
 use pyo3::{
     IntoPyObjectExt,

@@ -7,7 +7,7 @@
 //! NumPy: [the array interface](https://numpy.org/doc/stable/reference/arrays.interface.html).
 
 use super::dtype::Element;
-use crate::python::import;
+use crate::python::ffi::inspect::type_name;
 use crate::{ByteOrder, Dims, Error, Interface, Kind, Layout, Result, Strides, TypeStr};
 use pyo3::{
     exceptions::PyImportError,
@@ -62,8 +62,8 @@ impl<'py> HostArray<'py> {
                 if !is_plain(&plain) {
                     return Err(Error::not_an_array(format!(
                         "numpy.asarray makes a {} of a {}; a numpy.ndarray is expected",
-                        import::type_name(&plain),
-                        import::type_name(&array)
+                        type_name(&plain),
+                        type_name(&array)
                     )));
                 }
                 described(&plain)?

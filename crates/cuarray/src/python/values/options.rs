@@ -4,11 +4,8 @@
 //! looked up in each call.
 
 use super::dtype::Element;
-use crate::python::{
-    array::mask::{self, Policy},
-    config,
-    import::{shown, type_name},
-};
+use crate::python::config::{self, Protocol};
+use crate::python::ffi::inspect::{shown, type_name};
 use crate::{Error, Result};
 use pyo3::{
     exceptions::PyTypeError,
@@ -17,38 +14,34 @@ use pyo3::{
     types::{PyDict, PyString},
 };
 
-/// The protocol by which an object is read.
+/// The treatment of an array's mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::python) enum Protocol {
-    /// The C structure if the type offers it, else the dictionary, else DLPack.
-    Any,
-    /// `__cuda_array_interface__` alone.
-    Dict,
-    /// `__cuda_array_c_interface__` alone.
-    C,
-    /// `__dlpack__` alone.
-    DLPack,
+pub(in crate::python) enum Policy {
+    /// The mask stays with the array.
+    Keep,
+    /// The array is read without its mask.
+    Ignore,
+    /// An array with a mask is refused.
+    Refuse,
 }
 
-impl Protocol {
-    /// All protocols, indexed as in [`config`](crate::python::config).
-    pub(in crate::python) const ALL: [Protocol; 4] = [Protocol::Any, Protocol::Dict, Protocol::C, Protocol::DLPack];
-
-    pub(in crate::python) const fn name(self) -> &'static str {
-        match self {
-            Protocol::Any => "any",
-            Protocol::Dict => "dict",
-            Protocol::C => "c",
-            Protocol::DLPack => "dlpack",
+impl Policy {
+    /// Parses the argument `mask`.
+    pub(in crate::python) fn named(argument: &Bound<'_, PyString>) -> Result<Policy> {
+        match &*argument.to_string_lossy() {
+            "keep" => Ok(Policy::Keep),
+            "ignore" => Ok(Policy::Ignore),
+            "error" => Ok(Policy::Refuse),
+            other => Err(Error::argument(format!("mask is {other:?}; 'keep', 'ignore' or 'error' is expected"))),
         }
     }
+}
 
-    /// Parses the name of a protocol.
-    pub(in crate::python) fn named(name: &str) -> Result<Protocol> {
-        Protocol::ALL
-            .into_iter()
-            .find(|protocol| protocol.name() == name)
-            .ok_or_else(|| Error::argument(format!("protocol is {name:?}; 'any', 'dict', 'c' or 'dlpack' is expected")))
+/// Whether the argument `mask_format` asks for bits. Any other format is an error.
+pub(in crate::python) fn names_bits(argument: &Bound<'_, PyString>) -> Result<bool> {
+    match &*argument.to_string_lossy() {
+        "bits" => Ok(true),
+        other => Err(Error::argument(format!("mask_format is {other:?}; None or 'bits' is expected"))),
     }
 }
 
@@ -118,7 +111,7 @@ impl Options {
             }
             "mask" | "mask_format" | "dtype" if value.is_none() => {}
             "mask" => self.masks = Policy::named(text("mask", value)?)?,
-            "mask_format" => self.bits = mask::names_bits(text("mask_format", value)?)?,
+            "mask_format" => self.bits = names_bits(text("mask_format", value)?)?,
             "dtype" => self.element = Some(Element::of(value.py(), Some(value))?),
             other => {
                 let why = format!("{function}() got an unexpected keyword argument '{other}'");

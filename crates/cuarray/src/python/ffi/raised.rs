@@ -5,7 +5,7 @@
 //! attribute belongs to. Exceptions that report on the process and not on the object pass through: `MemoryError`, `RecursionError`,
 //! and all that are no `Exception` (`KeyboardInterrupt`, `SystemExit`). A *method* that raises reports in its protocol's own way and is not changed.
 
-use super::type_name;
+use super::inspect::type_name;
 use crate::{Error, Result};
 use pyo3::{
     exceptions::{PyException, PyMemoryError, PyRecursionError},
@@ -23,7 +23,13 @@ pub(in crate::python) fn passes_through(py: Python<'_>, error: &PyErr) -> bool {
 /// The error for the attribute `name` of `object` that raised. `subject` names what is wrong, `expected` says what
 /// the caller needs.
 #[cold]
-pub(super) fn unreadable(subject: &str, object: &Bound<'_, PyAny>, name: &str, expected: &str, error: PyErr) -> Error {
+pub(in crate::python) fn unreadable(
+    subject: &str,
+    object: &Bound<'_, PyAny>,
+    name: &str,
+    expected: &str,
+    error: PyErr,
+) -> Error {
     let py = object.py();
     if passes_through(py, &error) {
         return error.into();

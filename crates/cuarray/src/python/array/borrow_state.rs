@@ -1,0 +1,73 @@
+//! The state of a borrow: until its end the borrowed array and its views may be used.
+
+use crate::{Error, Result, python::memory::runtime, sync::SyncGuard};
+use pyo3::prelude::*;
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering::SeqCst},
+};
+
+/// The state of a borrow, shared by its arrays.
+pub(in crate::python) struct BorrowState {
+    /// The edges; `None` if the caller switched ordering off, and after the end.
+    guard: Mutex<Option<SyncGuard>>,
+    /// Whether the end waits on the host: a release promises that nothing is pending, and there is no stream for an edge back.
+    waits: bool,
+    over: AtomicBool,
+}
+
+impl BorrowState {
+    pub(in crate::python) fn new(guard: Option<SyncGuard>, waits: bool) -> Arc<BorrowState> {
+        Arc::new(BorrowState { guard: Mutex::new(guard), waits, over: AtomicBool::new(false) })
+    }
+
+    /// Refuses use after the end.
+    pub(in crate::python) fn check(&self) -> Result<()> {
+        if self.is_over() {
+            return Err(Error::unsupported(
+                "the array was borrowed and has been given back, so its memory is the lender's again; use it inside the `with` \
+                 block, copy what is needed later, or borrow anew",
+            ));
+        }
+        Ok(())
+    }
+
+    pub(in crate::python) fn is_over(&self) -> bool {
+        self.over.load(SeqCst)
+    }
+
+    /// Ends the borrow; later calls do nothing.
+    pub(in crate::python) fn end(&self) -> Result<()> {
+        self.over.store(true, SeqCst);
+        let guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
+        guard.map_or(Ok(()), if self.waits { waited } else { SyncGuard::end })
+    }
+}
+
+/// Ends a guard by waiting for its work. Captured work does not run, so there is nothing to wait for.
+fn waited(guard: SyncGuard) -> Result<()> {
+    match guard.wait() {
+        Err(error) if error.is_unsupported() => Ok(()),
+        waited => waited,
+    }
+}
+
+impl Drop for BorrowState {
+    /// Drops the guard without the GIL, since it calls the driver.
+    fn drop(&mut self) {
+        let mut guard = self.guard.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if guard.is_some() {
+            Python::try_attach(|py| {
+                let guard = guard.take();
+                py.detach(|| match guard {
+                    Some(guard) if self.waits => {
+                        let driver = guard.stream().driver().clone();
+                        driver.dropped(waited(guard));
+                    }
+                    guard => drop(guard),
+                });
+                runtime::report_drops(py);
+            });
+        }
+    }
+}

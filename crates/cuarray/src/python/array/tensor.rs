@@ -1,0 +1,57 @@
+//! The facts that an array's DLPack tensor needs: its device, and that nothing is lost.
+
+use super::PyDeviceArray;
+use crate::{
+    Error, Result,
+    driver::MemoryKind,
+    exchange::dlpack::{
+        abi::DLDevice,
+        tensor::{CUDA, CUDA_HOST, CUDA_MANAGED},
+    },
+    python::memory::runtime::driver,
+};
+
+/// Refuses a masked array, because DLPack would lose the mask.
+pub(in crate::python) fn refuse_mask(array: &PyDeviceArray) -> Result<()> {
+    match array.mask() {
+        None => Ok(()),
+        Some(_) => {
+            Err(Error::unsupported("the array has a mask, which DLPack cannot express; pass its `data`, or `filled()`"))
+        }
+    }
+}
+
+/// The device of the memory, in DLPack's numbers.
+///
+/// # Errors
+/// [`Error::is_unsupported`]: the driver does not know the memory.
+pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
+    let of = |device_type, device_id| DLDevice { device_type, device_id };
+    let Some(known) = array.place()? else {
+        if !array.interface().layout().is_empty() {
+            return Err(Error::unsupported(format!(
+                "the driver does not know the memory at {:#x}, so its device for DLPack is unknown",
+                array.interface().data()
+            )));
+        }
+        // An array without memory is on every device; the current one will do.
+        let ordinal = match array.home_stream()?.map(|stream| stream.context()).transpose()?.flatten() {
+            Some(context) => context.device()?.ordinal(),
+            None => driver()?.default_context()?.device()?.ordinal(),
+        };
+        return Ok(of(CUDA, ordinal));
+    };
+    Ok(match known.kind {
+        MemoryKind::Managed => of(CUDA_MANAGED, 0),
+        MemoryKind::Pinned | MemoryKind::Mapped => of(CUDA_HOST, 0),
+        MemoryKind::Device | MemoryKind::StreamOrdered | MemoryKind::Other(_) => {
+            let ordinal = known.device.ok_or_else(|| {
+                Error::unsupported(format!(
+                    "the driver does not report the device of the memory at {:#x}",
+                    array.interface().data()
+                ))
+            })?;
+            of(CUDA, ordinal)
+        }
+    })
+}
