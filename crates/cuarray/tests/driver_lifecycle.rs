@@ -2,7 +2,7 @@
 
 mod driver_fixture;
 
-use cuarray::driver::{Allocation, CaptureStatus, MemoryKind, MemoryType, PointerAttributes};
+use cuarray::driver::{Allocation, CaptureStatus, MemoryKind, PointerAttributes};
 use cuarray::{Context, Driver, Event, Owner, Stream};
 use cuarray_abi::CUresult;
 use cuarray_sim::Config;
@@ -120,7 +120,7 @@ fn foreign_current_context_is_borrowed() {
     // SAFETY: the driver writes one handle, and makes that context current.
     assert!(unsafe { api.cuCtxCreate_v2.unwrap()(&mut raw, 0, 1) }.is_success());
     let context = fixture.driver.current_context().unwrap().unwrap();
-    assert_eq!(context.raw(), raw);
+    assert_eq!(context.handle(), raw);
     assert_eq!(context.device().unwrap().ordinal(), 1);
     let event = context.event_pool().take().unwrap();
     drop(event);
@@ -157,19 +157,19 @@ fn pushes_nest_and_pop_restores_the_previous_context() {
     let (first, second) = (&contexts[0], &contexts[1]);
     {
         let _outer = first.push().unwrap();
-        assert_eq!(fixture.current(), first.raw().0);
+        assert_eq!(fixture.current(), first.handle().0);
         {
             let _inner = second.push().unwrap();
-            assert_eq!(fixture.current(), second.raw().0);
+            assert_eq!(fixture.current(), second.handle().0);
             let pushes = calls(&fixture.sim, "cuCtxPushCurrent_v2");
             drop(second.push().unwrap());
             assert_eq!(calls(&fixture.sim, "cuCtxPushCurrent_v2"), pushes, "the context is current already");
-            assert_eq!(fixture.current(), second.raw().0);
+            assert_eq!(fixture.current(), second.handle().0);
         }
-        assert_eq!(fixture.current(), first.raw().0);
+        assert_eq!(fixture.current(), first.handle().0);
         let (free, total) = second.memory_info().unwrap();
         assert!(free <= total && total as u64 == Config::default().memory);
-        assert_eq!(fixture.current(), first.raw().0);
+        assert_eq!(fixture.current(), first.handle().0);
     }
     assert_eq!(fixture.current(), 0);
 }
@@ -287,14 +287,14 @@ fn memory_of_each_kind_is_accessible_and_freed() {
     let stream = Stream::new(&context).unwrap();
     let len = 1000;
     let all = [
-        (Allocation::device(&context, len).unwrap(), MemoryKind::Device, MemoryType::Device),
-        (Allocation::pinned(&context, len).unwrap(), MemoryKind::Pinned, MemoryType::Host),
-        (Allocation::mapped(&context, len).unwrap(), MemoryKind::Mapped, MemoryType::Host),
-        (Allocation::managed(&context, len).unwrap(), MemoryKind::Managed, MemoryType::Device),
-        (Allocation::stream_ordered(&stream, len).unwrap(), MemoryKind::StreamOrdered, MemoryType::Device),
+        (Allocation::device(&context, len).unwrap(), MemoryKind::Device, MemoryKind::Device),
+        (Allocation::pinned(&context, len).unwrap(), MemoryKind::Pinned, MemoryKind::Pinned),
+        (Allocation::mapped(&context, len).unwrap(), MemoryKind::Mapped, MemoryKind::Pinned),
+        (Allocation::managed(&context, len).unwrap(), MemoryKind::Managed, MemoryKind::Managed),
+        (Allocation::stream_ordered(&stream, len).unwrap(), MemoryKind::StreamOrdered, MemoryKind::Device),
     ];
     assert_eq!(fixture.alive().allocations, 5);
-    for (memory, kind, memory_type) in &all {
+    for (memory, kind, reported) in &all {
         assert_eq!((memory.kind(), memory.len(), memory.is_empty()), (*kind, len, false));
         assert_eq!(memory.context(), &context);
         assert_eq!(memory.stream().is_some(), *kind == MemoryKind::StreamOrdered);
@@ -303,8 +303,7 @@ fn memory_of_each_kind_is_accessible_and_freed() {
         assert_eq!(memory.host_ptr().is_some(), on_host);
 
         let known = PointerAttributes::query(&fixture.driver, memory.device_ptr()).unwrap().unwrap();
-        assert_eq!(known.memory_type, *memory_type, "{memory:?}");
-        assert_eq!(known.is_managed, *kind == MemoryKind::Managed, "{memory:?}");
+        assert_eq!(known.kind, *reported, "{memory:?}");
         assert_eq!(known.is_host_accessible(), on_host, "{memory:?}");
         assert_eq!(known.device_ptr, memory.device_ptr());
         assert_eq!(known.host_ptr, memory.host_ptr().map(|host| host.addr() as u64));
@@ -405,7 +404,7 @@ fn failed_allocation_names_the_requested_size() {
         (error.driver_call(), error.driver_code()),
         (Some("cuMemAlloc"), Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY))
     );
-    assert_eq!(error.to_string(), "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory): 2097152 bytes were asked for");
+    assert_eq!(error.to_string(), "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory): 2097152 bytes were requested");
     let stream = Stream::non_blocking(&context).unwrap();
     for allocated in [
         Allocation::pinned(&context, 1 << 60),
@@ -413,7 +412,7 @@ fn failed_allocation_names_the_requested_size() {
         Allocation::stream_ordered(&stream, 1 << 60),
     ] {
         let error = allocated.unwrap_err().to_string();
-        assert!(error.ends_with(": 1152921504606846976 bytes were asked for"), "{error}");
+        assert!(error.ends_with(": 1152921504606846976 bytes were requested"), "{error}");
     }
     assert!(Allocation::device(&context, usize::MAX).is_err());
     assert_eq!(fixture.alive().allocations, 0);

@@ -73,7 +73,7 @@ fn current_context_is_per_thread() {
             assert!(fixture.driver.current_context().unwrap().is_none());
         });
     });
-    assert_eq!(fixture.current(), context.raw().0);
+    assert_eq!(fixture.current(), context.handle().0);
 }
 
 #[test]

@@ -227,16 +227,16 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashSet;
 
-    fn elements(data: u64, shape: &[usize], strides: &[isize], itemsize: u32) -> Elements {
+    fn elements(data: DevicePtr, shape: &[usize], strides: &[isize], itemsize: u32) -> Elements {
         let layout = Layout::strided(shape, strides, itemsize as usize).unwrap();
         Elements::of(&Interface::new(data, TypeStr::void(itemsize), layout).unwrap())
     }
 
-    fn bytes(of: &Elements) -> HashSet<u64> {
+    fn bytes(of: &Elements) -> HashSet<DevicePtr> {
         let mut starts = vec![of.data];
         for (&length, &step) in of.layout.shape().iter().zip(of.layout.strides()) {
             let places =
-                |start: u64| (0..length).map(move |index| start.wrapping_add_signed(index as i64 * step as i64));
+                |start: DevicePtr| (0..length).map(move |index| start.wrapping_add_signed(index as i64 * step as i64));
             starts = starts.into_iter().flat_map(places).collect();
         }
         starts.into_iter().flat_map(|start| start..start + of.layout.itemsize() as u64).collect()

@@ -5,7 +5,7 @@
 //! [`driver::copy`](crate::driver::copy).
 
 use crate::{
-    Element, Error, Interface, Layout, Result,
+    DevicePtr, Element, Error, Interface, Layout, Result,
     copy::strided_copy::CopyPlan,
     driver::{
         Context, Stream,
@@ -80,7 +80,7 @@ unsafe fn copy_one(
     context: &Context,
     plan: &CopyPlan,
     host: *mut u8,
-    device: u64,
+    device: DevicePtr,
     way: Way,
     stream: &Stream,
 ) -> Result<()> {

@@ -135,7 +135,7 @@ impl Context {
 
     /// The driver's handle.
     #[doc(hidden)]
-    pub fn raw(&self) -> CUcontext {
+    pub fn handle(&self) -> CUcontext {
         self.state.raw
     }
 
@@ -167,7 +167,7 @@ impl Context {
     /// Whether the context is current for this thread.
     #[cfg(feature = "python")]
     pub(crate) fn is_current(&self) -> Result<bool> {
-        Ok(current::current(self.driver.table())? == self.raw())
+        Ok(current::current(self.driver.table())? == self.handle())
     }
 
     /// Makes the context current for this thread until the guard is dropped. Drop guards in the reverse order of their creation. If
@@ -221,7 +221,7 @@ impl ContextState {
         &self.table
     }
 
-    pub(super) fn raw(&self) -> CUcontext {
+    pub(super) fn handle(&self) -> CUcontext {
         self.raw
     }
 }
@@ -248,7 +248,7 @@ impl Drop for ContextState {
 
 impl PartialEq for Context {
     fn eq(&self, other: &Context) -> bool {
-        self.raw() == other.raw() && self.driver == other.driver
+        self.handle() == other.handle() && self.driver == other.driver
     }
 }
 
@@ -256,12 +256,12 @@ impl Eq for Context {}
 
 impl Hash for Context {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.raw().hash(state);
+        self.handle().hash(state);
     }
 }
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Context({:#x}{})", self.raw().0, if self.state.retained { ", retained" } else { "" })
+        write!(f, "Context({:#x}{})", self.handle().0, if self.state.retained { ", retained" } else { "" })
     }
 }

@@ -51,12 +51,12 @@ fn remember(table: &Table, raw: Option<CUcontext>) {
 pub(super) fn push(state: &ContextState) -> Result<Current<'_>> {
     let table = state.table();
     let before = current(table)?;
-    if before == state.raw() {
+    if before == state.handle() {
         return Ok(Current { state, pushed_on: None, of_this_thread: PhantomData });
     }
     // SAFETY: the handle is a context's: it was retained, or came from the driver. The driver rejects a destroyed context.
-    unsafe { call!(table, cuCtxPushCurrent_v2(state.raw())) }?;
-    remember(table, Some(state.raw()));
+    unsafe { call!(table, cuCtxPushCurrent_v2(state.handle())) }?;
+    remember(table, Some(state.handle()));
     Ok(Current { state, pushed_on: Some(before), of_this_thread: PhantomData })
 }
 
@@ -96,7 +96,7 @@ impl Drop for Current<'_> {
 
 impl fmt::Debug for Current<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Current({:#x})", self.state.raw().0)
+        write!(f, "Current({:#x})", self.state.handle().0)
     }
 }
 

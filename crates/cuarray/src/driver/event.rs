@@ -78,7 +78,7 @@ impl Event {
     /// Driver API: [`cuEventRecord`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn record(&self, stream: &Stream) -> Result<()> {
         // SAFETY: the event and the stream are alive by their types' invariants.
-        let record = || unsafe { call!(self.context.driver(), cuEventRecord(self.raw, stream.raw())) };
+        let record = || unsafe { call!(self.context.driver(), cuEventRecord(self.raw, stream.cu_stream())) };
         self.spoiled_by(stream.in_context_or(&self.context, record))
     }
 
@@ -141,7 +141,8 @@ impl Event {
         self
     }
 
-    pub(super) fn raw(&self) -> CUevent {
+    /// The handle in the driver's type.
+    pub(super) fn cu_event(&self) -> CUevent {
         self.raw
     }
 

@@ -6,7 +6,7 @@
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
 use super::{Context, Stream, call, copy::in_context};
-use crate::{Error, Result};
+use crate::{DevicePtr, Error, Result};
 
 /// Writes the bytes of `element` `count` times in a row, starting at `dst`.
 ///
@@ -22,7 +22,7 @@ use crate::{Error, Result};
 /// `cuMemsetD32`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 pub unsafe fn fill_bytes(
     context: &Context,
-    dst: u64,
+    dst: DevicePtr,
     element: &[u8],
     count: usize,
     stream: Option<&Stream>,
@@ -35,7 +35,7 @@ pub unsafe fn fill_bytes(
         return Ok(());
     }
     let driver = context.driver();
-    in_context(context, stream, || match (element, stream.map(Stream::raw)) {
+    in_context(context, stream, || match (element, stream.map(Stream::cu_stream)) {
         (_, stream) if element.iter().all(|byte| *byte == first) => match stream {
             // SAFETY: this function's contract.
             Some(stream) => unsafe { call!(driver, cuMemsetD8Async(dst, first, len, stream)) },
@@ -77,7 +77,7 @@ pub unsafe fn fill_bytes(
 #[doc(hidden)]
 pub unsafe fn fill_rows(
     context: &Context,
-    dst: u64,
+    dst: DevicePtr,
     pitch: usize,
     element: &[u8],
     width: usize,
@@ -92,7 +92,7 @@ pub unsafe fn fill_rows(
         return Ok(());
     }
     let driver = context.driver();
-    in_context(context, stream, || match (element, stream.map(Stream::raw)) {
+    in_context(context, stream, || match (element, stream.map(Stream::cu_stream)) {
         (_, stream) if element.iter().all(|byte| *byte == first) => match stream {
             // SAFETY: this function's contract.
             Some(stream) => unsafe { call!(driver, cuMemsetD2D8Async(dst, pitch, first, len, height, stream)) },

@@ -12,8 +12,8 @@
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
 use super::{Context, call};
-use crate::Result;
-use cuarray_abi::{CUdeviceptr, CUipcMemHandle};
+use crate::{DevicePtr, Result};
+use cuarray_abi::CUipcMemHandle;
 use std::fmt;
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, the only value that the driver accepts.
@@ -44,7 +44,7 @@ impl IpcMemHandle {
     /// `CUDA_ERROR_INVALID_VALUE`: the memory did not come from `cuMemAlloc`.
     ///
     /// Driver API: [`cuIpcGetMemHandle`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
-    pub fn of(context: &Context, ptr: u64) -> Result<IpcMemHandle> {
+    pub fn of(context: &Context, ptr: DevicePtr) -> Result<IpcMemHandle> {
         let _current = context.push()?;
         let mut handle = CUipcMemHandle { reserved: [0; IpcMemHandle::LEN] };
         // SAFETY: the driver writes one handle, which outlives the call; it only looks the address up.
@@ -101,12 +101,12 @@ impl fmt::Debug for IpcMemHandle {
 /// ```
 pub struct IpcMemory {
     context: Context,
-    device_ptr: CUdeviceptr,
+    device_ptr: DevicePtr,
 }
 
 impl IpcMemory {
     /// The address of the allocation's first byte.
-    pub fn device_ptr(&self) -> u64 {
+    pub fn device_ptr(&self) -> DevicePtr {
         self.device_ptr
     }
 

@@ -15,14 +15,18 @@
 //! [stream-ordered allocation](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
 
 use super::{Context, Stream, call};
-use crate::{Error, Result};
-use cuarray_abi::{CU_MEM_ATTACH_GLOBAL, CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdeviceptr, CUresult};
+use crate::{DevicePtr, Error, Result};
+use cuarray_abi::{CU_MEM_ATTACH_GLOBAL, CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUmemorytype, CUresult};
 use std::{
     ffi::{c_uint, c_void},
     fmt, ptr,
 };
 
-/// The kind of an [`Allocation`]'s memory: its place, and the processors that can access it.
+/// A kind of memory: its place, and the processors that can access it.
+///
+/// An [`Allocation`] knows its own kind. The driver tells only some kinds apart, see [`PointerAttributes::kind`].
+///
+/// [`PointerAttributes::kind`]: super::PointerAttributes::kind
 ///
 /// ```
 /// # use cuarray::{Driver, Stream, driver::{Allocation, MemoryKind}};
@@ -38,6 +42,7 @@ use std::{
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MemoryKind {
     /// Device memory.
     Device,
@@ -49,6 +54,8 @@ pub enum MemoryKind {
     Managed,
     /// Device memory, allocated and freed in a stream's order.
     StreamOrdered,
+    /// A kind that this version of the crate does not know, by the driver's number. No [`Allocation`] has it.
+    Other(CUmemorytype),
 }
 
 /// Memory from the driver, freed when dropped. Its contents are undefined until written.
@@ -67,7 +74,7 @@ pub enum MemoryKind {
 /// ```
 pub struct Allocation {
     context: Context,
-    device_ptr: CUdeviceptr,
+    device_ptr: DevicePtr,
     /// 0 if the memory has no host address. Kept as a number: nothing here reads or writes through it.
     host_ptr: usize,
     len: usize,
@@ -97,7 +104,7 @@ impl Allocation {
     pub fn pinned(context: &Context, len: usize) -> Result<Allocation> {
         let mut memory = Allocation::null(context, len, MemoryKind::Pinned);
         memory.allocate_host(CU_MEMHOSTALLOC_PORTABLE)?;
-        memory.device_ptr = memory.host_ptr as CUdeviceptr;
+        memory.device_ptr = memory.host_ptr as DevicePtr;
         Ok(memory)
     }
 
@@ -155,7 +162,7 @@ impl Allocation {
         if len != 0 {
             // SAFETY: the stream is alive by its type's invariant; the driver writes one address, which outlives the call.
             let allocate =
-                || unsafe { call!(stream.driver(), cuMemAllocAsync(&mut memory.device_ptr, len, stream.raw())) };
+                || unsafe { call!(stream.driver(), cuMemAllocAsync(&mut memory.device_ptr, len, stream.cu_stream())) };
             match stream.in_context_or(&context, allocate) {
                 Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_SUPPORTED) => {
                     return Allocation::device(&context, len);
@@ -186,7 +193,7 @@ impl Allocation {
     }
 
     /// The device address of the first byte; 0 for an allocation of 0 bytes.
-    pub fn device_ptr(&self) -> u64 {
+    pub fn device_ptr(&self) -> DevicePtr {
         self.device_ptr
     }
 
@@ -241,7 +248,7 @@ impl Allocation {
             }
             (MemoryKind::StreamOrdered, Some(stream)) => stream.in_context_or(&self.context, || {
                 // SAFETY: the address came from cuMemAllocAsync, and no other object holds it; the stream is alive by its type's invariant.
-                let freed = unsafe { call!(driver, cuMemFreeAsync(self.device_ptr, stream.raw())) };
+                let freed = unsafe { call!(driver, cuMemFreeAsync(self.device_ptr, stream.cu_stream())) };
                 // SAFETY: as above. The stream may have failed without the memory; this call takes no stream.
                 freed.or_else(|error| unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }.map_err(|_| error))
             })?,

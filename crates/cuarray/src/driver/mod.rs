@@ -67,7 +67,7 @@ pub use event_pool::{EventPool, PooledEvent};
 #[doc(hidden)]
 pub use ipc::{IpcMemHandle, IpcMemory};
 pub use memory::{Allocation, MemoryKind};
-pub use pointer::{MemoryType, PointerAttributes};
+pub use pointer::PointerAttributes;
 pub(crate) use shared_pool::SharedPools;
 pub(crate) use stream::Stream;
 

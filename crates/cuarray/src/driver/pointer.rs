@@ -6,48 +6,28 @@
 //!
 //! Clause A1. Driver API: [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html).
 
-use super::{CUcontext, Driver, call};
-use crate::Result;
+use super::{CUcontext, Driver, MemoryKind, call};
+use crate::{DevicePtr, Result};
 use cuarray_abi::{
     CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
     CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER, CU_POINTER_ATTRIBUTE_IS_MANAGED,
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-    CUdeviceptr, CUmemorytype,
+    CUmemorytype,
 };
 use std::{
     ffi::{c_int, c_void},
     ops::Range,
 };
 
-/// The physical place of an address's memory. Managed memory counts as device memory.
-///
-/// ```
-/// # use cuarray::{Driver, driver::{Allocation, MemoryType, PointerAttributes}};
-/// # cuarray::__simulated!(driver);
-/// let memory = Allocation::pinned(&driver.default_context()?, 64)?;
-/// let known = PointerAttributes::query(&driver, memory.device_ptr())?.expect("memory of the driver");
-/// assert_eq!(known.memory_type, MemoryType::Host);
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryType {
-    /// Host memory.
-    Host,
-    /// Device memory.
-    Device,
-    /// A type that this version of the crate does not know, by the driver's number.
-    Other(CUmemorytype),
-}
-
 /// The driver's record of an address.
 ///
 /// ```
-/// # use cuarray::{Driver, driver::{Allocation, MemoryType, PointerAttributes}};
+/// # use cuarray::{Driver, driver::{Allocation, MemoryKind, PointerAttributes}};
 /// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let memory = Allocation::device(&context, 1024)?;
 /// let known = PointerAttributes::query(&driver, memory.device_ptr() + 100)?.unwrap();
-/// assert_eq!((known.memory_type, known.device_ordinal), (MemoryType::Device, Some(0)));
+/// assert_eq!((known.kind, known.device_ordinal), (MemoryKind::Device, Some(0)));
 /// assert_eq!(known.range, Some(memory.device_ptr()..memory.device_ptr() + 1024));
 /// assert!(!known.is_host_accessible());
 ///
@@ -62,26 +42,25 @@ pub struct PointerAttributes {
     pub context: Option<CUcontext>,
     /// The device of the memory, or of its context.
     pub device_ordinal: Option<i32>,
-    /// The place of the memory.
-    pub memory_type: MemoryType,
+    /// The kind of the memory, as far as the driver tells kinds apart: it reports stream-ordered memory as [`MemoryKind::Device`],
+    /// and all page-locked host memory as [`MemoryKind::Pinned`].
+    pub kind: MemoryKind,
     /// The address for kernels.
-    pub device_ptr: u64,
+    pub device_ptr: DevicePtr,
     /// The address for the host, if the host can access the memory.
     pub host_ptr: Option<u64>,
-    /// Whether the driver migrates the memory between host and devices on access.
-    pub is_managed: bool,
     /// The device addresses of the allocation that contains the address.
-    pub range: Option<Range<u64>>,
+    pub range: Option<Range<DevicePtr>>,
 }
 
 impl PointerAttributes {
     /// The attributes of `ptr`; `None` if the driver does not know the address: ordinary host memory, or no memory.
     ///
     /// Driver API: [`cuPointerGetAttributes`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html).
-    pub fn query(driver: &Driver, ptr: u64) -> Result<Option<PointerAttributes>> {
+    pub fn query(driver: &Driver, ptr: DevicePtr) -> Result<Option<PointerAttributes>> {
         let mut context = CUcontext::NULL;
         let mut memory_type: CUmemorytype = 0;
-        let (mut device_ptr, mut host_ptr, mut start): (CUdeviceptr, usize, CUdeviceptr) = (0, 0, 0);
+        let (mut device_ptr, mut host_ptr, mut start): (DevicePtr, usize, DevicePtr) = (0, 0, 0);
         let mut managed = 0u32;
         let mut ordinal: c_int = -1;
         let mut size = 0usize;
@@ -119,14 +98,14 @@ impl PointerAttributes {
         Ok(Some(PointerAttributes {
             context: (!context.is_null()).then_some(context),
             device_ordinal: (ordinal >= 0).then_some(ordinal),
-            memory_type: match memory_type {
-                CU_MEMORYTYPE_HOST => MemoryType::Host,
-                CU_MEMORYTYPE_DEVICE => MemoryType::Device,
-                other => MemoryType::Other(other),
+            kind: match memory_type {
+                _ if managed != 0 => MemoryKind::Managed,
+                CU_MEMORYTYPE_HOST => MemoryKind::Pinned,
+                CU_MEMORYTYPE_DEVICE => MemoryKind::Device,
+                other => MemoryKind::Other(other),
             },
             device_ptr,
             host_ptr: (host_ptr != 0).then_some(host_ptr as u64),
-            is_managed: managed != 0,
             range: start.checked_add(size as u64).filter(|_| size != 0).map(|end| start..end),
         }))
     }

@@ -134,7 +134,7 @@ impl Stream {
     /// Driver API: [`cuStreamSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: the stream is alive by this type's invariant.
-        self.in_context(|| unsafe { call!(self.driver(), cuStreamSynchronize(self.raw())) })
+        self.in_context(|| unsafe { call!(self.driver(), cuStreamSynchronize(self.cu_stream())) })
     }
 
     /// Whether all work in the stream is done.
@@ -142,7 +142,7 @@ impl Stream {
     /// Driver API: [`cuStreamQuery`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn is_done(&self) -> Result<bool> {
         // SAFETY: the stream is alive by this type's invariant.
-        is_ready(self.in_context(|| unsafe { call!(self.driver(), cuStreamQuery(self.raw())) }))
+        is_ready(self.in_context(|| unsafe { call!(self.driver(), cuStreamQuery(self.cu_stream())) }))
     }
 
     /// Orders later work in this stream after the last record of `event`. The host does not wait.
@@ -150,7 +150,8 @@ impl Stream {
     /// Driver API: [`cuStreamWaitEvent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn wait(&self, event: &Event) -> Result<()> {
         // SAFETY: the stream and the event are alive by their types' invariants.
-        let waited = self.in_context(|| unsafe { call!(self.driver(), cuStreamWaitEvent(self.raw(), event.raw(), 0)) });
+        let waited = self
+            .in_context(|| unsafe { call!(self.driver(), cuStreamWaitEvent(self.cu_stream(), event.cu_event(), 0)) });
         event.spoiled_by(waited)
     }
 
@@ -164,7 +165,7 @@ impl Stream {
     #[doc(hidden)]
     pub fn capture_status(&self) -> Result<CaptureStatus> {
         // SAFETY: the stream is alive by this type's invariant.
-        self.in_context(|| unsafe { capture::status(self.driver(), self.raw()) })
+        self.in_context(|| unsafe { capture::status(self.driver(), self.cu_stream()) })
     }
 
     /// The id of the capture that the stream takes part in, unique among all captures of the process. `None` if there is no capture,
@@ -177,7 +178,7 @@ impl Stream {
     #[doc(hidden)]
     pub fn capture_id(&self) -> Result<Option<u64>> {
         // SAFETY: the stream is alive by this type's invariant.
-        self.in_context(|| unsafe { capture::id(self.driver(), self.raw()) })
+        self.in_context(|| unsafe { capture::id(self.driver(), self.cu_stream()) })
     }
 
     /// A number that is unique among all streams of the process, past and present. Handles are not: the driver reuses them. For a
@@ -191,7 +192,7 @@ impl Stream {
         }
         let mut id = 0u64;
         // SAFETY: the stream is alive by this type's invariant; the driver writes one number, which outlives the call.
-        self.in_context(|| unsafe { call!(self.driver(), cuStreamGetId(self.raw(), &mut id)) })?;
+        self.in_context(|| unsafe { call!(self.driver(), cuStreamGetId(self.cu_stream(), &mut id)) })?;
         Ok(Some(id))
     }
 
@@ -200,14 +201,14 @@ impl Stream {
     /// Driver API: [`cuStreamGetFlags`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     #[doc(hidden)]
     pub fn is_blocking(&self) -> Result<bool> {
-        match self.raw() {
+        match self.cu_stream() {
             CU_STREAM_LEGACY => return Ok(false),
             CU_STREAM_PER_THREAD => return Ok(true),
             _ => {}
         }
         let mut flags = CU_STREAM_DEFAULT;
         // SAFETY: the stream is alive by this type's invariant; the driver writes one int, which outlives the call.
-        self.in_context(|| unsafe { call!(self.driver(), cuStreamGetFlags(self.raw(), &mut flags)) })?;
+        self.in_context(|| unsafe { call!(self.driver(), cuStreamGetFlags(self.cu_stream(), &mut flags)) })?;
         Ok(flags & CU_STREAM_NON_BLOCKING == 0)
     }
 
@@ -223,7 +224,7 @@ impl Stream {
         }
         let mut raw = CUcontext::NULL;
         // SAFETY: the stream is alive by this type's invariant; the driver writes one handle, which outlives the call.
-        let mut ask = || unsafe { call!(self.driver(), cuStreamGetCtx(self.raw(), &mut raw)) };
+        let mut ask = || unsafe { call!(self.driver(), cuStreamGetCtx(self.cu_stream(), &mut raw)) };
         match ask() {
             // The manual requires no current context here. If a driver does, any context will do.
             Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_CONTEXT) => {
@@ -237,13 +238,14 @@ impl Stream {
         Ok((!raw.is_null()).then(|| self.0.context.get_or_init(|| self.driver().borrow_context(raw)).clone()))
     }
 
-    pub(crate) fn raw(&self) -> CUstream {
+    /// The handle in the driver's type.
+    pub(crate) fn cu_stream(&self) -> CUstream {
         self.0.raw
     }
 
     /// Whether this is the per-thread default stream, which means another stream in each thread.
     pub(crate) fn is_per_thread_default(&self) -> bool {
-        self.raw() == CU_STREAM_PER_THREAD
+        self.cu_stream() == CU_STREAM_PER_THREAD
     }
 
     fn is_default(&self) -> bool {
@@ -310,7 +312,7 @@ impl PartialEq for Stream {
     /// Compares the drivers and the handles, and for default streams the contexts.
     fn eq(&self, other: &Stream) -> bool {
         self.driver() == other.driver()
-            && self.raw() == other.raw()
+            && self.cu_stream() == other.cu_stream()
             && (!self.is_default() || self.0.context.get() == other.0.context.get())
     }
 }
@@ -319,7 +321,7 @@ impl Eq for Stream {}
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keep = match (&self.0.keep, self.raw()) {
+        let keep = match (&self.0.keep, self.cu_stream()) {
             (Keep::Owned, _) => "owned",
             (_, CU_STREAM_LEGACY) => "legacy default",
             (_, CU_STREAM_PER_THREAD) => "per-thread default",

@@ -130,7 +130,7 @@ impl Function {
         Ok(())
     }
 
-    pub(super) fn raw(&self) -> CUfunction {
+    pub(super) fn handle(&self) -> CUfunction {
         self.raw
     }
 }

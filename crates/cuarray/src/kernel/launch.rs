@@ -297,7 +297,19 @@ impl Function {
                 let (values, none) = (values.as_mut_ptr(), ptr::null_mut());
                 call!(
                     context.driver(),
-                    cuLaunchKernel(self.raw(), gx, gy, gz, bx, by, bz, dynamic_shared, stream.raw(), values, none)
+                    cuLaunchKernel(
+                        self.handle(),
+                        gx,
+                        gy,
+                        gz,
+                        bx,
+                        by,
+                        bz,
+                        dynamic_shared,
+                        stream.cu_stream(),
+                        values,
+                        none
+                    )
                 )
             }?;
             self.module().used_in(stream);

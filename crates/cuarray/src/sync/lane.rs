@@ -20,8 +20,8 @@ pub(super) enum Lane {
 impl Lane {
     pub(super) fn of(stream: &Stream) -> Result<Lane> {
         Ok(match stream.handle() {
-            1 => Lane::Legacy(stream.work_context()?.raw()),
-            2 => Lane::PerThread(stream.work_context()?.raw(), thread::current().id()),
+            1 => Lane::Legacy(stream.work_context()?.handle()),
+            2 => Lane::PerThread(stream.work_context()?.handle(), thread::current().id()),
             _ => stream.id()?.map_or(Lane::Unknown, Lane::Numbered),
         })
     }

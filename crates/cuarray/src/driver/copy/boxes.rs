@@ -2,13 +2,11 @@
 
 use super::in_context;
 use crate::{
-    Error, Result,
+    DevicePtr, Error, Result,
     copy::strided_copy::CopyPlan,
     driver::{Context, Stream, call},
 };
-use cuarray_abi::{
-    CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUdeviceptr, CUmemorytype,
-};
+use cuarray_abi::{CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUmemorytype};
 use std::{ffi::c_void, ptr::null_mut};
 
 /// The start of one side of a [`Copy3d`].
@@ -24,7 +22,7 @@ pub enum CopyAddress {
     /// An address in host memory.
     Host(*mut u8),
     /// An address in memory that the device can access.
-    Device(u64),
+    Device(DevicePtr),
 }
 
 /// One side of a [`Copy3d`].
@@ -157,7 +155,7 @@ unsafe fn copy_box(
             srcHost: src_host,
             srcDevice: src_device,
             srcArray: CUarray::NULL,
-            srcContext: src_context.raw(),
+            srcContext: src_context.handle(),
             srcPitch: src.pitch,
             srcHeight: src_rows,
             dstXInBytes: 0,
@@ -168,7 +166,7 @@ unsafe fn copy_box(
             dstHost: dst_host,
             dstDevice: dst_device,
             dstArray: CUarray::NULL,
-            dstContext: context.raw(),
+            dstContext: context.handle(),
             dstPitch: dst.pitch,
             dstHeight: dst_rows,
             WidthInBytes: width,
@@ -177,7 +175,7 @@ unsafe fn copy_box(
         };
         return in_context(context, stream, || match stream {
             // SAFETY: this function's contract; the driver reads the parameters during the call.
-            Some(stream) => unsafe { call!(driver, cuMemcpy3DPeerAsync(&parameters, stream.raw())) },
+            Some(stream) => unsafe { call!(driver, cuMemcpy3DPeerAsync(&parameters, stream.cu_stream())) },
             // SAFETY: as above.
             None => unsafe { call!(driver, cuMemcpy3DPeer(&parameters)) },
         });
@@ -211,7 +209,7 @@ unsafe fn copy_box(
     };
     in_context(context, stream, || match stream {
         // SAFETY: this function's contract; the driver reads the parameters during the call.
-        Some(stream) => unsafe { call!(driver, cuMemcpy3DAsync_v2(&parameters, stream.raw())) },
+        Some(stream) => unsafe { call!(driver, cuMemcpy3DAsync_v2(&parameters, stream.cu_stream())) },
         // SAFETY: as above.
         None => unsafe { call!(driver, cuMemcpy3D_v2(&parameters)) },
     })
@@ -270,7 +268,7 @@ impl CopyAddress {
         }
     }
 
-    fn parts(self) -> (CUmemorytype, *mut c_void, CUdeviceptr) {
+    fn parts(self) -> (CUmemorytype, *mut c_void, DevicePtr) {
         match self {
             CopyAddress::Host(address) => (CU_MEMORYTYPE_HOST, address.cast(), 0),
             CopyAddress::Device(address) => (CU_MEMORYTYPE_DEVICE, null_mut(), address),

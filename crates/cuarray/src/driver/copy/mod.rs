@@ -33,7 +33,7 @@ mod boxes;
 pub use boxes::{Copy3d, CopyAddress, CopySide, copy_3d, copy_3d_peer};
 
 use super::{Context, Stream, call};
-use crate::Result;
+use crate::{DevicePtr, Result};
 use std::ffi::c_void;
 
 /// Copies `len` bytes from the host to the device.
@@ -46,7 +46,7 @@ use std::ffi::c_void;
 /// `cuMemcpyHtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 pub unsafe fn copy_host_to_device(
     context: &Context,
-    dst: u64,
+    dst: DevicePtr,
     src: *const u8,
     len: usize,
     stream: Option<&Stream>,
@@ -57,7 +57,7 @@ pub unsafe fn copy_host_to_device(
     let (driver, src) = (context.driver(), src.cast::<c_void>());
     in_context(context, stream, || match stream {
         // SAFETY: this function's contract.
-        Some(stream) => unsafe { call!(driver, cuMemcpyHtoDAsync_v2(dst, src, len, stream.raw())) },
+        Some(stream) => unsafe { call!(driver, cuMemcpyHtoDAsync_v2(dst, src, len, stream.cu_stream())) },
         // SAFETY: this function's contract.
         None => unsafe { call!(driver, cuMemcpyHtoD_v2(dst, src, len)) },
     })
@@ -74,7 +74,7 @@ pub unsafe fn copy_host_to_device(
 pub unsafe fn copy_device_to_host(
     context: &Context,
     dst: *mut u8,
-    src: u64,
+    src: DevicePtr,
     len: usize,
     stream: Option<&Stream>,
 ) -> Result<()> {
@@ -84,7 +84,7 @@ pub unsafe fn copy_device_to_host(
     let (driver, dst) = (context.driver(), dst.cast::<c_void>());
     in_context(context, stream, || match stream {
         // SAFETY: this function's contract.
-        Some(stream) => unsafe { call!(driver, cuMemcpyDtoHAsync_v2(dst, src, len, stream.raw())) },
+        Some(stream) => unsafe { call!(driver, cuMemcpyDtoHAsync_v2(dst, src, len, stream.cu_stream())) },
         // SAFETY: this function's contract.
         None => unsafe { call!(driver, cuMemcpyDtoH_v2(dst, src, len)) },
     })
@@ -100,8 +100,8 @@ pub unsafe fn copy_device_to_host(
 /// `cuMemcpyDtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 pub unsafe fn copy_device_to_device(
     context: &Context,
-    dst: u64,
-    src: u64,
+    dst: DevicePtr,
+    src: DevicePtr,
     len: usize,
     stream: Option<&Stream>,
 ) -> Result<()> {
@@ -111,7 +111,7 @@ pub unsafe fn copy_device_to_device(
     let driver = context.driver();
     in_context(context, stream, || match stream {
         // SAFETY: this function's contract.
-        Some(stream) => unsafe { call!(driver, cuMemcpyDtoDAsync_v2(dst, src, len, stream.raw())) },
+        Some(stream) => unsafe { call!(driver, cuMemcpyDtoDAsync_v2(dst, src, len, stream.cu_stream())) },
         // SAFETY: this function's contract.
         None => unsafe { call!(driver, cuMemcpyDtoD_v2(dst, src, len)) },
     })
@@ -129,18 +129,18 @@ pub unsafe fn copy_device_to_device(
 /// `cuMemcpyPeerAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 #[doc(hidden)]
 pub unsafe fn copy_peer(
-    (dst_context, dst): (&Context, u64),
-    (src_context, src): (&Context, u64),
+    (dst_context, dst): (&Context, DevicePtr),
+    (src_context, src): (&Context, DevicePtr),
     len: usize,
     stream: Option<&Stream>,
 ) -> Result<()> {
     if len == 0 {
         return Ok(());
     }
-    let (driver, to, from) = (dst_context.driver(), dst_context.raw(), src_context.raw());
+    let (driver, to, from) = (dst_context.driver(), dst_context.handle(), src_context.handle());
     in_context(dst_context, stream, || match stream {
         // SAFETY: this function's contract; both contexts are held.
-        Some(stream) => unsafe { call!(driver, cuMemcpyPeerAsync(dst, to, src, from, len, stream.raw())) },
+        Some(stream) => unsafe { call!(driver, cuMemcpyPeerAsync(dst, to, src, from, len, stream.cu_stream())) },
         // SAFETY: as above.
         None => unsafe { call!(driver, cuMemcpyPeer(dst, to, src, from, len)) },
     })

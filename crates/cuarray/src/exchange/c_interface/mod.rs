@@ -22,20 +22,9 @@ pub(crate) use write::{Body, export, kept};
 use crate::{
     Error, Interface, Owner, Result,
     array::view::RawView,
-    driver::{Driver, Event},
+    driver::{Driver, Event, MemoryKind},
 };
 use std::{fmt, num::NonZeroUsize, ptr::NonNull, sync::Arc};
-
-/// The kind of memory that the producer names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemorySpace {
-    /// Memory of a device.
-    Device,
-    /// Page-locked host memory, which devices can reach.
-    Host,
-    /// Managed memory, which the driver moves to the device or host that uses it.
-    Managed,
-}
 
 /// The content of a [`CArray`]: an interface, and the members that the dictionary lacks.
 ///
@@ -58,7 +47,9 @@ pub struct Described {
     /// The device that holds the memory; `None` if only the driver knows.
     pub device: Option<i32>,
     /// The kind of memory; `None` if only the driver knows.
-    pub memory: Option<MemorySpace>,
+    ///
+    /// The structure has three kinds: stream-ordered memory becomes [`MemoryKind::Device`], and mapped memory [`MemoryKind::Pinned`].
+    pub memory: Option<MemoryKind>,
 }
 
 impl From<Interface> for Described {

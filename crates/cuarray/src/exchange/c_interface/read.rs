@@ -1,7 +1,7 @@
 //! Reads a structure of another library: each member is copied once, and checked before it bounds further reads.
 
 use super::{
-    Described, MemorySpace,
+    Described,
     abi::{
         BINDING, CField, HAS_EVENT, HAS_STREAM, KNOWN, MAJOR, MEMORY_DEVICE, MEMORY_HOST, MEMORY_MANAGED, READ_ONLY,
         RawCArray, TEXT,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Descr, Dims, Error, Field, FieldType, Interface, Kind, MAX_NDIM, Mask, NamedType, Result, StreamEntry, Strides,
-    TypeStr,
+    TypeStr, driver::MemoryKind,
 };
 use std::{
     ffi::{CStr, c_char},
@@ -23,7 +23,7 @@ pub(crate) struct Read {
     pub(crate) event: Option<NonZeroUsize>,
     pub(crate) mask_event: Option<NonZeroUsize>,
     pub(crate) device: Option<i32>,
-    pub(crate) memory: Option<MemorySpace>,
+    pub(crate) memory: Option<MemoryKind>,
 }
 
 impl Read {
@@ -175,11 +175,11 @@ fn device(ordinal: i32) -> Result<Option<i32>> {
 }
 
 /// Reads a kind of memory. A code of a later version is unknown here; the driver is asked instead.
-fn memory(code: i32) -> Option<MemorySpace> {
+fn memory(code: i32) -> Option<MemoryKind> {
     match code {
-        MEMORY_DEVICE => Some(MemorySpace::Device),
-        MEMORY_HOST => Some(MemorySpace::Host),
-        MEMORY_MANAGED => Some(MemorySpace::Managed),
+        MEMORY_DEVICE => Some(MemoryKind::Device),
+        MEMORY_HOST => Some(MemoryKind::Pinned),
+        MEMORY_MANAGED => Some(MemoryKind::Managed),
         _ => None,
     }
 }

@@ -55,9 +55,23 @@ fn members_without_a_dictionary_entry_read_back_equal() {
         event: NonZeroUsize::new(0xe0),
         mask_event: NonZeroUsize::new(0xe1),
         device: Some(3),
-        memory: Some(MemorySpace::Managed),
+        memory: Some(MemoryKind::Managed),
     };
     assert_eq!(CArray::new(described.clone(), None).unwrap().describe().unwrap(), described);
+}
+
+#[test]
+fn memory_kinds_reduce_to_the_three_of_the_structure() {
+    let through = |memory| {
+        let described = Described { memory, ..interface(TypeStr::of::<u8>(), &[4]).into() };
+        CArray::new(described, None).unwrap().describe().unwrap().memory
+    };
+    for kind in [MemoryKind::Device, MemoryKind::Pinned, MemoryKind::Managed] {
+        assert_eq!(through(Some(kind)), Some(kind));
+    }
+    assert_eq!(through(Some(MemoryKind::StreamOrdered)), Some(MemoryKind::Device));
+    assert_eq!(through(Some(MemoryKind::Mapped)), Some(MemoryKind::Pinned));
+    assert_eq!(through(Some(MemoryKind::Other(9))), None);
 }
 
 #[test]

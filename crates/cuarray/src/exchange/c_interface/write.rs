@@ -4,13 +4,13 @@
 //! they are 64 bits wide, and no layout exceeds `isize::MAX`.
 
 use super::{
-    CArray, Described, MemorySpace,
+    CArray, Described,
     abi::{
         CField, HAS_EVENT, HAS_STREAM, MAJOR, MEMORY_DEVICE, MEMORY_HOST, MEMORY_MANAGED, MEMORY_UNKNOWN, MINOR,
         READ_ONLY, RawCArray, TEXT,
     },
 };
-use crate::{Descr, Error, Field, FieldType, Interface, Kind, Owner, Result, StreamEntry, TypeStr};
+use crate::{Descr, Error, Field, FieldType, Interface, Kind, Owner, Result, StreamEntry, TypeStr, driver::MemoryKind};
 use std::{
     ffi::{CString, c_char},
     io::Write,
@@ -167,13 +167,13 @@ impl Body {
     }
 
     /// Sets the device and the kind of memory.
-    pub(crate) fn at(mut self, device: Option<i32>, memory: Option<MemorySpace>) -> Body {
+    pub(crate) fn at(mut self, device: Option<i32>, memory: Option<MemoryKind>) -> Body {
         self.raw.device = device.unwrap_or(-1);
         self.raw.memory = match memory {
-            None => MEMORY_UNKNOWN,
-            Some(MemorySpace::Device) => MEMORY_DEVICE,
-            Some(MemorySpace::Host) => MEMORY_HOST,
-            Some(MemorySpace::Managed) => MEMORY_MANAGED,
+            None | Some(MemoryKind::Other(_)) => MEMORY_UNKNOWN,
+            Some(MemoryKind::Device | MemoryKind::StreamOrdered) => MEMORY_DEVICE,
+            Some(MemoryKind::Pinned | MemoryKind::Mapped) => MEMORY_HOST,
+            Some(MemoryKind::Managed) => MEMORY_MANAGED,
         };
         self
     }

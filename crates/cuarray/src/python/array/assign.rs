@@ -19,7 +19,7 @@ use crate::python::{
     },
 };
 use crate::{
-    Error, Index, Layout, Result,
+    DevicePtr, Error, Index, Layout, Result,
     copy::{repeat::Repetition, strided_copy::CopyPlan},
     driver::{
         PointerAttributes,
@@ -187,7 +187,7 @@ enum Fill {
 
 impl Fill {
     /// The cheapest fill. `None` if the driver has none, or if it needs doubling and `only_boxes` is set. `wide` is the broadcast element.
-    fn of(data: u64, layout: &Layout, element: &[u8], wide: &Layout, only_boxes: bool) -> Result<Option<Fill>> {
+    fn of(data: DevicePtr, layout: &Layout, element: &[u8], wide: &Layout, only_boxes: bool) -> Result<Option<Fill>> {
         if layout.may_overlap_itself() {
             return Ok(None);
         }
@@ -231,7 +231,7 @@ impl Work<'_> {
     }
 
     /// Fills every box of the plan with one element.
-    fn fill_boxes(&self, dst: u64, plan: &CopyPlan, element: &[u8]) -> Result<()> {
+    fn fill_boxes(&self, dst: DevicePtr, plan: &CopyPlan, element: &[u8]) -> Result<()> {
         let width = plan.width / element.len().max(1);
         for (start, _) in plan.starts() {
             let start = dst.wrapping_add_signed(start as i64);

@@ -108,7 +108,9 @@ pub(in crate::python) fn allocate<'py>(
             MemoryKind::Pinned => Allocation::pinned(&context, bytes),
             MemoryKind::Mapped => Allocation::mapped(&context, bytes),
             MemoryKind::Managed => Allocation::managed(&context, bytes),
-            MemoryKind::Device | MemoryKind::StreamOrdered => Allocation::device(&context, bytes),
+            MemoryKind::Device | MemoryKind::StreamOrdered | MemoryKind::Other(_) => {
+                Allocation::device(&context, bytes)
+            }
         })?;
         Ok::<_, Error>((memory, own))
     })?;

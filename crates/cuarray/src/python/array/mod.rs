@@ -27,9 +27,9 @@ use crate::python::{
 use crate::{
     Error, Interface, Owner, RawDeviceArray, Result, StreamEntry,
     array::raw::Held,
-    driver::{MemoryType, PointerAttributes, Stream},
+    driver::{MemoryKind, PointerAttributes, Stream},
     exchange::{
-        c_interface::{Body, MemorySpace},
+        c_interface::Body,
         dlpack::{abi::DLTensor, tensor::Prepared},
     },
     sync::{Access, Pending, SyncState},
@@ -87,7 +87,7 @@ struct Exchanged {
 pub(super) struct Place {
     /// The device of the memory or of its context; `None` if the driver does not report it.
     pub(super) device: Option<i32>,
-    pub(super) space: MemorySpace,
+    pub(super) kind: MemoryKind,
 }
 
 /// The stream and the event that an export names.
@@ -364,14 +364,7 @@ impl PyDeviceArray {
             Err(error) if error.is_no_driver() || error.is_driver() => None,
             attributes => attributes?,
         };
-        let place = attributes.map(|known| Place {
-            device: known.device_ordinal,
-            space: match known.memory_type {
-                _ if known.is_managed => MemorySpace::Managed,
-                MemoryType::Host => MemorySpace::Host,
-                _ => MemorySpace::Device,
-            },
-        });
+        let place = attributes.map(|known| Place { device: known.device_ordinal, kind: known.kind });
         Ok(place.map(|place| *exchanged.place.get_or_init(|| place)))
     }
 
@@ -411,7 +404,7 @@ impl PyDeviceArray {
         let body = Body::of(&self.interface)?;
         // An unknown location is not stored, so that the next call queries it again.
         let Some(place) = self.place()? else { return Ok(body) };
-        let body = body.at(place.device, Some(place.space));
+        let body = body.at(place.device, Some(place.kind));
         Ok(self.exchanged().structure.get_or_init(|| body).again())
     }
 

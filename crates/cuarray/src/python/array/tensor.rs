@@ -3,12 +3,10 @@
 use super::PyDeviceArray;
 use crate::{
     Error, Result,
-    exchange::{
-        c_interface::MemorySpace,
-        dlpack::{
-            abi::DLDevice,
-            tensor::{CUDA, CUDA_HOST, CUDA_MANAGED},
-        },
+    driver::MemoryKind,
+    exchange::dlpack::{
+        abi::DLDevice,
+        tensor::{CUDA, CUDA_HOST, CUDA_MANAGED},
     },
     python::memory::runtime::driver,
 };
@@ -43,10 +41,10 @@ pub(in crate::python) fn device(array: &PyDeviceArray) -> Result<DLDevice> {
         };
         return Ok(of(CUDA, ordinal));
     };
-    Ok(match known.space {
-        MemorySpace::Managed => of(CUDA_MANAGED, 0),
-        MemorySpace::Host => of(CUDA_HOST, 0),
-        MemorySpace::Device => {
+    Ok(match known.kind {
+        MemoryKind::Managed => of(CUDA_MANAGED, 0),
+        MemoryKind::Pinned | MemoryKind::Mapped => of(CUDA_HOST, 0),
+        MemoryKind::Device | MemoryKind::StreamOrdered | MemoryKind::Other(_) => {
             let ordinal = known.device.ok_or_else(|| {
                 Error::unsupported(format!(
                     "the driver does not report the device of the memory at {:#x}",

@@ -5,7 +5,8 @@
 
 use super::comparison;
 use crate::{
-    Error, Result,
+    DevicePtr, Error, Result,
+    driver::MemoryKind,
     protocol::layout::Tuple,
     python::{
         array::{Announced, PyDeviceArray, assign, create, indexing, tensor, view},
@@ -140,7 +141,7 @@ impl PyDeviceArray {
 
     /// The address of the first element. Raises BufferError if the array was borrowed and the borrow has ended.
     #[getter]
-    fn ptr(&self) -> Result<u64> {
+    fn ptr(&self) -> Result<DevicePtr> {
         self.check_borrow()?;
         Ok(self.interface().data())
     }
@@ -236,7 +237,7 @@ impl PyDeviceArray {
     /// Whether the memory is managed (clause A1).
     #[getter]
     fn is_managed(&self) -> Result<bool> {
-        Ok(self.attributes()?.is_some_and(|attributes| attributes.is_managed))
+        Ok(self.attributes()?.is_some_and(|attributes| attributes.kind == MemoryKind::Managed))
     }
 
     /// Whether the host may read the memory in place (clause A1).

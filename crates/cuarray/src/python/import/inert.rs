@@ -6,7 +6,7 @@
 //! file decides nothing: the other reader gives the same interface.
 
 use super::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
-use crate::{Axes, Dims, Error, Interface, Kind, StreamEntry, Strides, TypeStr, Version};
+use crate::{Axes, DevicePtr, Dims, Error, Interface, Kind, StreamEntry, Strides, TypeStr, Version};
 use pyo3::{ffi, prelude::*};
 
 /// The interface that inert and correct entries describe.
@@ -84,7 +84,7 @@ fn integers<T: Copy + Default + TryFrom<i64>>(
 }
 
 #[inline]
-fn data(entries: &Entries<'_, '_>) -> Option<(u64, bool)> {
+fn data(entries: &Entries<'_, '_>) -> Option<(DevicePtr, bool)> {
     let tuple = entries.get(DATA)?.as_ptr();
     if length(tuple)? != 2 {
         return None;

@@ -10,7 +10,7 @@ use crate::python::{
         options::{self, Policy},
     },
 };
-use crate::{Interface, Result, protocol::layout::Tuple};
+use crate::{DevicePtr, Interface, Result, protocol::layout::Tuple};
 use pyo3::{
     prelude::*,
     types::{PyDict, PyString, PyTuple},
@@ -78,7 +78,7 @@ impl PyInterface {
 
     /// The address of the first element.
     #[getter]
-    fn ptr(&self) -> u64 {
+    fn ptr(&self) -> DevicePtr {
         self.interface.data()
     }
 
@@ -120,7 +120,7 @@ impl PyInterface {
 
     /// First and last address (exclusive) of any element.
     #[getter]
-    fn byte_range(&self) -> (u64, u64) {
+    fn byte_range(&self) -> (DevicePtr, DevicePtr) {
         let range = self.interface.byte_range();
         (range.start, range.end)
     }

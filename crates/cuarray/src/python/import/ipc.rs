@@ -20,7 +20,7 @@ use crate::python::{
     },
 };
 use crate::{
-    Dims, Error, Interface, Layout, Result, StreamEntry, Strides, TypeStr,
+    DevicePtr, Dims, Error, Interface, Layout, Result, StreamEntry, Strides, TypeStr,
     driver::{CUresult, IpcMemHandle, IpcMemory},
     protocol::layout::Tuple,
     sync::Access,
@@ -101,7 +101,7 @@ pub(in crate::python) fn handle_of(array: &PyDeviceArray, py: Python<'_>) -> Res
     Ok(PyIpcHandle { place, layout, element, read_only, owner, entered: Mutex::default() })
 }
 
-fn place_of(data: u64) -> Result<Place> {
+fn place_of(data: DevicePtr) -> Result<Place> {
     let known = reach::known(data)?.ok_or_else(|| reach::unreached(data, None))?;
     let context = context_of(data)?;
     let device_ptr = reach::of_device(&known, data).unwrap_or(data);
@@ -126,7 +126,7 @@ impl PyIpcHandle {
         self.entered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn interface(&self, data: u64) -> Result<Interface> {
+    fn interface(&self, data: DevicePtr) -> Result<Interface> {
         let interface = Interface::new(data, self.element.typestr, self.layout.clone())?.with_read_only(self.read_only);
         match &self.element.descr {
             Some(descr) => interface.with_descr(descr.clone()),
@@ -362,7 +362,7 @@ impl PyIpcHandle {
 /// <class 'cuarray.IpcMemory'>
 #[pyclass(frozen, weakref, name = "IpcMemory", module = "cuarray")]
 pub struct PyIpcMemory {
-    ptr: u64,
+    ptr: DevicePtr,
     place: Place,
     /// `None` after closing.
     memory: Mutex<Option<IpcMemory>>,
@@ -376,7 +376,7 @@ impl PyIpcMemory {
     }
 
     /// The place of an array in the memory, for its first element at `data`.
-    fn place_of(&self, data: u64) -> Result<Place> {
+    fn place_of(&self, data: DevicePtr) -> Result<Place> {
         let offset = data.checked_sub(self.ptr).ok_or_else(out_of_space)?;
         Ok(Place { offset, ..self.place })
     }
@@ -392,7 +392,7 @@ impl Drop for PyIpcMemory {
 impl PyIpcMemory {
     /// The address of the allocation on the device.
     #[getter]
-    fn ptr(&self) -> u64 {
+    fn ptr(&self) -> DevicePtr {
         self.ptr
     }
 

@@ -2,7 +2,7 @@
 
 use super::Reading;
 use crate::{
-    Dims, Error, MAX_NDIM, Result, Strides, TypeStr,
+    DevicePtr, Dims, Error, MAX_NDIM, Result, Strides, TypeStr,
     python::ffi::{
         inspect::{integer, shown, type_name, wrong_type},
         raised::passes_through,
@@ -117,7 +117,7 @@ pub(super) fn steps(value: &Bound<'_, PyAny>, ndim: usize, reading: &mut Reading
 pub(super) const POINTER_AND_FLAG: &str = "a 2-tuple of a pointer (int) and a read-only flag (bool)";
 
 #[inline]
-pub(super) fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<(u64, bool)> {
+pub(super) fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<(DevicePtr, bool)> {
     let tuple = tuple(value, "data", POINTER_AND_FLAG, reading)?;
     let wrong_length = || {
         Error::entry("data", format!("{} has {} entries; {POINTER_AND_FLAG} is expected", shown(value), tuple.len()))

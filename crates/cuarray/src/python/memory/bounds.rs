@@ -7,7 +7,7 @@
 //! registration. Then the check is skipped with a note: `interface(obj, bounds=True).notes` has it, and an import warns with it.
 
 use super::reach;
-use crate::{Error, Interface, Result};
+use crate::{DevicePtr, Error, Interface, Result};
 use pyo3::{exceptions::PyRuntimeWarning, prelude::*};
 use std::{ffi::CString, ops::Range};
 
@@ -48,7 +48,7 @@ fn check(interface: &Interface, key: &'static str) -> Result<Option<String>> {
     };
     let Some(device_ptr) = reach::of_device(&known, data) else { return Err(reach::unreached(data, Some(&known))) };
     let Some(allocation) = &known.range else { return unchecked("the driver does not say what allocation holds") };
-    let moved = |address: u64| address.wrapping_sub(data).wrapping_add(device_ptr);
+    let moved = |address: DevicePtr| address.wrapping_sub(data).wrapping_add(device_ptr);
     within(moved(elements.start)..moved(elements.end), allocation, key)?;
     Ok(None)
 }
@@ -57,7 +57,11 @@ fn check(interface: &Interface, key: &'static str) -> Result<Option<String>> {
 ///
 /// # Errors
 /// An entry error for that key.
-pub(in crate::python) fn within(elements: Range<u64>, allocation: &Range<u64>, key: &'static str) -> Result<()> {
+pub(in crate::python) fn within(
+    elements: Range<DevicePtr>,
+    allocation: &Range<DevicePtr>,
+    key: &'static str,
+) -> Result<()> {
     if allocation.start <= elements.start && elements.start <= elements.end && elements.end <= allocation.end {
         return Ok(());
     }

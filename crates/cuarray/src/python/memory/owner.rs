@@ -2,7 +2,7 @@
 
 use super::runtime;
 use crate::{
-    Stream,
+    DevicePtr, Stream,
     array::raw::Held,
     driver::{Context, MemoryKind},
     sync::{Memory, Pending},
@@ -31,7 +31,7 @@ impl PyMemory {
     }
 
     /// The context of the allocation, if it is device memory of the package that contains `address`.
-    pub(in crate::python) fn context_of(&self, address: u64) -> Option<&Context> {
+    pub(in crate::python) fn context_of(&self, address: DevicePtr) -> Option<&Context> {
         match &*self.memory {
             Held::Memory(memory) if memory.allocation().kind() == MemoryKind::Device => {
                 self.memory.bytes().contains(&address).then(|| memory.allocation().context())
@@ -63,7 +63,7 @@ impl Drop for PyMemory {
 impl PyMemory {
     /// The address on the device.
     #[getter]
-    fn ptr(&self) -> u64 {
+    fn ptr(&self) -> DevicePtr {
         self.memory.bytes().start
     }
 
@@ -78,7 +78,7 @@ impl PyMemory {
     fn kind(&self) -> &'static str {
         let Held::Memory(memory) = &*self.memory else { return "foreign" };
         match memory.allocation().kind() {
-            MemoryKind::Device => "device",
+            MemoryKind::Device | MemoryKind::Other(_) => "device",
             MemoryKind::Pinned => "pinned",
             MemoryKind::Mapped => "mapped",
             MemoryKind::Managed => "managed",

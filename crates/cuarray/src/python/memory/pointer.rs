@@ -2,8 +2,8 @@
 
 use super::runtime::driver;
 use crate::{
-    Result,
-    driver::{MemoryType, PointerAttributes},
+    DevicePtr, Result,
+    driver::{MemoryKind, PointerAttributes},
 };
 use pyo3::prelude::*;
 
@@ -21,13 +21,13 @@ pub struct PyPointerAttributes {
     /// 'device' or 'host', or the driver's number of another type. Managed memory counts as device memory.
     memory_type: String,
     /// The address for kernels.
-    device_ptr: u64,
+    device_ptr: DevicePtr,
     /// The address for the host, if it reaches the memory.
     host_ptr: Option<u64>,
     /// Whether the memory is managed: the driver moves it to the processor that uses it.
     is_managed: bool,
     /// First and last address (exclusive) of the allocation on the device.
-    range: Option<(u64, u64)>,
+    range: Option<(DevicePtr, DevicePtr)>,
 }
 
 #[pymethods]
@@ -54,21 +54,21 @@ impl PyPointerAttributes {
 ///
 /// >>> a = cuarray.device_array(4, "u1")
 /// >>> known = cuarray.pointer_attributes(a[1:].ptr)
-/// >>> known.device, known.is_managed, known.range == (a.ptr, a.ptr + 4)
+/// >>> known.device, known.kind == MemoryKind::Managed, known.range == (a.ptr, a.ptr + 4)
 /// (0, False, True)
 #[pyfunction]
-pub(in crate::python) fn pointer_attributes(ptr: u64) -> Result<Option<PyPointerAttributes>> {
+pub(in crate::python) fn pointer_attributes(ptr: DevicePtr) -> Result<Option<PyPointerAttributes>> {
     Ok(PointerAttributes::query(driver()?, ptr)?.map(|known| PyPointerAttributes {
         device: known.device_ordinal,
         context: known.context.map(|context| context.0),
-        memory_type: match known.memory_type {
-            MemoryType::Host => "host".to_owned(),
-            MemoryType::Device => "device".to_owned(),
-            MemoryType::Other(number) => number.to_string(),
+        memory_type: match known.kind {
+            MemoryKind::Pinned | MemoryKind::Mapped => "host".to_owned(),
+            MemoryKind::Device | MemoryKind::StreamOrdered | MemoryKind::Managed => "device".to_owned(),
+            MemoryKind::Other(number) => number.to_string(),
         },
         device_ptr: known.device_ptr,
         host_ptr: known.host_ptr,
-        is_managed: known.is_managed,
+        is_managed: known.kind == MemoryKind::Managed,
         range: known.range.map(|range| (range.start, range.end)),
     }))
 }

@@ -10,8 +10,8 @@
 
 use super::runtime::{context_by, driver};
 use crate::{
-    Error, Result,
-    driver::{CaptureStatus, Context, MemoryType, PointerAttributes, Stream},
+    DevicePtr, Error, Result,
+    driver::{CaptureStatus, Context, MemoryKind, PointerAttributes, Stream},
 };
 use cuarray_abi::{CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, CUresult};
 use std::borrow::Cow;
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 /// The data pointer of an array.
 #[derive(Clone, Copy)]
 pub(in crate::python) struct Pointer<'a> {
-    pub(in crate::python) address: u64,
+    pub(in crate::python) address: DevicePtr,
     /// The context, for device memory that the package allocated and still holds. No query is needed then.
     pub(in crate::python) allocated_in: Option<&'a Context>,
 }
@@ -38,7 +38,7 @@ pub(in crate::python) struct Found<'a> {
 #[derive(Clone, Copy)]
 pub(in crate::python) struct Reached {
     /// The address on the device.
-    pub(in crate::python) address: u64,
+    pub(in crate::python) address: DevicePtr,
     /// The device that owns the memory; `None` for memory that all devices share.
     pub(in crate::python) device: Option<i32>,
 }
@@ -99,7 +99,7 @@ impl Reached {
 ///
 /// # Errors
 /// [`Error::is_unsupported`]: no device reaches the memory.
-pub(in crate::python) fn reach(context: &Context, address: u64, stream: Option<&Stream>) -> Result<Reached> {
+pub(in crate::python) fn reach(context: &Context, address: DevicePtr, stream: Option<&Stream>) -> Result<Reached> {
     Pointer { address, allocated_in: None }.find()?.reach(context, stream)
 }
 
@@ -108,7 +108,7 @@ fn is_capturing(status: CaptureStatus) -> bool {
 }
 
 /// The driver's attributes of an address; `None` if it knows none.
-pub(in crate::python) fn known(address: u64) -> Result<Option<PointerAttributes>> {
+pub(in crate::python) fn known(address: DevicePtr) -> Result<Option<PointerAttributes>> {
     let driver = driver()?;
     // For memory that a graph has yet to allocate, some drivers fail instead of reporting nothing.
     let ask = || match PointerAttributes::query(driver, address) {
@@ -117,7 +117,7 @@ pub(in crate::python) fn known(address: u64) -> Result<Option<PointerAttributes>
     };
     match ask()? {
         // Whether devices reach host memory depends on the current context, and there may be none.
-        Some(known) if known.memory_type == MemoryType::Host && known.device_ptr == 0 => {
+        Some(known) if known.kind == MemoryKind::Pinned && known.device_ptr == 0 => {
             let context = driver.default_context()?;
             let _current = context.push()?;
             ask()
@@ -127,9 +127,9 @@ pub(in crate::python) fn known(address: u64) -> Result<Option<PointerAttributes>
 }
 
 /// The address by which devices reach the memory at `address`, if they do.
-pub(in crate::python) fn of_device(known: &PointerAttributes, address: u64) -> Option<u64> {
-    match (known.memory_type, known.device_ptr) {
-        (MemoryType::Host, 0) => None,
+pub(in crate::python) fn of_device(known: &PointerAttributes, address: DevicePtr) -> Option<DevicePtr> {
+    match (known.kind, known.device_ptr) {
+        (MemoryKind::Pinned, 0) => None,
         // The answer holds for the current context, which may not reach another device's memory.
         (_, 0) => Some(address),
         (_, device_ptr) => Some(device_ptr),
@@ -137,8 +137,7 @@ pub(in crate::python) fn of_device(known: &PointerAttributes, address: u64) -> O
 }
 
 fn own_device(known: &PointerAttributes) -> Option<i32> {
-    let own = known.memory_type == MemoryType::Device && !known.is_managed;
-    known.device_ordinal.filter(|_| own)
+    known.device_ordinal.filter(|_| known.kind == MemoryKind::Device)
 }
 
 /// Whether the device reaches all host memory, registered or not.
@@ -148,7 +147,7 @@ pub(in crate::python) fn reaches_host_memory(context: &Context) -> Result<bool> 
 
 /// The error for memory that devices do not reach.
 #[cold]
-pub(in crate::python) fn unreached(address: u64, known: Option<&PointerAttributes>) -> Error {
+pub(in crate::python) fn unreached(address: DevicePtr, known: Option<&PointerAttributes>) -> Error {
     let what = match known {
         Some(known) => kind(known),
         None if is_host_memory(address) => "ordinary host memory",
@@ -162,11 +161,11 @@ pub(in crate::python) fn unreached(address: u64, known: Option<&PointerAttribute
 
 /// Describes memory in words, from the driver's attributes.
 pub(in crate::python) fn kind(known: &PointerAttributes) -> &'static str {
-    match known.memory_type {
-        _ if known.is_managed => "managed memory",
-        MemoryType::Host if known.device_ptr == 0 => "page-locked host memory that is not mapped for devices",
-        MemoryType::Host => "page-locked host memory",
-        MemoryType::Device if known.context.is_none() => "device memory of a pool",
+    match known.kind {
+        MemoryKind::Managed => "managed memory",
+        MemoryKind::Pinned if known.device_ptr == 0 => "page-locked host memory that is not mapped for devices",
+        MemoryKind::Pinned => "page-locked host memory",
+        MemoryKind::Device if known.context.is_none() => "device memory of a pool",
         _ => "device memory",
     }
 }

@@ -3,7 +3,7 @@
 use super::{event_pools, reach};
 use crate::python::ffi::shared::Joined;
 use crate::{
-    Error, Result,
+    DevicePtr, Error, Result,
     driver::{Context, Driver},
 };
 use pyo3::{prelude::*, types::PyTuple};
@@ -35,7 +35,7 @@ pub(in crate::python) fn loaded() -> Option<&'static Driver> {
 
 /// A context of the device whose memory `pointer` addresses (clauses I6 and A1: the pointer decides on the device). The current context if
 /// it belongs to that device, else the primary one. The default context if the driver does not know the memory.
-pub(in crate::python) fn context_of(pointer: u64) -> Result<Context> {
+pub(in crate::python) fn context_of(pointer: DevicePtr) -> Result<Context> {
     context_by(reach::known(pointer)?.and_then(|known| known.device_ordinal))
 }
 

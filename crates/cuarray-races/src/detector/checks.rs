@@ -1,0 +1,215 @@
+//! Checks of the detector: an operation against the operations before it, and the finding if nothing orders the two.
+
+use super::*;
+
+impl Detector {
+    /// Records an operation in the history.
+    pub(super) fn remember(
+        &mut self,
+        lane: LaneNumber,
+        caller: Caller,
+        after: Vec<u64>,
+        effect: &Effect,
+    ) -> Arc<Operation> {
+        self.operations += 1;
+        let accesses = OnceLock::new();
+        if !matches!(effect, Effect::Unknown) {
+            let _ = accesses.set(effect.accesses());
+        }
+        let after = after.into_boxed_slice();
+        let operation = Arc::new(Operation { ordinal: self.operations, lane, caller, after, accesses });
+        if self.history.len() == HISTORY {
+            self.history.pop_front();
+        }
+        self.history.push_back(operation.clone());
+        operation
+    }
+
+    /// Checks an operation now, or after the operations in front of it are resolved.
+    pub(super) fn check(&mut self, entry: Entry) {
+        if self.queue.is_empty() && !matches!(entry.effect, Effect::Unknown) {
+            return self.examine(entry);
+        }
+        self.queue.push(entry);
+    }
+
+    /// The accesses as the history shows them: the bytes from the first to the last in each allocation.
+    pub(super) fn hulls(&self, touches: &[(Region, AccessKind)]) -> Box<[Access]> {
+        let mut hulls: BTreeMap<(u64, bool), (AccessKind, u64, u64)> = BTreeMap::new();
+        for (region, kind) in touches {
+            let block = self.blocks.at(region.start()).map_or(region.start(), |block| block.address);
+            let hull = hulls.entry((block, *kind == AccessKind::Read)).or_insert((*kind, region.start(), region.end()));
+            (hull.1, hull.2) = (hull.1.min(region.start()), hull.2.max(region.end()));
+        }
+        let access = |(kind, start, end)| Access { kind, bytes: Range { address: start, length: end - start } };
+        hulls.into_values().map(access).collect()
+    }
+
+    /// Compares an operation with the operations before it.
+    pub(super) fn examine(&mut self, entry: Entry) {
+        let Entry { operation, clock, effect } = entry;
+        let Detector { shadow, retired, hosts, queue, strict, .. } = self;
+        // Every later call comes after the host's known operations. Operations in the queue may not.
+        let floor = if !*strict && queue.is_empty() { hosts.values().next() } else { None };
+        let by = Observer { operation: &operation, clock: &clock, retired, floor };
+        shadow.sweep(&by);
+        let mut races = Vec::new();
+        let mut unwritten = Vec::new();
+        let mut stray = Vec::new();
+        match &effect {
+            Effect::Unknown => {}
+            Effect::Fill(region) => races.push((shadow.access(region, AccessKind::Write, &by), AccessKind::Write)),
+            Effect::Copy { from, to, exact } => {
+                let mut holes = Vec::new();
+                if let Some(from) = from {
+                    if *exact {
+                        unwritten.extend(shadow.unwritten_of(from, true));
+                    } else {
+                        holes = shadow.holes(from);
+                    }
+                    races.push((shadow.access(from, AccessKind::Read, &by), AccessKind::Read));
+                }
+                races.push((shadow.access(to, AccessKind::Write, &by), AccessKind::Write));
+                shadow.unwrite(to, &holes);
+            }
+            Effect::Touches(touches) | Effect::Ran { touches, .. } => {
+                if let Effect::Ran { updated, .. } = &effect {
+                    unwritten.extend(updated.iter().filter_map(|region| shadow.unwritten_of(region, false)));
+                }
+                for (region, access) in touches {
+                    if !shadow.holds(region.start()) {
+                        stray.push((*region, *access));
+                    } else if *access == AccessKind::Read {
+                        unwritten.extend(shadow.unwritten_of(region, false));
+                    }
+                    races.push((shadow.access(region, *access, &by), *access));
+                }
+            }
+            Effect::Allocate { block, written, ordered } => {
+                shadow.create(block.address, block.end(), *written, ordered.then_some(&by));
+            }
+            Effect::Free { block } => {
+                let by_host = hosts.values().any(|host| host.number == operation.lane);
+                for conflict in shadow.release(block.address, block.end(), &by) {
+                    match conflict.access {
+                        // A free outside of any stream has to come after accesses only.
+                        AccessKind::Create if by_host => {}
+                        AccessKind::Create => {
+                            self.unordered(Kind::UseBeforeAllocation, conflict, &operation, AccessKind::Release);
+                        }
+                        _ => self.unordered(Kind::FreeBeforePendingWork, conflict, &operation, AccessKind::Release),
+                    }
+                }
+                return;
+            }
+        }
+        for (conflicts, access) in races {
+            for conflict in conflicts {
+                let kind = match conflict.access {
+                    AccessKind::Create => Kind::UseBeforeAllocation,
+                    _ => Kind::DataRace,
+                };
+                self.unordered(kind, conflict, &operation, access);
+            }
+        }
+        for (start, end) in unwritten {
+            let party = Party::touching(&operation, AccessKind::Read, start, end);
+            let missing = "write these bytes (a copy, a fill, a kernel) before they are read";
+            self.find(Kind::UninitializedRead, Some((start, end)), None, vec![party], Some(missing.to_owned()));
+        }
+        for (region, access) in stray {
+            self.stray(Party::of(&operation, access, Some(region.hull())), "");
+        }
+        for race in self.races.remove(&operation.ordinal).unwrap_or_default() {
+            self.kernel_race(&operation, race);
+        }
+    }
+
+    /// Reports two unordered operations.
+    pub(super) fn unordered(&mut self, kind: Kind, conflict: Conflict, operation: &Arc<Operation>, access: AccessKind) {
+        let Conflict { other, access: other_access, start, end } = conflict;
+        let missing = advice::missing(self, &other, operation);
+        let parties =
+            vec![Party::touching(&other, other_access, start, end), Party::touching(operation, access, start, end)];
+        self.find(kind, Some((start, end)), None, parties, Some(missing));
+    }
+
+    /// An access to memory that was freed or never allocated. `more` continues the advice.
+    pub(super) fn stray(&mut self, party: Party, more: &str) {
+        let Some(bytes) = party.bytes else { return };
+        let operation = party.operation.clone();
+        let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
+        let gone = match self.blocks.at(bytes.address) {
+            Some(_) => None,
+            None => self.blocks.gone_at(bytes.address, bytes.length).map(|(block, by)| (block.clone(), by.clone())),
+        };
+        match gone {
+            // The schedule ran a release before work that was called earlier: the two are unordered.
+            Some((block, by)) if by.ordinal > operation.ordinal => {
+                let missing = advice::missing(self, &operation, &by) + more;
+                let bytes = Some(Range { address: block.address, length: block.size });
+                let freed = Party::of(&by, AccessKind::Release, bytes);
+                self.find(Kind::FreeBeforePendingWork, range, None, vec![party, freed], Some(missing));
+            }
+            Some((block, by)) => {
+                let bytes = Some(Range { address: block.address, length: block.size });
+                let freed = Party::of(&by, AccessKind::Release, bytes);
+                let missing = format!("release the memory after its last use, or do not use it any more{more}");
+                self.find(Kind::UseAfterFree, range, None, vec![freed, party], Some(missing));
+            }
+            None => {
+                let missing = match self.blocks.at(bytes.address) {
+                    Some(block) => format!(
+                        "keep within the allocation: it ends {} bytes before the access does",
+                        bytes.address.saturating_add(bytes.length) - block.end()
+                    ),
+                    None => "name memory that the driver has given out and not taken back".to_owned(),
+                };
+                self.find(Kind::OutOfBounds, range, None, vec![party], Some(missing + more));
+            }
+        }
+    }
+
+    /// Reports two unordered threads of a launch.
+    pub(super) fn kernel_race(&mut self, operation: &Arc<Operation>, race: KernelRace) {
+        let KernelRace { bytes, variable, sides, missing } = race;
+        let parties =
+            sides.map(|(access, place)| Party { place: Some(place), ..Party::of(operation, access, Some(bytes)) });
+        let block = self.blocks.at(bytes.address).cloned();
+        self.findings.add(Kind::KernelRace, variable.clone().as_ref(), parties.into(), |parties| Found {
+            kind: Kind::KernelRace,
+            bytes: Some(bytes),
+            block,
+            variable,
+            object: None,
+            parties,
+            missing: Some(missing),
+            count: 1,
+        });
+    }
+
+    pub(super) fn find(
+        &mut self,
+        kind: Kind,
+        range: Option<(u64, u64)>,
+        object: Option<Object>,
+        parties: Vec<Party>,
+        missing: Option<String>,
+    ) {
+        let block = range.and_then(|(start, end)| {
+            let live = self.blocks.at(start);
+            live.or_else(|| self.blocks.gone_at(start, end - start).map(|(block, _)| block)).cloned()
+        });
+        let bytes = range.map(|(start, end)| Range { address: start, length: end - start });
+        self.findings.add(kind, None, parties, |parties| Found {
+            kind,
+            bytes,
+            block,
+            variable: None,
+            object,
+            parties,
+            missing,
+            count: 1,
+        });
+    }
+}

@@ -1,0 +1,132 @@
+//! Lanes of the detector and the edges between them: one operation comes after another.
+
+use super::*;
+
+impl Detector {
+    /// A lane without operations: a stream. `handle` and `device` appear in reports.
+    pub fn new_lane(&mut self, kind: LaneKind, handle: u64, device: Option<i32>) -> Lane {
+        let made = matches!(kind, LaneKind::Blocking | LaneKind::NonBlocking);
+        let same = |other: &LaneInfo| made == matches!(other.kind, LaneKind::Blocking | LaneKind::NonBlocking);
+        let label = self.lanes.iter().rev().find(|other| same(other)).map_or(0, |other| other.label) + 1;
+        self.lanes.push(LaneInfo { kind, handle, device, label });
+        Lane::new(self.lanes.len() as LaneNumber - 1)
+    }
+
+    /// An edge: the next operation of `lane` comes after the operation of `clock`.
+    #[inline]
+    pub fn learn(&self, lane: &mut Lane, clock: &Clock) {
+        if lane.number != clock.lane && lane.learn(clock, &self.retired) && clock.ordinal != 0 {
+            lane.after.push(clock.ordinal);
+        }
+    }
+
+    /// A synchronization: the calling thread has waited for these operations.
+    pub fn synchronize(&mut self, caller: Caller, clocks: &[Clock]) {
+        let (host, retired) = self.host(caller.thread);
+        for clock in clocks {
+            if host.learn(clock, retired) && clock.ordinal != 0 {
+                host.after.push(clock.ordinal);
+            }
+        }
+        self.host_operation(caller, Effect::none());
+        self.retire();
+    }
+
+    /// The end of a lane. It leaves the clocks once every later operation comes after it.
+    pub fn lane_ends(&mut self, lane: &Lane) {
+        self.dying.push((lane.number, lane.time));
+    }
+
+    /// Adds an operation to a lane that stands for many ended ones, made when it is first needed.
+    ///
+    /// A wait for everything in a context is also a wait for streams that were destroyed: when their work happened to run
+    /// is the schedule's choice and orders nothing.
+    pub fn gather(&mut self, ended: &mut Option<Lane>, clock: &Clock) {
+        let lane = ended.get_or_insert_with(|| self.new_lane(LaneKind::Internal, 0, None));
+        if lane.learn(clock, &self.retired) {
+            lane.advance();
+        }
+    }
+
+    /// Whether every later operation comes after this one.
+    pub fn everything_follows(&self, clock: &Clock) -> bool {
+        !self.strict && self.hosts.values().next().is_some_and(|host| host.knows(clock.lane, clock.time, &self.retired))
+    }
+
+    /// Whether all host threads have waited for an operation.
+    pub fn hosts_know(&self, clock: &Clock) -> bool {
+        let knows = |host: &Lane| host.knows(clock.lane, clock.time, &self.retired);
+        !self.hosts.is_empty() && self.hosts.values().all(knows)
+    }
+
+    /// Orders an operation before all later operations of host threads, unless they are ordered [apart](HostThreads::Apart).
+    pub fn hosts_learn(&mut self, clock: &Clock) {
+        if !self.strict {
+            let Detector { hosts, retired, .. } = self;
+            for host in hosts.values_mut() {
+                host.learn(clock, retired);
+                host.advance();
+            }
+        }
+    }
+
+    /// Whether one of two operations comes after the other.
+    pub fn ordered(&self, one: &Clock, other: &Clock) -> bool {
+        one.knows(other.lane, other.time, &self.retired) || other.knows(one.lane, one.time, &self.retired)
+    }
+
+    /// Orders a thread's operations so far before another thread's operations after [`Detector::take_over`] with the same key.
+    ///
+    /// Several threads may hand over under one key, as with a lock: a thread that takes over comes after all of them.
+    pub fn hand_over(&mut self, key: u64, thread: u64) {
+        let (host, _) = self.host(thread);
+        host.advance();
+        let clock = host.clock();
+        if !self.handed.contains_key(&key) {
+            let lane = self.new_lane(LaneKind::Internal, key, None);
+            self.handed.insert(key, lane);
+        }
+        if let Some(lane) = self.handed.get_mut(&key) {
+            lane.learn(&clock, &self.retired);
+            lane.advance();
+        }
+    }
+
+    /// Orders the operations handed over under a key before a thread's later operations.
+    pub fn take_over(&mut self, key: u64, thread: u64) {
+        let Some(clock) = self.handed.get(&key).map(Lane::clock) else { return };
+        let (host, retired) = self.host(thread);
+        host.learn(&clock, retired);
+        host.advance();
+    }
+
+    /// Retires ended lanes that the host, and with it every later call, comes after.
+    pub(super) fn retire(&mut self) {
+        if self.strict || self.dying.len() < DYING || !self.queue.is_empty() {
+            return;
+        }
+        let Detector { dying, hosts, retired, .. } = self;
+        let Some(host) = hosts.values().next() else { return };
+        let (known, left): (Vec<_>, Vec<_>) =
+            std::mem::take(dying).into_iter().partition(|(lane, time)| host.knows(*lane, *time, retired));
+        *dying = left;
+        known.into_iter().for_each(|(lane, _)| retired.add(lane));
+    }
+
+    /// The key of a thread's lane.
+    #[inline]
+    pub(super) fn host_key(&self, thread: u64) -> u64 {
+        if self.strict { thread } else { 0 }
+    }
+
+    /// The lane of a host thread.
+    pub(super) fn host(&mut self, thread: u64) -> (&mut Lane, &Retired) {
+        let key = self.host_key(thread);
+        if !self.hosts.contains_key(&key) {
+            let lane = self.new_lane(LaneKind::Host, thread, None);
+            self.hosts.insert(key, lane);
+        }
+        let Detector { hosts, retired, .. } = self;
+        (hosts.entry(key).or_insert_with(|| Lane::new(0)), retired)
+    }
+}
