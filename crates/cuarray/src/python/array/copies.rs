@@ -10,8 +10,8 @@ use super::{
     rearrange::{self, Work},
     transfer::{self, Side},
 };
-use crate::python::ffi::inspect::type_name;
 use crate::python::{
+    ffi::inspect::type_name,
     memory::{reach::Reached, runtime::driver, stream},
     values::{
         dtype,

@@ -3,11 +3,11 @@
 //! Every exchange calls it, so it parses its arguments itself ([`fastcall`]).
 
 use super::{c_interface, dlpack, root};
-use crate::python::ffi::inspect::type_name;
 use crate::python::{
     array::{PyDeviceArray, mask::ArrayMask},
     config::{self, Protocol},
     ffi::fastcall::{self, Arguments, Function},
+    ffi::inspect::type_name,
     import::{self, Adopted},
     memory::bounds,
     values::{

@@ -8,10 +8,10 @@ use super::{
     as_cuda_array::{self, again},
     c_interface::{self, Imported},
 };
-use crate::python::ffi::inspect::type_name;
 use crate::python::{
     array::{PyDeviceArray, borrow_state::BorrowState, mask::ArrayMask},
     config::{self, Protocol},
+    ffi::inspect::type_name,
     import::{self, Adopted},
     memory::{
         bounds, event,

@@ -3,9 +3,10 @@
 //! The attribute belongs to the type. So a type is asked once, and objects of other types, which are nearly all, cost nothing.
 
 use super::{heed, known};
-use crate::python::ffi::inspect::type_name;
-use crate::python::ffi::raised::optional_attribute;
-use crate::python::memory::c_array::{TAKEN, UNTAKEN};
+use crate::python::{
+    ffi::{inspect::type_name, raised::optional_attribute},
+    memory::c_array::{TAKEN, UNTAKEN},
+};
 use crate::{
     CArray, Error, Layout, Mask, Result,
     exchange::c_interface::{RawCArray, Read},

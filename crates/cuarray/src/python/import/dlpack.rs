@@ -9,10 +9,12 @@
 //! asks for no ordering.
 
 use super::exchange;
-use crate::python::ffi::inspect::{shown, type_name};
-use crate::python::ffi::raised::optional_attribute;
 use crate::python::{
     export::dlpack::{self, Number},
+    ffi::{
+        inspect::{shown, type_name},
+        raised::optional_attribute,
+    },
     memory::{capsule::Managed, tensor::PyDLPackTensor},
 };
 use crate::{

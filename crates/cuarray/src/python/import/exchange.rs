@@ -5,9 +5,11 @@
 //! device. An array here has its own home stream. So this table first makes a tensor ready on the legacy default stream, and
 //! names that stream.
 
-use crate::python::ffi::inspect::type_name;
-use crate::python::ffi::raised::optional_attribute;
-use crate::python::{export::managed, memory::capsule::Managed};
+use crate::python::{
+    export::managed,
+    ffi::{inspect::type_name, raised::optional_attribute},
+    memory::capsule::Managed,
+};
 use crate::{
     Dims, Error, Layout, Result, StreamEntry,
     driver::MemoryKind,

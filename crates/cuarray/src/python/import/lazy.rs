@@ -4,8 +4,7 @@
 //! refuses one mark and ignores the other. The functions of the exchange table ignore both marks, and a gradient too, which `__dlpack__` and the
 //! dictionary refuse to lose.
 
-use crate::python::ffi::inspect::type_name;
-use crate::python::ffi::raised::passes_through;
+use crate::python::ffi::{inspect::type_name, raised::passes_through};
 use crate::{Error, Interface, Kind, Result, Version};
 use pyo3::{
     intern,

@@ -1,8 +1,10 @@
 //! The Python class `Event`.
 
 use super::{runtime, stream};
-use crate::python::ffi::inspect::{integer, shown, type_name};
-use crate::python::ffi::raised::optional_attribute;
+use crate::python::ffi::{
+    inspect::{integer, shown, type_name},
+    raised::optional_attribute,
+};
 use crate::{Error, Result, driver::Event};
 use pyo3::{
     intern,

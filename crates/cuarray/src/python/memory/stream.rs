@@ -1,9 +1,13 @@
 //! The Python class `Stream`: this library's own streams, the default streams, and foreign ones.
 
 use super::{event::PyEvent, runtime};
-use crate::python::ffi::inspect::{shown, type_name};
-use crate::python::ffi::raised::optional_attribute;
-use crate::python::values::numbers::ordinal;
+use crate::python::{
+    ffi::{
+        inspect::{shown, type_name},
+        raised::optional_attribute,
+    },
+    values::numbers::ordinal,
+};
 use crate::{Error, Owner, Result, driver::Stream};
 use pyo3::{
     PyTraverseError, PyVisit, intern,

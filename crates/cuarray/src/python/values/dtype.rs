@@ -9,8 +9,10 @@
 //! void, while `typestr` and `repr` still show the name.
 
 use super::host;
-use crate::python::ffi::inspect::{shown, type_name};
-use crate::python::ffi::per_number::PerNumber;
+use crate::python::ffi::{
+    inspect::{shown, type_name},
+    per_number::PerNumber,
+};
 use crate::{Bool8, Complex, Descr, Dims, Error, Field, FieldType, Interface, Result, TypeStr};
 use pyo3::{
     IntoPyObjectExt,

@@ -4,8 +4,10 @@
 //! looked up in each call.
 
 use super::dtype::Element;
-use crate::python::config::{self, Protocol};
-use crate::python::ffi::inspect::{shown, type_name};
+use crate::python::{
+    config::{self, Protocol},
+    ffi::inspect::{shown, type_name},
+};
 use crate::{Error, Result};
 use pyo3::{
     exceptions::PyTypeError,
