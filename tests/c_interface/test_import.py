@@ -288,7 +288,9 @@ def test_unknown_or_unavailable_protocol_is_refused(memory):
         cuarray.from_cuda_array_interface({}, protocol="c")
     with pytest.raises(BufferError, match="cannot be ordered after the borrower's"):
         cuarray.borrow(AllProtocols(memory), cuarray.stream(), protocol="dlpack").__enter__()
-    with pytest.raises(BufferError, match=r"dlpack_tensors\.Producer offers DLPack alone, so the producer's later work"):
+    with pytest.raises(
+        BufferError, match=r"dlpack_tensors\.Producer offers DLPack alone, so the producer's later work"
+    ):
         cuarray.borrow(Tensor(memory), cuarray.stream()).__enter__()
 
 
