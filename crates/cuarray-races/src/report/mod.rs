@@ -1,4 +1,4 @@
-//! The formats of a [`Report`](crate::finding::Report): text, JSON, a trace for timeline viewers, and a page.
+//! The formats of a [`Report`]: text, JSON, a trace for timeline viewers, and a page.
 //!
 //! Each file here is one format, written from the same plain data. No format computes anything about the watched program.
 //! They share their wording (`words`) and the quoted lines of source (`source`).
