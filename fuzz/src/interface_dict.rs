@@ -183,9 +183,9 @@ fn read<'py>(py: Python<'py>, library: &Library, classes: &Classes<'py>, dict: &
     exported(library, &interface, &array);
 }
 
-/// The exception is one of three, and its message is readable.
+/// The exception is one of three with a readable message, or passes through.
 fn refused<'py>(py: Python<'py>, classes: &Classes<'py>, error: &PyErr) {
-    if classes.is_interrupt(error) {
+    if classes.passes_through(error) {
         return;
     }
     let kind = error.get_type(py);

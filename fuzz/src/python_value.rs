@@ -7,6 +7,7 @@
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use pyo3::{
+    exceptions::PyRecursionError,
     ffi,
     prelude::*,
     types::{IntoPyDict, PyBytes, PyDict, PyFloat, PyList, PyModule, PyString, PyTuple},
@@ -38,10 +39,11 @@ impl<'py> Classes<'py> {
         self.0.getattr(name).and_then(|class| class.call1((argument,))).expect("these classes take any argument")
     }
 
-    /// Whether an exception is the one that the library must pass through.
-    pub fn is_interrupt(&self, error: &PyErr) -> bool {
+    /// Whether an exception reports on the process, so that the library must pass it through.
+    pub fn passes_through(&self, error: &PyErr) -> bool {
         let py = self.0.py();
-        self.0.getattr("Interrupt").is_ok_and(|class| error.get_type(py).is(&class))
+        error.is_instance_of::<PyRecursionError>(py)
+            || self.0.getattr("Interrupt").is_ok_and(|class| error.get_type(py).is(&class))
     }
 }
 
