@@ -54,7 +54,7 @@ impl PyPointerAttributes {
 ///
 /// >>> a = cuarray.device_array(4, "u1")
 /// >>> known = cuarray.pointer_attributes(a[1:].ptr)
-/// >>> known.device, known.kind == MemoryKind::Managed, known.range == (a.ptr, a.ptr + 4)
+/// >>> known.device, known.is_managed, known.range == (a.ptr, a.ptr + 4)
 /// (0, False, True)
 #[pyfunction]
 pub(in crate::python) fn pointer_attributes(ptr: DevicePtr) -> Result<Option<PyPointerAttributes>> {
