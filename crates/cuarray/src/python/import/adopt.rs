@@ -1,6 +1,6 @@
 //! From a dictionary to an array that may be used: read, checked, and ordered after its producer.
 
-use super::{Entries, Reading, careful, inert, mask, refuse_lazy};
+use super::{Entries, Reading, careful, entries::OwnedEntries, inert, mask, refuse_lazy};
 use crate::{
     Error, Interface, Result, StreamEntry,
     driver::Event,
@@ -48,26 +48,35 @@ pub(in crate::python) fn adopt<'py>(
         }
         return Ok(Adopted { interface, mask: None, event: None });
     }
-    let entries = entries.own();
-    Python::attach(|_| {
-        let py = dict.py();
-        let mut reading = Reading::new(options.strict).with_masks(options.masks).with_element(options.element);
-        let interface = careful(&entries, &mut reading)?;
-        if let Some(object) = object {
-            refuse_lazy(object, &interface)?;
+    Python::attach(|_| adopt_carefully(dict, &entries.own(), object, sync, options))
+}
+
+/// As [`adopt`], for entries of any kind, and with options.
+#[cold]
+fn adopt_carefully<'py>(
+    dict: &Bound<'py, PyDict>,
+    entries: &OwnedEntries<'py>,
+    object: Option<&Bound<'py, PyAny>>,
+    sync: bool,
+    options: Options,
+) -> Result<Adopted> {
+    let py = dict.py();
+    let mut reading = Reading::new(options.strict).with_masks(options.masks).with_element(options.element);
+    let interface = careful(entries, &mut reading)?;
+    if let Some(object) = object {
+        refuse_lazy(object, &interface)?;
+    }
+    let mask = mask::read(&mut reading, interface.layout(), options.bits)?;
+    if options.bounds {
+        bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
+    }
+    if sync {
+        heed(py, &interface, reading.event)?;
+        if let Some(mask) = &mask {
+            heed(py, mask.interface(), None)?;
         }
-        let mask = mask::read(&mut reading, interface.layout(), options.bits)?;
-        if options.bounds {
-            bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
-        }
-        if sync {
-            heed(py, &interface, reading.event)?;
-            if let Some(mask) = &mask {
-                heed(py, mask.interface(), None)?;
-            }
-        }
-        Ok(Adopted { interface, mask, event: reading.event })
-    })
+    }
+    Ok(Adopted { interface, mask, event: reading.event })
 }
 
 /// Waits on the host for the producer's stream, or for the event in its place. The configuration can switch this off (clause N3).

@@ -66,9 +66,13 @@ impl<'a, 'py> Entries<'a, 'py> {
         let expected = ORDER.load(Ordering::Relaxed);
         let (mut order, mut turn) = (expected, 0);
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: `dict` is a dictionary, held during the walk. The loop runs no Python code, so the dictionary does not
-        // change.
-        while unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut value) } != 0 {
+        // The length saves the call that would report the end.
+        for _ in 0..dict.len() {
+            // SAFETY: `dict` is a dictionary and stays one while this thread holds it; nothing in the loop runs Python code, so it does
+            // not change under the walk.
+            if unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut value) } == 0 {
+                break;
+            }
             let mut index = usize::from((order >> turn) as u8) % KEYS.len();
             if interned[index].as_ptr() != key {
                 let found = interned.iter().position(|known| known.as_ptr() == key).or_else(|| {
