@@ -94,7 +94,7 @@ demo: peers ## exchange arrays between cuarray and the peers, and print a table
 	    $(BIN)/python -m cuarray_sim demo/exchange.py; \
 	fi
 
-# Rust tests without doc examples, and the Python tests that need no peer and no long search.
+# Rust tests without doc examples, and quick Python tests that need no peer. `make test` runs the rest of tests/package.
 .PHONY: check
 check: install ## check a change in under two minutes: format, lints, prose and the quick tests
 	$(call say,format)
@@ -108,7 +108,8 @@ check: install ## check a change in under two minutes: format, lints, prose and 
 	$(call say,Rust tests)
 	PROPTEST_CASES=16 cargo test --quiet --features cuarray/half --lib --tests
 	$(call say,Python tests on the simulated driver)
-	$(BIN)/python -m pytest tests/package tests/spec tests/dlpack tests/c_interface tests/project --cuarray-sim --quiet --hypothesis-profile quick
+	$(BIN)/python -m pytest tests/spec tests/dlpack tests/c_interface tests/project tests/package/test_device_array.py \
+	    tests/package/test_docstrings.py tests/package/test_errors.py --cuarray-sim --quiet --hypothesis-profile quick
 
 .PHONY: test
 test: test-rust test-python ## run all tests
