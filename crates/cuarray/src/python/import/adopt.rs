@@ -48,7 +48,9 @@ pub(in crate::python) fn adopt<'py>(
         }
         return Ok(Adopted { interface, mask: None, event: None });
     }
-    Python::attach(|_| adopt_carefully(dict, &entries.own(), object, sync, options))
+    // Owned before attaching, which may run deferred destructors, and these may change the dictionary.
+    let entries = entries.own();
+    Python::attach(|_| adopt_carefully(dict, &entries, object, sync, options))
 }
 
 /// As [`adopt`], for entries of any kind, and with options.
