@@ -10,6 +10,6 @@ device.set_current()
 producer, consumer = cuda.stream(), device.create_stream()
 copy = device.allocate(8000, stream=consumer)
 a = cuda.to_device(np.zeros(1000), stream=producer)
-view = StridedMemoryView.from_cuda_array_interface(a, stream_ptr=int(consumer.handle))  # `consumer` waits for `producer`
+view = StridedMemoryView.from_cuda_array_interface(a, stream_ptr=int(consumer.handle))  # orders `consumer`
 Buffer.from_handle(view.ptr, 8000, owner=view).copy_to(copy, stream=consumer)
 a.copy_to_device(np.ones(1000), stream=producer)
