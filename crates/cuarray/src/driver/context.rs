@@ -95,7 +95,7 @@ impl Driver {
         alive.iter().map(|state| state.idle_events.len()).sum()
     }
 
-    /// The context with a handle, which another library owns.
+    /// The context with a handle that another library owns.
     pub(super) fn borrow_context(&self, raw: CUcontext) -> Context {
         // Dropped after the lock is released.
         let known;
@@ -103,7 +103,7 @@ impl Driver {
         known = alive(&contexts);
         let state = known.iter().find(|state| state.raw == raw).cloned().unwrap_or_else(|| {
             let state = ContextState::new(self.table().clone(), raw, None);
-            remember(&mut contexts, &state);
+            register(&mut contexts, &state);
             state
         });
         drop(contexts);
@@ -117,7 +117,7 @@ fn alive(contexts: &[Weak<ContextState>]) -> SmallVec<[Arc<ContextState>; 4]> {
 }
 
 /// Registers a context's state and drops dead entries.
-fn remember(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
+fn register(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
     contexts.retain(|known| known.strong_count() > 0);
     contexts.push(Arc::downgrade(state));
 }
@@ -129,7 +129,8 @@ impl Context {
         let state = interpreter::detached(|| -> Result<_> {
             // Dropped after the lock is released.
             let known;
-            // Locked during the driver's call: if two threads ask at once, the second finds the context that the first retained.
+            // The lock is held during the driver's call. If two threads call at once, the second finds the context that
+            // the first retained.
             let mut contexts = lock(&driver.0.contexts);
             known = alive(&contexts);
             let is_wanted =
@@ -141,7 +142,7 @@ impl Context {
             // SAFETY: the driver writes one handle, which outlives the call; the device came from the driver.
             unsafe { call!(driver, cuDevicePrimaryCtxRetain(&mut raw, device.ordinal())) }?;
             let state = ContextState::new(driver.table().clone(), raw, Some(device.ordinal()));
-            // Inserted first, so that a lookup by handle finds this state too.
+            // Inserted first, so that a look-up by handle also finds this state.
             contexts.retain(|known| known.strong_count() > 0);
             contexts.insert(0, Arc::downgrade(&state));
             Ok(state)
