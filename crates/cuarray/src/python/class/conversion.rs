@@ -69,6 +69,6 @@ pub(in crate::python) fn repr(array: &PyDeviceArray) -> String {
     }
     match array.check_borrow() {
         Ok(()) => text + &format!(", ptr={:#x})", array.interface().data()),
-        Err(_) => text + ", given back)",
+        Err(_) => text + ", borrow ended)",
     }
 }

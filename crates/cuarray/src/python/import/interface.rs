@@ -206,7 +206,7 @@ pub(in crate::python) fn interface(
             interface
         }
     };
-    let mask = mask::read(&mut reading, interface.layout(), mask_format.map_or(Ok(false), options::names_bits)?)?;
+    let mask = mask::read(&mut reading, interface.layout(), mask_format.map_or(Ok(false), options::is_bits)?)?;
     let notes = if bounds { bounds::notes(&interface, mask.as_ref().map(ArrayMask::interface))? } else { Vec::new() };
     let mask = mask.map(|mask| Py::new(obj.py(), PyInterface::of_mask(mask.interface().clone()))).transpose()?;
     Ok(PyInterface { interface, mask, deviations: reading.deviations(), notes })
