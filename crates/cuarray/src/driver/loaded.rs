@@ -1,6 +1,10 @@
 //! [`Driver`]: a loaded driver with its entry points, contexts and deferred releases.
 
-use super::{DeferredRelease, SharedPools, call, context::ContextState, lock};
+use super::{
+    DeferredRelease, SharedPools, call,
+    context::{BorrowedData, ContextState},
+    lock,
+};
 use crate::{Error, Result};
 use cuarray_abi::{Api, CUresult};
 use std::{
@@ -32,6 +36,8 @@ pub(super) struct Inner {
     pub(super) contexts: Mutex<Vec<Weak<ContextState>>>,
     /// Device 0's primary context, once it has been the default context.
     pub(super) default: Mutex<Option<Arc<ContextState>>>,
+    /// The data of borrowed contexts.
+    pub(super) borrowed: BorrowedData,
     pub(super) deferred: Mutex<Vec<Box<dyn DeferredRelease>>>,
     /// Whether some release may be deferred.
     pub(super) reclaimable: AtomicBool,
@@ -78,10 +84,12 @@ impl Driver {
         let address_space = if path.is_some() { 0 } else { 1 + MADE_FROM_TABLES.fetch_add(1, Relaxed) };
         let (drop_error, pools) = (Mutex::new(None), OnceLock::new());
         let table = Arc::new(Table { api, path, drop_error, pools, address_space });
+        let borrowed = BorrowedData::new(table.clone());
         Driver(Arc::new(Inner {
             table,
             contexts: Mutex::default(),
             default: Mutex::default(),
+            borrowed,
             deferred: Mutex::default(),
             reclaimable: AtomicBool::new(false),
         }))

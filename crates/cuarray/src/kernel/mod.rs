@@ -1,5 +1,6 @@
 //! Modules, their kernels, and launches with guards as arguments.
 
+mod cache;
 mod function;
 pub(crate) mod launch;
 mod module;
