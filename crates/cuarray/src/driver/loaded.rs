@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-/// A loaded driver. A clone is the same driver. It stays loaded until the process ends.
+/// A loaded driver. A clone is the same driver. The library stays loaded until the process ends.
 ///
 /// ```no_run
 /// use cuarray::Driver;
@@ -30,17 +30,17 @@ pub(super) struct Inner {
     pub(super) table: Arc<Table>,
     /// All live contexts. The objects of one context share its event pool and its retain count.
     pub(super) contexts: Mutex<Vec<Weak<ContextState>>>,
-    /// Device 0's primary context, once it has been the default context.
+    /// Device 0's primary context, once it was used as the default context.
     pub(super) default: Mutex<Option<Arc<ContextState>>>,
 }
 
-/// The parts of a driver that a context's state needs. [`Inner`] keeps such states, so they hold this table and not `Inner`: a
-/// reference cycle would keep both alive forever.
+/// The parts of a driver that a context's state needs. [`Inner`] holds these states, so they hold this table and not
+/// `Inner`: a reference cycle would keep both alive forever.
 pub(super) struct Table {
     pub(super) api: Api,
     pub(super) path: Option<PathBuf>,
     pub(super) drop_error: Mutex<Option<Error>>,
-    /// Event pools of another copy of this crate, if they are used.
+    /// Event pools of another copy of this crate, if this copy uses them.
     pub(super) pools: OnceLock<SharedPools>,
     /// See [`Driver::address_space`].
     pub(super) address_space: usize,
@@ -51,7 +51,7 @@ impl Table {
         &self.api
     }
 
-    /// Takes the result of a destructor's call; see the [module](super).
+    /// Records the result of a destructor's call; see the [module](super).
     pub(super) fn dropped(&self, result: Result<()>) {
         let Err(error) = result else { return };
         let gone = matches!(
@@ -104,7 +104,7 @@ impl Driver {
         lock(&self.0.table.drop_error).take()
     }
 
-    /// Takes the result of a destructor's call; see the [module](super).
+    /// Records the result of a destructor's call; see the [module](super).
     pub(crate) fn dropped(&self, result: Result<()>) {
         self.0.table.dropped(result);
     }

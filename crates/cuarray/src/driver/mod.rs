@@ -9,11 +9,12 @@
 //! process keep the current context they chose. Functions on raw addresses ([`copy`], [`fill`]) are `unsafe`, because no type can
 //! prove that an address is valid. Launches are `unsafe`, because no type describes what a kernel does.
 //!
-//! **Errors.** An [`Error`] has the result code and the name of the call in the driver's manual. If the driver lacks an entry
-//! point, an older equivalent is called; without one, the result is an error of its own. Nothing panics.
+//! **Errors.** An [`Error`] has the result code and the name of the call in the driver's manual. If the driver lacks
+//! an entry point, an older equivalent is called; without one, the call returns a separate error. No function panics.
 //!
-//! **Drops.** A destructor cannot return an error. The objects of a destroyed context, and of a driver that has shut down, are gone
-//! already, so these two failures count as success. [`Driver::take_drop_error`] returns the first of all other failures.
+//! **Drops.** A destructor cannot return an error. The objects of a destroyed context, and of a driver that has shut
+//! down, no longer exist, so these two failures count as success. [`Driver::take_drop_error`] returns the first of
+//! all other failures.
 //!
 //! **Process exit.** The driver shuts down when the process exits. A later drop makes no call, and its result is
 //! `CUDA_ERROR_DEINITIALIZED`.
@@ -172,7 +173,7 @@ fn is_ready(result: Result<()>) -> Result<bool> {
     }
 }
 
-/// The lock and the flag of [`idle_events`] and [`deferred_list`], which model tests replace.
+/// The lock of [`idle_events`], and the lock and flag of [`deferred_list`]. Model tests replace them.
 mod sync {
     pub(super) use std::sync::{
         Mutex, PoisonError,

@@ -125,8 +125,8 @@ fn text(text: &str) -> [u8; abi::TEXT] {
     room
 }
 
-/// The error of reading a structure that `change` has spoiled. The structure must be released once.
-fn spoiled(change: impl FnOnce(&mut RawCArray)) -> Error {
+/// The error from reading a structure that `change` has made invalid. The structure must be released once.
+fn error_after(change: impl FnOnce(&mut RawCArray)) -> Error {
     let released = AtomicUsize::new(0);
     let shape = [2i64, 3];
     let mut raw = RawCArray {
@@ -197,8 +197,8 @@ fn hostile_structures_are_refused_and_released_once() {
         ("'event'", Box::new(|raw| raw.event = 1)),
         ("-2 is not a device", Box::new(|raw| raw.device = -2)),
         ("'typestr'", Box::new(|raw| raw.typestr = text("float32"))),
-        ("no text", Box::new(|raw| raw.typestr = [b'<'; abi::TEXT])),
-        ("no text", Box::new(|raw| raw.typestr = [0xff; abi::TEXT])),
+        ("not a text", Box::new(|raw| raw.typestr = [b'<'; abi::TEXT])),
+        ("not a text", Box::new(|raw| raw.typestr = [0xff; abi::TEXT])),
         ("is named bfloat16", Box::new(|raw| raw.type_name = text("bfloat16"))),
         ("Python objects", Box::new(|raw| raw.typestr = text("|O8"))),
         ("disagree", Box::new(|raw| raw.nfields = 1)),
@@ -219,7 +219,7 @@ fn hostile_structures_are_refused_and_released_once() {
             }),
         ),
         (
-            "no UTF-8",
+            "not UTF-8",
             Box::new(move |raw| {
                 raw.typestr = text("|V4");
                 raw.fields = kept(field(c"\xff", "<f4"));
@@ -256,7 +256,7 @@ fn hostile_structures_are_refused_and_released_once() {
         ("version 2.0", Box::new(|raw| raw.mask = kept(RawCArray { major: 2, ..copy(raw) }))),
     ];
     for (expected, change) in cases {
-        let error = spoiled(change);
+        let error = error_after(change);
         assert!(error.is_unsupported() || error.is_invalid_interface(), "{expected}: {error:?}");
         assert!(error.to_string().contains(expected), "{expected}: {error}");
     }
