@@ -6,7 +6,7 @@ pub(crate) mod launch;
 mod module;
 
 pub use function::Function;
-pub use launch::{Argument, Arguments, LaunchConfig};
+pub use launch::{Argument, Arguments, InPlace, LaunchConfig};
 pub use module::Module;
 
 const _: () = {
