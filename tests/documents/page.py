@@ -72,6 +72,10 @@ class Machine:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "CARGO_TARGET_DIR": str(ROOT / "target" / "documents"),
             "CARGO_TERM_QUIET": "true",
+            # The examples are built to be run once, so a short build matters more than fast code.
+            "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
+            "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "256",
+            "CARGO_PROFILE_RELEASE_LTO": "off",
             # Output and errors in the order in which a terminal shows them.
             "PYTHONUNBUFFERED": "1",
             "LC_ALL": "C.UTF-8",

@@ -1,6 +1,6 @@
-//! [`Driver`]: a loaded driver with its entry points, contexts and deferred releases.
+//! [`Driver`]: a loaded driver with its entry points and contexts.
 
-use super::{DeferredRelease, SharedPools, call, context::ContextState, lock};
+use super::{SharedPools, call, context::ContextState, lock};
 use crate::{Error, Result};
 use cuarray_abi::{Api, CUresult};
 use std::{
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -32,9 +32,6 @@ pub(super) struct Inner {
     pub(super) contexts: Mutex<Vec<Weak<ContextState>>>,
     /// Device 0's primary context, once it was used as the default context.
     pub(super) default: Mutex<Option<Arc<ContextState>>>,
-    pub(super) deferred: Mutex<Vec<Box<dyn DeferredRelease>>>,
-    /// Whether some release may be deferred.
-    pub(super) reclaimable: AtomicBool,
 }
 
 /// The parts of a driver that a context's state needs. [`Inner`] holds these states, so they hold this table and not
@@ -78,13 +75,7 @@ impl Driver {
         let address_space = if path.is_some() { 0 } else { 1 + MADE_FROM_TABLES.fetch_add(1, Relaxed) };
         let (drop_error, pools) = (Mutex::new(None), OnceLock::new());
         let table = Arc::new(Table { api, path, drop_error, pools, address_space });
-        Driver(Arc::new(Inner {
-            table,
-            contexts: Mutex::default(),
-            default: Mutex::default(),
-            deferred: Mutex::default(),
-            reclaimable: AtomicBool::new(false),
-        }))
+        Driver(Arc::new(Inner { table, contexts: Mutex::default(), default: Mutex::default() }))
     }
 
     /// The table of entry points, for calls that this crate does not wrap.

@@ -38,6 +38,7 @@ pub(crate) mod context;
 pub mod copy;
 mod current;
 mod deferred;
+mod deferred_list;
 pub(crate) mod device;
 pub(crate) mod event;
 mod event_pool;
@@ -77,7 +78,7 @@ use loaded::Table;
 
 use crate::interpreter::lock;
 use crate::{Error, Result};
-pub(crate) use deferred::DeferredRelease;
+pub(crate) use deferred::{DeferredRelease, never_release};
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
 ///
@@ -172,9 +173,12 @@ fn is_ready(result: Result<()>) -> Result<bool> {
     }
 }
 
-/// The lock of [`idle_events`]. A model test replaces it.
+/// The lock of [`idle_events`], and the lock and flag of [`deferred_list`]. Model tests replace them.
 mod sync {
-    pub(super) use std::sync::{Mutex, PoisonError};
+    pub(super) use std::sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    };
 }
 
 const _: () = {

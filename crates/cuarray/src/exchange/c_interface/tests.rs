@@ -5,7 +5,10 @@ use crate::{Bool8, Descr, Field, FieldType, Layout, Mask, NamedType, StreamEntry
 use std::{
     ffi::c_void,
     ptr::{null, null_mut},
-    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
 };
 
 fn interface(typestr: TypeStr, shape: &[usize]) -> Interface {
@@ -155,9 +158,12 @@ fn error_after(change: impl FnOnce(&mut RawCArray)) -> Error {
     error
 }
 
-/// Leaks an object that a hostile structure points to.
-fn kept<T>(value: T) -> *const T {
-    Box::leak(Box::new(value))
+/// Keeps an object that a hostile structure points to. Its address is stored, so that leak sanitizers find it.
+fn kept<T>(value: T) -> *mut T {
+    static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    let object = Box::into_raw(Box::new(value));
+    KEPT.lock().unwrap().push(object.expose_provenance());
+    object
 }
 
 #[test]
@@ -233,9 +239,9 @@ fn hostile_structures_are_refused_and_released_once() {
             Box::new(move |raw| {
                 // A table that contains itself.
                 raw.typestr = text("|V4");
-                let table = Box::leak(Box::new(field(c"x", "|V4")));
-                table.nfields = 1;
-                table.fields = &raw const *table;
+                let table = kept(field(c"x", "|V4"));
+                // SAFETY: the object is never freed, and no reference to it exists.
+                unsafe { ((*table).fields, (*table).nfields) = (table, 1) };
                 (raw.fields, raw.nfields) = (table, 1);
             }),
         ),
