@@ -162,23 +162,24 @@ impl Layout {
 
     /// Splits the first axis into sections of `section` elements; the last may be shorter. An axis of length 0 gives no sections.
     ///
+    /// The sections are made one by one: an axis with a stride of 0 may be longer than any memory.
+    ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: a section of 0, or an array without axes.
     #[doc(hidden)]
-    pub fn split(&self, section: usize) -> Result<Vec<View>> {
+    pub fn split(&self, section: usize) -> Result<impl ExactSizeIterator<Item = Result<View>> + '_> {
         let (Some(&length), Some(&stride)) = (self.shape().first(), self.strides().first()) else {
             return Err(Error::argument("an array without axes cannot be split"));
         };
         if section == 0 {
             return Err(Error::argument("cannot split into sections of 0; at least 1 is expected"));
         }
-        let piece = |start: usize| {
+        Ok((0..length).step_by(section).map(move |start| {
             let mut shape = Dims::from(self.shape());
             shape[0] = section.min(length - start);
             let layout = Layout::from_parts(shape, Some(self.strides().into()), self.itemsize())?;
             Ok(View { offset: (start as isize).wrapping_mul(stride), layout })
-        };
-        (0..length).step_by(section).map(piece).collect()
+        }))
     }
 
     /// A layout without gaps with the same order of axes, from the slowest to the fastest, as in NumPy's
