@@ -1,8 +1,7 @@
 //! Kernels that a context keeps loaded, for [`Context::kernel`].
 //!
-//! The cache is part of the context's state, so its entries cannot outlive the context, or be taken for those of another. The driver
-//! may destroy a context that another library owns, and reuse its handle. So each entry also has the id of its context, which the
-//! driver does not reuse.
+//! The cache is part of the context's state, and its modules are unloaded before the context is released. Another library may destroy
+//! a context of its own, and the driver may reuse the handle. So each entry has the id of its context, which the driver never reuses.
 
 use super::{Function, Module, function::Kernel};
 use crate::{
