@@ -85,8 +85,7 @@ impl Driver {
 
     /// The number of events in the [pools](super::EventPool) of all live contexts. Pooled events are reused, so they are not a
     /// leak.
-    #[doc(hidden)]
-    pub fn idle_events(&self) -> usize {
+    pub(crate) fn idle_events(&self) -> usize {
         lock(&self.0.contexts).iter().filter_map(Weak::upgrade).map(|state| state.idle_events.len()).sum()
     }
 
@@ -134,13 +133,11 @@ impl Context {
     }
 
     /// The driver's handle.
-    #[doc(hidden)]
-    pub fn handle(&self) -> CUcontext {
+    pub(crate) fn handle(&self) -> CUcontext {
         self.state.raw
     }
 
     /// The driver that the context belongs to.
-    #[doc(hidden)]
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
@@ -191,7 +188,6 @@ impl Context {
     /// The free and the total memory of the context's device, in bytes.
     ///
     /// Driver API: [`cuMemGetInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
-    #[doc(hidden)]
     pub fn memory_info(&self) -> Result<(usize, usize)> {
         let _current = self.push()?;
         let (mut free, mut total) = (0, 0);

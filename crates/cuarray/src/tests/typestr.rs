@@ -1,6 +1,6 @@
 //! Type strings: clause I3, compared with NumPy.
 
-use cuarray::{Bool8, ByteOrder, Complex, Kind, NamedType, TimeUnit, TypeStr};
+use crate::{Bool8, ByteOrder, Complex, Kind, NamedType, TimeUnit, TypeStr};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
