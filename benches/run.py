@@ -42,19 +42,25 @@ def machine():
     return f"{model}, {os.cpu_count()} cores"
 
 
-def importing():
-    """Imports side by side, and the ratio to the fastest peer."""
-    import importing as work
+def imports(key, title, objects, calls, ours):
+    """Measure the calls of each object side by side; return the times by column, and their table."""
     from measure import ROUNDS, side_by_side
 
     columns = {}
-    for name, obj in work.objects().items():
-        print(f"importing, {name} ...", file=sys.stderr, flush=True)
-        columns[name] = side_by_side(work.calls(obj))
-    table = Table.of_times(
-        "importing", "Importing an object with a ready-made dictionary, without waiting", columns, work.OURS
-    )
+    for name, obj in objects.items():
+        print(f"{key}, {name} ...", file=sys.stderr, flush=True)
+        columns[name] = side_by_side(calls(obj))
+    table = Table.of_times(key, title, columns, ours)
     table.notes.append(f"Medians of {ROUNDS} rounds, each call in turn; the ratios are to cuarray.")
+    return columns, table
+
+
+def importing():
+    """Imports side by side, and the ratio to the fastest peer."""
+    import importing as work
+
+    title = "Importing an object with a ready-made dictionary, without waiting"
+    columns, table = imports("importing", title, work.objects(), work.calls, work.OURS)
     others = [name for name in columns["1-d"] if name not in (work.OURS, work.FLOOR)]
     if others:
         least = min(min(times[name].ratio_to(times[work.OURS]) for name in others) for times in columns.values())
@@ -72,16 +78,9 @@ def importing():
 def importing_by_default():
     """The default import of each library, with and without a stream."""
     import importing as work
-    from measure import ROUNDS, side_by_side
 
-    columns = {}
-    for name, obj in work.default_objects().items():
-        print(f"importing by default, {name} ...", file=sys.stderr, flush=True)
-        columns[name] = side_by_side(work.default_calls(obj))
-    table = Table.of_times(
-        "importing-default", "Importing an object by the default call of each library", columns, work.OURS_BY_DEFAULT
-    )
-    table.notes.append(f"Medians of {ROUNDS} rounds, each call in turn; the ratios are to cuarray.")
+    title = "Importing an object by the default call of each library"
+    _, table = imports("importing-default", title, work.default_objects(), work.default_calls, work.OURS_BY_DEFAULT)
     table.notes.append(
         "With a stream, cuarray and numba wait for it on the host, and cuda.core makes its own stream wait. The stream has no pending work."
     )

@@ -185,7 +185,57 @@ pub mod __private {
     pub use crate::protocol::{
         element::{Member, field},
         layout::slice::stepped,
+        padding::{Place, clear as clear_padding, exists as padding_exists},
     };
+
+    /// Private functions, for the fuzz targets of the repository.
+    #[cfg(feature = "_fuzzing")]
+    #[allow(missing_docs)]
+    pub mod fuzzing {
+        pub use crate::copy::strided_copy::CopyPlan;
+        use crate::{Descr, DevicePtr, Interface, Layout, Result, TypeStr, View};
+        use std::ops::Range;
+
+        pub fn depth(descr: &Descr) -> usize {
+            descr.depth()
+        }
+
+        pub fn plain_type(descr: &Descr) -> Option<TypeStr> {
+            descr.as_plain()
+        }
+
+        pub fn export_data(interface: &Interface) -> DevicePtr {
+            interface.export_data()
+        }
+
+        pub fn byte_extent(layout: &Layout) -> Range<isize> {
+            layout.byte_extent()
+        }
+
+        pub fn may_overlap_itself(layout: &Layout) -> bool {
+            layout.may_overlap_itself()
+        }
+
+        pub fn packed(layout: &Layout) -> Result<Layout> {
+            layout.packed()
+        }
+
+        pub fn split(layout: &Layout, section: usize) -> Result<Vec<View>> {
+            layout.split(section)
+        }
+
+        pub fn squeeze(layout: &Layout) -> Result<Layout> {
+            layout.squeeze(None)
+        }
+
+        pub fn with_itemsize(layout: &Layout, itemsize: usize) -> Result<Layout> {
+            layout.with_itemsize(itemsize)
+        }
+
+        pub fn lenient_typestr(text: &str) -> Result<(TypeStr, Option<String>)> {
+            TypeStr::from_lenient(text)
+        }
+    }
 }
 
 /// Hidden setup of the examples: a simulated driver, its default context and a stream. It adds nothing to a build.

@@ -81,12 +81,12 @@ impl State {
         self.host_access.remove(address);
         let Some(allocation) = self.memory.remove(address) else { return };
         if let Kind::Pool(pool) = allocation.kind {
-            self.give_back_to_pool(pool, allocation.size);
+            self.return_to_pool(pool, allocation.size);
         }
         if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code { .. })
             && let Some(device) = self.devices.get_mut(allocation.device)
         {
-            device.arena.give_back(address, allocation.taken);
+            device.arena.release(address, allocation.taken);
         }
     }
 }

@@ -34,7 +34,7 @@ impl State {
     }
 
     /// Accounts for the end of an allocation of a pool.
-    pub(crate) fn give_back_to_pool(&mut self, handle: CUmemoryPool, size: u64) {
+    pub(crate) fn return_to_pool(&mut self, handle: CUmemoryPool, size: u64) {
         let Some(pool) = self.pools.get_mut(&handle) else { return };
         pool.used = pool.used.saturating_sub(size);
         if pool.destroyed && pool.used == 0 {
