@@ -171,8 +171,9 @@ pub use protocol::{
     },
     stream_entry::StreamEntry,
     typestr::{ByteOrder, Kind, NamedType, TimeUnit, TypeStr},
-    version::Version,
 };
+
+pub(crate) use protocol::version::Version;
 
 /// The content of a [`CArray`], and its C structure.
 pub mod c_interface {

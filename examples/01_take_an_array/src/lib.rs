@@ -36,7 +36,7 @@ mod take_an_array {
         static LOADED: Mutex<Vec<Arc<Function>>> = Mutex::new(Vec::new());
         let context = stream.work_context()?;
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.iter().find(|kernel| *kernel.module().context() == context) {
+        if let Some(kernel) = loaded.iter().find(|kernel| *kernel.context() == context) {
             return Ok(kernel.clone());
         }
         let kernel = Arc::new(Module::load_ptx(&context, include_str!("scale.ptx"))?.function("scale")?);

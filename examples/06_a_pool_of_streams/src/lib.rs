@@ -65,7 +65,7 @@ mod stream_pool {
     fn kernel(context: &Context) -> PyResult<Arc<Function>> {
         static LOADED: Mutex<Vec<Arc<Function>>> = Mutex::new(Vec::new());
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.iter().find(|kernel| kernel.module().context() == context) {
+        if let Some(kernel) = loaded.iter().find(|kernel| kernel.context() == context) {
             return Ok(kernel.clone());
         }
         let kernel = Arc::new(Module::load_ptx(context, include_str!("double.ptx"))?.function("double")?);

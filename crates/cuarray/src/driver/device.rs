@@ -57,7 +57,7 @@ impl Driver {
 ///     println!("{}: {}, {major}.{minor}, {} bytes", device.ordinal(), device.name()?, device.total_memory()?);
 /// }
 /// let first = driver.device(0)?;
-/// assert_eq!((first.ordinal(), first.uuid()?.len()), (0, 16));
+/// assert_eq!(first.ordinal(), 0);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Device {
     /// `CUDA_ERROR_INVALID_VALUE`: the driver does not know the attribute.
     ///
     /// Driver API: [`cuDeviceGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
-    pub fn attribute(&self, attribute: CUdevice_attribute) -> Result<i32> {
+    pub(crate) fn attribute(&self, attribute: CUdevice_attribute) -> Result<i32> {
         let mut value = 0;
         // SAFETY: the driver writes one int, which outlives the call; it rejects an unknown attribute.
         unsafe { call!(self.driver, cuDeviceGetAttribute(&mut value, attribute, self.raw)) }?;
@@ -128,7 +128,7 @@ impl Device {
     /// The device's 16-byte identifier, equal in every process.
     ///
     /// Driver API: [`cuDeviceGetUuid`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
-    pub fn uuid(&self) -> Result<[u8; 16]> {
+    pub(crate) fn uuid(&self) -> Result<[u8; 16]> {
         let mut uuid = CUuuid { bytes: [0; 16] };
         // SAFETY: the driver writes 16 bytes, which outlive the call.
         unsafe { call!(self.driver, cuDeviceGetUuid_v2 | cuDeviceGetUuid(&mut uuid, self.raw)) }?;

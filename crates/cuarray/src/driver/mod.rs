@@ -56,7 +56,7 @@ pub(crate) mod stream;
 
 pub(crate) use capture::CaptureStatus;
 pub(crate) use context::Context;
-pub use cuarray_abi::{Api, CUcontext, CUdevice_attribute, CUresult, CUuuid};
+pub use cuarray_abi::{Api, CUcontext, CUresult};
 pub use current::Current;
 pub(crate) use device::Device;
 pub(crate) use event::Event;

@@ -1,8 +1,7 @@
 //! [`Function`]: a kernel of a module, with the limits of its launches.
 
 use super::Module;
-use crate::Result;
-use crate::driver::call;
+use crate::{Context, Result, driver::call};
 use cuarray_abi::{
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CUfunction,
     CUfunction_attribute, CUresult,
@@ -18,7 +17,7 @@ use std::{ffi::c_int, fmt, ptr};
 /// # cuarray::__simulated!(driver);
 /// # let context = driver.default_context()?;
 /// let mut fill = Module::load_ptx(&context, PTX)?.function("fill")?;
-/// assert_eq!(fill.module().context(), &context);
+/// assert_eq!(fill.context(), &context);
 /// fill.set_max_dynamic_shared(64 << 10)?; // more than 48 KiB has to be allowed first
 /// # Ok::<(), cuarray::Error>(())
 /// ```
@@ -85,8 +84,13 @@ impl Function {
     }
 
     /// The module of the kernel.
-    pub fn module(&self) -> &Module {
+    pub(crate) fn module(&self) -> &Module {
         &self.module
+    }
+
+    /// The context that the kernel is loaded in.
+    pub fn context(&self) -> &Context {
+        self.module.context()
     }
 
     /// The size of each parameter in bytes; `None` if the driver does not report sizes (before CUDA 12.4).

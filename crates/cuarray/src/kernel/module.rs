@@ -158,7 +158,7 @@ impl Module {
     }
 
     /// The context that the module is loaded into.
-    pub fn context(&self) -> &Context {
+    pub(crate) fn context(&self) -> &Context {
         &self.0.resource().context
     }
 

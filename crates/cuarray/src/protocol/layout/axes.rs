@@ -57,6 +57,12 @@ impl<T> Axes<T> {
     pub(crate) fn insert(&mut self, index: usize, number: T) {
         self.0.insert(index, number);
     }
+
+    /// Appends these numbers.
+    #[inline]
+    pub(crate) fn extend(&mut self, numbers: impl IntoIterator<Item = T>) {
+        self.0.extend(numbers);
+    }
 }
 
 impl<T: Copy> Axes<T> {
@@ -122,13 +128,6 @@ impl<T> FromIterator<T> for Axes<T> {
     #[inline]
     fn from_iter<I: IntoIterator<Item = T>>(numbers: I) -> Axes<T> {
         Axes(numbers.into_iter().collect())
-    }
-}
-
-impl<T> Extend<T> for Axes<T> {
-    #[inline]
-    fn extend<I: IntoIterator<Item = T>>(&mut self, numbers: I) {
-        self.0.extend(numbers);
     }
 }
 
