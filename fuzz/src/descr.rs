@@ -51,7 +51,7 @@ fn structure(u: &mut Unstructured<'_>, made: &mut Vec<(Descr, Sum)>) -> Result<(
 fn field(u: &mut Unstructured<'_>, made: &[(Descr, Sum)]) -> Result<(Field, Option<usize>)> {
     const NAMES: [&str; 8] = ["", "x", "y", "f0", "größe", "it's", "a\"b'c\\", "\n\u{1}"];
     let shape = match u8::arbitrary(u)? {
-        ..160 => Dims::new(),
+        ..160 => Dims::default(),
         160..200 => (0..u8::arbitrary(u)? % 4).map(|_| Ok(usize::from(u8::arbitrary(u)?))).collect::<Result<_>>()?,
         200..240 => (0..u8::arbitrary(u)? % 4).map(|_| usize::arbitrary(u)).collect::<Result<_>>()?,
         240.. => (0..MAX_NDIM - 2 + usize::from(u8::arbitrary(u)? % 4)).map(|_| 1).collect(),

@@ -223,7 +223,7 @@ pub mod __private {
         }
 
         pub fn split(layout: &Layout, section: usize) -> Result<Vec<View>> {
-            layout.split(section)
+            layout.split(section)?.collect()
         }
 
         pub fn squeeze(layout: &Layout) -> Result<Layout> {
