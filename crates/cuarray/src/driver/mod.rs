@@ -57,7 +57,7 @@ mod shared_pool;
 pub(crate) mod stream;
 
 pub(crate) use capture::CaptureStatus;
-pub(crate) use context::Context;
+pub(crate) use context::{Context, ContextData};
 pub use cuarray_abi::{Api, CUcontext, CUresult};
 pub use current::Current;
 pub(crate) use device::Device;

@@ -7,6 +7,7 @@ mod descr;
 mod driver_copy;
 mod driver_faults;
 mod driver_ipc;
+mod driver_kernel_cache;
 mod driver_launch;
 mod driver_lifecycle;
 mod driver_peer;
