@@ -4,7 +4,11 @@
 //! full dependencies, so edge data must be zero.
 
 use super::*;
-use crate::objects::graph::{Action, Graph, Owner, UserObject};
+use crate::execution::outside;
+use crate::graph_structure;
+use crate::graph_structure::dot;
+use crate::graph_structure::references;
+use crate::objects::graph_data::{Action, Graph, Owner, UserObject};
 use crate::objects::work::HostFunction;
 use crate::state::State;
 use std::collections::BTreeMap;
@@ -61,7 +65,7 @@ pub(super) unsafe fn cuGraphCreate(call: &Call<'_>, p_graph: *mut CUgraph, flags
     if flags != 0 {
         return Err(INVALID_VALUE);
     }
-    let graph = call.lock().new_graph(Owner::Program);
+    let graph = graph_structure::new_graph(&mut call.lock(), Owner::Program);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_graph, graph) }
 }
@@ -74,8 +78,8 @@ fn check_owned(graph: &Graph) -> Result<(), CUresult> {
 pub(super) unsafe fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Result<(), CUresult> {
     let mut state = call.lock();
     check_owned(state.graph(graph)?)?;
-    state.remove_graph(graph);
-    drop(call.driver.bury(state));
+    graph_structure::remove_graph(&mut state, graph);
+    drop(outside::bury(call.driver, state));
     Ok(())
 }
 
@@ -83,10 +87,10 @@ pub(super) unsafe fn cuGraphClone(call: &Call<'_>, p_clone: *mut CUgraph, origin
     present(p_clone)?;
     let mut state = call.lock();
     state.graph(original)?;
-    if state.has_memory_nodes(original) {
+    if graph_structure::has_memory_nodes(&state, original) {
         return unsupported();
     }
-    let clone = state.clone_graph(original, Owner::Program)?;
+    let clone = graph_structure::clone_graph(&mut state, original, Owner::Program)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_clone, clone) }
 }
@@ -156,7 +160,7 @@ pub(super) unsafe fn cuGraphGetEdges_v2(
         return Err(INVALID_VALUE);
     }
     let state = call.lock();
-    let (first, second): (Vec<_>, Vec<_>) = state.edges(state.graph(graph)?).into_iter().unzip();
+    let (first, second): (Vec<_>, Vec<_>) = graph_structure::edges(&state, state.graph(graph)?).into_iter().unzip();
     present(num_edges)?;
     // SAFETY: the caller's arrays, by the driver's contract; each call reads the room left.
     unsafe {
@@ -184,7 +188,7 @@ unsafe fn pairs(
     state.graph(graph)?;
     // SAFETY: both functions have the same contract.
     let (from, to) = unsafe { (list(from, count)?, list(to, count)?) };
-    let all = from.iter().chain(&to).all(|node| state.is_in(*node, graph));
+    let all = from.iter().chain(&to).all(|node| graph_structure::is_in(state, *node, graph));
     if all { Ok(from.into_iter().zip(to).collect()) } else { Err(INVALID_VALUE) }
 }
 
@@ -252,7 +256,7 @@ pub(super) unsafe fn cuGraphRemoveDependencies_v2(
         check_edge_data(edge_data, num_dependencies)?;
         pairs(&state, graph, (from, to), num_dependencies)?
     };
-    if state.has_memory_nodes(graph) {
+    if graph_structure::has_memory_nodes(&state, graph) {
         return unsupported();
     }
     for (from, to) in &pairs {
@@ -274,11 +278,11 @@ pub(super) unsafe fn cuGraphDestroyNode(call: &Call<'_>, node: CUgraphNode) -> R
     if state.graph(graph)?.capture.is_some() {
         return Err(INVALID_VALUE);
     }
-    if state.has_memory_nodes(graph) {
+    if graph_structure::has_memory_nodes(&state, graph) {
         return unsupported();
     }
-    state.remove_node(node)?;
-    drop(call.driver.bury(state));
+    graph_structure::remove_node(&mut state, node)?;
+    drop(outside::bury(call.driver, state));
     Ok(())
 }
 
@@ -375,7 +379,7 @@ pub(super) unsafe fn cuGraphNodeGetDependentNodes_v2(
     let state = call.lock();
     let graph = state.graph(state.node(node)?.graph)?;
     let comes_after = |(from, to): (CUgraphNode, CUgraphNode)| (from == node).then_some(to);
-    let found: Vec<CUgraphNode> = state.edges(graph).into_iter().filter_map(comes_after).collect();
+    let found: Vec<CUgraphNode> = graph_structure::edges(&state, graph).into_iter().filter_map(comes_after).collect();
     // SAFETY: the caller's arrays, by the driver's contract.
     unsafe { write_nodes(&found, dependents, edge_data, num_dependents) }
 }
@@ -391,7 +395,7 @@ pub(super) unsafe fn cuGraphDebugDotPrint(
     let handles = flags & (CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE | CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES) != 0;
     let state = call.lock();
     state.graph(graph)?;
-    let text = state.dot(graph, handles);
+    let text = dot::dot(&state, graph, handles);
     drop(state);
     // SAFETY: a nul-terminated string, by the driver's contract.
     let path = OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes());
@@ -432,8 +436,8 @@ pub(super) unsafe fn cuUserObjectRelease(call: &Call<'_>, object: CUuserObject, 
     if state.user_objects.get(&object).ok_or(INVALID_VALUE)?.references < u64::from(count) {
         return Err(INVALID_VALUE);
     }
-    state.drop_references(BTreeMap::from([(object, u64::from(count))]));
-    drop(call.driver.bury(state));
+    references::drop_all(&mut state, BTreeMap::from([(object, u64::from(count))]));
+    drop(outside::bury(call.driver, state));
     Ok(())
 }
 
@@ -469,8 +473,8 @@ pub(super) unsafe fn cuGraphReleaseUserObject(
     let mut state = call.lock();
     let held = state.graph_mut(graph)?.references.get_mut(&object).filter(|held| **held >= u64::from(count));
     *held.ok_or(INVALID_VALUE)? -= u64::from(count);
-    state.drop_references(BTreeMap::from([(object, u64::from(count))]));
-    drop(call.driver.bury(state));
+    references::drop_all(&mut state, BTreeMap::from([(object, u64::from(count))]));
+    drop(outside::bury(call.driver, state));
     Ok(())
 }
 

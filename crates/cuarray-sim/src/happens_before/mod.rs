@@ -4,5 +4,5 @@
 //! [`host`] has the host's own accesses. `docs/explanation/happens-before.md` gives the page of the manual for each
 //! edge. Every function does nothing while findings are off.
 
-mod edges;
-mod host;
+pub(crate) mod edges;
+pub(crate) mod host;

@@ -10,9 +10,11 @@
 //! Afterwards the driver is shut down. Later calls, from earlier exit handlers or from running threads, return
 //! `CUDA_ERROR_DEINITIALIZED`, as on real drivers.
 
-use crate::config::Schedule;
 use crate::driver::Driver;
+use crate::execution::chosen;
 use crate::process::current;
+use crate::process::report;
+use crate::schedule::Schedule;
 use cuarray_races::finding::Report;
 use cuarray_races::report::Format;
 use std::ffi::{c_int, c_void};
@@ -65,7 +67,7 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
 
 /// Prints the seed at the start, because a crash leaves no report at exit.
 pub(crate) fn print_seed(driver: &Driver) {
-    let schedule = driver.schedule();
+    let schedule = chosen::schedule_set(driver);
     if matches!(schedule, Schedule::Random(_)) && !driver.settings().quiet {
         eprintln!("cuarray-sim: CUARRAY_SIM_SCHEDULE={schedule}");
     }
@@ -74,13 +76,13 @@ pub(crate) fn print_seed(driver: &Driver) {
 /// Writes the schedule that ran, and prints how to repeat it.
 fn report_schedule(driver: &Driver) {
     let settings = driver.settings();
-    let schedule = driver.schedule();
+    let schedule = chosen::schedule_set(driver);
     if let Some(path) = &settings.schedule_file
-        && let Err(error) = std::fs::write(path, format!("{}\n", driver.schedule_ran()))
+        && let Err(error) = std::fs::write(path, format!("{}\n", chosen::schedule_ran(driver)))
     {
         eprintln!("cuarray-sim: {}: {error}", path.display());
     }
-    if let Some(misfit) = driver.misfit() {
+    if let Some(misfit) = chosen::misfit(driver) {
         eprintln!("cuarray-sim: {misfit}");
     } else if matches!(schedule, Schedule::Random(_)) && !settings.quiet {
         eprintln!("cuarray-sim: CUARRAY_SIM_SCHEDULE={schedule} runs the program under the same schedule again");
@@ -92,7 +94,7 @@ fn report_findings(driver: &Driver) -> Option<u8> {
     let config = driver.config.as_ref().ok().filter(|config| config.findings)?;
     let is_child = MADE_IN.load(Ordering::Acquire) != std::process::id();
     let report = match driver.ready() {
-        Ok(()) => driver.last_report(config.leaks.unwrap_or_else(|| config.report.is_some() || !is_python()))?,
+        Ok(()) => report::make_last(driver, config.leaks.unwrap_or_else(|| config.report.is_some() || !is_python()))?,
         Err(_) if is_child => return None,
         // A program that never initialized the driver gets an empty report.
         Err(_) => Report::default(),

@@ -3,7 +3,7 @@
 //! A scheduler only picks a number of an option; other modules find the options. So a scheduler is a few lines, and
 //! random, replayed and exhaustive schedules differ in nothing else.
 
-use crate::choice::choices::{Choice, Choices};
+use crate::schedule::choices::{Choice, Choices};
 
 /// Picks one of `options`, counted from 0; the first is that of the lazy schedule.
 pub(crate) trait Scheduler: Send {
