@@ -11,13 +11,12 @@
 //! An invalidated capture refuses everything until it is ended, and yields no graph.
 //!
 //! Some other calls do work that a graph would not repeat: they allocate, free, or query events. During a capture they
-//! are prohibited, depending on the modes of the capture and of the calling thread: see [`State::forbid_unsafe`].
+//! are prohibited, depending on the modes of the capture and of the calling thread: see [`forbid_unsafe`].
 //!
 //! Driver API: [`cuStreamBeginCapture`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html) and the
 //! calls beside it; the rules are those of the programming guide's section on prohibited and unhandled operations.
 
-use crate::graph_structure;
-use crate::graph_structure::reservations;
+use crate::graph_structure::{self, reservations};
 use crate::happens_before::edges;
 use crate::objects::capturing::{Capture, Captured, Capturing};
 use crate::objects::graph_data::{Action, Given, Owner};
@@ -47,7 +46,7 @@ pub(crate) fn captures(state: &mut State, stream: CUstream) -> Result<bool, CUre
 /// Captures work if the stream captures; otherwise returns `false`, and the caller enqueues the work.
 ///
 /// # Errors
-/// As [`State::captures`].
+/// As [`captures`].
 pub(crate) fn capture(state: &mut State, stream: CUstream, action: impl FnOnce() -> Action) -> Result<bool, CUresult> {
     if !captures(state, stream)? {
         return Ok(false);

@@ -23,10 +23,10 @@
 //! program that forgets a synchronization is wrong on every run instead of on some. Features that it lacks (textures,
 //! virtual memory management) are refused with the driver's own codes.
 //!
-//! From top to bottom: `exports` has the C functions, each a wrapper (panics, faults, trace, counts) around a plain
-//! function over the `state`. `schedule` decides when pending work runs; `copy` and the crate `cuarray-ptx` run it.
-//! `memory` and `arena` know where bytes lie. `happens_before` feeds [`cuarray_races`], which computes the order of
-//! operations and writes the findings.
+//! From top to bottom: `exports` has the C functions, each a wrapper (panics, faults, trace, counts) around functions over
+//! the `state`. `execution` decides by the `schedule` when pending work runs; `work` and the crate `cuarray-ptx` run it.
+//! `memory` knows where bytes lie. `happens_before` feeds [`cuarray_races`], which computes the order of operations and
+//! writes the findings.
 
 mod capture;
 mod config;

@@ -3,7 +3,8 @@
 //! The copies happen at once, which the manual allows. So a kernel that forgets to wait is not detected, and races
 //! with such copies are not either.
 
-use super::memory::{LEFT_OUT, SHARED_WINDOW};
+use super::address_windows::SHARED_WINDOW;
+use super::program::LEFT_OUT;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -10,8 +10,8 @@ use crate::Error;
 use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
+use crate::machine::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use crate::machine::lanes::{compare, map_coded, map1, map2};
-use crate::machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use crate::machine::program::{Constant, Exec};
 
 /// The types of a conversion by their number in its code.

@@ -5,7 +5,7 @@ use super::builder::{Built, Draft, Next, Operand};
 use super::registers::{places, successors};
 use crate::Error;
 use crate::machine::branching;
-use crate::machine::memory::LEFT_OUT;
+use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
 
 /// The most instructions of a program, and the most register bytes of a warp.

@@ -11,10 +11,11 @@ use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
+use crate::machine::access_mode::{RELEASES, STRONG};
 use crate::machine::atomic::atomic;
 use crate::machine::branching::sleep;
 use crate::machine::lanes::{compare, map1};
-use crate::machine::memory::{RELEASES, STRONG, load};
+use crate::machine::memory::load;
 use crate::machine::program::{Constant, Exec};
 
 const COUNT: u64 = (1 << 20) - 1;

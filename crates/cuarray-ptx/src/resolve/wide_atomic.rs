@@ -9,8 +9,8 @@ use crate::Error;
 use crate::float::{self, BF16, F16, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type};
+use crate::machine::access_mode::UPDATES;
 use crate::machine::atomic128::{atomic128, vector};
-use crate::machine::memory::UPDATES;
 use crate::machine::program::Exec;
 
 /// The operations on vectors.

@@ -3,7 +3,7 @@
 //! A loop finds the same race in every round. Findings of one kind between the same calls from the same places are one
 //! finding with a count. If no place is known, findings in different lanes are different.
 
-use super::block::Block;
+use super::allocations::Block;
 use super::operation::{Caller, Operation};
 use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range, Variable};
 use crate::site::{Site, SourceLine};

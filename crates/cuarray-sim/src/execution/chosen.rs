@@ -19,8 +19,7 @@
 
 use super::Step;
 use crate::driver::{Driver, Guard};
-use crate::execution;
-use crate::execution::drain;
+use crate::execution::{self, drain};
 use crate::objects::copy::Source;
 use crate::objects::work::{Point, Work};
 use crate::schedule::Schedule;
@@ -187,7 +186,7 @@ pub(crate) fn fits(driver: &Driver) -> Result<(), CUresult> {
 /// Decides at the end of a call which operations happen that the program could observe before its next call.
 ///
 /// # Errors
-/// As [`Driver::fits`].
+/// As [`fits`].
 pub(crate) fn between_calls(driver: &Driver) -> Result<(), CUresult> {
     if !driver.chooses.load(Ordering::Relaxed) {
         return Ok(());

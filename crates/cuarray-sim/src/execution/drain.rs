@@ -3,12 +3,10 @@
 use crate::capture;
 use crate::driver::{Driver, Guard};
 use crate::execution;
-use crate::happens_before::edges;
+use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Allocation;
 use crate::objects::work::Point;
-use crate::work::allocations;
-use crate::work::contexts;
-use crate::work::pools;
+use crate::work::{allocations, contexts, pools};
 use cuarray_abi::*;
 
 /// Runs all work of a context.
@@ -52,21 +50,21 @@ pub(crate) fn close_context<'a>(driver: &'a Driver, state: Guard<'a>, handle: CU
         capture::stream_leaves_capture(&mut state, stream);
         let removed = state.streams.remove(&stream);
         edges::lane_ends(&mut state, removed.as_ref().and_then(|stream| stream.lane.as_ref()));
-        edges::destroyed(&mut state, "stream", stream.0 as u64);
+        calls::destroyed(&mut state, "stream", stream.0 as u64);
     }
     let events: Vec<CUevent> =
         state.events.iter().filter(|(_, event)| event.context == handle).map(|(event, _)| *event).collect();
     for event in events {
         state.events.remove(&event);
-        edges::destroyed(&mut state, "event", event.0 as u64);
+        calls::destroyed(&mut state, "event", event.0 as u64);
     }
-    edges::destroyed(&mut state, "context", handle.0 as u64);
+    calls::destroyed(&mut state, "context", handle.0 as u64);
     state.links.retain(|_, link| link.context != handle);
     state.code.close_context(handle);
     let owned: Vec<u64> =
         state.memory.iter().filter(|allocation| allocation.context == handle).map(|a| a.address).collect();
     for address in owned {
-        edges::released(&mut state, address);
+        calls::released(&mut state, address);
         allocations::release(&mut state, address);
     }
     for other in state.contexts.values_mut() {

@@ -16,16 +16,11 @@ pub(crate) mod progress;
 
 use crate::driver::{Driver, Guard};
 use crate::graph_structure;
-use crate::happens_before::edges;
-use crate::happens_before::host;
+use crate::happens_before::{edges, host};
 use crate::objects::stream::Kind;
 use crate::objects::work::{HostFunction, Operation, Point, Work};
 use crate::state::State;
-use crate::work::allocations;
-use crate::work::copies;
-use crate::work::graph_memory;
-use crate::work::launches;
-use crate::work::streams;
+use crate::work::{allocations, copies, graph_memory, launches, streams};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Ticket, Touched};
 use std::sync::PoisonError;
@@ -118,7 +113,7 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
     Vec::new()
 }
 
-/// The result of one step of [`Driver::force`].
+/// The result of one step of [`force`].
 enum Step {
     /// The step is done.
     Done,

@@ -8,7 +8,7 @@ use super::primary_context::check_flags;
 use super::*;
 use crate::capture;
 use crate::execution::drain;
-use crate::happens_before::edges;
+use crate::happens_before::{calls, edges};
 use crate::work::contexts;
 
 /// Calls `f` with the calling thread's stack.
@@ -38,7 +38,7 @@ pub(super) unsafe fn cuCtxCreate_v2(
     state.device(dev)?;
     let handle = CUcontext(crate::handle::fresh());
     contexts::open(&mut state, handle, dev as usize, false, flags);
-    edges::created(&mut state, "context", handle.0 as u64);
+    calls::created(&mut state, "context", handle.0 as u64);
     stack(call, |stack| stack.push(handle))?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pctx, handle) }

@@ -7,7 +7,7 @@ use super::*;
 use crate::capture;
 use crate::driver::Guard;
 use crate::execution;
-use crate::happens_before::edges;
+use crate::happens_before::{calls, edges};
 use crate::objects::event::Event;
 use crate::objects::graph_data::Action;
 use crate::objects::work::Work;
@@ -26,7 +26,7 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
     let (mut state, context) = call.current()?;
     let handle = CUevent(crate::handle::fresh());
     state.events.insert(handle, Event { context, flags, recorded: None, captured: None, time: None, clock: None });
-    edges::created(&mut state, "event", handle.0 as u64);
+    calls::created(&mut state, "event", handle.0 as u64);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(event, handle) }
 }
@@ -112,7 +112,7 @@ pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Resu
 pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    edges::destroyed(&mut state, "event", event.0 as u64);
+    calls::destroyed(&mut state, "event", event.0 as u64);
     Ok(())
 }
 

@@ -5,8 +5,7 @@
 
 use super::statistics::write_text;
 use super::*;
-use crate::process::current;
-use crate::process::report;
+use crate::process::{current, report};
 use std::ffi::CStr;
 
 /// Calls `f` with the calling thread's driver, if that driver works in this process.

@@ -4,7 +4,7 @@
 //! since they change nothing that a program can observe.
 
 use super::*;
-use crate::objects::launch::{Buffer, Log};
+use crate::objects::build_log::{Buffer, Log};
 use cuarray_ptx::{Image, ImageError, Program};
 use std::ffi::CStr;
 use std::sync::Arc;

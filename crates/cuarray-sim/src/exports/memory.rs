@@ -7,13 +7,11 @@
 use super::*;
 use crate::driver::Guard;
 use crate::execution::drain;
-use crate::happens_before::edges;
+use crate::happens_before::{calls, edges};
 use crate::memory::host_pages::HostPages;
 use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
-use crate::work::allocations;
-use crate::work::graph_memory;
-use crate::work::pools;
+use crate::work::{allocations, graph_memory, pools};
 
 pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *mut usize) -> Result<(), CUresult> {
     present(total)?;
@@ -43,7 +41,7 @@ fn allocate(call: &Call<'_>, size: u64) -> Result<u64, CUresult> {
     let (address, real) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     state.devices[device].arena.soil(address, size);
     allocations::add(&mut state, (address, size, real), Kind::Device, handle, device);
-    edges::allocated(&mut state, address);
+    calls::allocated(&mut state, address);
     Ok(address)
 }
 
@@ -92,7 +90,7 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
     if synchronizes {
         edges::host_learns(&mut state, clocks);
     }
-    edges::released(&mut state, address);
+    calls::released(&mut state, address);
     let device = state.memory.starting_at(address).map(|allocation| allocation.device);
     graph_memory::mark_freed(&mut state, address);
     allocations::release(&mut state, address);
@@ -103,7 +101,7 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
 
 /// Refuses to release an address that is no allocation; reports a double free if it was one.
 pub(super) fn refused_release(mut state: Guard<'_>, address: u64) -> Result<(), CUresult> {
-    edges::released_again(&mut state, address);
+    calls::released_again(&mut state, address);
     Err(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
@@ -164,7 +162,7 @@ pub(super) unsafe fn cuMemHostAlloc(
     let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
     allocations::add(&mut state, (address, size, size), Kind::Pinned { flags, pages }, handle, device);
-    edges::allocated(&mut state, address);
+    calls::allocated(&mut state, address);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pp, address as *mut c_void) }
 }
@@ -225,7 +223,7 @@ pub(super) unsafe fn cuMemAllocManaged(
     let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
     allocations::add(&mut state, (address, size, size), Kind::Managed { pages }, handle, device);
-    edges::allocated(&mut state, address);
+    calls::allocated(&mut state, address);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(dptr, address) }
 }
@@ -253,7 +251,7 @@ pub(super) unsafe fn cuMemHostRegister_v2(
     }
     let device = state.context(handle)?.device;
     allocations::add(&mut state, (address, size, size), Kind::Registered { flags }, handle, device);
-    edges::allocated(&mut state, address);
+    calls::allocated(&mut state, address);
     Ok(())
 }
 
@@ -327,7 +325,7 @@ pub(super) unsafe fn cuIpcOpenMemHandle_v2(
             let imported = Imported::open(handle, call.driver.settings().host_readable)?;
             let (address, size) = (imported.address(), imported.size);
             allocations::add(&mut state, (address, size, 0), Kind::Imported(Box::new(imported)), current, device);
-            edges::allocated(&mut state, address);
+            calls::allocated(&mut state, address);
             address
         }
     };

@@ -32,14 +32,11 @@ mod schedule;
 mod statistics;
 mod stream;
 mod transfer;
-
 use crate::driver::{Call, Driver};
 use crate::execution::chosen;
-use crate::happens_before::edges;
-use crate::happens_before::host;
+use crate::happens_before::{calls, host};
 use crate::host_access;
-use crate::process::current;
-use crate::process::exit;
+use crate::process::{current, exit};
 use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
 use crate::trace::Word;
@@ -185,13 +182,13 @@ fn report_refusal(call: &Call<'_>, symbol: &str, refusal: CUresult, arguments: &
                 _ => return,
             };
             let handle = arguments.first().map_or(0, |(_, word)| *word);
-            return edges::captured_synchronized(&mut call.lock(), kind, handle);
+            return calls::captured_synchronized(&mut call.lock(), kind, handle);
         }
         _ => return,
     };
     let mut state = call.lock();
     for handle in arguments.iter().map(|(_, word)| *word).chain(current) {
-        edges::refused_handle(&mut state, handle);
+        calls::refused_handle(&mut state, handle);
     }
 }
 

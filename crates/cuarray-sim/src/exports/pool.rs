@@ -12,8 +12,7 @@ use crate::execution::drain;
 use crate::objects::allocation::Kind;
 use crate::objects::pool::Pool;
 use crate::objects::work::Work;
-use crate::work::pools;
-use crate::work::streams;
+use crate::work::{pools, streams};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 

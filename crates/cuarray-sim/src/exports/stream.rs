@@ -8,16 +8,13 @@ use super::transfer::submit;
 use super::*;
 use crate::capture;
 use crate::driver::Guard;
-use crate::execution;
-use crate::execution::chosen;
-use crate::execution::progress;
-use crate::happens_before::edges;
+use crate::execution::{self, chosen, progress};
+use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Kind as MemoryKind;
 use crate::objects::graph_data::Action;
 use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::{HostFunction, Point, Work};
-use crate::work::pools;
-use crate::work::streams;
+use crate::work::{pools, streams};
 use cuarray_races::Clock;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -49,7 +46,7 @@ pub(super) unsafe fn cuStreamCreateWithPriority(
     let priority = priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY);
     state.context_mut(current)?.streams.insert(handle);
     state.streams.insert(handle, Stream::new(current, Kind::Created, flags, priority));
-    edges::created(&mut state, "stream", handle.0 as u64);
+    calls::created(&mut state, "stream", handle.0 as u64);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(stream, handle) }
 }
@@ -64,7 +61,7 @@ pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Re
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.destroyed = true;
     }
-    edges::destroyed(&mut state, "stream", handle.0 as u64);
+    calls::destroyed(&mut state, "stream", handle.0 as u64);
     streams::remove_if_over(&mut state, handle);
     Ok(())
 }

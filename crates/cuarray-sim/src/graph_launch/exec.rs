@@ -6,10 +6,7 @@
 //! that only the edges order, so branches of a graph can race, as on a device.
 
 use crate::execution;
-use crate::graph_structure;
-use crate::graph_structure::checks;
-use crate::graph_structure::references;
-use crate::graph_structure::reservations;
+use crate::graph_structure::{self, checks, references, reservations};
 use crate::happens_before::edges;
 use crate::objects::copy::{Copy, Source};
 use crate::objects::graph_data::Exec;
@@ -19,8 +16,7 @@ use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::{Point, Work};
 use crate::state::State;
 use crate::thread;
-use crate::work::graph_memory;
-use crate::work::streams;
+use crate::work::{graph_memory, streams};
 use cuarray_abi::*;
 use cuarray_races::{Caller, Clock};
 use std::collections::{HashMap, HashSet};

@@ -14,8 +14,7 @@ pub(crate) mod reservations;
 use crate::objects::graph_data::{Action, Graph, INVALID_VALUE, Node, Owner, References, fresh_id};
 use crate::state::State;
 use crate::thread;
-use crate::work::graph_memory;
-use crate::work::streams;
+use crate::work::{graph_memory, streams};
 use cuarray_abi::*;
 use std::collections::{HashMap, HashSet};
 

@@ -1,14 +1,13 @@
-//! Edges, allocations and handles: the functions that the rest of the driver calls when something happens.
+//! Operations in streams, and the edges between them.
 
 use crate::happens_before::host;
-use crate::objects::allocation;
 use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
 use crate::objects::stream;
 use crate::objects::work::{Point, Work};
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
-use cuarray_races::finding::{AccessKind, KernelPlace, Kind, LaneKind, Range};
+use cuarray_races::finding::LaneKind;
 use cuarray_races::{self as races, Block, Caller, Clock, Detector, Effect, Lane, Operation, Region, Ticket, Touched};
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ fn region(place: Place, extent: Extent) -> Region {
 }
 
 /// The call that the calling thread is in, if events are wanted.
-fn caller(state: &State) -> Option<Caller> {
+pub(super) fn caller(state: &State) -> Option<Caller> {
     if state.detector.is_on() { thread::caller() } else { None }
 }
 
@@ -177,81 +176,10 @@ fn effect(state: &State, work: &Work) -> Effect {
     }
 }
 
-/// Records an allocation of the calling thread.
-pub(crate) fn allocated(state: &mut State, address: u64) {
-    let Some(caller) = caller(state) else { return };
-    let Some(allocation) = state.memory.starting_at(address) else { return };
-    let block = Block::new(address, allocation.size, allocation.kind.name(), allocation.device as i32);
-    // The host and other processes may write memory that is not on the device without a call.
-    let written = !matches!(allocation.kind, allocation::Kind::Device);
-    state.detector.allocate(caller, block, written);
-}
-
-/// Records a free by the calling thread, outside of any stream.
-pub(crate) fn released(state: &mut State, address: u64) {
-    let Some(caller) = caller(state) else { return };
-    state.detector.free(caller, address);
-}
-
-/// Records an access that is refused because it leaves its allocation or lies in none.
-pub(crate) fn refused(state: &mut State, access: AccessKind, address: u64, length: u64) {
-    let Some(caller) = caller(state) else { return };
-    state.detector.refuse_access(caller, access, address, length);
-}
-
-/// Records a free that is refused.
-pub(crate) fn released_again(state: &mut State, address: u64) {
-    let Some(caller) = caller(state) else { return };
-    state.detector.refuse_free(caller, address);
-}
-
-/// Records an access that is refused because `size` does not divide its address or its pitch.
-pub(crate) fn misaligned(state: &mut State, access: AccessKind, address: u64, length: u64, size: u64) {
-    let Some(caller) = caller(state) else { return };
-    state.detector.refuse_misaligned(caller, access, Range { address, length }, size);
-}
-
-/// Records the access at which a launch failed.
-pub(crate) fn launch_failed(
-    state: &mut State,
-    ticket: &Ticket,
-    access: (AccessKind, Range),
-    wrong: Option<(Kind, String)>,
-    place: KernelPlace,
-    more: &str,
-) {
-    state.detector.launch_failed(ticket, access, wrong, place, more);
-}
-
-/// Records the creation of a stream, an event or a context.
-pub(crate) fn created(state: &mut State, kind: &'static str, handle: u64) {
-    let Some(caller) = caller(state) else { return };
-    state.detector.create_handle(caller, kind, handle);
-}
-
-/// Records the destruction of a stream, an event or a context.
-pub(crate) fn destroyed(state: &mut State, kind: &'static str, handle: u64) {
-    let Some(caller) = caller(state) else { return };
-    state.detector.destroy_handle(caller, kind, handle);
-}
-
-/// Records a call that is refused because of a handle.
-pub(crate) fn refused_handle(state: &mut State, handle: u64) {
-    let Some(caller) = caller(state) else { return };
-    state.detector.refuse_handle(caller, handle);
-}
-
 /// The calling thread's call as an operation, for findings about it later.
 pub(crate) fn noted(state: &mut State) -> Option<Arc<Operation>> {
     let caller = caller(state)?;
     Some(state.detector.host_operation(caller, Effect::none()).operation)
-}
-
-/// Records a call that waits for or queries work that is only being captured.
-pub(crate) fn captured_synchronized(state: &mut State, kind: &'static str, handle: u64) {
-    let Some(caller) = caller(state) else { return };
-    let begun = state.refused_by.take();
-    state.detector.refuse_wait_for_capture(caller, begun, kind, handle);
 }
 
 /// Records the end of a stream's lane.

@@ -12,7 +12,6 @@
 
 use crate::driver::Driver;
 use crate::execution::chosen;
-use crate::process::current;
 use crate::process::report;
 use crate::schedule::Schedule;
 use cuarray_races::finding::Report;
@@ -22,9 +21,12 @@ use std::io::{IsTerminal as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The process that created the driver; children of `fork` inherit its handlers and its settings.
 static MADE_IN: AtomicU32 = AtomicU32::new(0);
+/// The driver whose report the handler makes.
+static WATCHED: OnceLock<Arc<Driver>> = OnceLock::new();
 static OVER: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" {
@@ -32,8 +34,9 @@ unsafe extern "C" {
     fn on_exit(function: extern "C" fn(status: c_int, argument: *mut c_void), argument: *mut c_void) -> c_int;
 }
 
-/// Registers the exit handler.
-pub(crate) fn watch() {
+/// Registers the exit handler, which reports on a driver.
+pub(crate) fn watch(driver: &Arc<Driver>) {
+    let _ = WATCHED.set(driver.clone());
     MADE_IN.store(std::process::id(), Ordering::Release);
     // SAFETY: the handler is a function of this library, which stays loaded while the process lives (a Rust library
     // with thread-locals is never unloaded), and it does not unwind.
@@ -47,7 +50,7 @@ pub(crate) fn is_over() -> bool {
 
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     let guarded = AssertUnwindSafe(|| {
-        let driver = current::of_process()?;
+        let driver = WATCHED.get()?;
         // A child of `fork` runs its parent's handlers, but has no schedule.
         if driver.ready().is_ok() {
             report_schedule(driver);

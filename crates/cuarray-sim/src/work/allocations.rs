@@ -2,8 +2,7 @@
 
 use crate::objects::allocation::{Advice, Allocation, Declared, Kind, Side};
 use crate::state::State;
-use crate::work::graph_memory;
-use crate::work::pools;
+use crate::work::{graph_memory, pools};
 use cuarray_abi::*;
 
 /// Checks an access of `length` bytes at `address` and returns its side.

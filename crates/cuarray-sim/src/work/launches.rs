@@ -3,9 +3,10 @@
 //! A launch is enqueued with everything that it needs, except the reachable memory, which is collected when it runs. A
 //! failing kernel leaves its context failed, as on a GPU: every later call returns that error until the context ends.
 
-use crate::happens_before::edges;
+use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
-use crate::objects::launch::{Heap, Launch};
+use crate::objects::heap::Heap;
+use crate::objects::launch::Launch;
 use crate::state::State;
 use crate::work::modules;
 use cuarray_abi::*;
@@ -132,7 +133,7 @@ fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, faul
             // Addresses in these windows are not the driver's memory, and are valid only in the kernel.
             _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
         };
-        edges::launch_failed(state, ticket, (access, bytes), wrong, place, &more);
+        calls::launch_failed(state, ticket, (access, bytes), wrong, place, &more);
     }
 }
 

@@ -9,6 +9,7 @@ use super::markup::{columns, escape, shorten};
 use super::selection::{Role, Shown};
 use crate::finding::{Finding, Lane, LaneKind};
 use crate::report::words::{self, Detail};
+use crate::symbol::call_name;
 use std::fmt::Write as _;
 
 /// The height of the first line. The ordinals are above it.
@@ -159,7 +160,7 @@ fn band(number: u32, lane: Option<&Lane>, several_devices: bool) -> Band {
 
 fn content(shown: &Shown, finding: &Finding) -> Tile {
     let operation = &shown.operation;
-    let mut lines = vec![shorten(words::call(operation.call), LONGEST)];
+    let mut lines = vec![shorten(call_name(operation.call), LONGEST)];
     if let Detail::Name(name) = words::detail(operation.detail.as_deref()) {
         lines.push(shorten(name, LONGEST));
     }

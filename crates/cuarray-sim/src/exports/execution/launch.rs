@@ -9,8 +9,7 @@ use crate::objects::graph_data::Action;
 use crate::objects::launch::Launch;
 use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::modules;
-use crate::work::streams;
+use crate::work::{modules, streams};
 use std::sync::{Arc, OnceLock};
 
 /// Grid, block, shared memory and kind of a launch.

@@ -4,7 +4,7 @@ use super::super::*;
 use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
 use crate::capture;
 use crate::graph_structure::checks;
-use crate::happens_before::edges;
+use crate::happens_before::calls;
 use crate::objects::allocation::{Declared, Side};
 use crate::objects::copy::{End, Extent, Fill, Place};
 use crate::objects::graph_data::{Action, FillNode};
@@ -22,7 +22,7 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
         && (extent.height <= 1 || target.pitch.is_multiple_of(u64::from(value_size)));
     if !aligned {
         if !extent.is_empty() {
-            edges::misaligned(
+            calls::misaligned(
                 &mut state,
                 AccessKind::Write,
                 target.address,

@@ -8,21 +8,20 @@
 mod copy;
 mod fill;
 
-pub(super) use copy::*;
-pub(super) use fill::*;
-
 use crate::capture;
 use crate::driver::{Call, Guard};
 use crate::execution;
-use crate::happens_before::edges;
+use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Side;
 use crate::objects::copy::{End, Extent};
 use crate::objects::work::{Point, Work};
 use crate::schedule::mode::Mode;
 use crate::state::State;
 use crate::work::allocations;
+pub(super) use copy::*;
 use cuarray_abi::{CUcontext, CUresult, CUstream};
 use cuarray_races::finding::AccessKind;
+pub(super) use fill::*;
 use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -83,7 +82,7 @@ fn side(state: &mut State, end: End, extent: Extent, access: AccessKind) -> Resu
     let (address, span) = (end.place.address, end.place.span(extent)?);
     let side = allocations::side(state, address, span, end.declared);
     if side.is_err() {
-        edges::refused(state, access, address, span);
+        calls::refused(state, access, address, span);
     }
     side
 }

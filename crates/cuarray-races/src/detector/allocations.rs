@@ -1,13 +1,13 @@
-//! Allocations and handles, live and recently ended.
+//! Allocations, live and recently ended.
 //!
-//! A finding names the call that made its memory, and the call that ended the memory or a handle. An ended allocation is
-//! remembered until its addresses are used again or many others have ended since.
+//! A finding names the call that made its memory, and the call that ended it. An ended allocation is remembered until its
+//! addresses are used again or many others have ended since.
 
 use super::operation::Operation;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-/// How many ended allocations, and how many ended handles, are remembered.
+/// How many ended allocations are remembered.
 const REMEMBERED: usize = 4096;
 
 /// One allocation.
@@ -89,44 +89,5 @@ impl Blocks {
 
     pub(super) fn live(&self) -> impl Iterator<Item = &Arc<Block>> {
         self.live.values()
-    }
-}
-
-/// Live and destroyed handles, each with its kind and the operation that made or destroyed it.
-#[derive(Default)]
-pub(super) struct Handles {
-    live: BTreeMap<u64, (&'static str, Arc<Operation>)>,
-    gone: HashMap<u64, (&'static str, Arc<Operation>)>,
-    order: VecDeque<u64>,
-}
-
-impl Handles {
-    pub(super) fn add(&mut self, kind: &'static str, handle: u64, by: Arc<Operation>) {
-        self.live.insert(handle, (kind, by));
-    }
-
-    pub(super) fn end(&mut self, kind: &'static str, handle: u64, by: Arc<Operation>) {
-        self.live.remove(&handle);
-        self.gone.insert(handle, (kind, by));
-        self.order.push_back(handle);
-        if self.order.len() > REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.gone.remove(&oldest);
-        }
-    }
-
-    /// The kind of a destroyed handle, and the operation that destroyed it.
-    pub(super) fn gone(&self, handle: u64) -> Option<&(&'static str, Arc<Operation>)> {
-        self.gone.get(&handle)
-    }
-
-    /// Forgets that a handle was destroyed: it is in use again.
-    pub(super) fn revive(&mut self, handle: u64) {
-        self.gone.remove(&handle);
-    }
-
-    pub(super) fn live(&self) -> impl Iterator<Item = (u64, &'static str, &Arc<Operation>)> {
-        self.live.iter().map(|(handle, (kind, made))| (*handle, *kind, made))
     }
 }
