@@ -29,6 +29,8 @@ ROOTS = ["crates/cuarray/src", "crates/cuarray/src/python"]
 METHODS_ELSEWHERE = {
     # The formats of a report are methods for users, each in the file of its format. Nothing below `report` writes one.
     ("crates/cuarray-races/src", "report", "Report"),
+    # Python calls these methods, and Rust does not.
+    ("crates/cuarray/src/python", "class", "PyDeviceArray"),
 }
 """Types with methods outside of the node that defines them: the root, the node of the methods, the type."""
 

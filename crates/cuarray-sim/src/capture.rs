@@ -1,17 +1,17 @@
 //! Stream capture: work in a capturing stream becomes a graph instead of running.
 //!
 //! A capture begins and ends in one stream. A stream that waits for an event of a capturing stream joins the capture,
-//! and its work must be joined back the same way before the end. Captured and other work must not depend on each other.
-//! Three kinds of calls fail and *invalidate the captures that they touch*:
+//! and its work must be joined back in the same way before the end. Captured work and other work must not depend on
+//! each other. Three kinds of calls fail and *invalidate the captures that they involve*:
 //!
 //! - calls that would connect captured and other work;
 //! - calls that query or wait for a capturing stream or a captured event;
 //! - uses of the legacy default stream while a blocking stream captures.
 //!
-//! An invalidated capture refuses everything until it is ended, and yields no graph.
+//! An invalidated capture refuses all calls until it is ended, and yields no graph.
 //!
-//! Some other calls do work that a graph would not repeat: they allocate, free, or query events. During a capture they
-//! are prohibited, depending on the modes of the capture and of the calling thread: see [`forbid_unsafe`].
+//! Some other calls have effects that a graph would not repeat: they allocate, free, or query events. During a capture
+//! they may be prohibited, depending on the modes of the capture and of the calling thread: see [`forbid_unsafe`].
 //!
 //! Driver API: [`cuStreamBeginCapture`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html) and the
 //! calls beside it; the rules are those of the programming guide's section on prohibited and unhandled operations.
@@ -93,7 +93,7 @@ fn refuse_legacy(state: &mut State, stream: CUstream) -> Result<(), CUresult> {
     refuse(state, &captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
 }
 
-/// Invalidates captures and returns the error, if there are any.
+/// Invalidates the captures and returns the error, if there is at least one.
 pub(crate) fn refuse(state: &mut State, captures: &[u64], code: CUresult) -> Result<(), CUresult> {
     for id in captures {
         if let Some(capture) = state.captures.get_mut(id) {
@@ -261,7 +261,7 @@ fn is_joined(state: &State, capture: &Capture) -> bool {
     tails.all(|node| graph_structure::reaches(state, *node, end))
 }
 
-/// Takes all streams out of a capture, and removes its graph unless it is kept or existed before.
+/// Removes all streams from a capture, and removes its graph unless `keep` is set or the graph existed before.
 fn leave_capture(state: &mut State, id: u64, keep: bool) {
     let Some(capture) = state.captures.remove(&id) else { return };
     for stream in capture.streams {
@@ -278,7 +278,7 @@ fn leave_capture(state: &mut State, id: u64, keep: bool) {
     }
 }
 
-/// Takes a destroyed stream out of its capture; without its origin a capture can never be ended.
+/// Removes a destroyed stream from its capture. Without its origin stream, a capture can never be ended.
 pub(crate) fn stream_leaves_capture(state: &mut State, stream: CUstream) {
     let capturing = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.take());
     let Some(Capturing { id, after, .. }) = capturing else { return };
@@ -290,13 +290,14 @@ pub(crate) fn stream_leaves_capture(state: &mut State, stream: CUstream) {
     }
 }
 
-/// The meaning of an event that is recorded in a capturing stream.
+/// The captured state of an event that is recorded in a capturing stream.
 pub(crate) fn captured_in(state: &State, stream: CUstream) -> Option<Captured> {
     let capturing = state.streams.get(&stream)?.capturing.as_ref()?;
     Some(Captured { id: capturing.id, after: capturing.after.clone() })
 }
 
-/// Lets a stream wait for an event if one of the two is captured; returns `false` if neither is.
+/// Makes a stream wait for an event if the stream captures or the event is captured. Returns `false` in other
+/// cases.
 ///
 /// # Errors
 /// The captures involved are invalidated.
@@ -315,7 +316,7 @@ pub(crate) fn wait_in_capture(state: &mut State, stream: CUstream, event: CUeven
             Some(_) if recorded.is_some() => {
                 refuse(state, &both(None), CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION).map(|()| true)
             }
-            // An event that was never recorded stands for no work.
+            // An event that was never recorded represents no work.
             Some(_) => Ok(true),
             None => Ok(false),
         };

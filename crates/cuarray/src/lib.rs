@@ -181,6 +181,7 @@ pub mod __private {
     pub use crate::protocol::{
         element::{Member, field},
         layout::slice::stepped,
+        padding::{Place, clear as clear_padding, exists as padding_exists},
     };
 }
 

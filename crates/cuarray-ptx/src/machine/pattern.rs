@@ -7,7 +7,7 @@ pub(crate) enum Pattern {
     Same,
     /// The address of each lane is that of the previous lane plus the size of the access.
     Row,
-    /// Other addresses, or addresses that were not compared.
+    /// Any other pattern, or addresses that were not compared.
     Other,
 }
 

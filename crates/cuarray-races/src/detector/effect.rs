@@ -20,8 +20,8 @@ pub enum Effect {
         from: Option<Region>,
         /// The target.
         to: Region,
-        /// Whether every byte of the source counts as read. A copy between devices instead carries bytes that nothing
-        /// wrote along, and the target's bytes count as unwritten too.
+        /// Whether every byte of the source counts as read. Otherwise, as for copies between devices, unwritten bytes
+        /// of the source are no finding; they make the target's bytes unwritten.
         exact: bool,
     },
     /// Allocates memory.
@@ -43,7 +43,7 @@ pub enum Effect {
     Ran {
         /// The accesses.
         touches: Vec<(Region, AccessKind)>,
-        /// The written bytes that had been read before.
+        /// The written bytes that the work had read before.
         updated: Vec<Region>,
     },
 }

@@ -1,13 +1,13 @@
-//! Handles of objects, live and recently destroyed.
+//! Handles of objects, live and destroyed.
 
 use super::operation::Operation;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// How many destroyed handles are remembered.
-const REMEMBERED: usize = 4096;
+/// The maximum number of destroyed handles that are kept.
+const MAX_ENDED: usize = 4096;
 
-/// Live and destroyed handles, each with its kind and the operation that made or destroyed it.
+/// Live and destroyed handles, each with its kind and the operation that created or destroyed it.
 #[derive(Default)]
 pub(super) struct Handles {
     live: BTreeMap<u64, (&'static str, Arc<Operation>)>,
@@ -24,7 +24,7 @@ impl Handles {
         self.live.remove(&handle);
         self.gone.insert(handle, (kind, by));
         self.order.push_back(handle);
-        if self.order.len() > REMEMBERED
+        if self.order.len() > MAX_ENDED
             && let Some(oldest) = self.order.pop_front()
         {
             self.gone.remove(&oldest);
@@ -36,7 +36,7 @@ impl Handles {
         self.gone.get(&handle)
     }
 
-    /// Forgets that a handle was destroyed: it is in use again.
+    /// Reverses the destruction of a handle: it is in use again.
     pub(super) fn revive(&mut self, handle: u64) {
         self.gone.remove(&handle);
     }

@@ -1,4 +1,5 @@
-//! Waits for whole contexts: their work runs to the end before they are waited for, or end themselves.
+//! Synchronization of whole contexts: their work runs to the end before a wait returns, or before a context is
+//! destroyed.
 
 use crate::capture;
 use crate::driver::{Driver, Guard};
@@ -41,7 +42,7 @@ pub(crate) fn close_context<'a>(driver: &'a Driver, state: Guard<'a>, handle: CU
         true => state.contexts.keys().copied().collect(),
         false => vec![handle],
     };
-    // Collected first: a destroyed stream is forgotten once its work has run.
+    // Collected first, because a destroyed stream is removed once its work has run.
     let clocks = contexts.iter().flat_map(|context| edges::clocks_of_context(&state, *context)).collect();
     let mut state = exhaust(driver, state, &contexts);
     edges::host_learns(&mut state, clocks);

@@ -1,9 +1,9 @@
 //! Executable graphs: their layout, and their launches as work in streams.
 //!
 //! A launch follows the stream's earlier work and the previous launch of the same executable graph, and precedes the
-//! stream's later work. Within the launch only the graph's edges order nodes. Therefore instantiation lays out the
-//! nodes on *lanes*. The first lane is the stream of the launch. The others are private streams of the executable graph
-//! that only the edges order, so branches of a graph can race, as on a device.
+//! stream's later work. Within the launch, only the graph's edges order nodes. Therefore instantiation assigns the
+//! nodes to *lanes*. The first lane is the stream of the launch. The other lanes are private streams of the
+//! executable graph, ordered only by the edges. So branches of a graph can race, as on a device.
 
 use crate::execution;
 use crate::graph_structure::{self, checks, references, reservations};
@@ -99,7 +99,7 @@ fn check_order(state: &State, graph: CUgraph) -> Result<(), CUgraphNode> {
     Ok(())
 }
 
-/// Lays out a graph after the given steps; returns the steps that end it.
+/// Adds the steps of a graph after the given steps; returns the last steps of the graph.
 fn lay_out(state: &State, graph: CUgraph, before: &[usize], layout: &mut Layout) -> Vec<usize> {
     let mut step_of: HashMap<CUgraphNode, usize> = HashMap::new();
     let mut ends = Vec::new();
@@ -242,7 +242,7 @@ fn enqueue_steps(
     Ok(points)
 }
 
-/// The work of a node in this launch; adds its dependencies besides the edges to `after`.
+/// The work of a node in this launch. Adds the dependencies that are not edges to `after`.
 fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstream, after: &mut Vec<Point>) -> Work {
     if state.graph_execs.get(&exec).is_some_and(|exec| exec.disabled.contains(&node)) {
         return Work::Wait;
@@ -295,9 +295,10 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
     }
 }
 
-/// Replaces the references of an executable graph by those of `graph`.
+/// Replaces the references of an executable graph by the references of `graph`.
 ///
-/// A pending launch may still need the old ones; a later update, or the end, drops them.
+/// A pending launch may still need the old references; a later update, or the end of the executable graph, drops
+/// them.
 pub(super) fn adopt_references(state: &mut State, handle: CUgraphExec, graph: CUgraph) {
     let new = references::share(state, graph);
     let Some(exec) = state.graph_execs.get_mut(&handle) else { return };

@@ -1,8 +1,9 @@
 //! Graphs: work that is described first and launched later, any number of times.
 //!
 //! A [`Graph`] is a set of [`Node`]s with edges between them, and belongs to the program. An [executable
-//! graph](crate::objects::graph_data::Exec) runs a clone of its own, so that the program may change the original. A child graph node holds a
-//! clone too. Every graph has exactly one owner (the program, a node or an executable graph) and ends with it.
+//! graph](crate::objects::graph_data::Exec) runs its own clone, so that the program may change the original. A child graph
+//! node holds a clone too. Every graph has exactly one owner (the program, a node or an executable graph) and is destroyed
+//! with its owner.
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
@@ -21,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 /// The maximum depth of nested graphs, because functions that visit child graphs recurse.
 const DEEPEST: usize = 100;
 
-/// Makes an empty graph.
+/// Creates an empty graph.
 pub(crate) fn new_graph(state: &mut State, owner: Owner) -> CUgraph {
     let handle = CUgraph(crate::handle::fresh());
     let graph = Graph {
@@ -67,7 +68,7 @@ pub(crate) fn add_node(
     Ok(handle)
 }
 
-/// The nesting depth of a graph, counting itself.
+/// The nesting depth of a graph, including the graph itself.
 fn level(state: &State, mut graph: CUgraph) -> usize {
     let mut level = 1;
     while let Some(Owner::Node(node)) = state.graphs.get(&graph).map(|graph| graph.owner) {
@@ -77,7 +78,7 @@ fn level(state: &State, mut graph: CUgraph) -> usize {
     level
 }
 
-/// The depth of the graphs nested in a graph, counting itself.
+/// The depth of the graphs nested in a graph, including the graph itself.
 fn height(state: &State, graph: CUgraph) -> usize {
     let nodes = state.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
     let child = |node: &CUgraphNode| match state.graph_nodes.get(node)?.action {

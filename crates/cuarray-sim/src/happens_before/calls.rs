@@ -11,7 +11,7 @@ pub(crate) fn allocated(state: &mut State, address: u64) {
     let Some(caller) = caller(state) else { return };
     let Some(allocation) = state.memory.starting_at(address) else { return };
     let block = Block::new(address, allocation.size, allocation.kind.name(), allocation.device as i32);
-    // The host and other processes may write memory that is not on the device without a call.
+    // The host and other processes may write memory that is not on the device, without a driver call.
     let written = !matches!(allocation.kind, allocation::Kind::Device);
     state.detector.allocate(caller, block, written);
 }
@@ -22,19 +22,19 @@ pub(crate) fn released(state: &mut State, address: u64) {
     state.detector.free(caller, address);
 }
 
-/// Records an access that is refused because it leaves its allocation or lies in none.
+/// Records a refused access that lies outside every allocation, or partly so.
 pub(crate) fn refused(state: &mut State, access: AccessKind, address: u64, length: u64) {
     let Some(caller) = caller(state) else { return };
     state.detector.refuse_access(caller, access, address, length);
 }
 
-/// Records a free that is refused.
+/// Records a refused free.
 pub(crate) fn released_again(state: &mut State, address: u64) {
     let Some(caller) = caller(state) else { return };
     state.detector.refuse_free(caller, address);
 }
 
-/// Records an access that is refused because `size` does not divide its address or its pitch.
+/// Records an access that is refused because its address or pitch is not a multiple of `size`.
 pub(crate) fn misaligned(state: &mut State, access: AccessKind, address: u64, length: u64, size: u64) {
     let Some(caller) = caller(state) else { return };
     state.detector.refuse_misaligned(caller, access, Range { address, length }, size);

@@ -17,12 +17,12 @@ fn region(place: Place, extent: Extent) -> Region {
     Region::new(place.address, place.pitch, place.slice, races::Extent { width, height, depth })
 }
 
-/// The call that the calling thread is in, if events are wanted.
+/// The current call of the calling thread, if the detector is on.
 pub(super) fn caller(state: &State) -> Option<Caller> {
     if state.detector.is_on() { thread::caller() } else { None }
 }
 
-/// The lane of a stream, made when it is first needed.
+/// The lane of a stream, created on first use.
 fn lane_of(state: &mut State, handle: CUstream) -> Option<(&mut Lane, &mut Detector)> {
     let State { streams, detector, contexts, .. } = state;
     let stream = streams.get_mut(&handle)?;
@@ -46,8 +46,8 @@ pub(crate) fn clock_of(state: &State, handle: CUstream) -> Option<Clock> {
     (!lane.is_unused()).then(|| lane.clock())
 }
 
-/// The clocks of a synchronization with a stream: its own and, for the legacy default stream, those of the blocking
-/// streams of its context that are not ordered before it yet.
+/// The clocks that a synchronization with a stream joins: the stream's own clock. For the legacy default stream,
+/// also the clocks of the blocking streams of its context that are not ordered before it yet.
 pub(crate) fn clocks_of_tail(state: &State, handle: CUstream) -> Vec<Clock> {
     let Some(stream) = state.streams.get(&handle).filter(|_| state.detector.is_on()) else { return Vec::new() };
     let mut clocks: Vec<Clock> = clock_of(state, handle).into_iter().collect();
@@ -67,7 +67,7 @@ pub(crate) fn clocks_of_context(state: &State, context: CUcontext) -> Vec<Clock>
     streams.chain(context.ended.as_ref().map(Lane::clock)).collect()
 }
 
-/// Remembers a destroyed and drained stream for later waits for its context.
+/// Stores the clock of a destroyed and drained stream for later waits for its context.
 pub(crate) fn remember_ended(state: &mut State, handle: CUstream) {
     let Some(clock) = clock_of(state, handle).filter(|_| state.detector.is_on()) else { return };
     let State { streams, detector, contexts, .. } = state;
@@ -92,7 +92,7 @@ pub(crate) fn stream_learns(state: &mut State, handle: CUstream, clock: &Clock) 
     }
 }
 
-/// Adds edges from dependencies. A point's clock is known while the point is its stream's last.
+/// Adds edges from dependencies. The clock of a point is available while the point is the last of its stream.
 pub(crate) fn stream_learns_points(state: &mut State, handle: CUstream, points: &[Point]) {
     if !state.detector.is_on() {
         return;
@@ -176,7 +176,7 @@ fn effect(state: &State, work: &Work) -> Effect {
     }
 }
 
-/// The calling thread's call as an operation, for findings about it later.
+/// The calling thread's call as an operation, for later findings about it.
 pub(crate) fn noted(state: &mut State) -> Option<Arc<Operation>> {
     let caller = caller(state)?;
     Some(state.detector.host_operation(caller, Effect::none()).operation)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The maximum number of rows of a box whose host accesses are watched.
 const ROWS: u64 = 64;
 
-/// Watches bytes that a device operation uses, as far as the host can access them.
+/// Watches the bytes that a device operation uses, where the host can access them.
 pub(super) fn watch_host(
     state: &mut State,
     touches: &[(Region, AccessKind)],
@@ -45,8 +45,8 @@ fn host_accessed(state: &mut State, fault: &Fault) {
     let thread = thread::number_of(fault.thread);
     let caller = Caller { site: fault.spot.site(), ..Caller::new(thread, call) };
     let State { host_access, detector, running, .. } = state;
-    // An access of a host function happens at the function's place in the stream, and races with work unordered
-    // with it.
+    // An access of a host function happens at the function's place in the stream. It races with work that is
+    // unordered with that place.
     if let Some(running) = running.iter().find(|running| running.thread == fault.thread) {
         let uses = host_access.uses_of(fault.address);
         let uses = uses
@@ -58,8 +58,8 @@ fn host_accessed(state: &mut State, fault: &Fault) {
     }
 }
 
-/// Closes pages that devices may still use, given the host's clock, and opens the others. A pending host function
-/// may be ordered after less than the host.
+/// Closes the pages that devices may still use, given the host's clock, and opens the others. A pending host
+/// function may be ordered after less work than the host.
 pub(crate) fn settle_host_access(state: &mut State) {
     let State { host_access, detector, host_functions, .. } = state;
     host_access.settle(|clock| detector.hosts_know(clock), *host_functions == 0);
@@ -67,7 +67,7 @@ pub(crate) fn settle_host_access(state: &mut State) {
 
 /// Closes memory that is not ordered before a host function that is about to run.
 ///
-/// The program may learn through a flag or an event loop that the function runs, which the driver cannot see. So
+/// The program may see through a flag or an event loop that the function runs, which the driver cannot see. So
 /// the host joins the function's clock, unless only driver objects order threads.
 pub(crate) fn host_function_begins(state: &mut State, clock: &Clock) {
     take_host_accesses(state);

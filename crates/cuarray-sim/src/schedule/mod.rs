@@ -59,10 +59,12 @@ impl FromStr for Schedule {
             None if text == "random" => Ok(Schedule::Random(RandomState::new().hash_one(0) % 1_000_000_000)),
             Some(("random", seed)) => match seed.parse() {
                 Ok(seed) => Ok(Schedule::Random(seed)),
-                Err(_) => Err(format!("`{seed}` is not a seed: it is a number from 0 to {}", u64::MAX)),
+                Err(_) => Err(format!("`{seed}` is not a seed; a number from 0 to {} is expected", u64::MAX)),
             },
             Some(("replay", choices)) => choices.parse().map(Schedule::Replay),
-            _ => Err(format!("`{text}` is not a schedule: it is lazy, eager, random, random:SEED or replay:CHOICES")),
+            _ => Err(format!(
+                "`{text}` is not a schedule; lazy, eager, random, random:SEED or replay:CHOICES is expected"
+            )),
         }
     }
 }

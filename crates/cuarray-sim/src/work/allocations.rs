@@ -59,11 +59,11 @@ pub(crate) fn release(state: &mut State, address: u64) {
     state.host_access.remove(address);
     let Some(allocation) = state.memory.remove(address) else { return };
     if let Kind::Pool(pool) = allocation.kind {
-        pools::give_back(state, pool, allocation.size);
+        pools::return_memory(state, pool, allocation.size);
     }
     if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code { .. })
         && let Some(device) = state.devices.get_mut(allocation.device)
     {
-        device.arena.give_back(address, allocation.taken);
+        device.arena.release(address, allocation.taken);
     }
 }

@@ -4,7 +4,7 @@ use crate::objects::allocation::Kind;
 use crate::objects::graph_data::GraphMemory;
 use crate::state::State;
 
-/// Marks memory as freed, so that no new work may use it; its release is about to be enqueued.
+/// Marks memory as freed before its release is enqueued, so that no new work may use it.
 pub(crate) fn mark_freed(state: &mut State, address: u64) {
     if let Some(allocation) = state.memory.get_mut(address) {
         allocation.freed = true;
@@ -27,7 +27,7 @@ pub(crate) fn release(state: &mut State, address: u64) {
         let (taken, device) = (allocation.taken, allocation.device);
         state.memory.remove(address);
         if let Some(device) = state.devices.get_mut(device) {
-            device.arena.give_back(address, taken);
+            device.arena.release(address, taken);
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn take(state: &mut State, handle: CUmemoryPool, size: u64) -> Result
 }
 
 /// Accounts for the end of an allocation of a pool.
-pub(crate) fn give_back(state: &mut State, handle: CUmemoryPool, size: u64) {
+pub(crate) fn return_memory(state: &mut State, handle: CUmemoryPool, size: u64) {
     let Some(pool) = state.pools.get_mut(&handle) else { return };
     pool.used = pool.used.saturating_sub(size);
     if pool.destroyed && pool.used == 0 {

@@ -90,12 +90,12 @@ impl Driver {
         lock(&self.0.contexts).iter().filter_map(Weak::upgrade).map(|state| state.idle_events.len()).sum()
     }
 
-    /// The context with a handle, which another library owns.
+    /// The context with a handle that another library owns.
     pub(super) fn borrow_context(&self, raw: CUcontext) -> Context {
         let mut contexts = lock(&self.0.contexts);
         let state = contexts.iter().filter_map(Weak::upgrade).find(|state| state.raw == raw).unwrap_or_else(|| {
             let state = ContextState::new(self.table().clone(), raw, None);
-            remember(&mut contexts, &state);
+            register(&mut contexts, &state);
             state
         });
         Context { driver: self.clone(), state }
@@ -103,7 +103,7 @@ impl Driver {
 }
 
 /// Registers a context's state and drops dead entries.
-fn remember(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
+fn register(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
     contexts.retain(|known| known.strong_count() > 0);
     contexts.push(Arc::downgrade(state));
 }
@@ -111,7 +111,8 @@ fn remember(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
 impl Context {
     pub(super) fn retain_primary(device: &Device) -> Result<Context> {
         let driver = device.driver();
-        // Locked during the driver's call: if two threads ask at once, the second finds the context that the first retained.
+        // The lock is held during the driver's call. If two threads call at once, the second finds the context that
+        // the first retained.
         let mut contexts = lock(&driver.0.contexts);
         let known = contexts
             .iter()
@@ -124,7 +125,7 @@ impl Context {
                 // SAFETY: the driver writes one handle, which outlives the call; the device came from the driver.
                 unsafe { call!(driver, cuDevicePrimaryCtxRetain(&mut raw, device.ordinal())) }?;
                 let state = ContextState::new(driver.table().clone(), raw, Some(device.ordinal()));
-                // Inserted first, so that a lookup by handle finds this state too.
+                // Inserted first, so that a look-up by handle also finds this state.
                 contexts.retain(|known| known.strong_count() > 0);
                 contexts.insert(0, Arc::downgrade(&state));
                 state

@@ -55,7 +55,7 @@ pub(in crate::exports) unsafe fn cuUserObjectRelease(
     Ok(())
 }
 
-/// With the move flag, transfers the caller's references; without, adds new ones.
+/// Adds references. With the move flag, the caller's references are transferred instead.
 pub(in crate::exports) unsafe fn cuGraphRetainUserObject(
     call: &Call<'_>,
     graph: CUgraph,

@@ -558,7 +558,7 @@ impl PyDeviceArray {
         }
         match self.check_borrow() {
             Ok(()) => text + &format!(", ptr={:#x})", self.interface().data()),
-            Err(_) => text + ", given back)",
+            Err(_) => text + ", borrow ended)",
         }
     }
 

@@ -50,7 +50,7 @@ use std::ffi::CStr;
 pub(in crate::python) struct FromDLPack;
 
 impl Function for FromDLPack {
-    type Made = PyDeviceArray;
+    type Object = PyDeviceArray;
     const NAME: &CStr = c"from_dlpack";
     const DOC: &CStr = c"from_dlpack(obj, /, *, device=None, stream=None, copy=None)\n--\n
 Imports any object with `__dlpack__` as a DeviceArray, without copying; it keeps the tensor alive until its last view ends.
