@@ -130,6 +130,7 @@ mod copy;
 pub mod driver;
 mod error;
 mod exchange;
+mod interpreter;
 pub mod kernel;
 mod owner;
 mod protocol;

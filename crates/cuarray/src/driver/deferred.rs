@@ -1,6 +1,7 @@
 //! Releases that wait for pending work. The driver keeps them until they are tried again.
 
 use super::{Driver, lock};
+use crate::interpreter;
 use std::{mem, sync::atomic::Ordering::Relaxed};
 
 /// The release of a resource whose work may still be pending.
@@ -28,7 +29,7 @@ impl Driver {
         }
         let deferred = mem::take(&mut *lock(&self.0.deferred));
         let any = !deferred.is_empty();
-        deferred.into_iter().for_each(|release| release.attempt(wait));
+        interpreter::detached(|| deferred.into_iter().for_each(|release| release.attempt(wait)));
         any
     }
 }

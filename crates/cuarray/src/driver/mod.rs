@@ -74,9 +74,9 @@ pub(crate) use stream::Stream;
 pub(crate) use loaded::Driver;
 use loaded::Table;
 
+use crate::interpreter::lock;
 use crate::{Error, Result};
 pub(crate) use deferred::DeferredRelease;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
 ///
@@ -95,6 +95,8 @@ macro_rules! call {
                 const { $crate::driver::manual_name(stringify!($symbol)) },
                 if $crate::driver::process_end::has_come() {
                     $crate::driver::CUresult::CUDA_ERROR_DEINITIALIZED
+                } else if const { $crate::driver::can_block(stringify!($symbol)) } {
+                    $crate::interpreter::driver_call(|| function($($argument),*))
                 } else {
                     function($($argument),*)
                 },
@@ -114,6 +116,48 @@ pub(crate) const fn manual_name(symbol: &'static str) -> &'static str {
     }
 }
 
+/// Whether a call of an entry point can wait: for work in a stream, for room in a stream's queue, or for the driver's compiler.
+pub(crate) const fn can_block(symbol: &'static str) -> bool {
+    const BEGINNINGS: &[&str] = &[
+        "cuCtxSynchronize",
+        "cuDevicePrimaryCtxRe", // Retain, Release
+        "cuEventRecord",
+        "cuEventSynchronize",
+        "cuIpcCloseMemHandle",
+        "cuIpcOpenMemHandle",
+        "cuLaunch",
+        "cuMemAlloc",
+        "cuMemFree",
+        "cuMemHostAlloc",
+        "cuMemcpy",
+        "cuMemset",
+        "cuModuleGetFunction",
+        "cuModuleLoad",
+        "cuModuleUnload",
+        "cuStreamSynchronize",
+        "cuStreamWaitEvent",
+    ];
+    let mut index = 0;
+    while index < BEGINNINGS.len() {
+        if begins_with(symbol.as_bytes(), BEGINNINGS[index].as_bytes()) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+const fn begins_with(text: &[u8], beginning: &[u8]) -> bool {
+    let mut index = 0;
+    while index < beginning.len() {
+        if index == text.len() || text[index] != beginning[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
 pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
     if code.is_success() { Ok(()) } else { Err(Error::driver(call, code)) }
 }
@@ -125,10 +169,6 @@ fn is_ready(result: Result<()>) -> Result<bool> {
         Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_READY) => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lock of [`idle_events`], which a model test replaces.

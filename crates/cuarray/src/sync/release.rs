@@ -7,6 +7,7 @@ use super::{Access, Mark, Pending, capture};
 use crate::{
     Error, Result,
     driver::{CUresult, Context, DeferredRelease, Stream},
+    interpreter,
 };
 use std::{
     fmt,
@@ -70,7 +71,8 @@ impl<R: Resource> Deferred<R> {
 impl<R: Resource> Drop for Deferred<R> {
     fn drop(&mut self) {
         // SAFETY: taken once, here, where `self` ends.
-        unsafe { ManuallyDrop::take(&mut self.0) }.attempt(false);
+        let release = unsafe { ManuallyDrop::take(&mut self.0) };
+        interpreter::detached(|| release.attempt(false));
     }
 }
 

@@ -65,7 +65,9 @@ class Pointer:
             rows.append(("allocation", "the driver does not report its address range"))
         else:
             low, high = known.range
-            inside = f"from byte {first - low} of the allocation" if self.holds(first, end) else "not within the allocation"
+            inside = (
+                f"from byte {first - low} of the allocation" if self.holds(first, end) else "not within the allocation"
+            )
             rows += [("allocation", f"{low:#x} to {high - 1:#x}, {high - low} bytes"), ("the array", inside)]
         rows.append(("managed", "yes" if known.is_managed else "no"))
         host = "no" if known.host_ptr is None else f"yes, at {known.host_ptr:#x}"

@@ -4,6 +4,7 @@ use crate::{
     Error, RawView, Result,
     array::aliasing::Registration,
     driver::Stream,
+    interpreter,
     sync::{self, Access},
 };
 use std::thread::{self, ThreadId};
@@ -44,7 +45,7 @@ pub struct Anywhere;
 
 impl Scope for Anywhere {
     fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
-        work()
+        interpreter::detached(work)
     }
 
     fn report(self, stream: &Stream, met: Error) {

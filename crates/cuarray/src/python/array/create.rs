@@ -40,21 +40,8 @@ pub(in crate::python) fn filled<'py>(
     Ok(array)
 }
 
-/// Like [`filled`], but waits for the copy, so that the caller need not keep `source`.
-pub(in crate::python) fn filled_at_once<'py>(
-    py: Python<'py>,
-    described: &Interface,
-    source: Elements<'_, 'py>,
-    stream: Option<&Bound<'py, PyAny>>,
-    device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let array = packed_like(py, described, stream, device)?;
-    array.get().fill(py, source, None)?;
-    Ok(array)
-}
-
 /// Allocates an array with the shape and type of `described`, in Fortran order if `described` is.
-fn packed_like<'py>(
+pub(in crate::python) fn packed_like<'py>(
     py: Python<'py>,
     described: &Interface,
     stream: Option<&Bound<'py, PyAny>>,
