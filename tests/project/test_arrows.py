@@ -210,7 +210,11 @@ def test_folders_form_no_cycle(root: str) -> None:
 @pytest.mark.parametrize("root", drawn_roots())
 def test_types_have_their_methods_in_the_node_that_defines_them(root: str) -> None:
     found = {(root, *method): at for method, at in methods_elsewhere(ROOT / root).items()}
-    wrong = [f"methods of {method[2]} in {method[1]} ({at})" for method, at in found.items() if method not in METHODS_ELSEWHERE]
+    wrong = [
+        f"methods of {method[2]} in {method[1]} ({at})"
+        for method, at in found.items()
+        if method not in METHODS_ELSEWHERE
+    ]
     assert not wrong, f"{root}: make these functions of their folder: {'; '.join(wrong)}"
     gone = [method for method in METHODS_ELSEWHERE if method[0] == root and method not in found]
     assert not gone, f"{root}: METHODS_ELSEWHERE lists methods that no code has: {gone}"
