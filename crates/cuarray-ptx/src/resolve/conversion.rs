@@ -3,7 +3,8 @@
 //! PTX manual:
 //! [cvt](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cvt).
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::floating::{code, direction, saturated};
 use super::operand::Modifiers;
 use crate::Error;

@@ -1,7 +1,8 @@
 //! The last step: blocks in order, operands as offsets, jumps as instruction numbers.
 
 use super::block_order::order;
-use super::builder::{Built, Draft, Next, Operand};
+use super::builder::Built;
+use super::draft::{Draft, Next, Operand};
 use super::registers::{places, successors};
 use crate::Error;
 use crate::machine::branching;

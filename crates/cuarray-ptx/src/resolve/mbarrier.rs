@@ -6,7 +6,8 @@
 //! (20 bits), and the number of the phase. Every operation is one atomic exchange of the word. Transactions of the
 //! bulk copy engine are not supported.
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};

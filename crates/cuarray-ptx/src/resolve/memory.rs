@@ -5,7 +5,8 @@
 //! hints change no result. Volatile and synchronizing accesses of global memory can reveal the order of blocks, so
 //! kernels with them run their blocks in order.
 
-use super::builder::{Builder, Draft, Local, Operand};
+use super::builder::{Builder, Local};
+use super::draft::{Draft, Operand};
 use super::floating::{quiet32, quiet64};
 use super::operand::Modifiers;
 use super::symbols::Symbol;

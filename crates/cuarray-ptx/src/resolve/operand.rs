@@ -1,6 +1,7 @@
 //! Operands: names and numbers as values of a type.
 
-use super::builder::{Builder, Draft, Local, Operand};
+use super::builder::{Builder, Local};
+use super::draft::{Draft, Operand};
 use super::symbols::Symbol;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};

@@ -3,7 +3,8 @@
 //! PTX manual:
 //! [atom](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-atom).
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::floating::{extreme, quiet32};
 use crate::Error;
 use crate::float::{self, BF16, F16, Rounding};
