@@ -36,7 +36,7 @@ pub(crate) struct State {
     /// Loaded modules and libraries.
     pub code: Code,
     pub captures: Captures,
-    /// The beginning of the capture for which a call was last refused.
+    /// The operation that began the capture for which a call was last refused.
     pub refused_by: Option<Arc<Operation>>,
     pub graphs: HashMap<CUgraph, Graph>,
     pub graph_nodes: HashMap<CUgraphNode, Node>,
@@ -168,7 +168,7 @@ impl State {
         self.devices.iter().map(|device| &device.arena).find(|arena| arena.holds(address))
     }
 
-    /// The address at which the driver reaches the byte at `address`.
+    /// The driver's address of the byte at `address`.
     pub(crate) fn host_address(&self, address: u64) -> u64 {
         if let Some(arena) = self.arena_of(address) {
             return arena.shadow_of(address);

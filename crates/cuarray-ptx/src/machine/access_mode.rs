@@ -33,7 +33,7 @@ pub(super) fn elements(code: u32) -> u32 {
 }
 
 impl Mode {
-    /// The mode of one element without an order.
+    /// The mode of one element without memory ordering.
     pub(crate) fn new(space: Space, wide: bool) -> Mode {
         Mode { space, wide, count: 1, strong: false, releases: false, updates: false }
     }

@@ -7,7 +7,8 @@ pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000_0000_0000;
 /// The generic address of the first byte of a kernel's parameters.
 pub(crate) const PARAM_WINDOW: u64 = 0x0300_0000_0000_0000;
 
-/// The memory and the offset that a generic address of a thread's own windows means: `"shared"`, `"local"` or `"parameter"`.
+/// Splits a generic address in a thread's windows into the memory (`"shared"`, `"local"` or `"parameter"`) and the
+/// offset.
 pub fn in_window(address: u64) -> Option<(&'static str, u64)> {
     let name = match address & !(SHARED_WINDOW - 1) {
         SHARED_WINDOW => "shared",

@@ -13,7 +13,7 @@ use crate::machine::program::{Exec, Instruction, LEFT_OUT};
 use crate::races::cell::digest;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-/// An integer type in memory of 8 to 64 bits; a signed one is extended by its sign.
+/// An integer type in memory of 8 to 64 bits; a signed type is sign-extended.
 pub(crate) trait Cell: Copy {
     /// # Safety
     /// The pointer is valid for this type and aligned for it.

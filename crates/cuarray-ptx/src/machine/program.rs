@@ -19,7 +19,7 @@ pub(crate) type Exec = unsafe fn(&mut Machine<'_>, &Instruction) -> Flow;
 pub(crate) const CONSTANT: u32 = 1 << 31;
 /// The guard of an unconditional instruction.
 pub(crate) const UNGUARDED: u32 = u32::MAX;
-/// Stands for an operand that is left out: `_`.
+/// The operand value for an operand that is left out: `_`.
 pub(crate) const LEFT_OUT: u32 = u32::MAX;
 
 /// One instruction.

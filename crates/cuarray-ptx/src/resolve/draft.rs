@@ -7,11 +7,11 @@ use std::collections::HashMap;
 /// An operand before registers have offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Operand {
-    /// Left out.
+    /// No operand.
     Nothing,
     /// A register, by its number.
     Register(u32),
-    /// A constant, by its offset among the constants.
+    /// A constant, by its offset in the list of constants.
     Constant(u32),
     /// A number for the executing function.
     Number(u32),
@@ -28,7 +28,7 @@ pub(super) enum Next {
     },
     /// One of several blocks.
     Indexed(Vec<usize>),
-    /// None.
+    /// No successor.
     End,
 }
 

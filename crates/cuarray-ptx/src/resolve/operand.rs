@@ -265,7 +265,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn predicate_target(&mut self, name: &'a str) -> Result<Operand, Error> {
         match self.find_register(name) {
             Some((register, Type::Pred)) => Ok(Operand::Register(register)),
-            _ => Err(self.wrong(name, "this is not a predicate")),
+            _ => Err(self.wrong(name, "a predicate is expected")),
         }
     }
 
@@ -275,7 +275,7 @@ impl<'a> Builder<'_, 'a> {
             Written::Name(name) => (name, false),
             Written::Not(name) => (name, true),
             Written::Integer(value) => return Ok(self.bits(Type::Pred, u64::from(*value != 0))),
-            _ => return Err(self.wrong(&text(operand), "this is not a predicate")),
+            _ => return Err(self.wrong(&text(operand), "a predicate is expected")),
         };
         let register = self.predicate_target(name)?;
         if !negated {

@@ -16,7 +16,7 @@ pub(crate) fn bury<'a>(driver: &'a Driver, mut state: Guard<'a>) -> Guard<'a> {
     state
 }
 
-/// Calls a host function in this thread, which must not make driver calls meanwhile.
+/// Calls a host function in this thread. The function must not make driver calls.
 pub(crate) fn call_outside(function: HostFunction) {
     thread::with(|thread| thread.in_host_function.set(true));
     // SAFETY: the program enqueued the function with its data to be called once, after the earlier work.

@@ -230,8 +230,7 @@ macro_rules! export {
                 flags: Flags { $($flag: true,)* ..Flags::NONE },
             };
             static PLACE: ReturnPlace = ReturnPlace::new();
-            let anchor = 0_u8;
-            let entry = Entry { place: &PLACE, anchor: &raw const anchor };
+            let entry = Entry { place: &PLACE, anchor: site::stack_pointer!() };
             // SAFETY: the caller keeps the contract of this entry point in the driver's manual.
             dispatch(export, entry, || [$((stringify!($arg), Word::word(&$arg)),)*], |call| unsafe { $group::$symbol(call, $($arg),*) })
         }

@@ -1,9 +1,9 @@
 //! Graph memory: allocations whose address belongs to a graph, and whose bytes exist from launch to release.
 //!
-//! An allocation node reserves its address when it is added; pointer queries do not know the address before a launch. A
-//! launch makes it live from its node on. A free node of the same or another graph ends it, or a stream-ordered release
-//! after the launch. Then the address is reserved for the next launch, until the graph and its executable graph are
-//! gone.
+//! An allocation node reserves its address when it is added; pointer queries do not find the address before a launch.
+//! A launch makes the memory live from its node on. The memory ends with a free node of the same or another graph, or
+//! with a stream-ordered release after the launch. Then the address stays reserved for the next launch, until the
+//! graph and its executable graph are destroyed.
 //!
 //! Driver API: [`cuGraphAddMemAllocNode`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 

@@ -12,12 +12,12 @@ pub(crate) struct Log {
 pub(crate) struct Buffer {
     pub address: usize,
     pub size: usize,
-    /// The address that receives the number of bytes written: that of the option's value.
+    /// The address of the option's value, which receives the number of bytes written.
     pub written: usize,
 }
 
 impl Buffer {
-    /// Writes a text and a nul, truncated to fit.
+    /// Writes a text and a nul, truncated to the size of the buffer.
     ///
     /// # Safety
     /// The buffer belongs to the program and is still valid.

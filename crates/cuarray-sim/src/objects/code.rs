@@ -36,10 +36,10 @@ pub(crate) struct Module {
     pub constants: Arc<Vec<u64>>,
     /// The address of each variable; 0 for variables in shared memory.
     pub addresses: Vec<u64>,
-    /// The allocations that they lie in.
+    /// The allocations that contain the variables.
     pub memory: Vec<u64>,
     pub functions: HashMap<u32, CUfunction>,
-    /// The library whose module this is.
+    /// The library that was loaded as this module.
     pub library: Option<CUlibrary>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Function {
     pub next: NextLaunch,
 }
 
-/// The state that the launch calls before `cuLaunchKernel` set on a function.
+/// The state of a function that the launch calls before `cuLaunchKernel` set.
 #[derive(Clone, Default)]
 pub(crate) struct NextLaunch {
     pub threads: [u32; 3],
@@ -64,7 +64,8 @@ pub(crate) struct NextLaunch {
 /// The settings that `cuFuncSetAttribute` and `cuFuncSetCacheConfig` change.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Settings {
-    /// The maximum dynamic shared memory of a launch in bytes; `None` for the rest of 48 KiB.
+    /// The maximum dynamic shared memory of a launch in bytes; `None` means the part of 48 KiB that static shared
+    /// memory leaves.
     pub max_dynamic_shared: Option<u32>,
     pub carveout: i32,
     pub cache_config: u32,
@@ -97,7 +98,7 @@ pub(crate) struct Link {
     pub max_registers: u32,
 }
 
-/// The kernel behind a handle of a function or kernel.
+/// The kernel that a handle of a function or kernel names.
 #[derive(Clone)]
 pub(crate) struct ResolvedKernel {
     pub program: Arc<Program>,
@@ -106,7 +107,7 @@ pub(crate) struct ResolvedKernel {
 }
 
 impl Code {
-    /// Removes all code of a context that ends.
+    /// Removes all code of a context that is being destroyed.
     pub(crate) fn close_context(&mut self, context: CUcontext) {
         self.modules.retain(|_, module| module.context != context);
         let modules = &self.modules;
@@ -185,7 +186,7 @@ impl ResolvedKernel {
         own.min(warps * 32).min(1024)
     }
 
-    /// The registers of a thread, as an estimate of a compiler's result.
+    /// The registers of a thread: an estimate of a compiler's allocation.
     pub(crate) fn registers(&self) -> u32 {
         let wanted = self.program.reachable(self.number);
         let most = wanted.iter().map(|number| self.program.functions()[*number as usize].registers).max().unwrap_or(0);
@@ -210,7 +211,8 @@ impl ResolvedKernel {
         reached.iter().map(|number| self.program.functions()[*number as usize].local_variables).sum()
     }
 
-    /// The number of blocks with so many threads and so much dynamic shared memory that fit on a multiprocessor.
+    /// The number of blocks, with this many threads and this much dynamic shared memory, that fit on a
+    /// multiprocessor.
     pub(crate) fn blocks(&self, threads: u32, dynamic: u64, capability: (u32, u32)) -> u32 {
         let warps = threads.div_ceil(32);
         if warps == 0 || threads > self.max_threads() {

@@ -28,7 +28,7 @@ impl Launch {
         &self.program.functions()[self.kernel as usize].name
     }
 
-    /// The list of pointers to the arguments, for reading; it lives as long as the launch.
+    /// The list of pointers to the arguments, for reading; valid as long as the launch.
     pub(crate) fn argument_pointers(&self) -> *mut *mut c_void {
         let pointers = self.pointers.get_or_init(|| {
             let start = self.parameters.as_ptr() as usize;

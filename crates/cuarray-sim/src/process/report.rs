@@ -1,4 +1,4 @@
-//! The report of a driver: its findings with lines of source, without those that the settings suppress.
+//! The report of a driver: its findings with source lines, without the suppressed ones.
 
 use crate::driver::{Driver, Guard};
 use crate::execution::drain;
@@ -7,14 +7,15 @@ use crate::site::add_lines;
 use cuarray_abi::CUcontext;
 use cuarray_races::finding::Report;
 
-/// All findings, with live objects as leaks if `leaks`. Pending work whose accesses are not known yet runs first.
+/// All findings, and if `leaks`, live objects as leaks. Pending work whose accesses are not known yet runs first.
 pub(crate) fn make(driver: &Driver, leaks: bool) -> Report {
     let leaks = leaks && driver.config.as_ref().is_ok_and(|config| config.leaks != Some(false));
     let report = known(driver).detector.report(leaks);
     completed(driver, report)
 }
 
-/// Like `report`, at the end of the program, without running its code; `None` if another thread holds the lock.
+/// Like `report`, but at the end of the program and without running its code; `None` if another thread holds the
+/// lock.
 pub(crate) fn make_last(driver: &Driver, leaks: bool) -> Option<Report> {
     let mut state = driver.try_lock()?;
     host::take_host_accesses(&mut state);

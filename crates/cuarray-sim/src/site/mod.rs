@@ -17,7 +17,7 @@ mod spot;
 
 pub(crate) use capture::capture;
 pub(crate) use debug_info::add_lines;
-pub(crate) use native::{Entry, ReturnPlace};
+pub(crate) use native::{Entry, ReturnPlace, stack_pointer};
 pub(crate) use spot::Spot;
 
 use cuarray_races::site::{Frame, Native, Site};

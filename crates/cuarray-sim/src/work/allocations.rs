@@ -29,7 +29,7 @@ pub(crate) fn side(state: &State, address: u64, length: u64, declared: Declared)
     }
 }
 
-/// Puts a new allocation into the table.
+/// Adds a new allocation to the table.
 pub(crate) fn add(
     state: &mut State,
     (address, size, taken): (u64, u64, u64),
@@ -55,7 +55,7 @@ pub(crate) fn release(state: &mut State, address: u64) {
         graph_memory::release(state, address);
         return;
     }
-    // The pages are freed with the allocation; the host must be able to access them before.
+    // The pages are freed with the allocation. Before that, the host must be able to access them again.
     state.host_access.remove(address);
     let Some(allocation) = state.memory.remove(address) else { return };
     if let Kind::Pool(pool) = allocation.kind {

@@ -37,14 +37,14 @@ pub(crate) fn is_live(state: &State, address: u64) -> bool {
     state.memory.starting_at(address).is_some_and(|allocation| !allocation.freed)
 }
 
-/// Accounts for a completed allocation of a graph.
+/// Adds a completed allocation to the device's graph memory in use.
 pub(crate) fn used(state: &mut State, address: u64) {
     if let Some((memory, size)) = account_of(state, address) {
         memory.hold(size);
     }
 }
 
-/// Accounts for a completed release of graph memory.
+/// Subtracts a completed release from the device's graph memory in use.
 pub(crate) fn unused(state: &mut State, address: u64) {
     if let Some((memory, size)) = account_of(state, address) {
         memory.live = memory.live.saturating_sub(size);

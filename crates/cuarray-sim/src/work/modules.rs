@@ -63,7 +63,7 @@ pub(crate) fn load_module(
     Ok(handle)
 }
 
-/// Allocates zeroed device memory that the program does not own.
+/// Allocates zeroed device memory for code, which the program does not own.
 pub(crate) fn take_for_code(state: &mut State, context: CUcontext, size: u64, constant: bool) -> Result<u64, CUresult> {
     let device = state.context(context)?.device;
     let arena = &mut state.devices[device].arena;
@@ -87,7 +87,7 @@ pub(crate) fn unload_module(state: &mut State, handle: CUmodule) -> Result<(), C
     Ok(())
 }
 
-/// The module of a library in a context, loaded at its first use.
+/// The module of a library in a context, loaded on first use.
 pub(crate) fn module_of(state: &mut State, library: CUlibrary, context: CUcontext) -> Result<CUmodule, CUresult> {
     let known = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
     if let Some(module) = known.modules.get(&context) {

@@ -4,7 +4,7 @@ use crate::state::State;
 use crate::work::allocations;
 use cuarray_abi::*;
 
-/// Allocates memory for a stream-ordered allocation; returns its address.
+/// Allocates memory from a pool for a stream-ordered allocation; returns its address.
 ///
 /// # Errors
 /// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_VALUE` for an invalid pool.
@@ -28,7 +28,7 @@ pub(crate) fn take(state: &mut State, handle: CUmemoryPool, size: u64) -> Result
     Ok(address)
 }
 
-/// Accounts for the end of an allocation of a pool.
+/// Subtracts a freed allocation from the pool's used memory.
 pub(crate) fn return_memory(state: &mut State, handle: CUmemoryPool, size: u64) {
     let Some(pool) = state.pools.get_mut(&handle) else { return };
     pool.used = pool.used.saturating_sub(size);
@@ -37,7 +37,7 @@ pub(crate) fn return_memory(state: &mut State, handle: CUmemoryPool, size: u64) 
     }
 }
 
-/// Releases the reserved memory of a device's pools above their threshold, as a synchronization allows.
+/// Releases the reserved memory of a device's pools above their threshold, as after a synchronization.
 pub(crate) fn settle(state: &mut State, device: usize) {
     for pool in state.pools.values_mut().filter(|pool| pool.device == device) {
         pool.release_down_to(pool.release_threshold);

@@ -1,8 +1,17 @@
-//! Releases that wait for pending work. The driver keeps them until they are tried again.
+//! Releases that wait for pending work. The process keeps them until they are tried again.
+//!
+//! A release holds its context, which holds its driver. A list in the driver would be a cycle: if the program dropped the driver, no
+//! code could reach the list any more, and the memory would never be freed. A list of the process stays reachable, and a driver that
+//! is loaded later from the same library tries its releases.
 
-use super::{Driver, lock};
+use super::{Driver, deferred_list::DeferredList, lock};
 use crate::interpreter;
-use std::{mem, sync::atomic::Ordering::Relaxed};
+use std::sync::{LazyLock, Mutex};
+
+static DEFERRED: LazyLock<DeferredList<Library, Box<dyn DeferredRelease>>> = LazyLock::new(DeferredList::default);
+
+/// A loaded library, by its address space and the address of its `cuInit`. All drivers loaded from one library share their objects.
+type Library = (usize, usize);
 
 /// The release of a resource whose work may still be pending.
 pub(crate) trait DeferredRelease: Send {
@@ -13,8 +22,11 @@ pub(crate) trait DeferredRelease: Send {
 impl Driver {
     /// Keeps a release until [`Driver::reclaim`] tries it again.
     pub(crate) fn defer(&self, release: Box<dyn DeferredRelease>) {
-        lock(&self.0.deferred).push(release);
-        self.0.reclaimable.store(true, Relaxed);
+        DEFERRED.add(self.library(), release);
+    }
+
+    fn library(&self) -> Library {
+        (self.address_space(), self.api().cuInit.map_or(0, |function| function as usize))
     }
 
     /// Frees memory whose release was deferred, because work on it was pending or because no call was permitted where it was dropped;
@@ -23,13 +35,17 @@ impl Driver {
     ///
     /// Allocating memory calls this first. Call it where a program waits anyway, and before it ends.
     pub fn reclaim(&self, wait: bool) -> bool {
-        // Asked at each allocation: without deferred releases, no lock is taken.
-        if !self.0.reclaimable.swap(false, Relaxed) {
+        let deferred = DEFERRED.take(&self.library());
+        if deferred.is_empty() {
             return false;
         }
-        let deferred = mem::take(&mut *lock(&self.0.deferred));
-        let any = !deferred.is_empty();
         interpreter::detached(|| deferred.into_iter().for_each(|release| release.attempt(wait)));
-        any
+        true
     }
+}
+
+/// Keeps a resource until the process ends, because the end of its work cannot be observed.
+pub(crate) fn never_release(resource: Box<dyn Send>) {
+    static KEPT: Mutex<Vec<Box<dyn Send>>> = Mutex::new(Vec::new());
+    lock(&KEPT).push(resource);
 }

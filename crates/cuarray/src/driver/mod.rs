@@ -9,11 +9,12 @@
 //! process keep the current context they chose. Functions on raw addresses ([`copy`], [`fill`]) are `unsafe`, because no type can
 //! prove that an address is valid. Launches are `unsafe`, because no type describes what a kernel does.
 //!
-//! **Errors.** An [`Error`] has the result code and the name of the call in the driver's manual. If the driver lacks an entry
-//! point, an older equivalent is called; without one, the result is an error of its own. Nothing panics.
+//! **Errors.** An [`Error`] has the result code and the name of the call in the driver's manual. If the driver lacks
+//! an entry point, an older equivalent is called; without one, the call returns a separate error. No function panics.
 //!
-//! **Drops.** A destructor cannot return an error. The objects of a destroyed context, and of a driver that has shut down, are gone
-//! already, so these two failures count as success. [`Driver::take_drop_error`] returns the first of all other failures.
+//! **Drops.** A destructor cannot return an error. The objects of a destroyed context, and of a driver that has shut
+//! down, no longer exist, so these two failures count as success. [`Driver::take_drop_error`] returns the first of
+//! all other failures.
 //!
 //! **Process exit.** The driver shuts down when the process exits. A later drop makes no call, and its result is
 //! `CUDA_ERROR_DEINITIALIZED`.
@@ -37,6 +38,7 @@ pub(crate) mod context;
 pub mod copy;
 mod current;
 mod deferred;
+mod deferred_list;
 pub(crate) mod device;
 pub(crate) mod event;
 mod event_pool;
@@ -76,7 +78,7 @@ use loaded::Table;
 
 use crate::interpreter::lock;
 use crate::{Error, Result};
-pub(crate) use deferred::DeferredRelease;
+pub(crate) use deferred::{DeferredRelease, never_release};
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
 ///
@@ -171,9 +173,12 @@ fn is_ready(result: Result<()>) -> Result<bool> {
     }
 }
 
-/// The lock of [`idle_events`], which a model test replaces.
+/// The lock of [`idle_events`], and the lock and flag of [`deferred_list`]. Model tests replace them.
 mod sync {
-    pub(super) use std::sync::{Mutex, PoisonError};
+    pub(super) use std::sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    };
 }
 
 const _: () = {

@@ -97,7 +97,10 @@ without a type string), ValueError if the tensor is wrong.
         {
             return match table {
                 Some(table) => table.import(&object),
-                None => adopt(object.py(), &ask(&object, &Ready::Default, None)?, Ready::Default),
+                None => match ask(&object, &Ready::Default, None) {
+                    Ok(capsule) => adopt(object.py(), &capsule, Ready::Default),
+                    Err(error) => Python::attach(|_| by_later_table(&object, error)),
+                },
             };
         }
         Python::attach(|_| match device {
@@ -122,7 +125,10 @@ pub(in crate::python) fn from_dlpack<'py>(
         // The tensor tells its device faster than `__dlpack_device__` does.
         return match exchange::of_type(&obj.get_type())? {
             Some(table) => table.import(obj),
-            None => checked(obj, &ask(obj, &ready, copy)?, ready),
+            None => match ask(obj, &ready, copy) {
+                Ok(capsule) => checked(obj, &capsule, ready),
+                Err(error) => by_later_table(obj, error),
+            },
         };
     }
     if let Some(device) = device_of(obj)?
@@ -264,6 +270,16 @@ fn ask_again<'py>(
         });
     }
     Err(error)
+}
+
+/// Imports an object whose `__dlpack__` gave `error`. An object without that method may have a table that its type got after it was asked.
+#[cold]
+fn by_later_table<'py>(obj: &Bound<'py, PyAny>, error: PyErr) -> Result<Bound<'py, PyDeviceArray>> {
+    let has_method = !matches!(obj.getattr_opt(intern!(obj.py(), "__dlpack__")), Ok(None));
+    match if has_method { None } else { exchange::of_type_now(&obj.get_type())? } {
+        Some(table) => table.import(obj),
+        None => Err(error.into()),
+    }
 }
 
 /// Whether a producer did not understand the request for a copy, or refused it.

@@ -130,11 +130,8 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     Ok(Some(Bound::new(py, array)?))
 }
 
-/// Imports the C structure of an object without waiting.
+/// Imports the C structure of an object without waiting. The caller knows that the type has the attribute.
 pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
-    if !c_interface::is_offered(value) {
-        return Ok(None);
-    }
     let Some(Imported { array, event }) = c_interface::import(value, false, &mut Options::default())? else {
         return Ok(None);
     };
