@@ -31,7 +31,7 @@ DEFAULT = "pip install cuarray cuarray-sim"
 
 @dataclass
 class Outcome:
-    """Counts of blocks, and what failed."""
+    """The numbers of blocks, and the failures."""
 
     blocks: int = 0
     run: int = 0
@@ -122,7 +122,7 @@ class Machine:
 
     def folder_of(self, page: Path) -> Path:
         """Return the folder in which a page's commands run."""
-        # An example, and a page with files of its own, run where these are.
+        # The commands of an example, or of a page with files of its own, run in the folder of these files.
         if page.parts[0] == "examples" or (ROOT / page).with_suffix("").is_dir():
             return self.tree() / page.parent
         self._count += 1
@@ -143,7 +143,7 @@ def pip_commands(found: list[Block]) -> list[str]:
 
 
 def from_the_registry(command: str) -> bool:
-    """Whether a command is one of pip's, and installs no folder."""
+    """Whether a command is a pip command that does not install a folder."""
     return command.startswith("pip ") and not re.search(r" [.$/]", command)
 
 
