@@ -33,7 +33,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Replaces type and bit; the old reference is for the caller to drop.
+    /// Replaces type and bit, and returns the old reference, which the caller must drop.
     fn replace(&self, entry: usize, kept: Option<Py<PyWeakrefReference>>) -> Option<Py<PyWeakrefReference>> {
         let mut place = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         self.entry.store(entry, Relaxed);

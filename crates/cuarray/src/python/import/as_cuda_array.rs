@@ -201,7 +201,7 @@ fn of_dlpack<'py>(object: &Bound<'py, PyAny>, sync: bool, options: &mut Options)
     let py = object.py();
     let array = tensor(object)?;
     if sync {
-        import::heed(py, array.get().interface(), None)?;
+        import::wait_for_producer(py, array.get().interface(), None)?;
     }
     Ok(again(&array, options)?.unwrap_or(array))
 }

@@ -3,7 +3,7 @@
 //! The attribute belongs to the type. So a type is asked once, and objects of other types, which are nearly all, cost nothing. A type is asked
 //! again only if its object offers nothing else.
 
-use super::{heed, known};
+use super::{known, wait_for_producer};
 use crate::python::{
     ffi::{inspect::type_name, raised::optional_attribute, type_bits::TypeBits},
     memory::c_array::{TAKEN, UNTAKEN},
@@ -128,9 +128,9 @@ fn array<'py>(
     }
     let handle = |event: std::num::NonZeroUsize| event::Handle(event.get());
     if sync {
-        heed(py, &interface, event.map(handle))?;
+        wait_for_producer(py, &interface, event.map(handle))?;
         if let Some(mask) = &mask {
-            heed(py, mask.interface(), mask_event.map(handle))?;
+            wait_for_producer(py, mask.interface(), mask_event.map(handle))?;
         }
     }
     let array = PyDeviceArray::with_stream(interface, owner, None).with_mask(mask);

@@ -25,7 +25,7 @@ mod reading;
 pub(in crate::python) mod root;
 mod values;
 
-pub(super) use adopt::{Adopted, adopt, heed};
+pub(super) use adopt::{Adopted, adopt, wait_for_producer};
 pub(super) use entries::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
 pub(super) use lazy::{are_tensors, refuse_gradient_or_mark, refuse_lazy, refuse_lazy_tensor};
 pub(super) use reading::Reading;
@@ -137,7 +137,7 @@ pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'
     };
     // An event without a stream is remembered nowhere else, so the host waits for it now.
     if array.get().interface().stream() == StreamEntry::None {
-        heed(value.py(), array.get().interface(), event)?;
+        wait_for_producer(value.py(), array.get().interface(), event)?;
     }
     Ok(Some(array))
 }
