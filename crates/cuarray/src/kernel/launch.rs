@@ -131,6 +131,12 @@ impl LaunchConfig {
 ///     let _ = unsafe { kernel.launch(stream, LaunchConfig::new([1, 1, 1], [1, 1, 1]), (array,)) };
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel",
+    label = "neither an element nor a guard",
+    note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value",
+    note = "acquire arrays for the launch's stream, and pass the guards as `&Acquired` or `&mut AcquiredMut`"
+)]
 pub trait Argument: sealed::Argument {}
 
 impl<A: sealed::Argument> Argument for A {}
@@ -149,6 +155,11 @@ impl<A: sealed::Argument> Argument for A {}
 ///     unsafe { kernel.launch(&stream, LaunchConfig::for_elements(n as usize, 256)?, (a, x, y, n)) }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a kernel",
+    note = "pass a tuple of up to 16 arguments, also for one argument: `(x,)`; more fit into a structure of `cuarray::element!`",
+    note = "numbers and structures of `cuarray::element!` go by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
+)]
 pub trait Arguments: sealed::Arguments {}
 
 impl<A: sealed::Arguments> Arguments for A {}
@@ -183,7 +194,8 @@ pub(crate) mod sealed {
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be passed to a kernel",
         label = "neither an element nor a guard",
-        note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
+        note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value",
+        note = "acquire arrays for the launch's stream, and pass the guards as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Argument {
         type Value: Element;
@@ -202,14 +214,16 @@ pub(crate) mod sealed {
 
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be the arguments of a kernel",
-        note = "pass the arguments as a tuple, also a single one: `(x,)`; numbers and structures of `cuarray::element!` go by value, \
-                and arrays as `&Acquired` or `&mut AcquiredMut`"
+        note = "pass a tuple of up to 16 arguments, also for one argument: `(x,)`; more fit into a structure of `cuarray::element!`",
+        note = "numbers and structures of `cuarray::element!` go by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Arguments {
         fn pass<R>(self, to: impl FnOnce(&[Passed<'_>]) -> R) -> R;
     }
 }
 
+// Otherwise the compiler's message is about elements, and not about kernels.
+#[diagnostic::do_not_recommend]
 impl<T: Element> sealed::Argument for T {
     type Value = T;
 
