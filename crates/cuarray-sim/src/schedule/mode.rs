@@ -1,9 +1,9 @@
 //! The mode of a schedule: lazy, eager, or a source of choices.
 
-use crate::choice::choices::Choices;
-use crate::choice::random::Random;
-use crate::choice::scheduler::{Replay, Scheduler};
-use crate::config::Schedule;
+use crate::schedule::Schedule;
+use crate::schedule::choices::Choices;
+use crate::schedule::random::Random;
+use crate::schedule::scheduler::{Replay, Scheduler};
 use cuarray_abi::*;
 use std::collections::BTreeSet;
 

@@ -1,42 +1,41 @@
 //! Graphs in the DOT language (`cuGraphDebugDotPrint`).
 
-use crate::objects::graph::Action;
+use crate::graph_structure;
+use crate::objects::graph_data::Action;
 use crate::state::State;
 use cuarray_abi::*;
 use std::fmt::Write as _;
 
-impl State {
-    /// The graph and its children in the DOT language.
-    pub(crate) fn dot(&self, graph: CUgraph, handles: bool) -> String {
-        let mut text = String::from("digraph dot {\n");
-        self.dot_subgraph(graph, handles, &mut text);
-        text.push_str("}\n");
-        text
-    }
+/// The graph and its children in the DOT language.
+pub(crate) fn dot(state: &State, graph: CUgraph, handles: bool) -> String {
+    let mut text = String::from("digraph dot {\n");
+    dot_subgraph(state, graph, handles, &mut text);
+    text.push_str("}\n");
+    text
+}
 
-    fn dot_subgraph(&self, handle: CUgraph, handles: bool, text: &mut String) {
-        let Some(graph) = self.graphs.get(&handle) else { return };
-        let id = graph.id;
-        let _ = writeln!(text, "subgraph cluster_{id} {{\nlabel=\"graph_{id}\"");
-        for handle in &graph.nodes {
-            let Some(node) = self.graph_nodes.get(handle) else { continue };
-            let number = node.number;
-            let what = dot_label(&node.action);
-            let _ = write!(text, "\"graph_{id}_node_{number}\" [label=\"{number}\\n{what}");
-            if handles {
-                let _ = write!(text, "\\nnode handle: {:#x}", handle.0);
-            }
-            text.push_str("\"];\n");
-            if let Action::Child(child) = node.action {
-                self.dot_subgraph(child, handles, text);
-            }
+fn dot_subgraph(state: &State, handle: CUgraph, handles: bool, text: &mut String) {
+    let Some(graph) = state.graphs.get(&handle) else { return };
+    let id = graph.id;
+    let _ = writeln!(text, "subgraph cluster_{id} {{\nlabel=\"graph_{id}\"");
+    for handle in &graph.nodes {
+        let Some(node) = state.graph_nodes.get(handle) else { continue };
+        let number = node.number;
+        let what = dot_label(&node.action);
+        let _ = write!(text, "\"graph_{id}_node_{number}\" [label=\"{number}\\n{what}");
+        if handles {
+            let _ = write!(text, "\\nnode handle: {:#x}", handle.0);
         }
-        for (from, to) in self.edges(graph) {
-            let number = |node: CUgraphNode| self.graph_nodes.get(&node).map_or(0, |node| node.number);
-            let _ = writeln!(text, "\"graph_{id}_node_{}\" -> \"graph_{id}_node_{}\";", number(from), number(to));
+        text.push_str("\"];\n");
+        if let Action::Child(child) = node.action {
+            dot_subgraph(state, child, handles, text);
         }
-        text.push_str("}\n");
     }
+    for (from, to) in graph_structure::edges(state, graph) {
+        let number = |node: CUgraphNode| state.graph_nodes.get(&node).map_or(0, |node| node.number);
+        let _ = writeln!(text, "\"graph_{id}_node_{}\" -> \"graph_{id}_node_{}\";", number(from), number(to));
+    }
+    text.push_str("}\n");
 }
 
 fn dot_label(action: &Action) -> String {

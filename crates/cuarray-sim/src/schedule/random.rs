@@ -3,7 +3,7 @@
 //! The generator is SplitMix64 (Steele, Lea and Flood, 2014): one word of state, and the same numbers on every machine
 //! and in every version, so that a seed in a bug report stays valid.
 
-use crate::choice::scheduler::Scheduler;
+use crate::schedule::scheduler::Scheduler;
 
 pub(crate) struct Random {
     state: u64,

@@ -3,7 +3,7 @@
 //! A scheduler only picks the number of an option; other modules find the options. So a scheduler is a few lines, and
 //! random, replayed and exhaustive schedules differ only in their scheduler.
 
-use crate::choice::choices::{Choice, Choices};
+use crate::schedule::choices::{Choice, Choices};
 
 /// Picks one of `options`, counted from 0; the lazy schedule always picks the first.
 pub(crate) trait Scheduler: Send {

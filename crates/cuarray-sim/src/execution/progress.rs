@@ -6,6 +6,7 @@
 //! If the program keeps calling the driver, the thread runs the functions after one second.
 
 use crate::driver::{Driver, Guard};
+use crate::execution;
 use crate::objects::work::Point;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -15,14 +16,12 @@ const SILENCE: Duration = Duration::from_millis(50);
 /// The number of such intervals after which host functions run in any case.
 const PATIENCE: u32 = 20;
 
-impl Driver {
-    /// Starts the progress thread, unless it is running.
-    pub(crate) fn watch_host_functions(self: &Arc<Self>, state: &mut Guard<'_>) {
-        if !state.progress_thread {
-            let driver = Arc::downgrade(self);
-            let thread = std::thread::Builder::new().name("cuarray-sim progress".to_owned());
-            state.progress_thread = thread.spawn(move || watch(&driver)).is_ok();
-        }
+/// Starts the progress thread, unless it is running.
+pub(crate) fn watch_host_functions(driver: &Arc<Driver>, state: &mut Guard<'_>) {
+    if !state.progress_thread {
+        let driver = Arc::downgrade(driver);
+        let thread = std::thread::Builder::new().name("cuarray-sim progress".to_owned());
+        state.progress_thread = thread.spawn(move || watch(&driver)).is_ok();
     }
 }
 
@@ -47,7 +46,7 @@ fn watch(driver: &Weak<Driver>) {
             let point = |stream, operation| Point { stream, operation };
             let targets = holding.map(|(handle, stream)| point(*handle, stream.last_host_function)).collect();
             // This thread makes no choices, because the moment at which it runs is not part of the schedule.
-            drop(driver.run(state, targets, u64::MAX));
+            drop(execution::run(&driver, state, targets, u64::MAX));
         }
     }
 }

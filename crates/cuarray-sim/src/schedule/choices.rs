@@ -172,8 +172,8 @@ impl FromStr for Choices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choice::random::Random;
-    use crate::choice::scheduler::Scheduler;
+    use crate::schedule::random::Random;
+    use crate::schedule::scheduler::Scheduler;
 
     #[test]
     fn written_choices_are_read_back() {
