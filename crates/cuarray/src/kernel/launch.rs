@@ -16,7 +16,9 @@
 
 use super::Function;
 use crate::driver::{Stream, call};
-use crate::{Acquired, AcquiredMut, Dimension, Element, Error, Result, Scope, protocol::interface::DevicePtr};
+use crate::{
+    Acquired, AcquiredMut, Dimension, Element, Error, Result, array::guard::Scope, protocol::interface::DevicePtr,
+};
 use smallvec::SmallVec;
 use std::{ffi::c_void, fmt, mem::MaybeUninit, ptr};
 
@@ -129,6 +131,12 @@ impl LaunchConfig {
 ///     let _ = unsafe { kernel.launch(stream, LaunchConfig::new([1, 1, 1], [1, 1, 1]), (array,)) };
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel",
+    label = "neither an element nor a guard",
+    note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value",
+    note = "acquire arrays for the launch's stream, and pass the guards as `&Acquired` or `&mut AcquiredMut`"
+)]
 pub trait Argument: sealed::Argument {}
 
 impl<A: sealed::Argument> Argument for A {}
@@ -147,6 +155,11 @@ impl<A: sealed::Argument> Argument for A {}
 ///     unsafe { kernel.launch(&stream, LaunchConfig::for_elements(n as usize, 256)?, (a, x, y, n)) }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a kernel",
+    note = "pass a tuple of up to 16 arguments, also for one argument: `(x,)`; more fit into a structure of `cuarray::element!`",
+    note = "numbers and structures of `cuarray::element!` go by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
+)]
 pub trait Arguments: sealed::Arguments {}
 
 impl<A: sealed::Arguments> Arguments for A {}
@@ -181,7 +194,8 @@ pub(crate) mod sealed {
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be passed to a kernel",
         label = "neither an element nor a guard",
-        note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
+        note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value",
+        note = "acquire arrays for the launch's stream, and pass the guards as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Argument {
         type Value: Element;
@@ -200,14 +214,16 @@ pub(crate) mod sealed {
 
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be the arguments of a kernel",
-        note = "pass the arguments as a tuple, also a single one: `(x,)`; numbers and structures of `cuarray::element!` go by value, \
-                and arrays as `&Acquired` or `&mut AcquiredMut`"
+        note = "pass a tuple of up to 16 arguments, also for one argument: `(x,)`; more fit into a structure of `cuarray::element!`",
+        note = "numbers and structures of `cuarray::element!` go by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Arguments {
         fn pass<R>(self, to: impl FnOnce(&[Passed<'_>]) -> R) -> R;
     }
 }
 
+// Otherwise the compiler's message is about elements, and not about kernels.
+#[diagnostic::do_not_recommend]
 impl<T: Element> sealed::Argument for T {
     type Value = T;
 
@@ -380,7 +396,7 @@ impl Function {
     /// The arguments match the kernel: it reads and writes through each address only elements of the array, of their type, and
     /// writes through no address of an [`Acquired`]. Addresses passed otherwise (as a `u64`, in a structure, in memory) are valid, and
     /// the work on their memory is ordered. The number and sizes of the arguments are right, if the driver does not report the
-    /// parameters ([`Function::parameters`]). If the stream captures a graph, the module is kept as long as the graph may be launched.
+    /// parameters. If the stream captures a graph, the module is kept as long as the graph may be launched.
     ///
     /// Driver API: [`cuLaunchKernel`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     pub unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, arguments: impl Arguments) -> Result<()> {
