@@ -37,7 +37,7 @@
 //! | `Array`, `Array::uninit`, `PyArray::from_vec` | [`DeviceArray`], [`DeviceArray::empty`], [`DeviceArray::from_host`] | freed when the work on it is done, not when it is dropped |
 //! | `slice!`, `t()`, `broadcast`, `into_shape` | [`Layout::index`], [`Layout::transpose`], [`Layout::broadcast_to`], [`Layout::reshape`] | they change layouts; no element moves |
 //! | `to_owned()`, `assign()` | [`driver::copy`] | contiguous bytes; [`DeviceArray::from_host`] and [`DeviceArray::to_host`] copy whole arrays |
-//! | `mapv`, a loop, `rayon` | [`kernel::Module`], [`Function::launch`](kernel::Function::launch) | a kernel from PTX; arrays go in as guards |
+//! | `mapv`, a loop, `rayon` | [`Context::kernel`], [`Function::launch`](kernel::Function::launch) | a kernel from PTX; arrays go in as guards |
 //! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`sync::edge`]) |
 //! | the base object of an array | [`Owner`], [`RawDeviceArray::from_owner`] | any object that keeps the memory alive |
 //! | `NonNull`, a dangling pointer | [`DevicePtr`], a `u64` | never a Rust pointer, and never read on the host |
@@ -80,7 +80,7 @@
 //! # An array and a kernel
 //!
 //! ```
-//! use cuarray::{DeviceArray, Driver, Ix1, Stream, kernel::{LaunchConfig, Module}};
+//! use cuarray::{DeviceArray, Driver, Ix1, Stream, kernel::LaunchConfig};
 //!
 //! # cuarray::__simulated!(driver);
 //! let context = driver.default_context()?;
@@ -89,8 +89,7 @@
 //! // An array of our own. One of another library's comes as an `Interface` and its owner (`RawView::new`), or as a Python argument.
 //! let mut numbers = DeviceArray::<u32, _>::empty([32], &home)?;
 //!
-//! let kernel = Module::load_ptx(
-//!     &context,
+//! let kernel = context.kernel(
 //!     ".version 8.0
 //!      .target sm_80
 //!      .address_size 64
@@ -104,8 +103,8 @@
 //!          st.global.u32 [%rd1], %r;
 //!          ret;
 //!      }",
-//! )?
-//! .function("count")?;
+//!     "count",
+//! )?;
 //!
 //! let mut array = numbers.acquire_mut(&work)?; // `work` waits for `home`
 //! // SAFETY: the kernel writes 32 numbers, and the array has as many.

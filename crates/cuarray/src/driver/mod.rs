@@ -192,6 +192,22 @@ const _: () = {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cuarray_abi::ENTRY_POINTS;
+
+    #[test]
+    fn calls_that_wait_for_work_can_block() {
+        for entry in ENTRY_POINTS {
+            if entry.flags.edge || entry.group == "transfer" {
+                assert!(can_block(entry.symbol), "{}", entry.symbol);
+            }
+            let is_query = entry.flags.orders && !entry.flags.edge;
+            if is_query || entry.group == "pointer" || entry.group == "capture" {
+                assert!(!can_block(entry.symbol), "{}", entry.symbol);
+            }
+        }
+        assert!(can_block("cuLaunchKernel") && can_block("cuModuleLoadDataEx") && can_block("cuMemFree_v2"));
+        assert!(!can_block("cuCtxGetCurrent") && !can_block("cuMem") && !can_block("cuStreamIsCapturing"));
+    }
 
     #[test]
     fn errors_name_calls_as_the_manual_does() {
