@@ -5,4 +5,5 @@ pub(crate) mod device_array;
 pub(crate) mod guard;
 mod host_copy;
 pub(crate) mod raw;
+mod registry;
 pub(crate) mod view;

@@ -3,6 +3,9 @@
 use super::{Driver, lock};
 use std::{mem, sync::atomic::Ordering::Relaxed};
 
+/// The length of a chain of releases, each of which may be deferred: of a graph's arrays, of a leaked guard, of its memory.
+const CHAIN: usize = 3;
+
 /// The release of a resource whose work may still be pending.
 pub(crate) trait DeferredRelease: Send {
     /// Tries the release, and defers it again where work is pending; with `wait`, waits for that work.
@@ -26,9 +29,12 @@ impl Driver {
         if !self.0.reclaimable.swap(false, Relaxed) {
             return false;
         }
-        let deferred = mem::take(&mut *lock(&self.0.deferred));
-        let any = !deferred.is_empty();
-        deferred.into_iter().for_each(|release| release.attempt(wait));
+        let mut any = false;
+        for _ in 0..if wait { CHAIN } else { 1 } {
+            let deferred = mem::take(&mut *lock(&self.0.deferred));
+            any |= !deferred.is_empty();
+            deferred.into_iter().for_each(|release| release.attempt(wait));
+        }
         any
     }
 }

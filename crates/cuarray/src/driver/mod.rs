@@ -41,6 +41,7 @@ pub(crate) mod device;
 pub(crate) mod event;
 mod event_pool;
 pub mod fill;
+mod graph;
 mod idle_events;
 mod ipc;
 #[cfg(feature = "python")]
@@ -76,6 +77,7 @@ use loaded::Table;
 
 use crate::{Error, Result};
 pub(crate) use deferred::DeferredRelease;
+pub(crate) use graph::keep_with_graph;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
