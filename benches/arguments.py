@@ -10,7 +10,7 @@ from measure import Call
 import cuarray
 
 FLOOR = "a function that takes any object"
-OURS = "cuarray DeviceView1<f32>"
+OWN = "cuarray DeviceView1<f32>"
 WITH_STREAM = "the same, of an array with a stream"
 THEIRS = "rust-numpy PyReadonlyArray1<f32>"
 ATTRIBUTE = "reading the attribute alone"
@@ -37,7 +37,7 @@ def calls():
     return {
         ATTRIBUTE: Call("x.__cuda_array_interface__", {"x": device}),
         FLOOR: Call("f(x)", {"f": arguments_bench.anything, "x": device}),
-        OURS: Call("f(x)", {"f": arguments_bench.device_view, "x": device}),
+        OWN: Call("f(x)", {"f": arguments_bench.device_view, "x": device}),
         WITH_STREAM: Call("f(x)", {"f": arguments_bench.device_view, "x": streamed}),
         THEIRS: Call("f(x)", {"f": arguments_bench.readonly_array, "x": host}),
         HOME: Call("f(x)", {"f": arguments_bench.at_home, "x": streamed}),

@@ -13,7 +13,7 @@ import cuarray
 
 SIZES = {"16 KiB": 1, "256 KiB": 16, "4 MiB": 256, "64 MiB": 4096}
 ROUNDS = {"16 KiB": 101, "256 KiB": 101, "4 MiB": 51, "64 MiB": 15}
-OURS, DRIVER = "cuarray", "one driver copy"
+OWN, DRIVER = "cuarray", "one driver copy"
 TO_NEW = "device to new host array"
 
 
@@ -73,14 +73,14 @@ def directions(driver, host, part):
 
     def pair(dst, src, statement, **names):
         run = driver.copy(dst, src, box.width, box.rows, box.slices)
-        return {DRIVER: Call("run()", {"run": run}), OURS: Call(statement, names)}
+        return {DRIVER: Call("run()", {"run": run}), OWN: Call(statement, names)}
 
     def to_new():
         run = driver.copy(host_packed, strided, box.width, box.rows, box.slices)
         # Both sides allocate a new array each time; the cost is mostly that of its pages.
         names = {"run": run, "empty": np.empty, "shape": view.shape}
         statement = "b = empty(shape, 'float32'); run.box.dst_host = b.ctypes.data; run()"
-        return {DRIVER: Call(statement, names), OURS: Call("b = a.copy_to_host()", {"a": view})}
+        return {DRIVER: Call(statement, names), OWN: Call("b = a.copy_to_host()", {"a": view})}
 
     return {
         "host to device": pair(strided, host_packed, "a.copy_to_device(b)", a=view, b=host_dense),

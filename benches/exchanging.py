@@ -22,7 +22,7 @@ MADE = "the same, without its release"
 DICTIONARY_OUT, DICTIONARY_IN = "dictionary: `__cuda_array_interface__`", "dictionary: `as_cuda_array(obj)`"
 EMPTY, ATTRIBUTE = "an empty call of C", "reading an attribute of C"
 RELEASE = "releasing the GIL and taking it again"
-OURS = "cuarray.from_dlpack(tensor)"
+OWN = "cuarray.from_dlpack(tensor)"
 CORE = "cuda.core StridedMemoryView.from_dlpack(tensor, -1)"
 
 
@@ -92,7 +92,7 @@ def beside(capsules):
     """Return `from_dlpack` of cuarray and cuda.core for one producer of capsules, by column. cuda.core reads the tensor
     only on access, so the second column includes the access.
     """
-    takes = {OURS: ("take(tensor)", cuarray.from_dlpack)}
+    takes = {OWN: ("take(tensor)", cuarray.from_dlpack)}
     present, _ = peers.load()
     if "cuda.core" in present:
         takes[CORE] = ("take(tensor, -1)", present["cuda.core"].from_dlpack)

@@ -10,7 +10,7 @@ from measure import Call
 import cuarray
 
 FIRST, AGAIN = "first read", "read again"
-OURS = "cuarray DeviceArray"
+OWN = "cuarray DeviceArray"
 ARRAYS = 256
 
 
@@ -24,9 +24,9 @@ def calls(form):
     shape, with_stream = form
     stream = cuarray.stream() if with_stream else None
     # All are views of one array, as the memory does not matter for an export.
-    ours = cuarray.device_array(shape, "float32", stream=stream)
-    fresh = {OURS: lambda: ours[...]}
-    again = {OURS: ours}
+    own = cuarray.device_array(shape, "float32", stream=stream)
+    fresh = {OWN: lambda: own[...]}
+    again = {OWN: own}
     for name, make in peers.exporters().items():
         array = make(shape, with_stream)
         again[name] = array

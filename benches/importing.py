@@ -8,7 +8,7 @@ from measure import Call
 import cuarray
 
 FLOOR = "reading the attribute alone"
-OURS = "cuarray.as_cuda_array(obj, sync=False)"
+OWN = "cuarray.as_cuda_array(obj, sync=False)"
 OURS_BY_DEFAULT = "cuarray.as_cuda_array(obj)"
 
 
@@ -48,7 +48,7 @@ def calls(obj):
     """Return a `Call` of each installed library."""
     return {
         FLOOR: Call("obj.__cuda_array_interface__", {"obj": obj}),
-        OURS: Call("take(obj, sync=False)", {"take": cuarray.as_cuda_array, "obj": obj}),
+        OWN: Call("take(obj, sync=False)", {"take": cuarray.as_cuda_array, "obj": obj}),
         **peers.importers(obj),
     }
 

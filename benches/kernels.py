@@ -12,9 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-OURS, FINDINGS_OFF, NUMBA = "cuarray-sim", "cuarray-sim, findings off", "numba's simulator"
+OWN, FINDINGS_OFF, NUMBA = "cuarray-sim", "cuarray-sim, findings off", "numba's simulator"
 _VARIABLES = {
-    OURS: {"CUARRAY_SIM_FINDINGS": "1"},
+    OWN: {"CUARRAY_SIM_FINDINGS": "1"},
     FINDINGS_OFF: {"CUARRAY_SIM_FINDINGS": "0"},
     NUMBA: {"NUMBA_ENABLE_CUDASIM": "1"},
 }

@@ -1,6 +1,6 @@
-"""The kernels of :mod:`kernels` as a program: run them on the simulator that the environment chooses, and print a line of JSON.
+"""Runs the kernels for :mod:`kernels` on the simulator that the environment chooses, and prints the times as one line of JSON.
 
-The kernels are functions of a module with numba's names among its globals, which numba's simulator replaces while a kernel runs."""
+The module imports ``cuda`` and ``float32`` into its globals, because numba's simulator replaces these names while a kernel runs."""
 
 import json
 import math
@@ -11,15 +11,15 @@ import time
 
 import numpy as np
 
-NUMBAS = "NUMBA_ENABLE_CUDASIM" in os.environ
-if not NUMBAS:
+NUMBA_SIMULATOR = "NUMBA_ENABLE_CUDASIM" in os.environ
+if not NUMBA_SIMULATOR:
     import cuarray_sim
 
     cuarray_sim.install()
 
 from numba import cuda, float32  # noqa: E402
 
-_ROUNDS = 1 if NUMBAS else 7
+_ROUNDS = 1 if NUMBA_SIMULATOR else 7
 _TILE = 16
 _BODIES = 128
 
@@ -108,7 +108,7 @@ def main():
     for name, (kernel, grid, block, arrays) in launches().items():
         print(f"kernels, {name} ...", file=sys.stderr, flush=True)
         arrays = [cuda.to_device(array) for array in arrays]
-        if not NUMBAS:
+        if not NUMBA_SIMULATOR:
             kernel[grid, block](*arrays)
             cuda.synchronize()
         seconds = []

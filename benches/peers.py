@@ -46,7 +46,7 @@ def importers(obj):
 
 
 def default_importers(obj):
-    """As `importers`, with the call that each library documents: those that heed streams wait for the producer."""
+    """As `importers`, with the call that each library documents: the calls that respect streams wait for the producer."""
     present, _ = load()
     found = {}
     if "cuda.core" in present:
@@ -55,7 +55,7 @@ def default_importers(obj):
         stream = Device().create_stream()
         found["cuda.core StridedMemoryView.from_cuda_array_interface(obj, stream)"] = Call(
             "take(obj, handle)",
-            # The view keeps no stream, so the table of names does.
+            # The view does not keep its stream alive, so this dictionary does.
             {
                 "take": present["cuda.core"].from_cuda_array_interface,
                 "obj": obj,
@@ -93,13 +93,13 @@ def exporters():
 
         found["numba.cuda device array"] = numba_array
     if "PyCUDA" in present:
-        # Its arrays have no stream, and export None.
+        # PyCUDA's arrays have no stream, so `with_stream` has no effect.
         found["PyCUDA GPUArray"] = lambda shape, with_stream: present["PyCUDA"].empty(shape, "float32")
     return found
 
 
 def warp_exporter():
-    """Return such a function for Warp, whose arrays have version 2 and no stream; `None` without Warp."""
+    """Return the function that makes Warp arrays, which export version 2 and no stream; `None` without Warp."""
     present, _ = load()
     if "Warp" not in present:
         return None
@@ -143,7 +143,7 @@ def _warp():
 
     warp.config.log_level = warp.LOG_ERROR
     with _silent_errors():
-        # It requests driver functions that it does not need here, and prints on standard error which ones are missing.
+        # Warp loads driver functions that are not needed here, and prints the missing ones on standard error.
         warp.init()
     warp.get_device("cuda:0")
     return warp

@@ -42,24 +42,30 @@ def machine():
     return f"{model}, {os.cpu_count()} cores"
 
 
-def importing():
-    """Imports side by side, and the ratio to the fastest peer."""
-    import importing as work
+def imports(key, title, objects, calls, own):
+    """Measure the calls of each object side by side; return the times by column, and their table."""
     from measure import ROUNDS, side_by_side
 
     columns = {}
-    for name, obj in work.objects().items():
-        print(f"importing, {name} ...", file=sys.stderr, flush=True)
-        columns[name] = side_by_side(work.calls(obj))
-    table = Table.of_times(
-        "importing", "Importing an object with a ready-made dictionary, without waiting", columns, work.OURS
-    )
+    for name, obj in objects.items():
+        print(f"{key}, {name} ...", file=sys.stderr, flush=True)
+        columns[name] = side_by_side(calls(obj))
+    table = Table.of_times(key, title, columns, own)
     table.notes.append(f"Medians of {ROUNDS} rounds, each call in turn; the ratios are to cuarray.")
-    others = [name for name in columns["1-d"] if name not in (work.OURS, work.FLOOR)]
+    return columns, table
+
+
+def importing():
+    """Imports side by side, and the ratio to the fastest peer."""
+    import importing as work
+
+    title = "Importing an object with a ready-made dictionary, without waiting"
+    columns, table = imports("importing", title, work.objects(), work.calls, work.OWN)
+    others = [name for name in columns["1-d"] if name not in (work.OWN, work.FLOOR)]
     if others:
-        least = min(min(times[name].ratio_to(times[work.OURS]) for name in others) for times in columns.values())
+        least = min(min(times[name].ratio_to(times[work.OWN]) for name in others) for times in columns.values())
         table.notes.append(f"cuarray is at least {least:.1f} times as fast as the fastest of the others.")
-    floor = [(times[work.OURS].median - times[work.FLOOR].median, name) for name, times in columns.items()]
+    floor = [(times[work.OWN].median - times[work.FLOOR].median, name) for name, times in columns.items()]
     table.notes.append(
         "Above the floor, which is reading the attribute: "
         + ", ".join(f"{above:.0f} ns ({name})" for above, name in floor)
@@ -72,16 +78,9 @@ def importing():
 def importing_by_default():
     """The default import of each library, with and without a stream."""
     import importing as work
-    from measure import ROUNDS, side_by_side
 
-    columns = {}
-    for name, obj in work.default_objects().items():
-        print(f"importing by default, {name} ...", file=sys.stderr, flush=True)
-        columns[name] = side_by_side(work.default_calls(obj))
-    table = Table.of_times(
-        "importing-default", "Importing an object by the default call of each library", columns, work.OURS_BY_DEFAULT
-    )
-    table.notes.append(f"Medians of {ROUNDS} rounds, each call in turn; the ratios are to cuarray.")
+    title = "Importing an object by the default call of each library"
+    _, table = imports("importing-default", title, work.default_objects(), work.default_calls, work.OURS_BY_DEFAULT)
     table.notes.append(
         "With a stream, cuarray and numba wait for it on the host, and cuda.core makes its own stream wait. The stream has no pending work."
     )
@@ -122,11 +121,11 @@ def exporting():
     for name, form in work.forms().items():
         print(f"exporting, {name} ...", file=sys.stderr, flush=True)
         columns[name] = side_by_side(work.calls(form))
-    ours_first, ours = f"{work.OURS}, {work.FIRST}", f"{work.OURS}, {work.AGAIN}"
-    table = Table.of_times("exporting", "Exporting: reading __cuda_array_interface__", columns, ours)
-    others = [name for name in columns["1-d"] if name.endswith(work.FIRST) and name != ours_first]
+    own_first, own = f"{work.OWN}, {work.FIRST}", f"{work.OWN}, {work.AGAIN}"
+    table = Table.of_times("exporting", "Exporting: reading __cuda_array_interface__", columns, own)
+    others = [name for name in columns["1-d"] if name.endswith(work.FIRST) and name != own_first]
     if others:
-        for mine, what in ((ours, "again"), (ours_first, "for the first time")):
+        for mine, what in ((own, "again"), (own_first, "for the first time")):
             ratios = [(times[name].ratio_to(times[mine]), name) for times in columns.values() for name in others]
             ratio, name = min(ratios)
             table.notes.append(
@@ -176,7 +175,7 @@ def from_dlpack():
     print("from_dlpack ...", file=sys.stderr, flush=True)
     _, (_, _, capsules, _) = work.sources(calls)
     times = {column: side_by_side(calls) for column, calls in work.beside(capsules).items()}
-    return Table.of_times("from-dlpack", "Importing a DLPack capsule, from Python", times, work.OURS)
+    return Table.of_times("from-dlpack", "Importing a DLPack capsule, from Python", times, work.OWN)
 
 
 def copying():
@@ -187,9 +186,9 @@ def copying():
     for size, layout, direction, times in work.measured():
         if (size, layout) not in speeds:
             print(f"copying {size}, {layout} ...", file=sys.stderr, flush=True)
-        speeds.setdefault((size, layout), {})[direction] = times[work.DRIVER].ratio_to(times[work.OURS])
+        speeds.setdefault((size, layout), {})[direction] = times[work.DRIVER].ratio_to(times[work.OWN])
         if size == next(iter(work.SIZES)) and direction != work.TO_NEW:
-            fixed.append(times[work.OURS].median - times[work.DRIVER].median)
+            fixed.append(times[work.OWN].median - times[work.DRIVER].median)
     directions = list(next(iter(speeds.values())))
     rows = [
         (f"{size}, {layout}", *(f"{speed[direction]:.2f}" for direction in directions))
@@ -213,11 +212,11 @@ def arguments():
 
     print("arguments ...", file=sys.stderr, flush=True)
     times = side_by_side(work.calls())
-    table = Table.of_times("arguments", "Arguments of Rust functions", {"1-d": times}, work.OURS)
-    above = times[work.OURS].median - times[work.FLOOR].median - times[work.ATTRIBUTE].median
+    table = Table.of_times("arguments", "Arguments of Rust functions", {"1-d": times}, work.OWN)
+    above = times[work.OWN].median - times[work.FLOOR].median - times[work.ATTRIBUTE].median
     table.notes.append(f"Above an empty function and the reading of the attribute, a view takes {above:.0f} ns.")
     table.notes.append(
-        f"It takes {times[work.OURS].ratio_to(times[work.THEIRS]):.2f} times what rust-numpy's array does."
+        f"It takes {times[work.OWN].ratio_to(times[work.THEIRS]):.2f} times what rust-numpy's array does."
     )
     return table
 
@@ -228,18 +227,18 @@ def kernels():
 
     columns = work.measured()
     rows = []
-    for name in columns[work.OURS]:
+    for name in columns[work.OWN]:
         seconds, sums = zip(*(columns[simulator][name] for simulator in columns), strict=True)
         if max(sums) - min(sums) > 1e-4 * max(sums):
             raise RuntimeError(f"{name}: the simulators do not agree: {sums}")
-        ours, off, numbas = seconds
+        own, off, numbas = seconds
         rows.append(
             (
                 name,
-                f"{ours * 1e3:.2f} ms",
+                f"{own * 1e3:.2f} ms",
                 f"{off * 1e3:.2f} ms",
                 f"{numbas * 1e3:,.0f} ms",
-                f"{numbas / ours:,.0f}",
+                f"{numbas / own:,.0f}",
                 f"{numbas / off:,.0f}",
             )
         )

@@ -17,13 +17,13 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of_times(cls, name, title, columns, ours):
+    def of_times(cls, name, title, columns, own):
         """A row for each call, with its median and its ratio to cuarray's for each column."""
         rows = []
         for call in next(iter(columns.values())):
             cells = []
             for times in columns.values():
-                cells.append(f"{times[call].median:.0f} ns ({times[call].ratio_to(times[ours]):.2f})")
+                cells.append(f"{times[call].median:.0f} ns ({times[call].ratio_to(times[own]):.2f})")
             rows.append((call, *cells))
         table = cls(name, title, ["", *columns], rows)
         widest = max(each.spread for times in columns.values() for each in times.values())

@@ -1,7 +1,7 @@
 """numba-cuda as one side of an exchange, without kernels, which need a compiler and a device that runs them.
 
-numba's arrays are sliced as its users slice them. numba writes strided arrays only in kernels, so they are written element by
-element, each as an array of one element."""
+Arrays are sliced by numba, as its users do. numba can write strided arrays only in kernels, so this module writes each element of a
+strided array as an array of one element."""
 
 from typing import ClassVar
 
@@ -107,13 +107,13 @@ class ManagedArray(NumbaArray):
 
 
 class ManagedNumba(Numba):
-    """numba-cuda with managed memory, for libraries that read no other."""
+    """numba-cuda with managed memory, for libraries that read only managed memory."""
 
     name = "numba-cuda (managed)"
 
     def make(self, case, stream=None):
         if case.layout == "reversed":
-            raise Refused("numba-cuda makes no managed arrays of negative strides")
+            raise Refused("numba-cuda cannot make managed arrays with negative strides")
         array = cuda.managed_array(case.shape, case.dtype, case.strides, stream=stream or 0)
         array[...] = case.values()
         return ManagedArray(array)

@@ -1,4 +1,4 @@
-"""The installed peers, and the others with the reason."""
+"""The installed peers, and the reasons why other peers cannot be used."""
 
 import importlib
 
@@ -9,7 +9,7 @@ PEERS = {
 
 
 def load():
-    """Return the peers as libraries, and the names of unusable ones with the reason."""
+    """Return the usable peers as libraries, and the reason for each unusable peer by its name."""
     present, absent = [], {}
     for name, (module, class_name) in PEERS.items():
         try:

@@ -35,11 +35,11 @@ def render(outcomes):
     lines = [_line(header, widths, ends_group), _rule(widths, ends_group)]
     lines += [_line(row, widths, ends_group) for row in rows]
     legend = [
-        f"C, F, sliced, reversed: arrays that passed every check, of {len(TYPES)} types ({', '.join(TYPES)})",
-        f"in 0 to {max(map(len, SHAPES))} dimensions, by how they lie in memory. pointer: nothing was copied. values: both sides read the same.",
-        "writes: each side sees the other's. owner: kept by the consumer alone, and released with it.",
-        "stream: what the producer's stream had still to write was waited for. —: the peer does not do it, see below.",
-        "one exchange: the median; with mpi4py, one way between two processes.",
+        f"C, F, sliced, reversed: number of arrays with this layout that passed every check, of {len(TYPES)} types",
+        f"({', '.join(TYPES)}) in 0 to {max(map(len, SHAPES))} dimensions. pointer: both sides have one address.",
+        "values: both sides read the same values. writes: each side reads the writes of the other side.",
+        "owner: the consumer alone keeps the memory alive, and then releases it. stream: the consumer waits for pending writes.",
+        "—: not supported by the peer, see below. one exchange: the median time; with mpi4py, one way between two processes.",
     ]
     return "\n".join(["", *lines, "", *legend])
 
@@ -57,7 +57,7 @@ def details(outcomes):
 
 
 def summary(outcomes):
-    """Return a text as one sentence."""
+    """Return one sentence with the numbers of checks that hold and that failed."""
     held = sum(tally.held for each in outcomes for tally in each.facts.values())
     failed = sum(len(each.failures) for each in outcomes)
     if failed:

@@ -90,6 +90,21 @@ class Coverage:
     titles: dict[str, str] = field(default_factory=dict)
     not_applicable: dict[Subject, str] = field(default_factory=dict)
 
+    def part(self) -> dict[str, list[Any]]:
+        """The collected results in basic types, for another process's :meth:`add`."""
+        return {
+            "outcomes": [[*test, sorted(outcomes)] for test, outcomes in self.outcomes.items()],
+            "titles": [[*each] for each in self.titles.items()],
+            "not_applicable": [[*subject, reason] for subject, reason in self.not_applicable.items()],
+        }
+
+    def add(self, part: dict[str, list[Any]]) -> None:
+        """Add the results of another process, from its :meth:`part`."""
+        for path, name, outcomes in part["outcomes"]:
+            self.outcomes[Function(path, name)].update(outcomes)
+        self.titles.update(part["titles"])
+        self.not_applicable.update({Subject(name, id): reason for name, id, reason in part["not_applicable"]})
+
     def known(self) -> list[Subject]:
         """Everything there is to check, in the report's order."""
         clauses = [Subject("clauses", each) for family in self.lists["family"] for each in family["clauses"]]
@@ -235,14 +250,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     target = config.getoption("spec_coverage")
     if target is not None:
-        config.pluginmanager.register(_Collector(Path(target).absolute()), "spec_coverage_collector")
+        config.pluginmanager.register(_Collector(config, Path(target).absolute()), "spec_coverage_collector")
 
 
 class _Collector:
-    """The plugin that records outcomes and writes the report, registered when ``--spec-coverage`` is given."""
+    """The plugin that records outcomes and writes the report, registered when ``--spec-coverage`` is given.
 
-    def __init__(self, target: Path) -> None:
+    With pytest-xdist, each worker process sends its part to the main process, which alone writes the report.
+    """
+
+    def __init__(self, config: pytest.Config, target: Path) -> None:
         self.target = target
+        # Where a worker leaves results for the main process; None in the main process.
+        self.worker_output: dict[str, Any] | None = getattr(config, "workeroutput", None)
         self.coverage = Coverage(lists())
         self.tests: dict[str, Function] = {}
         self.wrote = False
@@ -274,7 +294,16 @@ class _Collector:
         elif report.when == "call" or report.outcome != "passed":
             self.coverage.outcomes[test].add(report.outcome)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Add a worker's part. A worker that crashed has sent none, and the run fails."""
+        if part := getattr(node, "workeroutput", {}).get("spec_coverage"):
+            self.coverage.add(part)
+
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self.worker_output is not None:
+            self.worker_output["spec_coverage"] = self.coverage.part()
+            return
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or session.config.option.collectonly:
             return
         base = os.path.relpath(TESTS, self.target.parent).replace(os.sep, "/")

@@ -4,7 +4,8 @@
  *     fill(array, byte) sets all bytes of any library's contiguous array; does not wait
  *
  * A Buffer exports the structure of cuarray.h, and the dictionary for consumers that know only the dictionary. `fill` reads the structure
- * if the array has one, else the dictionary. It works on its own stream, which waits for the array's stream; that stream then waits for it.
+ * if the array has one, else the dictionary. It works on its own stream, which waits for the array's stream. Afterwards the array's stream
+ * waits for the work of `fill`.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -108,7 +109,7 @@ static PyObject *buffer_dictionary(PyObject *object, void *unused) {
 }
 
 static PyGetSetDef buffer_attributes[] = {
-    {CUARRAY_ATTRIBUTE, buffer_c_interface, NULL, "The array as a structure of C.", NULL},
+    {CUARRAY_ATTRIBUTE, buffer_c_interface, NULL, "The array as a C structure.", NULL},
     {"__cuda_array_interface__", buffer_dictionary, NULL, "The array as a dictionary.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -142,7 +143,7 @@ static int refuse(const char *why) {
 static int sized(Target *target, const char *typestr, const int64_t *shape, int ndim) {
     size_t bytes = 1;
     int axis;
-    if (strlen(typestr) < 3 || strchr("?biufc", typestr[1]) == NULL) return refuse("its elements are no numbers");
+    if (strlen(typestr) < 3 || strchr("?biufc", typestr[1]) == NULL) return refuse("its elements are not numbers");
     bytes = (size_t)atoi(typestr + 2);
     for (axis = 0; axis < ndim; axis++) {
         if (shape[axis] != 0 && bytes > (size_t)PTRDIFF_MAX / (size_t)shape[axis]) return refuse("it is too big");
@@ -176,7 +177,7 @@ static int from_dictionary(Target *target, PyObject *object) {
     Py_INCREF(object);
     target->object = object;
     if (!PyDict_Check(dictionary)) {
-        refuse("__cuda_array_interface__ is no dictionary");
+        refuse("__cuda_array_interface__ is not a dictionary");
         goto out;
     }
     shape = PyDict_GetItemString(dictionary, "shape");
@@ -203,7 +204,7 @@ static int from_dictionary(Target *target, PyObject *object) {
     if (stream != NULL && stream != Py_None) {
         target->has_stream = 1;
         target->stream = (CUstream)PyLong_AsVoidPtr(stream);
-        if (target->stream == NULL && !PyErr_Occurred()) refuse("its stream is 0, which says nothing");
+        if (target->stream == NULL && !PyErr_Occurred()) refuse("its stream is 0, which is ambiguous");
     }
     text = PyUnicode_AsUTF8(typestr);
     ok = !PyErr_Occurred() && text != NULL && sized(target, text, lengths, (int)ndim);

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""A Cython module that takes any library's array as the structure of cuarray.h, and exports a row of it as another.
+"""A Cython module that takes any library's array as the structure of cuarray.h, and exports one row of it as a new structure.
 
-It copies nothing and calls no driver. The row's structure has the same memory and stream, and holds the array's structure until
-it is released.
+The module copies no data and does not call the driver. The row's structure names the memory and stream of the array. It holds the
+array's structure until its own release.
 """
 
 from cpython.exc cimport PyErr_Occurred
@@ -51,7 +51,7 @@ cdef void release_row(cuarray *array) noexcept nogil:
 cdef cuarray *take(object array) except NULL:
     cdef cuarray *taken = cuarray_from_object(array)
     if taken == NULL:
-        raise TypeError(f"a {type(array).__name__} has no __cuda_array_c_interface__")
+        raise TypeError(f"{type(array).__name__} object has no __cuda_array_c_interface__")
     return taken
 
 
@@ -73,7 +73,7 @@ cdef class Row:
         cdef int64_t step
         if whole.mask != NULL or whole.ndim == 0 or not 0 <= self.index < whole.shape[0]:
             cuarray_release(whole)
-            raise BufferError("an array with such a row, and without a mask, is expected")
+            raise BufferError(f"expected an array without a mask that has a row {self.index}")
         row = <row_of *>calloc(1, sizeof(row_of))
         if row == NULL:
             cuarray_release(whole)
@@ -97,7 +97,7 @@ cdef class Row:
 
 
 cdef int64_t itemsize(const cuarray *array):
-    # The size in a typestr is in bytes, but for `U` in characters of four bytes.
+    # A typestr has the size in bytes, or for `U` in characters of four bytes.
     cdef int64_t size = int((<bytes>array.typestr)[2:])
     return size * 4 if array.typestr[1] == b"U" else size
 

@@ -16,9 +16,9 @@ EXPECTED = """\
 [3, 6]
 6
 [4, 5, 6]
-a list has no __cuda_array_c_interface__
-a object has no __cuda_array_c_interface__
-an array with such a row, and without a mask, is expected
+list object has no __cuda_array_c_interface__
+object object has no __cuda_array_c_interface__
+expected an array without a mask that has a row 2
 """
 
 

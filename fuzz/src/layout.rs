@@ -1,4 +1,4 @@
-//! Shapes and strides (clauses I2 and I8): any numbers, and all that is computed from them.
+//! Shapes and strides (clauses I2 and I8): any numbers, and every result that is computed from them.
 
 use crate::assert_readable;
 use arbitrary::{Arbitrary, Result, Unstructured};
@@ -7,7 +7,8 @@ use cuarray::{Index, Interface, Layout, MAX_NDIM, Order, Slice, TypeStr, View, s
 /// The maximum number of elements that are visited.
 const FEW: usize = 2_000;
 
-/// The numbers are refused with a message, or make a layout whose every result equals that of visiting the elements.
+/// Checks that the numbers are refused with a readable message, or make a layout. The results of the layout's functions
+/// must equal those of visiting each element.
 pub fn check(data: &[u8]) {
     // An input may end early.
     let _ = all(&mut Unstructured::new(data));
@@ -29,7 +30,7 @@ fn all(u: &mut Unstructured<'_>) -> Result<()> {
         }
     };
     assert!(is_sound(&shape, &strides, itemsize), "{layout:?} was accepted");
-    answers(&layout);
+    properties(&layout);
     at_address(&layout, pointer);
     views(u, &layout)?;
     copies(u, &layout)
@@ -129,7 +130,7 @@ fn offsets(layout: &Layout) -> Vec<isize> {
     offsets
 }
 
-fn answers(layout: &Layout) {
+fn properties(layout: &Layout) {
     let (len, itemsize) = (layout.len(), layout.itemsize());
     assert_eq!(layout.nbytes(), len * itemsize);
     assert_eq!(layout.is_empty(), len == 0);
@@ -160,7 +161,7 @@ fn answers(layout: &Layout) {
     assert!(itemsize == 0 || !packed.may_overlap_itself(), "{packed:?}");
 }
 
-/// An array of the layout at an address lies within the address space, or is refused.
+/// Checks that an array of the layout at an address is refused unless it lies within the address space.
 fn at_address(layout: &Layout, pointer: u64) {
     let extent = layout.byte_extent();
     let (start, end) =
@@ -266,7 +267,7 @@ fn indexed<'a>(layout: &'a Layout, entries: &[Index]) -> Option<(Vec<usize>, imp
         }
     }
     (shape.len() <= MAX_NDIM).then_some((shape, move || {
-        // An empty axis, and a short axis before an empty one.
+        // Long axes before an empty axis must not be enumerated.
         let mut offsets = if places.iter().any(|&(.., count)| count == 0) { vec![] } else { vec![0isize] };
         for &(stride, start, step, count) in &places {
             let place = move |index: usize| (start + step * index as i128) as isize * stride;
@@ -293,7 +294,7 @@ fn python_slice(slice: Slice, length: usize) -> Option<(i128, i128, usize)> {
     }
 }
 
-/// A view of an array touches no byte that the array does not.
+/// Checks that the bytes of a view lie within the bytes of its array.
 fn within(view: &View, layout: &Layout) {
     let (inner, outer) = (view.layout.byte_extent(), layout.byte_extent());
     if !inner.is_empty() {
@@ -324,7 +325,7 @@ fn reshape(u: &mut Unstructured<'_>, layout: &Layout) -> Result<()> {
     match layout.reshape(&shape, order) {
         Ok(Some(new)) => {
             assert_eq!((new.len(), new.itemsize()), (layout.len(), layout.itemsize()));
-            assert!(shape.iter().zip(new.shape()).all(|(&asked, &is)| asked == -1 || asked == is as isize));
+            assert!(shape.iter().zip(new.shape()).all(|(&wanted, &is)| wanted == -1 || wanted == is as isize));
             if layout.len() <= FEW {
                 let turned = |layout: &Layout| match order {
                     Order::C => layout.clone(),
@@ -333,7 +334,7 @@ fn reshape(u: &mut Unstructured<'_>, layout: &Layout) -> Result<()> {
                 assert_eq!(offsets(&turned(&new)), offsets(&turned(layout)), "{layout:?} as {shape:?}");
             }
         }
-        // Only a copy could do it, which is never true of a contiguous layout.
+        // The reshape needs a copy, so the layout is not contiguous.
         Ok(None) => match order {
             Order::C => assert!(!layout.is_c_contiguous()),
             Order::F => assert!(!layout.is_f_contiguous()),
@@ -388,7 +389,7 @@ fn item_size_and_split(u: &mut Unstructured<'_>, layout: &Layout) -> Result<()> 
     Ok(())
 }
 
-/// A plan of copies between two layouts of one shape moves each byte of each element to its place, and no other byte.
+/// Checks that a copy plan between two layouts of one shape copies each byte of each element, and no other byte.
 fn copies(u: &mut Unstructured<'_>, src: &Layout) -> Result<()> {
     let strides = strides(u, src.shape(), src.itemsize())?;
     let Ok(dst) = Layout::strided(src.shape(), &strides, src.itemsize()) else { return Ok(()) };

@@ -1,8 +1,8 @@
 //! PTX: load any text or container as a module, and launch its kernels.
 //!
-//! The check uses the driver API of a simulated driver that lives for one input. No text crashes or hangs the driver. It is
-//! refused with a log that names a line, or its kernels run. They end normally, with an error, or at the limit of the
-//! launch.
+//! The check uses the driver API of a simulated driver that lives for one input. No text may crash or hang the driver. The
+//! driver refuses the text with a log that names a line, or loads it. Then the kernels end normally, with an error, or at
+//! the instruction limit of the launch.
 
 use crate::assert_readable;
 use cuarray_sim::{Config, Sim};
@@ -20,7 +20,7 @@ macro_rules! call {
     }};
 }
 
-/// The results of a launch that fails as it may.
+/// The results with which a launch may fail.
 const FAILURES: [&str; 10] = [
     "CUDA_ERROR_ILLEGAL_ADDRESS",
     "CUDA_ERROR_MISALIGNED_ADDRESS",
@@ -99,7 +99,7 @@ pub fn check(data: &[u8]) {
                 assert!(log.contains("line "), "{log}");
             }
             "CUDA_ERROR_INVALID_IMAGE" | "CUDA_ERROR_NO_BINARY_FOR_GPU" | "CUDA_ERROR_OUT_OF_MEMORY" => {}
-            other => panic!("loading answers {other}: {log}"),
+            other => panic!("loading returned {other}: {log}"),
         }
     }
     assert_eq!(call!(api, cuDevicePrimaryCtxRelease_v2(0)), CUresult::CUDA_SUCCESS);

@@ -1,9 +1,9 @@
-//! Python values out of bytes: nested, unusual, and sometimes hostile.
+//! Python values generated from fuzzer bytes: nested, unusual, and sometimes hostile.
 //!
-//! A dictionary of another library may hold anything. So there are not only the values of an interface: there
-//! are subclasses of every built-in type, numbers only by `__index__`, and objects whose methods all raise. One
-//! object empties the dictionary while it is being read, and some lists hold themselves. [`Maker`] keeps every
-//! object, and [`Maker::release`] takes them apart and checks their reference counts.
+//! The dictionary of another library may hold any object. Besides valid entries, the values are therefore
+//! subclasses of every built-in type, objects with `__index__` only, and objects whose methods all raise. `Meddler`
+//! empties the dictionary while it is read, and some lists contain themselves. [`Maker`] owns every generated
+//! object. [`Maker::release`] drops them and checks their reference counts.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use pyo3::{
@@ -67,14 +67,14 @@ class Rows(list):
         self.append(value)
 
 class Number:
-    """An int only by __index__."""
+    """Converts to int only through __index__."""
     def __init__(self, value):
         self.value = value
     def __index__(self):
         return self.value
 
 class Hostile:
-    """Everything that anybody asks of it raises."""
+    """Raises from every special method and every attribute."""
     def __init__(self, kind):
         self.kind = kind
     def fail(self, *_):
@@ -91,7 +91,7 @@ class Endless:
             yield self.value
 
 class Meddler:
-    """Empties what it is in, at any question."""
+    """Empties the target dictionary in every special method."""
     def __init__(self, target):
         self.target = target
     def empty(self, *_):
@@ -108,7 +108,7 @@ class Meddler:
         return "Meddler"
 
 class Producer:
-    """An array of another library, or what passes for one."""
+    """An object with a __cuda_array_interface__, valid or not."""
     def __init__(self, interface):
         self.__cuda_array_interface__ = interface
 "#;
@@ -119,11 +119,11 @@ pub struct Maker<'a, 'py> {
     classes: &'a Classes<'py>,
     /// Children before their parents, without the objects that the interpreter shares (small numbers, `None`).
     made: Vec<Bound<'py, PyAny>>,
-    /// Objects that hold themselves, which must be emptied before their release.
+    /// Objects in reference cycles, which must be emptied before their release.
     cyclic: Vec<Bound<'py, PyAny>>,
     /// The dictionary that is imported, for the objects that change it.
     target: Bound<'py, PyDict>,
-    /// Whether the import changes its input.
+    /// Whether a generated object changes the dictionary during the import.
     pub meddles: bool,
 }
 
@@ -133,7 +133,7 @@ impl<'a, 'py> Maker<'a, 'py> {
         Maker { u: Unstructured::new(data), py, classes, made: vec![], cyclic: vec![], target, meddles: false }
     }
 
-    /// The dictionary that is filled and imported.
+    /// The dictionary that the fuzz target fills and imports.
     pub fn target(&self) -> Bound<'py, PyDict> {
         self.target.clone()
     }
@@ -191,7 +191,7 @@ impl<'a, 'py> Maker<'a, 'py> {
     /// An array of another library with this interface.
     pub fn producer(&mut self, interface: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
         let producer = self.classes.make("Producer", interface);
-        // Its dictionary may hold it again, through a mask.
+        // Through a mask, the producer's `__dict__` may refer to the producer.
         self.cyclic.push(producer.getattr("__dict__").expect("instances have a dictionary"));
         self.keep(producer)
     }
@@ -243,7 +243,7 @@ impl<'a, 'py> Maker<'a, 'py> {
             160..200 => {
                 let inner = self.nested(depth - 1)?;
                 let class = ["Text", "Whole", "Row", "Rows", "Number"][usize::from(choice % 5)];
-                // The text of a value is its repr, which may be long.
+                // `Text(inner)` would be the repr of `inner`, which may be long.
                 let inner = if class == "Text" { self.text("<f4") } else { inner };
                 let made = self.classes.make(class, &inner);
                 self.keep(made)
@@ -289,12 +289,12 @@ impl<'a, 'py> Maker<'a, 'py> {
         Ok(String::from_utf8_lossy(self.u.bytes(length.min(self.u.len()))?).into_owned())
     }
 
-    /// A list that resembles fields.
+    /// A list that resembles a `descr`.
     pub fn descr(&mut self, depth: usize) -> Result<Bound<'py, PyAny>> {
         let mut fields: Vec<Bound<'py, PyAny>> = Vec::new();
         for index in 0..self.byte()? % 5 {
             let field = match self.byte()? {
-                // A repetition of the field with its name.
+                // The first field again, so that a name occurs twice.
                 250.. if !fields.is_empty() => fields[0].clone(),
                 240.. => self.value()?,
                 _ => self.field(index, depth)?,
@@ -303,7 +303,7 @@ impl<'a, 'py> Maker<'a, 'py> {
         }
         let list = PyList::new(self.py, fields).expect("the length is known");
         match self.byte()? {
-            // A list of many fields with different names and one common list.
+            // Nested lists in which both fields share one inner list.
             245..250 => {
                 let mut list = list.clone();
                 // Each turn doubles the number of fields, so the check of the limit takes longer.
@@ -320,7 +320,7 @@ impl<'a, 'py> Maker<'a, 'py> {
                 return Ok(self.keep(list));
             }
             250.. => {
-                // Kept before the tuple that holds it.
+                // Recorded before the tuple that contains it, since `release` drops parents first.
                 let made = self.keep(list.clone());
                 let name = self.text("self");
                 let field = self.tuple(vec![name, made.clone()]);
@@ -364,7 +364,7 @@ impl<'a, 'py> Maker<'a, 'py> {
         Ok(self.tuple(entries))
     }
 
-    /// Takes all values apart, parents first, and panics if a reference count is wrong.
+    /// Drops all values, parents first, and panics if a reference count is wrong.
     pub fn release(mut self) {
         self.target.clear();
         for cyclic in self.cyclic.drain(..) {

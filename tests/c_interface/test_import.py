@@ -204,8 +204,8 @@ def test_import_options_apply_to_structures(memory):
         ({"stream": 1}, ValueError, "stream"),
         ({"event": 1}, ValueError, "event"),
         ({"typestr": b"float32"}, ValueError, "typestr"),
-        ({"typestr": b"<" * 24}, ValueError, "no text"),
-        ({"device": -2}, ValueError, "no device"),
+        ({"typestr": b"<" * 24}, ValueError, "not a text"),
+        ({"device": -2}, ValueError, "not a device"),
     ],
 )
 def test_invalid_structure_is_refused_and_released(memory, entries, error, message):

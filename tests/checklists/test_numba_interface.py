@@ -25,7 +25,7 @@ NOT_APPLICABLE = {
 
 
 def imported(host: np.ndarray[Any, Any]) -> tuple[cuarray.DeviceArray, cuarray.DeviceArray]:
-    """An array of another library, and the import of it."""
+    """Return an array, and the array that cuarray imports from it."""
     original = cuarray.to_device(host)
     return original, cuarray.as_cuda_array(foreign(original))
 

@@ -6,8 +6,8 @@ string themselves and refuse them.
 
 The text: ``typestr`` is that of the NumPy array interface (I3).
 
-cuarray: refuses them with the expected spelling. With ``strict=False`` it reads those with only one possible meaning, and lists
-them as deviations. It never writes them.
+cuarray: refuses these spellings, and the error shows the expected one. With ``strict=False`` it reads each spelling that has only
+one possible meaning, and lists it as a deviation. Exports never contain one.
 """
 
 from __future__ import annotations

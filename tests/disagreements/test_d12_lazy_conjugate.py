@@ -30,14 +30,14 @@ class Tensor:
     def __init__(self, *, conj: bool = False, neg: bool = False, **entries: Any) -> None:
         self.__cuda_array_interface__ = describe(**{"typestr": "<c8", "version": 2, **entries})
         self.flags = {"conj": conj, "neg": neg}
-        self.asked: list[str] = []
+        self.queried: list[str] = []
 
     def is_conj(self) -> bool:
-        self.asked.append("conj")
+        self.queried.append("conj")
         return self.flags["conj"]
 
     def is_neg(self) -> bool:
-        self.asked.append("neg")
+        self.queried.append("neg")
         return self.flags["neg"]
 
 
@@ -81,7 +81,7 @@ def test_copy_from_conjugate_tensor_is_refused(driver: str) -> None:
 def test_version_3_and_types_without_flags_are_not_queried(read: Callable[[Any], Any], entries: dict[str, Any]) -> None:
     tensor = Tensor(conj=True, neg=True, **entries)
     read(tensor)
-    assert tensor.asked == []
+    assert tensor.queried == []
 
 
 @reads

@@ -6,8 +6,8 @@ type of size 0.
 
 The text: ``descr`` describes the fields, as in the NumPy array interface: names, titles, sub-arrays, nesting, padding (I9).
 
-cuarray: reads and writes all of it, always with as many bytes as the type string. If a producer leaves ``descr`` out, the user can
-give the fields of the void (``dtype=``).
+cuarray: reads and writes every part of ``descr``, which always adds up to the size of the type string. If a producer omits
+``descr``, the user can state the fields of the void type (``dtype=``).
 """
 
 from __future__ import annotations

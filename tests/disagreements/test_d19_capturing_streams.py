@@ -234,7 +234,7 @@ def test_borrow_ends_although_capture_refuses_its_backward_edge(
     with capturing(foreign_stream.handle):
         with pytest.raises(BufferError, match="is capturing a graph"):
             borrow.__exit__(None, None, None)
-    with pytest.raises(BufferError, match="given back"):
+    with pytest.raises(BufferError, match="borrow has ended"):
         assert array.ptr
 
 

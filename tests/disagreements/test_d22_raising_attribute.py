@@ -90,7 +90,9 @@ def test_numba_is_cuda_array_raises(numba: Any) -> None:
         numba.is_cuda_array(Raising(RuntimeError("requires grad")))
 
 
-@pytest.mark.parametrize("value", [None, 3, "text", [("shape", (2,))], {1, 2}, object()], ids=repr)
+@pytest.mark.parametrize(
+    "value", [None, 3, "text", [("shape", (2,))], {1, 2}, pytest.param(object(), id="object()")], ids=repr
+)
 def test_attribute_that_is_no_dict_is_type_error(value: object) -> None:
     class Wrong:
         __cuda_array_interface__ = value

@@ -40,8 +40,8 @@ def main() -> int:
     parser.add_argument("--find-links", type=Path, default=ROOT / "dist", help="the folder with the wheels of cuarray")
     parser.add_argument("--keep", action="store_true", help="keep the folders of the pages")
     options = parser.parse_args()
-    asked = [path.resolve().relative_to(ROOT) for path in options.pages]
-    chosen = [page for page in pages() if not asked or {page, *page.parents} & set(asked)]
+    wanted = [path.resolve().relative_to(ROOT) for path in options.pages]
+    chosen = [page for page in pages() if not wanted or {page, *page.parents} & set(wanted)]
     total, failures = Outcome(), 0
     start = time.monotonic()
     with Machine(options.find_links.resolve(), keep=options.keep) as machine:

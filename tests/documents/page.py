@@ -167,7 +167,7 @@ class Page:
         return self.shell.run(command)
 
     def call(self, command: str) -> str:
-        """Run a command of the runner's own."""
+        """Run a command that no page shows, and require success."""
         status, printed = self.run(command)
         if status:
             message = f"`{command}` ended with {status}:\n{printed[-6000:]}"
@@ -179,8 +179,8 @@ class Page:
         todo = commands(block.text)
         for index, command in enumerate(todo):
             status, printed = self.run(command.text)
-            asked = index + 1 < len(todo) and todo[index + 1].text == "echo $?"
-            if status and not asked:
+            status_is_shown = index + 1 < len(todo) and todo[index + 1].text == "echo $?"
+            if status and not status_is_shown:
                 message = f"`{command.text}` ended with {status}:\n{printed[-6000:]}"
                 raise AssertionError(message)
             if command.output and not fits(command.output, printed):

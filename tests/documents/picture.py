@@ -1,4 +1,4 @@
-"""Takes the picture of the first finding out of a report in HTML, as an SVG file that needs nothing else.
+"""Extracts the picture of the first finding from an HTML report, as a self-contained SVG file.
 
     python -m documents.picture race.html docs/tutorial/race.svg
 
@@ -22,7 +22,7 @@ def picture(report: str) -> str:
     found = re.search(r'<div class="picture">(<svg.*?>)(.*?</svg>)', report, re.DOTALL)
     assert found is not None, "the report has no finding with a picture"
     paper = f'<rect width="100%" height="100%" fill="{colours["page"]}"/>'
-    # The whole path of a file belongs to the machine that made the report.
+    # Absolute paths differ between machines, so only file names stay.
     body = re.sub(r"&#10;[^ ]*/", "&#10;", found[2])
     return f"{found[1]}<style>{sheet}</style>{paper}{body}\n"
 

@@ -48,6 +48,6 @@ def test_overlapping_views_are_an_error(array, home, elsewhere):
 
 
 def test_objects_of_two_libraries_over_one_memory_are_an_error(array, home, elsewhere):
-    theirs = Producer(array.__cuda_array_interface__ | {"stream": None}, keeps=array)
+    same_memory = Producer(array.__cuda_array_interface__ | {"stream": None}, keeps=array)
     with pytest.raises(BufferError, match="share memory"):
-        typed_views.both_written(array, theirs, home, elsewhere)
+        typed_views.both_written(array, same_memory, home, elsewhere)

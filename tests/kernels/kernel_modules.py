@@ -6,9 +6,11 @@ import contextlib
 import ctypes
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from typing import Protocol, TypeVar
 
 import driver_probe
 import numpy as np
+import pytest
 
 import cuarray
 
@@ -71,6 +73,37 @@ def loaded(texts: dict[int, str]) -> Iterator[dict[int, Module]]:
     yield found
     for module in found.values():
         module.unload()
+
+
+class Case(Protocol):
+    """A kernel with a name ``family_variant``, and the least compute capability that has its instructions."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def since(self) -> int: ...
+
+
+AnyCase = TypeVar("AnyCase", bound=Case)
+
+
+def family(case: Case) -> str:
+    """Return the part of a case's name that a test's id shows."""
+    return case.name.split("_")[0]
+
+
+def family_cases(cases: Iterable[AnyCase], name: str, modules: dict[int, Module]) -> list[AnyCase]:
+    """Return the cases of a family that the device can run; skip the test if there are none."""
+    found = [case for case in cases if family(case) == name and case.since in modules]
+    if not found:
+        pytest.skip("instructions of a later compute capability")
+    return found
+
+
+def wrong_words(results: Iterable[int], expected: Iterable[int]) -> list[tuple[int, str, str]]:
+    """Return index, result and expected value of the first words that differ."""
+    pairs = enumerate(zip(map(int, results), expected, strict=True))
+    return [(index, hex(one), hex(other)) for index, (one, other) in pairs if one != other][:5]
 
 
 def mixed_words(count: int) -> list[int]:

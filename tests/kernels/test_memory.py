@@ -14,7 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from exact_arithmetic import BF16, F16, F32, F64, Format, add, of_type, rounded, value
-from kernel_modules import Module, by_capability, loaded, mixed_words
+from kernel_modules import Module, by_capability, family, family_cases, loaded, mixed_words, wrong_words
 
 THREADS, ONES = 64, 0xFFFFFFFF
 AREA = ".shared .align 16 .b8 area[2048];"
@@ -415,11 +415,9 @@ def modules(driver_kind: str) -> Iterator[dict[int, Module]]:
         yield found
 
 
-@pytest.mark.parametrize("family", sorted({case.name.split("_")[0] for case in CASES}))
-def test_memory_access_agrees_with_host_arrays(modules: dict[int, Module], family: str) -> None:
-    cases = [case for case in CASES if case.name.split("_")[0] == family and case.since in modules]
-    if not cases:
-        pytest.skip("instructions of a later compute capability")
+@pytest.mark.parametrize("name", sorted({family(case) for case in CASES}))
+def test_memory_access_agrees_with_host_arrays(modules: dict[int, Module], name: str) -> None:
+    cases = family_cases(CASES, name, modules)
     wrong = [line for case in cases for line in disagreements(modules[case.since], case)]
     assert not wrong, "\n".join(wrong)
 
@@ -429,9 +427,5 @@ def disagreements(module: Module, case: Access) -> list[str]:
     words = mixed_words(THREADS)
     results = module.run(case.name, [np.array(words, np.uint64)], THREADS)[0]
     expected = case.expected(words)
-    differing = [
-        (index, hex(int(one)), hex(other))
-        for index, (one, other) in enumerate(zip(results, expected, strict=True))
-        if int(one) != other
-    ]
-    return [f"{case.name}: word, result, expected: {differing[:5]}"] if differing else []
+    wrong = wrong_words(results, expected)
+    return [f"{case.name}: word, result, expected: {wrong}"] if wrong else []

@@ -15,7 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from exact_arithmetic import signed
-from kernel_modules import Module, by_capability, loaded, mixed_words
+from kernel_modules import Module, by_capability, family, family_cases, loaded, mixed_words, wrong_words
 
 THREADS, LANES, ONES = 96, 32, 0xFFFFFFFF
 
@@ -374,11 +374,9 @@ def modules(driver_kind: str) -> Iterator[dict[int, Module]]:
         yield found
 
 
-@pytest.mark.parametrize("family", sorted({case.name.split("_")[0] for case in CASES}))
-def test_thread_instructions_agree_with_reference(modules: dict[int, Module], family: str) -> None:
-    cases = [case for case in CASES if case.name.split("_")[0] == family and case.since in modules]
-    if not cases:
-        pytest.skip("instructions of a later compute capability")
+@pytest.mark.parametrize("name", sorted({family(case) for case in CASES}))
+def test_thread_instructions_agree_with_reference(modules: dict[int, Module], name: str) -> None:
+    cases = family_cases(CASES, name, modules)
     wrong = [line for case in cases for line in disagreements(modules[case.since], case)]
     assert not wrong, "\n".join(wrong)
 
@@ -391,9 +389,5 @@ def disagreements(module: Module, case: Together) -> list[str]:
         expected = case.expected(words)
     else:
         expected = [one for start in range(0, THREADS, LANES) for one in case.expected(words[start : start + LANES])]
-    differing = [
-        (index, hex(int(one)), hex(other))
-        for index, (one, other) in enumerate(zip(results, expected, strict=True))
-        if int(one) != other
-    ]
-    return [f"{case.name}: thread, result, expected: {differing[:5]}"] if differing else []
+    wrong = wrong_words(results, expected)
+    return [f"{case.name}: thread, result, expected: {wrong}"] if wrong else []

@@ -153,9 +153,9 @@ def test_borrowed_array_cannot_be_used_after_the_end(memory: cuarray.DeviceArray
     later = VIEWS[view](array)
     for name, use in USES.items():
         for gone in (part, later):
-            with pytest.raises(BufferError, match="given back"):
+            with pytest.raises(BufferError, match="borrow has ended"):
                 pytest.fail(f"{name}: {use(gone)!r}")
-    assert "given back" in repr(part)
+    assert "borrow ended" in repr(part)
     assert hex(memory.ptr) not in repr(part)
     assert part.shape == later.shape, "the shape stays readable"
     assert memory.copy_to_host().tolist() == [OLD] * 4
@@ -165,8 +165,8 @@ def test_borrow_is_entered_only_once(memory: cuarray.DeviceArray) -> None:
     borrow = cuarray.borrow(memory, cuarray.stream())
     assert "not entered" in repr(borrow)
     with borrow:
-        assert "lent" in repr(borrow)
-    assert "given back" in repr(borrow)
+        assert "active" in repr(borrow)
+    assert "ended" in repr(borrow)
     with pytest.raises(ValueError, match="once"):
         borrow.__enter__()
     borrow.__exit__(None, None, None)
@@ -235,7 +235,7 @@ def test_array_and_mask_in_one_stream_share_one_edge(
     with driver_calls() as calls, cuarray.borrow(together, consumer_stream) as array:
         assert array.mask.__cuda_array_interface__["stream"] == consumer_stream.handle
     assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (2, 2)
-    with pytest.raises(BufferError, match="given back"):
+    with pytest.raises(BufferError, match="borrow has ended"):
         assert array.mask.ptr
     # A mask with another stream needs edges of its own.
     other = ForeignStream()
@@ -265,7 +265,7 @@ def test_sync_off_removes_all_ordering_calls(
                 assert array.ptr == memory.ptr
             assert not ORDERING & calls.keys()
             assert hold.is_held
-        with pytest.raises(BufferError, match="given back"):
+        with pytest.raises(BufferError, match="borrow has ended"):
             array.copy_to_host()
 
 

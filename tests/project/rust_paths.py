@@ -34,7 +34,7 @@ class Reference:
 
 
 def without_comments(text: str) -> str:
-    """The code alone, on its lines."""
+    """Return the text with comments and literals blanked out, and with the same line numbers."""
     return NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
 
 
@@ -59,7 +59,7 @@ def leaves(tree: str) -> Iterator[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Source:
-    """A file of Rust, and the module that it is."""
+    """A Rust file and the path of its module."""
 
     file: Path
     root: Path
@@ -122,6 +122,6 @@ class Source:
 
 
 def sources(root: Path) -> list[Source]:
-    """All files of a crate but those of its tests."""
+    """Return all files of a crate except its tests."""
     files = (file for file in sorted(root.rglob("*.rs")) if "tests" not in file.relative_to(root).with_suffix("").parts)
     return [Source(file, root) for file in files]

@@ -76,8 +76,8 @@ def test_crate_has_exactly_these_dependencies(
 def permitted(expression: str, allowed: set[str]) -> bool:
     """Whether allowed licences alone can satisfy an SPDX expression."""
     while (group := re.search(r"\(([^()]*)\)", expression)) is not None:
-        met = "met" if permitted(group[1], allowed) else "unmet"
-        expression = expression[: group.start()] + met + expression[group.end() :]
+        value = "met" if permitted(group[1], allowed) else "unmet"
+        expression = expression[: group.start()] + value + expression[group.end() :]
     offers = expression.replace("/", " OR ").split(" OR ")
     return any({part.strip() for part in offer.split(" AND ")} <= allowed | {"met"} for offer in offers)
 

@@ -42,18 +42,18 @@ def test_subjects_are_read_from_path_and_function_name(path: str, function: str,
 @pytest.mark.parametrize(
     ("outcomes", "expected"),
     [
-        ({"passed"}, "passed"),
-        ({"passed", "skipped"}, "passed, some skipped"),
-        ({"skipped"}, "skipped"),
-        ({"passed", "failed"}, "failed"),
-        ({"passed", "skipped", "failed"}, "failed"),
-        ({"passed", "failed as expected"}, "failed as expected"),
-        (set(), "no test"),
+        (["passed"], "passed"),
+        (["passed", "skipped"], "passed, some skipped"),
+        (["skipped"], "skipped"),
+        (["passed", "failed"], "failed"),
+        (["passed", "skipped", "failed"], "failed"),
+        (["passed", "failed as expected"], "failed as expected"),
+        ([], "no test"),
     ],
     ids=str,
 )
-def test_merged_outcome_is_the_worst_one(outcomes: set[str], expected: str) -> None:
-    assert merged(outcomes) == expected
+def test_merged_outcome_is_the_worst_one(outcomes: list[str], expected: str) -> None:
+    assert merged(set(outcomes)) == expected
 
 
 def complete_coverage() -> Coverage:
@@ -152,18 +152,31 @@ def test_i7_has_a_broken_fixture(broken):
 """
 
 
-def test_run_with_gaps_writes_report_and_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [0, 2])
+def test_run_with_gaps_writes_report_and_fails(tmp_path: Path, workers: int) -> None:
     """Run pytest in a temporary tests folder with a copy of this plugin and its lists."""
+    if workers:
+        pytest.importorskip("xdist")
     tests = tmp_path / "tests"
     (tests / "spec").mkdir(parents=True)
     (tests / "spec" / "test_cases.py").write_text(CASES)
     (tests / "spec" / "clauses.toml").write_bytes((spec_coverage.TESTS / "spec" / "clauses.toml").read_bytes())
+    (tests / "disagreements").mkdir()
+    (tests / "disagreements" / "test_d01_titled.py").write_text('"""D1: A title."""\n\ndef test_it():\n    pass\n')
+    (tests / "checklists").mkdir()
+    (tests / "checklists" / "test_numba_interface.py").write_text(
+        'NOT_APPLICABLE = {7: "the reason"}\n\ndef test_it():\n    pass\n'
+    )
     (tests / "spec_coverage.py").write_bytes(Path(spec_coverage.__file__).read_bytes())
     (tests / "conftest.py").write_text('pytest_plugins = ["spec_coverage"]\n')
     (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = tests\naddopts = --import-mode=importlib\n")
     report = tmp_path / "docs" / "report.md"
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", "--spec-coverage", "docs/report.md"],
+        [
+            *[sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
+            *["--spec-coverage", "docs/report.md"],
+            *(["-n", str(workers)] if workers else []),
+        ],
         cwd=tmp_path,
         env={name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"},
         capture_output=True,
@@ -173,6 +186,9 @@ def test_run_with_gaps_writes_report_and_fails(tmp_path: Path) -> None:
     )
     assert ran.returncode == 1, ran.stdout + ran.stderr
     rows = {line.split(" | ")[0]: line for line in report.read_text().splitlines() if line.startswith("| I")}
+    disagreement = "[disagreements/test_d01_titled.py](../tests/disagreements/test_d01_titled.py): `test_it`"
+    assert f"| D1 | A title | passed | {disagreement} |" in report.read_text()
+    assert "| 7 | not applicable | the reason |" in report.read_text()
     link = "[spec/test_cases.py](../tests/spec/test_cases.py)"
     assert rows["| I1"].endswith(f" | passed | {link}: `test_i1_passes` |")
     assert rows["| I2"].endswith(f" | failed | {link}: `test_i2_fails` (failed) |")

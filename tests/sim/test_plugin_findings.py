@@ -365,7 +365,7 @@ def test_suppressed_findings_are_counted_and_unused_suppressions_are_named(suite
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("races numba\n", "*known.txt: line 1: races is no kind of finding*"), (None, "*known.txt: No such file*")],
+    [("races numba\n", "*known.txt: line 1: races is not a kind of finding*"), (None, "*known.txt: No such file*")],
 )
 def test_malformed_or_missing_suppressions_file_is_a_usage_error(
     suite: pytest.Pytester, content: str | None, message: str

@@ -217,7 +217,7 @@ def test_suppressed_findings_are_counted_in_the_report(run: Run, program: Callab
         ),
         (["--report", "no/such/folder/out.txt"], "no/such/folder/out.txt is not understood: *in a folder that exists"),
         (["--suppressions", "none"], "none: No such file"),
-        (["--suppressions", "wrong.txt"], "wrong.txt: line 2: races is no kind of finding"),
+        (["--suppressions", "wrong.txt"], "wrong.txt: line 2: races is not a kind of finding"),
     ],
 )
 def test_wrong_settings_are_refused_before_the_program_runs(

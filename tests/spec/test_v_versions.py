@@ -46,7 +46,7 @@ def test_v1_zero_size_array_may_have_any_pointer_and_strides(version: int, point
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-@pytest.mark.parametrize("stream", [0, 1, 2, 7, -1, "no stream", object()], ids=repr)
+@pytest.mark.parametrize("stream", [0, 1, 2, 7, -1, "no stream", pytest.param(object(), id="object()")], ids=repr)
 def test_v2_stream_is_ignored_in_older_versions(version: int, stream: Any) -> None:
     array = cuarray.as_cuda_array(Producer(describe(version=version, stream=stream)))
     assert array.stream is None

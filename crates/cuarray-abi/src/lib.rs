@@ -1,8 +1,9 @@
 //! The binary interface of the CUDA driver: its types, its result codes, and one list of its entry points.
 //!
-//! This crate calls nothing. The library *calls* a driver and the simulator *is* one; both are generated from this
-//! text, so they cannot drift apart. [`entry_points!`] passes every signature to a macro of the caller, and [`Api`] is
-//! the table that both sides use. Names are those of `cuda.h`, so that the driver's manual can be read beside the code.
+//! This crate calls no driver. The library *calls* a driver and the simulator *is* one. Both are generated from this
+//! list, so their signatures cannot differ. [`entry_points!`] passes every signature to a macro of the caller, and
+//! [`Api`] is the table that both sides use. Names are those of `cuda.h`, so that they can be looked up in the
+//! driver's manual.
 //!
 //! Handles are integers (`#[repr(transparent)]` over `usize`), never pointers. A handle is opaque, its target
 //! must not be read, and a Python program may pass any number as one.

@@ -39,7 +39,7 @@ macro_rules! result_codes {
     };
 }
 
-/// Converts a literal that ends in its only nul; evaluated at compile time.
+/// Converts a literal with exactly one nul, at its end; evaluated at compile time.
 const fn c_str(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,

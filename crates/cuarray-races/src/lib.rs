@@ -2,28 +2,32 @@
 //!
 //! # The question
 //!
-//! A GPU program enqueues work in streams and goes on. A copy in one stream and a kernel in another may touch the same bytes,
-//! and whether the result is right depends on which runs first. Running the program shows one order out of many. This
-//! crate answers the question for all orders at once: *does the program itself order the two?* If neither comes after the
-//! other, and one of them writes, that is a data race, whatever the result of this run was.
+//! A GPU program enqueues work in streams and continues. A copy in one stream and a kernel in another may access the
+//! same bytes, and whether the result is right depends on which runs first. A run of the program shows one order out
+//! of many. This crate answers the question for all orders at once: *does the program itself order the two?* If
+//! neither happens before the other, and one of them writes, they are a data race, whatever the result of this run
+//! was.
 //!
 //! # The model
 //!
-//! A [`Lane`] does one thing after the other: a stream or a host thread. An operation comes after another for one of three
-//! reasons. Both are in one lane, and it is the later one. The host called one before it called the other, and had waited for
-//! it. Or an edge leads from the one to the other: an event was recorded in one stream, and the other stream waits for it.
+//! A [`Lane`] executes one operation after the other; it is a stream or a host thread. Operation A happens before
+//! operation B for one of three reasons. Both are in one lane, and B is the later one. The host called B after it had
+//! waited for A. Or an edge leads from A to B: an event was recorded after A in one stream, and another stream waits
+//! for the event before B.
 //!
-//! Each operation carries a [`Clock`], a sparse version vector that holds the last operation of every lane that comes before
-//! it. *Shadow memory* holds the last write to every byte, and the reads since then, by their places in those vectors. A new
-//! access is compared with them: an older access that its clock does not reach is unordered. The cost of an access grows with
-//! the logarithm of the number of differently treated ranges; memory grows with what is live, not with the length of the run.
+//! Each operation has a [`Clock`], a sparse vector clock: for every lane, the last operation that happens before it.
+//! *Shadow memory* holds the last write to every byte, and the reads since then, each with its lane and its number
+//! there. A new access is compared with them: an older access that its clock does not reach is unordered. The cost of
+//! an access grows with the logarithm of the number of differently treated ranges. Memory grows with the live
+//! allocations, not with the length of the run.
 //!
-//! Clocks are made when a function is *called*, so the findings do not depend on when the work ran. Some work computes its
-//! addresses. Its accesses are reported when it has [run](Detector::resolve), and later calls are checked after it.
+//! A clock is made when a function is *called*, so the findings do not depend on when the work ran. Some work
+//! computes its addresses. Its accesses are reported when it has [run](Detector::resolve), and later calls are
+//! checked after that.
 //!
-//! # How it is fed
+//! # Events
 //!
-//! The crate knows no driver. Handles are plain integers, and the feeder says what happens:
+//! The crate knows no driver. Handles are plain integers, and the caller reports each event:
 //!
 //! | event | method |
 //! |---|---|
@@ -33,13 +37,13 @@
 //! | such work has run | [`Detector::resolve`] |
 //! | a stream waits for an event | [`Detector::learn`] with the [`Clock`] of the record |
 //! | the host waits | [`Detector::synchronize`] |
-//! | a thread touches memory itself | [`Detector::host_operation`] |
+//! | a thread accesses memory itself | [`Detector::host_operation`] |
 //! | a thread passes work on to another | [`Detector::hand_over`], [`Detector::take_over`] |
-//! | a driver refuses a call | [`Detector::refuse_access`] and its relatives |
+//! | a driver refuses a call | [`Detector::refuse_access`] and the other `refuse_` methods |
 //!
 //! [`Detector::report`] returns a [`finding::Report`]: plain data that prints as text, JSON, a timeline trace, or a page.
 //!
-//! # A race, and the edge that ends it
+//! # A race, and the edge that removes it
 //!
 //! ```
 //! use cuarray_races::finding::{Kind, LaneKind};

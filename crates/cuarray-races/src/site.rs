@@ -1,19 +1,19 @@
-//! Sites: the places in the program that operations came from.
+//! Sites: where in the program operations were called.
 
 use serde::Serialize;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// The place in the program that a call came from. Each answer is optional.
+/// A call site. Each part is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Site {
-    /// The innermost Python frame whose file belongs to no installed package: the user's own line.
+    /// The innermost Python frame whose file belongs to no installed package: the user's line.
     pub user: Option<Frame>,
     /// The innermost Python frame.
     pub innermost: Option<Frame>,
     /// The machine code that made the call.
     pub native: Option<Native>,
-    /// The calling library: its import name in Python (`numba.cuda`), `ctypes` for a call that the user made through it, or
+    /// The calling library: its import name in Python (`numba.cuda`), `ctypes` for a call that the user made through `ctypes`, or
     /// the file name of a program or a shared object.
     pub library: Option<String>,
 }
@@ -55,13 +55,13 @@ pub struct Native {
 }
 
 impl Site {
-    /// The site of a call from an unknown place.
+    /// The site of a call without any known part.
     pub fn unknown() -> &'static Arc<Site> {
         static UNKNOWN: OnceLock<Arc<Site>> = OnceLock::new();
         UNKNOWN.get_or_init(Arc::default)
     }
 
-    /// Whether every answer is missing.
+    /// Whether all parts are missing.
     pub fn is_unknown(&self) -> bool {
         *self == Site::default()
     }

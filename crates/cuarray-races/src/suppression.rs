@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// One line of a suppressions file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
-    /// The number of the line, counted from 1.
+    /// The line number, counted from 1.
     pub line: u32,
     /// The line without its comment.
     pub text: String,
@@ -35,7 +35,7 @@ impl Key {
 /// Parses the lines of a suppressions file.
 ///
 /// # Errors
-/// A sentence that names the wrong line and says what is expected there.
+/// A sentence that names the malformed line and the expected form.
 pub fn parse(text: &str) -> Result<Vec<Suppression>, String> {
     let mut suppressions = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -75,16 +75,16 @@ fn read(line: u32, kind: &str, conditions: &[String]) -> Result<Suppression, Str
         "*" => None,
         name => match Kind::ALL.into_iter().find(|each| each.name() == name) {
             Some(kind) => Some(kind),
-            None => return Err(format!("{kind} is no kind of finding: expected *, {}", known())),
+            None => return Err(format!("{kind} is not a kind of finding: expected *, {}", known())),
         },
     };
     let mut patterns = BTreeMap::new();
     for condition in conditions {
         let Some((name, pattern)) = condition.split_once('=') else {
-            return Err(format!("{condition} is no condition: expected key=pattern"));
+            return Err(format!("{condition} is not a condition: expected key=pattern"));
         };
         let Some((key, _)) = Key::ALL.into_iter().find(|(_, known)| *known == name) else {
-            return Err(format!("{name} is no key: expected library, file, function or call"));
+            return Err(format!("{name} is not a key: expected library, file, function or call"));
         };
         if pattern.is_empty() {
             return Err(format!("{name} has no pattern"));
@@ -94,7 +94,9 @@ fn read(line: u32, kind: &str, conditions: &[String]) -> Result<Suppression, Str
         }
     }
     if patterns.is_empty() {
-        return Err("nothing says which findings of that kind: expected library=, file=, function= or call=".into());
+        return Err(
+            "no condition selects the findings of that kind: expected library=, file=, function= or call=".into()
+        );
     }
     let text = std::iter::once(kind).chain(conditions.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
     Ok(Suppression { line, text, kind: kind_named, patterns })
@@ -218,14 +220,14 @@ mod tests {
     #[test]
     fn message_names_the_malformed_line() {
         for (text, expected) in [
-            ("data-race", "line 1: nothing says which findings"),
-            ("\nrace library=x", "line 2: race is no kind of finding: expected *, data-race, kernel-race"),
-            ("data-race numba", "line 1: numba is no condition: expected key=pattern"),
-            ("data-race lib=numba", "line 1: lib is no key: expected library, file, function or call"),
+            ("data-race", "line 1: no condition selects the findings"),
+            ("\nrace library=x", "line 2: race is not a kind of finding: expected *, data-race, kernel-race"),
+            ("data-race numba", "line 1: numba is not a condition: expected key=pattern"),
+            ("data-race lib=numba", "line 1: lib is not a key: expected library, file, function or call"),
             ("data-race library=", "line 1: library has no pattern"),
             ("data-race library=a library=b", "line 1: library is given twice"),
             ("data-race library=\"a b", "line 1: a quotation mark is not closed"),
-            ("race:numba", "line 1: race:numba is no kind of finding"),
+            ("race:numba", "line 1: race:numba is not a kind of finding"),
         ] {
             let message = parse(text).unwrap_err();
             assert!(message.starts_with(expected), "{message}");

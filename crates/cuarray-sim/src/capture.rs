@@ -1,17 +1,18 @@
 //! Stream capture: work in a capturing stream becomes a graph instead of running.
 //!
 //! A capture begins and ends in one stream. A stream that waits for an event of a capturing stream joins the capture,
-//! and its work must be joined back the same way before the end. Captured and other work must not depend on each other.
-//! Three kinds of calls fail and *invalidate the captures that they touch*:
+//! and its work must be joined back in the same way before the end. Captured work and other work must not depend on
+//! each other. Three kinds of calls fail and *invalidate the captures that they involve*:
 //!
 //! - calls that would connect captured and other work;
 //! - calls that query or wait for a capturing stream or a captured event;
 //! - uses of the legacy default stream while a blocking stream captures.
 //!
-//! An invalidated capture refuses everything until it is ended, and yields no graph.
+//! An invalidated capture refuses all calls until it is ended, and yields no graph.
 //!
-//! Some other calls do work that a graph would not repeat: they allocate, free, or query events. During a capture they
-//! are prohibited, depending on the modes of the capture and of the calling thread: see [`State::forbid_unsafe`].
+//! Some other calls have effects that a graph would not repeat: they allocate, free, or query events. During a
+//! capture they may be prohibited, depending on the modes of the capture and of the calling thread: see
+//! [`State::forbid_unsafe`].
 //!
 //! Driver API: [`cuStreamBeginCapture`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html) and the
 //! calls beside it; the rules are those of the programming guide's section on prohibited and unhandled operations.
@@ -92,7 +93,7 @@ impl State {
         self.refuse(&captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
     }
 
-    /// Invalidates captures and returns the error, if there are any.
+    /// Invalidates the captures and returns the error, if there is at least one.
     pub(crate) fn refuse(&mut self, captures: &[u64], code: CUresult) -> Result<(), CUresult> {
         for id in captures {
             if let Some(capture) = self.captures.get_mut(id) {
@@ -261,7 +262,7 @@ impl State {
         tails.all(|node| self.reaches(*node, end))
     }
 
-    /// Takes all streams out of a capture, and removes its graph unless it is kept or existed before.
+    /// Removes all streams from a capture, and removes its graph unless `keep` is set or the graph existed before.
     fn leave_capture(&mut self, id: u64, keep: bool) {
         let Some(capture) = self.captures.remove(&id) else { return };
         for stream in capture.streams {
@@ -278,7 +279,7 @@ impl State {
         }
     }
 
-    /// Takes a destroyed stream out of its capture; without its origin a capture can never be ended.
+    /// Removes a destroyed stream from its capture. Without its origin stream, a capture can never be ended.
     pub(crate) fn stream_leaves_capture(&mut self, stream: CUstream) {
         let capturing = self.streams.get_mut(&stream).and_then(|stream| stream.capturing.take());
         let Some(Capturing { id, after, .. }) = capturing else { return };
@@ -290,13 +291,14 @@ impl State {
         }
     }
 
-    /// The meaning of an event that is recorded in a capturing stream.
+    /// The captured state of an event that is recorded in a capturing stream.
     pub(crate) fn captured_in(&self, stream: CUstream) -> Option<Captured> {
         let capturing = self.streams.get(&stream)?.capturing.as_ref()?;
         Some(Captured { id: capturing.id, after: capturing.after.clone() })
     }
 
-    /// Lets a stream wait for an event if one of the two is captured; returns `false` if neither is.
+    /// Makes a stream wait for an event if the stream captures or the event is captured. Returns `false` in other
+    /// cases.
     ///
     /// # Errors
     /// The captures involved are invalidated.
@@ -315,7 +317,7 @@ impl State {
                 Some(_) if recorded.is_some() => {
                     self.refuse(&both(None), CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION).map(|()| true)
                 }
-                // An event that was never recorded stands for no work.
+                // An event that was never recorded represents no work.
                 Some(_) => Ok(true),
                 None => Ok(false),
             };

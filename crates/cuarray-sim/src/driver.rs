@@ -1,4 +1,4 @@
-//! A driver: its configuration, its state, and the choice of the driver that a C call uses.
+//! A driver: its configuration, its state, and the selection of the driver that a C call uses.
 //!
 //! Functions of the driver API have no driver argument, because a process has one driver. Tests need many. So a thread
 //! can *enter* a driver, which its calls then use. All other calls use the process's driver, which the first call
@@ -29,7 +29,7 @@ pub(crate) struct Driver {
     /// The configuration, or the error in it.
     pub config: Result<Config, String>,
     state: Mutex<State>,
-    /// Whether pages must be closed to the host, or opened, at the end of the current call.
+    /// Whether host access to pages must be revoked or restored at the end of the current call.
     pub host_access_changed: Arc<AtomicBool>,
     /// Whether a kernel has failed in some context.
     kernel_failed: Arc<AtomicBool>,
@@ -39,7 +39,7 @@ pub(crate) struct Driver {
     initialized: AtomicU64,
     /// The number of calls of each entry point, by its index in the list.
     pub calls_of: Vec<AtomicU64>,
-    /// The names of requested or called functions that this driver does not implement, with their counts.
+    /// The requested or called functions that this driver does not implement, with their counts.
     pub refused: Mutex<BTreeMap<String, u64>>,
     /// Whether the schedule makes choices.
     pub chooses: AtomicBool,
@@ -133,17 +133,18 @@ impl Driver {
         if own == fork::generation() { Ok(()) } else { Err(CUresult::CUDA_ERROR_NOT_INITIALIZED) }
     }
 
-    /// Whether it was initialized before a `fork`, in the parent; then its lock may never be released.
+    /// Whether the driver was initialized before a `fork`, in the parent process. Then its lock may never be
+    /// released.
     pub(crate) fn initialized_elsewhere(&self) -> bool {
         !matches!(self.initialized.load(Ordering::Acquire), 0) && self.ready().is_err()
     }
 
-    /// Whether it checks the program for errors.
+    /// Whether the driver checks the program for errors.
     pub(crate) fn finds(&self) -> bool {
         self.config.as_ref().is_ok_and(|config| config.findings)
     }
 
-    /// The state, unless another thread has it.
+    /// The state, or `None` if another thread holds the lock.
     pub(crate) fn try_lock(&self) -> Option<Guard<'_>> {
         match self.state.try_lock() {
             Ok(state) => Some(state),
@@ -152,7 +153,7 @@ impl Driver {
         }
     }
 
-    /// Whether freeing memory waits for the work on it, as far as findings are concerned.
+    /// Whether the detector orders a free after the work on its memory.
     pub(crate) fn free_synchronizes(&self) -> bool {
         self.config.as_ref().is_ok_and(|config| config.free_synchronizes)
     }
@@ -176,7 +177,7 @@ impl Driver {
         }
     }
 
-    /// Prints once why a program's code is refused.
+    /// Prints, once per text, why a program's code is refused.
     pub(crate) fn explain(&self, text: &str) {
         let quiet = self.config.as_ref().is_ok_and(|config| config.quiet);
         if !quiet && !self.explained.swap(true, Ordering::Relaxed) {
@@ -184,7 +185,7 @@ impl Driver {
         }
     }
 
-    /// The result that a fault prescribes for call number `number` of `symbol`.
+    /// The result that an injected fault sets for call number `number` of `symbol`.
     pub(crate) fn fault(&self, symbol: &str, number: u64) -> Option<CUresult> {
         if !self.has_faults.load(Ordering::Relaxed) {
             return None;

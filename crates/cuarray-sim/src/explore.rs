@@ -49,8 +49,8 @@ pub struct Failure {
     pub message: String,
 }
 
-/// Runs a program under every possible schedule, within bounds. Each run has a driver of its own, which the calling
-/// thread has entered.
+/// Runs a program under every possible schedule, within bounds. Each run has its own driver, which the calling thread
+/// has entered.
 ///
 /// The program must be deterministic apart from the schedule. Its panics are counted and do not end the exploration.
 ///

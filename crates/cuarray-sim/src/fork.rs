@@ -1,9 +1,9 @@
-//! Detection of `fork`, which a CUDA driver does not survive.
+//! Detection of `fork`, after which a CUDA driver cannot be used.
 //!
-//! The child has the parent's memory but not its threads, and perhaps a lock that is never released. There real drivers
-//! return `CUDA_ERROR_NOT_INITIALIZED` from every call. So a handler that the C library runs in the child increments a
-//! generation, and a driver that was initialized in an earlier generation returns that error. A program that forks
-//! first and initializes afterwards is not affected.
+//! The child has the parent's memory but not its threads, and perhaps a lock that is never released. In the child,
+//! real drivers return `CUDA_ERROR_NOT_INITIALIZED` from every call. So a handler that the C library runs in the
+//! child increments a generation, and a driver that was initialized in an earlier generation returns that error. A
+//! program that forks first and initializes afterwards is not affected.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -21,8 +21,8 @@ pub(crate) fn generation() -> u64 {
 
 /// Starts to detect forks.
 ///
-/// No lock decides which thread registers the handler: a thread may fork while another holds that lock, and the child
-/// would wait forever. Registering two handlers does no harm.
+/// Registration takes no lock. A thread may fork while another thread holds such a lock, and the child would wait
+/// forever. Registering two handlers does no harm.
 pub(crate) fn watch() {
     if !WATCHED.load(Ordering::Acquire) {
         // SAFETY: the handler is a function of this library, which stays loaded while the process lives (a Rust library

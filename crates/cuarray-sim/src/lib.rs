@@ -20,7 +20,7 @@
 //! ```
 //!
 //! The simulated driver is deliberately *late*: enqueued work waits until a call forces it ([`Schedule::Lazy`]). So a
-//! program that forgets a synchronization is wrong on every run instead of on some. Features that it lacks (textures,
+//! program that forgets a synchronization is wrong on every run instead of on some. Unsupported features (textures,
 //! virtual memory management) are refused with the driver's own codes.
 //!
 //! From top to bottom: `exports` has the C functions, each a wrapper (panics, faults, trace, counts) around a plain
@@ -62,7 +62,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-/// A simulated driver, separate from the process's own.
+/// A simulated driver, separate from the driver of the process.
 #[derive(Clone)]
 pub struct Sim {
     driver: Arc<Driver>,
@@ -109,8 +109,8 @@ impl Sim {
         self.driver.lock().mode.choices()
     }
 
-    /// The reason why a replayed schedule does not fit the program: the program made other choices, or fewer. From the
-    /// first different choice on, calls fail with `CUDA_ERROR_ILLEGAL_STATE`.
+    /// The reason why a replayed schedule does not fit the program: the program made different choices, or fewer.
+    /// From the first difference on, calls fail with `CUDA_ERROR_ILLEGAL_STATE`.
     pub fn misfit(&self) -> Option<String> {
         self.driver.misfit()
     }
@@ -142,7 +142,7 @@ impl Sim {
         self.driver.report(false)
     }
 
-    /// The findings so far, and as leaks all objects that are alive now.
+    /// The findings so far, with all live objects as leaks.
     pub fn report_with_leaks(&self) -> finding::Report {
         self.driver.report(true)
     }
@@ -163,8 +163,8 @@ impl Sim {
         self.driver.ordering_calls.made().0
     }
 
-    /// Under [`HostOrder::Driver`], orders the calling thread's calls so far before those of any thread that later
-    /// [takes over](Sim::take_over) the same key.
+    /// Under [`HostOrder::Driver`], orders the calling thread's earlier calls before the calls of any thread that
+    /// later [takes over](Sim::take_over) the same key.
     pub fn hand_over(&self, key: u64) {
         if let Some(thread) = thread::with(|thread| thread.number) {
             self.driver.lock().detector.hand_over(key, thread);
@@ -184,7 +184,7 @@ impl Sim {
     }
 }
 
-/// A guard while which the calling thread's driver calls use one [`Sim`]; see [`Sim::enter`].
+/// A guard. While it lives, the calling thread's driver calls use one [`Sim`]; see [`Sim::enter`].
 #[derive(Debug)]
 #[must_use = "dropping this guard leaves the driver"]
 pub struct Entered {

@@ -1,9 +1,9 @@
 //! Dropping one ordering call, to test whether it is needed.
 //!
-//! An author of ordering code wants to know that each edge matters: without it some test must find a race. So a tool
-//! may drop ordering call number *n* from now on. The call only returns success: it neither runs work nor orders
-//! anything. The count can be limited to the calls of one library, so that a sweep over that library skips the calls of
-//! the test itself.
+//! The author of ordering code wants to know that each edge matters: without it, some test must find a race. So a
+//! tool can drop the *n*-th ordering call. The dropped call returns success, but neither runs work nor orders
+//! anything. The count can be limited to the calls of one library, so that a sweep over that library skips the calls
+//! of the test itself.
 
 use cuarray_races::site::Site;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,20 +27,21 @@ pub(crate) struct OrderingCalls {
 }
 
 impl OrderingCalls {
-    /// Starts counting, and drops call number `nth` (0 for none) among those of a library, by its name in sites, or of
-    /// all.
+    /// Starts counting, and drops call number `nth` (0 for none). `library` limits the count to the calls of one
+    /// library, by its name in sites; `None` counts all calls.
     pub(crate) fn drop_nth(&self, nth: u64, library: Option<String>) {
         *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Watch { nth, library, ..Watch::default() };
         self.watched.store(true, Ordering::Release);
     }
 
-    /// The number of calls since then, including a dropped one, and whether one was dropped.
+    /// The number of ordering calls since the counting began, including a dropped call, and whether a call was
+    /// dropped.
     pub(crate) fn made(&self) -> (u64, bool) {
         let watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         (watch.made, watch.dropped)
     }
 
-    /// Whether the current ordering call is to be dropped.
+    /// Whether to drop the current ordering call.
     pub(crate) fn leaves_out(&self, site: &Site) -> bool {
         if !self.watched.load(Ordering::Acquire) {
             return false;

@@ -35,7 +35,7 @@ pub(crate) struct State {
     /// Loaded modules and libraries.
     pub code: Code,
     pub captures: Captures,
-    /// The beginning of the capture for which a call was last refused.
+    /// The operation that began the capture for which a call was last refused.
     pub refused_by: Option<Arc<Operation>>,
     pub graphs: HashMap<CUgraph, Graph>,
     pub graph_nodes: HashMap<CUgraphNode, Node>,

@@ -2,8 +2,8 @@
 //!
 //! By the driver's manual every host thread has its own stack of contexts and its own default stream. They must exist
 //! until the very end of the thread, because destructors of other libraries' thread-local data may call the driver, in
-//! any order. So a key of the system frees them after all destructors of the program; in the main thread they are never
-//! freed. For later calls [`with`] returns `None`, and the call returns `CUDA_ERROR_DEINITIALIZED`.
+//! any order. So a key of pthreads frees them after all other destructors of the thread; in the main thread they are
+//! never freed. After that, [`with`] returns `None`, and a call returns `CUDA_ERROR_DEINITIALIZED`.
 
 use cuarray_abi::{CUcontext, CUstreamCaptureMode};
 use cuarray_races::Caller;
@@ -20,7 +20,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(crate) struct Thread {
     /// A number that is unique among the threads of this process.
     pub number: u64,
-    /// The drivers entered with [`crate::Sim::enter`], the innermost last. A thread does not know what a driver is.
+    /// The drivers entered with [`crate::Sim::enter`], the innermost last. They are `dyn Any` because this module
+    /// does not depend on the driver.
     pub entered: RefCell<Vec<Arc<dyn Any + Send + Sync>>>,
     /// Whether a host function is running in this thread.
     pub in_host_function: Cell<bool>,
@@ -34,21 +35,21 @@ pub(crate) struct Thread {
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// The threads by the system's ids; entries of ended threads stay until the id is reused.
+/// The threads by the ids of the operating system; entries of ended threads stay until the id is reused.
 static NUMBERS: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
-/// The number of the thread that has, or last had, the system's id `own`.
-pub(crate) fn number_of(own: i32) -> u64 {
+/// The number of the thread that has, or last had, the operating system's id `tid`.
+pub(crate) fn number_of(tid: i32) -> u64 {
     let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
-    *numbers.entry(own).or_insert_with(|| NEXT.fetch_add(1, Ordering::Relaxed))
+    *numbers.entry(tid).or_insert_with(|| NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A number for the calling thread.
 fn new_number() -> u64 {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     // SAFETY: the call has no preconditions.
-    let own = unsafe { libc::gettid() };
-    NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).insert(own, number);
+    let tid = unsafe { libc::gettid() };
+    NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).insert(tid, number);
     number
 }
 
@@ -87,21 +88,21 @@ fn begin() -> *const Thread {
 /// Frees the state of the calling thread, at its end.
 extern "C" fn end(thread: *mut c_void) {
     OWN.set(OVER);
-    // This may drop a driver that a test has entered; nothing must unwind into the system.
+    // This may drop a driver that a test has entered. No panic may unwind into the C library.
     // SAFETY: `begin` created the pointer, and nothing else holds it any more.
     let _ = catch_unwind(|| drop(unsafe { Box::from_raw(thread.cast::<Thread>()) }));
 }
 
 /// Calls `f` with the calling thread's state; `None` after its end.
 pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
-    let mut own = OWN.get();
-    if own.is_null() {
-        own = begin();
-    } else if own == OVER {
+    let mut state = OWN.get();
+    if state.is_null() {
+        state = begin();
+    } else if state == OVER {
         return None;
     }
     // SAFETY: the state lives until `end`, which does not run during a call of this thread.
-    Some(f(unsafe { &*own }))
+    Some(f(unsafe { &*state }))
 }
 
 /// The current call of this thread; `None` outside of calls, and while findings are off.
@@ -112,9 +113,9 @@ pub(crate) fn caller() -> Option<Caller> {
 /// Calls `f` with `caller` as this thread's current call.
 pub(crate) fn while_calling<R>(caller: Option<Caller>, f: impl FnOnce() -> R) -> R {
     let replace = |caller| with(|thread| thread.caller.replace(caller)).flatten();
-    let own = replace(caller);
+    let previous = replace(caller);
     let result = f();
-    replace(own);
+    replace(previous);
     result
 }
 

@@ -119,7 +119,7 @@ fn invalid_configuration_makes_initialization_fail() {
 }
 
 #[test]
-fn hidden_devices_are_not_counted_and_the_others_keep_their_uuid() {
+fn hidden_devices_are_not_counted_and_visible_ones_keep_their_uuid() {
     let all = Program::with(Config { devices: 4, ..Config::default() });
     let (mut there, mut here) = (CUuuid { bytes: [0; 16] }, CUuuid { bytes: [1; 16] });
     ok!(all, cuDeviceGetUuid_v2(&mut there, 3));

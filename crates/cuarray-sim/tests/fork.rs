@@ -1,4 +1,4 @@
-//! A child of `fork` has no driver, and the parent's keeps working.
+//! In a child of `fork` the driver is unusable; in the parent it still works.
 
 #[macro_use]
 mod program;

@@ -1,4 +1,4 @@
-//! Host reads and writes of memory that devices use: unordered ones are findings, and all of them succeed.
+//! Host reads and writes of memory that devices use. Unordered ones are findings, and all of them succeed.
 
 #[macro_use]
 mod program;
@@ -19,7 +19,7 @@ enum Shared {
 const ALL: [Shared; 3] = [Shared::Pinned, Shared::Managed, Shared::Registered];
 
 /// Allocates whole pages of the program's own memory.
-fn own() -> *mut u8 {
+fn program_memory() -> *mut u8 {
     // SAFETY: the size is not zero and the alignment is a power of two.
     let memory = unsafe { std::alloc::alloc_zeroed(std::alloc::Layout::from_size_align(3 * 4096, 4096).unwrap()) };
     assert!(!memory.is_null());
@@ -35,7 +35,7 @@ fn shared(program: &Program, kind: Shared) -> *mut u8 {
             address as *mut u8
         }
         Shared::Registered => {
-            let memory = own();
+            let memory = program_memory();
             ok!(program, cuMemHostRegister_v2(memory.cast(), 3 * 4096, 0));
             memory
         }
@@ -66,7 +66,7 @@ fn each(run: impl Fn(&Program, Shared)) {
     }
 }
 
-/// The only finding: a race between a call in a stream and a host access.
+/// Returns the only finding: a race between a call in a stream and a host access.
 fn race(program: &Program) -> Finding {
     let report = program.sim.report();
     assert_eq!(report.findings.len(), 1, "{}", report.text(false));
@@ -178,7 +178,7 @@ fn host_access_beside_a_copy_on_one_page_has_no_findings() {
 fn read_only_registered_memory_keeps_its_protection() {
     let program = Program::new();
     let (stream, device) = (program.stream(1), written(&program, 4096));
-    let memory = own();
+    let memory = program_memory();
     // SAFETY: the page belongs to this test.
     assert_eq!(unsafe { libc::mprotect(memory.cast(), 4096, libc::PROT_READ) }, 0);
     ok!(program, cuMemHostRegister_v2(memory.cast(), 4096, CU_MEMHOSTREGISTER_READ_ONLY));
@@ -202,7 +202,7 @@ fn disabled_host_access_checks_find_nothing() {
 
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 
-extern "C" fn look(data: *mut c_void) {
+extern "C" fn read_byte(data: *mut c_void) {
     SEEN.store(usize::from(read(data.cast())), Ordering::SeqCst);
     write(data.cast(), 8);
 }
@@ -215,7 +215,7 @@ fn accesses_of_a_host_function_are_ordered_in_its_stream() {
         let (one, two) = (program.stream(1), program.stream(1));
         program.fill(device, 7, SIZE, one);
         ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, one));
-        ok!(program, cuLaunchHostFunc(one, Some(look), host.cast()));
+        ok!(program, cuLaunchHostFunc(one, Some(read_byte), host.cast()));
         ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), SIZE, one));
         ok!(program, cuStreamSynchronize(one));
         assert_eq!((SEEN.swap(0, Ordering::SeqCst), program.peek(device)), (7, 8));
@@ -223,7 +223,7 @@ fn accesses_of_a_host_function_are_ordered_in_its_stream() {
 
         // Two streams without an edge between them.
         ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, one));
-        ok!(program, cuLaunchHostFunc(two, Some(look), host.cast()));
+        ok!(program, cuLaunchHostFunc(two, Some(read_byte), host.cast()));
         ok!(program, cuStreamSynchronize(two));
         let report = program.sim.report();
         let calls: Vec<_> = report.findings.iter().map(|finding| finding.sides[1].call).collect();
@@ -303,7 +303,7 @@ fn kernel_leaves_untouched_memory_free_for_the_host() {
         ok!(program, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters.as_mut_ptr(), none));
         write(host.wrapping_add(5000), 1);
         clean(&program);
-        // The kernel has run and the host has not waited: only the first byte is in use.
+        // The kernel has run and the host has not waited for it: only the first byte is in use.
         write(host.wrapping_add(5000), 2);
         read(host.wrapping_add(4096));
         clean(&program);

@@ -1,7 +1,7 @@
 //! Device memory shared between processes.
 //!
-//! Each driver of a test counts as a process, so most tests run in one process. The last tests start this program
-//! again, with a handle in its environment.
+//! Each driver of a test counts as a process, so most tests run in one process. The last tests run this program in
+//! child processes, with a handle in the environment.
 
 #[macro_use]
 mod program;
@@ -10,7 +10,7 @@ use std::io::{BufRead as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
 const FLAG: u32 = 1;
-/// A device size with room for one allocation, so that its address is soon reused.
+/// A device size with room for only one allocation, so that its address is soon reused.
 const MEMORY: u64 = 1 << 20;
 
 fn handle(program: &Program, address: CUdeviceptr) -> CUipcMemHandle {
@@ -39,8 +39,8 @@ fn write_bytes(program: &Program, address: CUdeviceptr, bytes: &[u8]) {
     ok!(program, cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len()));
 }
 
-/// Runs `f` with another driver, which stands for another process.
-fn elsewhere<R: Send>(config: Config, f: impl FnOnce(&Program) -> R + Send) -> R {
+/// Runs `f` with another driver, which represents another process.
+fn in_other_process<R: Send>(config: Config, f: impl FnOnce(&Program) -> R + Send) -> R {
     std::thread::scope(|scope| scope.spawn(|| f(&Program::with(config))).join().unwrap())
 }
 
@@ -51,7 +51,7 @@ fn exporter_and_importer_reach_the_same_bytes() {
     let (_before, address) = (exporter.alloc(600), exporter.alloc(3000));
     write_bytes(&exporter, address, &[7; 3000]);
     let handle = handle(&exporter, address);
-    elsewhere(Config::default(), |importer| {
+    in_other_process(Config::default(), |importer| {
         let opened = open(importer, handle);
         assert_ne!(opened, address);
         assert_eq!(bytes(importer, opened, 3000), [7; 3000]);
@@ -76,7 +76,7 @@ fn imported_memory_belongs_to_the_device_of_the_exporter() {
     let address = exporter.alloc(64);
     write_bytes(&exporter, address, &[3; 64]);
     let handle = handle(&exporter, address);
-    elsewhere(Config { devices: 2, ..Config::default() }, |importer| {
+    in_other_process(Config { devices: 2, ..Config::default() }, |importer| {
         let opened = open(importer, handle);
         let (mut device, mut kind, mut capable) = (-1, 0_u32, 1_u8);
         for (attribute, data) in [
@@ -92,10 +92,10 @@ fn imported_memory_belongs_to_the_device_of_the_exporter() {
         ok!(importer, cuMemcpyPeer(own, importer.context, opened, importer.primary(1), 64));
         assert_eq!(bytes(importer, own, 64), [3; 64]);
     });
-    elsewhere(Config::default(), |importer| {
+    in_other_process(Config::default(), |importer| {
         assert_eq!(refused(importer, handle), Some("CUDA_ERROR_MAP_FAILED"), "a device that this process lacks");
     });
-    elsewhere(Config { devices: 2, visible: Some(vec![1]), ..Config::default() }, |importer| {
+    in_other_process(Config { devices: 2, visible: Some(vec![1]), ..Config::default() }, |importer| {
         assert_eq!(bytes(importer, open(importer, handle), 64), [3; 64], "the same device under another ordinal");
     });
 }
@@ -115,7 +115,7 @@ fn opening_a_handle_twice_needs_two_closes() {
     let exporter = Program::new();
     let (first, second) = (exporter.alloc(8), exporter.alloc(8));
     let handles = [handle(&exporter, first), handle(&exporter, second)];
-    elsewhere(Config::default(), |importer| {
+    in_other_process(Config::default(), |importer| {
         let opened = open(importer, handles[0]);
         assert_eq!(open(importer, handles[0]), opened);
         assert_ne!(open(importer, handles[1]), opened);
@@ -132,7 +132,7 @@ fn opening_a_handle_twice_needs_two_closes() {
 fn only_one_context_of_a_device_can_import_from_a_process() {
     let exporter = Program::new();
     let handles = [handle(&exporter, exporter.alloc(8)), handle(&exporter, exporter.alloc(8))];
-    elsewhere(Config { devices: 2, ..Config::default() }, |importer| {
+    in_other_process(Config { devices: 2, ..Config::default() }, |importer| {
         let opened = open(importer, handles[0]);
         let (mut other, mut popped) = (CUcontext::NULL, CUcontext::NULL);
         ok!(importer, cuCtxCreate_v2(&mut other, 0, 0));
@@ -152,7 +152,7 @@ fn only_one_context_of_a_device_can_import_from_a_process() {
 fn destroying_a_context_closes_its_imported_memory() {
     let exporter = Program::new();
     let exported = handle(&exporter, exporter.alloc(8));
-    elsewhere(Config::default(), |importer| {
+    in_other_process(Config::default(), |importer| {
         let mut other = CUcontext::NULL;
         ok!(importer, cuCtxCreate_v2(&mut other, 0, 0));
         let opened = open(importer, exported);
@@ -182,7 +182,7 @@ fn only_memory_of_cu_mem_alloc_has_a_handle() {
     ok!(program, cuPointerGetAttribute(data, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, pool));
     assert_eq!(capable, 0);
     let exported = handle(&program, pitched);
-    elsewhere(Config::default(), |importer| {
+    in_other_process(Config::default(), |importer| {
         let opened = open(importer, exported);
         fails!(importer, INVALID_VALUE, cuIpcGetMemHandle(&mut none.clone(), opened));
         fails!(importer, INVALID_VALUE, cuMemFree_v2(opened));
@@ -198,7 +198,7 @@ fn opening_refuses_bad_flags_bad_handles_and_the_exporter_itself() {
     let address = exporter.alloc(8);
     let exported = handle(&exporter, address);
     assert_eq!(refused(&exporter, exported), Some("CUDA_ERROR_INVALID_CONTEXT"), "in the exporting process");
-    elsewhere(Config::default(), |importer| {
+    in_other_process(Config::default(), |importer| {
         for flags in [0, 2, 3] {
             fails!(importer, INVALID_VALUE, cuIpcOpenMemHandle_v2(&mut 0, exported, flags));
         }
@@ -223,7 +223,9 @@ fn handle_of_freed_memory_cannot_be_opened() {
     let address = exporter.alloc(MEMORY as usize);
     let stale = handle(&exporter, address);
     ok!(exporter, cuMemFree_v2(address));
-    elsewhere(Config::default(), |importer| assert_eq!(refused(importer, stale), Some("CUDA_ERROR_INVALID_HANDLE")));
+    in_other_process(Config::default(), |importer| {
+        assert_eq!(refused(importer, stale), Some("CUDA_ERROR_INVALID_HANDLE"))
+    });
     // The address is reused, with another handle.
     let again = (0..10_000).map(|_| exporter.alloc(MEMORY as usize)).find(|&again| {
         let found = again == address;
@@ -234,7 +236,7 @@ fn handle_of_freed_memory_cannot_be_opened() {
     });
     let fresh = handle(&exporter, again.unwrap());
     assert_ne!(fresh.reserved, stale.reserved);
-    elsewhere(Config::default(), |importer| {
+    in_other_process(Config::default(), |importer| {
         assert_eq!(refused(importer, stale), Some("CUDA_ERROR_INVALID_HANDLE"));
         open(importer, fresh);
     });
@@ -255,7 +257,7 @@ fn memory_freed_while_open_is_refused_and_not_reused() {
         (opened, copied, stream)
     };
     ok!(exporter, cuMemFree_v2(address));
-    // Other addresses are reused, this one is not while it is open.
+    // Other addresses are reused. This address is not reused while the importer has it open.
     for _ in 0..20 {
         let other = exporter.alloc(MEMORY as usize);
         assert_ne!(other, address);
@@ -284,7 +286,7 @@ fn importer_does_not_run_pending_work_of_the_exporter() {
     let stream = exporter.stream(CU_STREAM_NON_BLOCKING);
     exporter.fill(address, 6, 4, stream);
     let exported = handle(&exporter, address);
-    let seen = || elsewhere(Config::default(), |importer| bytes(importer, open(importer, exported), 4));
+    let seen = || in_other_process(Config::default(), |importer| bytes(importer, open(importer, exported), 4));
     assert_eq!(seen(), [0xff; 4]);
     ok!(exporter, cuStreamSynchronize(stream));
     assert_eq!(seen(), [6; 4]);
@@ -297,7 +299,7 @@ fn host_reads_imported_memory_if_device_memory_is_host_readable() {
     let address = exporter.alloc(4);
     write(address as *mut u8, 4);
     let exported = handle(&exporter, address);
-    elsewhere(config, |importer| assert_eq!(read(open(importer, exported) as *const u8), 4));
+    in_other_process(config, |importer| assert_eq!(read(open(importer, exported) as *const u8), 4));
 }
 
 const HANDLE: &str = "IPC_TEST_HANDLE";
@@ -311,9 +313,9 @@ fn from_hexadecimal(text: &str) -> CUipcMemHandle {
     CUipcMemHandle { reserved: std::array::from_fn(byte) }
 }
 
-/// The body of another process, not a test: opens a handle, adds one to each byte, and waits for a line on stdin.
+/// The body of a child process, not a test: opens a handle, adds one to each byte, and waits for a line on stdin.
 #[test]
-fn another_process() {
+fn child_that_imports_memory() {
     let Ok(text) = std::env::var(HANDLE) else { return };
     let handle = from_hexadecimal(&text);
     let program = Program::new();
@@ -334,7 +336,7 @@ fn another_process() {
 
 fn process(handle: &CUipcMemHandle) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["another_process", "--exact", "--nocapture"]).env(HANDLE, hexadecimal(handle));
+    command.args(["child_that_imports_memory", "--exact", "--nocapture"]).env(HANDLE, hexadecimal(handle));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
@@ -344,7 +346,7 @@ fn output_of(child: Child) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Waits until the other process has written its bytes.
+/// Waits until the child process has written its bytes.
 fn wait_for(program: &Program, address: CUdeviceptr, expected: u8) {
     let start = std::time::Instant::now();
     while bytes(program, address, 4) != [expected; 4] {
@@ -397,7 +399,7 @@ fn freed_memory_is_refused_in_other_processes_and_reused_after_they_end() {
 #[test]
 fn handle_cannot_be_opened_after_the_exporter_ends_and_all_imports_are_closed() {
     let mut exporter = Command::new(std::env::current_exe().unwrap());
-    exporter.args(["exporting_process", "--exact", "--nocapture"]).env(HANDLE, "");
+    exporter.args(["child_that_exports_memory", "--exact", "--nocapture"]).env(HANDLE, "");
     let mut child = exporter.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
     let text = lines.find_map(|line| line.unwrap().split_once("handle=").map(|(_, text)| text.to_owned())).unwrap();
@@ -415,9 +417,9 @@ fn handle_cannot_be_opened_after_the_exporter_ends_and_all_imports_are_closed() 
     assert_eq!(refused(&program, exported), Some("CUDA_ERROR_INVALID_HANDLE"));
 }
 
-/// The body of another process, not a test: exports memory, prints the handle, and waits for a line on stdin.
+/// The body of a child process, not a test: exports memory, prints the handle, and waits for a line on stdin.
 #[test]
-fn exporting_process() {
+fn child_that_exports_memory() {
     if std::env::var(HANDLE).is_err() {
         return;
     }

@@ -156,7 +156,7 @@ fn library_becomes_a_module_in_each_context() {
     for context in [program.context, other] {
         ok!(program, cuCtxSetCurrent(context));
         let device = filled(&program, &[1.0, 2.0]);
-        // A kernel's handle is accepted as a function's.
+        // A kernel's handle is accepted as a function's handle.
         assert!(launch(&program, CUfunction(kernel.0), 1, 32, device, 2).is_success());
         assert_eq!(floats(&program, device, 2), [2.0, 4.0]);
         let (mut address, mut size, mut count) = (0, 0, 0_u64);
@@ -207,8 +207,8 @@ fn link_resolves_symbols_between_inputs() {
     assert_eq!(floats(&program, device, 1)[0].to_bits(), 42);
 }
 
-/// Modules that were compiled apart each declare the driver's functions that they call. A private function of the same
-/// name in one module does not affect the others.
+/// Modules that were compiled separately each declare the driver's functions that they call. A private function of
+/// the same name in one module does not affect the other modules.
 #[test]
 fn linked_modules_may_each_declare_a_driver_function() {
     let program = Program::new();
@@ -381,7 +381,7 @@ fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
     }
 }
 
-/// Kernels whose thread 3 stores four bytes behind 128 bytes of shared memory, or far behind local memory. One kernel
+/// Kernels whose thread 3 stores four bytes beyond 128 bytes of shared memory, or far beyond local memory. One kernel
 /// uses a shared address, one a generic address.
 const BEYOND: &CStr = c"
 .version 8.0

@@ -191,7 +191,7 @@ fn pinned_and_registered_memory_has_one_address_for_host_and_device() {
     fails!(program, HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(own.wrapping_byte_add(8), 16, 0));
     ok!(program, cuMemHostGetDevicePointer_v2(&mut address, own, 0));
     assert_eq!(address, own as u64);
-    // The device accesses it directly.
+    // The device accesses the memory directly.
     program.fill(address, 9, 16, CUstream::NULL);
     ok!(program, cuMemHostUnregister(own));
     assert_eq!(read(own.cast()), 9);
@@ -215,7 +215,7 @@ fn box_copies_go_row_by_row_and_check_their_pitches() {
     (copy.WidthInBytes, copy.Height) = (5, 4);
     ok!(program, cuMemcpy2D_v2(&copy));
     assert_eq!((program.peek(device + 512), program.peek(device + 3 * 512 + 4)), (5, 19));
-    // Copy a part back by offsets: rows 1 and 2, columns 2 and 3.
+    // Copy a part by offsets: rows 1 and 2, columns 2 and 3.
     let mut target = [0_u8; 9];
     let mut back = copy;
     (back.srcMemoryType, back.srcDevice, back.srcPitch) = (CU_MEMORYTYPE_DEVICE, device, pitch);

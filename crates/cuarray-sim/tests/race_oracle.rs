@@ -1,9 +1,9 @@
 //! Random programs have a finding if and only if two of their accesses are unordered.
 //!
-//! The oracle has no clocks, lanes or shadow memory. For each stream and for the host it keeps the set of all
-//! operations that precede the next one, and it compares every access with every earlier access. The simulator keeps
-//! only the last accesses of each byte, so of several races it may report only some. It reports at least one, and never
-//! a false one.
+//! The oracle has no clocks, lanes or shadow memory. For each stream and for the host it stores the set of all
+//! operations that precede the next one, and it compares every access with every earlier access. The simulator stores
+//! only the last accesses of each byte, so of several races it may report only some. It reports at least one, and
+//! never a false one.
 
 #[macro_use]
 mod program;
@@ -135,14 +135,14 @@ fn graph(p: &Program, memory: CUdeviceptr) -> CUgraphExec {
     exec
 }
 
-/// Runs a program and the oracle side by side; returns the kinds that the simulator found and those that the oracle
-/// found.
+/// Runs a program and the oracle side by side. Returns the kinds that the simulator found, and the kinds that the
+/// oracle expects.
 fn run(
     steps: &[Step],
     (begin, end): (AllocationKind, Option<AllocationKind>),
     schedule: Schedule,
 ) -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
-    // Otherwise the moment at which a host function runs would order later calls.
+    // In the default order, the moment at which a host function runs would order later calls.
     let p = Program::with(Config { schedule, host_order: HostOrder::Driver, ..Config::default() });
     let handles: [CUstream; STREAMS] = std::array::from_fn(|stream| match stream {
         0 => CU_STREAM_LEGACY,
@@ -266,9 +266,9 @@ proptest! {
         seed in any::<u64>(),
     ) {
         for schedule in [Schedule::Lazy, Schedule::Eager, Schedule::Random(seed)] {
-            let (found, there) = run(&steps, (begin, end), schedule.clone());
-            prop_assert_eq!(found.is_empty(), there.is_empty(), "{}: found {:?}, there {:?}", schedule, found, there);
-            prop_assert!(found.is_subset(&there), "{}: found {:?}, there {:?}", schedule, found, there);
+            let (found, expected) = run(&steps, (begin, end), schedule.clone());
+            prop_assert_eq!(found.is_empty(), expected.is_empty(), "{}: found {:?}, expected {:?}", schedule, found, expected);
+            prop_assert!(found.is_subset(&expected), "{}: found {:?}, expected {:?}", schedule, found, expected);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Random programs have only outcomes that the order of their operations allows; all schedules together have all of
-//! them.
+//! A random program has only the outcomes that the order of its operations allows. All schedules together produce
+//! every such outcome.
 //!
-//! The oracle has no queues, points or choices. It reads a program once and notes for every access which others precede
-//! it: by stream order, events, the legacy default stream, synchronizations, or the program's own order. Then it runs
-//! the accesses in every order that this allows.
+//! The oracle has no queues, points or choices. It reads a program once, and records for each access the accesses
+//! that precede it: by stream order, events, the legacy default stream, synchronizations, or the program's own order.
+//! Then it runs the accesses in every order that these relations allow.
 
 #[macro_use]
 mod program;
@@ -18,7 +18,7 @@ const EVENTS: usize = 2;
 /// Stream 0 is the legacy default stream, 1 and 2 are blocking, 3 is not.
 const STREAMS: usize = 4;
 const BLOCKING: [usize; 2] = [1, 2];
-const MOST_ACCESSES: usize = 8;
+const MAX_ACCESSES: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -45,13 +45,13 @@ enum Step {
     SynchronizeEvent {
         event: usize,
     },
-    /// The program reads a cell; only with cells in pinned memory.
-    Look {
+    /// The program reads a cell on the host. Skipped if the cells are not in pinned memory.
+    HostRead {
         cell: usize,
     },
 }
 
-/// The values that a program sees: the cells that it read, then all cells at the end.
+/// The values that a program observes: the cells that it read on the host, then all cells at the end.
 type Outcome = Vec<u8>;
 
 fn step() -> impl Strategy<Value = Step> {
@@ -60,11 +60,11 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (stream.clone(), cell.clone()).prop_map(|(stream, cell)| Step::Write { stream, cell }),
         3 => (stream.clone(), cell.clone(), 1..CELLS).prop_map(|(stream, from, by)| Step::Copy { stream, from, to: (from + by) % CELLS }),
         2 => (stream.clone(), event.clone()).prop_map(|(stream, event)| Step::Record { stream, event }),
-        // No manual says whether a wait for completed work counts as work of the legacy default stream.
+        // The manual does not say whether a wait for completed work counts as work of the legacy default stream.
         2 => (1..STREAMS, event.clone()).prop_map(|(stream, event)| Step::Wait { stream, event }),
         1 => stream.prop_map(|stream| Step::Synchronize { stream }),
         1 => event.prop_map(|event| Step::SynchronizeEvent { event }),
-        2 => cell.prop_map(|cell| Step::Look { cell }),
+        2 => cell.prop_map(|cell| Step::HostRead { cell }),
     ]
 }
 
@@ -73,8 +73,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(), 1..16).prop_map(|mut steps| {
         let mut accesses = 0;
         steps.retain(|step| {
-            accesses += usize::from(matches!(step, Step::Write { .. } | Step::Copy { .. } | Step::Look { .. }));
-            accesses <= MOST_ACCESSES || matches!(step, Step::Record { .. } | Step::Wait { .. })
+            accesses += usize::from(matches!(step, Step::Write { .. } | Step::Copy { .. } | Step::HostRead { .. }));
+            accesses <= MAX_ACCESSES || matches!(step, Step::Record { .. } | Step::Wait { .. })
         });
         steps
     })
@@ -105,12 +105,12 @@ fn run(program: &Program, steps: &[Step], pinned: bool) -> Outcome {
             Step::Wait { stream, event } => ok!(program, cuStreamWaitEvent(streams[stream], events[event], 0)),
             Step::Synchronize { stream } => ok!(program, cuStreamSynchronize(streams[stream])),
             Step::SynchronizeEvent { event } => ok!(program, cuEventSynchronize(events[event])),
-            // Without a call between two reads nothing happens: no schedule can come between them.
-            Step::Look { cell } if pinned => {
+            // Work runs only during driver calls. Without this call, no schedule could run work between two reads.
+            Step::HostRead { cell } if pinned => {
                 ok!(program, cuStreamQuery(idle));
                 outcome.push(read(place(cell) as *const u8));
             }
-            Step::Look { .. } => {}
+            Step::HostRead { .. } => {}
         }
     }
     ok!(program, cuCtxSynchronize());
@@ -155,12 +155,12 @@ fn accesses(steps: &[Step], pinned: bool) -> Vec<Access> {
             }
             Step::Synchronize { stream } => host |= done[stream],
             Step::SynchronizeEvent { event } => host |= events[event],
-            Step::Look { .. } if pinned => {
+            Step::HostRead { .. } if pinned => {
                 let bit = 1 << accesses.len();
                 accesses.push(Access { step: index, before: host });
                 host |= bit;
             }
-            Step::Look { .. } => {}
+            Step::HostRead { .. } => {}
         }
     }
     accesses
@@ -169,16 +169,16 @@ fn accesses(steps: &[Step], pinned: bool) -> Vec<Access> {
 /// The outcomes of all orders that the rules allow.
 fn allowed(steps: &[Step], pinned: bool) -> BTreeSet<Outcome> {
     let accesses = accesses(steps, pinned);
-    let looks = accesses.iter().filter(|access| matches!(steps[access.step], Step::Look { .. })).count();
-    let (mut outcomes, mut met) = (BTreeSet::new(), HashSet::new());
+    let host_reads = accesses.iter().filter(|access| matches!(steps[access.step], Step::HostRead { .. })).count();
+    let (mut outcomes, mut visited) = (BTreeSet::new(), HashSet::new());
     let mut states = vec![(0_u32, [0_u8; CELLS], Vec::new())];
     while let Some(state) = states.pop() {
-        if !met.insert(state.clone()) {
+        if !visited.insert(state.clone()) {
             continue;
         }
         let (done, cells, seen) = state;
         if done.count_ones() as usize == accesses.len() {
-            assert_eq!(seen.len(), looks);
+            assert_eq!(seen.len(), host_reads);
             outcomes.insert([seen, cells.to_vec()].concat());
             continue;
         }
@@ -190,7 +190,7 @@ fn allowed(steps: &[Step], pinned: bool) -> BTreeSet<Outcome> {
             match steps[access.step] {
                 Step::Write { cell, .. } => cells[cell] = value(access.step),
                 Step::Copy { from, to, .. } => cells[to] = cells[from],
-                Step::Look { cell } => seen.push(cells[cell]),
+                Step::HostRead { cell } => seen.push(cells[cell]),
                 _ => unreachable!("not an access"),
             }
             states.push((done | bit, cells, seen));
@@ -209,7 +209,7 @@ proptest! {
         for schedule in schedules {
             let program = Program::with(Config { schedule: schedule.clone(), ..Config::default() });
             let outcome = run(&program, &steps, pinned);
-            prop_assert!(allowed.contains(&outcome), "{schedule}: {outcome:?} is none of {allowed:?}");
+            prop_assert!(allowed.contains(&outcome), "{schedule}: {outcome:?} is not in {allowed:?}");
         }
     }
 
@@ -221,7 +221,7 @@ proptest! {
             outcomes.lock().unwrap().insert(run(&Program::over(sim), &steps, pinned));
         });
         let (exploration, outcomes) = (exploration.unwrap(), outcomes.into_inner().unwrap());
-        prop_assert!(outcomes.is_subset(&allowed), "{outcomes:?} but {allowed:?}");
+        prop_assert!(outcomes.is_subset(&allowed), "the outcomes {outcomes:?} are not all in {allowed:?}");
         if exploration.complete {
             prop_assert_eq!(outcomes, allowed);
         }

@@ -1,4 +1,4 @@
-//! Chosen schedules: replayed, random, and exhaustive.
+//! Chosen schedules: replayed, random and exhaustive.
 
 #[macro_use]
 mod program;
@@ -60,7 +60,7 @@ fn binomial(n: u64, k: u64) -> u64 {
     (0..k).fold(1, |product, index| product * (n - index) / (index + 1))
 }
 
-// Replay comes first: every other test of a schedule relies on it.
+// // Replay is tested first, because every other test of a schedule relies on it.
 
 #[test]
 fn replayed_schedule_repeats_the_choices_and_the_outcome() {
@@ -131,7 +131,7 @@ fn schedule_of_another_program_is_refused_without_hanging() {
     streams.iter().for_each(|stream| program.fill(device, 1, 1, *stream));
     fails!(program, ILLEGAL_STATE, cuCtxSynchronize());
     let misfit = program.sim.misfit().unwrap();
-    assert!(misfit.contains("its choice 1 is one of 3 options, the program has 2 there"), "{misfit}");
+    assert!(misfit.contains("its choice 1 has 3 options, but the program has 2"), "{misfit}");
     fails!(program, ILLEGAL_STATE, cuStreamSynchronize(streams[0]));
     program.sim.set_schedule(&Schedule::Lazy);
     ok!(program, cuStreamSynchronize(streams[0]));
@@ -296,7 +296,7 @@ fn host_may_see_pinned_and_managed_memory_change_at_any_moment() {
     };
     let seen: Vec<_> = outcomes(ALL, run).1.into_keys().collect();
     assert_eq!(seen, [(0, 0, 7), (0, 7, 7), (7, 7, 7)]);
-    // Managed memory behaves alike.
+    // Managed memory behaves in the same way.
     let run = |program: &Program| {
         let mut managed = 0;
         ok!(program, cuMemAllocManaged(&mut managed, 4, CU_MEM_ATTACH_GLOBAL));
@@ -399,7 +399,7 @@ fn program_that_differs_between_runs_is_refused() {
         }
         let _ = call!(program, cuCtxSynchronize());
     });
-    assert!(error.unwrap_err().contains("does not do the same every time"));
+    assert!(error.unwrap_err().contains("the program is not deterministic"));
 }
 
 #[test]

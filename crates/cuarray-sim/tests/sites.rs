@@ -78,7 +78,7 @@ fn calls_of_other_threads_have_sites() {
     assert!(lines.iter().any(|line| line.contains("cuMemAlloc_v2") && site(line).is_some()), "{lines:?}");
 }
 
-/// Two fills that nothing orders, in a program of its own.
+/// Two unordered fills, in a C program.
 const RACE: &str = r#"#include <stddef.h>
 typedef int CUresult;
 CUresult cuInit(unsigned), cuCtxCreate_v2(void **, unsigned, int), cuMemAlloc_v2(unsigned long long *, size_t);
@@ -123,7 +123,7 @@ fn finding_in_a_c_program_names_file_and_line() {
         let report = report_of_c_program(name, options);
         let lines = report.lines().filter(|line| line.contains("race.c:"));
         let lines: Vec<&str> = lines.map(|line| line.rsplit_once("race.c:").unwrap().1).collect();
-        // Optimization inlines `fill` into `main`; the line stays that of the call.
+        // Optimization inlines `fill` into `main`. The line is still that of the call.
         let function = if name == "optimized" { "main" } else { "fill" };
         let fill = format!("9 in {function}");
         assert_eq!(lines, [&*fill, &*fill, "15 in main"], "{name}: {report}");

@@ -130,6 +130,7 @@ mod copy;
 pub mod driver;
 mod error;
 mod exchange;
+mod interpreter;
 pub mod kernel;
 mod owner;
 mod protocol;
@@ -181,6 +182,7 @@ pub mod __private {
     pub use crate::protocol::{
         element::{Member, field},
         layout::slice::stepped,
+        padding::{Place, clear as clear_padding, exists as padding_exists},
     };
 }
 

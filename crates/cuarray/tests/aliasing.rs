@@ -10,7 +10,7 @@ use driver_fixture::{Fixture, streams};
 use std::sync::Barrier;
 
 fn conflict<G>(acquired: cuarray::Result<G>) -> Error {
-    let Err(error) = acquired else { panic!("two guards over one memory") };
+    let Err(error) = acquired else { panic!("conflicting guards over the same memory were acquired") };
     assert!(error.is_already_acquired(), "{error}");
     error
 }
@@ -153,7 +153,7 @@ fn a_leaked_guard_keeps_its_memory_acquired() {
 }
 
 #[test]
-fn a_guard_that_could_not_be_ordered_leaves_no_entry() {
+fn failed_acquire_in_a_capture_leaves_no_guard_entry() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let _current = context.push().unwrap();
@@ -165,7 +165,7 @@ fn a_guard_that_could_not_be_ordered_leaves_no_entry() {
     array.acquire_mut(&home).unwrap().release().unwrap();
 }
 
-/// Begins a capture, which is never ended.
+/// Begins a capture that the test never ends.
 unsafe fn capture(driver: &Driver, stream: &Stream) {
     let begin = driver.api().cuStreamBeginCapture_v2.unwrap();
     let raw = cuarray_abi::CUstream(stream.handle());

@@ -33,7 +33,7 @@ fn copies_in_every_kind_of_stream_transfer_all_bytes() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let owned = Stream::new(&context).unwrap();
-    // SAFETY: `owned` outlives it; the default streams are always there.
+    // SAFETY: `owned` outlives the external stream; the default streams always exist.
     let external = |handle| unsafe { Stream::from_raw(&fixture.driver, handle, None) };
     let streams = [
         owned.clone(),
@@ -58,7 +58,7 @@ fn copies_in_every_kind_of_stream_transfer_all_bytes() {
             copy_device_to_device(&context, second.device_ptr(), first.device_ptr(), 300, Some(stream)).unwrap();
             copy_device_to_host(&context, back.as_mut_ptr(), second.device_ptr(), 300, Some(stream)).unwrap();
         }
-        assert_eq!(fixture.current(), 0, "{stream:?} left a context set");
+        assert_eq!(fixture.current(), 0, "{stream:?} left a context current");
         stream.synchronize().unwrap();
         assert_eq!(back, bytes, "{stream:?}");
     }

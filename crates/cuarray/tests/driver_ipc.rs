@@ -8,7 +8,7 @@ use cuarray_abi::CUresult;
 use driver_fixture::{Alive, Fixture, calls};
 
 /// Runs `f` with another driver, and asserts that it leaks nothing.
-fn elsewhere(f: impl FnOnce(&Fixture, &Context) + Send) {
+fn in_other_process(f: impl FnOnce(&Fixture, &Context) + Send) {
     let run = || {
         let fixture = Fixture::new();
         {
@@ -23,7 +23,7 @@ fn elsewhere(f: impl FnOnce(&Fixture, &Context) + Send) {
 
 fn read(context: &Context, ptr: u64) -> [u8; 16] {
     let mut bytes = [0; 16];
-    // SAFETY: the tests pass live memory of that length.
+    // SAFETY: the tests pass live memory of at least 16 bytes.
     unsafe { copy_device_to_host(context, bytes.as_mut_ptr(), ptr, 16, None) }.unwrap();
     bytes
 }
@@ -41,7 +41,7 @@ fn another_process_can_open_and_close_memory() {
     context.synchronize().unwrap();
 
     let bytes = *handle.as_bytes();
-    elsewhere(|other, context| {
+    in_other_process(|other, context| {
         let handle = IpcMemHandle::from_bytes(bytes);
         let opened = handle.open(context).unwrap();
         let again = handle.open(context).unwrap();
@@ -69,14 +69,14 @@ fn unshareable_memory_and_stale_handles_are_driver_errors() {
     let pooled = Allocation::stream_ordered(&stream, 16).unwrap();
     for ptr in [managed.device_ptr(), pooled.device_ptr(), 0, 4096] {
         let error = IpcMemHandle::of(&context, ptr).unwrap_err();
-        let said = (error.driver_call(), error.driver_code());
-        assert_eq!(said, (Some("cuIpcGetMemHandle"), Some(CUresult::CUDA_ERROR_INVALID_VALUE)));
+        let call_and_code = (error.driver_call(), error.driver_code());
+        assert_eq!(call_and_code, (Some("cuIpcGetMemHandle"), Some(CUresult::CUDA_ERROR_INVALID_VALUE)));
     }
     let memory = Allocation::device(&context, 16).unwrap();
     let handle = IpcMemHandle::of(&context, memory.device_ptr()).unwrap();
     assert_eq!(handle.open(&context).unwrap_err().driver_code(), Some(CUresult::CUDA_ERROR_INVALID_CONTEXT));
     drop(memory);
-    elsewhere(|_, context| {
+    in_other_process(|_, context| {
         let error = handle.open(context).unwrap_err();
         assert_eq!(error.driver_code(), Some(CUresult::CUDA_ERROR_INVALID_HANDLE));
         let nonsense = IpcMemHandle::from_bytes([7; IpcMemHandle::LEN]).open(context).unwrap_err();
@@ -85,7 +85,7 @@ fn unshareable_memory_and_stale_handles_are_driver_errors() {
 }
 
 #[test]
-fn failed_close_is_kept_as_the_drop_error() {
+fn failed_close_is_reported_by_take_drop_error() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 16).unwrap();

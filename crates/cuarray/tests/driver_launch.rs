@@ -139,7 +139,7 @@ fn guards_order_kernels_in_different_streams() {
         for (stream, value) in [(&one, 1.0), (&two, 2.0), (&three, 4.0), (&one, 8.0)] {
             add(&kernel, stream, &mut view, value);
         }
-        // A second array over the same memory shares its order.
+        // A second array over the same memory shares its synchronization state.
         let mut again = data.view(home);
         add(&kernel, &two, &mut again, 16.0);
         let array = view.acquire(&three).unwrap();
@@ -184,14 +184,14 @@ fn kernel_is_ordered_with_the_stream_of_a_producer_in_both_directions() {
     let context = fixture.primary();
     let data = Data::new(&context);
     let kernel = function(&context, "add");
-    let [theirs, ours] = streams(&context);
-    let interface = data.interface().with_stream(entry(&theirs));
+    let [producer, consumer] = streams(&context);
+    let interface = data.interface().with_stream(entry(&producer));
     // SAFETY: the memory and the stream live as long as the view.
     let mut view = unsafe { RawView::new(&fixture.driver, interface, None) }.unwrap();
     // SAFETY: the memory has that many bytes.
-    unsafe { fill::fill_bytes(&context, data.ptr(), &5f32.to_ne_bytes(), N, Some(&theirs)) }.unwrap();
-    add(&kernel, &ours, &mut view, 0.5);
-    assert_eq!(data.read(&theirs), vec![5.5; N]);
+    unsafe { fill::fill_bytes(&context, data.ptr(), &5f32.to_ne_bytes(), N, Some(&producer)) }.unwrap();
+    add(&kernel, &consumer, &mut view, 0.5);
+    assert_eq!(data.read(&producer), vec![5.5; N]);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn invalid_launch_is_an_error_with_its_reason() {
     let data = Data::new(&context);
     let kernel = function(&context, "add");
     let [stream, other] = streams(&context);
-    let [elsewhere] = streams(&second);
+    let [other_context_stream] = streams(&second);
     let mut view = data.view(None);
     let mut array = view.acquire_mut(&stream).unwrap();
     let one = LaunchConfig::new([1, 1, 1], [1, 1, 1]);
@@ -246,7 +246,7 @@ fn invalid_launch_is_an_error_with_its_reason() {
         };
     }
     refused!(&other, one, (&mut array, n, 1f32), "argument 0 is an array acquired for");
-    refused!(&elsewhere, one, (&mut array, n, 1f32), "another context");
+    refused!(&other_context_stream, one, (&mut array, n, 1f32), "another context");
     refused!(&stream, one, (&mut array, n), "takes 3 arguments, got 2");
     refused!(&stream, one, (), "takes 3 arguments, got 0");
     refused!(&stream, one, (&mut array, n, 1f64), "parameter 2 has 4 bytes, and the argument has 8");
@@ -276,7 +276,7 @@ fn module_loads_ptx_text_of_any_type_and_refuses_other_images() {
     assert_eq!(names, ["add", "sum_of"]);
     assert_eq!(module, module.function("add").unwrap().module().clone());
     assert_ne!(module, Module::load_ptx(&context, closed.to_bytes_with_nul()).unwrap());
-    // SAFETY: it is PTX that ends with a nul.
+    // SAFETY: the image is PTX that ends with a nul.
     unsafe { Module::load_image(&context, closed.to_bytes_with_nul()) }.unwrap().function("add").unwrap();
 
     let loads = calls(&fixture.sim, "cuModuleLoadDataEx");
@@ -305,7 +305,7 @@ fn module_is_unloaded_after_its_kernels_without_waiting() {
     let context = fixture.primary();
     let [own] = streams(&context);
     let keeper = Stream::non_blocking(&context).unwrap();
-    // SAFETY: `keeper` outlives it.
+    // SAFETY: `keeper` outlives the external stream.
     let external = unsafe { Stream::from_raw(&fixture.driver, keeper.handle(), None) };
     let (legacy, per_thread) = (Stream::legacy_default(&context), Stream::per_thread_default(&context));
     for stream in [own, external, legacy, per_thread] {
@@ -321,7 +321,7 @@ fn module_is_unloaded_after_its_kernels_without_waiting() {
         assert_eq!(calls(&fixture.sim, "cuModuleUnload"), unloads + 1, "{stream:?}");
         assert_eq!(calls(&fixture.sim, "cuCtxSynchronize"), waits);
     }
-    // A module without launches is unloaded at once; so is one whose work has been waited for.
+    // A module without launches is unloaded at once, and so is a module whose work is done.
     let unloads = calls(&fixture.sim, "cuModuleUnload");
     drop(Module::load_ptx(&context, PTX).unwrap());
     assert_eq!(calls(&fixture.sim, "cuModuleUnload"), unloads + 1);

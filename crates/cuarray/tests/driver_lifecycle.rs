@@ -107,7 +107,11 @@ fn default_context_is_released_with_the_driver() {
     let driver = unsafe { Driver::from_api(fixture.sim.api()) }.unwrap();
     let stream = Stream::new(&driver.default_context().unwrap()).unwrap();
     drop(driver);
-    assert_eq!(fixture.alive(), Alive { streams: 1, primaries: 1, ..Alive::NOTHING }, "the stream holds the driver");
+    assert_eq!(
+        fixture.alive(),
+        Alive { streams: 1, primaries: 1, ..Alive::NOTHING },
+        "the stream keeps the driver alive"
+    );
     drop(stream);
     assert_eq!(fixture.alive(), Alive::NOTHING);
 }
@@ -198,7 +202,7 @@ fn only_owned_streams_are_destroyed() {
     let (legacy, per_thread) = (Stream::legacy_default(&context), Stream::per_thread_default(&context));
     assert_eq!((legacy.handle(), per_thread.handle()), (1, 2));
     let keeper = Arc::new(());
-    // SAFETY: `blocking` outlives it.
+    // SAFETY: `blocking` outlives the external stream.
     let external = unsafe { Stream::from_raw(&fixture.driver, blocking.handle(), Some(Owner::new(keeper.clone()))) };
     // SAFETY: the default streams always exist.
     let (zero, one, two) = unsafe {
@@ -211,7 +215,7 @@ fn only_owned_streams_are_destroyed() {
         stream.synchronize().unwrap();
         assert!(stream.is_done().unwrap());
         assert_eq!(stream.capture_status().unwrap(), CaptureStatus::None);
-        assert_eq!(fixture.current(), 0, "{stream:?} left a context set");
+        assert_eq!(fixture.current(), 0, "{stream:?} left a context current");
     }
     for stream in [&blocking, &free, &legacy, &per_thread, &external] {
         assert_eq!(stream.context().unwrap().as_ref(), Some(&context), "{stream:?}");
@@ -240,7 +244,7 @@ fn invalid_stream_handle_is_a_driver_error() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let handle = Stream::new(&context).unwrap().handle();
-    // SAFETY: violated: the stream is destroyed. The simulator recognizes such a handle; a real driver need not.
+    // SAFETY: violated on purpose: the stream is destroyed. The simulator recognizes such a handle; a real driver need not.
     let stream = unsafe { Stream::from_raw(&fixture.driver, handle, None) };
     let _current = context.push().unwrap();
     let error = stream.synchronize().unwrap_err();
@@ -374,7 +378,7 @@ fn stream_ordered_memory_works_on_streams_without_a_known_context() {
     let memory = Allocation::stream_ordered(&bare, 64).unwrap();
     assert_eq!(memory.context(), &fixture.driver.default_context().unwrap());
     let owned = Stream::new(memory.context()).unwrap();
-    // SAFETY: `owned` outlives it.
+    // SAFETY: `owned` outlives the external stream.
     let external = unsafe { Stream::from_raw(&fixture.driver, owned.handle(), None) };
     let other = Allocation::stream_ordered(&external, 64).unwrap();
     assert_eq!(other.context(), memory.context());
@@ -389,8 +393,8 @@ fn stream_ordered_memory_works_on_streams_without_a_known_context() {
 fn unknown_address_has_no_attributes() {
     let fixture = Fixture::new();
     let _context = fixture.primary();
-    let ours = [1u8; 64];
-    for address in [0, 1, ours.as_ptr().addr() as u64, u64::MAX] {
+    let host_memory = [1u8; 64];
+    for address in [0, 1, host_memory.as_ptr().addr() as u64, u64::MAX] {
         assert_eq!(PointerAttributes::query(&fixture.driver, address).unwrap(), None, "{address:#x}");
     }
 }
@@ -422,10 +426,10 @@ fn failed_allocation_names_the_requested_size() {
 fn last_object_keeps_the_context_and_the_driver_alive() {
     let Fixture { driver, sim, .. } = &Fixture::new();
     // SAFETY: the simulator behaves as a driver.
-    let own = unsafe { Driver::from_api(sim.api()) }.unwrap();
-    let context = own.device(0).unwrap().primary_context().unwrap();
+    let second_driver = unsafe { Driver::from_api(sim.api()) }.unwrap();
+    let context = second_driver.device(0).unwrap().primary_context().unwrap();
     let memory = Allocation::device(&context, 64).unwrap();
-    drop((own, context));
+    drop((second_driver, context));
     assert_eq!(Alive::of(sim), Alive { allocations: 1, primaries: 1, ..Alive::NOTHING });
     memory.context().synchronize().unwrap();
     drop(memory);

@@ -3,7 +3,7 @@
 //! `Driver::load` depends on the process: its environment, its loaded libraries, and its loader. So these tests run
 //! this program again, as [`child_process_loads_a_driver`], in an environment of their own.
 
-use cuarray::{Driver, Error};
+use cuarray::{DeviceArray, Driver, Error, Stream};
 use cuarray_abi::{Api, CUresult};
 use std::{
     env, fs,
@@ -186,6 +186,22 @@ fn driver_is_found_by_the_system_loader() {
     fs::copy(simulator(), &path).unwrap();
     let message = load_with(&[("LD_LIBRARY_PATH", &scratch.0)]);
     assert!(message.contains(&format!("loaded {} ", path.display())), "{message}");
+}
+
+#[test]
+fn memory_that_a_dropped_driver_deferred_is_freed_by_the_next_driver() {
+    // SAFETY: the simulator behaves as a driver.
+    let open = || unsafe { Driver::open(&simulator()) }.unwrap();
+    let driver = open();
+    let context = driver.default_context().unwrap();
+    let stream = Stream::non_blocking(&context).unwrap();
+    // The simulator runs the fill when something waits for it.
+    let array = DeviceArray::<f32, _>::zeros([1 << 20], &stream).unwrap();
+    drop((array, stream, context, driver));
+    let driver = open();
+    assert!(driver.reclaim(true), "the release is still deferred");
+    assert!(!driver.reclaim(true), "the release is done");
+    assert!(driver.take_drop_error().is_none());
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn pool_reuses_events() {
     assert_eq!(handles.len(), 1);
     assert_eq!(calls(&fixture.sim, "cuEventCreate"), 1);
     let (first, second) = (context.event_pool().take().unwrap(), context.event_pool().take().unwrap());
-    assert_ne!(first.handle(), second.handle(), "an event in use is not handed out");
+    assert_ne!(first.handle(), second.handle(), "the pool returned an event that is in use");
     assert_eq!(context.event_pool().idle(), 0);
     drop((first, second));
     assert_eq!(context.event_pool().idle(), 2);

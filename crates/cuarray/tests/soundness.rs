@@ -169,6 +169,7 @@ fn a_leaked_guard_of_an_array_is_released_when_the_array_is_dropped() {
     let [home, other] = streams(&context);
     let kernel = set(&context);
     let mut array = numbers(&home);
+    home.synchronize().unwrap();
     let later = array.clone().into_raw();
     let mut guard = array.acquire_mut(&other).unwrap();
     launch!(kernel, guard).unwrap();
@@ -231,6 +232,7 @@ fn guards_in_a_cycle_are_released_when_the_array_is_dropped() {
     let [home, other] = streams(&context);
     let kernel = set(&context);
     let mut array = numbers(&home);
+    home.synchronize().unwrap();
     {
         let mut guard = array.acquire_mut(&other).unwrap();
         launch!(kernel, guard).unwrap();

@@ -114,7 +114,7 @@ fn invalid_type_string_is_refused_with_the_reason() {
         ("<f+4", "no size"),
         ("<V99999999999999999999", "no size"),
         ("|S", "no size"),
-        ("<f4 ", "goes on"),
+        ("<f4 ", "text after its size"),
         ("<f4[ns]", "goes on"),
         ("<f4\0", "goes on"),
         ("<b2", "1 byte"),

@@ -1,4 +1,4 @@
-"""numba-cuda exports no stream while its copy is pending in one: cuda.core has nothing to wait for."""
+"""numba-cuda exports no stream although its copy is pending in a stream, so cuda.core does not wait."""
 
 from cuda.core import Buffer, Device
 from cuda.core.utils import StridedMemoryView
@@ -6,10 +6,10 @@ from numba import cuda
 
 device = Device()
 device.set_current()
-works, ours = cuda.stream(), device.create_stream()
-host, mine = cuda.pinned_array(1000), device.allocate(8000, stream=ours)
+producer, consumer = cuda.stream(), device.create_stream()
+host, copy = cuda.pinned_array(1000), device.allocate(8000, stream=consumer)
 host[:] = 1
 a = cuda.device_array(1000)
-a.copy_to_device(host, stream=works)  # pending, and a.__cuda_array_interface__["stream"] is None
-view = StridedMemoryView.from_cuda_array_interface(a, stream_ptr=int(ours.handle))
-Buffer.from_handle(view.ptr, 8000, owner=view).copy_to(mine, stream=ours)
+a.copy_to_device(host, stream=producer)  # pending, and a.__cuda_array_interface__["stream"] is None
+view = StridedMemoryView.from_cuda_array_interface(a, stream_ptr=int(consumer.handle))
+Buffer.from_handle(view.ptr, 8000, owner=view).copy_to(copy, stream=consumer)

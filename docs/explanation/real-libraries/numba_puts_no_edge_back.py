@@ -5,8 +5,8 @@ from numba import cuda
 
 import cuarray
 
-theirs, works = cuarray.stream(), cuda.stream()
-a = cuarray.to_device(np.zeros(1000), stream=theirs)
-b, host = cuda.as_cuda_array(a), cuda.pinned_array(1000)  # waits for `theirs`
-b.copy_to_host(host, stream=works)
-a.copy_to_device(np.ones(1000), stream=theirs)
+producer, consumer = cuarray.stream(), cuda.stream()
+a = cuarray.to_device(np.zeros(1000), stream=producer)
+b, host = cuda.as_cuda_array(a), cuda.pinned_array(1000)  # waits for `producer`
+b.copy_to_host(host, stream=consumer)
+a.copy_to_device(np.ones(1000), stream=producer)

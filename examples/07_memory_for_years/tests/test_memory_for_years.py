@@ -1,4 +1,4 @@
-"""Kept memory stays alive and ordered for every holder."""
+"""Memory that a Rust class holds stays valid, and work on it stays ordered."""
 
 from __future__ import annotations
 

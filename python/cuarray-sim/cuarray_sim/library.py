@@ -51,7 +51,7 @@ def is_installed() -> bool:
     >>> cuarray_sim.is_installed()
     True
     """
-    return any(_is_ours(path) for path in _loaded_drivers())
+    return any(_is_simulated(path) for path in _loaded_drivers())
 
 
 def install(
@@ -129,7 +129,7 @@ def _load(path: Path) -> None:
     # RTLD_GLOBAL, as for a library that the program is linked with. It also applies to a library that is already loaded.
     ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     served = _driver_that_the_loader_serves()
-    if served is None or not _is_ours(served):
+    if served is None or not _is_simulated(served):
         raise RuntimeError(f"{path} was loaded, but a request for libcuda.so.1 returns {served or 'nothing'}")
 
 
@@ -170,7 +170,7 @@ def _loaded_drivers() -> list[str]:
     return list(dict.fromkeys(found + ([served] if served else [])))
 
 
-def _is_ours(path: str) -> bool:
+def _is_simulated(path: str) -> bool:
     try:
         return os.path.samefile(path, library_path())
     except OSError:
@@ -179,13 +179,13 @@ def _is_ours(path: str) -> bool:
 
 def _refuse_another_driver(path: Path) -> None:
     for loaded in _loaded_drivers():
-        if not _is_ours(loaded):
+        if not _is_simulated(loaded):
             raise RuntimeError(
                 f"another CUDA driver is already loaded in this process: {loaded}; call cuarray_sim.install() before "
                 "the first CUDA call, or start the program with `python -m cuarray_sim`"
             )
     chosen = os.environ.get("CUARRAY_DRIVER")
-    if chosen and not _is_ours(chosen):
+    if chosen and not _is_simulated(chosen):
         raise RuntimeError(f"CUARRAY_DRIVER names another driver: {chosen}; unset it to use {path}")
 
 

@@ -17,7 +17,7 @@ __all__ = ["RandomSchedule"]
 
 
 class RandomSchedule:
-    """The plugin of a session under a random schedule: each test has its own, also when it runs alone."""
+    """The plugin of a session under a random schedule. The schedule of a test is the same when it runs alone."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

@@ -1,4 +1,4 @@
-"""The CUDA Array Interface, done right: GPU arrays between Python libraries without copying.
+"""Exchange GPU arrays between Python libraries without copies, by the CUDA Array Interface.
 
 Import any object with ``__cuda_array_interface__``, versions 0 to 3: cuarray waits for its stream and keeps its owner alive.
 Every array exports the interface to other libraries::

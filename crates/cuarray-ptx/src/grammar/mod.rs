@@ -42,7 +42,7 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn peek(&self) -> Token<'a> {
-        // The last token is the end, which is never passed.
+        // The last token is the end of the text. The parser never moves past it.
         self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
 
     fn factor(&mut self) -> Result<u64, Error> {
         if self.depth > DEPTH {
-            return Err(self.wrong("a less deep nesting"));
+            return Err(self.wrong("a shallower nesting"));
         }
         self.depth += 1;
         let value = if self.takes(b'-') {
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         if token.kind == Kind::Word {
-            // A label of a debug section outside of any section.
+            // A label of a debug section, outside of any section.
             if self.peek_ahead(1).kind == Kind::Mark(b':') {
                 self.at += 2;
                 return Ok(());
@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
     /// Parses a kernel or function after `.entry` or `.func`.
     fn function(&mut self, entry: bool, linkage: Linkage) -> Result<Function<'a>, Error> {
         let line = self.peek().line;
-        // `.attribute(...)` before the name has no effect here.
+        // `.attribute(...)` before the name is ignored.
         if self.takes_dotted("attribute") {
             self.expect(b'(')?;
             while !self.takes(b')') {

@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
             elements = elements
                 .checked_mul(count)
                 .filter(|count| *count < 1 << 40)
-                .ok_or_else(|| Error::new(line, name, "this array has too many elements"))?;
+                .ok_or_else(|| Error::new(line, name, "the array has too many elements"))?;
             self.expect(b']')?;
         }
         let mut initializer = Vec::new();
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
         if self.takes(b'{') {
             self.depth += 1;
             if self.depth > DEPTH {
-                return Err(self.wrong("a less deep nesting"));
+                return Err(self.wrong("a shallower nesting"));
             }
             while !self.takes(b'}') {
                 self.initializer(into)?;

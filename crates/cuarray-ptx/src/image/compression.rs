@@ -3,7 +3,7 @@
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::io::Read as _;
 
-/// The longest decompressed text in bytes, whatever an entry states.
+/// The maximum length of a decompressed text in bytes, whatever length an entry states.
 const LONGEST: usize = 1 << 28;
 /// LZ4 encodes at most 255 bytes of a match in one byte of input.
 const LZ4_RATIO: usize = 255;
@@ -29,7 +29,7 @@ pub(super) fn zstd(data: &[u8], length: usize) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     while text.len() <= length {
         let start = text.len();
-        // One byte more than stated shows a frame that is too long.
+        // One byte more than stated detects a frame that is too long.
         text.resize(start + PIECE.min(length + 1 - start), 0);
         let read = decoder.read(&mut text[start..]).ok()?;
         text.truncate(start + read);

@@ -1,7 +1,7 @@
 //! Dynamic local memory of a thread: `alloca`, `stacksave` and `stackrestore`.
 //!
-//! The memory follows the variables of the frame. Each lane has its own stack there. The frame of a called function
-//! starts after the highest of them.
+//! The memory follows the variables of the frame, and each lane has its own stack in it. The frame of a called
+//! function starts after the highest of these stacks.
 
 use super::fault::FaultKind;
 use super::memory::Slot;
@@ -28,7 +28,7 @@ impl Machine<'_> {
     }
 }
 
-/// `alloca`: `d` is the address of `a` bytes, a multiple of `imm`.
+/// `alloca`: `d` is the address of `a` bytes, aligned to `imm`.
 pub(crate) unsafe fn allocate<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let mut tops = machine.tops();
     for lane in (0..32_u32).filter(|lane| machine.mask >> lane & 1 == 1) {

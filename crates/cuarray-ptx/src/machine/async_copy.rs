@@ -1,7 +1,7 @@
 //! Asynchronous copies into shared memory: `cp.async`.
 //!
-//! The copies happen at once, which the manual allows. So a kernel that forgets to wait is not detected, and races
-//! with such copies are not either.
+//! The copies happen at once, which the manual allows. So neither a missing wait nor a race with such a copy is
+//! detected.
 
 use super::memory::{LEFT_OUT, SHARED_WINDOW};
 use super::{Flow, Machine};
@@ -47,7 +47,7 @@ pub(crate) unsafe fn copy(machine: &mut Machine<'_>, instruction: &Instruction) 
                 Err(kind) => return machine.fail(kind, lane, source, read as u32, false),
             }
         }
-        // An address beyond shared memory must not turn into one of another space.
+        // An address beyond shared memory must not become an address of another space.
         let generic = if target >> 56 != 0 { u64::MAX } else { SHARED_WINDOW + target };
         match machine.locate_lane(lane, generic, size, size, true) {
             Ok(pointer) => {

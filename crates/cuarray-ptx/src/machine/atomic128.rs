@@ -7,7 +7,7 @@ use crate::machine::program::{Exec, Instruction};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A vector of `imm` elements at `a`. Further operands: the offset, the targets and the sources of all elements. The
-/// mode `c` tells the address space.
+/// mode `c` selects the address space.
 unsafe fn vector_body<T: Stored, F: Fn(T, T) -> T + Copy>(
     machine: &mut Machine<'_>,
     instruction: &Instruction,
@@ -46,8 +46,8 @@ pub(crate) fn vector<T: Stored, F: Fn(T, T) -> T + Copy + 'static>(_: F) -> Exec
     vector_body::<T, F>
 }
 
-/// `atom.exch.b128` and, with a second source as further operand, `atom.cas.b128`. Kernels with these run in one host
-/// thread, so the two halves are not torn apart.
+/// `atom.exch.b128` and, with a second source as further operand, `atom.cas.b128`. Kernels with these instructions
+/// run in one host thread, so no other thread sees only one half written.
 pub(crate) unsafe fn atomic128(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let other = machine.extra(instruction, 0);
     // SAFETY: the resolver checked the widths: registers of 128 bits are two rows of 64. `locate` returned valid

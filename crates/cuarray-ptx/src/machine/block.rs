@@ -7,22 +7,22 @@ use crate::races::Watched;
 use crate::races::order::BARRIERS;
 use std::mem::swap;
 
-/// Instructions in a warp's turn.
+/// The number of instructions that a warp executes in one turn.
 const TURN: u64 = 50_000;
 
 /// A barrier of a block.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Barrier {
-    /// How often the barrier was completed.
+    /// The number of times that the barrier was completed.
     pub turn: u32,
-    /// The arrived threads of each warp.
-    came: Vec<u32>,
+    /// The arrived lanes of each warp, as masks.
+    arrived_lanes: Vec<u32>,
     arrived: u32,
     /// The expected number of threads; `None` means all of the block.
     expected: Option<u32>,
-    /// The number of arrived threads whose predicate holds.
+    /// The number of arrived threads with a true predicate.
     held: u32,
-    /// The arrived threads of the last turn, and those whose predicate held.
+    /// The number of threads that arrived in the last turn, and how many of them had a true predicate.
     pub result: (u32, u32),
 }
 
@@ -100,18 +100,18 @@ impl Block {
             watched.order.arrive(number, warp, mask, waits);
         }
         let barrier = &mut self.barriers[number];
-        if barrier.came.len() <= warp as usize {
-            barrier.came.resize(warp as usize + 1, 0);
+        if barrier.arrived_lanes.len() <= warp as usize {
+            barrier.arrived_lanes.resize(warp as usize + 1, 0);
         }
-        let came = &mut barrier.came[warp as usize];
-        let weight = |came: u32| match expected {
+        let arrived_lanes = &mut barrier.arrived_lanes[warp as usize];
+        let weight = |arrived_lanes: u32| match expected {
             // Expected counts are of whole warps, so a warp counts 32 once all its threads have arrived.
-            Some(_) if came | dead == u32::MAX && came != 0 => 32,
-            _ => came.count_ones(),
+            Some(_) if arrived_lanes | dead == u32::MAX && arrived_lanes != 0 => 32,
+            _ => arrived_lanes.count_ones(),
         };
-        let before = weight(*came);
-        *came |= mask;
-        barrier.arrived += weight(*came) - before;
+        let before = weight(*arrived_lanes);
+        *arrived_lanes |= mask;
+        barrier.arrived += weight(*arrived_lanes) - before;
         barrier.held += held.count_ones();
         barrier.expected = expected;
         let all = barrier.complete_if_all(self.live);
@@ -135,7 +135,7 @@ impl Block {
         }
     }
 
-    /// Completes a barrier for a warp that is running, and so is not in `warps`.
+    /// Completes a barrier on behalf of the running warp, which is not in `warps` during its turn.
     fn completed(&mut self, number: usize, whole: bool, (warp, dead): (u32, u32)) {
         if let Some(watched) = self.watched.as_mut() {
             let warps = &self.warps;
@@ -149,9 +149,9 @@ impl Barrier {
     fn complete_if_all(&mut self, live: u32) -> bool {
         let all = self.arrived > 0 && self.arrived >= self.expected.unwrap_or(live);
         if all {
-            self.result = (self.came.iter().map(|mask| mask.count_ones()).sum(), self.held);
+            self.result = (self.arrived_lanes.iter().map(|mask| mask.count_ones()).sum(), self.held);
             self.turn += 1;
-            self.came.clear();
+            self.arrived_lanes.clear();
             (self.arrived, self.held, self.expected) = (0, 0, None);
         }
         all
@@ -229,9 +229,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Ends the launch because of the block as a whole.
+    /// Ends the launch with a fault of the whole block.
     pub(crate) fn fail_block(&mut self, kind: FaultKind) {
-        // The first remaining thread stands for all of them.
+        // The fault names the first remaining thread.
         let waiting = self.block.warps.iter().find_map(|warp| Some((warp.number, *warp.fragments.first()?)));
         let (warp, fragment) = match waiting {
             Some((warp, fragment)) => (warp, Some(fragment)),

@@ -20,7 +20,7 @@ impl Machine<'_> {
             if self.races.on {
                 // SAFETY: this function's contract.
                 let groups = unsafe { self.groups(operand) };
-                self.lanes_met(groups);
+                self.record_lane_synchronization(groups);
             }
             return true;
         }

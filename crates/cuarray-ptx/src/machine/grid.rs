@@ -1,8 +1,9 @@
 //! A launch: all blocks of a grid.
 //!
 //! Results must not depend on the number of cores. A kernel whose blocks can observe their order runs them in order,
-//! in one host thread: by results of atomics, floating-point reductions, volatile memory, or a grid barrier. Blocks
-//! that wait for others take turns. The blocks of all other kernels are distributed over the cores.
+//! in one host thread. Blocks can observe their order through results of atomics, floating-point reductions, volatile
+//! memory, or a grid barrier. Blocks that wait for other blocks take turns. The blocks of all other kernels are
+//! distributed over the cores.
 
 use super::Machine;
 use super::block::{Block, BlockPause, GridBarrier};
@@ -37,15 +38,15 @@ pub struct Launch<'a> {
     pub parameters: &'a [u64],
     /// The memory that the kernel can access, in ascending order and without overlap.
     pub regions: &'a [Region],
-    /// Whether [`Outcome::touched`] is wanted.
+    /// Whether to record [`Outcome::touched`].
     pub record: bool,
-    /// Whether [`Outcome::races`] is wanted.
+    /// Whether to record [`Outcome::races`].
     pub races: bool,
-    /// The most instructions to execute; an instruction of a warp counts once.
+    /// The maximum number of instructions to execute; an instruction of a warp counts once.
     pub budget: u64,
     /// Whether the launch is cooperative: all blocks are resident, and the grid can synchronize.
     pub cooperative: bool,
-    /// The most host threads to use.
+    /// The maximum number of host threads to use.
     pub workers: usize,
     /// The handler of calls that need the host.
     pub service: &'a dyn Service,
@@ -90,11 +91,11 @@ pub struct Outcome {
     pub printed: Vec<u8>,
 }
 
-/// The time after which other cores are asked to help.
+/// The time after which a launch starts further host threads.
 const ALONE: Duration = Duration::from_micros(200);
-/// Instructions in a block's turn where blocks run in order.
+/// The number of instructions in a block's turn, if blocks run in order.
 const TURN: u64 = 2_000_000;
-/// The most unfinished blocks where blocks run in order.
+/// The maximum number of unfinished blocks, if blocks run in order.
 const RESIDENT: usize = 4096;
 
 /// Executes a launch.
@@ -193,7 +194,7 @@ fn spread(launch: &Launch<'_>) -> Outcome {
     std::thread::scope(|scope| {
         let helpers = || {
             for _ in 1..launch.workers {
-                // Without a new thread, the others do its share.
+                // If no thread can be started, the other threads run its blocks.
                 let worker = std::thread::Builder::new().name("cuarray-ptx".to_owned());
                 drop(worker.spawn_scoped(scope, || work(launch, &shared, || {})));
             }
@@ -225,7 +226,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
     let mut printed = Vec::new();
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        // Blocks after a failed one need not run; one before it may fail earlier.
+        // Blocks after a failed one need not run. A block before it may still fail earlier.
         if number >= total || number > shared.failed.load(Ordering::Relaxed) {
             break;
         }

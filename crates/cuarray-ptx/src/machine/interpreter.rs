@@ -29,9 +29,9 @@ pub(crate) struct Machine<'p> {
     pub local_base: u32,
     /// Whether the fragment was released from a barrier that has a result for it.
     pub resumed: bool,
-    /// Whether an instruction of several threads must run with the arrived ones alone.
+    /// Whether an instruction of several threads must run with only the threads that have arrived.
     pub forced: bool,
-    /// Whether the fragment runs although others are further behind, so that all get a turn.
+    /// Whether the fragment runs although others are further behind, so that every fragment gets a turn.
     pub rotated: bool,
     /// Executed instructions, counted once for a warp.
     pub executed: u64,
@@ -130,7 +130,7 @@ impl Machine<'_> {
     pub(crate) fn interpret(&mut self) {
         #[cfg(target_arch = "x86_64")]
         if lanes::wide() {
-            // SAFETY: the processor has the features (just asked).
+            // // SAFETY: the processor has the features, as was just checked.
             unsafe { self.interpret_wide() };
             return;
         }

@@ -1,16 +1,16 @@
-//! Instructions that each lane executes on its own: arithmetic, conversions, comparisons and moves.
+//! Instructions that each lane executes separately: arithmetic, conversions, comparisons and moves.
 //!
 //! [`map1`] to [`map3`] turn an operation on values into a function that applies it to 32 lanes. The function works on
-//! pieces of registers, which the compiler turns into vector instructions. If some lanes do not take part, all are
-//! computed, and the results of the others are dropped. Registers of exited lanes may be overwritten, so a warp
-//! without divergence takes the short path.
+//! pieces of registers, which the compiler turns into vector instructions. If some lanes do not take part, all lanes
+//! are computed, and the results of those lanes are discarded. Registers of exited lanes may be overwritten, so a
+//! warp without divergence takes the short path.
 //!
 //! Each function is compiled twice on x86-64: for any processor, and for AVX2 and FMA.
 
 use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction};
 
-/// Lanes in a piece.
+/// The number of lanes in a piece.
 const PIECE: usize = 8;
 
 /// A value in one lane of a register.
@@ -45,9 +45,9 @@ lanes! {
     f64, u64, value => f64::from_bits(value), value.to_bits();
 }
 
-/// Returns the closure that a function of this module was made for.
+/// Returns the closure that selected this instance of a function of this module.
 ///
-/// The operations are closures without captures, so a type names them.
+/// The operations are closures without captures, so their type alone identifies them.
 #[inline(always)]
 fn operation<F: Copy>() -> F {
     const { assert!(size_of::<F>() == 0, "an operation captures nothing") };
@@ -204,7 +204,7 @@ unsafe fn body_compare<A: Lane, F: Fn(A, A) -> bool + Copy>(
 unsafe fn body_select<T: Lane>(machine: &mut Machine<'_>, &Instruction { d, a, b, c, .. }: &Instruction) -> Flow {
     // SAFETY: as above; `c` is a predicate.
     unsafe {
-        // Usually all lanes choose alike.
+        // Usually all lanes select the same side.
         match machine.predicate(c) {
             u32::MAX => rows!(machine, d: T, [a: T], |_lane| a),
             0 => rows!(machine, d: T, [b: T], |_lane| b),

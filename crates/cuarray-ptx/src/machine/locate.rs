@@ -1,8 +1,8 @@
 //! Address resolution: the host pointers of a warp's access.
 //!
-//! Lanes mostly access one address, or adjacent ones. The machine recognizes such a [`Pattern`] once. Then the checks of
-//! bounds and alignment, the recording and the race detection need only the first and the last lane. If the addresses
-//! have no such pattern, or an access faults, each lane is resolved alone.
+//! Lanes mostly access one address, or adjacent ones. The machine recognizes such a [`Pattern`] once. Then the checks
+//! of bounds and alignment, the recording and the race detection need only the first and the last lane. If the
+//! addresses have no such pattern, or an access faults, each lane is resolved separately.
 
 use super::fault::FaultKind;
 use super::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, UPDATES};
@@ -20,7 +20,7 @@ pub(crate) enum Pattern {
     Same,
     /// The address of each lane is that of the previous lane plus the size of the access.
     Row,
-    /// Other addresses, or addresses that were not compared.
+    /// Any other pattern, or addresses that were not compared.
     Other,
 }
 
@@ -303,7 +303,7 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// Resolves each lane on its own; its address is relative to a window.
+    /// Resolves each lane separately; its address is relative to a window.
     #[cold]
     fn locate_each(&mut self, window: u64, size: u32, write: bool) -> Flow {
         self.pattern = Pattern::Other;
@@ -312,7 +312,7 @@ impl Machine<'_> {
                 continue;
             }
             let address = self.addresses[lane as usize];
-            // The sum of a large address and the window must not be an address of another space.
+            // The sum of a large address and the window could wrap into the address of another space.
             let generic = if window != 0 && address >> 56 != 0 { u64::MAX } else { window.wrapping_add(address) };
             match self.locate_lane(lane, generic, u64::from(size), u64::from(size), write) {
                 Ok(pointer) => self.pointers[lane as usize] = pointer,

@@ -23,7 +23,8 @@ pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000_0000_0000;
 /// The generic address of the first byte of a kernel's parameters.
 pub(crate) const PARAM_WINDOW: u64 = 0x0300_0000_0000_0000;
 
-/// The memory and the offset that a generic address of a thread's own windows means: `"shared"`, `"local"` or `"parameter"`.
+/// Splits a generic address in a thread's windows into the memory (`"shared"`, `"local"` or `"parameter"`) and the
+/// offset.
 pub fn in_window(address: u64) -> Option<(&'static str, u64)> {
     let name = match address & !(SHARED_WINDOW - 1) {
         SHARED_WINDOW => "shared",
@@ -62,7 +63,7 @@ fn elements(code: u32) -> u32 {
 }
 
 impl Mode {
-    /// The mode of one element without an order.
+    /// The mode of one element without memory ordering.
     pub(crate) fn new(space: Space, wide: bool) -> Mode {
         Mode { space, wide, count: 1, strong: false, releases: false, updates: false }
     }
@@ -81,7 +82,7 @@ impl Mode {
     }
 }
 
-/// An integer type in memory of 8 to 64 bits; a signed one is extended by its sign.
+/// An integer type in memory of 8 to 64 bits; a signed type is sign-extended.
 pub(crate) trait Cell: Copy {
     /// # Safety
     /// The pointer is valid for this type and aligned for it.
@@ -240,7 +241,7 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
     Flow::Next
 }
 
-/// Stands for an operand that is left out: `_`.
+/// The operand value for an operand that is left out: `_`.
 pub(crate) const LEFT_OUT: u32 = u32::MAX;
 
 #[inline(always)]

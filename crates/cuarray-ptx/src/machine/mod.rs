@@ -3,10 +3,11 @@
 //! A [`Machine`] executes one block at a time. A warp's registers are rows of 32 lanes, and each instruction is one
 //! function that works on a row (`lanes`, `memory`, `atomic`, `exchange`, `branching`). Diverged threads of a warp are
 //! *fragments* (`warp`): each has an instruction pointer and a mask of lanes. The fragment that is furthest behind
-//! runs, and fragments that meet at one instruction merge.
+//! runs, and fragments that reach the same instruction merge.
 //!
-//! The order of the code makes them merge at the immediate post-dominator. Correctness does not depend on it: as on
-//! GPUs since compute capability 7.0, a thread that waits for another one of its warp gets it in the end.
+//! The code is ordered so that fragments merge at the immediate post-dominator. Correctness does not depend on that
+//! order: as on GPUs since compute capability 7.0, a thread may wait for another thread of its warp without a
+//! deadlock.
 //!
 //! Blocks are distributed over the cores (`grid`) if the kernel cannot observe their order.
 

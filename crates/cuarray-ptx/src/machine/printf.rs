@@ -1,4 +1,4 @@
-//! Formats numbers and texts as `printf` of C does.
+//! Formatting of numbers and texts as in C's `printf`.
 
 /// Flags, width and precision of a conversion.
 #[derive(Default)]

@@ -17,7 +17,7 @@ pub trait Service: Sync {
     fn assertion(&self, text: &str);
 }
 
-/// A [`Service`] without a heap, which drops the texts of assertions.
+/// A [`Service`] without a heap, which discards the texts of assertions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoService;
 
@@ -136,7 +136,7 @@ impl Machine<'_> {
                 arguments += size;
                 value
             };
-            // A star takes its number from the arguments.
+            // A star reads its number from the arguments.
             let mut numbers = Vec::new();
             for byte in spec {
                 if *byte == b'*' {

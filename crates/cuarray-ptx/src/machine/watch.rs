@@ -89,10 +89,10 @@ impl Machine<'_> {
     }
 
     /// Records that groups of lanes of the warp have synchronized.
-    pub(crate) fn lanes_met(&mut self, groups: impl Iterator<Item = u32>) {
+    pub(crate) fn record_lane_synchronization(&mut self, groups: impl Iterator<Item = u32>) {
         let (warp, live) = (self.warp.number, !self.warp.dead);
         if let Some(watched) = self.block.watched.as_mut() {
-            groups.for_each(|group| watched.order.lanes_meet(warp, group, live));
+            groups.for_each(|group| watched.order.synchronize_lanes(warp, group, live));
         }
     }
 
@@ -106,7 +106,7 @@ impl Machine<'_> {
 
     /// Compares the blocks once the grid barrier is completed: accesses before it do not race with later ones.
     #[cold]
-    fn grid_met(&mut self) {
+    fn grid_completed(&mut self) {
         self.races.compare_blocks(self.launch);
         self.races.grid.clear();
         (self.races.releaser, self.races.releasers) = (None, false);
@@ -137,7 +137,7 @@ impl Machine<'_> {
     #[inline(always)]
     fn touch(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
         if self.races.grid_turn != self.grid.turn {
-            self.grid_met();
+            self.grid_completed();
         }
         let mask = self.mask;
         match mode & 7 {
@@ -165,7 +165,7 @@ impl Machine<'_> {
         let shared_bytes = self.block.shared_bytes();
         let Some(watched) = self.block.watched.as_mut() else { return };
         let Watched { order, shadow, exempt } = &mut **watched;
-        if order.grid_met(self.grid.turn) {
+        if order.grid_completed(self.grid.turn) {
             *exempt = false;
         }
         let (warp, block) = (self.warp.number, self.block.number);

@@ -1,8 +1,9 @@
 //! Accesses of a whole grid, for races between blocks.
 //!
-//! Blocks are unordered, so the result must not depend on which block ran first. For each piece of memory the shadow
-//! keeps the kinds of access and two blocks, those with the least numbers. Once a block has written, one of the two
-//! has. Each core has its own shadow. Merging them gives the same result however the blocks were distributed.
+//! Blocks are unordered, so the result must not depend on which block ran first. For each piece of memory, the shadow
+//! stores the kinds of access and the two blocks with the smallest numbers. Once any block has written, one of the
+//! two is a writer. Each core has its own shadow. Merging them gives the same result for any distribution of the
+//! blocks.
 //!
 //! The cost is bounded. A launch that touches more than [`BUDGET`] pages is watched in part. The part depends on page
 //! numbers alone, and is halved as often as needed.
@@ -22,7 +23,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// Ranks accesses to keep: writes before reads, then by block, then plain accesses before atomic ones.
+    /// Ranks accesses by which to keep: writes before reads, then by block, then plain accesses before atomic ones.
     fn order(self) -> u64 {
         u64::from(self.origin.kind() == Kind::Read) << 34 | u64::from(self.block) << 2 | self.origin.kind() as u64
     }
@@ -49,12 +50,12 @@ const VARIES: u32 = 8;
 struct Cell {
     /// A writing access, if there is one.
     one: Slot,
-    /// The kinds of access, and above them 28 bits of the digest of what was written.
+    /// The kinds of access, and above them 28 bits of the digest of the written value.
     state: u32,
 }
 
 impl Cell {
-    /// Records an access where another block, or none, is recorded.
+    /// Records an access if no block, or another block, is recorded.
     #[cold]
     fn insert(&mut self, kept: &mut Slot, slot: Slot) {
         let all = [self.one, *kept, slot];
@@ -96,12 +97,12 @@ impl Cell {
     }
 }
 
-/// A page in pieces of `1 << shift` bytes; it has no cells once it is not watched.
+/// A page in pieces of `1 << shift` bytes. A page that is no longer watched has no cells.
 struct Page {
     number: u64,
     shift: u32,
     cells: Vec<Cell>,
-    /// An access of another block for each piece; empty while there is none.
+    /// For each piece, an access of a second block; empty while there is none.
     others: Vec<Slot>,
 }
 
@@ -172,7 +173,7 @@ pub(crate) struct Conflict {
 pub(crate) struct Grid {
     pages: Vec<Page>,
     places: HashMap<u64, usize>,
-    /// How often the watched part was halved.
+    /// The number of times that the watched part was halved.
     level: u32,
 }
 
@@ -265,7 +266,7 @@ impl Grid {
         }
     }
 
-    /// How often the watched part was halved.
+    /// The number of times that the watched part was halved.
     pub(crate) fn level(&self) -> u32 {
         self.level
     }
@@ -278,7 +279,7 @@ impl Grid {
         }
     }
 
-    /// Drops accesses to memory that was allocated anew.
+    /// Drops the accesses to memory that was allocated again.
     pub(crate) fn forget(&mut self, address: u64, size: u64) {
         for number in address / PAGE..=(address + size - 1) / PAGE {
             let Some(place) = self.places.get(&number) else { continue };

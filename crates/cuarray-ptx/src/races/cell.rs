@@ -1,7 +1,7 @@
 //! Accesses within one block: a cell for each piece of memory, with the last write and two reads since then.
 //!
-//! As in FastTrack, the last of several ordered accesses is enough. Two unordered reads are kept, so that a writer
-//! meets a read of another thread.
+//! As in FastTrack, the last of several ordered accesses is enough. A cell keeps two unordered reads, so that a write
+//! is always compared with a read of another thread.
 
 use super::order::Order;
 
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Origin(pub u32);
 
-/// Stands for all instructions with a number that does not fit.
+/// The instruction number in place of all numbers that do not fit into 20 bits.
 const FAR: u32 = (1 << 20) - 1;
 
 impl Origin {
@@ -51,8 +51,8 @@ impl Origin {
     }
 }
 
-/// An access: who made it, and the clock of its warp. The low 5 bits of the stamp may name a second lane that did the
-/// same.
+/// A recorded access: its origin, and the clock of its warp. The low 5 bits of the stamp may name a second lane with
+/// the same access.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     origin: Origin,
@@ -71,7 +71,7 @@ impl Mark {
         self.stamp >> 5 == now.clock && self.origin.thread() >> 5 == now.warp
     }
 
-    /// Whether the mark stands for two lanes.
+    /// Whether the mark is of two lanes.
     #[inline(always)]
     fn is_of_two(self) -> bool {
         self.stamp & 31 != self.origin.thread() & 31
@@ -85,7 +85,7 @@ impl Mark {
         }
     }
 
-    /// Returns the maker of the mark if it is another thread than `now`, and is unordered with it.
+    /// Returns the origin of the mark if it is of another thread than `now` and the two accesses are unordered.
     #[cold]
     fn unordered(self, now: &Now, order: &Order) -> Option<Origin> {
         let other = Origin(self.origin.0 & !31 | self.stamp & 31);

@@ -1,13 +1,13 @@
 //! The order of the threads of one block.
 //!
-//! Each warp has a clock. It advances at each release: a barrier, a fence, or a synchronization of lanes. An access is
-//! stamped with its thread and the clock of its warp. As in vector clocks, each warp knows the time of every other
-//! warp up to which accesses are ordered before its own. Lanes of a warp know each other up to a time, which is one
-//! number while all of them synchronize together.
+//! Each warp has a clock. It advances at each release: a barrier, a fence, or a synchronization of lanes. An access
+//! is stamped with its thread and the clock of its warp. As in vector clocks, each warp keeps, for every other warp,
+//! the time up to which accesses of that warp are ordered before its own. The lanes of one warp need such times among
+//! each other too: one number while all of them synchronize together.
 //!
-//! Inexact cases err towards order: if a lane of a warp learns from another warp, all its lanes do.
+//! Inexact cases err towards order: if a lane of a warp joins the clock of another warp, all lanes of its warp do.
 
-/// The greatest time: stamps have 27 bits for it. Later accesses count as ordered.
+/// The greatest time: a stamp has 27 bits for the time. Later accesses count as ordered.
 pub(crate) const LATEST: u32 = (1 << 27) - 2;
 
 /// The number of barriers of a block.
@@ -43,20 +43,21 @@ pub(crate) struct Order {
     warps: usize,
     clocks: Times,
     known: [Times; WARPS],
-    /// The time of all warps up to which accesses are ordered before those of a warp. It is checked first.
+    /// For each warp, the time up to which accesses of all warps are ordered before its own. This time is compared
+    /// first.
     settled: Times,
-    /// The time up to which the lanes of a warp know one another.
+    /// For each warp, the time up to which the accesses of its lanes are ordered for all its lanes.
     together: Times,
-    /// Later times up to which a lane of a warp knows another lane.
+    /// For single lanes of a warp, later times up to which the accesses of another lane are ordered.
     lanes: Vec<Option<Box<[[u32; 32]; 32]>>>,
-    /// The knowledge that fences have released.
+    /// The joined times of all fences.
     released: Times,
-    /// The knowledge of exited threads.
+    /// The joined times of exited threads.
     ended: Times,
     /// Whether there was a fence.
     fenced: bool,
     barriers: [Arrivals; BARRIERS],
-    /// The turn of the grid barrier up to which all threads know each other.
+    /// The turn of the grid barrier that last ordered all threads of the block.
     grid_turn: u32,
 }
 
@@ -109,7 +110,7 @@ impl Order {
         self.clocks[warp as usize & 31]
     }
 
-    /// Whether an access of a thread at a time of its warp is ordered before one of a lane of `warp` now.
+    /// Whether an access by `thread` at `clock` is ordered before an access by lane `lane` of `warp` now.
     #[inline(always)]
     pub(crate) fn before(&self, thread: u32, clock: u32, warp: u32, lane: u32) -> bool {
         let other = thread >> 5;
@@ -119,7 +120,7 @@ impl Order {
         self.together[warp as usize & 31] >= clock || self.lanes_know(warp, lane, thread & 31, clock)
     }
 
-    /// Whether an access of another warp at its time `clock` is ordered before one of `warp` now.
+    /// Whether an access by warp `other` at `clock` is ordered before an access by `warp` now.
     #[inline(always)]
     pub(crate) fn knows(&self, warp: u32, other: u32, clock: u32) -> bool {
         self.known[warp as usize & 31][other as usize & 31] >= clock
@@ -141,7 +142,8 @@ impl Order {
         self.clocks[warp] = (self.clocks[warp] + 1).min(LATEST);
     }
 
-    /// Makes all threads of the block know one another. Their clocks continue from one time.
+    /// Orders all earlier accesses of the block before all later ones. The clocks of all warps continue from one
+    /// time.
     fn settle(&mut self) {
         let last = self.clocks[..self.warps].iter().copied().max().unwrap_or(self.first);
         self.known[..self.warps].fill([last; WARPS]);
@@ -151,7 +153,7 @@ impl Order {
     }
 
     /// Synchronizes lanes of a warp; `live` are the lanes that have not exited.
-    pub(crate) fn lanes_meet(&mut self, warp: u32, members: u32, live: u32) {
+    pub(crate) fn synchronize_lanes(&mut self, warp: u32, members: u32, live: u32) {
         let warp = warp as usize & 31;
         let now = self.clocks[warp];
         if members & live == live {
@@ -188,8 +190,8 @@ impl Order {
         self.advance(warp);
     }
 
-    /// Completes a barrier: waiting lanes learn all that arriving ones knew. Exited threads count as arrived at a
-    /// barrier of the whole block. `dead` returns the exited lanes of a warp.
+    /// Completes a barrier: the waiting lanes join the clocks of the arrived lanes. Exited threads count as arrived
+    /// at a barrier of the whole block. `dead` returns the exited lanes of a warp.
     pub(crate) fn complete(&mut self, barrier: usize, whole: bool, dead: impl Fn(usize) -> u32) {
         let mut arrivals = std::mem::replace(&mut self.barriers[barrier], NO_ARRIVALS);
         if whole && (0..self.warps).all(|warp| arrivals.waiting[warp] | dead(warp) == u32::MAX) {
@@ -201,7 +203,7 @@ impl Order {
         for warp in 0..self.warps.min(WARPS) {
             if arrivals.waiting[warp] != 0 {
                 join(&mut self.known[warp], &arrivals.known);
-                self.lanes_meet(warp as u32, arrivals.waiting[warp], !dead(warp));
+                self.synchronize_lanes(warp as u32, arrivals.waiting[warp], !dead(warp));
             }
         }
     }
@@ -214,7 +216,7 @@ impl Order {
         self.advance(warp);
     }
 
-    /// Records a fence: later acquires of any thread learn what its warp knows.
+    /// Records a fence: later acquires of any thread join the times of its warp.
     pub(crate) fn release(&mut self, warp: u32) {
         let warp = warp as usize & 31;
         join(&mut self.released, &self.known[warp]);
@@ -232,20 +234,20 @@ impl Order {
         }
     }
 
-    /// Whether the turn of the grid barrier is known to [`Order::grid_met`].
+    /// Whether [`Order::grid_completed`] has processed this turn of the grid barrier.
     #[inline(always)]
     pub(crate) fn is_at(&self, turn: u32) -> bool {
         turn == self.grid_turn
     }
 
-    /// Returns whether the grid barrier was completed since the last call; all threads know one another then.
+    /// Returns whether the grid barrier was completed since the last call. If so, it orders all threads of the block.
     #[inline(always)]
-    pub(crate) fn grid_met(&mut self, turn: u32) -> bool {
-        turn != self.grid_turn && self.all_meet(turn)
+    pub(crate) fn grid_completed(&mut self, turn: u32) -> bool {
+        turn != self.grid_turn && self.synchronize_all(turn)
     }
 
     #[cold]
-    fn all_meet(&mut self, turn: u32) -> bool {
+    fn synchronize_all(&mut self, turn: u32) -> bool {
         self.grid_turn = turn;
         self.settle();
         true
@@ -297,13 +299,13 @@ mod tests {
     fn lanes_outside_of_a_synchronization_stay_unordered() {
         let mut order = order(1);
         let time = order.now(0);
-        order.lanes_meet(0, 0xff, ALL);
+        order.synchronize_lanes(0, 0xff, ALL);
         assert!(order.before(1, time, 0, 7));
         assert!(!order.before(1, time, 0, 8) && !order.before(8, time, 0, 1));
         assert!(!order.before(1, order.now(0), 0, 7), "later accesses are unordered");
-        order.lanes_meet(0, 0x180, ALL);
-        assert!(order.before(1, time, 0, 8), "lane 7 passes its knowledge on");
-        order.lanes_meet(0, 0xffff, 0xffff);
+        order.synchronize_lanes(0, 0x180, ALL);
+        assert!(order.before(1, time, 0, 8), "lane 7 passes its order on");
+        order.synchronize_lanes(0, 0xffff, 0xffff);
         assert!(order.before(9, time, 0, 1));
     }
 

@@ -1,12 +1,12 @@
 //! The cells of the memory that a block accesses, in pages.
 //!
-//! The size of the pieces is that of the smallest access to the page so far. A smaller access splits each piece into
+//! All pieces of a page have the size of the smallest access to it so far. A smaller access splits each piece into
 //! equal ones. Adjacent accesses of lanes are compared in one pass.
 
 use super::cell::{Cell, Now, Origin, Recorded};
 use super::order::Order;
 
-/// Bytes of a page.
+/// The size of a page in bytes.
 pub(crate) const PAGE: u64 = 1024;
 
 /// A page in pieces of `1 << shift` bytes.
@@ -19,8 +19,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Prepares the page for accesses of a size. Marks of earlier blocks may stay, because their clocks tell them
-    /// apart.
+    /// Prepares the page for accesses of a size. Marks of earlier blocks may stay, because their clocks are smaller.
     pub(crate) fn start(&mut self, size: u32, grid: usize) {
         self.shift = size.trailing_zeros().min(3);
         let count = (PAGE >> self.shift) as usize;
@@ -30,7 +29,7 @@ impl Page {
         self.grid = grid;
     }
 
-    /// Splits the pieces so that an access of `size` bytes has whole ones.
+    /// Splits the pieces until an access of `size` bytes covers whole pieces.
     #[inline(always)]
     pub(crate) fn fit(&mut self, size: u32) {
         if 1 << self.shift > size {
@@ -59,9 +58,9 @@ impl Page {
 pub(crate) struct Row {
     /// The offset of the first access in the page.
     pub offset: u32,
-    /// Bytes of an access.
+    /// The size of an access in bytes.
     pub size: u32,
-    /// The distance of accesses in bytes.
+    /// The distance between accesses in bytes.
     pub step: u32,
     /// The first lane.
     pub lane: u32,
@@ -71,14 +70,14 @@ pub(crate) struct Row {
 
 /// The result of recording the accesses of several lanes.
 #[derive(Default)]
-pub(crate) struct RowMet {
+pub(crate) struct RowResult {
     /// The lanes for which [`Recorded::first`] holds.
     pub first: u32,
     /// The first lane with an unordered conflict, and the other access.
     pub with: Option<(u32, Origin)>,
 }
 
-impl RowMet {
+impl RowResult {
     #[inline(always)]
     fn add(&mut self, recorded: &Recorded, lane: u32) {
         self.first |= u32::from(recorded.first) << lane;
@@ -92,9 +91,15 @@ impl Page {
     /// Records reads, writes or atomic operations of lanes. `now` belongs to the first lane of the warp; `values` are
     /// the digests for [`Cell::write`].
     #[inline(always)]
-    pub(crate) fn touch<const READ: bool>(&mut self, row: Row, now: Now, order: &Order, values: &[u32; 32]) -> RowMet {
+    pub(crate) fn touch<const READ: bool>(
+        &mut self,
+        row: Row,
+        now: Now,
+        order: &Order,
+        values: &[u32; 32],
+    ) -> RowResult {
         self.fit(row.size);
-        let mut all = RowMet::default();
+        let mut all = RowResult::default();
         let one_each = row.step == row.size && row.size == 1 << self.shift;
         let mut pieces = self.pieces(row.offset, row.size);
         for lane in row.lane..row.lane + row.count {
@@ -114,7 +119,7 @@ impl Page {
 
     /// Records reads of one piece by two lanes, as [`Cell::read_by_two`] does.
     #[inline(always)]
-    pub(crate) fn read_by_two(&mut self, row: Row, now: Now, order: &Order) -> Option<RowMet> {
+    pub(crate) fn read_by_two(&mut self, row: Row, now: Now, order: &Order) -> Option<RowResult> {
         self.fit(row.size);
         let now = now.of(row.lane);
         let pieces = self.pieces(row.offset, row.size);
@@ -122,11 +127,11 @@ impl Page {
         for cell in self.cells.get_mut(pieces)? {
             first |= cell.read_by_two(&now, row.lane + 1, order)?;
         }
-        Some(RowMet { first: u32::from(first) << row.lane, with: None })
+        Some(RowResult { first: u32::from(first) << row.lane, with: None })
     }
 }
 
-/// Stands for no page.
+/// The index in place of a page that is not watched.
 pub(crate) const NONE: usize = usize::MAX;
 
 /// The pages that a block accesses.
@@ -224,7 +229,7 @@ impl Shadow {
         self.table[at] = (number, self.block, place);
     }
 
-    /// Drops accesses to memory that was allocated anew.
+    /// Drops the accesses to memory that was allocated again.
     pub(crate) fn forget(&mut self, address: u64, size: u64) {
         for number in address / PAGE..=(address + size - 1) / PAGE {
             let place = self.find(number);

@@ -1,11 +1,11 @@
 //! The order of a function's blocks in the code.
 //!
-//! The fragment of a warp that is furthest behind in the code runs. Diverged threads meet again as soon as possible if
-//! every block precedes its successors, and every loop is contiguous and precedes its exits. Such an order is a *weak
-//! topological order* (Bourdoncle, 1993): strongly connected components in topological order, and recursively inside
-//! of each, without the edges to its head.
+//! The fragment of a warp that is furthest behind in the code runs. Diverged threads reconverge as soon as possible
+//! if every block precedes its successors, and every loop is contiguous and precedes its exits. Such an order is a
+//! *weak topological order* (Bourdoncle, 1993): strongly connected components in topological order, and recursively
+//! inside each of them, without the edges to its head.
 
-/// The deepest nesting of loops; deeper ones keep the order of the text.
+/// The deepest nesting of loops that is ordered. Deeper loops keep the order of the text.
 const DEPTH: usize = 64;
 
 /// Returns the reachable blocks in order. `next` has the successors of each block.
@@ -69,8 +69,8 @@ fn head_of(previous: &[Vec<usize>], part: &[usize], outer: Option<usize>) -> usi
 
 const UNSEEN: usize = usize::MAX;
 
-/// Tarjan's algorithm without recursion. The tables cover all blocks, and only the entries of a piece are reset, so
-/// that many loops cost no more than the length of the function.
+/// Tarjan's algorithm without recursion. The tables cover all blocks, and only the entries of a piece are reset. So
+/// the time for many loops is linear in the length of the function.
 struct Search<'n> {
     next: &'n [Vec<usize>],
     index: Vec<usize>,

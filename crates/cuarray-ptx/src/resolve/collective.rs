@@ -3,7 +3,7 @@
 //! PTX manual:
 //! [vote](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-vote-sync),
 //! [shfl](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-shfl-sync).
-//! The forms without `.sync` use the threads that are converged at the moment.
+//! The forms without `.sync` use the threads that are converged at that moment.
 
 use super::builder::{Builder, Draft, Operand};
 use super::operand::Modifiers;

@@ -114,7 +114,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// `setp.lt.f16x2 p|q, a, b`: `p` of the lower halves, `q` of the upper ones.
+    /// `setp.lt.f16x2 p|q, a, b`: `p` is the result for the lower halves, `q` for the upper halves.
     fn setp_pair(
         &mut self,
         instruction: &'a Instruction<'a>,

@@ -63,7 +63,7 @@ impl<'a> Builder<'_, 'a> {
                     return Err(self.wrong("brx", "the targets are not a list"));
                 };
                 let labels = self.find_targets(list).cloned();
-                let labels = labels.ok_or_else(|| self.wrong(list, "this list of targets is not declared"))?;
+                let labels = labels.ok_or_else(|| self.wrong(list, "the list of targets is not declared"))?;
                 let blocks = labels.iter().map(|label| self.find_label(label)).collect::<Result<Vec<_>, _>>()?;
                 let draft = Draft {
                     a,
@@ -90,7 +90,7 @@ impl<'a> Builder<'_, 'a> {
                 self.push(draft);
             }
             opcode => {
-                // Scopes and kinds of fences make no difference.
+                // The scope and the kind of a fence make no difference.
                 words.drop_hints(&[""]);
                 let fence = matches!(opcode, "membar" | "fence");
                 let draft = self.draft(if fence { branching::fence } else { branching::nothing });
@@ -100,13 +100,14 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// Returns the offset of an argument in local memory: of a variable, or of a new one that receives the value.
+    /// Returns the offset of an argument in local memory: the offset of its variable, or of a new variable that
+    /// receives the value.
     fn argument(&mut self, operand: &'a Written<'a>, wanted: Parameter, ty: Option<Type>) -> Result<u32, Error> {
         if let Written::Name(name) = operand
             && let Some(Local::Memory { offset, size }) = self.find_variable(name)
         {
             if size < wanted.size {
-                return Err(self.wrong(name, "this argument is smaller than the parameter"));
+                return Err(self.wrong(name, "the argument is smaller than the parameter"));
             }
             return Ok(offset);
         }
@@ -115,7 +116,7 @@ impl<'a> Builder<'_, 'a> {
             2 => Type::B16,
             4 => Type::B32,
             8 => Type::B64,
-            _ => return Err(self.wrong("call", "this argument is not a variable of the function")),
+            _ => return Err(self.wrong("call", "the argument is not a variable of the function")),
         };
         let ty = ty.unwrap_or(size);
         let place = self.allocate(u64::from(wanted.size), 8)?;
@@ -124,12 +125,13 @@ impl<'a> Builder<'_, 'a> {
         Ok(place)
     }
 
-    /// Returns the offset of a result: of a variable, or of a new one that is loaded into a register afterwards.
+    /// Returns the offset of a result: the offset of its variable, or of a new variable that is loaded into a
+    /// register afterwards.
     fn result(&mut self, operand: &'a Written<'a>, wanted: Parameter) -> Result<(u32, Option<(u32, Type)>), Error> {
         if let Written::Name(name) = operand {
             if let Some(Local::Memory { offset, size }) = self.find_variable(name) {
                 if size < wanted.size {
-                    return Err(self.wrong(name, "this variable is smaller than the result"));
+                    return Err(self.wrong(name, "the variable is smaller than the result"));
                 }
                 return Ok((offset, None));
             }
@@ -140,7 +142,7 @@ impl<'a> Builder<'_, 'a> {
         if *operand == Written::Nothing {
             return Ok((self.allocate(u64::from(wanted.size), 8)?, None));
         }
-        Err(self.wrong("call", "this result is not a variable of the function"))
+        Err(self.wrong("call", "the result is not a variable of the function"))
     }
 
     /// `call (results), function, (arguments), prototype;`
@@ -175,7 +177,7 @@ impl<'a> Builder<'_, 'a> {
             (None, Some(Symbol::Function(number))) => {
                 let definition = &self.symbols.definitions[number as usize];
                 if definition.body.is_none() {
-                    return Err(self.wrong(name, "no module defines this function"));
+                    return Err(self.wrong(name, "no module defines the function"));
                 }
                 let shape = definition.shape;
                 if shape.entry {
@@ -189,15 +191,15 @@ impl<'a> Builder<'_, 'a> {
                     return Err(self.wrong(name, "a call of an address needs a prototype"));
                 };
                 let shape = self.find_prototype(prototype);
-                let shape = shape.ok_or_else(|| self.wrong(prototype, "this prototype is not declared"))?;
+                let shape = shape.ok_or_else(|| self.wrong(prototype, "the prototype is not declared"))?;
                 shape_of(&shape.results, &shape.parameters)
             }
-            _ => return Err(self.wrong(name, "this function is not declared")),
+            _ => return Err(self.wrong(name, "the function is not declared")),
         };
         if arguments.len() != wanted_arguments.len() {
             return Err(self.wrong(name, "the call and the function differ in the number of arguments"));
         }
-        // A function may be declared with a result that it does not have; the result is then never written.
+        // A function may be declared with a result that its definition lacks; the result is then never written.
         let mut extra = vec![Operand::Number(arguments.len() as u32)];
         for ((operand, wanted), ty) in arguments.iter().zip(&wanted_arguments).zip(&types) {
             let place = self.argument(operand, *wanted, *ty)?;
@@ -341,7 +343,7 @@ fn lay(variables: &[Variable<'_>], end: &mut u64) -> Vec<Parameter> {
     variables.iter().map(place).collect()
 }
 
-/// Places of results and of parameters, and the types of parameters that are registers.
+/// The offsets of results and of parameters, and the types of parameters that are registers.
 type Shape = (Vec<Parameter>, Vec<Parameter>, Vec<Option<Type>>);
 
 fn shape_of(results: &[Variable<'_>], parameters: &[Variable<'_>]) -> Shape {

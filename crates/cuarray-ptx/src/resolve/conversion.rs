@@ -1,4 +1,4 @@
-//! Conversions: `cvt`, and between generic and other addresses.
+//! Conversions: `cvt`, and conversions between generic and other addresses.
 //!
 //! PTX manual:
 //! [cvt](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cvt).
@@ -181,7 +181,7 @@ impl<'a> Builder<'_, 'a> {
             return self.refuse(instruction);
         }
         let (wide_source, wide_target) = (declared.width() == Width::W64, target.width() == Width::W64);
-        // A register wider than the result is filled by the sign; one of 16 bits keeps no more.
+        // A register wider than the result is filled by sign extension. A 16-bit register or float keeps 16 bits only.
         let narrow16 = target.bits() == 16 || to.bits() == 16 && to.is_float();
         let quick = if narrow16 { None } else { quick(from, to, how, wide_source, wide_target) };
         if let Some(exec) = quick {
@@ -295,7 +295,7 @@ impl<'a> Builder<'_, 'a> {
             return self.refuse(instruction);
         }
         let (d, a) = (self.target(&operands[0], ty)?, self.source(&operands[1], ty)?);
-        // The address of a parameter is already a generic one.
+        // The address of a parameter is already generic.
         let by = if space == Space::Param { 0 } else { window };
         let by = self.constant(Constant::Bits(by), Width::W64);
         let exec = if to {

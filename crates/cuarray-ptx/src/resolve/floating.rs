@@ -4,7 +4,7 @@
 //! instructions](https://docs.nvidia.com/cuda/parallel-thread-execution/#floating-point-instructions) and
 //! [half-precision
 //! ones](https://docs.nvidia.com/cuda/parallel-thread-execution/#half-precision-floating-point-instructions). The
-//! host's processor computes `f32` and `f64` rounded to nearest; [`float`] does everything else. Approximate
+//! host's processor computes `f32` and `f64` rounded to nearest; [`float`] computes all other cases. Approximate
 //! instructions are computed exactly or in double precision, so the results are within the manual's bounds.
 
 use super::builder::{Builder, Operand};
@@ -29,7 +29,7 @@ pub(super) mod code {
     pub(in crate::resolve) const XORSIGN: i64 = 128;
 }
 
-/// The rounding mode in a code.
+/// The rounding mode of a code.
 pub(super) fn direction(code: i64) -> Rounding {
     match code & 7 {
         0 => Rounding::Near,
@@ -54,7 +54,7 @@ enum Operation {
     Max,
 }
 
-/// Computes the operation that a code describes.
+/// Computes the operation that a code selects.
 fn computed(operation: Operation, format: Format, a: u64, b: u64, c: u64, code: i64) -> u64 {
     let flush = |bits| if code & code::FLUSH != 0 { format.flush(bits) } else { bits };
     let (a, b, c, rounding) = (flush(a), flush(b), flush(c), direction(code));
@@ -79,7 +79,7 @@ fn computed(operation: Operation, format: Format, a: u64, b: u64, c: u64, code: 
     result
 }
 
-/// Clamps a number to 0 and 1; NaN becomes 0.
+/// Clamps a number to the range from 0 to 1; NaN becomes 0.
 pub(super) fn saturated(format: Format, bits: u64, one: u64) -> u64 {
     if format.is_nan(bits) || bits & format.sign() != 0 { 0 } else { bits.min(one) }
 }
@@ -103,7 +103,7 @@ pub(super) fn extreme(format: Format, a: u64, b: u64, greatest: bool, code: i64)
     if code & code::XORSIGN != 0 { chosen | sign } else { chosen }
 }
 
-/// Replaces any NaN by the one that `f32` instructions return.
+/// Replaces any NaN by the NaN that `f32` instructions return.
 ///
 /// The choice works on bits: to the compiler all NaN values are equal, so it would remove a choice between two of
 /// them.
@@ -206,7 +206,7 @@ impl<'a> Builder<'_, 'a> {
         ] {
             how |= if set { bit } else { 0 };
         }
-        // The processor can compute this: rounded to nearest, perhaps flushed.
+        // The host's processor can compute this: rounded to nearest, possibly flushed.
         let fast = how & !code::FLUSH == 0;
         let flush32s = flush && ty == Type::F32;
         let mut sources = 2;
@@ -302,7 +302,7 @@ impl<'a> Builder<'_, 'a> {
         self.plain(instruction, exec, ty, &vec![ty; sources], how)
     }
 
-    /// `min` and `max` of three.
+    /// `min` and `max` of three numbers.
     fn of_three(&mut self, instruction: &'a Instruction<'a>, exec: Exec, ty: Type, how: i64) -> Result<(), Error> {
         let operands = &instruction.operands;
         let [a, b, c] =

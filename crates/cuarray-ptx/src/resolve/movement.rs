@@ -70,7 +70,7 @@ impl<'a> Builder<'_, 'a> {
     ) -> Result<(), Error> {
         let a = self.source(source, ty)?;
         let part = self.needed(instruction, part(ty, targets.len()))?;
-        // A source that is also a target is written after all reads.
+        // A source that is also a target must be written after all reads.
         let mut parts = Vec::new();
         for (index, target) in targets.iter().enumerate() {
             if *target == Written::Nothing {

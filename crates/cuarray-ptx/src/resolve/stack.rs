@@ -11,10 +11,10 @@ use crate::grammar::types::Type;
 use crate::machine::alloca;
 use crate::machine::program::Exec;
 
-/// The default alignment.
-const ALIGN: u64 = 8;
-/// The greatest alignment.
-const ALIGNED_MOST: u64 = 1 << 23;
+/// The alignment of `alloca` without an operand for it.
+const DEFAULT_ALIGN: u64 = 8;
+/// The greatest alignment that `alloca` accepts.
+const MAX_ALIGN: u64 = 1 << 23;
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn stack(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
@@ -28,13 +28,13 @@ impl<'a> Builder<'_, 'a> {
             "stacksave" => (pick(alloca::save::<u32>, alloca::save::<u64>), 1, 0),
             _ => (pick(alloca::restore::<u32>, alloca::restore::<u64>), 0, 1),
         };
-        let mut align = ALIGN;
+        let mut align = DEFAULT_ALIGN;
         match operands.get(2) {
-            Some(Written::Integer(asked)) if instruction.opcode == "alloca" => {
-                if !asked.is_power_of_two() || *asked > ALIGNED_MOST {
-                    return Err(self.wrong("alloca", "this is not a valid alignment"));
+            Some(Written::Integer(alignment)) if instruction.opcode == "alloca" => {
+                if !alignment.is_power_of_two() || *alignment > MAX_ALIGN {
+                    return Err(self.wrong("alloca", "the alignment is not a power of two up to 2^23"));
                 }
-                align = align.max(*asked);
+                align = align.max(*alignment);
             }
             _ => self.count(instruction, &[targets + sources])?,
         }

@@ -34,7 +34,7 @@ pub(super) struct Symbols<'a> {
     pub variables: Vec<Variable>,
     /// The module and the declaration of each variable.
     declared: Vec<(usize, &'a Declared<'a>)>,
-    /// Variables declared inside of a function, by the address of their declaration.
+    /// Variables declared inside a function, by the address of their declaration.
     inside: HashMap<*const Declared<'a>, u32>,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// Looks up a variable that is declared inside of a function.
+    /// Looks up a variable that is declared inside a function.
     pub(super) fn inside(&self, variable: &Declared<'a>) -> Option<u32> {
         self.inside.get(&std::ptr::from_ref(variable)).copied()
     }

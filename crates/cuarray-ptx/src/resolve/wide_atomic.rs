@@ -100,7 +100,7 @@ impl<'a> Builder<'_, 'a> {
         for source in sources {
             extra.push(self.source(source, ty)?);
         }
-        // The offset comes first and is no register, so it may count as written.
+        // The offset comes first and is an immediate, so it may count as written.
         let written = 1 + count;
         self.built().ordered = true;
         let draft =

@@ -46,7 +46,7 @@ fn accesses_out_of_bounds_are_faults_with_their_thread() {
         let source = kernel(access);
         let mut a = vec![0_u64; 64];
         let fault = Run { source: &source, ..Run::default() }.over(&mut [&mut a]).fault;
-        let fault = fault.unwrap_or_else(|| panic!("{access} went through"));
+        let fault = fault.unwrap_or_else(|| panic!("{access} did not fault"));
         assert_eq!((fault.kind, fault.thread), (kind, [7, 0, 0]), "{access}");
     }
 }

@@ -1,4 +1,4 @@
-//! Tests that execute kernels over buffers of their own.
+//! Tests that execute kernels over their own buffers.
 
 mod address_spaces;
 mod arithmetic;
@@ -23,7 +23,7 @@ fn load(source: &str) -> Result<Program, Error> {
 
 /// The device address of the first buffer; it differs from the host's addresses.
 const BASE: u64 = 0x10_0000_0000;
-/// The distance of the buffers.
+/// The distance between the buffers.
 const APART: u64 = 0x1_0000_0000;
 
 /// A launch over buffers, whose addresses are the kernel's first parameters.
@@ -68,7 +68,7 @@ impl Run<'_> {
             .collect();
         let mut parameters: Vec<u64> = regions.iter().map(|region| region.start).collect();
         parameters.extend(&self.more);
-        // The module's variables: one buffer after the others.
+        // The module's variables, one after another in a further buffer.
         let variables: u64 = program.variables.iter().map(|variable| variable.size.next_multiple_of(16)).sum();
         let mut storage = vec![0_u64; variables as usize / 8 + 2];
         let start = BASE + 100 * APART;

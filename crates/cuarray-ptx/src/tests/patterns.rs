@@ -1,5 +1,5 @@
-//! Accesses with every pattern of addresses, against a model that works byte by byte: the values, the recorded ranges,
-//! and the races.
+//! Accesses with every pattern of addresses, compared with a byte-by-byte model: the values, the recorded ranges and
+//! the races.
 
 use super::*;
 use crate::machine::AccessKind;
@@ -50,7 +50,7 @@ impl Numbers {
     }
 }
 
-/// A store and a load of each thread: offsets and size in bytes, and the order of the two.
+/// A store and a load by each thread: their offsets, sizes in bytes and order.
 struct Case {
     load_first: bool,
     sizes: [usize; 2],
@@ -77,8 +77,8 @@ impl Case {
             }
         }
         if numbers.below(3) > 0 {
-            // One thread stores where some thread loads. The loading thread is the first of a page, or any; the
-            // storing thread is the same one, the first of its warp, or any.
+            // One thread stores to an address that another thread loads. The loading thread is the first of a page,
+            // or any thread. The storing thread is the loading thread itself, the first of its warp, or any thread.
             let starts_page = |thread: &usize| offsets[*thread][1].is_some_and(|offset| offset % 1024 == 0);
             let edge = (0..THREADS).find(starts_page).filter(|_| numbers.below(2) == 0);
             let loading = edge.unwrap_or(numbers.below(THREADS as u64) as usize);
@@ -219,5 +219,5 @@ fn every_address_pattern_agrees_with_the_model() {
             }
         }
     }
-    assert!(races.iter().all(|count| *count > 100), "without races, with: {races:?}");
+    assert!(races.iter().all(|count| *count > 100), "too few cases (without races, with races): {races:?}");
 }

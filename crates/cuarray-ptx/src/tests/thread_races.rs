@@ -1,4 +1,4 @@
-//! Races between threads: for any number of cores, in any order of blocks, and in a launch that fails.
+//! Races between threads: on any number of cores, in any order of blocks, and in a launch that fails.
 
 use super::*;
 use crate::Race;

@@ -1,4 +1,4 @@
-//! Sentences about the edge that a program lacks.
+//! Advice for findings: the edge that a program lacks, in words.
 
 use super::operation::Operation;
 use super::{Detector, LaneInfo};
@@ -37,7 +37,7 @@ fn outside(detector: &Detector, operation: &Operation) -> String {
     lane(detector, launch.map_or(operation, |launch| launch))
 }
 
-/// A call as a sentence names it.
+/// The description of a call inside a sentence.
 fn call(operation: &Operation) -> String {
     match operation.caller.launch {
         Some(launch) => format!("the launch of the graph (operation {launch})"),
@@ -57,7 +57,7 @@ pub(super) fn lane(detector: &Detector, operation: &Operation) -> String {
     }
 }
 
-/// The name of a lane in reports. Host threads may share a lane, so the thread that called names them.
+/// The name of a lane in reports. Host threads may share a lane, so the name has the number of the calling thread.
 fn name(info: &LaneInfo, thread: u64) -> String {
     let name = match info.kind {
         LaneKind::Host => return format!("host thread {thread}"),

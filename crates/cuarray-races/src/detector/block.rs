@@ -1,14 +1,14 @@
-//! Allocations and handles, live and recently ended.
+//! Allocations and handles, live and ended.
 //!
-//! A finding names the call that made its memory, and the call that ended the memory or a handle. An ended allocation is
-//! remembered until its addresses are used again or many others have ended since.
+//! A finding names the call that allocated the memory, and the call that freed the memory or destroyed a handle. The
+//! history keeps an ended allocation until its addresses are reused, or until many other allocations have ended.
 
 use super::operation::Operation;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-/// How many ended allocations, and how many ended handles, are remembered.
-const REMEMBERED: usize = 4096;
+/// The maximum number of ended allocations, and of destroyed handles, that are kept.
+const MAX_ENDED: usize = 4096;
 
 /// One allocation.
 #[derive(Debug)]
@@ -24,12 +24,12 @@ pub struct Block {
 }
 
 impl Block {
-    /// An allocation that no operation has made yet.
+    /// An allocation before its operation is known.
     pub fn new(address: u64, size: u64, kind: &'static str, device: i32) -> Arc<Block> {
         Arc::new(Block { address, size, kind, device, made: OnceLock::new() })
     }
 
-    /// The operation that made it.
+    /// The operation that allocated the memory.
     pub fn made(&self) -> Option<&Arc<Operation>> {
         self.made.get()
     }
@@ -53,7 +53,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Adds an allocation and forgets ended ones at its addresses.
+    /// Adds an allocation and removes ended ones at its addresses.
     pub(super) fn add(&mut self, block: Arc<Block>) {
         while let Some(address) = self.gone_at(block.address, block.size).map(|(gone, _)| gone.address) {
             self.gone.remove(&address);
@@ -66,8 +66,8 @@ impl Blocks {
         let block = self.live.remove(&address)?;
         self.gone.insert(address, (block.clone(), by));
         self.order.push_back(address);
-        // An address that occurs more than once is dropped a little early.
-        if self.order.len() > REMEMBERED
+        // Because an address may occur more than once, an entry may be dropped a little early.
+        if self.order.len() > MAX_ENDED
             && let Some(oldest) = self.order.pop_front()
         {
             self.gone.remove(&oldest);
@@ -92,7 +92,7 @@ impl Blocks {
     }
 }
 
-/// Live and destroyed handles, each with its kind and the operation that made or destroyed it.
+/// Live and destroyed handles, each with its kind and the operation that created or destroyed it.
 #[derive(Default)]
 pub(super) struct Handles {
     live: BTreeMap<u64, (&'static str, Arc<Operation>)>,
@@ -109,7 +109,7 @@ impl Handles {
         self.live.remove(&handle);
         self.gone.insert(handle, (kind, by));
         self.order.push_back(handle);
-        if self.order.len() > REMEMBERED
+        if self.order.len() > MAX_ENDED
             && let Some(oldest) = self.order.pop_front()
         {
             self.gone.remove(&oldest);
@@ -121,7 +121,7 @@ impl Handles {
         self.gone.get(&handle)
     }
 
-    /// Forgets that a handle was destroyed: it is in use again.
+    /// Reverses the destruction of a handle: it is in use again.
     pub(super) fn revive(&mut self, handle: u64) {
         self.gone.remove(&handle);
     }

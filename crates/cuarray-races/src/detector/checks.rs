@@ -1,4 +1,5 @@
-//! Checks of the detector: an operation against the operations before it, and the finding if nothing orders the two.
+//! Checks of the detector: compares an operation with earlier operations, and reports a finding if the two are
+//! unordered.
 
 use super::*;
 
@@ -25,7 +26,7 @@ impl Detector {
         operation
     }
 
-    /// Checks an operation now, or after the operations in front of it are resolved.
+    /// Checks an operation, once the operations in front of it in the queue are resolved.
     pub(super) fn check(&mut self, entry: Entry) {
         if self.queue.is_empty() && !matches!(entry.effect, Effect::Unknown) {
             return self.examine(entry);
@@ -49,7 +50,8 @@ impl Detector {
     pub(super) fn examine(&mut self, entry: Entry) {
         let Entry { operation, clock, effect } = entry;
         let Detector { shadow, retired, hosts, queue, strict, .. } = self;
-        // Every later call comes after the host's known operations. Operations in the queue may not.
+        // Every later call is ordered after the host's checked operations, but perhaps not after operations in the
+        // queue.
         let floor = if !*strict && queue.is_empty() { hosts.values().next() } else { None };
         let by = Observer { operation: &operation, clock: &clock, retired, floor };
         shadow.sweep(&by);
@@ -92,7 +94,7 @@ impl Detector {
                 let by_host = hosts.values().any(|host| host.number == operation.lane);
                 for conflict in shadow.release(block.address, block.end(), &by) {
                     match conflict.access {
-                        // A free outside of any stream has to come after accesses only.
+                        // A free outside of any stream must be ordered after accesses, but not after the allocation.
                         AccessKind::Create if by_host => {}
                         AccessKind::Create => {
                             self.unordered(Kind::UseBeforeAllocation, conflict, &operation, AccessKind::Release);
@@ -134,7 +136,7 @@ impl Detector {
         self.find(kind, Some((start, end)), None, parties, Some(missing));
     }
 
-    /// An access to memory that was freed or never allocated. `more` continues the advice.
+    /// Reports an access to memory that was freed or never allocated. `more` continues the advice.
     pub(super) fn stray(&mut self, party: Party, more: &str) {
         let Some(bytes) = party.bytes else { return };
         let operation = party.operation.clone();
@@ -144,7 +146,7 @@ impl Detector {
             None => self.blocks.gone_at(bytes.address, bytes.length).map(|(block, by)| (block.clone(), by.clone())),
         };
         match gone {
-            // The schedule ran a release before work that was called earlier: the two are unordered.
+            // The schedule ran a release before work that was enqueued earlier: the two are unordered.
             Some((block, by)) if by.ordinal > operation.ordinal => {
                 let missing = advice::missing(self, &operation, &by) + more;
                 let bytes = Some(Range { address: block.address, length: block.size });
@@ -154,7 +156,8 @@ impl Detector {
             Some((block, by)) => {
                 let bytes = Some(Range { address: block.address, length: block.size });
                 let freed = Party::of(&by, AccessKind::Release, bytes);
-                let missing = format!("release the memory after its last use, or do not use it any more{more}");
+                let missing =
+                    format!("release the memory after its last use, or do not use it after the release{more}");
                 self.find(Kind::UseAfterFree, range, None, vec![freed, party], Some(missing));
             }
             None => {
@@ -163,7 +166,7 @@ impl Detector {
                         "keep within the allocation: it ends {} bytes before the access does",
                         bytes.address.saturating_add(bytes.length) - block.end()
                     ),
-                    None => "name memory that the driver has given out and not taken back".to_owned(),
+                    None => "use an address inside a live allocation".to_owned(),
                 };
                 self.find(Kind::OutOfBounds, range, None, vec![party], Some(missing + more));
             }

@@ -1,20 +1,21 @@
-//! Version vectors: the operations that come before each operation, as the program orders them.
+//! Vector clocks: the operations that happen before each operation.
 //!
-//! A *lane* is a stream or a host thread; its operations happen one after the other. The operations of a lane are numbered. A vector holds,
-//! for each lane, the number of the last operation that has certainly happened. Operation B comes after operation A exactly
-//! if B's vector reaches A's number in A's lane, so each comparison is one look-up.
+//! A *lane* is a stream or a host thread; its operations happen one after the other. The operations of a lane are
+//! numbered. A vector holds, for each lane, the number of its last operation that happens before the vector's
+//! operation. Operation A happens before operation B exactly if B's vector reaches A's number in A's lane, so each
+//! comparison is one look-up.
 //!
-//! Most operations learn only that the host made one more call. A clock therefore keeps its own number and its caller's number
-//! apart from the rest. Only synchronization changes the rest, and all clocks that agree on it share it: the clock of an
-//! operation costs no more than a pointer. Vectors are sparse. A lane leaves them when every later operation comes after it
-//! (see [`Retired`]).
+//! The clocks of most operations differ from the previous clock only in the last call of the host. A clock therefore
+//! stores its own number and its caller's number apart from the vector. Only synchronization changes the vector, and
+//! all equal vectors are shared: the clock of an operation costs no more than a pointer. Vectors are sparse. A lane
+//! leaves them when its operations happen before every later operation (see [`Retired`]).
 
 use std::sync::Arc;
 
-/// The number of a lane; a detector never uses one twice.
+/// The number of a lane. A detector never reuses a number.
 pub type LaneNumber = u32;
 
-/// Lanes whose operations all come before every later operation.
+/// Lanes whose operations all happen before every later operation.
 #[derive(Default)]
 pub(super) struct Retired {
     lanes: Vec<bool>,
@@ -34,7 +35,7 @@ impl Retired {
     }
 }
 
-/// The last known operation of each lane, sorted by lane. A missing lane has no known operation.
+/// The last ordered operation of each lane, sorted by lane. A missing lane has none.
 #[derive(Clone, Debug, Default)]
 struct Vector(Vec<(LaneNumber, u64)>);
 
@@ -50,7 +51,7 @@ impl Vector {
         }
     }
 
-    /// The greater of both, lane by lane, without retired lanes.
+    /// The maximum of both vectors in each lane, without retired lanes.
     fn joined(&self, other: &Vector, retired: &Retired) -> Vector {
         let mut all = Vec::with_capacity(self.0.len().max(other.0.len()) + 2);
         let (mut left, mut right) = (self.0.as_slice(), other.0.as_slice());
@@ -86,7 +87,7 @@ impl Vector {
     }
 }
 
-/// The operations that come before one operation.
+/// The operations that happen before one operation.
 #[derive(Clone, Debug)]
 pub struct Clock {
     /// The operation's lane.
@@ -101,7 +102,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Whether an operation comes before this one, or is this one.
+    /// Whether an operation happens before this one, or is this one.
     #[inline]
     pub(super) fn knows(&self, lane: LaneNumber, time: u64, retired: &Retired) -> bool {
         (lane == self.lane && time <= self.time)
@@ -115,15 +116,15 @@ impl Clock {
 #[derive(Debug)]
 pub struct Lane {
     pub(super) number: LaneNumber,
-    /// The number of its last operation.
+    /// The number of the lane's last operation.
     pub(super) time: u64,
     caller: (LaneNumber, u64),
     rest: Arc<Vector>,
-    /// The vector of its last caller: while that stays the same, there is nothing to join.
+    /// The vector of its last caller. While the caller's vector is the same, there is nothing to join.
     from_caller: Option<Arc<Vector>>,
-    /// The place in the history of its last operation.
+    /// The place of the lane's last operation in the history.
     pub(super) last: u64,
-    /// The operations of other lanes that its next operation comes after, and its last one does not.
+    /// The operations of other lanes that happen before the lane's next operation, but not before its last one.
     pub(super) after: Vec<u64>,
 }
 
@@ -138,22 +139,23 @@ impl Lane {
         self.number
     }
 
-    /// Whether it has no operation yet.
+    /// Whether the lane has no operation yet.
     pub fn is_unused(&self) -> bool {
         self.time == 0
     }
 
-    /// The clock of its last operation.
+    /// The clock of the lane's last operation.
     #[inline]
     pub fn clock(&self) -> Clock {
         let Lane { number, time, caller, .. } = *self;
         Clock { lane: number, time, caller, rest: self.rest.clone(), ordinal: self.last }
     }
 
-    /// Puts an operation, and everything before it, before the next operation of this lane. Returns whether that was news.
+    /// Orders an operation, and everything that happens before it, before the next operation of this lane. Returns
+    /// whether this changed the clock.
     ///
-    /// A lane that knows an operation knows everything that the operation knew: a lane that learns something advances its
-    /// number before another lane can learn from it.
+    /// If the lane's clock already contains the operation, it also contains the whole clock of that operation. This
+    /// holds because a lane that joins a clock advances its own number before another lane can join from it.
     pub(super) fn learn(&mut self, from: &Clock, retired: &Retired) -> bool {
         if self.knows(from.lane, from.time, retired) {
             return false;
@@ -168,7 +170,7 @@ impl Lane {
         true
     }
 
-    /// Whether its next operation comes after an operation.
+    /// Whether an operation happens before the lane's next operation.
     #[inline]
     pub(super) fn knows(&self, lane: LaneNumber, time: u64, retired: &Retired) -> bool {
         (lane == self.number && time <= self.time)
@@ -177,7 +179,8 @@ impl Lane {
             || retired.holds(lane)
     }
 
-    /// Begins the next operation of this lane. The host lane `host` calls it, so it comes after what the host has done.
+    /// Begins the next operation of this lane. The host lane `host` makes the call, so the operations of the host
+    /// happen before it.
     pub(super) fn called_by(&mut self, host: &Lane, retired: &Retired) {
         let caller = (host.number, host.time);
         if self.caller.0 != caller.0 && self.caller.0 != self.number {
@@ -204,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_learned_clock_orders_two_lanes() {
+    fn only_a_joined_clock_orders_two_lanes() {
         let retired = Retired::default();
         let (host, mut a, mut b) = (Lane::new(0), Lane::new(1), Lane::new(2));
         a.called_by(&host, &retired);
@@ -222,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn call_comes_after_what_the_host_has_waited_for() {
+    fn call_is_ordered_after_work_that_the_host_waited_for() {
         let retired = Retired::default();
         let (mut host, mut a, mut b) = (Lane::new(0), Lane::new(1), Lane::new(2));
         a.called_by(&host, &retired);
@@ -230,14 +233,14 @@ mod tests {
         host.advance();
         b.called_by(&host, &retired);
         assert!(b.clock().knows(1, 1, &retired));
-        // Later host operations do not come before the call.
+        // Later host operations do not happen before the call.
         let before = host.time;
         host.advance();
         assert!(!b.clock().knows(0, before + 1, &retired));
     }
 
     #[test]
-    fn host_lanes_learn_of_each_other_through_a_stream() {
+    fn host_lanes_are_ordered_through_a_stream() {
         let retired = Retired::default();
         let (mut one, mut two, mut stream) = (Lane::new(0), Lane::new(1), Lane::new(2));
         one.advance();
@@ -250,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn retired_lane_is_known_to_all_and_leaves_the_vectors() {
+    fn retired_lane_is_ordered_before_all_and_leaves_the_vectors() {
         let mut retired = Retired::default();
         let (mut host, mut a) = (Lane::new(0), Lane::new(1));
         a.called_by(&host, &retired);

@@ -1,7 +1,7 @@
-//! The list of findings, with one entry for each pair of places.
+//! The list of findings, with one entry for each pair of sites.
 //!
-//! A loop finds the same race in every round. Findings of one kind between the same calls from the same places are one
-//! finding with a count. If no place is known, findings in different lanes are different.
+//! A loop has the same race in every round. Findings of one kind between the same calls from the same sites are one
+//! finding with a count. If no site is known, findings in different lanes are different.
 
 use super::block::Block;
 use super::operation::{Caller, Operation};
@@ -10,8 +10,8 @@ use crate::site::{Site, SourceLine};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How many different findings are kept; more are counted.
-const KEPT: usize = 1000;
+/// The maximum number of different findings. Further ones are only counted.
+const MAX_FINDINGS: usize = 1000;
 
 /// One of the operations of a finding.
 #[derive(Clone)]
@@ -24,12 +24,12 @@ pub(super) struct Party {
 }
 
 impl Party {
-    /// An operation and the bytes in question.
+    /// An operation and the conflicting bytes.
     pub(super) fn of(operation: &Arc<Operation>, access: AccessKind, bytes: Option<Range>) -> Party {
         Party { operation: operation.clone(), access, bytes, place: None }
     }
 
-    /// An operation that touches these bytes, with the whole of its access there.
+    /// An operation that accesses these bytes, with the whole range of that access.
     pub(super) fn touching(operation: &Arc<Operation>, access: AccessKind, start: u64, end: u64) -> Party {
         let meets = |bytes: &Range| bytes.address < end && bytes.address + bytes.length > start;
         let accesses = operation.accesses.get().map_or(&[][..], |accesses| accesses);
@@ -59,7 +59,7 @@ pub(super) struct Found {
 
 /// A call, its access, its site, its lane if the site is unknown, and the line of the kernel.
 type Place = (&'static str, AccessKind, Arc<Site>, Option<u32>, Option<SourceLine>);
-/// A kind of finding, the variable in question, the operations.
+/// A kind of finding, the variable with the conflict, the operations.
 type Key = (Kind, Option<String>, Vec<Place>);
 
 /// All findings.
@@ -71,7 +71,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Adds a finding, or counts it.
+    /// Adds a finding, or increases the count of an equal one.
     pub(super) fn add(
         &mut self,
         kind: Kind,
@@ -88,7 +88,7 @@ impl Findings {
         let key = (kind, variable, parties.iter().map(place).collect());
         if let Some(index) = self.known.get(&key) {
             self.all[*index].count += 1;
-        } else if self.all.len() < KEPT {
+        } else if self.all.len() < MAX_FINDINGS {
             self.known.insert(key, self.all.len());
             self.all.push(found(parties));
         } else {

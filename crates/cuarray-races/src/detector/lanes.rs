@@ -1,4 +1,4 @@
-//! Lanes of the detector and the edges between them: one operation comes after another.
+//! Lanes of the detector and the edges between them: one operation happens before another.
 
 use super::*;
 
@@ -12,7 +12,7 @@ impl Detector {
         Lane::new(self.lanes.len() as LaneNumber - 1)
     }
 
-    /// An edge: the next operation of `lane` comes after the operation of `clock`.
+    /// Adds an edge: the operation of `clock` happens before the next operation of `lane`.
     #[inline]
     pub fn learn(&self, lane: &mut Lane, clock: &Clock) {
         if lane.number != clock.lane && lane.learn(clock, &self.retired) && clock.ordinal != 0 {
@@ -20,7 +20,7 @@ impl Detector {
         }
     }
 
-    /// A synchronization: the calling thread has waited for these operations.
+    /// Records a synchronization: the calling thread has waited for these operations.
     pub fn synchronize(&mut self, caller: Caller, clocks: &[Clock]) {
         let (host, retired) = self.host(caller.thread);
         for clock in clocks {
@@ -32,15 +32,15 @@ impl Detector {
         self.retire();
     }
 
-    /// The end of a lane. It leaves the clocks once every later operation comes after it.
+    /// Records the end of a lane. The lane leaves the clocks once its operations happen before every later operation.
     pub fn lane_ends(&mut self, lane: &Lane) {
         self.dying.push((lane.number, lane.time));
     }
 
-    /// Adds an operation to a lane that stands for many ended ones, made when it is first needed.
+    /// Adds an operation to a lane that represents many ended lanes. That lane is created on first use.
     ///
-    /// A wait for everything in a context is also a wait for streams that were destroyed: when their work happened to run
-    /// is the schedule's choice and orders nothing.
+    /// A wait for all work of a context also waits for the work of destroyed streams. The schedule chooses when that
+    /// work runs, and this choice orders nothing.
     pub fn gather(&mut self, ended: &mut Option<Lane>, clock: &Clock) {
         let lane = ended.get_or_insert_with(|| self.new_lane(LaneKind::Internal, 0, None));
         if lane.learn(clock, &self.retired) {
@@ -48,12 +48,12 @@ impl Detector {
         }
     }
 
-    /// Whether every later operation comes after this one.
+    /// Whether this operation happens before every later operation.
     pub fn everything_follows(&self, clock: &Clock) -> bool {
         !self.strict && self.hosts.values().next().is_some_and(|host| host.knows(clock.lane, clock.time, &self.retired))
     }
 
-    /// Whether all host threads have waited for an operation.
+    /// Whether an operation happens before the next operation of every host thread.
     pub fn hosts_know(&self, clock: &Clock) -> bool {
         let knows = |host: &Lane| host.knows(clock.lane, clock.time, &self.retired);
         !self.hosts.is_empty() && self.hosts.values().all(knows)
@@ -70,14 +70,15 @@ impl Detector {
         }
     }
 
-    /// Whether one of two operations comes after the other.
+    /// Whether one of two operations happens before the other.
     pub fn ordered(&self, one: &Clock, other: &Clock) -> bool {
         one.knows(other.lane, other.time, &self.retired) || other.knows(one.lane, one.time, &self.retired)
     }
 
     /// Orders a thread's operations so far before another thread's operations after [`Detector::take_over`] with the same key.
     ///
-    /// Several threads may hand over under one key, as with a lock: a thread that takes over comes after all of them.
+    /// Several threads may hand over under one key, as with a lock. Then the operations of all of them happen before
+    /// those of a thread that takes over.
     pub fn hand_over(&mut self, key: u64, thread: u64) {
         let (host, _) = self.host(thread);
         host.advance();
@@ -100,7 +101,7 @@ impl Detector {
         host.advance();
     }
 
-    /// Retires ended lanes that the host, and with it every later call, comes after.
+    /// Retires ended lanes whose operations happen before every later call of the host.
     pub(super) fn retire(&mut self) {
         if self.strict || self.dying.len() < DYING || !self.queue.is_empty() {
             return;

@@ -1,9 +1,10 @@
 //! The detector: events in, findings out.
 //!
-//! Each call that enqueues work gives the work a [`Clock`]: the earlier operations of the calling thread, those it
-//! has waited for, those before the work in its lane, and those the lane has [learned](Detector::learn). The clock does not depend on
-//! when the work runs. Then the accesses are compared with the last accesses to the same bytes ([`shadow`]), in the order of the calls ([`queue`]). Two
-//! conflicting accesses are a finding if neither comes after the other, whether or not this run went wrong.
+//! Each call that enqueues work gives the work a [`Clock`]. It joins the earlier operations of the calling thread,
+//! the operations that this thread has waited for, the earlier work in the lane, and the operations that the lane has
+//! [learned](Detector::learn). The clock does not depend on when the work runs. Then the accesses are compared with
+//! the last accesses to the same bytes ([`shadow`]), in the order of the calls ([`queue`]). Two conflicting accesses
+//! are a finding if they are unordered, whether or not this run gave a wrong result.
 
 mod advice;
 mod block;
@@ -32,12 +33,12 @@ use shadow::{Conflict, Observer, Shadow};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-/// How many operations the history keeps.
+/// The number of operations in the history.
 const HISTORY: usize = 10_000;
-/// How many ended lanes accumulate before the detector looks which of them can be retired.
+/// The number of ended lanes at which the detector looks for lanes that it can retire.
 const DYING: usize = 64;
 
-/// How host threads are ordered among each other.
+/// The rule that orders host threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostThreads {
     /// By the order of their calls, as one lane. Locks and queues of the program are invisible, so this avoids false findings.
@@ -52,7 +53,7 @@ struct LaneInfo {
     kind: LaneKind,
     handle: u64,
     device: Option<i32>,
-    /// Its number among the streams that the program made, or among the others; counted from 1.
+    /// The number of the lane among the streams that the program created, or among the other lanes; counted from 1.
     label: u32,
 }
 
@@ -61,7 +62,7 @@ struct LaneInfo {
 pub struct KernelRace {
     /// The bytes that both touch.
     pub bytes: Range,
-    /// The variable that holds them.
+    /// The variable that contains the bytes.
     pub variable: Option<Variable>,
     /// Both accesses, the earlier first.
     pub sides: [(AccessKind, KernelPlace); 2],
@@ -71,7 +72,7 @@ pub struct KernelRace {
 
 /// Computes the happens-before order of a program's operations, and its findings.
 ///
-/// The [crate's documentation](crate) shows how it is fed.
+/// The [crate's documentation](crate) shows how to feed events to it.
 pub struct Detector {
     on: bool,
     /// Whether each host thread is a lane of its own.
@@ -117,12 +118,12 @@ impl Detector {
         }
     }
 
-    /// A detector that is switched off, for a feeder that asks [`Detector::is_on`] before it builds an event.
+    /// A detector that is switched off. A feeder asks [`Detector::is_on`] before it builds an event.
     pub fn off() -> Detector {
         Detector { on: false, ..Detector::new(HostThreads::default()) }
     }
 
-    /// Whether events are wanted.
+    /// Whether the detector takes events.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.on
@@ -151,7 +152,7 @@ impl Detector {
         Ticket { operation, clock }
     }
 
-    /// A call that a thread makes itself, in no stream.
+    /// A call that takes effect in the calling thread, in no stream.
     pub fn host_operation(&mut self, caller: Caller, effect: Effect) -> Ticket {
         let next = self.operations + 1;
         let (host, _) = self.host(caller.thread);
@@ -164,7 +165,8 @@ impl Detector {
         Ticket { operation, clock }
     }
 
-    /// The accesses of an operation with an [unknown](Effect::Unknown) effect, after it has run. Returns them as boxes.
+    /// The accesses of an operation with an [unknown](Effect::Unknown) effect, after it has run. Returns the accesses
+    /// as boxes.
     pub fn resolve(&mut self, ticket: &Ticket, touched: &[Touched]) -> Vec<(Region, AccessKind)> {
         let (updates, touches): (Vec<_>, Vec<_>) =
             region::boxes(touched).into_iter().partition(|(_, touch)| *touch == Touch::Update);
@@ -187,7 +189,7 @@ impl Detector {
         self.blocks.add(block);
     }
 
-    /// Memory that a thread frees outside of any stream. Nothing happens if no allocation holds the address.
+    /// Memory that a thread frees outside of any stream. Has no effect if no allocation holds the address.
     pub fn free(&mut self, caller: Caller, address: u64) {
         let Some(block) = self.blocks.at(address).cloned() else { return };
         let ticket = self.host_operation(caller, Effect::Free { block: block.clone() });
@@ -211,12 +213,12 @@ impl Detector {
         self.handles.end(kind, handle, ticket.operation);
     }
 
-    /// Forgets that a handle was destroyed: it is in use again.
+    /// Reverses the destruction of a handle: it is in use again.
     pub fn revive_handle(&mut self, handle: u64) {
         self.handles.revive(handle);
     }
 
-    /// The live handles: handle, kind, and the operation that made it.
+    /// The live handles: handle, kind, and the operation that created it.
     pub fn handles(&self) -> impl Iterator<Item = (u64, &'static str, &Arc<Operation>)> {
         self.handles.live()
     }
@@ -241,7 +243,7 @@ impl Detector {
         }
     }
 
-    /// Keeps races among the threads of a launch until the launch is checked in its place.
+    /// Stores races among the threads of a launch until the launch is checked in the order of the calls.
     pub fn threads_raced(&mut self, ticket: &Ticket, races: Vec<KernelRace>) {
         if !races.is_empty() {
             self.races.insert(ticket.operation.ordinal, races);
@@ -253,7 +255,7 @@ impl Detector {
         self.queue.is_empty()
     }
 
-    /// Forgets the findings so far.
+    /// Discards the findings so far.
     pub fn clear(&mut self) {
         self.findings.clear();
     }
@@ -282,9 +284,9 @@ mod tests {
         detector.resolve(&kernel, &[touched(8, 12, Touch::Read), touched(60, 68, Touch::Write)]);
         assert!(detector.is_settled());
         let findings = detector.report(false).findings;
-        let told: Vec<_> = findings.iter().map(|finding| (finding.kind, finding.sides.len())).collect();
+        let kinds: Vec<_> = findings.iter().map(|finding| (finding.kind, finding.sides.len())).collect();
         // The kernel was called first, so nothing was written before its read.
-        assert_eq!(told, [(Kind::UninitializedRead, 1), (Kind::DataRace, 2)]);
+        assert_eq!(kinds, [(Kind::UninitializedRead, 1), (Kind::DataRace, 2)]);
         let ordinals = findings[1].sides.iter().map(|side| side.ordinal).collect::<Vec<_>>();
         assert_eq!(ordinals, [kernel.operation.ordinal, fill.operation.ordinal]);
     }

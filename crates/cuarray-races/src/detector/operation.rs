@@ -14,38 +14,38 @@ pub struct Caller {
     pub thread: u64,
     /// The name of the function that was called, as reports print it.
     pub call: &'static str,
-    /// Where the call came from.
+    /// The call site.
     pub site: Arc<Site>,
-    /// More about the call: the name of a kernel.
+    /// A further detail of the call: the name of a kernel.
     pub detail: Option<Arc<str>>,
     /// For a node of a graph: the ordinal of the operation that launched the graph.
     pub launch: Option<u64>,
-    /// Whether the function exists to order other work: it records, waits or asks.
+    /// Whether the function exists to order other work: it records, waits or queries.
     pub orders: bool,
 }
 
 impl Caller {
-    /// A call from an unknown place.
+    /// A call from an unknown site.
     pub fn new(thread: u64, call: &'static str) -> Caller {
         Caller { thread, call, site: Site::unknown().clone(), detail: None, launch: None, orders: false }
     }
 }
 
-/// One operation of a lane, shared by everything that remembers it.
+/// One operation of a lane, shared by the history and the shadow memory.
 #[derive(Debug)]
 pub struct Operation {
-    /// Its place among all operations, counted from 1 in the order of the calls.
+    /// The place of the operation among all operations, counted from 1 in the order of the calls.
     pub ordinal: u64,
     pub(crate) lane: LaneNumber,
     pub(crate) caller: Caller,
-    /// The operations of other lanes that this call puts in front of it.
+    /// The operations of other lanes that an edge of this call orders before the operation.
     pub(crate) after: Box<[u64]>,
-    /// The bytes it touched. Work that computes its addresses sets this when it has run.
+    /// The accessed bytes. For work that computes its addresses, they are set when the work has run.
     pub(crate) accesses: OnceLock<Box<[Access]>>,
 }
 
 impl Operation {
-    /// The call that made it.
+    /// The call that made the operation.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }
@@ -56,7 +56,7 @@ impl Operation {
 pub struct Ticket {
     /// The operation.
     pub operation: Arc<Operation>,
-    /// The operations that come before it.
+    /// The operations that happen before the operation, and the operation itself.
     pub clock: Clock,
 }
 
@@ -75,8 +75,8 @@ pub enum Effect {
         from: Option<Region>,
         /// The target.
         to: Region,
-        /// Whether every byte of the source counts as read. A copy between devices instead carries bytes that nothing
-        /// wrote along, and the target's bytes count as unwritten too.
+        /// Whether every byte of the source counts as read. Otherwise, as for copies between devices, unwritten bytes
+        /// of the source are no finding; they make the target's bytes unwritten.
         exact: bool,
     },
     /// Allocates memory.
@@ -98,7 +98,7 @@ pub enum Effect {
     Ran {
         /// The accesses.
         touches: Vec<(Region, AccessKind)>,
-        /// The written bytes that had been read before.
+        /// The written bytes that the work had read before.
         updated: Vec<Region>,
     },
 }

@@ -1,4 +1,4 @@
-//! Calls that a driver refuses, and the findings about the program that made them.
+//! Calls that a driver refuses, and the findings for them.
 
 use super::Detector;
 use super::found::Party;
@@ -7,7 +7,8 @@ use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range};
 use std::sync::Arc;
 
 impl Detector {
-    /// An access that is refused because it leaves its allocation or lies in none. Nothing is found if it lies within one.
+    /// Reports a refused access that lies outside every allocation, or partly so. An access within one allocation is
+    /// no finding.
     pub fn refuse_access(&mut self, caller: Caller, access: AccessKind, address: u64, length: u64) {
         if self.blocks.at(address).is_some_and(|block| address.saturating_add(length) <= block.end()) {
             return;
@@ -16,7 +17,7 @@ impl Detector {
         self.stray(Party::of(&ticket.operation, access, Some(Range { address, length })), "");
     }
 
-    /// A free that is refused. It is a finding if the memory was freed before.
+    /// Reports a refused free. It is a finding if the memory was freed before.
     pub fn refuse_free(&mut self, caller: Caller, address: u64) {
         let gone = self.blocks.gone_at(address, 1).map(|(block, _)| block);
         let Some(size) = gone.filter(|block| block.address == address).map(|block| block.size) else { return };
@@ -25,7 +26,7 @@ impl Detector {
         self.stray(Party::of(&ticket.operation, AccessKind::Release, bytes), "");
     }
 
-    /// An access that is refused because `size` does not divide its address or its pitch.
+    /// Reports an access that is refused because its address or pitch is not a multiple of `size`.
     pub fn refuse_misaligned(&mut self, caller: Caller, access: AccessKind, bytes: Range, size: u64) {
         let ticket = self.host_operation(caller, Effect::none());
         let party = Party::of(&ticket.operation, access, Some(bytes));
@@ -34,8 +35,8 @@ impl Detector {
         self.find(Kind::MisalignedAccess, range, None, vec![party], Some(missing));
     }
 
-    /// The access at which a launch failed. `wrong` has the problem of an access to memory that exists, and its remedy;
-    /// `more` continues the advice for any other access.
+    /// Reports the access at which a launch failed. `wrong` has the kind of finding and the advice for an access to
+    /// live memory; `more` continues the advice for any other access.
     pub fn launch_failed(
         &mut self,
         ticket: &Ticket,
@@ -50,7 +51,7 @@ impl Detector {
         self.find(kind, range, None, vec![party], Some(missing));
     }
 
-    /// A call that is refused because of a handle. It is a finding if the handle was destroyed.
+    /// Reports a call that is refused because of a handle. It is a finding if the handle was destroyed.
     pub fn refuse_handle(&mut self, caller: Caller, handle: u64) {
         let Some((kind, by)) = self.handles.gone(handle).cloned() else { return };
         let ticket = self.host_operation(caller, Effect::none());
@@ -59,7 +60,8 @@ impl Detector {
         self.find(Kind::DestroyedHandle, None, Some(Object { kind, handle }), parties, Some(missing));
     }
 
-    /// A call that waits for, or asks about, work that is only being captured. `begun` is the call that began the capture.
+    /// Reports a call that waits for, or queries, work that is only being captured. `begun` is the operation that
+    /// began the capture.
     pub fn refuse_wait_for_capture(
         &mut self,
         caller: Caller,

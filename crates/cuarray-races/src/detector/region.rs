@@ -13,7 +13,7 @@ pub struct Extent {
     pub depth: u64,
 }
 
-/// A box of bytes that an operation touches.
+/// A box of bytes that an operation accesses.
 #[derive(Clone, Copy, Debug)]
 pub struct Region {
     address: u64,
@@ -85,7 +85,7 @@ impl Region {
         })
     }
 
-    /// Whether any of its bytes lies in `start..end`.
+    /// Whether any byte of the box lies in `start..end`.
     pub fn meets(&self, start: u64, end: u64) -> bool {
         let Region { address, pitch, slice, extent } = *self;
         let plane = (extent.height - 1) * pitch + extent.width;
@@ -108,8 +108,8 @@ impl Region {
     }
 }
 
-/// Whether `start..end` meets one of `count` pieces of `length` bytes, `step` bytes apart from `base` on. At the ends of the
-/// range, `inside` decides for the piece that begins at its last argument.
+/// Whether `start..end` meets one of `count` pieces of `length` bytes. The pieces start at `base` and are `step`
+/// bytes apart. At the ends of the range, `inside` decides for the piece that begins at its last argument.
 fn meets(
     start: u64,
     end: u64,
@@ -125,7 +125,7 @@ fn meets(
     if step == 0 {
         return inside(start, end, base);
     }
-    // Pieces overlap each other only where exactness is not needed, so two pieces at each end are enough.
+    // Pieces overlap each other only where the result need not be exact, so two pieces at each end are enough.
     let first = start.saturating_sub(base) / step;
     let behind = ((end - 1 - base) / step).min(count - 1);
     let first = first.min(count - 1);
@@ -137,25 +137,25 @@ fn meets(
         })
 }
 
-/// How work that has run has touched bytes.
+/// The kind of an access by work that has run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Touch {
-    /// It read them.
+    /// The work read the bytes.
     Read,
-    /// It wrote them.
+    /// The work wrote the bytes.
     Write,
-    /// It read them before it wrote them. The same bytes are listed as written, too.
+    /// The work read the bytes before it wrote them. The same bytes are also listed as written.
     Update,
 }
 
-/// Bytes that work has touched.
+/// Bytes that work has accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Touched {
     /// The first address.
     pub start: u64,
     /// The address after the last byte.
     pub end: u64,
-    /// How the bytes were touched.
+    /// The kind of the access.
     pub touch: Touch,
 }
 

@@ -3,7 +3,7 @@
 use crate::finding::Report;
 use serde::Serialize;
 
-/// The version of the format. It changes when a key changes its meaning or goes.
+/// The version of the format. It changes when a key is removed or changes its meaning.
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]

@@ -1,5 +1,7 @@
-//! A report for the tests of the formats: a copy in one stream and a read in another, with an event that was recorded too
-//! early; and a file name that contains markup.
+//! A sample report for the tests of the report formats.
+//!
+//! A copy in one stream races with a read in another, because the event was recorded before the copy. The name of the
+//! file contains markup.
 
 use crate::finding::{Access, AccessKind, Allocation, Finding, Kind, Lane, LaneKind, Operation, Range, Report, Side};
 use crate::site::{Frame, Site};

@@ -1,7 +1,7 @@
-//! The report as text, for people; coloured for terminals.
+//! The report as text for terminals, coloured on request.
 //!
-//! Each finding is a paragraph: the problem, both sides with their lines of source, the missing edge, the memory. An indented line
-//! gives details of the line above it.
+//! Each finding is a paragraph: the problem, both sides with their source lines, the missing edge, the memory. An
+//! indented line gives details of the line above it.
 
 use super::source::Sources;
 use super::words::{self, Detail};
@@ -23,7 +23,7 @@ const TERMINAL: Colours =
     Colours { red: "\x1b[1;31m", bold: "\x1b[1m", dim: "\x1b[2m", green: "\x1b[32m", off: "\x1b[0m" };
 
 impl Report {
-    /// The findings as text, with the lines of source that they name; empty if there are none.
+    /// The findings as text, with the source lines that they name; empty if there are none.
     ///
     /// ```
     /// assert_eq!(cuarray_races::finding::Report::default().text(false), "");
@@ -127,12 +127,12 @@ fn place(text: &mut String, site: &Site, sources: &mut Sources, colours: &Colour
         site.innermost.as_ref().filter(|inner| Some(*inner) != frame).map(|inner| printable(&inner.to_string()));
     let _ = match (site.library.as_deref().map(printable), inner) {
         (Some(library), Some(inner)) => writeln!(text, "      {dim}by {library}, {inner}{off}"),
-        (Some(said), None) | (None, Some(said)) => writeln!(text, "      {dim}by {said}{off}"),
+        (Some(caller), None) | (None, Some(caller)) => writeln!(text, "      {dim}by {caller}{off}"),
         (None, None) => Ok(()),
     };
 }
 
-/// Text of the watched program, without characters that act on a terminal.
+/// Text from the watched program, without characters that control a terminal.
 fn printable(text: &str) -> String {
     text.replace(words::is_harmful, "\u{fffd}")
 }

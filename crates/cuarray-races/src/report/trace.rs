@@ -1,8 +1,8 @@
 //! The report in the trace-event format, which the common timeline viewers open (Perfetto, `chrome://tracing`).
 //!
-//! Lanes are threads, operations are slices, edges are flow arrows. A finding is an instant, with an arrow of its own where an
-//! edge is absent. Time stamps are places in the history: the operation with ordinal *n* begins at *n* microseconds, since
-//! the picture shows order and not time.
+//! Lanes are threads, operations are slices, edges are flow arrows. A finding is an instant event, with an arrow
+//! where an edge is missing. Time stamps are places in the history: the operation with ordinal *n* begins at *n*
+//! microseconds, because the trace shows order and not time.
 
 use super::words;
 use crate::finding::{Operation, Report, Side};
@@ -95,7 +95,7 @@ impl Report {
         for operation in &self.operations {
             events.push(slice(operation, wrong.get(&operation.ordinal).copied()));
             for (index, earlier) in operation.after.iter().enumerate() {
-                // An arrow needs both ends; the earlier operation may be forgotten.
+                // An arrow needs both ends; the history may have dropped the earlier operation.
                 if let Some(lane) = lanes.get(earlier) {
                     let id = format!("{earlier}-{}-{index}", operation.ordinal);
                     events.extend(flow("edge", &id, (*earlier, *lane), (operation.ordinal, operation.lane)));
@@ -135,7 +135,7 @@ impl Report {
 /// The number of the process that all threads belong to.
 const PROCESS: u32 = 1;
 
-/// The thread of a lane. Thread 0 has a meaning of its own in some viewers.
+/// The thread of a lane. Thread 0 has a special meaning in some viewers.
 fn thread(lane: u32) -> u64 {
     u64::from(lane) + 1
 }
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(count("\"ph\":\"X\""), 7);
         assert_eq!(count("\"name\":\"thread_name\""), 3);
         assert_eq!(count("\"cname\":\"terrible\""), 2);
-        // Two edges and the absent one, each with both ends.
+        // Two edges and the missing one, each with both ends.
         assert_eq!((count("\"ph\":\"s\",\"name\":\"edge\""), count("\"ph\":\"f\",\"name\":\"edge\"")), (2, 2));
         assert_eq!((count("\"ph\":\"s\",\"name\":\"no edge\""), count("\"ph\":\"f\",\"name\":\"no edge\"")), (1, 1));
         assert!(trace.contains(
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn edge_from_a_forgotten_operation_has_no_arrow() {
+    fn edge_from_an_operation_outside_the_history_has_no_arrow() {
         let mut report = sample::report("a.py");
         report.operations.retain(|operation| operation.ordinal != 3);
         assert_eq!(report.trace().matches("\"name\":\"edge\"").count(), 2);

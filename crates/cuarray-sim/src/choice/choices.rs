@@ -1,13 +1,13 @@
-//! The choices that make a schedule, and their text form.
+//! The choices of a schedule, and their text form.
 //!
 //! A run under a chosen schedule makes a series of choices among numbered options. Together with the program, the
 //! choices determine the whole schedule. The text form includes the number of options, so that it can go into a bug
 //! report, and a program with other choices is detected at the first difference.
 //!
-//! `2:01-3:2-2:0{15}` reads: two choices of two options, the first and the second taken; one of three options, the
-//! third taken; fifteen of two options, the first taken. Options are numbered from 0 in base 36, with as many digits as
-//! the largest needs. The first option is always that of the lazy schedule. So a schedule of zeros is the lazy one, and
-//! the number of other choices is its distance from the lazy one.
+//! `2:01-3:2-2:0{15}` reads: two choices of two options, which took the first and the second; one choice of three
+//! options, which took the third; fifteen choices of two options, which took the first. Options are numbered from 0
+//! in base 36, with as many digits as the largest number needs. The lazy schedule always takes the first option. So a
+//! schedule of zeros is the lazy schedule, and the number of other choices is the distance from it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,7 +34,7 @@ pub struct Choice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choices(Vec<Choice>);
 
-/// The maximum number of choices, more than in any schedule that is written down.
+/// The maximum number of choices. No schedule that is written down has as many.
 const MOST: usize = 1 << 26;
 /// The number of equal choices from which a count replaces repetition.
 const RUN: usize = 4;
@@ -137,14 +137,15 @@ impl FromStr for Choices {
     type Err = String;
 
     /// # Errors
-    /// A sentence that names the part that is not understood.
+    /// A sentence that names the invalid part.
     fn from_str(text: &str) -> Result<Choices, String> {
         let mut choices = Choices::default();
         for part in text.split('-').filter(|_| !text.is_empty()) {
-            let wrong = || format!("`{part}` is not part of a schedule: one looks like 3:0120, or 2:0{{15}}");
-            let (options, answers) = part.split_once(':').ok_or_else(wrong)?;
+            let wrong =
+                || format!("`{part}` is not part of a schedule; a part such as 3:0120 or 2:0{{15}} is expected");
+            let (options, numbers) = part.split_once(':').ok_or_else(wrong)?;
             let options: u32 = options.parse().map_err(|_| wrong())?;
-            let mut rest = answers;
+            let mut rest = numbers;
             while !rest.is_empty() {
                 let number = rest.get(..digits(options)).ok_or_else(wrong)?;
                 rest = &rest[number.len()..];
@@ -211,13 +212,13 @@ mod tests {
         }
     }
 
-    /// All schedules of a program whose next number of options is `questions` of its choices so far.
-    fn all(questions: impl Fn(&[u32]) -> Option<u32>, most: Option<u64>) -> Vec<String> {
+    /// All schedules of a program whose next number of options is `options_after` of its choices so far.
+    fn all(options_after: impl Fn(&[u32]) -> Option<u32>, most: Option<u64>) -> Vec<String> {
         let (mut schedules, mut next) = (Vec::new(), Some(Choices::default()));
         while let Some(mut choices) = next {
-            let mut answers: Vec<u32> = choices.0.iter().map(|choice| choice.chosen).collect();
-            while let Some(options) = questions(&answers) {
-                answers.push(0);
+            let mut chosen: Vec<u32> = choices.0.iter().map(|choice| choice.chosen).collect();
+            while let Some(options) = options_after(&chosen) {
+                chosen.push(0);
                 choices.push(Choice { options, chosen: 0 });
             }
             schedules.push(choices.to_string());
@@ -229,16 +230,16 @@ mod tests {
     #[test]
     fn next_visits_every_schedule_once() {
         // Two choices of two options, and a third of three if the first was 1.
-        let questions = |answers: &[u32]| match answers {
+        let options_after = |choices: &[u32]| match choices {
             [] | [_] => Some(2),
             [1, _] => Some(3),
             _ => None,
         };
         let expected = ["2:00", "2:01", "2:10-3:0", "2:10-3:1", "2:10-3:2", "2:11-3:0", "2:11-3:1", "2:11-3:2"];
-        assert_eq!(all(questions, None), expected);
-        assert_eq!(all(questions, Some(0)), ["2:00"]);
-        assert_eq!(all(questions, Some(1)), ["2:00", "2:01", "2:10-3:0"]);
+        assert_eq!(all(options_after, None), expected);
+        assert_eq!(all(options_after, Some(0)), ["2:00"]);
+        assert_eq!(all(options_after, Some(1)), ["2:00", "2:01", "2:10-3:0"]);
         let two: Vec<_> = expected.into_iter().filter(|text| !matches!(*text, "2:11-3:1" | "2:11-3:2")).collect();
-        assert_eq!(all(questions, Some(2)), two);
+        assert_eq!(all(options_after, Some(2)), two);
     }
 }

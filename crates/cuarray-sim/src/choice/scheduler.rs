@@ -1,11 +1,11 @@
 //! The source of a schedule's choices.
 //!
-//! A scheduler only picks a number of an option; other modules find the options. So a scheduler is a few lines, and
-//! random, replayed and exhaustive schedules differ in nothing else.
+//! A scheduler only picks the number of an option; other modules find the options. So a scheduler is a few lines, and
+//! random, replayed and exhaustive schedules differ only in their scheduler.
 
 use crate::choice::choices::{Choice, Choices};
 
-/// Picks one of `options`, counted from 0; the first is that of the lazy schedule.
+/// Picks one of `options`, counted from 0; the lazy schedule always picks the first.
 pub(crate) trait Scheduler: Send {
     /// # Errors
     /// A sentence that gives the reason why no option fits: the schedule was made for another program.
@@ -17,7 +17,7 @@ pub(crate) trait Scheduler: Send {
     }
 }
 
-/// Replays recorded choices, and is lazy after their end.
+/// Replays recorded choices, and then picks the first option always.
 pub(crate) struct Replay {
     choices: Choices,
     next: usize,
@@ -37,8 +37,8 @@ impl Scheduler for Replay {
         let number = self.next;
         (expected == options).then_some(chosen).ok_or_else(|| {
             format!(
-                "the schedule does not fit the program: its choice {number} is one of {expected} options, the program \
-                 has {options} there; it was made by another program, or the program does not do the same every time"
+                "the schedule does not fit the program: its choice {number} has {expected} options, but the program \
+                 has {options}; the schedule is of another program, or the program is not deterministic"
             )
         })
     }

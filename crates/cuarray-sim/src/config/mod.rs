@@ -1,8 +1,8 @@
 //! Settings of a simulated driver: by value ([`Config`]) or from the environment ([`Config::from_env`]).
 //!
 //! A driver has no configuration file and no command line, so a Python program can only configure it by environment
-//! variables. A variable that cannot be parsed is an error and never ignored: a simulation with other settings than
-//! requested proves nothing.
+//! variables. A variable that cannot be parsed is an error. It is never ignored, because results from a simulation
+//! with other settings than requested are worthless.
 
 pub(crate) mod identity;
 
@@ -63,10 +63,12 @@ impl FromStr for Schedule {
             None if text == "random" => Ok(Schedule::Random(RandomState::new().hash_one(0) % 1_000_000_000)),
             Some(("random", seed)) => match seed.parse() {
                 Ok(seed) => Ok(Schedule::Random(seed)),
-                Err(_) => Err(format!("`{seed}` is not a seed: it is a number from 0 to {}", u64::MAX)),
+                Err(_) => Err(format!("`{seed}` is not a seed; a number from 0 to {} is expected", u64::MAX)),
             },
             Some(("replay", choices)) => choices.parse().map(Schedule::Replay),
-            _ => Err(format!("`{text}` is not a schedule: it is lazy, eager, random, random:SEED or replay:CHOICES")),
+            _ => Err(format!(
+                "`{text}` is not a schedule; lazy, eager, random, random:SEED or replay:CHOICES is expected"
+            )),
         }
     }
 }
@@ -74,9 +76,8 @@ impl FromStr for Schedule {
 /// The rule that orders the threads of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostOrder {
-    /// The order of their driver calls. Locks, queues and Python's interpreter lock hand work from thread to thread,
-    /// which the driver cannot see. So an earlier call is treated as ordered before a later one, and there are no false
-    /// alarms.
+    /// The order of their driver calls. Locks, queues and Python's interpreter lock order threads in ways that the
+    /// driver cannot see. So an earlier call is treated as ordered before a later one, which avoids false findings.
     #[default]
     Calls,
     /// Only the driver's own objects, and explicit `cuarraySimHandOver` and `cuarraySimTakeOver`.
@@ -122,9 +123,9 @@ pub struct Config {
     pub compute_capability: (u32, u32),
     /// The version that `cuDriverGetVersion` returns: 1000 × major + 10 × minor (`CUARRAY_SIM_DRIVER_VERSION`).
     pub driver_version: i32,
-    /// Calls that fail on purpose (`CUARRAY_SIM_FAULTS`: `cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY,...`).
+    /// Injected failures of calls (`CUARRAY_SIM_FAULTS`: `cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY,...`).
     pub faults: Vec<Fault>,
-    /// Whether messages about refusals are kept off standard error (`CUARRAY_SIM_QUIET`).
+    /// Whether messages about refused calls are suppressed on standard error (`CUARRAY_SIM_QUIET`).
     pub quiet: bool,
     /// Whether the driver checks the program for errors and records call sites (`CUARRAY_SIM_FINDINGS`).
     pub findings: bool,
@@ -457,8 +458,8 @@ mod tests {
         let good = folder.join("out.html").display().to_string();
         assert_eq!(from(&[("CUARRAY_SIM_REPORT", &good)]).unwrap().report, Some(good.into()));
         // The path is relative to the directory at the start, whatever the directory at exit.
-        let here = std::env::current_dir().unwrap().join("out.%p.txt");
-        assert_eq!(from(&[("CUARRAY_SIM_REPORT", "out.%p.txt")]).unwrap().report, Some(here));
+        let expected = std::env::current_dir().unwrap().join("out.%p.txt");
+        assert_eq!(from(&[("CUARRAY_SIM_REPORT", "out.%p.txt")]).unwrap().report, Some(expected));
         for name in ["CUARRAY_SIM_REPORT", "CUARRAY_SIM_SCHEDULE_FILE"] {
             let message = from(&[(name, "/no/such/folder/out.txt")]).unwrap_err();
             assert!(message.contains("in a folder that exists"), "{message}");

@@ -10,7 +10,7 @@ use crate::objects::capturing::Capturing;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// Captures in the global mode, the strictest of those that CUDA 10.1 introduced.
+/// Captures in the global mode, as drivers before CUDA 10.1 did.
 pub(super) unsafe fn cuStreamBeginCapture(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuStreamBeginCapture_v2(call, stream, CU_STREAM_CAPTURE_MODE_GLOBAL) }
@@ -62,7 +62,7 @@ pub(super) unsafe fn cuStreamEndCapture(
     ended.map(|_| ())
 }
 
-/// The facts that a program may query about a stream's capture.
+/// The properties of a stream's capture that a program may query.
 struct Info {
     status: CUstreamCaptureStatus,
     id: u64,

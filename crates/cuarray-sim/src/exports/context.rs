@@ -1,4 +1,4 @@
-//! Contexts, and each thread's stack of them.
+//! Contexts, and each thread's context stack.
 //!
 //! Driver API: [context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html),
 //! [deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX__DEPRECATED.html),
@@ -227,7 +227,7 @@ pub(super) unsafe fn cuCtxGetStreamPriorityRange(
     Ok(())
 }
 
-/// Stream priorities; a lower number is a higher priority. They have no effect here beyond the queries.
+/// Stream priorities; a lower number is a higher priority. In the simulator they affect only the queries.
 pub(super) const LEAST_PRIORITY: c_int = 0;
 pub(super) const GREATEST_PRIORITY: c_int = -5;
 

@@ -52,7 +52,7 @@ pub(super) unsafe fn cuDeviceGetUuid(call: &Call<'_>, uuid: *mut CUuuid, dev: CU
 }
 
 pub(super) unsafe fn cuDeviceGetUuid_v2(call: &Call<'_>, uuid: *mut CUuuid, dev: CUdevice) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract; there are no partitioned devices.
+    // SAFETY: both functions have the same contract; simulated devices have no MIG instances.
     unsafe { cuDeviceGetUuid(call, uuid, dev) }
 }
 
@@ -120,7 +120,7 @@ pub(super) unsafe fn cuDeviceGetByPCIBusId(
     // SAFETY: a nul-terminated string, by the driver's contract.
     let wanted = unsafe { CStr::from_ptr(pci_bus_id) }.to_string_lossy().to_ascii_uppercase();
     let state = call.lock();
-    // Domain and function are optional.
+    // The PCI domain and function may be left out.
     let found = state.devices.iter().find(|device| {
         let whole = pci_bus_id_text(device.physical);
         wanted == whole || wanted == whole[5..] || wanted == whole[..10] || wanted == whole[5..10]

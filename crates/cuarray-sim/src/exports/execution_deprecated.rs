@@ -1,8 +1,8 @@
 //! The launch interface before `cuLaunchKernel`, which old programs and PyCUDA's launches use.
 //!
 //! Driver API: [execution control,
-//! deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html). A function keeps block
-//! shape, shared memory and argument bytes between calls; the launch itself is an ordinary one.
+//! deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html). A function stores
+//! block shape, shared memory and argument bytes between calls; the launch itself is an ordinary launch.
 
 use super::execution::{self, PARAM_BUFFER_POINTER, PARAM_BUFFER_SIZE, PARAM_END, Shape};
 use super::*;

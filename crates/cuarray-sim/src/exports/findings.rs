@@ -1,5 +1,5 @@
-//! Extensions for tools that have loaded the shared library: findings, dropped ordering calls, and hand-over between
-//! threads.
+//! Extensions for tools that have loaded the shared library: findings, dropped ordering calls, and hand-over of work
+//! between threads.
 //!
 //! `docs/reference/simulator.md` lists them.
 
@@ -62,7 +62,7 @@ pub(crate) unsafe extern "C" fn cuarraySimFindings(
     })
 }
 
-/// Discards the findings so far, and forgets pending work.
+/// Discards the findings so far, and drops pending work from the detector.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cuarraySimClearFindings() -> CUresult {
     with_driver(|driver| {
@@ -71,8 +71,9 @@ pub(crate) extern "C" fn cuarraySimClearFindings() -> CUresult {
     })
 }
 
-/// Counts ordering calls from now on, and drops the `n`-th: it only returns success (0 drops none). A `library` that is
-/// not null limits the count to calls of that library, by its name in findings; this needs findings to be on.
+/// Counts ordering calls from now on, and drops call number `n` (0 drops none). The dropped call only returns
+/// success. A `library` that is not null limits the count to calls of that library, by its name in findings; this
+/// needs findings to be on.
 ///
 /// # Safety
 /// `library` is null or a string that ends with a nul.
@@ -86,8 +87,8 @@ pub(crate) unsafe extern "C" fn cuarraySimDropOrdering(n: u64, library: *const c
     })
 }
 
-/// Returns the number of ordering calls since [`cuarraySimDropOrdering`], a dropped one included, and whether one was
-/// dropped.
+/// Returns the number of ordering calls since [`cuarraySimDropOrdering`], including a dropped call, and whether a
+/// call was dropped.
 ///
 /// # Safety
 /// Both pointers are null or writable.
@@ -105,8 +106,9 @@ pub(crate) unsafe extern "C" fn cuarraySimOrderingCalls(made: *mut u64, dropped:
     })
 }
 
-/// Under `CUARRAY_SIM_HOST_ORDER=driver`, orders the calling thread's calls so far before those of any thread after its
-/// [`cuarraySimTakeOver`] with the same key. Call it before a lock is released, a queue is filled or a flag is set.
+/// Under `CUARRAY_SIM_HOST_ORDER=driver`, orders the calling thread's earlier calls before the calls that any thread
+/// makes after [`cuarraySimTakeOver`] with the same key. Call it before a lock is released, a queue is filled or a
+/// flag is set.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cuarraySimHandOver(key: *const c_void) -> CUresult {
     with_driver(|driver| {

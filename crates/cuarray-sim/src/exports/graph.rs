@@ -437,7 +437,7 @@ pub(super) unsafe fn cuUserObjectRelease(call: &Call<'_>, object: CUuserObject, 
     Ok(())
 }
 
-/// With the move flag, transfers the caller's references; without, adds new ones.
+/// Adds references. With the move flag, the caller's references are transferred instead.
 pub(super) unsafe fn cuGraphRetainUserObject(
     call: &Call<'_>,
     graph: CUgraph,

@@ -111,7 +111,7 @@ pub(super) unsafe fn cuGraphExecGetId(
     unsafe { put(graph_id, call.lock().exec(exec)?.id) }
 }
 
-/// Keeps its place in the stream, and uploads nothing: graphs have one location here.
+/// Enqueues an operation without effect: a simulated graph needs no upload.
 pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     state.exec(exec)?;
@@ -158,7 +158,7 @@ pub(super) unsafe fn cuGraphExecUpdate(
     present(error_node_out)?;
     present(update_result_out)?;
     let mut info = CUgraphExecUpdateResultInfo::default();
-    // SAFETY: the same contract, and a place of this function's own.
+    // SAFETY: both functions have the same contract; the node is a local variable.
     unsafe {
         let updated = cuGraphExecUpdate_v2(call, exec, graph, &mut info);
         put(error_node_out, info.errorNode)?;
@@ -191,7 +191,7 @@ pub(super) unsafe fn cuGraphExecUpdate_v2(
     updated.map_err(|_| CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
 }
 
-/// Changes a node if the action is of its kind.
+/// Changes a node if `action` has the kind of the node.
 fn update(mut state: Guard<'_>, exec: CUgraphExec, node: CUgraphNode, action: Action) -> Result<(), CUresult> {
     state.update_node(exec, node, action)
 }

@@ -22,7 +22,7 @@ pub(super) unsafe fn cuGraphAddMemAllocNode(
     // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
     let params = unsafe { node_params.read_unaligned() };
     let mut node = CUgraphNode::NULL;
-    // SAFETY: as above; the place for the node is this function's own.
+    // SAFETY: as above; `node` is a local variable.
     unsafe {
         let action = |_: &mut State| Ok(Action::Allocate(Box::new(Given(params))));
         present(p_node)?;

@@ -1,7 +1,7 @@
 //! Loading of code: images, compiler options, and compiler messages.
 //!
-//! Of the options (`CUjit_option`) the log buffers and the register limit have an effect. All others are accepted,
-//! since they change nothing that a program can observe.
+//! Of the options (`CUjit_option`), the log buffers and the register limit have an effect. All others are accepted,
+//! because a program cannot observe their effect.
 
 use super::*;
 use crate::objects::launch::{Buffer, Log};
@@ -87,7 +87,7 @@ pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> C
 /// # Safety
 /// The log's buffers belong to the program and are still valid.
 pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Result<Arc<Program>, CUresult> {
-    let (info, error, answer) = match cuarray_ptx::load(image) {
+    let (info, error, result) = match cuarray_ptx::load(image) {
         Ok(program) => {
             let functions = program.functions().len();
             let info = format!("info    : {functions} functions, {} instructions\n", program.instructions());
@@ -109,7 +109,7 @@ pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Resul
         log.info.write(&info);
         log.error.write(&error);
     }
-    answer
+    result
 }
 
 /// The program of an image in memory.

@@ -168,7 +168,7 @@ pub(super) unsafe fn cuKernelGetParamInfo(
     param_offset: *mut usize,
     param_size: *mut usize,
 ) -> Result<(), CUresult> {
-    // SAFETY: the same contract; a kernel's handle is good for a function's.
+    // SAFETY: both functions have the same contract; a kernel's handle is valid as a function's handle.
     unsafe { super::execution::cuFuncGetParamInfo(call, CUfunction(kernel.0), param_index, param_offset, param_size) }
 }
 

@@ -1,9 +1,10 @@
-//! The exported C functions: the whole list of `cuarray-abi`, each a wrapper around a function of a module here.
+//! The exported C functions: one for each entry point of `cuarray-abi`, as a wrapper around a function of a module in
+//! this folder.
 //!
-//! The modules are the groups of the driver's manual, and their functions have the exported symbols' names. They return
-//! `Result` and take the [`Call`] before the driver's own parameters. The wrapper does what every call needs. It keeps
-//! panics from crossing into C; it refuses calls before `cuInit`, after `fork`, inside host functions and in forbidding
-//! captures. It also injects faults, counts, traces, and finds the call site.
+//! The modules are the groups of the driver's manual, and their functions have the names of the exported symbols. The
+//! functions return `Result` and take the [`Call`] before the driver's own parameters. The wrapper does the work that
+//! all calls share. It stops panics at the C boundary. It refuses calls before `cuInit`, after `fork`, inside host
+//! functions, and unsafe calls during captures. It injects faults, counts, traces, and captures the call site.
 // Names and parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
@@ -76,12 +77,12 @@ struct Export {
     index: usize,
     symbol: &'static str,
     per_thread: bool,
-    /// Whether it works before `cuInit` and inside host functions.
+    /// Whether the function works before `cuInit` and inside host functions.
     always: bool,
     flags: Flags,
 }
 
-/// Runs `body` with everything that each call needs around it.
+/// Runs `body` inside the work that all calls share.
 fn dispatch<const N: usize>(
     export: Export,
     entry: Entry<'_>,
@@ -123,14 +124,14 @@ fn dispatch<const N: usize>(
             if host_access::any_logged() {
                 driver.lock().take_host_accesses();
             }
-            let answer = if left_out { Ok(()) } else { body(call) };
-            let answer = answer.and_then(|()| driver.between_calls());
-            let answer = answer.and_then(|()| if export.flags.waits { call.healthy() } else { Ok(()) });
+            let result = if left_out { Ok(()) } else { body(call) };
+            let result = result.and_then(|()| driver.between_calls());
+            let result = result.and_then(|()| if export.flags.waits { call.healthy() } else { Ok(()) });
             let changed = &driver.host_access_changed;
             if changed.load(Ordering::Relaxed) && changed.swap(false, Ordering::Relaxed) {
                 driver.lock().settle_host_access();
             }
-            answer
+            result
         };
         let result = allowed.and(fault).and_then(|()| driver.fits()).and_then(|()| safe()).and_then(|()| body(&call));
         let result = match result {
@@ -154,7 +155,7 @@ fn dispatch<const N: usize>(
     catch_unwind(guarded).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
 }
 
-/// Refuses a call that comes after the end of the driver or of its thread.
+/// Refuses a call after the end of the driver or of its thread.
 fn refuse_after_shutdown(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
     let result = CUresult::CUDA_ERROR_DEINITIALIZED;
     if let Some(trace) = current::of_process().and_then(|driver| driver.trace.as_ref()) {
@@ -228,8 +229,7 @@ macro_rules! export {
                 flags: Flags { $($flag: true,)* ..Flags::NONE },
             };
             static PLACE: ReturnPlace = ReturnPlace::new();
-            let anchor = 0_u8;
-            let entry = Entry { place: &PLACE, anchor: &raw const anchor };
+            let entry = Entry { place: &PLACE, anchor: site::stack_pointer!() };
             // SAFETY: the caller keeps the contract of this entry point in the driver's manual.
             dispatch(export, entry, || [$((stringify!($arg), Word::word(&$arg)),)*], |call| unsafe { $group::$symbol(call, $($arg),*) })
         }
@@ -247,7 +247,7 @@ entry_points!(export);
 
 macro_rules! refuse {
     ($($symbol:ident)*) => {$(
-        /// Not implemented: refuses, and counts the call.
+        /// Not implemented: refuses the call, and counts it.
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $symbol() -> CUresult {
             let refused = || {

@@ -63,7 +63,7 @@ fn attribute(allocation: &Allocation, attribute: CUpointer_attribute, ptr: CUdev
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Word(ptr),
         CU_POINTER_ATTRIBUTE_HOST_POINTER if on_device => return Err(INVALID_VALUE),
         CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Word(ptr),
-        // Tokens for peer access by third-party kernel modules, which do not exist here.
+        // Tokens for peer access by third-party kernel modules, which the simulator cannot support.
         CU_POINTER_ATTRIBUTE_P2P_TOKENS => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Value::Bool(allocation.sync_memops),
         CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Word(allocation.id),
@@ -152,7 +152,7 @@ fn managed(state: &mut crate::state::State, address: u64, count: usize) -> Resul
     (fits && managed).then_some(allocation).ok_or(INVALID_VALUE)
 }
 
-/// Returns advice; advice is kept for the whole allocation.
+/// Returns advice. Advice always applies to the whole allocation.
 pub(super) unsafe fn cuMemRangeGetAttribute(
     call: &Call<'_>,
     data: *mut c_void,
@@ -214,7 +214,7 @@ pub(super) unsafe fn cuMemAdvise(
     Ok(())
 }
 
-/// The ordinal in the older form of a call.
+/// The ordinal that an older form of the call takes for a location.
 fn ordinal(location: CUmemLocation) -> Result<CUdevice, CUresult> {
     match location.kind {
         CU_MEM_LOCATION_TYPE_DEVICE => Ok(location.id),
@@ -241,7 +241,7 @@ pub(super) unsafe fn cuMemAdvise_v2(
     unsafe { cuMemAdvise(call, dev_ptr, count, advice, device) }
 }
 
-/// Keeps its place in the stream, and moves nothing: managed memory has one location here.
+/// Enqueues an operation without effect: simulated managed memory has one location.
 pub(super) unsafe fn cuMemPrefetchAsync(
     call: &Call<'_>,
     dev_ptr: CUdeviceptr,

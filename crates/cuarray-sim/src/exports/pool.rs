@@ -60,7 +60,7 @@ pub(super) unsafe fn cuMemAllocFromPoolAsync(
     unsafe { put(dptr, allocate(call, bytesize as u64, Some(pool), stream)?) }
 }
 
-/// Enqueues the release; from now on new work must not use the memory.
+/// Enqueues the release. New work that is enqueued later must not use the memory.
 pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let stream = state.stream_of(call, current, stream)?;
@@ -80,7 +80,7 @@ pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: 
     Ok(())
 }
 
-/// Creates a pool of device memory; memory that is exported to other processes is not supported.
+/// Creates a pool of device memory. Pools that can be exported to other processes are not supported.
 pub(super) unsafe fn cuMemPoolCreate(
     call: &Call<'_>,
     pool: *mut CUmemoryPool,
@@ -107,7 +107,7 @@ pub(super) unsafe fn cuMemPoolCreate(
     unsafe { put(pool, handle) }
 }
 
-/// Destroys the pool with its last allocation; the device returns to its default pool at once.
+/// Destroys the pool once its last allocation is freed. The device returns to its default pool at once.
 pub(super) unsafe fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Result<(), CUresult> {
     let mut state = call.lock();
     let destroyed = state.pool(pool)?;

@@ -35,7 +35,7 @@ pub(super) unsafe fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice
     Ok(())
 }
 
-/// Checks that a context's flags are known and its scheduling flags do not contradict each other.
+/// Checks that a context's flags are valid and its scheduling flags do not contradict each other.
 pub(super) fn check_flags(flags: c_uint) -> Result<(), CUresult> {
     let scheduling = flags & 0x7;
     if flags & !CU_CTX_FLAGS_MASK != 0 || !matches!(scheduling, 0 | 1 | 2 | 4) {
@@ -76,7 +76,7 @@ pub(super) unsafe fn cuDevicePrimaryCtxGetState(
     }
 }
 
-/// Destroys everything in the context; each retain still needs its release.
+/// Destroys all objects of the context. Each retain still needs its release.
 pub(super) unsafe fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;

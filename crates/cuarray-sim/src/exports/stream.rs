@@ -47,7 +47,8 @@ pub(super) unsafe fn cuStreamCreateWithPriority(
     unsafe { put(stream, handle) }
 }
 
-/// Returns at once; pending work still runs when other work depends on it or the context is synchronized.
+/// Returns at once. Pending work of the stream still runs when other work depends on it or the context is
+/// synchronized.
 pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     if stream.is_null() || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -85,7 +86,7 @@ pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Result<
     query(call, state, tail, clocks)
 }
 
-/// Checks whether these points have happened; if so, the calling thread joins their clocks.
+/// Checks whether all these points have been reached. If so, the calling thread joins their clocks.
 pub(super) fn query<'a>(
     call: &Call<'a>,
     state: Guard<'a>,
@@ -170,7 +171,7 @@ pub(super) unsafe fn cuLaunchHostFunc(
     enqueue_host_function(call, stream, HostFunction::Launched { function, data: user_data })
 }
 
-/// Ignores the mode, which selects how the device waits for the host function.
+/// Ignores the mode, which on a GPU selects how the device waits for the host function.
 pub(super) unsafe fn cuLaunchHostFunc_v2(
     call: &Call<'_>,
     stream: CUstream,
@@ -226,7 +227,7 @@ pub(super) unsafe fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: *mu
     unsafe { write_property(call, stream, pctx, |stream| stream.context) }
 }
 
-/// Returns no green context: no stream here belongs to one.
+/// Writes a null green context, because the simulator has no green contexts.
 pub(super) unsafe fn cuStreamGetCtx_v2(
     call: &Call<'_>,
     stream: CUstream,
@@ -253,7 +254,7 @@ pub(super) unsafe fn cuStreamGetDevice(
     unsafe { put(device, ordinal) }
 }
 
-/// Keeps its place in the stream, and attaches nothing: managed memory is always accessible here.
+/// Enqueues an operation without effect. Simulated managed memory is always accessible, so nothing is attached.
 pub(super) unsafe fn cuStreamAttachMemAsync(
     call: &Call<'_>,
     stream: CUstream,

@@ -1,9 +1,9 @@
 //! Executable graphs: their layout, and their launches as work in streams.
 //!
 //! A launch follows the stream's earlier work and the previous launch of the same executable graph, and precedes the
-//! stream's later work. Within the launch only the graph's edges order nodes. Therefore instantiation lays out the
-//! nodes on *lanes*. The first lane is the stream of the launch. The others are private streams of the executable graph
-//! that only the edges order, so branches of a graph can race, as on a device.
+//! stream's later work. Within the launch, only the graph's edges order nodes. Therefore instantiation assigns the
+//! nodes to *lanes*. The first lane is the stream of the launch. The other lanes are private streams of the
+//! executable graph, ordered only by the edges. So branches of a graph can race, as on a device.
 
 use crate::objects::copy::{Copy, Source};
 use crate::objects::graph::Exec;
@@ -102,7 +102,7 @@ impl State {
         Ok(())
     }
 
-    /// Lays out a graph after the given steps; returns the steps that end it.
+    /// Adds the steps of a graph after the given steps; returns the last steps of the graph.
     fn lay_out(&self, graph: CUgraph, before: &[usize], layout: &mut Layout) -> Vec<usize> {
         let mut step_of: HashMap<CUgraphNode, usize> = HashMap::new();
         let mut ends = Vec::new();
@@ -249,7 +249,7 @@ impl State {
         Ok(points)
     }
 
-    /// The work of a node in this launch; adds its dependencies besides the edges to `after`.
+    /// The work of a node in this launch. Adds the dependencies that are not edges to `after`.
     fn work_of(&mut self, exec: CUgraphExec, node: CUgraphNode, lane: CUstream, after: &mut Vec<Point>) -> Work {
         if self.graph_execs.get(&exec).is_some_and(|exec| exec.disabled.contains(&node)) {
             return Work::Wait;
@@ -302,16 +302,17 @@ impl State {
         }
     }
 
-    /// Marks memory as freed, so that no new work may use it; its release is about to be enqueued.
+    /// Marks memory as freed before its release is enqueued, so that no new work may use it.
     pub(crate) fn release_live(&mut self, address: u64) {
         if let Some(allocation) = self.memory.get_mut(address) {
             allocation.freed = true;
         }
     }
 
-    /// Replaces the references of an executable graph by those of `graph`.
+    /// Replaces the references of an executable graph by the references of `graph`.
     ///
-    /// A pending launch may still need the old ones; a later update, or the end, drops them.
+    /// A pending launch may still need the old references; a later update, or the end of the executable graph, drops
+    /// them.
     pub(super) fn adopt_references(&mut self, handle: CUgraphExec, graph: CUgraph) {
         let new = self.share_references(graph);
         let Some(exec) = self.graph_execs.get_mut(&handle) else { return };

@@ -1,8 +1,9 @@
 //! Graphs: work that is described first and launched later, any number of times.
 //!
 //! A [`Graph`] is a set of [`Node`]s with edges between them, and belongs to the program. An [executable
-//! graph](crate::objects::graph::Exec) runs a clone of its own, so that the program may change the original. A child graph node holds a
-//! clone too. Every graph has exactly one owner (the program, a node or an executable graph) and ends with it.
+//! graph](crate::objects::graph::Exec) runs its own clone, so that the program may change the original. A child graph
+//! node holds a clone too. Every graph has exactly one owner (the program, a node or an executable graph) and is
+//! destroyed with its owner.
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
@@ -38,7 +39,7 @@ impl State {
         self.graph_nodes.get(&handle).ok_or(INVALID_VALUE)
     }
 
-    /// Makes an empty graph.
+    /// Creates an empty graph.
     pub(crate) fn new_graph(&mut self, owner: Owner) -> CUgraph {
         let handle = CUgraph(crate::handle::fresh());
         let graph = Graph {
@@ -84,7 +85,7 @@ impl State {
         Ok(handle)
     }
 
-    /// The nesting depth of a graph, counting itself.
+    /// The nesting depth of a graph, including the graph itself.
     fn level(&self, mut graph: CUgraph) -> usize {
         let mut level = 1;
         while let Some(Owner::Node(node)) = self.graphs.get(&graph).map(|graph| graph.owner) {
@@ -94,7 +95,7 @@ impl State {
         level
     }
 
-    /// The depth of the graphs nested in a graph, counting itself.
+    /// The depth of the graphs nested in a graph, including the graph itself.
     fn height(&self, graph: CUgraph) -> usize {
         let nodes = self.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
         let child = |node: &CUgraphNode| match self.graph_nodes.get(node)?.action {

@@ -134,7 +134,7 @@ impl State {
             let (taken, device) = (allocation.taken, allocation.device);
             self.memory.remove(address);
             if let Some(device) = self.devices.get_mut(device) {
-                device.arena.give_back(address, taken);
+                device.arena.release(address, taken);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Updates of executable graphs without a new instantiation.
 //!
-//! Nodes keep their edges and kinds. Parameters change within limits: work stays on its device, and copies and fills of
-//! rows keep their shape. A whole-graph update also takes over the references. Pending launches keep their old
-//! parameters.
+//! Nodes keep their edges and kinds. Parameters change within limits: work stays on its device, and copies and fills
+//! of rows keep their shape. An update of the whole graph also replaces the references. Pending launches keep their
+//! old parameters.
 
 use crate::objects::copy::{End, Extent};
 use crate::objects::graph::{Action, CopyNode, FillNode};

@@ -1,4 +1,4 @@
-//! Edges, allocations and handles: the functions that the rest of the driver calls when something happens.
+//! Edges, allocations and handles: the functions that the rest of the driver calls to record events.
 
 use crate::objects::allocation;
 use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
@@ -18,12 +18,12 @@ fn region(place: Place, extent: Extent) -> Region {
 }
 
 impl State {
-    /// The call that the calling thread is in, if events are wanted.
+    /// The current call of the calling thread, if the detector is on.
     fn caller(&self) -> Option<Caller> {
         if self.detector.is_on() { thread::caller() } else { None }
     }
 
-    /// The lane of a stream, made when it is first needed.
+    /// The lane of a stream, created on first use.
     fn lane_of(&mut self, handle: CUstream) -> Option<(&mut Lane, &mut Detector)> {
         let State { streams, detector, contexts, .. } = self;
         let stream = streams.get_mut(&handle)?;
@@ -47,8 +47,8 @@ impl State {
         (!lane.is_unused()).then(|| lane.clock())
     }
 
-    /// The clocks of a synchronization with a stream: its own and, for the legacy default stream, those of the blocking
-    /// streams of its context that are not ordered before it yet.
+    /// The clocks that a synchronization with a stream joins: the stream's own clock. For the legacy default stream,
+    /// also the clocks of the blocking streams of its context that are not ordered before it yet.
     pub(crate) fn clocks_of_tail(&self, handle: CUstream) -> Vec<Clock> {
         let Some(stream) = self.streams.get(&handle).filter(|_| self.detector.is_on()) else { return Vec::new() };
         let mut clocks: Vec<Clock> = self.clock_of(handle).into_iter().collect();
@@ -68,7 +68,7 @@ impl State {
         streams.chain(context.ended.as_ref().map(Lane::clock)).collect()
     }
 
-    /// Remembers a destroyed and drained stream for later waits for its context.
+    /// Stores the clock of a destroyed and drained stream for later waits for its context.
     pub(crate) fn remember_ended(&mut self, handle: CUstream) {
         let Some(clock) = self.clock_of(handle).filter(|_| self.detector.is_on()) else { return };
         let State { streams, detector, contexts, .. } = self;
@@ -93,7 +93,7 @@ impl State {
         }
     }
 
-    /// Adds edges from dependencies. A point's clock is known while the point is its stream's last.
+    /// Adds edges from dependencies. The clock of a point is available while the point is the last of its stream.
     pub(crate) fn stream_learns_points(&mut self, handle: CUstream, points: &[Point]) {
         if !self.detector.is_on() {
             return;
@@ -182,7 +182,7 @@ impl State {
         let Some(caller) = self.caller() else { return };
         let Some(allocation) = self.memory.starting_at(address) else { return };
         let block = Block::new(address, allocation.size, allocation.kind.name(), allocation.device as i32);
-        // The host and other processes may write memory that is not on the device without a call.
+        // The host and other processes may write memory that is not on the device, without a driver call.
         let written = !matches!(allocation.kind, allocation::Kind::Device);
         self.detector.allocate(caller, block, written);
     }
@@ -193,19 +193,19 @@ impl State {
         self.detector.free(caller, address);
     }
 
-    /// Records an access that is refused because it leaves its allocation or lies in none.
+    /// Records a refused access that lies outside every allocation, or partly so.
     pub(crate) fn refused(&mut self, access: AccessKind, address: u64, length: u64) {
         let Some(caller) = self.caller() else { return };
         self.detector.refuse_access(caller, access, address, length);
     }
 
-    /// Records a free that is refused.
+    /// Records a refused free.
     pub(crate) fn released_again(&mut self, address: u64) {
         let Some(caller) = self.caller() else { return };
         self.detector.refuse_free(caller, address);
     }
 
-    /// Records an access that is refused because `size` does not divide its address or its pitch.
+    /// Records an access that is refused because its address or pitch is not a multiple of `size`.
     pub(crate) fn misaligned(&mut self, access: AccessKind, address: u64, length: u64, size: u64) {
         let Some(caller) = self.caller() else { return };
         self.detector.refuse_misaligned(caller, access, Range { address, length }, size);
@@ -241,7 +241,7 @@ impl State {
         self.detector.refuse_handle(caller, handle);
     }
 
-    /// The calling thread's call as an operation, for findings about it later.
+    /// The calling thread's call as an operation, for later findings about it.
     pub(crate) fn noted(&mut self) -> Option<Arc<Operation>> {
         let caller = self.caller()?;
         Some(self.detector.host_operation(caller, Effect::none()).operation)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const ROWS: u64 = 64;
 
 impl State {
-    /// Watches bytes that a device operation uses, as far as the host can access them.
+    /// Watches the bytes that a device operation uses, where the host can access them.
     pub(super) fn watch_host(&mut self, touches: &[(Region, AccessKind)], operation: &Arc<Operation>, clock: &Clock) {
         let last = self.host_functions == 0;
         for (region, access) in touches.iter().filter(|(region, _)| region.row_count() <= ROWS) {
@@ -42,8 +42,8 @@ impl State {
         let thread = thread::number_of(fault.thread);
         let caller = Caller { site: fault.spot.site(), ..Caller::new(thread, call) };
         let State { host_access, detector, running, .. } = self;
-        // An access of a host function happens at the function's place in the stream, and races with work unordered
-        // with it.
+        // An access of a host function happens at the function's place in the stream. It races with work that is
+        // unordered with that place.
         if let Some(running) = running.iter().find(|running| running.thread == fault.thread) {
             let uses = host_access.uses_of(fault.address);
             let uses = uses
@@ -55,8 +55,8 @@ impl State {
         }
     }
 
-    /// Closes pages that devices may still use, given the host's clock, and opens the others. A pending host function
-    /// may be ordered after less than the host.
+    /// Closes the pages that devices may still use, given the host's clock, and opens the others. A pending host
+    /// function may be ordered after less work than the host.
     pub(crate) fn settle_host_access(&mut self) {
         let State { host_access, detector, host_functions, .. } = self;
         host_access.settle(|clock| detector.hosts_know(clock), *host_functions == 0);
@@ -64,7 +64,7 @@ impl State {
 
     /// Closes memory that is not ordered before a host function that is about to run.
     ///
-    /// The program may learn through a flag or an event loop that the function runs, which the driver cannot see. So
+    /// The program may see through a flag or an event loop that the function runs, which the driver cannot see. So
     /// the host joins the function's clock, unless only driver objects order threads.
     pub(crate) fn host_function_begins(&mut self, clock: &Clock) {
         self.take_host_accesses();

@@ -2,7 +2,7 @@
 //!
 //! A fault in a watched area opens the area, and the access is repeated. The access goes into a log of fixed size,
 //! which the driver reads at its next call. All other faults go to the previous handler. So Python's `faulthandler`,
-//! and the handlers of debuggers and runtimes, keep working, whichever was installed first.
+//! and the handlers of debuggers and runtimes, work in any order of installation.
 //!
 //! The handler may interrupt any code, so it takes no lock and allocates nothing. Areas and log are arrays of atomics,
 //! and the Python position is copied into the log as bytes.
@@ -23,9 +23,9 @@ const LOGGED: usize = 64;
 struct Area {
     start: AtomicU64,
     end: AtomicU64,
-    /// The number of its driver.
+    /// The number of the area's driver.
     driver: AtomicU64,
-    /// Whether any part of it is closed.
+    /// Whether any part of the area is closed.
     closed: AtomicBool,
 }
 
@@ -35,8 +35,8 @@ static WATCHED: [Area; AREAS] = [const {
 
 /// A slot of the log: free, being written or read, or ready for one driver.
 ///
-/// The state contains the driver's number. A reader would otherwise have to take a slot to find its driver, and
-/// meanwhile hide it from that driver.
+/// The state contains the driver's number. Otherwise a reader would have to take a slot to find its driver, and would
+/// hide the slot from that driver meanwhile.
 struct Logged {
     state: AtomicU64,
     fault: UnsafeCell<Fault>,
@@ -191,9 +191,9 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     let data = code == SEGV_ACCERR && address != instruction;
     // Another thread may have opened the area, and ended its watch, since the fault. So an unknown address is
     // retried once.
-    let ours =
+    let is_watched =
         data && (open_and_log(address, writes, instruction as usize) || RETRIED.swap(address, Relaxed) != address);
-    if !ours {
+    if !is_watched {
         // SAFETY: the arguments are those of this handler.
         unsafe { pass_on(signal, info, context) };
     }
@@ -240,20 +240,20 @@ fn open_and_log(address: u64, writes: Option<bool>, instruction: usize) -> bool 
 /// The arguments are those of a signal handler.
 unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: this function's contract; `getpid` has no preconditions.
-    let own = unsafe { (*info).si_code == libc::SI_TKILL && (*info).si_pid() == libc::getpid() };
-    let passed_on = if own { PASSED_ON.load(Relaxed) } else { PASSED_ON.swap(true, Relaxed) };
-    if own && !passed_on && WATCHED.iter().any(|area| area.closed.load(Relaxed)) {
+    let raised_by_process = unsafe { (*info).si_code == libc::SI_TKILL && (*info).si_pid() == libc::getpid() };
+    let passed_on = if raised_by_process { PASSED_ON.load(Relaxed) } else { PASSED_ON.swap(true, Relaxed) };
+    if raised_by_process && !passed_on && WATCHED.iter().any(|area| area.closed.load(Relaxed)) {
         // A handler that was installed later got the fault of a closed page, reported it, and raised the signal again
         // for the previous handler. When it returns, the access faults again and reaches this handler.
         return;
     }
     let previous = PREVIOUS.load(Acquire);
-    // A handler that raises the signal again has given up; its predecessor may be this handler.
-    if previous == libc::SIG_DFL || previous == libc::SIG_IGN || (own && passed_on) {
+    // A handler that raises the signal again does not handle it; its predecessor may be this handler.
+    if previous == libc::SIG_DFL || previous == libc::SIG_IGN || (raised_by_process && passed_on) {
         // SAFETY: the default action; the instruction faults again, or the raised signal is delivered again.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);
-            if own || (*info).si_code <= 0 {
+            if raised_by_process || (*info).si_code <= 0 {
                 libc::raise(signal);
             }
         }

@@ -1,8 +1,8 @@
 //! The pages to close to the host, given the bytes that devices may still read and write.
 //!
-//! Only pages that are in use as a whole are closed. A closed page with other bytes of the program would make system
-//! calls on those bytes fail in a correct program. The bytes between the end of an allocation and the end of its page
-//! are unused.
+//! A page is closed only if all its bytes are in use. If a closed page also held other bytes of the program, system
+//! calls on those bytes would fail in a correct program. The bytes between the end of an allocation and the end of
+//! its page are unused, and do not matter.
 
 /// The accesses that the host may still make to a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -45,7 +45,7 @@ impl FreeRanges {
     }
 
     /// Frees what [`FreeRanges::take`] took, and returns the whole free range that now contains it.
-    pub(crate) fn give_back(&mut self, offset: u64, size: u64) -> (u64, u64) {
+    pub(crate) fn release(&mut self, offset: u64, size: u64) -> (u64, u64) {
         let (mut start, mut end) = (offset, offset + size);
         if let Some((&before, &touching)) = self.ranges.range(..offset).next_back()
             && touching == offset
@@ -69,17 +69,17 @@ mod tests {
     fn freed_address_is_reused_last() {
         let mut free = FreeRanges::new(4 * ALIGNMENT);
         assert_eq!(free.take(1), Some((0, ALIGNMENT)));
-        assert_eq!(free.give_back(0, ALIGNMENT), (0, 4 * ALIGNMENT));
+        assert_eq!(free.release(0, ALIGNMENT), (0, 4 * ALIGNMENT));
         assert_eq!(free.take(1), Some((ALIGNMENT, ALIGNMENT)));
         let mut free = FreeRanges::new(4 * ALIGNMENT);
         let first = free.take(1).unwrap();
         let second = free.take(1).unwrap();
-        free.give_back(first.0, first.1);
+        free.release(first.0, first.1);
         assert_eq!(free.take(1), Some((2 * ALIGNMENT, ALIGNMENT)));
         assert_eq!(free.take(1), Some((3 * ALIGNMENT, ALIGNMENT)));
         assert_eq!(free.take(1), Some((0, ALIGNMENT)));
         assert_eq!(free.take(1), None);
-        free.give_back(second.0, second.1);
+        free.release(second.0, second.1);
         assert_eq!(free.take(ALIGNMENT + 1), None);
         assert_eq!(free.take(ALIGNMENT), Some((ALIGNMENT, ALIGNMENT)));
     }

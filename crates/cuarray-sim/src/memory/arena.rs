@@ -112,7 +112,7 @@ impl Arena {
 
     /// Frees memory of [`Arena::take`], given its real size. Memory that another process has open is reused only after
     /// that process closes it.
-    pub(crate) fn give_back(&mut self, address: u64, size: u64) {
+    pub(crate) fn release(&mut self, address: u64, size: u64) {
         self.used -= size;
         let offset = address - self.base;
         if self.exported.remove(&offset) && ipc::withdraw(&self.file, self.length, offset, size) {
@@ -145,7 +145,7 @@ impl Arena {
 
     /// Frees a range of addresses and returns its pages to the system.
     fn free(&mut self, offset: u64, size: u64) {
-        let (start, end) = self.free.give_back(offset, size);
+        let (start, end) = self.free.release(offset, size);
         // Only pages that this range touched and that are completely free.
         let first = (offset - offset % self.page).max(start.next_multiple_of(self.page));
         let last = (offset + size).next_multiple_of(self.page).min(end - end % self.page);

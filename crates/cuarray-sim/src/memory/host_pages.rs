@@ -9,7 +9,7 @@ use std::io;
 /// Whole pages, mapped twice.
 pub(crate) struct HostPages {
     address: u64,
-    /// The address at which the driver reaches the byte at `address`; equal to it if nothing is ever guarded.
+    /// The driver's address of the byte at `address`; equal to `address` if the pages are never guarded.
     shadow: u64,
     length: usize,
 }
@@ -62,7 +62,7 @@ impl HostPages {
         (self.shadow != self.address).then(|| (self.address, self.address + self.length as u64))
     }
 
-    /// The address at which the driver reaches a byte of the pages.
+    /// The driver's address of a byte of the pages.
     pub(crate) fn shadow_of(&self, address: u64) -> u64 {
         self.shadow + (address - self.address)
     }
@@ -88,7 +88,7 @@ fn map(length: usize, flags: libc::c_int, file: libc::c_int) -> io::Result<u64> 
 
 /// Unmaps pages of [`map`].
 fn unmap(address: u64, length: usize) {
-    // SAFETY: the caller owns the mapping, which has this length, and nothing uses it any more.
+    // SAFETY: the caller owns the mapping, which has this length, and no code uses the mapping after this call.
     unsafe { libc::munmap(address as *mut libc::c_void, length) };
 }
 

@@ -6,12 +6,12 @@
 //! device's. A table behind the memory lists the exported allocations ([`Entry`]). A handle of a freed allocation finds
 //! another number there, or none, and is refused; it never opens other bytes.
 //!
-//! The manual leaves open what happens if the exporter frees memory that another process has open. Here its entry is
-//! removed at once, so that new uses are refused. Its pages stay untouched until the last importer closes it, so that
-//! work enqueued earlier reads the old bytes. An importer holds a lock on those bytes of the file, which the system
-//! drops with the process.
+//! The manual does not define what happens if the exporter frees memory that another process has open. The simulator
+//! removes its entry at once, so that new uses are refused. The pages stay unchanged until the last importer closes
+//! them, so that work enqueued earlier reads the old bytes. An importer holds a lock on those bytes of the file,
+//! which the operating system drops with the process.
 //!
-//! The work of different processes is unordered; each process runs its own work when it forces it.
+//! The work of different processes is unordered. Each process runs only its own pending work.
 
 use crate::memory::allocator::ALIGNMENT;
 use cuarray_abi::{CUipcMemHandle, CUresult};
@@ -67,7 +67,7 @@ pub(crate) fn export(file: &File, memory: u64, offset: u64, id: u64, size: u64) 
     Entry { id, size }.write(file, memory, offset)
 }
 
-/// Ends the export of an allocation; returns whether another process has the memory open, which [`is_open`] tells
+/// Ends the export of an allocation. Returns whether another process has the memory open; [`is_open`] tells this
 /// later.
 pub(crate) fn withdraw(file: &File, memory: u64, offset: u64, size: u64) -> bool {
     // An entry that cannot be removed counts as open forever: the memory is not reused.
@@ -78,8 +78,8 @@ pub(crate) fn withdraw(file: &File, memory: u64, offset: u64, size: u64) -> bool
 pub(crate) fn is_open(file: &File, offset: u64, size: u64) -> bool {
     let mut lock = lock(libc::F_WRLCK, offset, size);
     // SAFETY: the command reads the description of a lock and overwrites it.
-    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut lock) };
-    asked != 0 || libc::c_int::from(lock.l_type) != libc::F_UNLCK
+    let status = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &mut lock) };
+    status != 0 || libc::c_int::from(lock.l_type) != libc::F_UNLCK
 }
 
 fn lock(kind: libc::c_int, offset: u64, size: u64) -> libc::flock {
@@ -135,7 +135,7 @@ impl Handle {
         CUipcMemHandle { reserved: bytes.map(|byte: u8| byte as libc::c_char) }
     }
 
-    /// Decodes a handle; `None` if no simulated driver made it.
+    /// Decodes a handle; `None` if no simulated driver created it.
     pub(crate) fn from_bytes(handle: &CUipcMemHandle) -> Option<Handle> {
         let bytes = handle.reserved.map(|byte| byte as u8);
         let mut words = [0; 8];
@@ -175,7 +175,7 @@ fn started(process: u32) -> Option<u64> {
     }
 }
 
-/// Memory of another process, open in this one.
+/// Memory of another process that is open in this one.
 pub(crate) struct Imported {
     pub handle: Handle,
     /// The number of opens minus closes.
@@ -184,7 +184,7 @@ pub(crate) struct Imported {
     address: u64,
     shadow: u64,
     pub size: u64,
-    /// The two mappings, of whole pages; 0 before they are made.
+    /// The two mappings, of whole pages; 0 before they exist.
     mappings: [u64; 2],
     mapped: usize,
     file: File,
@@ -234,7 +234,7 @@ impl Imported {
         let page = crate::memory::page_size();
         let first = handle.offset - handle.offset % page;
         let mapped = usize::try_from(end.next_multiple_of(page) - first).map_err(|_| FAILED)?;
-        // From here on, dropping it cleans up.
+        // From here on, dropping `imported` cleans up.
         let mut imported = Imported {
             handle,
             opened: 1,
@@ -267,17 +267,17 @@ impl Imported {
         Ok(imported)
     }
 
-    /// The device address of its first byte.
+    /// The device address of the first byte.
     pub(crate) fn address(&self) -> u64 {
         self.address
     }
 
-    /// The address at which the driver reaches the byte at a device address within it.
+    /// The driver's address of the byte at a device address within the memory.
     pub(crate) fn shadow_of(&self, address: u64) -> u64 {
         self.shadow + (address - self.address)
     }
 
-    /// Whether the exporter has not freed it.
+    /// Whether the exporter has not freed the memory.
     pub(crate) fn is_live(&self) -> bool {
         let expected = Entry { id: self.handle.id, size: self.size };
         Entry::read(&self.file, self.memory, self.handle.offset).is_ok_and(|entry| entry == expected)

@@ -14,8 +14,8 @@ pub(crate) enum Kind {
     Device,
     /// Memory of a pool: `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`.
     Pool(CUmemoryPool),
-    /// Memory of an allocation node: reserved, and live after a launch. `freed_by` is the graph with a free node for
-    /// it; `users` counts graphs, executable graphs and launches that need the address.
+    /// Memory of an allocation node: reserved when the node is added, and live after a launch. `freed_by` is the
+    /// graph with the free node; `users` counts the graphs, executable graphs and launches that need the address.
     Graph { graph: CUgraph, freed_by: Option<CUgraph>, users: usize },
     /// Page-locked host memory of the driver: `cuMemHostAlloc`, `cuMemAllocHost`.
     Pinned { flags: u32, pages: HostPages },
@@ -56,17 +56,18 @@ pub(crate) struct Allocation {
     pub address: u64,
     /// The requested size in bytes.
     pub size: u64,
-    /// The size taken from the arena.
+    /// The size in the arena, after rounding.
     pub taken: u64,
     pub kind: Kind,
-    /// The context in which it was made; pool memory belongs to none.
+    /// The context in which the memory was allocated; pool memory belongs to none.
     pub context: CUcontext,
     pub device: usize,
     /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: unique in the process.
     pub id: u64,
     /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
     pub sync_memops: bool,
-    /// Whether new work may not use it: its stream-ordered release is enqueued, or no launch has made it live.
+    /// Whether new work may not use the memory: its stream-ordered release is enqueued, or no launch has made it
+    /// live.
     pub freed: bool,
     /// `cuMemAdvise`: read-mostly, preferred location, accessed-by.
     pub advice: Advice,
@@ -81,7 +82,7 @@ pub(crate) struct Advice {
     pub prefetched: Option<CUdevice>,
 }
 
-/// The side of a copy, which determines how the call waits.
+/// The kind of memory on one side of a copy, which determines how the call waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     Device,
@@ -92,7 +93,7 @@ pub(crate) enum Side {
     Pageable,
 }
 
-/// The caller's declaration of an address.
+/// The kind of memory that the caller declares for an address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Declared {
     Host,

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 pub(crate) struct Context {
     pub device: usize,
     pub primary: bool,
-    /// Whether it is active; a primary context exists while not retained, but is not active.
+    /// Whether the context is active. A primary context that is not retained exists but is not active.
     pub active: bool,
     pub flags: u32,
     /// `cuCtxGetId`: unique in the process.
@@ -22,12 +22,12 @@ pub(crate) struct Context {
     pub legacy: CUstream,
     /// The default streams of host threads, by their number.
     pub per_thread: HashMap<u64, CUstream>,
-    /// All its streams, including destroyed ones that are not drained yet.
+    /// All streams of the context, including destroyed ones that are not drained yet.
     pub streams: BTreeSet<CUstream>,
     /// Blocking streams with work that the legacy default stream is not yet ordered after.
     pub unordered: BTreeSet<CUstream>,
-    /// The clocks of streams that are gone: of all, and of blocking ones. A wait for the context joins the first; the
-    /// legacy default stream's next operation joins the second.
+    /// The clocks of streams that have ended: of all, and of blocking ones. A wait for the context joins the first;
+    /// the legacy default stream's next operation joins the second.
     pub ended: Option<Lane>,
     pub ended_blocking: Option<Lane>,
     pub peers: BTreeSet<CUcontext>,

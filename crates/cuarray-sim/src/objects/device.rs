@@ -10,7 +10,7 @@ pub(crate) struct Device {
     /// The device's number in the machine, independent of visibility; it determines UUID and PCI address.
     pub physical: i32,
     pub arena: Arena,
-    /// Its primary context: one handle for the driver's lifetime, active while it is retained.
+    /// The device's primary context: one handle for the driver's lifetime, active while it is retained.
     pub primary: CUcontext,
     pub primary_retained: usize,
     pub primary_flags: u32,

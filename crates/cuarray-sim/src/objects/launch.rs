@@ -31,7 +31,7 @@ impl Launch {
         &self.program.functions()[self.kernel as usize].name
     }
 
-    /// The list of pointers to the arguments, for reading; it lives as long as the launch.
+    /// The list of pointers to the arguments, for reading; valid as long as the launch.
     pub(crate) fn argument_pointers(&self) -> *mut *mut c_void {
         let pointers = self.pointers.get_or_init(|| {
             let start = self.parameters.as_ptr() as usize;
@@ -76,12 +76,12 @@ pub(crate) struct Log {
 pub(crate) struct Buffer {
     pub address: usize,
     pub size: usize,
-    /// The address that receives the number of bytes written: that of the option's value.
+    /// The address of the option's value, which receives the number of bytes written.
     pub written: usize,
 }
 
 impl Buffer {
-    /// Writes a text and a nul, truncated to fit.
+    /// Writes a text and a nul, truncated to the size of the buffer.
     ///
     /// # Safety
     /// The buffer belongs to the program and is still valid.
@@ -111,7 +111,7 @@ impl ResolvedKernel {
         own.min(warps * 32).min(1024)
     }
 
-    /// The registers of a thread, as an estimate of a compiler's result.
+    /// The registers of a thread: an estimate of a compiler's allocation.
     pub(crate) fn registers(&self) -> u32 {
         let wanted = self.program.reachable(self.number);
         let most = wanted.iter().map(|number| self.program.functions()[*number as usize].registers).max().unwrap_or(0);
@@ -136,7 +136,8 @@ impl ResolvedKernel {
         reached.iter().map(|number| self.program.functions()[*number as usize].local_variables).sum()
     }
 
-    /// The number of blocks with so many threads and so much dynamic shared memory that fit on a multiprocessor.
+    /// The number of blocks, with this many threads and this much dynamic shared memory, that fit on a
+    /// multiprocessor.
     pub(crate) fn blocks(&self, threads: u32, dynamic: u64, capability: (u32, u32)) -> u32 {
         let warps = threads.div_ceil(32);
         if warps == 0 || threads > self.max_threads() {

@@ -29,7 +29,7 @@ pub(crate) struct Chooser {
     pub seen: u64,
     /// Whether a call enqueued, waited or queried since the program could last observe operations.
     pub stirred: bool,
-    /// Whether the last query returned *not ready*, and nothing has run since.
+    /// Whether the last query returned *not ready*, and no operation has run since.
     pub polled: bool,
 }
 

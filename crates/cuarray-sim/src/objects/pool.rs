@@ -1,8 +1,8 @@
 //! Memory pools, the source of stream-ordered allocations.
 //!
-//! A pool only keeps accounts: the device's address range allocates, and physical memory is freed at once. *Used* is
-//! the size of live allocations. *Reserved* is what a real pool would keep. It grows with use, and falls to the release
-//! threshold (never below *used*) when a synchronization or a trim lets the pool release memory.
+//! A pool only counts bytes: the device's address range allocates, and physical memory is freed at once. *Used* is
+//! the size of live allocations. *Reserved* is the memory that a real pool would hold. It grows with use, and falls
+//! to the release threshold (never below *used*) when a synchronization or a trim lets the pool release memory.
 
 use cuarray_abi::*;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// One pool.
 pub(crate) struct Pool {
     pub device: usize,
-    /// Whether it is the device's default pool, which cannot be destroyed.
+    /// Whether this is the device's default pool, which cannot be destroyed.
     pub is_default: bool,
     /// The maximum size passed to `cuMemPoolCreate`; 0 for none.
     pub max_size: u64,

@@ -1,8 +1,8 @@
 //! Streams: queues of work, each in order.
 //!
-//! A stream counts its operations. Operation *n* is a [`Point`] that others can wait for; it has happened when the
-//! stream has executed *n* operations. Stream handles are never reused and a stream is only removed when drained, so a
-//! point stays meaningful afterwards: it has happened.
+//! A stream counts its operations. Operation *n* is a [`Point`] that other work can wait for; the point has happened
+//! when the stream has executed *n* operations. Stream handles are never reused, and a stream is removed only when it
+//! is drained. So a point of a removed stream is known to have happened.
 
 use crate::objects::capturing::Capturing;
 use crate::objects::work::{Operation, Point};
@@ -35,19 +35,19 @@ pub(crate) struct Stream {
     /// The number of operations ever enqueued, and the number executed.
     pub enqueued: u64,
     pub executed: u64,
-    /// Whether a thread is executing the operation that left the queue last, without the lock.
+    /// Whether a thread is executing, without the lock, the operation that left the queue last.
     pub running: bool,
     /// The last operation of the legacy default stream that this stream's work is ordered after.
     pub legacy_seen: u64,
-    /// Whether it is in its context's list of unordered streams.
+    /// Whether the stream is in its context's list of unordered streams.
     pub unordered: bool,
     /// Whether `cuStreamDestroy` was called; the stream is then removed when drained.
     pub destroyed: bool,
     /// The number of the last host function enqueued.
     pub last_host_function: u64,
-    /// Its part in a capture; its work is then captured instead of executed.
+    /// The stream's part in a capture. Its work is then captured instead of executed.
     pub capturing: Option<Capturing>,
-    /// The clock of its work, created when first needed.
+    /// The clock of the stream's work, created on first use.
     pub lane: Option<Lane>,
 }
 
@@ -72,7 +72,7 @@ impl Stream {
         }
     }
 
-    /// Whether it and the legacy default stream wait for each other.
+    /// Whether the stream and the legacy default stream wait for each other.
     pub(crate) fn blocking(&self) -> bool {
         self.kind != Kind::Legacy && self.flags & CU_STREAM_NON_BLOCKING == 0
     }
@@ -82,12 +82,12 @@ impl Stream {
         self.enqueued - self.executed
     }
 
-    /// The point of its last operation; `handle` is its own handle.
+    /// The point of the last operation; `handle` is the stream's own handle.
     pub(crate) fn last(&self, handle: CUstream) -> Point {
         Point { stream: handle, operation: self.enqueued }
     }
 
-    /// The point of its next operation; `handle` is its own handle.
+    /// The point of the next operation; `handle` is the stream's own handle.
     pub(crate) fn next(&self, handle: CUstream) -> Point {
         Point { stream: handle, operation: self.enqueued + 1 }
     }

@@ -21,7 +21,7 @@ pub(crate) enum Work {
     Copy(Box<Copy>),
     Fill(Box<Fill>),
     Record(CUevent),
-    /// A stream-ordered allocation; before it the memory is not the program's.
+    /// A stream-ordered allocation. The program may use the memory only after it.
     Allocate {
         address: u64,
         size: u64,
@@ -38,12 +38,12 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Whether other work and the program can observe nothing of it but its completion.
+    /// Whether other work and the program can observe only the completion of the work.
     pub(crate) fn is_silent(&self) -> bool {
         matches!(self, Work::Wait | Work::Record(_) | Work::EndExec(_))
     }
 
-    /// Whether it runs code of the program, so that its accesses are known only at run time.
+    /// Whether the work runs code of the program, so that its accesses are known only at run time.
     pub(crate) fn runs_the_programs_code(&self) -> bool {
         matches!(self, Work::HostFunction(_) | Work::Launch(_))
     }
@@ -65,8 +65,8 @@ unsafe impl Send for HostFunction {}
 /// An operation of a stream.
 pub(crate) struct Operation {
     pub work: Work,
-    /// Points that must happen before it, besides the earlier operations of its stream.
+    /// The points that must happen before the operation, besides the earlier operations of its stream.
     pub after: Vec<Point>,
-    /// Its clock, for the program's code that runs in it.
+    /// The operation's clock, for the program's code that runs in it.
     pub ticket: Option<Box<Ticket>>,
 }

@@ -1,4 +1,4 @@
-//! The driver that a call uses: one that its thread has entered, or the process's own.
+//! The driver that a call uses: one that its thread has entered, or the driver of the process.
 
 use crate::config::Config;
 use crate::driver::Driver;
@@ -7,7 +7,7 @@ use crate::thread;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-/// The driver that a call uses. The process's driver is never dropped, so its calls need not share ownership.
+/// The driver that a call uses. The process's driver is never dropped, so its calls need no shared ownership.
 pub(crate) enum CurrentDriver {
     Process(&'static Arc<Driver>),
     Entered(Arc<Driver>),

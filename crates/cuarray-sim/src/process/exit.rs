@@ -1,8 +1,9 @@
 //! The report at process exit.
 //!
-//! A program rarely declares that it is done with CUDA, so a function that the C library calls at exit makes the
-//! report. It runs at the very end, after Python has finalized and destructors have run. Objects alive then are leaks,
-//! and objects that were released late are not. A process that is killed, or leaves by `_exit`, makes no report.
+//! A program rarely declares that it is done with CUDA, so a function that the C library calls at exit writes the
+//! report. It runs at the very end, after Python has finalized and destructors have run. Objects that are alive then
+//! are leaks; objects that were released late are not. A process that is killed, or exits through `_exit`, writes no
+//! report.
 //!
 //! Findings are printed on standard error, written to the file of `CUARRAY_SIM_REPORT`, and turned into the exit status
 //! `CUARRAY_SIM_EXIT_STATUS` if the program would exit with 0.
@@ -52,10 +53,10 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
         }
         report_findings(driver)
     });
-    // A panic cannot be reported at the end of the process.
+    // A panic at the end of the process cannot be reported.
     let new = catch_unwind(guarded).unwrap_or(None);
     OVER.store(true, Ordering::Relaxed);
-    // The system keeps the lowest eight bits.
+    // The operating system keeps the lowest eight bits.
     if let Some(new) = new.filter(|_| status & 0xff == 0) {
         // SAFETY: the C library allows `exit` in a handler: it continues with the remaining handlers, flushes its
         // streams, and uses the new status.

@@ -1,4 +1,4 @@
-//! The driver of a process: which one a call uses, and what it writes at the end.
+//! The driver of a process: the selection of the driver for a call, and the output at process exit.
 
 pub(crate) mod current;
 pub(crate) mod exit;

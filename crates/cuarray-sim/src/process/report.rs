@@ -1,4 +1,4 @@
-//! The report of a driver: its findings with lines of source, without those that the settings suppress.
+//! The report of a driver: its findings with source lines, without the suppressed ones.
 
 use crate::driver::{Driver, Guard};
 use crate::site::add_lines;
@@ -6,14 +6,15 @@ use cuarray_abi::CUcontext;
 use cuarray_races::finding::Report;
 
 impl Driver {
-    /// All findings, with live objects as leaks if `leaks`. Pending work whose accesses are not known yet runs first.
+    /// All findings, and if `leaks`, live objects as leaks. Pending work whose accesses are not known yet runs first.
     pub(crate) fn report(&self, leaks: bool) -> Report {
         let leaks = leaks && self.config.as_ref().is_ok_and(|config| config.leaks != Some(false));
         let report = self.known().detector.report(leaks);
         self.completed(report)
     }
 
-    /// Like `report`, at the end of the program, without running its code; `None` if another thread holds the lock.
+    /// Like `report`, but at the end of the program and without running its code; `None` if another thread holds the
+    /// lock.
     pub(crate) fn last_report(&self, leaks: bool) -> Option<Report> {
         let mut state = self.try_lock()?;
         state.take_host_accesses();

@@ -1,6 +1,6 @@
 //! Statistics of a driver as JSON: live objects, pending work, calls and refusals.
 //!
-//! Tests and people read them; an allocation that is left at the end is a leak.
+//! Tests and users read them; an allocation that is left at the end is a leak.
 
 use crate::driver::Driver;
 use crate::objects::allocation::{Allocation, Kind};
@@ -60,7 +60,7 @@ struct LiveHandle<'a> {
     made: Made<'a>,
 }
 
-/// The call that made something.
+/// The call that created an object.
 #[derive(Serialize)]
 struct Made<'a> {
     call: &'static str,
@@ -80,7 +80,7 @@ fn as_map<S: serde::Serializer>(pairs: &[(&'static str, u64)], serializer: S) ->
 }
 
 fn alive(state: &State) -> Alive<'_> {
-    // The memory of modules is not the program's to free.
+    // The program cannot free the memory of modules.
     let own = |allocation: &&Allocation| !matches!(allocation.kind, Kind::Code { .. });
     let allocations = state.memory.iter().filter(own).map(|allocation| LiveAllocation {
         kind: allocation.kind.name(),

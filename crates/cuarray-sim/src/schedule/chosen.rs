@@ -1,21 +1,21 @@
 //! Chosen schedules: at each moment any ready operation of any stream may be the next.
 //!
 //! Device work runs concurrently with the program, so an operation may happen at any moment between the call that
-//! enqueued it and the call that waits for it. Most of these moments are indistinguishable. Work on device memory alone
-//! shows only in the order of operations, not in their place between calls. So it is deferred until an observation, and
-//! then the order of *all* ready work, even of work that is not waited for, is a choice. There are three kinds of
-//! observation:
+//! enqueued it and the call that waits for it. Most of these moments are indistinguishable. For work on device memory
+//! alone, only the order of operations can be observed, not their place between calls. So such work is deferred until
+//! an observation. Then the order of *all* ready work is a choice, including work that is not waited for. There are
+//! three kinds of observation:
 //!
-//! - a call that waits: operations are chosen until those it waits for have happened;
+//! - a call that waits: operations are chosen until those that the call waits for have happened;
 //! - a query: whether it comes before or after the end of its work is a choice of two options;
 //! - the program's own access to host memory (pinned, registered, managed) that work reads or writes: after every call
 //!   that enqueued, waited or queried, whether such an operation happens now or later is a choice.
 //!
-//! Waits and event records access no memory: they run as soon as possible, without a choice. Only a call that must wait
-//! for a host function runs it, because the function may itself wait for the thread of any other call.
+//! Waits and event records access no memory: they run as soon as possible, without a choice. A host function runs
+//! only in a call that must wait for it, because the function may itself wait for the thread of any other call.
 //!
 //! The order of a choice's options depends only on the program: needed streams first, then the stream that ran last,
-//! then older streams before younger. So the first option is that of the lazy schedule.
+//! then older streams before younger ones. So the first option is always the option of the lazy schedule.
 
 use super::Step;
 use crate::choice::choices::Choice;
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// Whether the program can observe without a call that this work is done.
+    /// Whether the program can observe, without a call, that this work is done.
     fn seen_by_the_host(&self, work: &Work) -> bool {
         let on_host = |address| self.memory.find(address).is_none_or(|allocation| !allocation.kind.on_device());
         match work {
@@ -82,7 +82,7 @@ impl State {
         }
     }
 
-    /// The last operation of each stream that must run for these points to happen.
+    /// For each stream, its last operation that must run for these points to happen.
     fn needed(&self, targets: impl IntoIterator<Item = Point>) -> BTreeMap<CUstream, u64> {
         let mut needed: BTreeMap<CUstream, u64> = BTreeMap::new();
         let mut wanted: Vec<Point> = targets.into_iter().collect();
@@ -157,7 +157,7 @@ impl Driver {
         }
     }
 
-    /// The reason why the schedule does not fit the program: a choice differs, or choices are left.
+    /// The reason why the schedule does not fit the program: a choice has other options, or choices are left over.
     pub(crate) fn misfit(&self) -> Option<String> {
         let state = self.lock();
         let Mode::Chosen(chooser) = &state.mode else { return None };
@@ -174,7 +174,7 @@ impl Driver {
     /// Whether the schedule fits the program so far.
     ///
     /// # Errors
-    /// `CUDA_ERROR_ILLEGAL_STATE` if not; the results of later work are then meaningless.
+    /// `CUDA_ERROR_ILLEGAL_STATE` if the schedule does not fit; the results of later work are then meaningless.
     pub(crate) fn fits(&self) -> Result<(), CUresult> {
         if !self.chooses.load(Ordering::Relaxed) {
             return Ok(());
@@ -185,7 +185,7 @@ impl Driver {
         }
     }
 
-    /// Decides at the end of a call which operations happen that the program could observe before its next call.
+    /// At the end of a call, decides which operations happen that the program could observe before its next call.
     ///
     /// # Errors
     /// As [`Driver::fits`].
@@ -216,8 +216,8 @@ impl Driver {
 
     /// Decides under a chosen schedule whether a query comes before or after the end of its work.
     ///
-    /// Nothing happens between two queries in a row, so they are one moment. The second returns `true` to request that
-    /// one operation runs, as every query does under the lazy schedule, so that polling ends.
+    /// No work runs between two consecutive queries, so they are one moment. The second query returns `true` to
+    /// request that one operation runs, as every query does under the lazy schedule, so that polling ends.
     pub(crate) fn query<'a>(&'a self, mut state: Guard<'a>, targets: &[Point]) -> (Guard<'a>, bool) {
         match state.mode.chooser() {
             Some(chooser) => chooser.stirred = true,
@@ -235,7 +235,7 @@ impl Driver {
         (state, nudge)
     }
 
-    /// Makes points happen in a chosen order; does nothing under the other schedules.
+    /// Makes points happen in a chosen order. Under the other schedules it has no effect.
     pub(super) fn force_chosen<'a>(&'a self, mut state: Guard<'a>, targets: &[Point]) -> Guard<'a> {
         match state.mode.chooser() {
             Some(chooser) => chooser.stirred = true,

@@ -1,4 +1,5 @@
-//! Waits for whole contexts: their work runs to the end before they are waited for, or end themselves.
+//! Synchronization of whole contexts: their work runs to the end before a wait returns, or before a context is
+//! destroyed.
 
 use crate::driver::{Driver, Guard};
 use crate::objects::allocation::Allocation;
@@ -38,7 +39,7 @@ impl Driver {
             true => state.contexts.keys().copied().collect(),
             false => vec![handle],
         };
-        // Collected first: a destroyed stream is forgotten once its work has run.
+        // Collected first, because a destroyed stream is removed once its work has run.
         let clocks = contexts.iter().flat_map(|context| state.clocks_of_context(*context)).collect();
         let mut state = self.exhaust(state, &contexts);
         state.host_learns(clocks);

@@ -1,13 +1,13 @@
 //! Schedules: the moments at which pending work runs.
 //!
 //! Enqueued work waits in its stream, with the points of other streams that must happen before it. Under the lazy
-//! schedule nothing happens until a call *forces* a point: a synchronization, a blocking copy, a query. Then exactly
-//! the dependencies of that point are executed, in an order that they allow. So a program that forgets a dependency
-//! does not lose a race now and then: it reads stale data every time. The eager schedule forces every operation at
-//! once; under the others (see [`chosen`]) the order is a choice.
+//! schedule no work runs until a call *forces* a point: a synchronization, a blocking copy, a query. Then exactly the
+//! dependencies of that point run, in an order that they allow. So a program that forgets a dependency reads stale
+//! data on every run, not only when it loses a race. The eager schedule forces every operation at once. Under the
+//! other schedules (see [`chosen`]) the order is a choice.
 //!
 //! Dependencies only point at work that was enqueued earlier, so there are no cycles. Following them needs no
-//! recursion, and memory for at most one entry per stream.
+//! recursion, and at most one entry of memory per stream.
 
 mod chosen;
 mod drain;
@@ -62,7 +62,7 @@ impl State {
         after.retain(|point| !self.happened(*point));
         let stream = self.streams.get_mut(&handle).ok_or(lost)?;
         stream.enqueued += 1;
-        // A wait without anything to wait for has happened.
+        // A wait without dependencies has already happened.
         if matches!(work, Work::Wait) && after.is_empty() && stream.pending() == 1 {
             stream.executed += 1;
             return Ok(stream.last(handle));
@@ -79,10 +79,10 @@ impl State {
         Ok(at)
     }
 
-    /// Executes work that needs no foreign code; returns the accesses that were not known before.
+    /// Executes work that runs no code of the program; returns the accesses that were not known before.
     fn execute(&mut self, work: Work, at: Point, ticket: Option<&Ticket>) -> Vec<Touched> {
         self.host_access.open_registered();
-        // After a failed kernel nothing is done any more, but memory is still released.
+        // After a failed kernel no work is executed, but memory is still released.
         let context = self.streams.get(&at.stream).map(|stream| stream.context);
         let failed = context.and_then(|context| self.contexts.get(&context)?.failed).is_some();
         if failed && matches!(work, Work::Copy(_) | Work::Fill(_) | Work::Launch(_)) {
@@ -123,7 +123,7 @@ enum Step {
 }
 
 impl Driver {
-    /// Makes points happen, with all their dependencies and nothing else.
+    /// Makes points happen, with all their dependencies and no other work.
     pub(crate) fn force<'a>(&'a self, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
         let state = self.force_chosen(state, &targets);
         self.run(state, targets, u64::MAX)
@@ -162,7 +162,7 @@ impl Driver {
 
     /// Executes the next operation of a stream, or adds its unmet dependencies to `wanted`.
     ///
-    /// Without `calls` a host function is left to the progress thread: a query must not wait for a function that may
+    /// Without `calls`, a host function is left to the progress thread: a query must not wait for a function that may
     /// itself be waiting for the querying thread.
     fn step(&self, state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, calls: bool) -> Step {
         loop {
@@ -173,7 +173,7 @@ impl Driver {
             let Some(operation) = stream.queue.front_mut() else { return Step::Done };
             let Some(before) = operation.after.pop() else { break };
             if !state.happened(before) {
-                // The point stays in the list until it has happened, because a budget may end in between.
+                // The point stays in the list until it has happened, because the budget may end first.
                 if let Some(operation) = state.streams.get_mut(&handle).and_then(|stream| stream.queue.front_mut()) {
                     operation.after.push(before);
                 }
@@ -242,7 +242,7 @@ impl Driver {
     }
 }
 
-/// Calls a host function in this thread, which must not make driver calls meanwhile.
+/// Calls a host function in this thread. The function must not make driver calls.
 pub(crate) fn call_outside(function: HostFunction) {
     thread::with(|thread| thread.in_host_function.set(true));
     // SAFETY: the program enqueued the function with its data to be called once, after the earlier work.

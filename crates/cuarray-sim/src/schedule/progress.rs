@@ -1,18 +1,18 @@
 //! The progress thread, which runs host functions when the program makes no driver calls.
 //!
-//! A program such as an event loop may wait for a host function without calling the driver again. On a GPU the function
-//! runs anyway. So while host functions are pending, a thread runs the streams that hold them, up to the last one. It
-//! does so when the program has made no driver call for a while, or when a query has found one pending. A program
-//! that keeps calling the driver is served after a second at the latest.
+//! A program such as an event loop may wait for a host function without calling the driver again. On a GPU the
+//! function runs anyway. So while host functions are pending, a thread runs their streams up to the last host
+//! function. It does so when the program has made no driver call for a while, or when a query has found pending work.
+//! If the program keeps calling the driver, the thread runs the functions after one second.
 
 use crate::driver::{Driver, Guard};
 use crate::objects::work::Point;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// The time without driver calls after which host functions run.
+/// The interval without driver calls after which host functions run.
 const SILENCE: Duration = Duration::from_millis(50);
-/// The number of such times after which they run in any case.
+/// The number of such intervals after which host functions run in any case.
 const PATIENCE: u32 = 20;
 
 impl Driver {
@@ -46,7 +46,7 @@ fn watch(driver: &Weak<Driver>) {
             let holding = state.streams.iter().filter(|(_, stream)| stream.last_host_function > stream.executed);
             let point = |stream, operation| Point { stream, operation };
             let targets = holding.map(|(handle, stream)| point(*handle, stream.last_host_function)).collect();
-            // No choices here: the moment at which this thread runs is not part of the schedule.
+            // This thread makes no choices, because the moment at which it runs is not part of the schedule.
             drop(driver.run(state, targets, u64::MAX));
         }
     }

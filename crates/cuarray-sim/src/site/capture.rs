@@ -12,15 +12,15 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// The site of a call of the driver.
+/// The site of a driver call.
 pub(crate) fn capture(entry: Entry<'_>) -> Arc<Site> {
     let address = entry.return_address();
     let captured = SEEN.try_with(|seen| {
-        // Reentrant calls find it borrowed, and get no site instead of a panic.
+        // A reentrant call finds the cache borrowed, and gets no site instead of a panic.
         let mut seen = seen.try_borrow_mut().ok()?;
         Some(seen.get_or_insert_with(Seen::new).site(address, entry))
     });
-    // Thread-local storage is gone late in a thread's end.
+    // Thread-local storage is no longer available late in a thread's end.
     captured.ok().flatten().unwrap_or_else(|| Site::unknown().clone())
 }
 
@@ -29,9 +29,9 @@ thread_local! {
 }
 
 /// The number of frames and of sites that a thread caches; a power of two.
-const REMEMBERED: usize = 512;
-/// The maximum number of frames searched for one of the user's.
-const DEEPEST: usize = 256;
+const CACHED: usize = 512;
+/// The maximum number of frames that are searched for a frame of the user's program.
+const MAX_FRAMES: usize = 256;
 
 /// A thread's cache of frames and sites.
 struct Seen {
@@ -47,7 +47,7 @@ struct Key {
     address: usize,
 }
 
-/// A cached frame, with all data that its line and names were made from.
+/// A cached frame, with all data that its line and names depend on.
 struct SeenFrame {
     code: u64,
     offset: i64,
@@ -82,8 +82,8 @@ fn same(text: Option<Text<'_>>, bytes: &[u8]) -> bool {
 
 impl Seen {
     fn new() -> Box<Seen> {
-        let frames = std::iter::repeat_with(|| None).take(REMEMBERED).collect();
-        let sites = std::iter::repeat_with(|| None).take(REMEMBERED).collect();
+        let frames = std::iter::repeat_with(|| None).take(CACHED).collect();
+        let sites = std::iter::repeat_with(|| None).take(CACHED).collect();
         Box::new(Seen { frames, sites })
     }
 
@@ -97,7 +97,7 @@ impl Seen {
             return site;
         }
         if key.innermost.is_none() {
-            // A caller that is new here may have brought an interpreter.
+            // A new caller may have loaded an interpreter since the last look-up.
             key = self.key(address, true);
             index = place(&key);
         }
@@ -109,7 +109,7 @@ impl Seen {
     fn key(&mut self, address: usize, look: bool) -> Key {
         let innermost = python(look).and_then(|python| python.innermost());
         let (mut first, mut frame) = (None, innermost);
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_FRAMES {
             let Some(seen) = frame else { break };
             let (number, installed) = self.number(&seen, first.is_none());
             first = first.or(number);
@@ -125,7 +125,7 @@ impl Seen {
     /// file only matters for the `innermost` frame.
     fn number(&mut self, frame: &frame::Frame<'_>, innermost: bool) -> (Option<u32>, bool) {
         let mixed = (frame.code >> 4) ^ (frame.offset.cast_unsigned() >> 1).wrapping_mul(0x9E37_79B9);
-        let place = &mut self.frames[mixed as usize % REMEMBERED];
+        let place = &mut self.frames[mixed as usize % CACHED];
         let is = |seen: &&SeenFrame| if seen.installed && !innermost { seen.is_of_file(frame) } else { seen.is(frame) };
         if let Some(seen) = place.as_ref().filter(is) {
             return (Some(seen.number), seen.installed);
@@ -160,7 +160,7 @@ impl SeenFrame {
 fn place(key: &Key) -> usize {
     let frames = (u64::from(key.innermost.unwrap_or(0)) << 32) ^ u64::from(key.user.unwrap_or(0));
     let mixed = (frames ^ (key.address as u64)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (mixed >> 40) as usize % REMEMBERED
+    (mixed >> 40) as usize % CACHED
 }
 
 /// All frame places and all sites of the process.

@@ -23,7 +23,7 @@ struct Location {
 /// The locations looked up so far, by object and probed offset.
 static KNOWN: Mutex<Option<HashMap<(String, u64), Location>>> = Mutex::new(None);
 
-/// Adds lines of source to the sites of a report, if there are findings to read them for.
+/// Adds source lines to the sites of a report, if it has findings.
 ///
 /// Every site of a finding gets its line. The rest of the history gets lines only where no Python frame names one.
 pub(crate) fn add_lines(report: &mut Report) {
@@ -47,7 +47,8 @@ pub(crate) fn add_lines(report: &mut Report) {
 struct Lines<'a> {
     known: &'a mut HashMap<(String, u64), Location>,
     objects: HashMap<String, Option<DebugInfo>>,
-    /// Completed sites by the addresses of the captured ones, so that sites stay shared. The captured ones are kept alive.
+    /// Completed sites by the addresses of the captured sites, so that sites stay shared. Each entry keeps its
+    /// captured site alive.
     sites: HashMap<*const Site, (Arc<Site>, Arc<Site>)>,
 }
 
@@ -67,7 +68,7 @@ impl Lines<'_> {
     }
 
     fn location(&mut self, native: &Native) -> Location {
-        // The call lies in front of its return address.
+        // The call instruction precedes its return address.
         let offset = native.offset.saturating_sub(u64::from(native.is_return_address));
         let key = (native.object.clone(), offset);
         if let Some(location) = self.known.get(&key) {
@@ -84,7 +85,7 @@ impl Lines<'_> {
 /// The debug information of one object.
 struct DebugInfo {
     loader: Loader,
-    /// The address, in the object's own terms, of its first byte in memory.
+    /// The address of the object's first byte, as the object file numbers addresses.
     base: u64,
 }
 
@@ -103,13 +104,14 @@ impl DebugInfo {
         let probe = self.base + offset;
         let found = self.loader.find_location(probe).ok().flatten();
         let source = found.and_then(|found| Some(SourceLine { file: found.file?.to_owned(), line: found.line? }));
-        // Where debug information names no line, the symbol table may name a function of another object file nearby.
+        // Without a line, the symbol table may name a nearby function of another object file, so its name is not
+        // used.
         let function = source.as_ref().and_then(|_| self.loader.find_symbol(probe)).map(str::to_owned);
         Location { source, function }
     }
 }
 
-/// The file of an object. The program itself has the name that it was called by, which is no path in general.
+/// The file of an object. The name of the program itself is the name that it was called by, which may not be a path.
 fn path_of(object: &str) -> PathBuf {
     let path = Path::new(object);
     let program = || std::fs::read_link("/proc/self/exe").ok();

@@ -1,4 +1,4 @@
-//! The layout of an interpreter's structures, as far as frames are read.
+//! The layout of the interpreter's structures that contain frames.
 
 use super::line::Packing;
 
@@ -12,7 +12,7 @@ pub(super) struct Layout {
     pub code: usize,
     pub tag: u64,
     pub instruction: Instruction,
-    /// A line that was set from outside (3.10); 0 if unset.
+    /// A line that a trace function has set (3.10); 0 if unset.
     pub line: Option<usize>,
     /// The frame's owner; [`C_STACK`] marks a frame that runs no code (3.12).
     pub owner: Option<usize>,
@@ -31,7 +31,7 @@ pub(super) struct Layout {
     /// Offsets of the characters: in ASCII strings, and in others.
     pub ascii: usize,
     pub wide: usize,
-    /// The addresses of the types.
+    /// The addresses of the Python types.
     pub code_type: u64,
     pub text_type: u64,
     pub bytes_type: u64,

@@ -1,4 +1,4 @@
-//! The library of a file, by the name that its users know.
+//! The library that a file belongs to, by the name that users know.
 
 use std::path::Path;
 
@@ -76,7 +76,7 @@ pub(super) fn of_binding(object: &str) -> String {
     }
 }
 
-/// The path behind the folder of installed packages.
+/// The path relative to the folder of installed packages.
 fn packaged(file: &str) -> Option<&str> {
     PACKAGES.iter().filter_map(|folder| file.rfind(folder).map(|at| at + folder.len())).max().map(|at| &file[at..])
 }
@@ -84,7 +84,7 @@ fn packaged(file: &str) -> Option<&str> {
 /// Shortens `numba_cuda/numba/cuda/x.py` to `numba.cuda`, `cuda/bindings/driver.so` to `cuda.bindings`, `cupy/x.so` to
 /// `cupy`.
 fn dotted(rest: &str) -> String {
-    // numba-cuda installs the package `numba.cuda` in a folder of its own.
+    // numba-cuda installs the package `numba.cuda` in its own folder.
     let rest = rest.strip_prefix("numba_cuda/").filter(|rest| rest.starts_with("numba/")).unwrap_or(rest);
     let mut parts = rest.split('/');
     let first = parts.next().unwrap_or_default();
@@ -98,7 +98,7 @@ fn file_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// A file name without the endings of Python modules; the whole name if it is no module.
+/// A file name without the endings of Python modules; the whole name if the file is not a module.
 fn module(name: &str) -> &str {
     let ends = [".py", ".pyx"].iter().find_map(|end| name.strip_suffix(end));
     let extension = || {

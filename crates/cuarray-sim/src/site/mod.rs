@@ -1,8 +1,9 @@
 //! Capture of sites: where in the program a driver call came from.
 //!
-//! A finding is worth as much as its places: a reader wants their own line, not the line of the library that called the
-//! driver. [`capture`] therefore collects several answers, each optional: the innermost Python frame, the innermost Python
-//! frame outside installed packages, the machine code that called the driver, and the calling library. [`Site`] holds them.
+//! A finding is only as useful as its sites: a reader wants their own line, not the line of the library that called
+//! the driver. [`capture`] therefore collects several parts, each optional: the innermost Python frame, the innermost
+//! Python frame outside installed packages, the machine code that called the driver, and the calling library.
+//! [`Site`] holds them.
 
 mod capture;
 mod debug_info;
@@ -16,7 +17,7 @@ mod spot;
 
 pub(crate) use capture::capture;
 pub(crate) use debug_info::add_lines;
-pub(crate) use native::{Entry, ReturnPlace};
+pub(crate) use native::{Entry, ReturnPlace, stack_pointer};
 pub(crate) use spot::Spot;
 
 use cuarray_races::site::{Frame, Native, Site};

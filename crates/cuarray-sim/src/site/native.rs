@@ -1,8 +1,11 @@
 //! The machine code that called the driver: its return address, found cheaply, and the object that contains it.
 //!
 //! The unwinder takes a microsecond to find the caller of an exported function, too much for every call. But a
-//! function's frame has a constant size: the distance from a local variable to the word with the return address is
+//! function's frame has a constant size: the distance from the stack pointer to the word with the return address is
 //! equal in every call. So the unwinder runs once for each exported function, and later calls read that word.
+//!
+//! AddressSanitizer breaks this: it moves local variables to the heap, and the size of a frame varies. So the unwinder
+//! runs in every call if this crate is compiled for it (`build.rs`).
 
 use super::Native;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -13,15 +16,41 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 pub(crate) struct Entry<'a> {
     /// The place of the return address, shared by all calls of one exported function.
     pub place: &'a ReturnPlace,
-    /// A local variable of the exported function.
+    /// The exported function's stack pointer; see [`stack_pointer`].
     pub anchor: *const u8,
 }
+
+/// The stack pointer of the function that contains this expression. On machines without an implementation, the address
+/// of a local variable, which lies near it.
+macro_rules! stack_pointer {
+    () => {{
+        let pointer: *const u8;
+        // SAFETY: the instruction only copies a register.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            std::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+        }
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        unsafe {
+            std::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let local = 0_u8;
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        {
+            pointer = &raw const local;
+        }
+        pointer
+    }};
+}
+pub(crate) use stack_pointer;
 
 /// The distance of an exported function's return address from its anchor.
 pub(crate) struct ReturnPlace(AtomicIsize);
 
 /// Not measured yet.
-const UNKNOWN: isize = 0;
+const UNKNOWN: isize = isize::MAX;
 /// Unknown to the unwinder.
 const NONE: isize = isize::MIN;
 
@@ -35,6 +64,7 @@ impl Entry<'_> {
     /// The address to which the exported function returns; 0 if unknown.
     pub(super) fn return_address(&self) -> usize {
         match self.place.0.load(Ordering::Relaxed) {
+            _ if cfg!(varying_frames) => self.measure(),
             UNKNOWN => self.measure(),
             NONE => 0,
             // SAFETY: an earlier call of the same function, whose frame has a constant size, found the word there.
@@ -47,19 +77,22 @@ impl Entry<'_> {
     fn measure(&self) -> usize {
         let mut caller = Caller { anchor: self.anchor as usize, address: 0, frame: 0 };
         walk(|address, frame| {
-            // The exported function's own frame begins below its local variables, and its caller's above them.
+            // The stack pointer of the exported function's calls is not above the anchor, and its caller's is.
             if frame <= caller.anchor {
                 return true;
             }
             (caller.address, caller.frame) = (address, frame);
             false
         });
+        if cfg!(varying_frames) {
+            return caller.address;
+        }
         let word = size_of::<usize>();
         // On machines with a call stack the word lies right below the caller's frame; elsewhere the function has saved
         // it.
         let start = caller.anchor.next_multiple_of(word);
         let mut places = (start..caller.frame).step_by(word).rev();
-        // SAFETY: these words lie between a local variable of a running function and its caller's frame.
+        // SAFETY: these words lie between the stack pointer of a running function and its caller's frame.
         let found = places.find(|place| unsafe { (*place as *const usize).read_volatile() } == caller.address);
         let distance = found.map_or(NONE, |place| place as isize - self.anchor as isize);
         self.place.0.store(distance, Ordering::Relaxed);

@@ -41,28 +41,28 @@ impl Python {
     }
 }
 
-/// The process's interpreter, or the fact that none can be read.
+/// The process's interpreter, or `None` if no interpreter can be read.
 static FOUND: OnceLock<Option<Box<Python>>> = OnceLock::new();
 
-/// The process's interpreter, if already found.
+/// The process's interpreter, if a search has found it.
 pub(super) fn found() -> Option<&'static Python> {
     FOUND.get()?.as_deref()
 }
 
 /// The number of calls before an interpreter was found.
-static ASKED: AtomicU64 = AtomicU64::new(0);
+static SEARCH_CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// The process's interpreter, if there is one by now. With `look`, or at every thousandth call, it searches again after
-/// an unsuccessful search.
+/// The process's interpreter, if there is one by now. After an unsuccessful search, it searches again with `look`, or
+/// at every 1024th call.
 pub(super) fn python(look: bool) -> Option<&'static Python> {
     if let Some(found) = FOUND.get() {
         return found.as_deref();
     }
-    if !ASKED.fetch_add(1, Ordering::Relaxed).is_multiple_of(1024) && !look {
+    if !SEARCH_CALLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(1024) && !look {
         return None;
     }
     match find() {
-        // An interpreter that runs no code in this thread yet cannot be verified.
+        // An interpreter that runs no code in this thread cannot be verified yet.
         Search::NotYet => None,
         Search::Never => FOUND.get_or_init(|| None).as_deref(),
         Search::Found(python) => FOUND.get_or_init(|| Some(python)).as_deref(),
@@ -185,7 +185,7 @@ fn layout(minor: u32, types: &Types, runtime: Option<*mut c_void>) -> Option<Lay
 /// # Safety
 /// `runtime` is the address of the runtime state of Python 3.`minor`.
 unsafe fn published(minor: u32, runtime: u64, like: Layout) -> Option<Layout> {
-    // Indices of the entries in words from the start; 3.14 has inserted some.
+    // Indices of the entries, in words from the start. Python 3.14 inserted some entries.
     let [thread, frame, code, object, bytes, text] = match minor {
         13 => [19, 28, 34, 44, 64, 67],
         _ => [22, 31, 39, 50, 74, 77],
@@ -223,8 +223,8 @@ unsafe fn published(minor: u32, runtime: u64, like: Layout) -> Option<Layout> {
     })
 }
 
-/// Reads a thread's frames in this layout without trusting it; returns their number, up to sixteen, or `None` if
-/// anything is implausible.
+/// Reads a thread's frames in this layout without trusting it. Returns their number, up to sixteen, or `None` if any
+/// value is implausible.
 fn verify(thread: u64, layout: &Layout) -> Option<usize> {
     let mut address = thread;
     for offset in layout.to_frame.into_iter().flatten() {
@@ -261,7 +261,7 @@ fn verify(thread: u64, layout: &Layout) -> Option<usize> {
         }
         address = peek(address, layout.previous)?;
     }
-    // If no frame has a line, they are not frames.
+    // If no frame has a line, the memory holds no frames.
     (lines > 0 || steps == 0).then_some(seen)
 }
 

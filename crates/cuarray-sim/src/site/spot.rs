@@ -1,6 +1,7 @@
 //! A raw site, copied into a buffer of fixed size where code must not allocate or lock.
 //!
-//! A signal handler needs to record where it interrupted the program. It copies names as bytes; the site is made later.
+//! A signal handler must record where it interrupted the program. It copies names as bytes; the site is created
+//! later.
 
 use super::frame::{self, Text};
 use super::native::object_of;
@@ -11,8 +12,8 @@ use std::sync::Arc;
 /// The maximum number of bytes copied of a file's and of a function's name; longer names are omitted.
 const FILE: usize = 1024;
 const NAME: usize = 256;
-/// The maximum number of frames searched for one of the user's.
-const DEEPEST: usize = 64;
+/// The maximum number of frames that are searched for a frame of the user's program.
+const MAX_FRAMES: usize = 64;
 
 /// The position of a thread: an instruction, and Python frames.
 #[derive(Clone, Copy)]
@@ -66,7 +67,7 @@ impl Spot {
         (self.innermost.line, self.user.line) = (0, 0);
         let Some(mut frame) = found().and_then(|python| python.innermost()) else { return };
         self.innermost.take(&frame);
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_FRAMES {
             if !frame.file_name().is_some_and(is_installed) {
                 return self.user.take(&frame);
             }
@@ -77,7 +78,7 @@ impl Spot {
 
     /// The site of a memory access at this position.
     pub(crate) fn site(&self) -> Arc<Site> {
-        // The instruction is not a return address, and the lookup uses the address before the one given.
+        // The instruction is not a return address, and the look-up uses the address before its argument.
         let native = object_of(self.instruction + 1).map(|native| Native {
             offset: native.offset - 1,
             is_return_address: false,

@@ -11,7 +11,7 @@ impl State {
         self.devices.iter().map(|device| &device.arena).find(|arena| arena.holds(address))
     }
 
-    /// The address at which the driver reaches the byte at `address`.
+    /// The driver's address of the byte at `address`.
     pub(crate) fn host_address(&self, address: u64) -> u64 {
         if let Some(arena) = self.arena_of(address) {
             return arena.shadow_of(address);
@@ -49,7 +49,7 @@ impl State {
         }
     }
 
-    /// Puts a new allocation into the table.
+    /// Adds a new allocation to the table.
     pub(crate) fn add_allocation(
         &mut self,
         (address, size, taken): (u64, u64, u64),
@@ -77,16 +77,16 @@ impl State {
             self.release_graph_memory(address);
             return;
         }
-        // The pages are freed with the allocation; the host must be able to access them before.
+        // The pages are freed with the allocation. Before that, the host must be able to access them again.
         self.host_access.remove(address);
         let Some(allocation) = self.memory.remove(address) else { return };
         if let Kind::Pool(pool) = allocation.kind {
-            self.give_back_to_pool(pool, allocation.size);
+            self.return_to_pool(pool, allocation.size);
         }
         if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code { .. })
             && let Some(device) = self.devices.get_mut(allocation.device)
         {
-            device.arena.give_back(address, allocation.taken);
+            device.arena.release(address, allocation.taken);
         }
     }
 }

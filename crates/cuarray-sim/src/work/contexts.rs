@@ -1,4 +1,4 @@
-//! Creation of contexts, and the points that a wait for a context waits for.
+//! Creation of contexts, and the points that a synchronization of a context waits for.
 
 use crate::objects::context::Context;
 use crate::objects::context::{LIMITS, NEXT_ID};

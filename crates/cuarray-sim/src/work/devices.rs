@@ -1,4 +1,4 @@
-//! The devices of a driver, made when it is initialized.
+//! The devices of a driver, created when the driver is initialized.
 
 use crate::config::Config;
 use crate::memory::arena::Arena;

@@ -35,7 +35,7 @@ impl Service for Services {
         let mut inner = heap.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let offset = address.wrapping_sub(heap.base);
         if let Some(real) = inner.1.remove(&offset) {
-            inner.0.give_back(offset, real);
+            inner.0.release(offset, real);
         }
     }
 

@@ -10,7 +10,7 @@ impl State {
         self.pools.get_mut(&handle).filter(|pool| !pool.destroyed).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
     }
 
-    /// Allocates memory for a stream-ordered allocation; returns its address.
+    /// Allocates memory from a pool for a stream-ordered allocation; returns its address.
     ///
     /// # Errors
     /// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_VALUE` for an invalid pool.
@@ -33,8 +33,8 @@ impl State {
         Ok(address)
     }
 
-    /// Accounts for the end of an allocation of a pool.
-    pub(crate) fn give_back_to_pool(&mut self, handle: CUmemoryPool, size: u64) {
+    /// Subtracts a freed allocation from the pool's used memory.
+    pub(crate) fn return_to_pool(&mut self, handle: CUmemoryPool, size: u64) {
         let Some(pool) = self.pools.get_mut(&handle) else { return };
         pool.used = pool.used.saturating_sub(size);
         if pool.destroyed && pool.used == 0 {
@@ -42,7 +42,7 @@ impl State {
         }
     }
 
-    /// Releases the reserved memory of a device's pools above their threshold, as a synchronization allows.
+    /// Releases the reserved memory of a device's pools above their threshold, as after a synchronization.
     pub(crate) fn settle_pools(&mut self, device: usize) {
         for pool in self.pools.values_mut().filter(|pool| pool.device == device) {
             pool.release_down_to(pool.release_threshold);

@@ -1,4 +1,4 @@
-//! Calls that are forbidden during a capture, and those that invalidate it.
+//! Calls that are forbidden during a capture, and calls that invalidate it.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn waiting_for_or_querying_a_captured_event_invalidates_in_every_mode() {
             let (stream, event) = (program.stream(0), program.event());
             begin(&program, stream, mode);
             ok!(program, cuEventRecord(event, stream));
-            // Run in another thread, whose mode forbids nothing else.
+            // Run in another thread, whose mode forbids no other call.
             program.in_thread(|other| {
                 let mut mode = RELAXED;
                 ok!(other, cuThreadExchangeStreamCaptureMode(&mut mode));

@@ -53,7 +53,7 @@ fn assert_invalidated(program: &Program, origin: CUstream) {
 }
 
 impl Program {
-    /// Allocates memory regardless of captures.
+    /// Allocates memory even during captures.
     fn alloc_anyway(&self) -> CUdeviceptr {
         let mut mode = RELAXED;
         ok!(self, cuThreadExchangeStreamCaptureMode(&mut mode));

@@ -55,7 +55,7 @@ fn event_wait_uses_the_recording_at_the_time_of_the_wait() {
         ok!(program, cuEventRecord(event, program.stream(0)));
         program.fill(memory, 2, 64, other);
         clean(program);
-        // A wait from here on is ordered by the new recording only.
+        // A later wait is ordered by the new recording only.
         let third = program.stream(0);
         ok!(program, cuStreamWaitEvent(third, event, 0));
         program.fill(memory, 3, 64, third);
@@ -195,7 +195,7 @@ fn pending_host_function_orders_nothing() {
     assert_eq!(kinds(&program), [Kind::DataRace]);
 }
 
-/// The flags with which a host function and another thread signal each other.
+/// The flags through which a host function and another thread signal each other.
 #[derive(Default)]
 struct Signals {
     begun: AtomicBool,
@@ -211,8 +211,9 @@ unsafe extern "C" fn signal_and_wait(signals: *mut c_void) {
     }
 }
 
-/// Two writes in two streams: a host function signals the first to the thread that makes the second, before it returns.
-/// With `waits` another thread synchronizes with the stream; without, the driver runs the function by itself.
+/// Two writes in two streams. Before it returns, a host function signals the first write to the thread that makes the
+/// second. With `waits`, another thread synchronizes with the stream; without it, the driver runs the function by
+/// itself.
 fn signalled_by_a_host_function(host_order: HostOrder, waits: bool) -> Vec<Kind> {
     let program = Program::with(Config { host_order, ..Config::default() });
     let (one, other, memory) = (program.stream(0), program.stream(0), program.alloc(64));

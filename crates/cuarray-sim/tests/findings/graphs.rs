@@ -143,7 +143,7 @@ fn launch_branches_are_ordered_with_earlier_and_later_stream_work() {
             }
             ok!(program, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
             ok!(program, cuGraphLaunch(exec, stream));
-            // Work of another stream in between is unordered.
+            // Work that another stream enqueues in between is unordered.
             if in_between {
                 program.fill(memory, 3, 64, other);
             }
@@ -278,7 +278,7 @@ fn auto_free_happens_before_every_branch_of_the_next_launch() {
         let used_at_most = [(); 3].map(|()| {
             ok!(program, cuGraphLaunch(exec, stream));
             program.fill(params.dptr, 1, 64, stream);
-            // This forces the branch, and only the stream work before it.
+            // This wait runs the branch, and only the stream work before it.
             ok!(program, cuEventSynchronize(event));
             let mut used = 0_u64;
             let attribute = CU_GRAPH_MEM_ATTR_USED_MEM_HIGH;

@@ -133,7 +133,7 @@ fn non_blocking_stream_is_exempt_from_the_legacy_stream() {
 
 #[test]
 fn event_wait_in_the_legacy_stream_orders_blocking_streams() {
-    // This holds even if the event completed long ago: the time at which work runs is no edge.
+    // This holds even if the event completed long ago: the time at which work runs makes no edge.
     for (flags, races) in [(0, false), (NON_BLOCKING, true)] {
         under_each_schedule(|program| {
             let (producer, consumer) = (program.stream(NON_BLOCKING), program.stream(flags));
@@ -193,7 +193,7 @@ fn only_copies_that_wait_order_later_work() {
         let host = if pinned { program.pinned(1).cast() } else { (&raw mut byte).cast() };
         ok!(program, cuMemcpyDtoHAsync_v2(host, device, 1, one));
     };
-    // The manual says of an asynchronous copy to pageable memory only that it may have completed on return.
+    // For an asynchronous copy to pageable memory, the manual says only that it may have completed on return.
     two_writes([NON_BLOCKING; 2], |program, one, _, _| copied(program, one, false), true);
     two_writes([NON_BLOCKING; 2], |program, one, _, _| copied(program, one, true), true);
     // A copy without a stream has completed, and with it the work before it in the legacy default stream.

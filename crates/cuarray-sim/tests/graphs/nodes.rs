@@ -13,7 +13,7 @@ fn nodes_and_edges_are_listed_as_the_manual_defines() {
     let list = |get: &dyn Fn(*mut CUgraphNode, *mut usize)| {
         let mut count = 9;
         get(std::ptr::null_mut(), &mut count);
-        // The array has room for one more than there are.
+        // The array has room for one entry more than the graph has nodes.
         let (mut nodes, mut room) = (vec![CUgraphNode(9); count + 1], count + 1);
         get(nodes.as_mut_ptr(), &mut room);
         assert_eq!((room, nodes.pop()), (count, Some(CUgraphNode::NULL)));

@@ -1,4 +1,4 @@
-//! User objects, which graphs keep alive for the program.
+//! User objects, which graphs keep alive.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Accesses that leave their allocation or hit none, and misaligned addresses.
+//! Accesses outside their allocation or outside every allocation, and misaligned addresses.
 
 use crate::*;
 

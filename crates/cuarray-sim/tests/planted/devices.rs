@@ -1,4 +1,4 @@
-//! Two devices whose work does not wait for each other.
+//! Two devices, whose streams are unordered.
 
 use crate::*;
 

@@ -1,4 +1,4 @@
-//! Streams, events and contexts that are used after their end.
+//! Streams, events and contexts that are used after their destruction.
 
 use crate::*;
 

@@ -1,10 +1,10 @@
-//! Kernels: their accesses are known only when they have run, yet findings follow the order of the calls.
+//! Kernels: their accesses are known only after they have run, but findings follow the order of the calls.
 
 use crate::*;
 use std::ffi::CStr;
 
-/// Kernels: `fill` writes one byte in each thread; `copy` reads one and writes another. `count` adds to one word; `set`
-/// overwrites it, reads it again and stores it in the next word.
+/// Kernels: `fill` writes one byte in each thread; `copy` reads one byte and writes another. `count` adds to one
+/// word. `set` overwrites the word, reads it again and stores it in the next word.
 const CODE: &CStr = c"
 .version 8.0
 .target sm_90

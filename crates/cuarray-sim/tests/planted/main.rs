@@ -1,8 +1,8 @@
 //! Planted bugs: small programs with one known mistake each, and the same programs without it.
 //!
 //! A pair is one program with a flag that makes it correct. The wrong program must have exactly the finding in its
-//! table, with exactly these calls in these streams; the correct one must have none. Both must hold under every
-//! schedule. The other files here are the tables, one for each theme.
+//! table, with exactly these calls in these streams. The correct program must have none. Both must hold under every
+//! schedule. The other files of this folder are the tables, one for each theme.
 
 #[macro_use]
 #[path = "../program/mod.rs"]
@@ -121,9 +121,9 @@ fn lane(report: &Report, number: u32) -> String {
     }
 }
 
-/// Runs a table, and counts its mistakes, the mistakes found, and the false alarms.
+/// Runs a table, and counts the mistakes, the mistakes found, and the false findings.
 fn check(pairs: &[Pair]) {
-    let (mut missed, mut alarms, mut runs) = (Vec::new(), Vec::new(), 0);
+    let (mut missed, mut false_findings, mut runs) = (Vec::new(), Vec::new(), 0);
     for pair in pairs {
         let mut first = None;
         for schedule in schedules() {
@@ -138,31 +138,31 @@ fn check(pairs: &[Pair]) {
             }
             let (found, text) = findings(pair, &schedule, true);
             if !found.is_empty() {
-                alarms.push(format!("{} under {schedule}\n{text}", pair.name));
+                false_findings.push(format!("{} under {schedule}\n{text}", pair.name));
             }
         }
     }
     let (count, schedules) = (pairs.len(), schedules().len());
     println!(
-        "{count} pairs under {schedules} schedules, {runs} runs: {} mistakes missed, {} false alarms",
+        "{count} pairs under {schedules} schedules, {runs} runs: {} mistakes missed, {} false findings",
         missed.len(),
-        alarms.len()
+        false_findings.len()
     );
     assert!(
-        missed.is_empty() && alarms.is_empty(),
-        "missed: {}\nfalse alarms: {}",
+        missed.is_empty() && false_findings.is_empty(),
+        "missed: {}\nfalse findings: {}",
         missed.join("\n"),
-        alarms.join("\n")
+        false_findings.join("\n")
     );
 }
 
 #[test]
-fn every_planted_bug_is_found_without_false_alarms() {
+fn every_planted_bug_is_found_without_false_findings() {
     let all: Vec<&Pair> = ALL.iter().copied().flatten().collect();
     let mut names: Vec<&str> = all.iter().map(|pair| pair.name).collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), all.len(), "two pairs have one name");
+    assert_eq!(names.len(), all.len(), "two pairs have the same name");
     assert!(all.len() >= 60, "{} pairs", all.len());
     println!("{} planted bugs", all.len());
 }

@@ -1,4 +1,4 @@
-//! A small program with a driver of its own: the fixture of every test here.
+//! A small program with its own driver: the fixture of every test in this folder.
 #![allow(dead_code, unused_imports, unused_macros)] // each test file uses its own part
 
 pub use cuarray_abi::*;
@@ -45,7 +45,7 @@ impl Program {
         Program::over(&Sim::new(Config { quiet: true, ..config }))
     }
 
-    /// Like `new`, with an existing driver.
+    /// Like `new`, but with an existing driver.
     pub fn over(sim: &Sim) -> Program {
         let sim = sim.clone();
         let mut program = Program { api: sim.api(), context: CUcontext::NULL, _entered: sim.enter(), sim };
@@ -113,7 +113,7 @@ impl Program {
         byte
     }
 
-    /// The number that the statistics hold under a name.
+    /// The number under a name in the statistics.
     pub fn statistic(&self, name: &str) -> u64 {
         let text = self.sim.statistics();
         let key = format!("\"{name}\":");

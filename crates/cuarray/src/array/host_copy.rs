@@ -11,6 +11,7 @@ use crate::{
         Context, Stream,
         copy::{Copy3d, CopyAddress, copy_3d, copy_device_to_host, copy_host_to_device},
     },
+    protocol::padding::Initialized,
     sync,
 };
 
@@ -39,8 +40,9 @@ pub(crate) fn send<T: Element>(interface: &Interface, stream: &Stream, elements:
         return Err(Error::argument(format!("got {} elements, and the array has {}", elements.len(), layout.len())));
     }
     if let Some(plan) = CopyPlan::new(layout, &in_c_order(layout)?)? {
-        let host = elements.as_ptr().cast::<u8>().cast_mut();
-        // SAFETY: the slice has all elements in C order, is only read, and is borrowed until the stream is done; the guard orders the
+        let elements = Initialized::new(elements)?;
+        let host = elements.as_ptr().cast_mut();
+        // SAFETY: the slice or its copy has all elements in C order, is only read, and lives until the stream is done; the guard orders the
         // access to the device memory.
         unsafe { carry_out(&plan, host, interface, Way::ToDevice, stream) }?;
     }

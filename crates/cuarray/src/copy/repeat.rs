@@ -1,9 +1,9 @@
 //! Plans for writing a broadcast array with few copies: write it once, then double it.
 //!
-//! The driver has no copy that reads one place many times, so a source with strides of 0 would cost a call for each
-//! repetition. A part that is already written can be copied further, and every such copy doubles it. A column copied into
-//! a million columns takes one copy and twenty more within the device. So assigning a scalar, a row or a column needs no
-//! kernel and no broadcast array on the host.
+//! The driver has no copy that reads one place many times, so a source with strides of 0 would need one call for each
+//! repetition. Instead, each copy within the destination doubles the part that is already written. A column copied
+//! into a million columns takes one copy and twenty more within the device. So assigning a scalar, a row or a column
+//! needs no kernel and no broadcast array on the host.
 //!
 //! Pure arithmetic, like [`strided_copy`](crate::copy::strided_copy).
 
@@ -21,7 +21,8 @@ pub struct Repetition {
     pub doublings: Vec<Doubling>,
 }
 
-/// One copy within the destination. Both parts have one shape. They do not overlap unless elements of the destination do.
+/// One copy within the destination. Both parts have the same shape. They overlap only if elements of the destination
+/// overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubling {
     /// The part that is written.
@@ -38,7 +39,7 @@ impl Repetition {
         if repeated.is_empty() || dst.is_empty() {
             return Ok(None);
         }
-        // Starts with the smallest strides: later copies then have longer runs.
+        // Smallest strides first, so that later copies have longer runs.
         repeated.sort_by_key(|&axis| Reverse(dst.strides()[axis].unsigned_abs()));
         // The written length of each axis.
         let mut written = Dims::from(dst.shape());

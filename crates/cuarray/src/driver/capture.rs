@@ -23,7 +23,7 @@ pub enum CaptureStatus {
     None,
     /// The stream records its work into a graph.
     Active,
-    /// The stream was recording, and an error has invalidated the graph. The capture has yet to be ended.
+    /// The stream was recording, and an error has invalidated the graph. The program must still end the capture.
     Invalidated,
 }
 
@@ -33,7 +33,7 @@ pub enum CaptureStatus {
 /// The stream is alive.
 pub(super) unsafe fn status(driver: &Driver, raw: CUstream) -> Result<CaptureStatus> {
     if driver.api().cuStreamIsCapturing.is_none() {
-        // The query and captures both came with CUDA 10.0: an older driver never captures.
+        // Captures and this query both came with CUDA 10.0: an older driver never captures.
         return Ok(CaptureStatus::None);
     }
     let mut status = CU_STREAM_CAPTURE_STATUS_NONE;

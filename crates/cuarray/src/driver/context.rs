@@ -16,8 +16,9 @@ use super::{
     lock,
     shared_pool::Idle,
 };
-use crate::Result;
+use crate::{Result, interpreter};
 use cuarray_abi::{CUcontext, CUdevice};
+use smallvec::SmallVec;
 use std::{
     fmt,
     hash::{Hash, Hasher},
@@ -72,14 +73,17 @@ impl Driver {
         if let Some(context) = self.current_context()? {
             return Ok(context);
         }
-        let mut default = lock(&self.0.default);
-        let state = match &*default {
-            Some(state) => state.clone(),
-            None => {
-                let state = self.device(0)?.primary_context()?.state;
-                default.insert(state).clone()
+        // Detached as a whole: the lock is held during driver calls that can block.
+        let state = interpreter::detached(|| -> Result<_> {
+            let mut default = lock(&self.0.default);
+            match &*default {
+                Some(state) => Ok(state.clone()),
+                None => {
+                    let state = self.device(0)?.primary_context()?.state;
+                    Ok(default.insert(state).clone())
+                }
             }
-        };
+        })?;
         Ok(Context { driver: self.clone(), state })
     }
 
@@ -87,23 +91,33 @@ impl Driver {
     /// leak.
     #[doc(hidden)]
     pub fn idle_events(&self) -> usize {
-        lock(&self.0.contexts).iter().filter_map(Weak::upgrade).map(|state| state.idle_events.len()).sum()
+        let alive = alive(&lock(&self.0.contexts));
+        alive.iter().map(|state| state.idle_events.len()).sum()
     }
 
-    /// The context with a handle, which another library owns.
+    /// The context with a handle that another library owns.
     pub(super) fn borrow_context(&self, raw: CUcontext) -> Context {
+        // Dropped after the lock is released.
+        let known;
         let mut contexts = lock(&self.0.contexts);
-        let state = contexts.iter().filter_map(Weak::upgrade).find(|state| state.raw == raw).unwrap_or_else(|| {
+        known = alive(&contexts);
+        let state = known.iter().find(|state| state.raw == raw).cloned().unwrap_or_else(|| {
             let state = ContextState::new(self.table().clone(), raw, None);
-            remember(&mut contexts, &state);
+            register(&mut contexts, &state);
             state
         });
+        drop(contexts);
         Context { driver: self.clone(), state }
     }
 }
 
+/// The states of live contexts. Drop them without the lock: the last reference to a state makes driver calls when it is dropped.
+fn alive(contexts: &[Weak<ContextState>]) -> SmallVec<[Arc<ContextState>; 4]> {
+    contexts.iter().filter_map(Weak::upgrade).collect()
+}
+
 /// Registers a context's state and drops dead entries.
-fn remember(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
+fn register(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
     contexts.retain(|known| known.strong_count() > 0);
     contexts.push(Arc::downgrade(state));
 }
@@ -111,25 +125,28 @@ fn remember(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
 impl Context {
     pub(super) fn retain_primary(device: &Device) -> Result<Context> {
         let driver = device.driver();
-        // Locked during the driver's call: if two threads ask at once, the second finds the context that the first retained.
-        let mut contexts = lock(&driver.0.contexts);
-        let known = contexts
-            .iter()
-            .filter_map(Weak::upgrade)
-            .find(|state| state.retained && state.device.get() == Some(&device.ordinal()));
-        let state = match known {
-            Some(state) => state,
-            None => {
-                let mut raw = CUcontext::NULL;
-                // SAFETY: the driver writes one handle, which outlives the call; the device came from the driver.
-                unsafe { call!(driver, cuDevicePrimaryCtxRetain(&mut raw, device.ordinal())) }?;
-                let state = ContextState::new(driver.table().clone(), raw, Some(device.ordinal()));
-                // Inserted first, so that a lookup by handle finds this state too.
-                contexts.retain(|known| known.strong_count() > 0);
-                contexts.insert(0, Arc::downgrade(&state));
-                state
+        // Detached as a whole: the lock is held during a driver call that can block.
+        let state = interpreter::detached(|| -> Result<_> {
+            // Dropped after the lock is released.
+            let known;
+            // The lock is held during the driver's call. If two threads call at once, the second finds the context that
+            // the first retained.
+            let mut contexts = lock(&driver.0.contexts);
+            known = alive(&contexts);
+            let is_wanted =
+                |state: &&Arc<ContextState>| state.retained && state.device.get() == Some(&device.ordinal());
+            if let Some(state) = known.iter().find(is_wanted) {
+                return Ok(state.clone());
             }
-        };
+            let mut raw = CUcontext::NULL;
+            // SAFETY: the driver writes one handle, which outlives the call; the device came from the driver.
+            unsafe { call!(driver, cuDevicePrimaryCtxRetain(&mut raw, device.ordinal())) }?;
+            let state = ContextState::new(driver.table().clone(), raw, Some(device.ordinal()));
+            // Inserted first, so that a look-up by handle also finds this state.
+            contexts.retain(|known| known.strong_count() > 0);
+            contexts.insert(0, Arc::downgrade(&state));
+            Ok(state)
+        })?;
         Ok(Context { driver: driver.clone(), state })
     }
 

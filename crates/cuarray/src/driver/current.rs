@@ -1,8 +1,9 @@
 //! The calling thread's current context: queried, pushed for a call, and popped after it.
 //!
-//! Between two calls of this crate, other code may make another context current, so each call queries it. Within one operation of
-//! several calls, the thread runs only this crate's code, which pops every context it pushes. There the first query is
-//! remembered until the operation ends ([`Driver::remember_current`]).
+//! Between two calls of this crate, other code may make another context current, so each call queries the current
+//! context. Within one operation of several calls, the thread runs only this crate's code, which pops every context
+//! that it pushes. In such an operation the first result is cached until the operation ends
+//! ([`Driver::remember_current`]).
 //!
 //! Driver API: [context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
 
@@ -11,17 +12,17 @@ use crate::Result;
 use cuarray_abi::CUcontext;
 use std::{cell::Cell, fmt, marker::PhantomData, ptr};
 
-/// The remembered current context of a thread.
+/// The cached current context of a thread.
 #[derive(Clone, Copy)]
-struct Known {
-    /// The table of the context's driver; null if nothing is remembered.
+struct Cached {
+    /// The table of the context's driver; null if nothing is cached.
     table: *const Table,
-    /// `None` before the driver is asked.
+    /// `None` before the first query.
     raw: Option<CUcontext>,
 }
 
 thread_local! {
-    static KNOWN: Cell<Known> = const { Cell::new(Known { table: ptr::null(), raw: None }) };
+    static KNOWN: Cell<Cached> = const { Cell::new(Cached { table: ptr::null(), raw: None }) };
 }
 
 /// The handle of this thread's current context; null if there is none.
@@ -40,10 +41,10 @@ pub(super) fn current(table: &Table) -> Result<CUcontext> {
     Ok(raw)
 }
 
-/// Updates the remembered context, if there is one.
+/// Updates the cached context, if there is one.
 fn remember(table: &Table, raw: Option<CUcontext>) {
     if ptr::eq(KNOWN.get().table, table) {
-        KNOWN.set(Known { table, raw });
+        KNOWN.set(Cached { table, raw });
     }
 }
 
@@ -100,23 +101,24 @@ impl fmt::Debug for Current<'_> {
     }
 }
 
-/// A guard that remembers this thread's current context, so that the driver is not asked again; from [`Driver::remember_current`].
-#[must_use = "the context is forgotten when this is dropped"]
+/// A guard that caches this thread's current context, so that the driver is queried only once; from
+/// [`Driver::remember_current`].
+#[must_use = "dropping the guard ends the caching of the current context"]
 pub(crate) struct Remembered {
-    before: Known,
-    /// Each thread remembers its own context: the guard must be dropped in the thread that made it.
+    before: Cached,
+    /// Each thread has its own cache: the guard must be dropped in the thread that created it.
     of_this_thread: PhantomData<*const ()>,
 }
 
 impl Driver {
-    /// Asks the driver for this thread's current context once, and not before each call, until the guard is dropped. Use it in an
-    /// operation of several calls, during which this thread runs only this crate's code. Drop guards, also [`Current`]s, in the
-    /// reverse order of their creation.
+    /// Queries this thread's current context once, and not before each call, until the guard is dropped. Use it in an
+    /// operation of several calls, during which this thread runs only this crate's code. Drop guards, also
+    /// [`Current`]s, in the reverse order of their creation.
     pub(crate) fn remember_current(&self) -> Remembered {
         let table = ptr::from_ref::<Table>(self.table());
         let before = KNOWN.get();
         if !ptr::eq(before.table, table) {
-            KNOWN.set(Known { table, raw: None });
+            KNOWN.set(Cached { table, raw: None });
         }
         Remembered { before, of_this_thread: PhantomData }
     }

@@ -1,7 +1,17 @@
-//! Releases that wait for pending work. The driver keeps them until they are tried again.
+//! Releases that wait for pending work. The process keeps them until they are tried again.
+//!
+//! A release holds its context, which holds its driver. A list in the driver would be a cycle: if the program dropped the driver, no
+//! code could reach the list any more, and the memory would never be freed. A list of the process stays reachable, and a driver that
+//! is loaded later from the same library tries its releases.
 
-use super::{Driver, lock};
-use std::{mem, sync::atomic::Ordering::Relaxed};
+use super::{Driver, deferred_list::DeferredList, lock};
+use crate::interpreter;
+use std::sync::{LazyLock, Mutex};
+
+static DEFERRED: LazyLock<DeferredList<Library, Box<dyn DeferredRelease>>> = LazyLock::new(DeferredList::default);
+
+/// A loaded library, by its address space and the address of its `cuInit`. All drivers loaded from one library share their objects.
+type Library = (usize, usize);
 
 /// The length of a chain of releases, each of which may be deferred: of a graph's arrays, of a leaked guard, of its memory.
 const CHAIN: usize = 3;
@@ -15,8 +25,11 @@ pub(crate) trait DeferredRelease: Send {
 impl Driver {
     /// Keeps a release until [`Driver::reclaim`] tries it again.
     pub(crate) fn defer(&self, release: Box<dyn DeferredRelease>) {
-        lock(&self.0.deferred).push(release);
-        self.0.reclaimable.store(true, Relaxed);
+        DEFERRED.add(self.library(), release);
+    }
+
+    fn library(&self) -> Library {
+        (self.address_space(), self.api().cuInit.map_or(0, |function| function as usize))
     }
 
     /// Frees memory whose release was deferred, because work on it was pending or because no call was permitted where it was dropped;
@@ -25,16 +38,18 @@ impl Driver {
     ///
     /// Allocating memory calls this first. Call it where a program waits anyway, and before it ends.
     pub fn reclaim(&self, wait: bool) -> bool {
-        // Asked at each allocation: without deferred releases, no lock is taken.
-        if !self.0.reclaimable.swap(false, Relaxed) {
-            return false;
-        }
         let mut any = false;
         for _ in 0..if wait { CHAIN } else { 1 } {
-            let deferred = mem::take(&mut *lock(&self.0.deferred));
+            let deferred = DEFERRED.take(&self.library());
             any |= !deferred.is_empty();
-            deferred.into_iter().for_each(|release| release.attempt(wait));
+            interpreter::detached(|| deferred.into_iter().for_each(|release| release.attempt(wait)));
         }
         any
     }
+}
+
+/// Keeps a resource until the process ends, because the end of its work cannot be observed.
+pub(crate) fn never_release(resource: Box<dyn Send>) {
+    static KEPT: Mutex<Vec<Box<dyn Send>>> = Mutex::new(Vec::new());
+    lock(&KEPT).push(resource);
 }

@@ -36,7 +36,8 @@ impl Driver {
         Ok(Device { driver: self.clone(), raw })
     }
 
-    /// The device with an ordinal that the driver returned for an address or a context, and so need not check.
+    /// The device with an ordinal that the driver returned for an address or a context. So the driver need not check
+    /// it.
     #[cfg(feature = "python")]
     pub(crate) fn named_device(&self, ordinal: i32) -> Device {
         Device::known(self.clone(), ordinal)
@@ -143,8 +144,8 @@ impl Device {
 
     /// The device's primary context, in which CUDA's runtime and nearly every library work.
     ///
-    /// It is retained, and released when the last object that holds it is dropped. While one exists, a further call is only a
-    /// lookup.
+    /// The context is retained, and released when the last object that holds it is dropped. While a [`Context`]
+    /// exists, a further call only looks it up.
     ///
     /// Driver API:
     /// [`cuDevicePrimaryCtxRetain`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).

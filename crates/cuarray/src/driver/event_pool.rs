@@ -1,9 +1,9 @@
-//! [`EventPool`]: events for short use, kept for reuse.
+//! [`EventPool`]: events for short use, which are reused.
 //!
-//! An edge between two streams needs an event for two calls: a record in one stream, and a wait in the other. The event can be
-//! reused at once, because the driver's wait keeps the record it was enqueued after. Creating and destroying an event for
-//! each edge would cost more than the edge, so each context keeps some. They have no timing, which makes them cheaper to record. The
-//! pool is bounded: events beyond its capacity are destroyed.
+//! An edge between two streams needs an event for two calls: a record in one stream, and a wait in the other. The
+//! event can be reused at once, because the driver's wait refers to the record that preceded it. Creating and
+//! destroying an event for each edge would cost more than the edge, so each context keeps some events. They have no
+//! timing, which makes them cheaper to record. The pool is bounded: events beyond its capacity are destroyed.
 
 use super::{Context, Event};
 use crate::Result;
@@ -19,7 +19,7 @@ use std::{fmt, ops::Deref};
 /// let event = context.event_pool().take()?;
 /// event.record(&producer)?;
 /// consumer.wait(&event)?;
-/// drop(event); // returned to the pool; the wait is kept
+/// drop(event); // returned to the pool; the wait is not affected
 /// assert_eq!(context.event_pool().idle(), 1);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
@@ -37,7 +37,7 @@ impl Context {
 }
 
 impl EventPool<'_> {
-    /// Takes an event from the pool, or creates one. It returns to the pool when dropped.
+    /// Takes an event from the pool, or creates one. The event returns to the pool when dropped.
     pub fn take(&self) -> Result<PooledEvent> {
         let event = match self.context.idle_events().take() {
             Some(raw) => Event::pooled(self.context, raw),

@@ -1,14 +1,15 @@
 //! [`IdleEvents`]: the contents of an event pool.
 //!
-//! The type is apart from the pool and takes its lock from the parent module. So a test can substitute `loom`'s lock and try every
-//! interleaving of threads (`tests/event_pool_model.rs`).
+//! The type is separate from the pool and takes its lock from the parent module. So a test can substitute `loom`'s
+//! lock and try every interleaving of threads (`tests/event_pool_model.rs`).
 
 use super::sync::{Mutex, PoisonError};
 
 /// The maximum number of idle events of a context. An exchange of arrays needs one for each stream that it joins.
 pub(super) const CAPACITY: usize = 64;
 
-/// Events not in use, at most [`CAPACITY`]. They are owned here; `take` transfers an event to the caller until `put`.
+/// Events that are not in use, at most [`CAPACITY`]. This list owns them; `take` transfers an event to the caller
+/// until `put`.
 pub(super) struct IdleEvents<T>(Mutex<Vec<T>>);
 
 impl<T> Default for IdleEvents<T> {
@@ -30,7 +31,7 @@ impl<T> IdleEvents<T> {
         self.with(Vec::pop)
     }
 
-    /// Returns an event to the pool; if the pool is full, the error gives it back to the caller.
+    /// Returns an event to the pool. If the pool is full, the event is the error value.
     pub(super) fn put(&self, event: T) -> Result<(), T> {
         self.with(|idle| {
             if idle.len() == CAPACITY {

@@ -1,8 +1,9 @@
 //! Device memory shared between processes of one machine: [`IpcMemHandle`] and [`IpcMemory`].
 //!
-//! A handle is 64 bytes that name a whole allocation; any address in the allocation gives the same one. It is sent to another
-//! process as bytes. Only memory from `cuMemAlloc` has a handle: pool memory (`cuMemAllocAsync`), managed memory and pinned
-//! memory have none. Opening a handle maps the allocation at an address of the opening process.
+//! A handle is 64 bytes that name a whole allocation. Any address in the allocation gives the same handle, and its
+//! bytes can be sent to another process. Only memory from `cuMemAlloc` has a handle: pool memory (`cuMemAllocAsync`),
+//! managed memory and pinned memory have none. Opening a handle maps the allocation at an address of the opening
+//! process.
 //!
 //! The driver orders no work between processes and counts no references across them. So the exporter waits for its work on the
 //! memory before it sends the handle. It frees the memory only after all other processes have closed it: an earlier free is
@@ -38,7 +39,7 @@ impl IpcMemHandle {
     /// The size of a handle in bytes.
     pub const LEN: usize = 64;
 
-    /// The handle of the allocation that contains `ptr`. Waits for nothing.
+    /// The handle of the allocation that contains `ptr`. Does not wait.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE`: the memory did not come from `cuMemAlloc`.
@@ -47,7 +48,7 @@ impl IpcMemHandle {
     pub fn of(context: &Context, ptr: DevicePtr) -> Result<IpcMemHandle> {
         let _current = context.push()?;
         let mut handle = CUipcMemHandle { reserved: [0; IpcMemHandle::LEN] };
-        // SAFETY: the driver writes one handle, which outlives the call; it only looks the address up.
+        // SAFETY: the driver writes one handle, which outlives the call. It only looks up the address.
         unsafe { call!(context.driver(), cuIpcGetMemHandle(&mut handle, ptr)) }?;
         Ok(IpcMemHandle(handle.reserved.map(|byte| byte as u8)))
     }

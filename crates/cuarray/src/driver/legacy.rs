@@ -1,7 +1,7 @@
 //! Calls on the legacy default stream of a context, without a [`Stream`](super::Stream) object.
 //!
-//! Driver calls without a stream run in this one. An object for it costs three reference counts and an allocation, which is more
-//! than a copy of a few kilobytes costs.
+//! Driver calls without a stream run in this stream. A `Stream` object for it costs three reference counts and an
+//! allocation, which is more than a copy of a few kilobytes costs.
 //!
 //! Driver API: [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
 
@@ -10,7 +10,7 @@ use crate::Result;
 use cuarray_abi::CU_STREAM_LEGACY;
 
 impl Context {
-    /// Checks the legacy default stream. It never captures; the query says whether it can be used.
+    /// Queries whether the legacy default stream can be used. This stream never captures.
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`: a blocking stream of the context is capturing.

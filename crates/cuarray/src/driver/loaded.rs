@@ -1,6 +1,6 @@
-//! [`Driver`]: a loaded driver with its entry points, contexts and deferred releases.
+//! [`Driver`]: a loaded driver with its entry points and contexts.
 
-use super::{DeferredRelease, SharedPools, call, context::ContextState, lock};
+use super::{SharedPools, call, context::ContextState, lock};
 use crate::{Error, Result};
 use cuarray_abi::{Api, CUresult};
 use std::{
@@ -8,11 +8,11 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
 
-/// A loaded driver. A clone is the same driver. It stays loaded until the process ends.
+/// A loaded driver. A clone is the same driver. The library stays loaded until the process ends.
 ///
 /// ```no_run
 /// use cuarray::Driver;
@@ -30,20 +30,17 @@ pub(super) struct Inner {
     pub(super) table: Arc<Table>,
     /// All live contexts. The objects of one context share its event pool and its retain count.
     pub(super) contexts: Mutex<Vec<Weak<ContextState>>>,
-    /// Device 0's primary context, once it has been the default context.
+    /// Device 0's primary context, once it was used as the default context.
     pub(super) default: Mutex<Option<Arc<ContextState>>>,
-    pub(super) deferred: Mutex<Vec<Box<dyn DeferredRelease>>>,
-    /// Whether some release may be deferred.
-    pub(super) reclaimable: AtomicBool,
 }
 
-/// The parts of a driver that a context's state needs. [`Inner`] keeps such states, so they hold this table and not `Inner`: a
-/// reference cycle would keep both alive forever.
+/// The parts of a driver that a context's state needs. [`Inner`] holds these states, so they hold this table and not
+/// `Inner`: a reference cycle would keep both alive forever.
 pub(super) struct Table {
     pub(super) api: Api,
     pub(super) path: Option<PathBuf>,
     pub(super) drop_error: Mutex<Option<Error>>,
-    /// Event pools of another copy of this crate, if they are used.
+    /// Event pools of another copy of this crate, if this copy uses them.
     pub(super) pools: OnceLock<SharedPools>,
     /// See [`Driver::address_space`].
     pub(super) address_space: usize,
@@ -54,7 +51,7 @@ impl Table {
         &self.api
     }
 
-    /// Takes the result of a destructor's call; see the [module](super).
+    /// Records the result of a destructor's call; see the [module](super).
     pub(super) fn dropped(&self, result: Result<()>) {
         let Err(error) = result else { return };
         let gone = matches!(
@@ -78,13 +75,7 @@ impl Driver {
         let address_space = if path.is_some() { 0 } else { 1 + MADE_FROM_TABLES.fetch_add(1, Relaxed) };
         let (drop_error, pools) = (Mutex::new(None), OnceLock::new());
         let table = Arc::new(Table { api, path, drop_error, pools, address_space });
-        Driver(Arc::new(Inner {
-            table,
-            contexts: Mutex::default(),
-            default: Mutex::default(),
-            deferred: Mutex::default(),
-            reclaimable: AtomicBool::new(false),
-        }))
+        Driver(Arc::new(Inner { table, contexts: Mutex::default(), default: Mutex::default() }))
     }
 
     /// The table of entry points, for calls that this crate does not wrap.
@@ -113,7 +104,7 @@ impl Driver {
         lock(&self.0.table.drop_error).take()
     }
 
-    /// Takes the result of a destructor's call; see the [module](super).
+    /// Records the result of a destructor's call; see the [module](super).
     pub(crate) fn dropped(&self, result: Result<()>) {
         self.0.table.dropped(result);
     }

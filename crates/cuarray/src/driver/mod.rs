@@ -9,11 +9,12 @@
 //! process keep the current context they chose. Functions on raw addresses ([`copy`], [`fill`]) are `unsafe`, because no type can
 //! prove that an address is valid. Launches are `unsafe`, because no type describes what a kernel does.
 //!
-//! **Errors.** An [`Error`] has the result code and the name of the call in the driver's manual. If the driver lacks an entry
-//! point, an older equivalent is called; without one, the result is an error of its own. Nothing panics.
+//! **Errors.** An [`Error`] has the result code and the name of the call in the driver's manual. If the driver lacks
+//! an entry point, an older equivalent is called; without one, the call returns a separate error. No function panics.
 //!
-//! **Drops.** A destructor cannot return an error. The objects of a destroyed context, and of a driver that has shut down, are gone
-//! already, so these two failures count as success. [`Driver::take_drop_error`] returns the first of all other failures.
+//! **Drops.** A destructor cannot return an error. The objects of a destroyed context, and of a driver that has shut
+//! down, no longer exist, so these two failures count as success. [`Driver::take_drop_error`] returns the first of
+//! all other failures.
 //!
 //! **Process exit.** The driver shuts down when the process exits. A later drop makes no call, and its result is
 //! `CUDA_ERROR_DEINITIALIZED`.
@@ -37,6 +38,7 @@ pub(crate) mod context;
 pub mod copy;
 mod current;
 mod deferred;
+mod deferred_list;
 pub(crate) mod device;
 pub(crate) mod event;
 mod event_pool;
@@ -75,10 +77,10 @@ pub(crate) use stream::Stream;
 pub(crate) use loaded::Driver;
 use loaded::Table;
 
+use crate::interpreter::lock;
 use crate::{Error, Result};
-pub(crate) use deferred::DeferredRelease;
+pub(crate) use deferred::{DeferredRelease, never_release};
 pub(crate) use graph::keep_with_graph;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
 ///
@@ -97,6 +99,8 @@ macro_rules! call {
                 const { $crate::driver::manual_name(stringify!($symbol)) },
                 if $crate::driver::process_end::has_come() {
                     $crate::driver::CUresult::CUDA_ERROR_DEINITIALIZED
+                } else if const { $crate::driver::can_block(stringify!($symbol)) } {
+                    $crate::interpreter::driver_call(|| function($($argument),*))
                 } else {
                     function($($argument),*)
                 },
@@ -116,6 +120,48 @@ pub(crate) const fn manual_name(symbol: &'static str) -> &'static str {
     }
 }
 
+/// Whether a call of an entry point can wait: for work in a stream, for room in a stream's queue, or for the driver's compiler.
+pub(crate) const fn can_block(symbol: &'static str) -> bool {
+    const BEGINNINGS: &[&str] = &[
+        "cuCtxSynchronize",
+        "cuDevicePrimaryCtxRe", // Retain, Release
+        "cuEventRecord",
+        "cuEventSynchronize",
+        "cuIpcCloseMemHandle",
+        "cuIpcOpenMemHandle",
+        "cuLaunch",
+        "cuMemAlloc",
+        "cuMemFree",
+        "cuMemHostAlloc",
+        "cuMemcpy",
+        "cuMemset",
+        "cuModuleGetFunction",
+        "cuModuleLoad",
+        "cuModuleUnload",
+        "cuStreamSynchronize",
+        "cuStreamWaitEvent",
+    ];
+    let mut index = 0;
+    while index < BEGINNINGS.len() {
+        if begins_with(symbol.as_bytes(), BEGINNINGS[index].as_bytes()) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+const fn begins_with(text: &[u8], beginning: &[u8]) -> bool {
+    let mut index = 0;
+    while index < beginning.len() {
+        if index == text.len() || text[index] != beginning[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
 pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
     if code.is_success() { Ok(()) } else { Err(Error::driver(call, code)) }
 }
@@ -129,13 +175,12 @@ fn is_ready(result: Result<()>) -> Result<bool> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The lock of [`idle_events`], which a model test replaces.
+/// The lock of [`idle_events`], and the lock and flag of [`deferred_list`]. Model tests replace them.
 mod sync {
-    pub(super) use std::sync::{Mutex, PoisonError};
+    pub(super) use std::sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    };
 }
 
 const _: () = {

@@ -1,9 +1,10 @@
-//! Process exit: once the driver has shut down, it is not called any more.
+//! Process exit: after the driver has shut down, this crate does not call it.
 //!
-//! A driver registers its shutdown with the C library, which runs exit functions in reverse order of registration. Destructors of
-//! libraries that registered earlier run after it and may drop arrays; threads may also still run. The real driver answers their
-//! calls with `CUDA_ERROR_DEINITIALIZED`, unless it is in the middle of its shutdown. So this module registers a function as soon as
-//! a driver is initialized. It runs before the driver's shutdown, and later calls return that code here.
+//! A driver registers its shutdown with the C library, which runs exit functions in reverse order of registration.
+//! Destructors of libraries that registered earlier run after the shutdown and may drop arrays; threads may also
+//! still run. The real driver returns `CUDA_ERROR_DEINITIALIZED` to them, unless it is in the middle of its shutdown.
+//! So this module registers a function as soon as a driver is initialized. The function runs before the driver's
+//! shutdown, and later calls return that code without a driver call.
 //!
 //! An interpreter's finalization comes before process exit: the driver still frees the interpreter's arrays.
 
@@ -14,14 +15,15 @@ use std::sync::{
 
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// Registers the exit function, once a driver is initialized. One registration suffices, as a process has one driver.
+/// Registers the exit function, once a driver is initialized. One registration suffices, because a process has one
+/// driver.
 pub(super) fn watch() {
     extern "C" fn end() {
         ENDED.store(true, Relaxed);
     }
     static WATCHED: Once = Once::new();
     // SAFETY: the C library calls and drops the function if this library is unloaded. If registration fails, calls reach the
-    // driver, which answers them itself.
+    // driver, which returns its own code.
     WATCHED.call_once(|| _ = unsafe { libc::atexit(end) });
 }
 

@@ -1,8 +1,8 @@
-//! Event pools shared between copies of this crate, so that extension modules of one process need not have one each.
+//! Event pools shared between copies of this crate, so that the extension modules of a process do not need one each.
 //!
-//! The copies call each other through C functions only, so they may differ in version and compiler. An event belongs to the
-//! driver, and its handle is valid in all copies. A pool belongs to a context; a copy that uses it holds it open, so that it is not
-//! destroyed. Closing it only releases that hold.
+//! The copies call each other through C functions only, so they may differ in version and compiler. An event belongs
+//! to the driver, and its handle is valid in all copies. A pool belongs to a context. A copy that uses the pool keeps
+//! it open, so that it is not destroyed; closing only ends this use.
 
 use super::idle_events::IdleEvents;
 #[cfg(feature = "python")]
@@ -15,7 +15,7 @@ use std::{
     ptr,
 };
 
-/// The functions of the copy that keeps the pools. They may be called in any thread.
+/// The functions of the copy that owns the pools. They may be called in any thread.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(feature = "python"), allow(dead_code))]
@@ -66,7 +66,7 @@ impl Idle {
         functions.and_then(open).unwrap_or_else(|| Idle::Own(IdleEvents::default()))
     }
 
-    /// The number of idle events of its own; a shared pool's events are counted by the copy that keeps them.
+    /// The number of idle events in an own pool. The copy that owns a shared pool counts its events.
     pub(super) fn len(&self) -> usize {
         match self {
             Idle::Own(events) => events.len(),
@@ -85,7 +85,7 @@ impl Idle {
         }
     }
 
-    /// Returns an event to the pool; if the pool is full, the error gives it back to the caller.
+    /// Returns an event to the pool. If the pool is full, the event is the error value.
     pub(super) fn put(&self, event: CUevent) -> Result<(), CUevent> {
         match self {
             Idle::Own(events) => events.put(event),
@@ -114,10 +114,11 @@ impl Drop for SharedPool {
 
 #[cfg(feature = "python")]
 impl Driver {
-    /// Uses another copy's event pools for contexts met from now on. Does nothing if they belong to another driver.
+    /// Uses another copy's event pools for contexts that are first used later. Has no effect if the pools belong to
+    /// another driver.
     pub(crate) fn share_events(&self, pools: SharedPools) {
         if pools.driver == self.identity() {
-            // The first table is kept.
+            // If pools were set before, they stay.
             let _ = self.0.table.pools.set(pools);
         }
     }

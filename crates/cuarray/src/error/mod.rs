@@ -1,4 +1,4 @@
-//! One opaque error, one word wide.
+//! One opaque error, of the size of one pointer.
 //!
 //! A caller distinguishes three cases: the object is not an array, the array is wrong or not acceptable to the caller,
 //! or the driver refused a call. [`Error`] has predicates for these cases and hides the rest, so its contents can grow
@@ -10,7 +10,8 @@ use std::{borrow::Cow, fmt};
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The error of every fallible function of this crate. Predicates tell its kind; the message names key, value and remedy.
+/// The error of every fallible function of this crate. Predicates tell its kind; the message names key, value and
+/// remedy.
 ///
 /// ```
 /// use cuarray::{Driver, Error, Layout};
@@ -21,7 +22,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert!(refused().is_invalid_interface());
 /// assert_eq!(refused().key(), Some("strides"));
 ///
-/// // Whoever acts on it asks what it is; whoever shows it has a message that says what to do.
+/// // Code uses the predicates; users read the message, which says what to do.
 /// if let Err(error) = Driver::load() {
 ///     assert!(error.is_driver());
 ///     eprintln!("{error}");
@@ -47,7 +48,7 @@ pub(crate) enum ErrorKind {
     NoDriver { tried: Vec<String> },
     /// The driver lacks an entry point.
     MissingSymbol(&'static str),
-    /// A driver call failed. `log` is the driver's own text, where it says more than the code.
+    /// A driver call failed. `log` is the driver's own text, if it says more than the code.
     Driver { call: &'static str, code: CUresult, log: Option<Box<str>> },
     /// Python raised while the interface was read.
     #[cfg(feature = "python")]
@@ -107,7 +108,7 @@ impl Error {
         Error(Box::new(ErrorKind::Unreadable { what: what.into(), cause }))
     }
 
-    /// Turns an error in a nested interface into an error of the entry `key`; its cause is kept.
+    /// Converts an error in a nested interface into an error of the entry `key`, with the same cause.
     #[cfg(feature = "python")]
     pub(crate) fn within(self, key: &'static str) -> Error {
         let why = self.to_string();

@@ -24,7 +24,7 @@ use crate::{
 };
 use sealed::LaunchGuard;
 use smallvec::SmallVec;
-use std::{ffi::c_void, mem, ptr};
+use std::{ffi::c_void, mem::MaybeUninit, ptr};
 
 /// The grid, the blocks and the dynamic shared memory of a launch.
 ///
@@ -107,6 +107,9 @@ impl LaunchConfig {
 
 /// One argument of a kernel: a number or a structure of an [`Element`] type, passed by value, or an array, passed as its guard.
 ///
+/// `usize` and `isize` are passed as 64-bit integers: `size_t` and `ptrdiff_t` in CUDA C++, `.u64` and `.s64` in PTX. The padding
+/// of structures is passed as zeros.
+///
 /// Guards are borrowed: `&array` for an [`Acquired`], `&mut array` for an [`AcquiredMut`]. So a launch cannot receive two writable
 /// arguments over one array:
 ///
@@ -151,7 +154,8 @@ impl<A: sealed::Arguments> Arguments for A {}
 /// The conversion of arguments to the bytes that a kernel receives; sealed, as launches rely on it.
 pub(crate) mod sealed {
     use super::{Owner, Result, Stream};
-    use std::ffi::c_void;
+    use crate::{Element, protocol::padding};
+    use std::{ffi::c_void, mem::MaybeUninit};
 
     /// An argument during a launch.
     pub struct Lent<'a> {
@@ -172,13 +176,21 @@ pub(crate) mod sealed {
         fn keep(&self) -> Option<Owner>;
     }
 
+    impl<'a> Lent<'a> {
+        /// An argument with its value in place: the kernel reads all bytes of it, also the padding.
+        pub(super) fn new<A: Argument>(argument: &'a A, value: &'a mut MaybeUninit<A::Value>) -> Lent<'a> {
+            padding::clear_value(value);
+            Lent { value: value.as_ptr().cast(), size: size_of::<A::Value>(), guard: argument.guard() }
+        }
+    }
+
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be passed to a kernel",
         label = "neither an element nor a guard",
         note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Argument {
-        type Value;
+        type Value: Element;
 
         /// The value whose bytes the kernel receives.
         fn value(&self) -> Self::Value;
@@ -208,6 +220,24 @@ impl<T: Element> sealed::Argument for T {
         None
     }
 }
+
+macro_rules! sizes {
+    ($($size:ty => $value:ty),*) => {$(
+        /// `size_t` and `ptrdiff_t` have 64 bits on every device, whatever the host.
+        impl sealed::Argument for $size {
+            type Value = $value;
+
+            fn value(&self) -> $value {
+                *self as $value
+            }
+
+            fn guard(&self) -> Option<&dyn sealed::LaunchGuard> {
+                None
+            }
+        }
+    )*};
+}
+sizes! { usize => u64, isize => i64 }
 
 impl<T, D: Dimension, S: Scope> sealed::Argument for &Acquired<'_, T, D, S> {
     type Value = DevicePtr;
@@ -253,11 +283,7 @@ macro_rules! arguments {
             #[allow(non_snake_case)]
             fn lend<R>(self, to: impl FnOnce(&[sealed::Lent<'_>]) -> R) -> R {
                 let ($($name,)*) = self;
-                to(&[$(sealed::Lent {
-                    value: ptr::from_ref(&$name.value()).cast(),
-                    size: mem::size_of::<$name::Value>(),
-                    guard: $name.guard(),
-                }),*])
+                to(&[$(sealed::Lent::new(&$name, &mut MaybeUninit::new($name.value()))),*])
             }
         }
     };

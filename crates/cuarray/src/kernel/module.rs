@@ -10,7 +10,7 @@
 //! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
 
 use super::Function;
-use crate::driver::{Context, Stream, call};
+use crate::driver::{Context, Stream, call, never_release};
 use crate::{
     Error, Result,
     sync::{Deferred, Resource},
@@ -21,7 +21,7 @@ use cuarray_abi::{
 use std::{
     borrow::Cow,
     ffi::{CStr, CString, c_char, c_uint, c_void},
-    fmt, mem, ptr,
+    fmt, ptr,
     sync::Arc,
 };
 
@@ -168,7 +168,7 @@ impl Module {
     pub(super) fn used_in(&self, stream: &Stream) {
         if let Err(error) = self.0.used_in(stream) {
             // The kernel is launched, and its end cannot be observed: never unload the module.
-            mem::forget(self.clone());
+            never_release(Box::new(self.clone()));
             self.context().driver().dropped(Err(error));
         }
     }

@@ -166,10 +166,10 @@ struct Fields {
 }
 
 impl Descr {
-    /// The most levels of nested structures. Readers of a list from outside stop at this depth.
+    /// The maximum number of levels of nested structures. Readers of untrusted lists stop at this depth.
     pub const MAX_DEPTH: usize = 32;
 
-    /// The most fields, including those of nested structures.
+    /// The maximum number of fields, including those of nested structures.
     pub const MAX_FIELDS: usize = 65_536;
 
     /// The structure with these fields.
@@ -219,8 +219,8 @@ impl Descr {
         Ok(Descr(Arc::new(Fields { fields, ends, depth, count, has_objects })))
     }
 
-    /// The structure of `itemsize` bytes in which each field begins at its offset. Gaps become fields of their own. The fields
-    /// must come in the order of their offsets, because a list of fields can express no other order.
+    /// The structure of `itemsize` bytes in which each field begins at its offset. Each gap becomes a void field. The
+    /// fields must be in the order of their offsets, because a list of fields can express no other order.
     ///
     /// # Errors
     /// Key `descr`: a field begins before its predecessor ends, or ends after the item; and as in [`Descr::new`].

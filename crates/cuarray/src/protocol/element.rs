@@ -23,7 +23,8 @@ use crate::{Descr, Dims, Field, FieldType, Kind, TypeStr};
 ///
 /// # Safety
 /// Every bit pattern of `size_of::<Self>()` bytes is a valid `Self`, and `TYPESTR` describes these bytes. ([`TypeStr::of`]
-/// refuses to compile where the two sizes differ.)
+/// refuses to compile where the two sizes differ.) Values have no padding, because uploads read all of their bytes. Declare a
+/// structure with padding in [`element!`](crate::element), which writes zeros there.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a device array",
     note = "numbers are elements, `Bool8` for truth values, and structures that are declared in `cuarray::element!`"
@@ -37,13 +38,26 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
     fn descr() -> Option<Descr> {
         None
     }
+
+    /// Whether values have padding, inside fields too.
+    #[doc(hidden)]
+    const HAS_PADDING: bool = false;
+
+    /// Writes zeros over the padding of the value at `at`, at any alignment.
+    ///
+    /// # Safety
+    /// `at` is valid for writes of the type's size.
+    #[doc(hidden)]
+    unsafe fn clear_padding(_at: *mut u8) {}
 }
 
 /// Declares a structure whose values can be read from device memory: an [`Element`], with its fields.
 ///
 /// The structure is `repr(C)`, `Clone` and `Copy`. Each field is an [`Element`] or an array, also nested, of elements. The list
 /// of fields includes the gaps of alignment, between fields and at the end, so every reader finds every field.
-/// Attributes and documentation are kept; `#[repr(packed)]` and `#[repr(align(16))]` have their usual effect.
+/// Attributes and documentation are kept; `#[repr(packed)]` and `#[repr(align(16))]` have their usual effect. An attribute macro
+/// that adds, removes or retypes a field is refused, because the checks are of the declared fields. Uploads and kernel arguments
+/// have zeros as padding.
 ///
 /// ```
 /// use cuarray::{Element, TypeStr};
@@ -89,8 +103,19 @@ macro_rules! element {
             $($(#[$field_attribute])* $field_visibility $field: $type),+
         }
 
-        // SAFETY: each field is a `Member`, for which every bit pattern is valid, and padding may hold anything. So every
-        // bit pattern of the whole is valid too. The type string is void of the structure's size.
+        // An attribute macro may have rewritten the structure. The pattern names all of its fields, and no pointer converts to
+        // one of another type. So this compiles only if the structure has exactly the declared fields.
+        const _: () = {
+            #[allow(dead_code, clippy::all, clippy::pedantic)]
+            fn has_the_declared_fields(value: &$name) {
+                let $name { $($field: _),+ } = value;
+                $(let _: *const $type = &raw const value.$field;)+
+            }
+        };
+
+        // SAFETY: the structure has the declared fields and no others, as checked above. Each field is a `Member`, for which
+        // every bit pattern is valid, and padding may hold anything. So every bit pattern of the whole is valid too. The type
+        // string is void of the structure's size. `clear_padding` writes zeros between the fields and inside them.
         unsafe impl $crate::Element for $name {
             const TYPESTR: $crate::TypeStr = {
                 let size = ::core::mem::size_of::<$name>();
@@ -113,7 +138,26 @@ macro_rules! element {
                 // Only a structure beyond the limits of `Descr` has no list of fields.
                 DESCR.get_or_init(|| fields().ok()).clone()
             }
+
+            const HAS_PADDING: bool = $crate::__private::padding_exists(
+                ::core::mem::size_of::<$name>(),
+                &[$($crate::__private::Place::of::<$type>(::core::mem::offset_of!($name, $field))),+],
+            );
+
+            unsafe fn clear_padding(at: *mut u8) {
+                // SAFETY: this function's contract; these are the fields, and `HAS_PADDING` has checked their order.
+                unsafe {
+                    $crate::__private::clear_padding(
+                        at,
+                        ::core::mem::size_of::<$name>(),
+                        const { &[$($crate::__private::Place::of::<$type>(::core::mem::offset_of!($name, $field))),+] },
+                    )
+                }
+            }
         }
+
+        // Evaluated for every structure, also if no function uses it.
+        const _: bool = <$name as $crate::Element>::HAS_PADDING;
     };
 }
 
@@ -136,12 +180,28 @@ impl TypeStr {
 pub unsafe trait Member: Copy + Send + Sync + 'static {
     /// The type of a single value, and the shape of the array that holds the values.
     fn type_and_shape() -> (FieldType, Dims);
+
+    /// As [`Element::HAS_PADDING`].
+    const HAS_PADDING: bool;
+
+    /// As [`Element::clear_padding`].
+    ///
+    /// # Safety
+    /// `at` is valid for writes of the type's size.
+    unsafe fn clear_padding(at: *mut u8);
 }
 
 // SAFETY: `Element` has the same contract.
 unsafe impl<T: Element> Member for T {
     fn type_and_shape() -> (FieldType, Dims) {
         (T::descr().map_or(FieldType::TypeStr(T::TYPESTR), FieldType::Struct), Dims::new())
+    }
+
+    const HAS_PADDING: bool = <T as Element>::HAS_PADDING;
+
+    unsafe fn clear_padding(at: *mut u8) {
+        // SAFETY: this function's contract.
+        unsafe { <T as Element>::clear_padding(at) };
     }
 }
 
@@ -151,6 +211,15 @@ unsafe impl<T: Member, const N: usize> Member for [T; N] {
         let (ty, mut shape) = T::type_and_shape();
         shape.insert(0, N);
         (ty, shape)
+    }
+
+    const HAS_PADDING: bool = N > 0 && T::HAS_PADDING;
+
+    unsafe fn clear_padding(at: *mut u8) {
+        for index in 0..N {
+            // SAFETY: this function's contract, for each element of the array.
+            unsafe { T::clear_padding(at.add(index * size_of::<T>())) };
+        }
     }
 }
 

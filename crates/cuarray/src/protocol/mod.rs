@@ -4,6 +4,7 @@ pub(crate) mod descr;
 pub(crate) mod element;
 pub(crate) mod interface;
 pub(crate) mod layout;
+pub(crate) mod padding;
 pub(crate) mod stream_entry;
 pub(crate) mod typestr;
 pub(crate) mod version;

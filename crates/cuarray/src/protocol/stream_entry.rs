@@ -29,7 +29,7 @@ pub enum StreamEntry {
     LegacyDefault,
     /// `2`: the per-thread default stream.
     PerThreadDefault,
-    /// Any other integer: a `cudaStream_t`. [`StreamEntry::try_from`] never puts 1 or 2 here.
+    /// Any other integer: a `cudaStream_t`. [`StreamEntry::try_from`] never makes a `Handle` of 1 or 2.
     Handle(NonZeroUsize),
 }
 
@@ -72,7 +72,7 @@ impl TryFrom<i128> for StreamEntry {
                 )),
                 Err(_) => Err(Error::entry(
                     "stream",
-                    format!("{raw} is no stream; expected None, 1, 2, or a stream handle from 3 to {}", usize::MAX),
+                    format!("{raw} is not a stream; expected None, 1, 2, or a stream handle from 3 to {}", usize::MAX),
                 )),
             },
         }
@@ -110,10 +110,10 @@ mod tests {
     fn zero_negative_and_huge_streams_are_refused_with_key_and_value() {
         for (raw, expected) in [
             (0, "0 is disallowed (clause I11)"),
-            (-1, "-1 is no stream"),
-            (i128::MIN, "is no stream"),
-            (usize::MAX as i128 + 1, "is no stream"),
-            (i128::MAX, "is no stream"),
+            (-1, "-1 is not a stream"),
+            (i128::MIN, "is not a stream"),
+            (usize::MAX as i128 + 1, "is not a stream"),
+            (i128::MAX, "is not a stream"),
         ] {
             let error = StreamEntry::try_from(raw).unwrap_err();
             assert_eq!(error.key(), Some("stream"));

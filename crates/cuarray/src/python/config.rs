@@ -8,8 +8,9 @@
 //! | `CUARRAY_EXPORT_VERSION=2` | `export_version = 2` | export version 2, which has no `stream` |
 //! | `CUARRAY_PROTOCOL=dict` | `protocol = "dict"` | as a consumer, read `__cuda_array_interface__` alone; `c` and `dlpack` name the other protocols |
 //!
-//! The environment is read once, on import; the attributes may change at any time. They are settings of the package, which makes and
-//! exports all arrays. The protocol also applies to the typed arguments of extension modules, which receive each change.
+//! The environment is read once, on import; the attributes may change at any time. The settings belong to the
+//! package, which makes and exports all arrays. The protocol also applies to the typed arguments of extension
+//! modules, which receive each change.
 
 use crate::python::ffi::{inspect::shown, shared::Joined};
 use crate::{Error, Result};
@@ -58,7 +59,7 @@ impl Protocol {
     }
 }
 
-/// Whether a consumer honours `stream`.
+/// Whether a consumer waits for the stream that `stream` names.
 pub(in crate::python) fn sync() -> bool {
     SYNC.load(Relaxed)
 }
@@ -89,29 +90,29 @@ pub(in crate::python) fn protocol() -> Protocol {
     Protocol::ALL.get(usize::from(PROTOCOL.load(Relaxed))).copied().unwrap_or_else(initial_protocol)
 }
 
-/// Reads the protocol in an extension module: the package's, or the environment's without the package. The package itself has read
-/// the environment on import.
+/// Determines the protocol of an extension module: the package's, or without the package, that of the environment.
+/// The package itself reads the environment on import.
 #[cold]
 fn initial_protocol() -> Protocol {
     let of_package = Python::attach(|py| protocol_of_package(py).ok());
     let of_environment = || std::env::var(VARIABLE).ok();
     let named = of_package.or_else(of_environment).and_then(|name| Protocol::named(&name).ok());
-    // Keeps a protocol that was set meanwhile.
+    // A protocol that was set in the meantime is not overwritten.
     let _ = PROTOCOL.compare_exchange(u8::MAX, named.unwrap_or(Protocol::Any) as u8, Relaxed, Relaxed);
     protocol()
 }
 
-/// The package's protocol of imports. From now on this module receives its changes.
+/// The package's protocol of imports. From now on this module receives the package's changes.
 fn protocol_of_package(py: Python<'_>) -> PyResult<String> {
     let package = py.import(intern!(py, "cuarray"));
     join(py)?;
     package?.getattr(intern!(py, "config"))?.getattr(intern!(py, "protocol"))?.extract()
 }
 
-/// Every module's `(set_protocol(name),)`, because each has its own setting.
+/// The `(set_protocol(name),)` of every module, because each module has its own setting.
 static MODULES: Joined = Joined::new("cuarray.protocol.v1");
 
-/// Lets changes of the protocol reach this module.
+/// Registers this module for changes of the protocol.
 pub(in crate::python) fn join(py: Python<'_>) -> PyResult<()> {
     MODULES.join(py, || PyTuple::new(py, [wrap_pyfunction!(set_protocol_own, py)?]))
 }
@@ -136,7 +137,7 @@ fn set_protocol(protocol: Protocol) {
     PROTOCOL.store(protocol as u8, Relaxed);
 }
 
-/// The package's settings; `cuarray.config` is the only one.
+/// The package's settings. `cuarray.config` is the only instance.
 ///
 /// >>> cuarray.config.sync
 /// True
@@ -146,7 +147,7 @@ pub struct PyConfig;
 impl PyConfig {
     /// Applies the environment variables.
     pub(in crate::python) fn from_environment() -> Result<PyConfig> {
-        // A value that is not Unicode is no setting either; the error shows it approximately.
+        // A value that is not Unicode is not a setting either; the error shows it approximately.
         let variable =
             |name: &str| std::env::var_os(name).map_or_else(String::new, |value| value.to_string_lossy().into_owned());
         let switch = |name: &str, default: bool| match &*variable(name) {

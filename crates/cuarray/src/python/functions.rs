@@ -79,33 +79,61 @@ pub(in crate::python) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool>
     }
 }
 
-/// Makes an uninitialized array in device memory.
-///
-/// shape: an int or a tuple of ints. dtype: any argument of numpy.dtype; 'bfloat16' and the 8-bit floats by name.
-/// strides: bytes for each dimension, or None for contiguous elements in `order` 'C' or 'F'. stream: the array's home
-/// stream. device: the ordinal of the device; by default that of `stream`, else the current one, else 0.
-///
-/// Raises ValueError if shape, strides, dtype, order or device are wrong, or if `stream` belongs to another device.
-/// Raises CudaError without a driver or without memory.
-///
-/// >>> cuarray.device_array((2, 3), "float32").nbytes
-/// 24
-/// >>> cuarray.device_array(3, device=0).device
-/// 0
-#[pyfunction]
-#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None, *, device=None))]
-pub(in crate::python) fn device_array<'py>(
-    py: Python<'py>,
-    shape: &Bound<'py, PyAny>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    strides: Option<&Bound<'py, PyAny>>,
-    order: &str,
-    stream: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let element = Element::of(py, dtype)?;
-    let layout = create::layout(shape, strides, order, &element)?;
-    create::allocate(py, MemoryKind::Device, element, layout, stream, device)
+/// Defines functions that make an uninitialized array. They differ in the kind of memory.
+macro_rules! uninitialized {
+    ($($(#[doc = $doc:expr])+ $name:ident: $kind:ident;)+) => {$(
+        $(#[doc = $doc])+
+        #[pyfunction]
+        #[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None, *, device=None))]
+        pub(in crate::python) fn $name<'py>(
+            py: Python<'py>,
+            shape: &Bound<'py, PyAny>,
+            dtype: Option<&Bound<'py, PyAny>>,
+            strides: Option<&Bound<'py, PyAny>>,
+            order: &str,
+            stream: Option<&Bound<'py, PyAny>>,
+            #[pyo3(from_py_with = ordinal)] device: Option<i32>,
+        ) -> Result<Bound<'py, PyDeviceArray>> {
+            let element = Element::of(py, dtype)?;
+            let layout = create::layout(shape, strides, order, &element)?;
+            create::allocate(py, MemoryKind::$kind, element, layout, stream, device)
+        }
+    )+};
+}
+
+uninitialized! {
+    /// Makes an uninitialized array in device memory.
+    ///
+    /// shape: an int or a tuple of ints. dtype: any argument of numpy.dtype; 'bfloat16' and the 8-bit floats by name.
+    /// strides: bytes for each dimension, or None for contiguous elements in `order` 'C' or 'F'. stream: the array's home
+    /// stream. device: the ordinal of the device; by default that of `stream`, else the current one, else 0.
+    ///
+    /// Raises ValueError if shape, strides, dtype, order or device are wrong, or if `stream` belongs to another device.
+    /// Raises CudaError without a driver or without memory.
+    ///
+    /// >>> cuarray.device_array((2, 3), "float32").nbytes
+    /// 24
+    /// >>> cuarray.device_array(3, device=0).device
+    /// 0
+    device_array: Device;
+
+    /// Makes an uninitialized array in page-locked host memory that devices reach: every access of a kernel goes over the bus.
+    /// `host_view()` is a NumPy array over it. The arguments are those of `device_array`. Every device reaches the memory; `device`
+    /// names the device whose context owns it.
+    ///
+    /// >>> a = cuarray.mapped_array((2, 2), "float32")
+    /// >>> a.host_view()[:] = 1
+    /// >>> a.is_host_accessible
+    /// True
+    mapped_array: Mapped;
+
+    /// Makes an uninitialized array in managed memory, which the driver moves to the processor that uses it. `host_view()` is a NumPy
+    /// array over it. The arguments are those of `device_array`. Every device reaches the memory; `device` names the device whose
+    /// context owns it.
+    ///
+    /// >>> cuarray.managed_array(3, "int32").is_managed
+    /// True
+    managed_array: Managed;
 }
 
 /// Makes a device array with the elements of `host`: a NumPy array, any argument of numpy.asarray, or a CUDA array.
@@ -163,52 +191,6 @@ pub(in crate::python) fn device_array_like<'py>(
     };
     let element = Element::of_interface(&like);
     create::allocate(ary.py(), MemoryKind::Device, element, like.layout().packed()?, stream, device)
-}
-
-/// Makes an uninitialized array in page-locked host memory that devices reach: every access of a kernel goes over the bus.
-/// `host_view()` is a NumPy array over it. The arguments are those of `device_array`. Every device reaches the memory; `device`
-/// names the device whose context owns it.
-///
-/// >>> a = cuarray.mapped_array((2, 2), "float32")
-/// >>> a.host_view()[:] = 1
-/// >>> a.is_host_accessible
-/// True
-#[pyfunction]
-#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None, *, device=None))]
-pub(in crate::python) fn mapped_array<'py>(
-    py: Python<'py>,
-    shape: &Bound<'py, PyAny>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    strides: Option<&Bound<'py, PyAny>>,
-    order: &str,
-    stream: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let element = Element::of(py, dtype)?;
-    let layout = create::layout(shape, strides, order, &element)?;
-    create::allocate(py, MemoryKind::Mapped, element, layout, stream, device)
-}
-
-/// Makes an uninitialized array in managed memory, which the driver moves to the processor that uses it. `host_view()` is a NumPy
-/// array over it. The arguments are those of `device_array`. Every device reaches the memory; `device` names the device whose
-/// context owns it.
-///
-/// >>> cuarray.managed_array(3, "int32").is_managed
-/// True
-#[pyfunction]
-#[pyo3(signature = (shape, dtype=None, strides=None, order="C", stream=None, *, device=None))]
-pub(in crate::python) fn managed_array<'py>(
-    py: Python<'py>,
-    shape: &Bound<'py, PyAny>,
-    dtype: Option<&Bound<'py, PyAny>>,
-    strides: Option<&Bound<'py, PyAny>>,
-    order: &str,
-    stream: Option<&Bound<'py, PyAny>>,
-    #[pyo3(from_py_with = ordinal)] device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let element = Element::of(py, dtype)?;
-    let layout = create::layout(shape, strides, order, &element)?;
-    create::allocate(py, MemoryKind::Managed, element, layout, stream, device)
 }
 
 /// Makes an uninitialized NumPy array in page-locked host memory, so that copies to and from it can overlap with other work.

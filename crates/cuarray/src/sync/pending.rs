@@ -4,9 +4,10 @@ use super::{Access, capture, edge, lane::Lane, mark::Mark};
 use crate::{
     Result,
     driver::{Context, PooledEvent, Stream},
+    interpreter::{self, Locked},
 };
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
 
 /// Recorded work on data outside of its *home stream*: for each stream, an event after its latest work.
 ///
@@ -121,8 +122,8 @@ impl Work {
 }
 
 impl Pending {
-    fn lock(&self) -> MutexGuard<'_, Work> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Locked<'_, Work> {
+        interpreter::lock(&self.0)
     }
 
     /// Records the work now in the mark's stream. Drops earlier entries of that stream, which the new event covers.

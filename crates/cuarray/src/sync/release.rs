@@ -7,6 +7,7 @@ use super::{Access, Mark, Pending, capture};
 use crate::{
     Error, Result,
     driver::{CUresult, Context, DeferredRelease, Stream},
+    interpreter,
 };
 use std::{fmt, mem::ManuallyDrop, sync::Arc};
 
@@ -63,7 +64,8 @@ impl<R: Resource> Deferred<R> {
 impl<R: Resource> Drop for Deferred<R> {
     fn drop(&mut self) {
         // SAFETY: taken once, here, where `self` ends.
-        unsafe { ManuallyDrop::take(&mut self.0) }.attempt(false);
+        let release = unsafe { ManuallyDrop::take(&mut self.0) };
+        interpreter::detached(|| release.attempt(false));
     }
 }
 
@@ -85,8 +87,13 @@ impl<R: Resource> Release<R> {
             Ok(true) => {}
             Ok(false) => driver.defer(Box::new(self)),
             Err(error) if is_for_later(&error) => driver.defer(Box::new(self)),
-            // The streams are broken or destroyed. The drop of the resource waits for the remaining work, if any.
-            Err(error) => driver.dropped(Err(error)),
+            // A stream is broken or destroyed, or the driver lacks the means for an event.
+            Err(error) => {
+                if !self.resource.is_gone() {
+                    let _ = self.resource.context().synchronize();
+                }
+                driver.dropped(Err(error));
+            }
         }
     }
 

@@ -19,15 +19,15 @@ fn writes_to_lent_array_are_seen_by_tensor() {
     assert_eq!(array.shape()[..], [2, 3]);
     assert!(!array.interface().is_read_only());
 
-    let ours = Stream::non_blocking(&driver.default_context().unwrap()).unwrap();
-    let mut guard = array.acquire_mut(&ours).unwrap();
+    let stream = Stream::non_blocking(&driver.default_context().unwrap()).unwrap();
+    let mut guard = array.acquire_mut(&stream).unwrap();
     assert_eq!(guard.copy_to_host().unwrap(), ROWS.as_flattened());
     guard.copy_from_host(&[0.0; 6]).unwrap();
     // Fill the second row, whose address depends on burn's padding, with work that is still pending at the release.
     let row = guard.device_ptr_at(&[1, 0]).unwrap();
-    let context = ours.work_context().unwrap();
+    let context = stream.work_context().unwrap();
     // SAFETY: the row has three elements, and the guard orders it with this stream.
-    unsafe { fill::fill_bytes(&context, row, &1.5f32.to_ne_bytes(), 3, Some(&ours)) }.unwrap();
+    unsafe { fill::fill_bytes(&context, row, &1.5f32.to_ne_bytes(), 3, Some(&stream)) }.unwrap();
     guard.release().unwrap();
     assert_eq!(values(&lent.take_back().unwrap()), [0.0, 0.0, 0.0, 1.5, 1.5, 1.5]);
 }
@@ -37,8 +37,8 @@ fn lent_transposed_tensor_keeps_its_strides() {
     let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
     let tensor = Tensor::<Cuda, 2>::from_data(ROWS, &device).transpose();
     let mut lent = lend(&driver, tensor).unwrap();
-    let ours = Stream::non_blocking(&driver.default_context().unwrap()).unwrap();
-    let array = lent.array().acquire(&ours).unwrap();
+    let stream = Stream::non_blocking(&driver.default_context().unwrap()).unwrap();
+    let array = lent.array().acquire(&stream).unwrap();
     assert_eq!(array.shape()[..], [3, 2]);
     assert_eq!(array.copy_to_host().unwrap(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
 }
@@ -48,9 +48,9 @@ fn lent_tensor_with_shared_memory_is_read_only() {
     let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
     let tensor = Tensor::<Cuda, 2>::from_data(ROWS, &device);
     let mut lent = lend(&driver, tensor.clone()).unwrap();
-    let ours = Stream::non_blocking(&driver.default_context().unwrap()).unwrap();
-    assert!(lent.array().acquire_mut(&ours).unwrap_err().is_unsupported());
-    assert_eq!(lent.array().acquire(&ours).unwrap().copy_to_host().unwrap(), ROWS.as_flattened());
+    let stream = Stream::non_blocking(&driver.default_context().unwrap()).unwrap();
+    assert!(lent.array().acquire_mut(&stream).unwrap_err().is_unsupported());
+    assert_eq!(lent.array().acquire(&stream).unwrap().copy_to_host().unwrap(), ROWS.as_flattened());
     assert_eq!(values(&tensor), ROWS.as_flattened());
 }
 
@@ -58,14 +58,14 @@ fn lent_tensor_with_shared_memory_is_read_only() {
 fn array_with_pending_fill_is_copied_into_tensor() {
     let (driver, device) = (Driver::load().unwrap(), CudaDevice::default());
     let context = driver.default_context().unwrap();
-    let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
-    let array = DeviceArray::<f32, _>::empty([2, 3], &theirs).unwrap();
-    // SAFETY: the memory has six elements, and `theirs` is its home stream.
-    unsafe { fill::fill_bytes(&context, array.interface().data(), &2.5f32.to_ne_bytes(), 6, Some(&theirs)) }.unwrap();
+    let (producer, stream) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
+    let array = DeviceArray::<f32, _>::empty([2, 3], &producer).unwrap();
+    // SAFETY: the memory has six elements, and `producer` is its home stream.
+    unsafe { fill::fill_bytes(&context, array.interface().data(), &2.5f32.to_ne_bytes(), 6, Some(&producer)) }.unwrap();
     // SAFETY: the array is alive, and so is its stream.
     let view = unsafe { RawView::new(&driver, array.interface().clone(), None) }.unwrap();
     let view = view.typed::<f32, IxDyn, CContiguous>().unwrap();
-    let tensor = copied::<2>(&view, &device, &ours).unwrap();
+    let tensor = copied::<2>(&view, &device, &stream).unwrap();
     assert_eq!((tensor.dims(), values(&tensor)), ([2, 3], vec![2.5; 6]));
-    assert!(copied::<1>(&view, &device, &ours).is_err());
+    assert!(copied::<1>(&view, &device, &stream).is_err());
 }

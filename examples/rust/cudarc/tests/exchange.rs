@@ -14,21 +14,21 @@ fn cudarc_kernel_is_ordered_with_the_producer_of_an_array() {
     let driver = Driver::load().unwrap();
     let scaler = Scaler::new(&driver).unwrap();
     let context = driver.default_context().unwrap();
-    let theirs = Stream::non_blocking(&context).unwrap();
+    let producer = Stream::non_blocking(&context).unwrap();
     let memory = Allocation::device(&context, 4 * N).unwrap();
     let layout = Layout::c_contiguous(&[100, 100], 4).unwrap();
     let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), layout)
         .unwrap()
-        .with_stream(StreamEntry::try_from(theirs.handle() as i128).unwrap());
+        .with_stream(StreamEntry::try_from(producer.handle() as i128).unwrap());
     // SAFETY: memory and stream live as long as the view.
     let view = unsafe { RawView::new(&driver, interface, None) }.unwrap();
     let mut view = view.typed::<f32, IxDyn, CContiguous>().unwrap();
 
     // SAFETY: the memory has N numbers.
-    unsafe { fill::fill_bytes(&context, memory.device_ptr(), &1.5f32.to_ne_bytes(), N, Some(&theirs)) }.unwrap();
+    unsafe { fill::fill_bytes(&context, memory.device_ptr(), &1.5f32.to_ne_bytes(), N, Some(&producer)) }.unwrap();
     scaler.scale(&mut view, 2.0).unwrap();
     scaler.scale(&mut view, 4.0).unwrap();
-    assert_eq!(view.acquire(&theirs).unwrap().copy_to_host().unwrap(), [12.0; N]);
+    assert_eq!(view.acquire(&producer).unwrap().copy_to_host().unwrap(), [12.0; N]);
 }
 
 #[test]

@@ -139,7 +139,7 @@ def _labels(axes: Sequence[Axis], itemsize: int, extent: int, start: int) -> str
         index = {axis.index: str(at) for axis, at in zip(shown, place, strict=True)}
         entries = [index.get(axis.index, "0" if axis.length == 1 else "*") for axis in axes]
         label = ",".join(entries)
-        # A space separates it from the next label.
+        # A label needs a space after it, so it must be shorter than its element.
         if len(label) >= itemsize:
             return None
         offset = start + sum(axis.stride * at for axis, at in zip(shown, place, strict=True))

@@ -23,14 +23,14 @@ class Pointer:
     def ask(cls, address: int, nbytes: int) -> Pointer:
         """Query the driver about the address of an array of ``nbytes`` bytes."""
         if nbytes == 0:
-            return cls(None, None, "an array without bytes has no memory: not asked")
+            return cls(None, None, "an array without bytes has no memory; the driver was not queried")
         try:
             driver = cuarray.driver_path()
             attributes = pointer_attributes(address)
         except cuarray.CudaError as error:
-            return cls(None, None, "no driver: not asked" if error.call is None else f"not known: {error}")
+            return cls(None, None, "no driver was found" if error.call is None else f"unknown: {error}")
         if attributes is None:
-            return cls(driver, None, f"the driver, {driver}, does not know it")
+            return cls(driver, None, f"the driver, {driver}, does not know the address")
         return cls(driver, attributes, None)
 
     @property
@@ -55,17 +55,19 @@ class Pointer:
         """Return the lines of the report for people."""
         known = self.attributes
         if known is None:
-            return [self.unknown or "not known"]
+            return [self.unknown or "unknown"]
         rows = [("driver", self.driver or "without a file")]
         rows.append(("device", "none" if known.device is None else str(known.device)))
-        rows.append(("memory", self.kind or "not known"))
+        rows.append(("memory", self.kind or "unknown"))
         context = "none of its own" if known.context is None else f"{known.context:#x}"
         rows.append(("context", context))
         if known.range is None:
-            rows.append(("allocation", "the driver does not say where it begins and ends"))
+            rows.append(("allocation", "the driver does not report its address range"))
         else:
             low, high = known.range
-            inside = f"from byte {first - low} of it on" if self.holds(first, end) else "not within it"
+            inside = (
+                f"from byte {first - low} of the allocation" if self.holds(first, end) else "not within the allocation"
+            )
             rows += [("allocation", f"{low:#x} to {high - 1:#x}, {high - low} bytes"), ("the array", inside)]
         rows.append(("managed", "yes" if known.is_managed else "no"))
         host = "no" if known.host_ptr is None else f"yes, at {known.host_ptr:#x}"

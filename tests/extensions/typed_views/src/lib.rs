@@ -4,6 +4,7 @@ mod arrays;
 
 mod process_end;
 mod views;
+mod waits;
 
 use pyo3::prelude::*;
 
@@ -22,4 +23,6 @@ mod typed_views {
         element_strides, extract_only, f_contiguous, fill, fill_unordered, masked, masked_any, matrix, optional,
         panics, particles, read_and_written, scalar, scale, six, vector, writable,
     };
+    #[pymodule_export]
+    use super::waits::Waits;
 }

@@ -1,13 +1,14 @@
 //! Shadow memory: the last accesses to every byte, and whether it was ever written.
 //!
-//! Memory is divided into segments. All bytes of a segment have one history: the last write, the reads since then that precede
-//! no later read, and whether it was written. An access splits the segments at its ends, is compared with their
-//! records, and is recorded in them. Equal neighbours become one segment again. So the number of segments depends on how
-//! differently a program treats parts of its memory, not on the number of operations. A look-up costs the logarithm of it.
+//! Memory is divided into segments. All bytes of a segment have one history: the last write, the reads since then
+//! that happen before no later read, and whether the bytes were written. An access splits the segments at its ends,
+//! is compared with their records, and is recorded in them. Equal neighbours are merged. So the number of segments
+//! depends on how differently a program treats parts of its memory, not on the number of operations. A look-up takes
+//! time logarithmic in the number of segments.
 //!
-//! A record that every later operation comes after can never be part of a finding. It is dropped at the next access. A box with
-//! very many rows would make very many segments. A separate list keeps such boxes whole; it is exact about conflicts, and
-//! counts every byte that the box spans as written.
+//! A record that happens before every later operation can never be part of a finding. The next access drops it. A box
+//! with very many rows would make very many segments. A separate list stores such boxes as whole boxes. The list is
+//! exact about conflicts, and counts every byte that the box spans as written.
 
 use super::clock::{Clock, Lane, LaneNumber, Retired};
 use super::operation::Operation;
@@ -17,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
-/// Boxes with more rows than this are kept whole.
+/// Boxes with more rows than this are stored as whole boxes.
 const ROWS: u64 = 64;
-/// How many boxes are kept whole at a time. The oldest is dropped first.
+/// The number of stored whole boxes. The oldest is dropped first.
 const TALL: usize = 256;
 
 /// A recorded access.
@@ -62,7 +63,7 @@ impl Segment {
             && self.reads.iter().zip(&other.reads).all(|(one, other)| one.same(other))
     }
 
-    /// The part from `at` on.
+    /// Splits off the part from `at` on.
     fn split(&mut self, at: u64) -> Segment {
         let behind = Segment {
             end: self.end,
@@ -83,7 +84,8 @@ impl Segment {
             note(conflicts, write, start, self.end);
         }
         match self.reads.iter_mut().find(|read| read.lane == by.clock.lane) {
-            // An operation after the later access of a lane is also after the earlier one.
+            // The later access of a lane replaces the earlier one: operations ordered after it are ordered after
+            // both.
             Some(own) => *own = by.record(AccessKind::Read),
             None => {
                 self.reads.retain(|read| !by.knows(read) && !by.settled(read));
@@ -102,7 +104,7 @@ impl Segment {
     }
 }
 
-/// A box that is kept whole.
+/// A box that is stored whole.
 struct Tall {
     region: Region,
     record: Record,
@@ -110,7 +112,7 @@ struct Tall {
 
 /// Two unordered accesses.
 pub(super) struct Conflict {
-    /// The earlier one.
+    /// The earlier access.
     pub other: Arc<Operation>,
     pub access: AccessKind,
     /// The first address of the shared bytes, and the address after the last.
@@ -118,12 +120,13 @@ pub(super) struct Conflict {
     pub end: u64,
 }
 
-/// The context of a new access: its operation, its clock, and the lane that precedes every later operation.
+/// The context of a new access: its operation, its clock, and the lane whose operations happen before every later
+/// operation.
 pub(super) struct Observer<'a> {
     pub operation: &'a Arc<Operation>,
     pub clock: &'a Clock,
     pub retired: &'a Retired,
-    /// The lane that every later operation is ordered after, if there is one.
+    /// The lane whose operations happen before every later operation, if there is one.
     pub floor: Option<&'a Lane>,
 }
 
@@ -132,7 +135,7 @@ impl Observer<'_> {
         self.clock.knows(record.lane, record.time, self.retired)
     }
 
-    /// Whether every later operation comes after it.
+    /// Whether the record happens before every later operation.
     fn settled(&self, record: &Record) -> bool {
         self.floor.is_some_and(|floor| floor.knows(record.lane, record.time, self.retired))
     }
@@ -159,7 +162,7 @@ impl Shadow {
         self.segments.insert(start, Segment { end, write, reads: Vec::new(), written, first: true, last: true });
     }
 
-    /// Removes freed memory. Returns the accesses that the free does not come after.
+    /// Removes freed memory. Returns the accesses that do not happen before the free.
     pub(super) fn release(&mut self, start: u64, end: u64, by: &Observer<'_>) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         let keys: Vec<u64> = self.segments.range(start..end).map(|(key, _)| *key).collect();
@@ -263,7 +266,7 @@ impl Shadow {
         }
     }
 
-    /// Compares an access with the boxes that are kept whole, and drops boxes that can no longer matter.
+    /// Compares an access with the whole boxes, and drops boxes that can no longer conflict.
     fn meet_tall(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
         let (start, end) = (region.start(), region.end());
         self.tall.retain(|tall| {
@@ -327,8 +330,8 @@ impl Shadow {
         segments.map(|(key, segment)| (start.max(*key), end.min(segment.end))).collect()
     }
 
-    /// The unwritten bytes of a box: the first address and the address after the last. A box that is kept whole counts only if
-    /// nothing of it was written.
+    /// The unwritten bytes of a box: the first address and the address after the last. A whole box counts only if
+    /// none of its bytes was written.
     ///
     /// A copy of a strided array to the host often includes the bytes between the elements, which are never used. With
     /// `padding`, gaps between written bytes do not count if their lengths repeat.
@@ -344,7 +347,7 @@ impl Shadow {
         parts.reduce(|(start, end), (first, behind)| (start.min(first), end.max(behind)))
     }
 
-    /// The unwritten parts of a box as offsets in its packed bytes: the first and the one after the last.
+    /// The unwritten parts of a box, as ranges of offsets in its packed bytes.
     pub(super) fn holes(&self, region: &Region) -> Vec<(u64, u64)> {
         if region.row_count() > ROWS {
             return Vec::new();
@@ -379,7 +382,7 @@ impl Shadow {
         }
     }
 
-    /// Drops records that every later operation comes after, once there are many segments.
+    /// Drops records that happen before every later operation, once there are many segments.
     pub(super) fn sweep(&mut self, by: &Observer<'_>) {
         if by.floor.is_none() || self.segments.len() < 2 * self.swept + 4096 {
             return;
@@ -398,7 +401,7 @@ impl Shadow {
     }
 }
 
-/// Whether the unwritten parts of `start..end` look like gaps between the elements of an array.
+/// Whether the unwritten parts of `start..end` look like padding between the elements of an array.
 fn is_padding(start: u64, end: u64, parts: &[(u64, u64)]) -> bool {
     let inside = |(first, behind): &(u64, u64)| *first > start && *behind < end;
     let length = |(first, behind): &(u64, u64)| behind - first;
@@ -406,7 +409,7 @@ fn is_padding(start: u64, end: u64, parts: &[(u64, u64)]) -> bool {
         [] => true,
         [only] => inside(only) && length(only) <= LONGEST_ELEMENT,
         _ => {
-            // One length for each dimension: they repeat.
+            // One length for each dimension: with padding, lengths repeat.
             let lengths: BTreeSet<u64> = parts.iter().map(length).collect();
             parts.iter().all(inside) && lengths.len() < parts.len()
         }

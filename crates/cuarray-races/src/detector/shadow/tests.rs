@@ -6,7 +6,7 @@ use crate::detector::region::Extent;
 use std::sync::OnceLock;
 
 /// Two unordered streams, and the memory `0..1000`.
-struct Setting {
+struct Fixture {
     shadow: Shadow,
     host: Lane,
     streams: Vec<Lane>,
@@ -14,12 +14,12 @@ struct Setting {
     count: u64,
 }
 
-impl Setting {
-    fn new() -> Setting {
+impl Fixture {
+    fn new() -> Fixture {
         let mut shadow = Shadow::default();
         shadow.create(0, 1000, false, None);
         let streams = vec![Lane::new(1), Lane::new(2)];
-        Setting { shadow, host: Lane::new(0), streams, retired: Retired::default(), count: 0 }
+        Fixture { shadow, host: Lane::new(0), streams, retired: Retired::default(), count: 0 }
     }
 
     /// Accesses bytes in a stream; returns the conflicting operations.
@@ -60,7 +60,7 @@ fn columns(start: u64, width: u64, rows: u64) -> Region {
 
 #[test]
 fn unordered_accesses_conflict_if_one_writes() {
-    let mut memory = Setting::new();
+    let mut memory = Fixture::new();
     assert!(memory.write(0, 0, 100).is_empty());
     assert!(memory.write(0, 50, 100).is_empty());
     assert_eq!(memory.read(1, 40, 20), [1, 2]);
@@ -73,7 +73,7 @@ fn unordered_accesses_conflict_if_one_writes() {
 
 #[test]
 fn segments_with_equal_history_unite() {
-    let mut memory = Setting::new();
+    let mut memory = Fixture::new();
     for part in 0..100 {
         memory.write(0, part * 10, 10);
     }
@@ -88,7 +88,7 @@ fn segments_with_equal_history_unite() {
 
 #[test]
 fn segments_of_neighbouring_allocations_do_not_unite() {
-    let mut memory = Setting::new();
+    let mut memory = Fixture::new();
     memory.shadow.create(1000, 2000, false, None);
     memory.write(0, 0, 1000);
     memory.write(0, 1000, 1000);
@@ -98,7 +98,7 @@ fn segments_of_neighbouring_allocations_do_not_unite() {
 
 #[test]
 fn conflicts_of_tall_boxes_are_exact() {
-    let mut memory = Setting::new();
+    let mut memory = Fixture::new();
     assert!(memory.access(0, AccessKind::Write, columns(0, 3, 100)).is_empty());
     assert_eq!(memory.shadow.len(), 1);
     assert!(memory.access(1, AccessKind::Write, columns(3, 7, 100)).is_empty());
@@ -110,7 +110,7 @@ fn conflicts_of_tall_boxes_are_exact() {
 
 #[test]
 fn unwritten_bytes_stay_unwritten_in_a_copy() {
-    let mut memory = Setting::new();
+    let mut memory = Fixture::new();
     memory.write(0, 0, 40);
     assert_eq!(memory.shadow.unwritten(0, 100), [(40, 100)]);
     let (from, to) = (Region::row(30, 20), columns(500, 5, 4));
@@ -123,21 +123,21 @@ fn unwritten_bytes_stay_unwritten_in_a_copy() {
 
 #[test]
 fn gaps_between_elements_are_padding() {
-    let mut memory = Setting::new();
+    let mut memory = Fixture::new();
     for element in 0..5 {
         memory.write(0, element * 40, 8);
     }
     let unwritten =
-        |memory: &Setting, start, length, padding| memory.shadow.unwritten_of(&Region::row(start, length), padding);
+        |memory: &Fixture, start, length, padding| memory.shadow.unwritten_of(&Region::row(start, length), padding);
     assert_eq!(unwritten(&memory, 0, 168, true), None);
     assert_eq!(unwritten(&memory, 0, 168, false), Some((8, 160)));
-    // Nothing that was written follows.
+    // No written bytes follow the gap.
     assert_eq!(unwritten(&memory, 0, 170, true), Some((8, 170)));
-    // One gap alone is too long for an element.
+    // A single gap that is longer than any element is not padding.
     assert_eq!(unwritten(&memory, 0, 48, true), Some((8, 40)));
     memory.write(0, 8, 20);
     assert_eq!(unwritten(&memory, 0, 48, true), None);
     assert_eq!(unwritten(&memory, 0, 88, true), Some((28, 80)));
-    // Of two dimensions.
+    // Gaps of two dimensions.
     assert_eq!(unwritten(&memory, 0, 128, true), None);
 }

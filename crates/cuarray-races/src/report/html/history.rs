@@ -1,5 +1,5 @@
-//! The whole history: a row for each operation, a rail for each lane, and the edges between them, in the manner of version
-//! control.
+//! The whole history: a row for each operation, a rail for each lane, and the edges between them, like the graph of a
+//! version control log.
 
 use super::markup::{columns, escape, shorten};
 use crate::finding::{Operation, Report};

@@ -10,7 +10,7 @@ const BAR: u64 = 620;
 const LEFT: u64 = 96;
 const ROW: u64 = 22;
 
-/// The bars as an `svg` element; empty if they would show nothing.
+/// The bars as an `svg` element; empty if the bars would show no more than the text.
 pub(super) fn draw(finding: &Finding, allocation: &Allocation) -> String {
     let whole = Range { address: allocation.address, length: allocation.size };
     let mut rows = vec![("allocation".to_owned(), "whole", whole)];
@@ -20,7 +20,7 @@ pub(super) fn draw(finding: &Finding, allocation: &Allocation) -> String {
         }
     }
     if let Some(range) = finding.bytes {
-        rows.push(("in question".to_owned(), "conflict", range));
+        rows.push(("conflict".to_owned(), "conflict", range));
     }
     let end = |range: &Range| range.address.saturating_add(range.length);
     let from = rows.iter().map(|(_, _, range)| range.address).min().unwrap_or(0);

@@ -1,19 +1,19 @@
-//! The choice of operations that the picture of one finding shows.
+//! The choice of the operations that the diagram of one finding shows.
 //!
-//! A history has thousands of operations, and a reader takes in about seven. The picture always shows the two operations of the
-//! finding. Then it adds, as far as there is room:
+//! A history has thousands of operations, and a reader takes in about seven. The diagram always shows the two
+//! operations of the finding. Then it adds, while there is room:
 //!
 //! - the last edge from the lane of the first operation to the lane of the second, which was often made too early;
 //! - the last edge to the second lane from another lane, which often means a wait for the wrong stream;
 //! - the first edge after both;
 //! - neighbours of both in their own lanes.
 //!
-//! It counts the operations that are left out in between.
+//! The diagram counts the operations that are left out in between.
 
 use crate::finding::{Finding, Operation, Report, Side};
 
-/// The maximum number of operations in one picture.
-const MOST: usize = 7;
+/// The maximum number of operations in one diagram.
+const MAX_SHOWN: usize = 7;
 
 /// The role of an operation in the finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Role {
     Neither,
 }
 
-/// One operation of the picture.
+/// One operation of the diagram.
 pub(super) struct Shown {
     pub(super) operation: Operation,
     pub(super) role: Role,
@@ -41,12 +41,12 @@ pub(super) fn of(report: &Report, finding: &Finding) -> Vec<Shown> {
         }
     }
     let (Some(first), Some(last)) = (finding.sides.first(), finding.sides.last()) else { return chosen };
-    for wanted in wishes(report, first, last) {
+    for wanted in candidates(report, first, last) {
         let new: Vec<&Operation> = wanted
             .into_iter()
             .filter(|each| chosen.iter().all(|shown| shown.operation.ordinal != each.ordinal))
             .collect();
-        if chosen.len() + new.len() <= MOST {
+        if chosen.len() + new.len() <= MAX_SHOWN {
             chosen.extend(new.into_iter().map(|each| Shown {
                 operation: each.clone(),
                 role: Role::Neither,
@@ -62,7 +62,7 @@ pub(super) fn of(report: &Report, finding: &Finding) -> Vec<Shown> {
     chosen
 }
 
-/// The operation of a side, rebuilt from the side if the history has forgotten it.
+/// The operation of a side. If the history has dropped the operation, it is rebuilt from the side.
 fn operation_of(report: &Report, side: &Side) -> Operation {
     find(report, side.ordinal).cloned().unwrap_or_else(|| Operation {
         ordinal: side.ordinal,
@@ -81,8 +81,8 @@ fn find(report: &Report, ordinal: u64) -> Option<&Operation> {
     report.operations.get(index)
 }
 
-/// Further operations to show, the most important first. Each entry is shown whole or not at all.
-fn wishes<'a>(report: &'a Report, first: &Side, last: &Side) -> Vec<Vec<&'a Operation>> {
+/// Further operations to show, the most important first. Each entry is shown completely or not at all.
+fn candidates<'a>(report: &'a Report, first: &Side, last: &Side) -> Vec<Vec<&'a Operation>> {
     let until = |ordinal: u64| report.operations.partition_point(|operation| operation.ordinal < ordinal);
     let (before_first, before_last, after_last) = (until(first.ordinal), until(last.ordinal), until(last.ordinal + 1));
     let (earlier, later) = (&report.operations[..before_last], &report.operations[after_last..]);
@@ -90,20 +90,20 @@ fn wishes<'a>(report: &'a Report, first: &Side, last: &Side) -> Vec<Vec<&'a Oper
         let mut ends = to.after.iter().rev().filter_map(|ordinal| find(report, *ordinal));
         ends.find(|from| (from.lane == first.lane) == from_there).map(|from| vec![from, to])
     };
-    let mut wishes = Vec::new();
+    let mut candidates = Vec::new();
     if first.lane != last.lane {
-        wishes.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
-        // The second side waited for this one instead.
-        wishes.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, false)));
-        wishes.extend(later.iter().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
+        candidates.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
+        // The second side waited for this operation instead.
+        candidates.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, false)));
+        candidates.extend(later.iter().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
     }
     let in_lane = |lane: u32| move |operation: &&Operation| operation.lane == lane;
-    wishes.extend(report.operations[..before_first].iter().rev().find(in_lane(first.lane)).map(|each| vec![each]));
+    candidates.extend(report.operations[..before_first].iter().rev().find(in_lane(first.lane)).map(|each| vec![each]));
     let after_first = until(first.ordinal + 1);
-    wishes.extend(report.operations[after_first..].iter().find(in_lane(first.lane)).map(|each| vec![each]));
-    wishes.extend(earlier.iter().rev().find(in_lane(last.lane)).map(|each| vec![each]));
-    wishes.extend(later.iter().find(in_lane(last.lane)).map(|each| vec![each]));
-    wishes
+    candidates.extend(report.operations[after_first..].iter().find(in_lane(first.lane)).map(|each| vec![each]));
+    candidates.extend(earlier.iter().rev().find(in_lane(last.lane)).map(|each| vec![each]));
+    candidates.extend(later.iter().find(in_lane(last.lane)).map(|each| vec![each]));
+    candidates
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn picture_shows_sides_edges_and_neighbours() {
+    fn diagram_shows_sides_edges_and_neighbours() {
         assert_eq!(ordinals(&sample::report("a.py")), [(3, 0), (4, 0), (5, 0), (6, 0)]);
     }
 
@@ -124,7 +124,7 @@ mod tests {
     fn operations_left_out_are_counted() {
         let mut report = sample::report("a.py");
         for (index, operation) in report.operations.iter_mut().enumerate() {
-            // Each is followed by a hundred operations of other lanes.
+            // A hundred operations of other lanes follow each operation.
             operation.ordinal = 100 * (index as u64 + 1);
             operation.after.iter_mut().for_each(|ordinal| *ordinal *= 100);
         }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn forgotten_side_is_rebuilt_from_the_finding() {
+    fn side_dropped_from_the_history_is_rebuilt_from_the_finding() {
         let mut report = sample::report("a.py");
         report.operations.clear();
         let shown = of(&report, &report.findings[0]);

@@ -1,9 +1,9 @@
-//! The picture of one finding: lanes from top to bottom, calls from left to right, edges as arrows. The two unordered
-//! operations are red, and the absent edge between them is dashed.
+//! The diagram of one finding: lanes from top to bottom, calls from left to right, edges as arrows. The two unordered
+//! operations are red, and the missing edge between them is dashed.
 //!
-//! Nothing may cover a text, so the plan is strict. Each operation has a column of its own. Arrows run up and down in gutters
-//! between the columns. They run from left to right in channels between the lanes, each in a track of its own. Lengths are
-//! whole pixels, so a report is the same on every machine.
+//! Nothing may cover a text, so the plan is strict. Each operation has its own column. Arrows run up and down in
+//! gutters between the columns. They run from left to right in channels between the lanes, each in its own track.
+//! Lengths are whole pixels, so a report is the same on every machine.
 
 use super::markup::{columns, escape, shorten};
 use super::selection::{Role, Shown};
@@ -22,7 +22,7 @@ const MOST_SPARE: i32 = 60;
 const CUT: i32 = 46;
 const LINE: i32 = 15;
 const PADDING: i32 = 10;
-/// The distance of two arrows in a channel. The absent edge has more, for its text.
+/// The distance between two arrows in a channel. The missing edge has more distance, for its text.
 const TRACK: i32 = 9;
 const ABSENT_TRACK: i32 = 30;
 /// The maximum number of columns of text in a box.
@@ -64,7 +64,7 @@ struct Edge {
     from: usize,
     to: usize,
     absent: bool,
-    /// Its track in the channel.
+    /// The arrow's track in the channel.
     y: i32,
 }
 
@@ -77,7 +77,7 @@ struct Plan {
     height: i32,
 }
 
-/// The picture as an `svg` element.
+/// The diagram as an `svg` element.
 pub(super) fn draw(shown: &[Shown], finding: &Finding, lanes: &[Lane]) -> String {
     plan(shown, finding, lanes).svg(&words::headline(finding, lanes))
 }
@@ -313,7 +313,7 @@ impl Plan {
         let (source, target) = (self.bands[from.lane].middle(), self.bands[to.lane].middle());
         Route {
             source,
-            // Two arrows into one box end beside each other.
+            // Two arrows into one box end side by side.
             target: if to.role == Role::Second && !edge.absent { target + 12 } else { target },
             leave: (edge.to != edge.from + 1).then_some(from.x + from.width - 22),
             gutter: to.x - if edge.absent { 20 } else { 14 },
@@ -370,12 +370,12 @@ impl Plan {
 
 /// The course of an arrow.
 struct Route {
-    /// The heights at which it begins and ends.
+    /// The heights at which the arrow begins and ends.
     source: i32,
     target: i32,
-    /// The place where it leaves its box for the channel; `None` if it goes straight into the gutter.
+    /// The place where the arrow leaves its box for the channel; `None` if it goes straight into the gutter.
     leave: Option<i32>,
-    /// The place where it runs up or down to its target.
+    /// The place where the arrow runs up or down to its target.
     gutter: i32,
 }
 
@@ -385,8 +385,8 @@ mod tests {
     use crate::finding::Operation;
     use crate::report::sample;
 
-    /// Pictures of random histories: any lanes, any edges, long and short texts.
-    fn pictures() -> impl Iterator<Item = Plan> {
+    /// Diagrams of random histories: any lanes, any edges, long and short texts.
+    fn diagrams() -> impl Iterator<Item = Plan> {
         let mut state = 1_u64;
         let mut random = move |below: u64| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -421,7 +421,7 @@ mod tests {
     #[test]
     fn arrows_cross_no_boxes_and_do_not_overlap() {
         let (mut arrows, mut absent) = (0, 0);
-        for plan in pictures() {
+        for plan in diagrams() {
             for (index, edge) in plan.edges.iter().enumerate() {
                 let route = plan.route(edge);
                 let before = plan.boxes[edge.to - 1].x + plan.boxes[edge.to - 1].width;
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn boxes_have_their_own_columns_and_fit() {
-        for plan in pictures() {
+        for plan in diagrams() {
             for pair in plan.boxes.windows(2) {
                 assert!(pair[0].x + pair[0].width + GUTTER <= pair[1].x);
             }

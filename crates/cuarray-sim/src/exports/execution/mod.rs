@@ -18,7 +18,7 @@ use cuarray_abi::CUresult;
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
-/// Shared memory of a block without opting in, and the maximum.
+/// The shared memory of a block that a kernel may use without opting in to more.
 const SHARED: u32 = 48 << 10;
 const MOST_SHARED: u32 = 232_448;
 

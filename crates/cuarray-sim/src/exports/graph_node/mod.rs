@@ -216,7 +216,8 @@ pub(super) unsafe fn cuGraphAddNode_v2(
     }
 }
 
-/// Writes the parameters that only an added node has: the address of an allocation, the graph of a child.
+/// Writes the parameters that exist only after the node is added: the address of an allocation, or the graph of a
+/// child.
 fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> Result<(), CUresult> {
     match &state.node(node)?.action {
         Action::Allocate(given) => set_member(params, given.0),
@@ -269,7 +270,7 @@ pub(super) unsafe fn cuGraphNodeGetParams(
     unsafe { put(node_params, params) }
 }
 
-/// Changes a node's action to one of the same kind. Executable graphs made from it stay as they are.
+/// Changes a node's action to one of the same kind. Executable graphs of its graph do not change.
 pub(super) fn change(state: &mut State, node: CUgraphNode, mut action: Action) -> Result<(), CUresult> {
     let found = state.graph_nodes.get_mut(&node).ok_or(INVALID_VALUE)?;
     if found.action.kind() != action.kind() {
@@ -313,7 +314,7 @@ pub(super) unsafe fn cuGraphAddHostNode(
 fn host_params(function: HostFunction) -> CUDA_HOST_NODE_PARAMS {
     match function {
         HostFunction::Launched { function, data } => CUDA_HOST_NODE_PARAMS { function: Some(function), userData: data },
-        // Callbacks cannot be captured.
+        // Stream callbacks cannot be captured, so no node has one.
         HostFunction::Callback { data, .. } => CUDA_HOST_NODE_PARAMS { function: None, userData: data },
     }
 }

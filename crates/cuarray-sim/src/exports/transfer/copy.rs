@@ -41,8 +41,8 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, mode: Syn
     let copy = Copy { source: bytes, target: target.place, extent };
     let (state, point) = submit(call, state, stream, Work::Copy(Box::new(copy)), Vec::new())?;
     match mode {
-        // It is done now, since the program's memory may be freed after this call. The manual does not promise that it
-        // is, so it orders nothing.
+        // The copy runs now, because the program may free its memory after this call. The manual does not promise
+        // that the copy is done, so the call orders nothing.
         SyncMode::Async(_) if waits && !host(from) => drop(call.driver.force(state, vec![point])),
         _ if waits => wait(call, state, stream, point),
         _ => {}
@@ -130,7 +130,7 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoDAsync_v2(
     transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Async(stream))
 }
 
-/// Checks that memory lies on the device of the context that a peer copy gives for it.
+/// Checks that the memory lies on the device of the context that a peer copy names for it.
 fn in_context(call: &Call<'_>, address: CUdeviceptr, context: CUcontext) -> Result<(), CUresult> {
     let state = call.lock();
     let device = state.context(context)?.device;
@@ -201,7 +201,7 @@ pub(in crate::exports) unsafe fn cuMemcpyPeerAsync(
     transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Async(stream))
 }
 
-/// One side of a 2-D or 3-D copy, as its descriptor gives it.
+/// One side of a 2-D or 3-D copy, as in the descriptor.
 struct Described {
     kind: CUmemorytype,
     host: *const c_void,
@@ -213,7 +213,7 @@ struct Described {
     height: usize,
 }
 
-/// Checks one side: the pitch must cover a row and the slice a plane; a pitch or height of 0 means densely packed.
+/// Checks one side: the pitch must cover a row, and the slice a plane. A pitch or height of 0 means densely packed.
 fn end(side: Described, extent: Extent) -> Result<End, CUresult> {
     let (declared, base) = match side.kind {
         CU_MEMORYTYPE_HOST => (Declared::Host, side.host as u64),
@@ -323,7 +323,7 @@ pub(in crate::exports) unsafe fn cuMemcpy2DUnaligned_v2(
     call: &Call<'_>,
     p_copy: *const CUDA_MEMCPY2D,
 ) -> Result<(), CUresult> {
-    // SAFETY: the same contract; any pitch will do here in both.
+    // // SAFETY: both functions have the same contract; this implementation accepts any pitch in both.
     unsafe { cuMemcpy2D_v2(call, p_copy) }
 }
 

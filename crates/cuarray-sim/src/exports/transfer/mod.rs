@@ -59,13 +59,14 @@ pub(super) fn submit<'a>(
 /// `CU_CTX_SYNC_MEMOPS`: calls without a stream wait in this context.
 const CU_CTX_SYNC_MEMOPS: c_uint = 0x80;
 
-/// Whether the context, or the memory at an address, requires synchronous copies and fills.
+/// Whether the context, or the memory at an address, requires synchronous copies and fills
+/// (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`).
 fn sync_memops(state: &State, context: CUcontext, address: u64) -> bool {
     let of_context = state.context(context).is_ok_and(|context| context.flags & CU_CTX_SYNC_MEMOPS != 0);
     of_context || state.memory.find(address).is_some_and(|allocation| allocation.sync_memops)
 }
 
-/// Whether a copy or fill is to become a captured node. A call that waits cannot.
+/// Whether a copy or fill must become a captured node. A call that waits cannot be captured.
 fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, mode: SyncMode) -> Result<bool, CUresult> {
     if matches!(mode, SyncMode::Plain) {
         state.forbid_in_capture(stream)?;

@@ -8,11 +8,11 @@ use crate::objects::work::HostFunction;
 use cuarray_abi::*;
 use std::sync::Arc;
 
-/// Parameters as the program gave them.
+/// Parameters as the program passed them.
 #[derive(Clone, Copy)]
 pub(crate) struct Given<T>(pub T);
 
-// SAFETY: its pointers belong to the program; they are returned as numbers and never followed here.
+// // SAFETY: the pointers belong to the program; the simulator returns them as numbers and never follows them.
 unsafe impl<T> Send for Given<T> {}
 
 /// The action of a node.
@@ -64,8 +64,8 @@ impl Action {
 }
 
 impl Action {
-    /// Keeps what a node's parameters do not contain, and a change therefore preserves: whether its launch is
-    /// cooperative.
+    /// Keeps the attributes that a node's parameters do not contain, so that a change preserves them: whether its
+    /// launch is cooperative.
     pub(crate) fn keep_attributes(&mut self, old: &Action) {
         if let (Action::Launch(new), Action::Launch(old)) = (self, old)
             && let Some(new) = Arc::get_mut(new)
@@ -115,7 +115,7 @@ impl FillNode {
     }
 }
 
-/// A descriptor for a copy that was made without one.
+/// The descriptor of a copy that was enqueued without one.
 fn described(transfer: &Transfer) -> CUDA_MEMCPY3D {
     let kind = |end: &End| match end.declared {
         Declared::Host => CU_MEMORYTYPE_HOST,

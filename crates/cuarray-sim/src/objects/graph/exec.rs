@@ -11,15 +11,15 @@ use std::collections::HashSet;
 pub(crate) struct Exec {
     /// `cuGraphExecGetId`.
     pub id: u32,
-    /// The graph that it was instantiated from, which may have been destroyed.
+    /// The graph that was instantiated, which may have been destroyed.
     pub source: CUgraph,
-    /// Its own clone of the source.
+    /// The clone of the source.
     pub graph: CUgraph,
     pub flags: u64,
     /// The disabled nodes of the clone.
     pub disabled: HashSet<CUgraphNode>,
     pub steps: Vec<Step>,
-    /// Its private streams: the second and further lanes.
+    /// The private streams: the second and further lanes.
     pub lanes: Vec<CUstream>,
     /// The number of lanes, including that of the launch.
     pub width: usize,
@@ -27,9 +27,9 @@ pub(crate) struct Exec {
     pub last: Option<Point>,
     /// The clock of that point.
     pub last_clock: Option<Clock>,
-    /// References that earlier launches may still need, and the end of the last launch that does.
+    /// References that earlier launches may still need, each with the end of the last launch that needs them.
     pub retired: Vec<(Point, References)>,
-    /// The addresses of its allocation nodes.
+    /// The addresses of the clone's allocation nodes.
     pub allocations: Vec<u64>,
     /// Whether `cuGraphExecDestroy` was called while a launch was pending.
     pub destroyed: bool,

@@ -1,11 +1,11 @@
 //! The assignment of graph nodes to lanes.
 //!
-//! A lane is a stream and orders everything on it, so nodes may share a lane only if the edges order them anyway.
-//! Otherwise branches that race on a device would not race here.
+//! A lane is a stream and orders all its operations. So nodes may share a lane only if the edges order them anyway.
+//! Otherwise branches that race on a device would not race in the simulator.
 //!
-//! A node continues the lane of a predecessor if that predecessor is still the last on it. Otherwise it takes a lane
-//! that ended before one of its predecessors, or a new one. A graph that forks and joins repeatedly needs as many lanes
-//! as its width.
+//! A node continues the lane of a predecessor if that predecessor is still the last on its lane. Otherwise the node
+//! takes a lane that ended before one of its predecessors, or a new one. A graph that forks and joins repeatedly
+//! needs as many lanes as its width.
 
 use cuarray_abi::CUgraphNode;
 use std::rc::Rc;
@@ -14,9 +14,9 @@ use std::rc::Rc;
 pub(crate) struct Step {
     pub node: CUgraphNode,
     pub lane: usize,
-    /// The steps before it on other lanes.
+    /// The steps on other lanes that must happen before this step.
     pub after: Vec<usize>,
-    /// Whether no step follows it on its lane or, by an edge, on another.
+    /// Whether no step follows this one, on its lane or through an edge.
     pub last: bool,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Step {
 #[derive(Default)]
 pub(crate) struct Layout {
     pub steps: Vec<Step>,
-    /// The step that each lane ends with.
+    /// The last step of each lane.
     pub ends: Vec<usize>,
     /// For each step, the lanes that had ended before it, and their last steps.
     pub idle: Vec<Rc<Vec<(usize, usize)>>>,
@@ -49,7 +49,7 @@ impl Layout {
             [before] => self.idle[*before].clone(),
             _ => {
                 ended.extend(after.iter().flat_map(|before| self.idle[*before].iter().copied()));
-                // A lane that continued elsewhere is no longer idle.
+                // A lane that continued with another step is no longer idle.
                 ended.retain(|(lane, end)| self.ends[*lane] == *end);
                 ended.sort_unstable();
                 ended.dedup();
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// For each step, all steps before it, by these direct predecessors.
+    /// For each step, all steps before it, given the direct predecessors.
     pub(crate) fn closure(before: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
         let mut all: Vec<BTreeSet<usize>> = Vec::new();
         for before in before {

@@ -17,14 +17,14 @@ use cuarray_races::Caller;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The code that the driver's manual gives for an invalid graph or node.
+/// The code that the driver's manual defines for an invalid graph or node.
 pub(crate) const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// The owner of a graph, whose end is the graph's end.
+/// The owner of a graph. The graph is destroyed with its owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
     Program,
-    /// The node whose child graph it is.
+    /// The node that contains the child graph.
     Node(CUgraphNode),
     /// The executable graph that runs it; the program never gets a handle of such a clone.
     Exec,
@@ -39,11 +39,12 @@ pub(crate) struct Graph {
     pub nodes: Vec<CUgraphNode>,
     /// The number of the last node added; numbers of removed nodes are not reused.
     pub last_number: u32,
-    /// The capture that is filling it; until its end the graph can be neither destroyed nor instantiated.
+    /// The capture that adds to the graph. Until the capture ends, the graph can be neither destroyed nor
+    /// instantiated.
     pub capture: Option<u64>,
     /// For a clone, the clone of each original node, including nodes of children.
     pub clones: HashMap<CUgraphNode, CUgraphNode>,
-    /// The user objects that it keeps alive.
+    /// The user objects that the graph keeps alive.
     pub references: References,
 }
 
@@ -53,9 +54,9 @@ pub(crate) struct Node {
     /// `cuGraphNodeGetLocalId`.
     pub number: u32,
     pub action: Action,
-    /// The nodes that precede it, each once, in the order in which the edges were added.
+    /// The direct predecessors, each once, in the order in which the edges were added.
     pub after: Vec<CUgraphNode>,
-    /// The call that added or captured it, while findings are on.
+    /// The call that added or captured the node, while findings are on.
     pub made: Option<Caller>,
 }
 

@@ -21,7 +21,7 @@ impl GraphMemory {
         self.reserved_high = self.reserved_high.max(self.reserved);
     }
 
-    /// Returns memory that is not in use.
+    /// Releases memory that is not in use.
     pub(crate) fn trim(&mut self) {
         (self.used, self.reserved) = (self.live, self.live);
     }

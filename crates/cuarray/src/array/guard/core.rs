@@ -4,6 +4,7 @@ use crate::{
     Error, Interface, Owner, RawView, Result,
     array::registry::{Others, Registration},
     driver::Stream,
+    interpreter,
     sync::{self, Access, Begun, NotEnded},
 };
 use std::mem;
@@ -44,7 +45,7 @@ pub struct Anywhere;
 
 impl Scope for Anywhere {
     fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
-        work()
+        interpreter::detached(work)
     }
 
     fn report(self, stream: &Stream, met: Error) {

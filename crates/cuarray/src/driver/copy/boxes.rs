@@ -79,7 +79,7 @@ pub struct Copy3d {
 
 /// Copies a box of bytes, with gaps between rows and slices.
 ///
-/// The driver measures the distance between slices in rows. If it is no whole number of rows, the slices are copied one by one.
+/// The driver measures the distance between slices in rows. If a slice pitch is not a whole number of rows, the slices are copied one by one.
 ///
 /// # Errors
 /// [`Error::is_unsupported`]: rows or slices overlap (a pitch below the width, or a slice pitch below the rows' extent), or the box

@@ -1,13 +1,13 @@
-//! The C side of the CUDA Array Interface (clause X1): an array as one C structure. It is for callers that need more speed than
-//! a dictionary gives, and for programs without Python.
+//! The C side of the CUDA Array Interface (clause X1): an array as one C structure. It is for callers that need more
+//! speed than a dictionary gives, and for programs without Python.
 //!
 //! The structure is that of `include/cuarray.h`; `docs/reference/c-interface.md` lists the duties of both sides. It holds the
 //! entries of the dictionary, with the same numbers and rules for streams. It adds an event in place of the stream, the names
 //! of types without a letter, the location of the memory, and a function that releases the array. A [`CArray`] owns such a
 //! structure; it needs no Python and no driver.
 //!
-//! A structure from outside is copied and checked member by member before use, and released once, whatever was wrong with it.
-//! The targets of its pointers are trusted to exist, because C has no way to check them.
+//! A structure from outside is copied and checked member by member before use. It is released once, even if it was
+//! invalid. The targets of its pointers are trusted to exist, because C has no way to check them.
 
 mod abi;
 mod read;
@@ -64,12 +64,12 @@ impl From<Interface> for Described {
 /// use cuarray::{CArray, Interface, Layout, Owner, TypeStr};
 /// use std::sync::Arc;
 ///
-/// let memory = Arc::new("memory"); // what has to live as long as the array is used
+/// let memory = Arc::new("memory"); // must live as long as the array is used
 /// let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3, 4], 4)?)?;
 /// let array = CArray::new(interface.clone(), Some(Owner::new(memory.clone())))?;
 ///
-/// let pointer = array.into_raw(); // to a consumer in C, which owes the call of `release`; or back:
-/// // SAFETY: the pointer is ours to give away, and nobody else has it.
+/// let pointer = array.into_raw(); // to a consumer in C, which must call `release`; or back:
+/// // SAFETY: this code owns the pointer, and no other code has it.
 /// let array = unsafe { CArray::from_raw(pointer) }?;
 /// assert_eq!(array.describe()?.interface, interface);
 /// drop(array);
@@ -84,7 +84,8 @@ unsafe impl Send for CArray {}
 unsafe impl Sync for CArray {}
 
 impl CArray {
-    /// Makes the structure of an array. Its memory, streams and events must live until `owner` is dropped; the release drops it.
+    /// Creates the structure of an array. Its memory, streams and events must live until `owner` is dropped; the
+    /// release drops it.
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: the name of a field contains a zero, which ends a string in C.
@@ -92,7 +93,7 @@ impl CArray {
         write::of_described(described.into(), owner)
     }
 
-    /// Takes over an array from a producer in C.
+    /// Takes ownership of an array from a producer in C.
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: `pointer` is null.
@@ -125,7 +126,7 @@ impl CArray {
         unsafe { read::read(self.0.as_ptr()) }
     }
 
-    /// Turns the array into a view, which orders work by the event if there is one, and else by the stream.
+    /// Converts the array into a view, which orders work by the event if there is one, and otherwise by the stream.
     ///
     /// # Errors
     /// As [`CArray::describe`], and as [`RawView::new`].

@@ -1,4 +1,5 @@
-//! Reads a structure of another library: each member is copied once, and checked before it bounds further reads.
+//! Reading of a structure from another library. Each member is copied once, and checked before it bounds further
+//! reads.
 
 use super::{
     Described,
@@ -16,7 +17,7 @@ use std::{
     num::NonZeroUsize,
 };
 
-/// The content of a structure, with the mask kept apart.
+/// The content of a structure, with the mask apart.
 pub(crate) struct Read {
     pub(crate) interface: Box<Interface>,
     pub(crate) mask: Option<Mask>,
@@ -84,7 +85,7 @@ unsafe fn known(raw: *const RawCArray) -> Result<RawCArray> {
     let unknown = array.flags & BINDING & !KNOWN;
     if unknown != 0 {
         return Err(Error::unsupported(format!(
-            "a cuarray of version {major}.{minor} with flags {unknown:#x}, which are not known here and must not be overlooked"
+            "a cuarray of version {major}.{minor} with flags {unknown:#x}, which this version of cuarray does not know and must not ignore"
         )));
     }
     Ok(array)
@@ -151,7 +152,8 @@ fn in_mask(error: Error) -> Error {
     }
 }
 
-/// Reads a stream or an event. Its flag must be set too, so that a null handle is not read as "nothing to wait for".
+/// Reads a stream or an event. Its flag must agree, so that a null handle is an error and not read as "nothing to wait
+/// for".
 fn handle(key: &'static str, value: u64, flagged: bool) -> Result<Option<NonZeroUsize>> {
     let number = NonZeroUsize::new(value as usize);
     if number.is_some() != flagged {
@@ -170,11 +172,14 @@ fn device(ordinal: i32) -> Result<Option<i32>> {
     match ordinal {
         -1 => Ok(None),
         0.. => Ok(Some(ordinal)),
-        _ => Err(Error::entry("device", format!("{ordinal} is no device; an ordinal, or -1 for unknown, is expected"))),
+        _ => Err(Error::entry(
+            "device",
+            format!("{ordinal} is not a device; an ordinal, or -1 for unknown, is expected"),
+        )),
     }
 }
 
-/// Reads a kind of memory. A code of a later version is unknown here; the driver is asked instead.
+/// Reads a kind of memory. For a code of a later version it returns `None`, and the driver is queried instead.
 fn memory(code: i32) -> Option<MemoryKind> {
     match code {
         MEMORY_DEVICE => Some(MemoryKind::Device),
@@ -212,7 +217,7 @@ fn typestr(key: &'static str, text: &[u8; TEXT], name: &[u8; TEXT]) -> Result<Ty
         return Ok(typestr);
     }
     let name = inline_text("type_name", name)?;
-    // A name of a later version is unknown here; the type string still says: bytes.
+    // An unknown name is from a later version; the type string still gives the size.
     let Ok(named) = name.parse::<NamedType>() else { return Ok(typestr) };
     if typestr.kind() != Kind::Void || typestr.itemsize() != named.itemsize() {
         return Err(Error::entry(key, format!("'{typestr}' is named {named}; '|V{}' is expected", named.itemsize())));
@@ -225,13 +230,13 @@ fn inline_text<'a>(key: &'static str, text: &'a [u8; TEXT]) -> Result<&'a str> {
     ends.and_then(|end| std::str::from_utf8(&text[..end]).ok()).ok_or_else(|| {
         Error::entry(
             key,
-            format!("{:?} in a cuarray is no text of at most {} bytes", text.escape_ascii().to_string(), TEXT - 1),
+            format!("{:?} in a cuarray is not a text of at most {} bytes", text.escape_ascii().to_string(), TEXT - 1),
         )
     })
 }
 
-/// Reads the fields of a structure. `known` counts all fields so far, which bounds the walk of a long table or of a table that
-/// contains itself.
+/// Reads the fields of a structure. `known` counts all fields so far. It bounds the walk of a long table, or of a
+/// table that contains itself.
 ///
 /// # Safety
 /// `table` is null, or points to `count` fields if `count` is at most [`Descr::MAX_FIELDS`]. Their pointers are null or point
@@ -286,6 +291,6 @@ unsafe fn text(text: *const c_char) -> Result<Option<String>> {
     let text = unsafe { CStr::from_ptr(text) };
     match text.to_str() {
         Ok(text) => Ok(Some(text.to_owned())),
-        Err(_) => Err(Error::entry("descr", format!("the name {text:?} of a field is no UTF-8"))),
+        Err(_) => Err(Error::entry("descr", format!("the name {text:?} of a field is not UTF-8"))),
     }
 }

@@ -5,7 +5,10 @@ use crate::{Bool8, Descr, Field, FieldType, Layout, Mask, NamedType, StreamEntry
 use std::{
     ffi::c_void,
     ptr::{null, null_mut},
-    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
 };
 
 fn interface(typestr: TypeStr, shape: &[usize]) -> Interface {
@@ -122,8 +125,8 @@ fn text(text: &str) -> [u8; abi::TEXT] {
     room
 }
 
-/// The error of reading a structure that `change` has spoiled. The structure must be released once.
-fn spoiled(change: impl FnOnce(&mut RawCArray)) -> Error {
+/// The error from reading a structure that `change` has made invalid. The structure must be released once.
+fn error_after(change: impl FnOnce(&mut RawCArray)) -> Error {
     let released = AtomicUsize::new(0);
     let shape = [2i64, 3];
     let mut raw = RawCArray {
@@ -155,9 +158,12 @@ fn spoiled(change: impl FnOnce(&mut RawCArray)) -> Error {
     error
 }
 
-/// Leaks an object that a hostile structure points to.
-fn kept<T>(value: T) -> *const T {
-    Box::leak(Box::new(value))
+/// Keeps an object that a hostile structure points to. Its address is stored, so that leak sanitizers find it.
+fn kept<T>(value: T) -> *mut T {
+    static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    let object = Box::into_raw(Box::new(value));
+    KEPT.lock().unwrap().push(object.expose_provenance());
+    object
 }
 
 #[test]
@@ -189,10 +195,10 @@ fn hostile_structures_are_refused_and_released_once() {
         ("'stream'", Box::new(|raw| raw.stream = 1)),
         ("'event'", Box::new(|raw| raw.flags = abi::HAS_EVENT)),
         ("'event'", Box::new(|raw| raw.event = 1)),
-        ("-2 is no device", Box::new(|raw| raw.device = -2)),
+        ("-2 is not a device", Box::new(|raw| raw.device = -2)),
         ("'typestr'", Box::new(|raw| raw.typestr = text("float32"))),
-        ("no text", Box::new(|raw| raw.typestr = [b'<'; abi::TEXT])),
-        ("no text", Box::new(|raw| raw.typestr = [0xff; abi::TEXT])),
+        ("not a text", Box::new(|raw| raw.typestr = [b'<'; abi::TEXT])),
+        ("not a text", Box::new(|raw| raw.typestr = [0xff; abi::TEXT])),
         ("is named bfloat16", Box::new(|raw| raw.type_name = text("bfloat16"))),
         ("Python objects", Box::new(|raw| raw.typestr = text("|O8"))),
         ("disagree", Box::new(|raw| raw.nfields = 1)),
@@ -213,7 +219,7 @@ fn hostile_structures_are_refused_and_released_once() {
             }),
         ),
         (
-            "no UTF-8",
+            "not UTF-8",
             Box::new(move |raw| {
                 raw.typestr = text("|V4");
                 raw.fields = kept(field(c"\xff", "<f4"));
@@ -233,9 +239,9 @@ fn hostile_structures_are_refused_and_released_once() {
             Box::new(move |raw| {
                 // A table that contains itself.
                 raw.typestr = text("|V4");
-                let table = Box::leak(Box::new(field(c"x", "|V4")));
-                table.nfields = 1;
-                table.fields = &raw const *table;
+                let table = kept(field(c"x", "|V4"));
+                // SAFETY: the object is never freed, and no reference to it exists.
+                unsafe { ((*table).fields, (*table).nfields) = (table, 1) };
                 (raw.fields, raw.nfields) = (table, 1);
             }),
         ),
@@ -250,7 +256,7 @@ fn hostile_structures_are_refused_and_released_once() {
         ("version 2.0", Box::new(|raw| raw.mask = kept(RawCArray { major: 2, ..copy(raw) }))),
     ];
     for (expected, change) in cases {
-        let error = spoiled(change);
+        let error = error_after(change);
         assert!(error.is_unsupported() || error.is_invalid_interface(), "{expected}: {error:?}");
         assert!(error.to_string().contains(expected), "{expected}: {error}");
     }

@@ -5,7 +5,8 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// The newest version whose codes are known here. A minor version adds codes and flags, a major version moves members.
+/// The newest version with codes that this module knows. A minor version adds codes and flags, a major version moves
+/// members.
 pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 3 };
 
 /// The memory must not be written.

@@ -65,7 +65,8 @@ impl Interface {
         })
     }
 
-    /// Like [`Interface::new`], but boxed: the layout is [filled](Layout::fill) in place, which saves an import the moves.
+    /// Like [`Interface::new`], but boxed: the layout is [filled](Layout::fill) in place, which saves an import the
+    /// copies.
     ///
     /// # Errors
     /// Those of `fill` and of [`Interface::new`].
@@ -109,7 +110,7 @@ impl Interface {
         self
     }
 
-    /// [`Interface::with_version`] in place, like the other `set_` methods: it saves an import the moves.
+    /// [`Interface::with_version`] in place. Like the other `set_` methods, it saves an import the copies.
     pub(crate) fn set_version(&mut self, version: Version) {
         self.version = version;
         if version < Version::V3 {
@@ -171,7 +172,7 @@ impl Interface {
         Ok(())
     }
 
-    /// Reinterprets the elements as a type that the caller knows them to have. No byte moves and no other entry changes.
+    /// Reinterprets the elements as a type that the caller declares. No byte moves and no other entry changes.
     ///
     /// The entry cannot express every type. A structure without `descr` arrives as `|V12`, and a
     /// [`NamedType`](crate::NamedType) as `<V2`. Void without fields becomes any type of the same size. A named type may also
@@ -209,8 +210,8 @@ impl Interface {
         Ok(Interface { typestr: said.typestr, descr: said.descr, ..self })
     }
 
-    /// Whether a copy of bytes between the two is a copy of values. They have equal type strings, names and fields, or equal
-    /// item sizes where one side is void without fields and the other is not.
+    /// Whether copying the bytes from one array to the other copies the values: they have equal type strings, names
+    /// and fields, or equal item sizes where exactly one side is void without fields.
     #[doc(hidden)]
     pub fn has_type_of(&self, other: &Interface) -> bool {
         let (kind, itemsize) = (self.typestr.kind(), self.typestr.itemsize());

@@ -76,7 +76,7 @@ impl Layout {
                 }
                 -1 => unknown = Some(axis),
                 ..0 => {
-                    let why = format!("{length} in the shape {} is no length; at least 0 is expected", Tuple(shape));
+                    let why = format!("{length} in the shape {} is not a length; at least 0 is expected", Tuple(shape));
                     return Err(Error::argument(why));
                 }
                 _ => known = known.checked_mul(length as usize).ok_or_else(wrong)?,

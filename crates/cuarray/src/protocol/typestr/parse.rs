@@ -1,7 +1,7 @@
 //! The grammar of type strings, read strictly.
 //!
-//! A refused string yields a small code first, and a message only on demand: the lenient reader tries this grammar first, and
-//! its failure is not yet an error.
+//! A refused string yields a small code first, and a message only on demand: the lenient parser tries this grammar
+//! first, and falls back to others if it refuses.
 
 use super::{ByteOrder, Kind, MAX_ITEMSIZE, TimeUnit, TypeStr};
 use crate::Error;
@@ -41,7 +41,7 @@ impl Fault {
                             m, s, ms, us, ns, ps, fs or as"
                     .into()
             }
-            Fault::Trailing => "goes on after its size".into(),
+            Fault::Trailing => "has text after its size".into(),
         };
         Error::entry("typestr", format!("{} {why}; expected a NumPy type string, such as '<f4'", Quoted(text)))
     }
@@ -149,15 +149,15 @@ mod tests {
 
     #[test]
     fn common_type_strings_read_as_in_the_grammar() {
-        let mut met = 0;
+        let mut count = 0;
         for text in 0..1u32 << 24 {
             let text = &text.to_le_bytes()[..3];
             if let Some(typestr) = common(text) {
-                let read = by_grammar(text).ok().expect("the grammar knows it");
+                let read = by_grammar(text).ok().expect("the grammar accepts the text");
                 assert_eq!((typestr, typestr.to_string()), (read, read.to_string()));
-                met += 1;
+                count += 1;
             }
         }
-        assert_eq!(met, 12);
+        assert_eq!(count, 12);
     }
 }

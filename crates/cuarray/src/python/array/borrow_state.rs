@@ -1,4 +1,4 @@
-//! The state of a borrow: until its end the borrowed array and its views may be used.
+//! The state of a borrow. The borrowed array and its views may be used until the borrow ends.
 
 use crate::{Error, Owner, Result, python::memory::runtime, sync::SyncGuard};
 use pyo3::prelude::*;
@@ -7,9 +7,9 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::SeqCst},
 };
 
-/// The state of a borrow, shared by its arrays.
+/// The state of a borrow, shared by the borrowed arrays.
 pub(in crate::python) struct BorrowState {
-    /// The edges; `None` if the caller switched ordering off, and after the end.
+    /// The edges; `None` after the end, or if the caller switched synchronization off.
     guard: Mutex<Option<SyncGuard>>,
     over: AtomicBool,
 }
@@ -19,12 +19,12 @@ impl BorrowState {
         Arc::new(BorrowState { guard: Mutex::new(guard), over: AtomicBool::new(false) })
     }
 
-    /// Refuses use after the end.
+    /// Refuses use after the end of the borrow.
     pub(in crate::python) fn check(&self) -> Result<()> {
         if self.is_over() {
             return Err(Error::unsupported(
-                "the array was borrowed and has been given back, so its memory is the lender's again; use it inside the `with` \
-                 block, copy what is needed later, or borrow anew",
+                "the borrow has ended, so the memory belongs to the lender alone; use the array inside the `with` \
+                 block, copy the elements that are needed later, or borrow again",
             ));
         }
         Ok(())

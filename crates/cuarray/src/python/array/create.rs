@@ -1,4 +1,4 @@
-//! Making arrays: memory with a layout, and copies of other arrays.
+//! Creation of arrays: memory with a layout, and copies of other arrays.
 
 use super::{PyDeviceArray, copies::Elements};
 use crate::python::{
@@ -25,7 +25,7 @@ pub(in crate::python) fn copy_of<'py>(
     filled(host.array.py(), &host.interface, Elements::Host(&host.array), stream, device)
 }
 
-/// Makes a contiguous array with the shape and type of `described` and the elements of `source`.
+/// Creates a contiguous array with the shape and type of `described` and the elements of `source`.
 pub(in crate::python) fn filled<'py>(
     py: Python<'py>,
     described: &Interface,
@@ -34,27 +34,14 @@ pub(in crate::python) fn filled<'py>(
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let array = packed_like(py, described, stream, device)?;
-    // The array's own stream, if one was given: it belongs to the array's device.
+    // The array's home stream, if a stream was given, because it belongs to the array's device.
     let own = stream.map(|_| array.get().stream(py)).transpose()?.flatten();
     array.get().fill(py, source, own.as_ref().map(|own| own.bind(py).as_any()))?;
     Ok(array)
 }
 
-/// Like [`filled`], but waits for the copy, so that the caller need not keep `source`.
-pub(in crate::python) fn filled_at_once<'py>(
-    py: Python<'py>,
-    described: &Interface,
-    source: Elements<'_, 'py>,
-    stream: Option<&Bound<'py, PyAny>>,
-    device: Option<i32>,
-) -> Result<Bound<'py, PyDeviceArray>> {
-    let array = packed_like(py, described, stream, device)?;
-    array.get().fill(py, source, None)?;
-    Ok(array)
-}
-
 /// Allocates an array with the shape and type of `described`, in Fortran order if `described` is.
-fn packed_like<'py>(
+pub(in crate::python) fn packed_like<'py>(
     py: Python<'py>,
     described: &Interface,
     stream: Option<&Bound<'py, PyAny>>,
@@ -88,8 +75,8 @@ pub(in crate::python) fn layout(
     layout.map_err(Error::into_argument)
 }
 
-/// Allocates memory for `layout` and makes the array over it. `stream` becomes its home stream, and selects the device
-/// if `device` is `None`.
+/// Allocates memory for `layout` and creates the array over it. `stream` becomes the home stream, and selects the
+/// device if `device` is `None`.
 pub(in crate::python) fn allocate<'py>(
     py: Python<'py>,
     kind: MemoryKind,
@@ -129,8 +116,8 @@ pub(in crate::python) fn allocate<'py>(
     Ok(Bound::new(py, PyDeviceArray::over(interface, Py::new(py, PyMemory::new(memory))?, stream))?)
 }
 
-/// The context for an array with this home stream on this device. Every device has its own default streams, so for one of these also
-/// the default stream of that device.
+/// The context for an array with this home stream on this device. Every device has its own default streams, so a
+/// default stream is replaced by that of the device.
 fn place(stream: Option<&Stream>, device: Option<i32>) -> Result<(Context, Option<Stream>)> {
     let of_stream = || Ok::<_, Error>(stream.map(Stream::context).transpose()?.flatten());
     let Some(ordinal) = device else {

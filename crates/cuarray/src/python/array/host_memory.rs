@@ -1,8 +1,9 @@
-//! Memory that the host reaches: mapped, managed and pinned.
+//! Memory that the host can access: mapped, managed and pinned.
 //!
-//! A mapped or managed array is a `DeviceArray` whose memory the host reaches too: `host_view()` is a NumPy array over it. A pinned
-//! array is used by the host, so it is a NumPy array from the start. NumPy keeps the owner of memory in `base`, which may be any
-//! object with `__array_interface__`. [`HostMemory`] is such an object, and holds the owner of the memory.
+//! A mapped or managed array is a `DeviceArray` whose memory the host can access too: `host_view()` is a NumPy array
+//! over that memory. The host uses a pinned array directly, so it is a NumPy array from the start. NumPy keeps the
+//! owner of memory in `base`, which may be any object with `__array_interface__`. [`HostMemory`] is such an object,
+//! and holds the owner of the memory.
 
 use super::dictionary;
 use crate::{
@@ -11,15 +12,15 @@ use crate::{
 };
 use pyo3::{PyTraverseError, PyVisit, intern, prelude::*, types::PyDict};
 
-/// Memory that the host reaches, with NumPy's interface; the `base` of the NumPy arrays over it.
+/// Memory that the host can access, with NumPy's interface; the `base` of the NumPy arrays over it.
 #[pyclass(frozen, weakref, name = "HostMemory", module = "cuarray")]
 pub struct HostMemory {
     interface: Py<PyDict>,
     owner: Option<Py<PyAny>>,
 }
 
-/// An address for arrays without elements: the start of a page, so aligned for every type.
-const NOWHERE: u64 = 4096;
+/// An address for arrays without elements: the start of a page, and so aligned for every type.
+const EMPTY_ADDRESS: u64 = 4096;
 
 impl HostMemory {
     /// A NumPy array over the elements of `interface`, whose first element is at host address `address`. It keeps `owner` alive.
@@ -35,7 +36,7 @@ impl HostMemory {
         dict.set_item(intern!(py, "strides"), dictionary::strides(py, interface)?)?;
         dict.set_item(intern!(py, "typestr"), interface.typestr().to_string())?;
         // NumPy before 2.3 refuses a null pointer even for an array without elements; it accepts any other address.
-        let address = if interface.layout().is_empty() { NOWHERE } else { address };
+        let address = if interface.layout().is_empty() { EMPTY_ADDRESS } else { address };
         dict.set_item(intern!(py, "data"), (address, interface.is_read_only()))?;
         dict.set_item(intern!(py, "version"), 3)?;
         let memory = Bound::new(py, HostMemory { interface: dict.unbind(), owner })?;

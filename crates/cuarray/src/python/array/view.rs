@@ -1,8 +1,8 @@
 //! Views of a `DeviceArray`: other interfaces over the same memory, with the same owner.
 //!
-//! [`Layout`] has the arithmetic. This file keeps the other properties of an array: read-only, fields, stream, version, and the
-//! matching part of the mask. Only `reshape` and `ravel` may copy, as NumPy's do, if no strides describe the result; the driver
-//! makes the copy.
+//! [`Layout`] has the arithmetic. This file carries over the other properties of an array: read-only flag, fields,
+//! stream, version, and the matching part of the mask. Only `reshape` and `ravel` may copy, as NumPy's do, if no
+//! strides describe the result; the driver makes the copy.
 
 use super::{PyDeviceArray, assign, create, host_memory::HostMemory, mask::ArrayMask};
 use crate::python::{
@@ -18,7 +18,8 @@ use pyo3::{
     types::{PyList, PyTuple},
 };
 
-/// A view of an array: `at` maps a layout of the array's shape to the view's place, for the array and for its mask.
+/// A view of an array. `at` maps a layout of the array's shape to the layout and offset of the view, for the array
+/// and for its mask.
 pub(in crate::python) fn derive(
     array: &PyDeviceArray,
     py: Python<'_>,
@@ -180,7 +181,7 @@ fn reshaped(
             };
             let fit = packed.reshape(shape, order)?.unwrap_or_else(|| packed.clone());
             let element = Element::of_interface(interface);
-            // The stream need not be of the memory's device: an array can be bound to a stream of another device.
+            // The stream may belong to another device than the memory, because an array can be bound to any stream.
             let copied = create::allocate(py, MemoryKind::Device, element, packed, None, array.device()?)?;
             let bound = copied.get().interface().clone().with_stream(interface.stream());
             let copied = copied.get().bound_to(py, bound, array.stream(py)?)?;
@@ -293,7 +294,7 @@ pub(in crate::python) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) 
     let address = match array.attributes()? {
         None if interface.layout().is_empty() => 0,
         known => known.and_then(|attributes| attributes.host_ptr).ok_or_else(|| {
-            Error::unsupported("the host does not reach the memory of this array; copy_to_host() fetches its elements")
+            Error::unsupported("the host cannot access the memory of this array; copy_to_host() copies its elements")
         })?,
     };
     if array.mask().is_some() {

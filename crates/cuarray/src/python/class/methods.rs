@@ -1,15 +1,14 @@
 //! The Python class `DeviceArray`: its attributes and methods, with the texts of `help()`.
 //!
-//! PyO3 wants one block of methods for a class, so all of them are here. This file holds names, arguments and docs; the work is
-//! done in [`copies`](crate::python::array::copies), [`view`], [`indexing`], [`assign`] and the other files of that folder.
+//! PyO3 wants one block of methods for a class, so all of them are here. This file holds names, arguments and docs. The work is
+//! done in [`conversion`], [`comparison`] and the folder [`array`](crate::python::array).
 
-use super::comparison;
+use super::{comparison, conversion};
 use crate::{
-    DevicePtr, Error, Result,
+    DevicePtr, Result,
     driver::MemoryKind,
-    protocol::layout::Tuple,
     python::{
-        array::{Announced, PyDeviceArray, assign, create, indexing, tensor, view},
+        array::{Announced, PyDeviceArray, assign, indexing, tensor, view},
         export::{
             c_interface,
             dlpack::{self, Request},
@@ -19,7 +18,6 @@ use crate::{
             ipc::{self, PyIpcHandle},
         },
         memory::stream::{self, PyStream},
-        values::host::HostArray,
     },
     sync::Access,
 };
@@ -215,11 +213,7 @@ impl PyDeviceArray {
         value: Option<&Bound<'py, PyAny>>,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyDeviceArray>> {
-        let mut host = self.copy_to_host(py, None, None)?;
-        if self.mask().is_some() {
-            host = host.call_method1(intern!(py, "filled"), (value,))?;
-        }
-        create::copy_of(HostArray::of(&host, None)?, stream, self.device()?)
+        conversion::filled(self, py, value, stream)
     }
 
     /// The object that keeps the memory alive; None for an array that was made without an owner.
@@ -287,20 +281,7 @@ impl PyDeviceArray {
         dtype: Option<&Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> Result<Bound<'py, PyAny>> {
-        if copy == Some(false) {
-            return Err(Error::argument("a device array cannot become a NumPy array without a copy"));
-        }
-        if self.mask().is_some() {
-            return Err(Error::unsupported(
-                "NumPy would drop the mask of the array; copy_to_host() gives a numpy.ma.MaskedArray, and `filled()` an \
-                 array without a mask",
-            ));
-        }
-        let host = self.copy_to_host(py, None, None)?;
-        match dtype {
-            Some(dtype) => Ok(host.call_method1(intern!(py, "astype"), (dtype,))?),
-            None => Ok(host),
-        }
+        conversion::numpy_array(self, py, dtype, copy)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -541,25 +522,7 @@ impl PyDeviceArray {
     }
 
     fn __repr__(&self) -> String {
-        let layout = self.interface().layout();
-        let mut text =
-            format!("DeviceArray(shape={}, typestr='{}'", Tuple(layout.shape()), self.interface().typestr().label());
-        if !layout.is_c_contiguous() {
-            text += &format!(", strides={}", Tuple(layout.strides()));
-        }
-        if self.interface().is_read_only() {
-            text += ", readonly=True";
-        }
-        if let Some(handle) = self.interface().stream().handle() {
-            text += &format!(", stream={handle:#x}");
-        }
-        if self.mask().is_some() {
-            text += ", masked";
-        }
-        match self.check_borrow() {
-            Ok(()) => text + &format!(", ptr={:#x})", self.interface().data()),
-            Err(_) => text + ", given back)",
-        }
+        conversion::repr(self)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -1,4 +1,5 @@
 //! The Python class `DeviceArray`: its attributes and methods.
 
 mod comparison;
+mod conversion;
 mod methods;

@@ -1,9 +1,10 @@
 //! `__dlpack__` and `__dlpack_device__`: an array as a tensor for another library.
 //!
-//! The consumer names its stream, and the producer makes the array ready there: an edge joins every stream with pending work into
-//! it, and the host does not wait. Memory that the host reads in place is an exception. A consumer without a stream may then be
-//! the host itself (NumPy), so the host waits. Nothing reports the consumer's later work to the producer: DLPack has no
-//! counterpart to the exported stream of the CUDA Array Interface.
+//! The consumer names its stream, and the producer orders the array's work before that stream: an edge leads from
+//! every stream with pending work to it, and the host does not wait. Memory that the host can read in place is an
+//! exception. A consumer without a stream may then be the host itself (NumPy), so the host waits. The producer does
+//! not learn of the consumer's later work: DLPack has no counterpart to the exported stream of the CUDA Array
+//! Interface.
 
 use super::managed;
 use crate::python::ffi::inspect::shown;
@@ -39,8 +40,8 @@ pub(in crate::python) struct Request<'a, 'py> {
 /// A capsule with the array's tensor.
 ///
 /// # Errors
-/// [`Error::is_unsupported`]: DLPack cannot describe the array, or not in the consumer's version, or not on that device without a
-/// copy. An argument error for an argument without meaning.
+/// [`Error::is_unsupported`]: DLPack cannot describe the array, not in the consumer's version, or not on that device
+/// without a copy. An argument error: an argument has an invalid value.
 pub(in crate::python) fn capsule<'py>(
     array: &Bound<'py, PyDeviceArray>,
     request: &Request<'_, 'py>,
@@ -52,7 +53,7 @@ pub(in crate::python) fn capsule<'py>(
     if let Some((device_type, device_id)) = request.device
         && (DLDevice { device_type, device_id }) != own
     {
-        return elsewhere(array, request, DLDevice { device_type, device_id }, own, versioned);
+        return on_other_device(array, request, DLDevice { device_type, device_id }, own, versioned);
     }
     if array.get().interface().is_read_only() && !versioned && request.copy != Some(true) {
         return Err(Error::unsupported(
@@ -96,28 +97,28 @@ fn copy_of<'py>(
     Ok(copy)
 }
 
-/// The host in DLPack's numbers.
+/// The host, as a DLPack device.
 const HOST: DLDevice = DLDevice { device_type: CPU, device_id: 0 };
 
-/// A tensor on another device than the array's. Only the host is possible, by a copy that is done when this returns.
-fn elsewhere<'py>(
+/// A tensor on another device than the array's. Only the host is possible, by a copy that is done on return.
+fn on_other_device<'py>(
     array: &Bound<'py, PyDeviceArray>,
     request: &Request<'_, 'py>,
-    asked: DLDevice,
+    requested: DLDevice,
     own: DLDevice,
     versioned: bool,
 ) -> Result<Bound<'py, PyAny>> {
     let py = array.py();
-    if asked == HOST && request.copy == Some(false) {
+    if requested == HOST && request.copy == Some(false) {
         return Err(Error::unsupported(format!(
-            "dl_device is (1, 0) and copy is False, but an array on ({}, {}) reaches the host only by a copy",
+            "dl_device is (1, 0) and copy is False, but an array on ({}, {}) can only be copied to the host",
             own.device_type, own.device_id
         )));
     }
-    if asked != HOST {
+    if requested != HOST {
         return Err(Error::unsupported(format!(
             "dl_device is ({}, {}), but the array is on ({}, {}); that device, or (1, 0) for a copy in host memory, is expected",
-            asked.device_type, asked.device_id, own.device_type, own.device_id
+            requested.device_type, requested.device_id, own.device_type, own.device_id
         )));
     }
     if let Some(argument) = request.stream

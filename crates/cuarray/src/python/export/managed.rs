@@ -1,6 +1,8 @@
-//! Managed tensors that this module makes: an array, or a copy of one in host memory, until a consumer calls the deleter.
+//! Managed tensors that this module creates: an array, or a copy of one in host memory, until a consumer calls the
+//! deleter.
 //!
-//! The consumer may call it in any thread: see [`Kept`]. The tensor of an array points to numbers that the array holds.
+//! The consumer may call the deleter in any thread: see [`Kept`]. The tensor of an array points to numbers that the
+//! array owns.
 
 use crate::python::memory::capsule::Managed;
 use crate::{
@@ -14,10 +16,10 @@ use crate::{
 use pyo3::prelude::*;
 use std::ptr::NonNull;
 
-/// An array that a C structure keeps.
+/// An array that a C structure keeps alive.
 pub(super) type KeptArray = Kept<PyDeviceArray>;
 
-/// A tensor with the object that it keeps; `manager_ctx` is the box of both.
+/// A tensor with the object that it keeps alive; `manager_ctx` is the box that contains both.
 struct Keeping<T, K> {
     tensor: T,
     _kept: K,

@@ -53,7 +53,8 @@ impl From<Error> for PyErr {
     }
 }
 
-/// The table with the class of the driver's errors: a new reference, or null with an exception. Called attached.
+/// The table with the class of the driver's errors. The function returns a new reference, or null with an exception
+/// set. The thread must be attached.
 #[repr(C)]
 pub(in crate::python) struct ErrorClass {
     cuda_error: unsafe extern "C" fn() -> *mut ffi::PyObject,
@@ -63,7 +64,7 @@ pub(in crate::python) struct ErrorClass {
 pub(in crate::python) static ERROR_CLASS: Shared<ErrorClass> =
     Shared::new(c"cuarray.cuda_error.v1", &ErrorClass { cuda_error: own_class });
 
-/// The class of this module.
+/// This module's own error class.
 ///
 /// # Safety
 /// The thread is attached.
@@ -73,7 +74,7 @@ unsafe extern "C" fn own_class() -> *mut ffi::PyObject {
     py.get_type::<CudaError>().into_any().into_ptr()
 }
 
-/// The class of driver errors that users know.
+/// The class of driver errors that users catch.
 fn cuda_error_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let table = ERROR_CLASS.get(py)?;
     // SAFETY: this thread is attached.

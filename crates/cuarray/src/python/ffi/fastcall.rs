@@ -1,10 +1,11 @@
 //! Functions with Python's fast calling convention (`METH_FASTCALL | METH_KEYWORDS`).
 //!
-//! Most of the cost of a short call is the handling of its arguments. Functions that every exchange calls take their parameters in place,
-//! recognise a keyword by its address, and look for options only if there are any.
+//! Argument handling dominates the cost of a short call. Functions that every exchange calls read their parameters in
+//! place, recognise a keyword by its address, and parse options only if there are any.
 //!
-//! PyO3 does not count these threads as attached, because the counter alone costs as much as reading a small structure. So code that drops a [`Py`],
-//! whose release would be delayed, must run inside [`Python::attach`]. A [`Bound`] is released at once.
+//! PyO3 does not count these threads as attached, because the counter alone costs as much as reading a small
+//! structure. So code that drops a [`Py`], whose release would be delayed, must run inside [`Python::attach`]. A
+//! [`Bound`] is released at once.
 
 use crate::Result;
 use pyo3::{
@@ -20,10 +21,10 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// A module function that makes an object, such as an array.
+/// A module function that creates an object, such as an array.
 pub(in crate::python) trait Function {
     /// The class of the result.
-    type Made;
+    type Object;
     const NAME: &'static CStr;
     /// The signature for Python's `inspect`, and the documentation.
     const DOC: &'static CStr;
@@ -32,7 +33,7 @@ pub(in crate::python) trait Function {
     ///
     /// # Errors
     /// As the Python function.
-    fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, Self::Made>>;
+    fn call<'py>(arguments: &Arguments<'py>) -> Result<Bound<'py, Self::Object>>;
 }
 
 /// The function as an object of the module.
@@ -94,9 +95,9 @@ impl<'py> Arguments<'py> {
     #[inline]
     pub(in crate::python) fn positional<const N: usize>(&self) -> PyResult<[Option<Borrowed<'_, 'py, PyAny>>; N]> {
         if self.positional > N {
-            let (given, plural) = (self.positional, if N == 1 { "" } else { "s" });
+            let (count, plural) = (self.positional, if N == 1 { "" } else { "s" });
             return Err(
-                self.refused(format_args!("takes at most {N} positional argument{plural}, but {given} were given"))
+                self.refused(format_args!("takes at most {N} positional argument{plural}, but {count} were given"))
             );
         }
         Ok(std::array::from_fn(|index| (index < self.positional).then(|| self.argument(index))))

@@ -1,5 +1,5 @@
-//! A cache with one Python object for each type of number. Nearly all arrays hold numbers in native byte order, of a few kinds and sizes. A
-//! look-up takes a tenth of the time of making the object.
+//! A cache with one Python object for each number type. Nearly all arrays hold numbers in native byte order, of a few
+//! kinds and sizes. A look-up takes a tenth of the time that creating the object takes.
 
 use crate::{Kind, TypeStr};
 use pyo3::sync::PyOnceLock;
@@ -15,7 +15,7 @@ impl<T> PerNumber<T> {
         PerNumber([const { [const { PyOnceLock::new() }; SIZES.len()] }; KINDS.len()])
     }
 
-    /// The slot of a type; `None` if it is no number in native byte order, or has an unusual size.
+    /// The slot of a type; `None` if the type is not a number in native byte order, or has an unusual size.
     pub(in crate::python) fn of(&self, typestr: TypeStr) -> Option<&PyOnceLock<T>> {
         let kind = KINDS.iter().position(|kind| *kind == typestr.kind())?;
         let size = SIZES.iter().position(|size| *size == typestr.itemsize())?;

@@ -1,4 +1,5 @@
-//! Method calls with keywords but without a dictionary, which takes longer to make than most methods run.
+//! Method calls with keyword arguments that build no dictionary. Building one takes longer than most of the called
+//! methods run.
 //!
 //! `PyObject_VectorcallMethod` exists since Python 3.9, and in the stable ABI since 3.12. One wheel serves 3.10 too, so the function is looked up
 //! on first use. Its signature is the same everywhere.
@@ -17,8 +18,8 @@ type VectorcallMethod = unsafe extern "C" fn(
     kwnames: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject;
 
-/// The interpreter's function, if it exports it.
-fn interpreters() -> Option<VectorcallMethod> {
+/// The interpreter's `PyObject_VectorcallMethod`, if it exports this function.
+fn vectorcall_method() -> Option<VectorcallMethod> {
     static FOUND: OnceLock<Option<VectorcallMethod>> = OnceLock::new();
     *FOUND.get_or_init(|| {
         // SAFETY: the name is a C string.
@@ -39,7 +40,7 @@ pub(in crate::python) fn call_method<'py, const N: usize>(
     values: [&Bound<'py, PyAny>; N],
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
-    if let Some(call) = interpreters()
+    if let Some(call) = vectorcall_method()
         && keywords.len() == N
     {
         const { assert!(N < 4) };
@@ -50,13 +51,13 @@ pub(in crate::python) fn call_method<'py, const N: usize>(
         // SAFETY: the arguments are one positional argument, the object, and one value for each keyword, all held by the caller. The
         // result is an owned object, or null with an error set.
         return unsafe {
-            let answer = call(name.as_ptr(), arguments.as_ptr(), 1, keywords.as_ptr());
-            Bound::from_owned_ptr_or_err(py, answer)
+            let result = call(name.as_ptr(), arguments.as_ptr(), 1, keywords.as_ptr());
+            Bound::from_owned_ptr_or_err(py, result)
         };
     }
-    let given = PyDict::new(py);
+    let kwargs = PyDict::new(py);
     for (keyword, value) in keywords.iter().zip(values) {
-        given.set_item(keyword, value)?;
+        kwargs.set_item(keyword, value)?;
     }
-    object.call_method(name, (), Some(&given))
+    object.call_method(name, (), Some(&kwargs))
 }

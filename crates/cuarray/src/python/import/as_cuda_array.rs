@@ -22,7 +22,7 @@ use std::ffi::CStr;
 pub(in crate::python) struct AsCudaArray;
 
 impl Function for AsCudaArray {
-    type Made = PyDeviceArray;
+    type Object = PyDeviceArray;
     const NAME: &CStr = c"as_cuda_array";
     const DOC: &CStr = c"as_cuda_array(obj, sync=True, *, strict=True, mask=None, mask_format=None, dtype=None, bounds=False, protocol=None)\n--\n
 Imports any object with `__cuda_array_interface__` as a DeviceArray, without copying; it keeps the object alive (clause L2).

@@ -1,8 +1,8 @@
 //! `borrow` makes another library's array usable in a stream of the caller, ordered on both sides (clauses S2, S3, X2).
 //!
-//! The borrowed array is a new `DeviceArray` whose home stream is the borrower's. The array and its views are valid until the borrow ends, which
-//! they check in a shared `BorrowState`. The borrow_state holds the [`SyncGuard`] with the edges. So a borrow that is never ended explicitly ends with the last
-//! of those arrays.
+//! The borrowed array is a new `DeviceArray` whose home stream is the borrower's. The array and its views are valid
+//! until the borrow ends, which they check in a shared `BorrowState`. `BorrowState` holds the [`SyncGuard`] with the
+//! edges. So a borrow that is never ended explicitly ends when the last of these arrays is dropped.
 
 use super::{
     as_cuda_array::{self, again},
@@ -111,14 +111,14 @@ impl PyBorrow {
         let Some(options) = options else {
             return Err(Error::argument("a borrow can be entered once; call cuarray.borrow() again"));
         };
-        let (lent, event) = self.import(py, options)?;
-        let array = lent.get();
+        let (imported, event) = self.import(py, options)?;
+        let array = imported.get();
         if array.interface().is_read_only() && !self.readonly {
             return Err(Error::unsupported("the array is read-only; borrow it with readonly=True"));
         }
         let mask = array.mask().map(|mask| Ok::<_, Error>(mask.array(py)?.clone_ref(py))).transpose()?;
-        let heeded = self.sync && config::sync();
-        let guard = heeded.then(|| self.guard(py, array, mask.as_ref().map(Py::get), event)).transpose()?;
+        let synchronized = self.sync && config::sync();
+        let guard = synchronized.then(|| self.guard(py, array, mask.as_ref().map(Py::get), event)).transpose()?;
         // A release promises that nothing is pending, and there is no stream for an edge back.
         let guard = guard.map(|guard| guard.waiting(array.is_taken_without_stream(py)));
         let borrow_state = self.borrow_state.get_or_init(|| BorrowState::new(guard));
@@ -138,8 +138,8 @@ impl PyBorrow {
     fn __repr__(&self) -> String {
         let state = match self.borrow_state.get() {
             None => "not entered",
-            Some(borrow_state) if borrow_state.is_over() => "given back",
-            Some(_) => "lent",
+            Some(borrow_state) if borrow_state.is_over() => "ended",
+            Some(_) => "active",
         };
         format!("<cuarray.Borrow in stream {:#x}, {state}>", self.stream.get().stream.handle())
     }
@@ -159,9 +159,9 @@ impl PyBorrow {
         mut options: Options,
     ) -> Result<(Bound<'py, PyDeviceArray>, Option<event::Handle>)> {
         let object = self.object.bind(py);
-        let given = self.event.as_ref().map(|given| event::argument(given.bind(py))).transpose()?;
+        let explicit = self.event.as_ref().map(|explicit| event::argument(explicit.bind(py))).transpose()?;
         if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
-            return Ok((own(array, options)?, given));
+            return Ok((own(array, options)?, explicit));
         }
         let protocol = options.protocol();
         if protocol == Protocol::DLPack {
@@ -169,7 +169,7 @@ impl PyBorrow {
         }
         let is_c = protocol == Protocol::C || protocol == Protocol::Any && c_interface::is_offered(object);
         if is_c && let Some(Imported { array, event }) = c_interface::import(object, false, &mut options)? {
-            return Ok((array, given.or(event)));
+            return Ok((array, explicit.or(event)));
         }
         let dict = match import::attribute(object) {
             Ok(dict) => dict,
@@ -180,7 +180,7 @@ impl PyBorrow {
         };
         let Adopted { interface, mask, event } = import::adopt(&dict, Some(object), false, options)?;
         let array = PyDeviceArray::foreign(interface, Some(object.clone().unbind())).with_mask(mask);
-        Ok((Bound::new(py, array)?, given.or(event)))
+        Ok((Bound::new(py, array)?, explicit.or(event)))
     }
 
     fn guard(
@@ -191,9 +191,9 @@ impl PyBorrow {
         event: Option<event::Handle>,
     ) -> Result<SyncGuard> {
         let access = if self.readonly { Access::Read } else { Access::Write };
-        // This library owns an import for the borrow alone; a DeviceArray has other users.
-        let own = self.object.bind(py).is_exact_instance_of::<PyDeviceArray>();
-        let kept = |ordering: SyncState| if own { ordering } else { ordering.forgotten() };
+        // An import's state belongs to this borrow alone. A DeviceArray's state has other users.
+        let is_own = self.object.bind(py).is_exact_instance_of::<PyDeviceArray>();
+        let kept = |ordering: SyncState| if is_own { ordering } else { ordering.forgotten() };
         let mut ordering = kept(array.ordering()?);
         if let Some(event) = event {
             let context = context_of(array.interface().data())?;
@@ -213,7 +213,7 @@ impl PyBorrow {
         py.detach(|| SyncGuard::begin(data, &stream))
     }
 
-    /// Makes an array over the memory in the borrower's stream, valid during the borrow_state.
+    /// Makes an array over the memory in the borrower's stream, valid until the borrow ends.
     fn borrowed(
         &self,
         py: Python<'_>,

@@ -18,7 +18,7 @@ use crate::python::{
     memory::{capsule::Managed, tensor::PyDLPackTensor},
 };
 use crate::{
-    Error, Result, StreamEntry,
+    Error, Interface, Result, StreamEntry,
     exchange::dlpack::{
         abi::{DLDevice, VERSION},
         tensor,
@@ -50,7 +50,7 @@ use std::ffi::CStr;
 pub(in crate::python) struct FromDLPack;
 
 impl Function for FromDLPack {
-    type Made = PyDeviceArray;
+    type Object = PyDeviceArray;
     const NAME: &CStr = c"from_dlpack";
     const DOC: &CStr = c"from_dlpack(obj, /, *, device=None, stream=None, copy=None)\n--\n
 Imports any object with `__dlpack__` as a DeviceArray, without copying; it keeps the tensor alive until its last view ends.
@@ -169,7 +169,7 @@ fn on_device<'py>(
             if copy == Some(false) {
                 return Err(forbidden(&format!("on device {place}")));
             }
-            create::filled_at_once(
+            filled_at_once(
                 py,
                 array.get().interface(),
                 Elements::Device(array.get()),
@@ -271,15 +271,28 @@ fn cannot_copy(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyBufferError>(py)
 }
 
-/// Copies the tensor of an object. The copy is complete on return, because the tensor is then released.
+/// Copies the tensor of an object.
 fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
     let (py, stream) = (obj.py(), ready.argument());
     let source = checked(obj, &ask(obj, &ready, None)?, ready)?;
     let device = source.get().device()?;
-    create::filled_at_once(py, source.get().interface(), Elements::Device(source.get()), stream.as_ref(), device)
+    filled_at_once(py, source.get().interface(), Elements::Device(source.get()), stream.as_ref(), device)
 }
 
-/// Copies a tensor from host memory. The copy is complete on return, because the tensor is then released.
+/// Makes an array with the elements of a tensor. The copy is complete on return, because the tensor is then released.
+fn filled_at_once<'py>(
+    py: Python<'py>,
+    described: &Interface,
+    source: Elements<'_, 'py>,
+    stream: Option<&Bound<'py, PyAny>>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let array = create::packed_like(py, described, stream, device)?;
+    array.get().fill(py, source, None)?;
+    Ok(array)
+}
+
+/// Copies a tensor from host memory.
 fn copy_from_host<'py>(
     obj: &Bound<'py, PyAny>,
     ready: &Ready<'py>,
@@ -293,7 +306,7 @@ fn copy_from_host<'py>(
     let owner = Bound::new(py, PyDLPackTensor::empty())?;
     owner.get().fill(tensor);
     let host = HostMemory::array(py, interface.data(), &interface, Some(owner.into_any().unbind()))?;
-    create::filled_at_once(py, &interface, Elements::Host(&host), ready.argument().as_ref(), device)
+    filled_at_once(py, &interface, Elements::Host(&host), ready.argument().as_ref(), device)
 }
 
 /// Objects that every call of `__dlpack__` uses.

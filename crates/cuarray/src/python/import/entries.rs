@@ -30,7 +30,7 @@ pub(in crate::python) const DESCR: usize = 6;
 pub(in crate::python) const MASK: usize = 7;
 pub(in crate::python) const EVENT: usize = 8;
 
-/// Objects that exist once in Python, and are recognised by their address.
+/// Python objects that exist once in the interpreter, and are recognised by their address.
 pub(in crate::python) struct Known {
     /// [`KEYS`] as the interned strings that literals are.
     pub(in crate::python) keys: [Py<PyString>; KEYS.len()],
@@ -100,7 +100,7 @@ impl<'a, 'py> Entries<'a, 'py> {
         self.values[index]
     }
 
-    /// Whether a key is there with a value that is not `None`.
+    /// Whether a key is present with a value other than `None`.
     #[inline]
     pub(in crate::python) fn has(&self, index: usize) -> bool {
         self.values[index].is_some_and(|value| !value.is_none())

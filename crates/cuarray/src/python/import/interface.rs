@@ -1,4 +1,4 @@
-//! `Interface`: a `__cuda_array_interface__`, read and checked, for inspection.
+//! `Interface`: a parsed and checked `__cuda_array_interface__`, for inspection.
 
 use super::{Reading, mask};
 use crate::python::{
@@ -16,7 +16,7 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
-/// One interface as this library read it: plain data that keeps nothing alive (clause L1).
+/// One interface as this library parsed it: plain data that keeps nothing alive (clause L1).
 ///
 /// >>> cuarray.interface({"shape": (2, 3), "typestr": "<f4", "data": (4096, True), "version": 3}).strides
 /// (12, 4)
@@ -33,7 +33,7 @@ impl PyInterface {
         PyInterface { interface, mask: None, deviations: Vec::new(), notes: Vec::new() }
     }
 
-    /// Compares the meaning, not the spelling.
+    /// Compares meanings, not spellings.
     fn is_equivalent(&self, other: &PyInterface) -> bool {
         let masks = match (&self.mask, &other.mask) {
             (None, None) => true,
@@ -88,7 +88,7 @@ impl PyInterface {
         self.interface.is_read_only()
     }
 
-    /// The stream to wait for, as an int; None for none.
+    /// The stream to wait for, as an int; None if there is none.
     #[getter]
     fn stream(&self) -> Option<usize> {
         self.interface.stream().handle()
@@ -131,7 +131,7 @@ impl PyInterface {
         self.mask.as_ref().map(|mask| mask.clone_ref(py))
     }
 
-    /// The deviations from the text that a lenient reading took, each with its key; empty after a strict reading.
+    /// The deviations from the text that a lenient import accepted, each with its key; empty after a strict one.
     #[getter]
     fn deviations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.deviations)
@@ -167,10 +167,10 @@ impl PyInterface {
     }
 }
 
-/// Reads the `__cuda_array_interface__` of an object, or such a dictionary. Needs no driver and waits for nothing.
+/// Reads the `__cuda_array_interface__` of an object, or such a dictionary. Needs no driver and does not wait.
 ///
-/// `strict=False` also takes deviations from the text that some libraries are known for: a type string such as 'float32'
-/// or '=f', a list for a tuple, no version, no read-only flag. `deviations` lists them.
+/// `strict=False` also accepts known deviations of some libraries from the text: a type string such as 'float32' or
+/// '=f', a list for a tuple, no version, no read-only flag. `deviations` lists them.
 ///
 /// `dtype` names the element type if the interface cannot, as in `as_cuda_array`.
 ///
@@ -194,7 +194,7 @@ pub(in crate::python) fn interface(
 ) -> Result<PyInterface> {
     let mut element = dtype.map(|dtype| Element::of(obj.py(), Some(dtype))).transpose()?;
     if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
-        // The dictionary cannot express every type that the array knows.
+        // The dictionary cannot express every type that an array can have.
         element = Some(Element::of_interface(&import::known(array.get().interface().clone(), element)?));
     }
     let mut reading = Reading::new(strict).with_masks(Policy::Keep).with_element(element);
@@ -206,7 +206,7 @@ pub(in crate::python) fn interface(
             interface
         }
     };
-    let mask = mask::read(&mut reading, interface.layout(), mask_format.map_or(Ok(false), options::names_bits)?)?;
+    let mask = mask::read(&mut reading, interface.layout(), mask_format.map_or(Ok(false), options::is_bits)?)?;
     let notes = if bounds { bounds::notes(&interface, mask.as_ref().map(ArrayMask::interface))? } else { Vec::new() };
     let mask = mask.map(|mask| Py::new(obj.py(), PyInterface::of_mask(mask.interface().clone()))).transpose()?;
     Ok(PyInterface { interface, mask, deviations: reading.deviations(), notes })

@@ -1,14 +1,16 @@
-//! Recognition of this library's own arrays when they come back.
+//! Recognition of this library's own arrays when another library exports them again.
 //!
-//! An import keeps the object that it was made from (clause L2), and that object keeps the array that *it* was made from. An array that travels
-//! between two libraries would grow a chain of owners. But if the object only keeps an array of this library, the import can keep that
-//! array's memory instead.
+//! An import keeps the object that it was made from (clause L2), and that object keeps the array that the object was
+//! made from. An array that travels between two libraries would grow a chain of owners. But if the object only keeps
+//! an array of this library, the import can keep that array's memory instead.
 //!
-//! This is sound if the import needs nothing that belongs to the object. The elements lie within the first array, whose owner keeps the memory.
-//! The stream is a default stream or the first array's own. There is no mask. Only exact, known types qualify: numba's `DeviceNDArray`, which
-//! has a pointer with its owner. Every other object is kept, as the clause requires.
+//! This is sound if the import needs nothing that belongs to the object. The elements lie within the first array,
+//! whose owner keeps the memory alive. The stream is a default stream or the first array's home stream. There is no
+//! mask. Only one exact type qualifies: numba's `DeviceNDArray`, which stores a pointer together with its owner.
+//! Every other object is kept alive, as the clause requires.
 //!
-//! The result is a view of the first array. It shares pending work, a borrow, and the read-only flag, which libraries lose on the way.
+//! The result is a view of the first array. It shares pending work, a borrow, and the read-only flag, which other
+//! libraries lose.
 
 use crate::python::array::PyDeviceArray;
 use crate::{Interface, StreamEntry};
@@ -30,7 +32,7 @@ pub(in crate::python) fn returned<'py>(
     if OTHER.load(Relaxed) == of {
         return Ok(None);
     }
-    // Attached anew, because this may drop Python objects (see `as_cuda_array`).
+    // Attached again, because this may drop Python objects (see `as_cuda_array`).
     Python::attach(|_| {
         if !is_known(&object.get_type()) {
             OTHER.store(of, Relaxed);
@@ -41,7 +43,7 @@ pub(in crate::python) fn returned<'py>(
     })
 }
 
-/// Whether it is numba's array type.
+/// Whether the type is numba's array type.
 fn is_known(of: &Bound<'_, PyType>) -> bool {
     static NUMBA: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = of.py();
@@ -58,7 +60,7 @@ fn is_known(of: &Bound<'_, PyType>) -> bool {
     known
 }
 
-/// The array of this library whose memory a numba array has, if any.
+/// The array of this library that owns the memory of a numba array, if any.
 fn keeps<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDeviceArray>> {
     let py = object.py();
     let owner = object.getattr(intern!(py, "gpu_data")).and_then(|data| data.getattr(intern!(py, "owner"))).ok()?;

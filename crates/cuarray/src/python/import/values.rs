@@ -1,4 +1,5 @@
-//! The value under one key: taken if it follows the text, else refused with the key, the value and what is expected.
+//! Parsing of the value under one key. A value that breaks the text is refused with the key, the value and the
+//! expected form.
 
 use super::Reading;
 use crate::{
@@ -15,7 +16,7 @@ use pyo3::{
 };
 use std::borrow::Cow;
 
-/// The spellings of ml_dtypes for an 8-bit float. They name no type, and mean void.
+/// The spellings of ml_dtypes for 8-bit floats. They do not name a type, and are read as void.
 pub(super) const UNNAMED_FLOAT8: [&str; 2] = ["<f1", "|f1"];
 
 #[inline]
@@ -38,7 +39,7 @@ pub(super) fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Re
     Ok(typestr)
 }
 
-/// A tuple; a lenient reading also takes any other sequence, as the tuple of its items.
+/// A tuple; a lenient import also takes any other sequence, as the tuple of its items.
 #[inline]
 fn tuple<'a, 'py>(
     value: &'a Bound<'py, PyAny>,
@@ -60,20 +61,21 @@ fn sequence<'py>(
     reading: &mut Reading<'_>,
 ) -> Result<Bound<'py, PyTuple>> {
     let wrong = || wrong_type(key, value, expected);
-    // Text and bytes are values; sets and dictionaries have no order.
+    // Text and bytes are values, not sequences; sets and dictionaries have no order.
     // SAFETY: the value is held, and only its type is read.
     let is_sequence = unsafe { ffi::PySequence_Check(value.as_ptr()) } == 1;
     if !is_sequence || value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
         return Err(wrong());
     }
     reading.deviation(key, || format!("a {}, read as a tuple", type_name(value)), wrong)?;
-    // One more than any shape has, so that an endless iterator is refused for its length.
+    // At most one item more than any shape has, so that an endless iterator is refused for its length.
     let items = value.try_iter().and_then(|items| items.take(MAX_NDIM + 1).collect::<PyResult<Vec<_>>>());
-    Ok(PyTuple::new(value.py(), items.map_err(|error| asked(value, error, wrong))?)?)
+    Ok(PyTuple::new(value.py(), items.map_err(|error| conversion_error(value, error, wrong))?)?)
 }
 
-/// The error for a value whose method raised `error`: the value has a wrong type, unless the exception has to pass through.
-fn asked(value: &Bound<'_, PyAny>, error: PyErr, wrong: impl FnOnce() -> Error) -> Error {
+/// The error for a value whose method raised `error`: the wrong type, or `error` itself if the exception has to
+/// propagate.
+fn conversion_error(value: &Bound<'_, PyAny>, error: PyErr, wrong: impl FnOnce() -> Error) -> Error {
     if passes_through(value.py(), &error) { error.into() } else { wrong() }
 }
 
@@ -84,7 +86,10 @@ pub(super) fn dims(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>, dims: &m
     for len in tuple.iter_borrowed() {
         let number = integer(&len, "shape", expected)?;
         dims.push(usize::try_from(number).map_err(|_| {
-            Error::entry("shape", format!("{number} in {} is no length; ints of at least 0 are expected", shown(value)))
+            Error::entry(
+                "shape",
+                format!("{number} in {} is not a length; ints of at least 0 are expected", shown(value)),
+            )
         })?);
     }
     Ok(())
@@ -137,8 +142,9 @@ pub(super) fn data(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Resul
         return Ok((0, read_only));
     }
     let number = integer(&pointer, "data", "a pointer (int)")?;
-    let pointer = u64::try_from(number)
-        .map_err(|_| Error::entry("data", format!("{number} is no address; an int from 0 to 2**64 - 1 is expected")))?;
+    let pointer = u64::try_from(number).map_err(|_| {
+        Error::entry("data", format!("{number} is not an address; an int from 0 to 2**64 - 1 is expected"))
+    })?;
     Ok((pointer, read_only))
 }
 
@@ -148,5 +154,5 @@ fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<bool> {
     }
     let wrong = || wrong_type("data", value, "a read-only flag (bool)");
     reading.deviation("data", || format!("the read-only flag is a {}, read as its truth", type_name(value)), wrong)?;
-    value.is_truthy().map_err(|error| asked(value, error, wrong))
+    value.is_truthy().map_err(|error| conversion_error(value, error, wrong))
 }

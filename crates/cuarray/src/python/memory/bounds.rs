@@ -1,10 +1,11 @@
 //! `bounds=True` checks that every element lies in an allocation of the driver.
 //!
-//! An interface may claim any shape and strides. Only the driver knows where an allocation ends. To the driver, a pool is one allocation.
-//! So this finds elements outside the pool, and not outside a block in it.
+//! An interface may claim any shape and strides. Only the driver knows where an allocation ends. To the driver, a
+//! pool is one allocation. So the check finds elements outside a pool, but not elements outside a block within the
+//! pool.
 //!
 //! The driver cannot describe all memory that devices reach: memory that a graph has yet to allocate, and host memory that devices reach without
-//! registration. Then the check is skipped with a note: `interface(obj, bounds=True).notes` has it, and an import warns with it.
+//! registration. Then the check is skipped with a note. `interface(obj, bounds=True).notes` has the note, and an import issues it as a warning.
 
 use super::reach;
 use crate::{DevicePtr, Error, Interface, Result};
@@ -24,7 +25,7 @@ pub(in crate::python) fn notes(array: &Interface, mask: Option<&Interface>) -> R
     Ok(notes)
 }
 
-/// Checks as [`notes`], and warns with each note.
+/// Checks an array as [`notes`] does, and issues each note as a warning.
 pub(in crate::python) fn verify(py: Python<'_>, array: &Interface, mask: Option<&Interface>) -> Result<()> {
     for note in notes(array, mask)? {
         let note = CString::new(note).unwrap_or_default();
@@ -47,7 +48,7 @@ fn check(interface: &Interface, key: &'static str) -> Result<Option<String>> {
         return unchecked("the driver does not describe");
     };
     let Some(device_ptr) = reach::of_device(&known, data) else { return Err(reach::unreached(data, Some(&known))) };
-    let Some(allocation) = &known.range else { return unchecked("the driver does not say what allocation holds") };
+    let Some(allocation) = &known.range else { return unchecked("the driver does not name the allocation that holds") };
     let moved = |address: DevicePtr| address.wrapping_sub(data).wrapping_add(device_ptr);
     within(moved(elements.start)..moved(elements.end), allocation, key)?;
     Ok(None)
@@ -68,7 +69,7 @@ pub(in crate::python) fn within(
     Err(Error::entry(
         key,
         format!(
-            "the elements take the bytes {:#x} to {:#x}, but the allocation there has {:#x} to {:#x} ({} bytes); all elements are \
+            "the elements take the bytes {:#x} to {:#x}, but the allocation at that address has {:#x} to {:#x} ({} bytes); all elements are \
              expected to lie in one allocation",
             elements.start,
             elements.end,

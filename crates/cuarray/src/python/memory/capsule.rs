@@ -107,7 +107,7 @@ impl Managed {
     /// The tensor and its flags.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: an unknown major version, of which only the deleter's place is known.
+    /// [`Error::is_unsupported`]: the major version is unknown. Only the place of its deleter is known.
     pub(in crate::python) fn tensor(&self) -> Result<(DLTensor, u64)> {
         match self {
             // SAFETY: the capsule's name promises this structure, which lives until its deleter is called.

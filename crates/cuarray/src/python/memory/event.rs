@@ -124,16 +124,17 @@ pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
     }
 }
 
-/// Reads the entry `event` of an interface (clause X2, an extension of this library). The event stands behind all work on the data that was
-/// pending when the interface was made, in the stream under `stream`. A consumer waits for it in place of that stream.
+/// Reads the entry `event` of an interface (clause X2, an extension of this library). The event follows all work on
+/// the data that was pending when the interface was made, in the stream under `stream`. A consumer waits for the
+/// event instead of that stream.
 ///
 /// # Errors
-/// Key `event`: the value is no event handle.
+/// Key `event`: the value is not an event handle.
 pub(in crate::python) fn entry(value: &Bound<'_, PyAny>) -> Result<Handle> {
     let expected = "None or a cudaEvent_t (int)";
     let number = integer(value, "event", expected)?;
     match usize::try_from(number) {
         Ok(handle) if handle != 0 => Ok(Handle(handle)),
-        _ => Err(Error::entry("event", format!("{number} is no event; {expected} is expected"))),
+        _ => Err(Error::entry("event", format!("{number} is not an event; {expected} is expected"))),
     }
 }

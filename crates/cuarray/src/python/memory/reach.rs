@@ -1,9 +1,11 @@
-//! Whether devices reach the memory at an address, by which address, and on which device it is (clauses I6 and A1).
+//! Whether devices can access the memory at an address, by which device address, and on which device it is (clauses
+//! I6 and A1).
 //!
-//! The pointer of an interface has to be one that devices reach. For a host address (pinned memory, or memory registered later) the driver
-//! gives the address for devices. Memory that no device reaches is refused before work is enqueued on it, with a description; the
-//! driver's own error would be "invalid value". There are two kinds of such memory. Ordinary host memory and freed memory are unknown to the
-//! driver. Other memory is known to it, and not mapped for devices.
+//! The pointer of an interface must be one that devices can access. For a host address (pinned memory, or memory
+//! registered later) the driver gives the device address. Memory that no device can access is refused before work is
+//! enqueued on it, with a description; the driver's own error would be "invalid value". There are two kinds of such
+//! memory. Ordinary host memory and freed memory are unknown to the driver. Other memory is known to the driver, but
+//! not mapped for devices.
 //!
 //! An unknown address may also become valid: memory that a graph allocates exists when the graph runs. So nothing is refused while a
 //! stream captures.
@@ -24,7 +26,7 @@ pub(in crate::python) struct Pointer<'a> {
     pub(in crate::python) allocated_in: Option<&'a Context>,
 }
 
-/// The known facts about the memory at an address.
+/// The attributes of the memory at an address.
 #[derive(Clone, Copy)]
 pub(in crate::python) struct Found<'a> {
     pointer: Pointer<'a>,
@@ -45,7 +47,7 @@ pub(in crate::python) struct Reached {
 
 impl<'a> Pointer<'a> {
     /// # Errors
-    /// [`Error::is_unsupported`]: the driver knows the memory, and no device reaches it.
+    /// [`Error::is_unsupported`]: the driver knows the memory, but no device can access it.
     pub(in crate::python) fn find(self) -> Result<Found<'a>> {
         let Pointer { address, allocated_in } = self;
         if let Some(context) = allocated_in {
@@ -107,22 +109,22 @@ fn is_capturing(status: CaptureStatus) -> bool {
     status != CaptureStatus::None
 }
 
-/// The driver's attributes of an address; `None` if it knows none.
+/// The driver's attributes of an address; `None` if the driver does not know it.
 pub(in crate::python) fn known(address: DevicePtr) -> Result<Option<PointerAttributes>> {
     let driver = driver()?;
-    // For memory that a graph has yet to allocate, some drivers fail instead of reporting nothing.
-    let ask = || match PointerAttributes::query(driver, address) {
+    // For memory that a graph has yet to allocate, some drivers fail instead of returning no attributes.
+    let query = || match PointerAttributes::query(driver, address) {
         Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) => Ok(None),
-        answer => answer,
+        result => result,
     };
-    match ask()? {
-        // Whether devices reach host memory depends on the current context, and there may be none.
+    match query()? {
+        // Whether devices can access host memory depends on the current context, and there may be none.
         Some(known) if known.kind == MemoryKind::Pinned && known.device_ptr == 0 => {
             let context = driver.default_context()?;
             let _current = context.push()?;
-            ask()
+            query()
         }
-        answer => Ok(answer),
+        result => Ok(result),
     }
 }
 
@@ -130,7 +132,7 @@ pub(in crate::python) fn known(address: DevicePtr) -> Result<Option<PointerAttri
 pub(in crate::python) fn of_device(known: &PointerAttributes, address: DevicePtr) -> Option<DevicePtr> {
     match (known.kind, known.device_ptr) {
         (MemoryKind::Pinned, 0) => None,
-        // The answer holds for the current context, which may not reach another device's memory.
+        // The result is for the current context, which may not reach another device's memory.
         (_, 0) => Some(address),
         (_, device_ptr) => Some(device_ptr),
     }
@@ -151,7 +153,7 @@ pub(in crate::python) fn unreached(address: DevicePtr, known: Option<&PointerAtt
     let what = match known {
         Some(known) => kind(known),
         None if is_host_memory(address) => "ordinary host memory",
-        None => "unknown to the driver: it was freed, or never was a device's",
+        None => "unknown to the driver: it was freed, or was never device memory",
     };
     Error::unsupported(format!(
         "devices do not reach the memory at {address:#x}, which is {what}; expected device or managed memory, or host memory \
@@ -170,7 +172,7 @@ pub(in crate::python) fn kind(known: &PointerAttributes) -> &'static str {
     }
 }
 
-/// Whether the host can read at `address`; `false` if the system does not tell.
+/// Whether the host can read at `address`; `false` if the operating system does not report it.
 pub(in crate::python) fn is_host_memory(address: u64) -> bool {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return false };
     maps.lines().any(|line| {

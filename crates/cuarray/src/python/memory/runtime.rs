@@ -5,9 +5,10 @@ use crate::python::ffi::shared::Joined;
 use crate::{
     DevicePtr, Error, Result,
     driver::{Context, Driver},
+    interpreter,
 };
 use pyo3::{prelude::*, types::PyTuple};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
@@ -61,13 +62,16 @@ pub(in crate::python) fn context_on(ordinal: i32) -> Result<Context> {
     if let Some(current) = current_on(ordinal)? {
         return Ok(current);
     }
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, context)) = kept.iter().find(|(known, _)| *known == ordinal) {
-        return Ok(context.clone());
-    }
-    let context = driver.device(ordinal)?.primary_context()?;
-    kept.push((ordinal, context.clone()));
-    Ok(context)
+    // Detached as a whole: the lock is held during driver calls that can block.
+    interpreter::detached(|| {
+        let mut kept = interpreter::lock(&KEPT);
+        if let Some((_, context)) = kept.iter().find(|(known, _)| *known == ordinal) {
+            return Ok(context.clone());
+        }
+        let context = driver.device(ordinal)?.primary_context()?;
+        kept.push((ordinal, context.clone()));
+        Ok(context)
+    })
 }
 
 /// The current context, if it belongs to the device.

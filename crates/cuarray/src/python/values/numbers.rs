@@ -22,17 +22,17 @@ where
     let expected = "an int or a tuple of ints";
     let number = |value: &Bound<'_, PyAny>| number(value, name, expected);
     // Tests for iteration first: a NumPy array of several numbers has `__index__` too, and a single number cannot be iterated.
-    let is_no_tuple = value.is_instance_of::<PyString>()
+    let is_not_a_tuple = value.is_instance_of::<PyString>()
         || value.is_instance_of::<PyBytes>()
         || value.is_instance_of::<PyByteArray>()
         || value.is_instance_of::<PyDict>()
         || value.is_instance_of::<PySet>()
         || value.is_instance_of::<PyFrozenSet>();
-    if is_no_tuple {
-        return Err(no_int(value, name, expected));
+    if is_not_a_tuple {
+        return Err(not_an_int(value, name, expected));
     }
     match value.try_iter() {
-        // One more than the largest ndim: an endless iterator is refused for its length instead of being collected.
+        // At most one item more than the largest ndim, so that an endless iterator is refused for its length.
         Ok(items) => items.take(MAX_NDIM + 1).map(|item| number(&item?)).collect(),
         Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => [number(value)].into_iter().collect(),
         Err(error) => Err(error.into()),
@@ -52,7 +52,7 @@ pub(in crate::python) fn number<N: TryFrom<i128>>(
         |number: String| Error::argument(format!("{name}: {number} is out of range; {expected} is expected"));
     let number = integer(value, name, "").map_err(|error| match error.key() {
         Some(_) if is_int(value) => out_of_range(shown(value)),
-        Some(_) => no_int(value, name, expected),
+        Some(_) => not_an_int(value, name, expected),
         None => error,
     })?;
     N::try_from(number).map_err(|_| out_of_range(number.to_string()))
@@ -70,7 +70,7 @@ pub(in crate::python) fn ordinal(value: &Bound<'_, PyAny>) -> PyResult<Option<i3
 }
 
 #[cold]
-fn no_int(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> Error {
+fn not_an_int(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> Error {
     PyTypeError::new_err(format!("{name}: {} is a {}; {expected} is expected", shown(value), type_name(value))).into()
 }
 

@@ -1,7 +1,7 @@
 //! The keyword-only options of functions that import another library's array.
 //!
-//! They are read by hand, because nearly every call gives none, and then there is nothing to do. Declared parameters would be
-//! looked up in each call.
+//! The options are parsed by hand. Nearly every call has none of them, and then there is nothing to parse; PyO3 would
+//! look up each declared parameter in each call.
 
 use super::dtype::Element;
 use crate::python::{
@@ -40,7 +40,7 @@ impl Policy {
 }
 
 /// Whether the argument `mask_format` asks for bits. Any other format is an error.
-pub(in crate::python) fn names_bits(argument: &Bound<'_, PyString>) -> Result<bool> {
+pub(in crate::python) fn is_bits(argument: &Bound<'_, PyString>) -> Result<bool> {
     match &*argument.to_string_lossy() {
         "bits" => Ok(true),
         other => Err(Error::argument(format!("mask_format is {other:?}; None or 'bits' is expected"))),
@@ -113,7 +113,7 @@ impl Options {
             }
             "mask" | "mask_format" | "dtype" if value.is_none() => {}
             "mask" => self.masks = Policy::named(text("mask", value)?)?,
-            "mask_format" => self.bits = names_bits(text("mask_format", value)?)?,
+            "mask_format" => self.bits = is_bits(text("mask_format", value)?)?,
             "dtype" => self.element = Some(Element::of(value.py(), Some(value))?),
             other => {
                 let why = format!("{function}() got an unexpected keyword argument '{other}'");

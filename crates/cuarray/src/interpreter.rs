@@ -1,0 +1,232 @@
+//! Detaches the calling thread from the Python interpreter while it waits: for a driver call, or for a lock.
+//!
+//! A driver call may wait for work in a stream, and that work may be a host function in Python. If the waiting thread stays
+//! attached (holds the GIL), both wait forever. So a thread that is attached detaches around each call that can block. Without the
+//! feature `python`, and in a process without an interpreter, nothing here does anything.
+//!
+//! Two rules keep locks out of such cycles. A thread that holds one of this crate's locks stays attached, because the thread runs
+//! destructors of Python objects when it attaches again, and these may need the lock. A thread waits for such a lock detached.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::{Mutex, MutexGuard, PoisonError, TryLockError},
+};
+
+#[cfg(feature = "python")]
+use attached::{Staying, detached_unchecked};
+
+/// Runs `work` detached from the interpreter, if this thread is attached. The bounds are those of [`Python::detach`]: nothing that
+/// is bound to the interpreter gets in.
+///
+/// [`Python::detach`]: https://docs.rs/pyo3/latest/pyo3/marker/struct.Python.html#method.detach
+#[inline]
+pub(crate) fn detached<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    // SAFETY: `work` and its result are `Send`.
+    unsafe { detached_unchecked(work) }
+}
+
+/// Makes one driver call, detached if this thread is attached.
+///
+/// # Safety
+/// `call` uses no Python object and no value that is bound to the interpreter.
+#[inline]
+pub(crate) unsafe fn driver_call<R>(call: impl FnOnce() -> R) -> R {
+    // SAFETY: this function's contract.
+    unsafe { detached_unchecked(call) }
+}
+
+/// A locked mutex whose holder stays attached.
+pub(crate) struct Locked<'a, T> {
+    // Unlocked first.
+    guard: MutexGuard<'a, T>,
+    _staying: Staying,
+}
+
+/// Locks a mutex that threads hold during driver calls. A poisoned mutex is locked all the same.
+#[inline]
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
+    loop {
+        match mutex.try_lock() {
+            Ok(guard) => return Locked { guard, _staying: Staying::new() },
+            Err(TryLockError::Poisoned(error)) => {
+                return Locked { guard: error.into_inner(), _staying: Staying::new() };
+            }
+            Err(TryLockError::WouldBlock) => wait_for(mutex),
+        }
+    }
+}
+
+/// Waits until the mutex was unlocked once. It is unlocked again before this thread attaches.
+#[cold]
+fn wait_for<T>(mutex: &Mutex<T>) {
+    // SAFETY: the mutex is locked and unlocked, and its content is not used.
+    unsafe { detached_unchecked(|| drop(mutex.lock().unwrap_or_else(PoisonError::into_inner))) }
+}
+
+impl<T> Deref for Locked<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.guard
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.guard
+    }
+}
+
+#[cfg(not(feature = "python"))]
+struct Staying;
+
+#[cfg(not(feature = "python"))]
+impl Staying {
+    #[inline]
+    fn new() -> Staying {
+        Staying
+    }
+}
+
+/// # Safety
+/// None: without Python there is nothing to detach from.
+#[cfg(not(feature = "python"))]
+#[inline]
+unsafe fn detached_unchecked<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+#[cfg(feature = "python")]
+mod attached {
+    //! Asks the interpreter whether this thread is attached.
+    //!
+    //! The stable ABI has no function for this question. The functions are looked up by name in the interpreter that the process
+    //! runs. If one is missing, the thread stays attached.
+
+    use pyo3::{Python, ffi};
+    use std::{
+        cell::Cell,
+        ffi::{CStr, c_int, c_void},
+        marker::PhantomData,
+        mem,
+        sync::OnceLock,
+    };
+
+    /// # Safety
+    /// `work` uses no Python object and no value that is bound to the interpreter, and its result is no such value.
+    #[inline]
+    pub(super) unsafe fn detached_unchecked<R>(work: impl FnOnce() -> R) -> R {
+        if Staying::is_required() || !is_attached() {
+            return work();
+        }
+        let (work, mut result) = (Unbound(work), Unbound(None));
+        {
+            let result = &mut result;
+            // SAFETY: this thread is attached.
+            let py = unsafe { Python::assume_attached() };
+            py.detach(move || result.set(work.run()));
+        }
+        match result.0 {
+            Some(result) => result,
+            None => unreachable!("`detach` runs its argument"),
+        }
+    }
+
+    /// A value that `detach` takes by this module's contract.
+    struct Unbound<T>(T);
+
+    // SAFETY: the value stays in its thread, and is not bound to the interpreter.
+    unsafe impl<T> Send for Unbound<T> {}
+
+    impl<R, F: FnOnce() -> R> Unbound<F> {
+        fn run(self) -> R {
+            (self.0)()
+        }
+    }
+
+    impl<R> Unbound<Option<R>> {
+        fn set(&mut self, result: R) {
+            self.0 = Some(result);
+        }
+    }
+
+    thread_local! {
+        /// The number of locks that this thread holds.
+        static HELD: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Keeps this thread attached during its life.
+    pub(super) struct Staying {
+        of_this_thread: PhantomData<*const ()>,
+    }
+
+    impl Staying {
+        #[inline]
+        pub(super) fn new() -> Staying {
+            HELD.set(HELD.get() + 1);
+            Staying { of_this_thread: PhantomData }
+        }
+
+        fn is_required() -> bool {
+            HELD.get() != 0
+        }
+    }
+
+    impl Drop for Staying {
+        #[inline]
+        fn drop(&mut self) {
+            HELD.set(HELD.get() - 1);
+        }
+    }
+
+    /// Functions of the interpreter outside of the stable ABI.
+    struct Interpreter {
+        current: unsafe extern "C" fn() -> *mut ffi::PyThreadState,
+        /// Whether `current` returns the calling thread's state, from Python 3.13 on. Before, it may return the state of another
+        /// thread, the one that holds the GIL.
+        is_of_this_thread: bool,
+        is_finalizing: unsafe extern "C" fn() -> c_int,
+    }
+
+    static INTERPRETER: OnceLock<Option<Interpreter>> = OnceLock::new();
+
+    impl Interpreter {
+        #[cold]
+        fn find() -> Option<Interpreter> {
+            let documented = find(c"PyThreadState_GetUnchecked");
+            let current = documented.or_else(|| find(c"_PyThreadState_UncheckedGet"))?;
+            let is_finalizing = find(c"Py_IsFinalizing").or_else(|| find(c"_Py_IsFinalizing"))?;
+            // SAFETY: CPython's functions of these names have these signatures.
+            unsafe {
+                Some(Interpreter {
+                    current: mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *mut ffi::PyThreadState>(current),
+                    is_of_this_thread: documented.is_some(),
+                    is_finalizing: mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(is_finalizing),
+                })
+            }
+        }
+    }
+
+    fn find(name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: the name ends with a nul byte. The call searches the libraries of the process, and runs none of their code.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        (!found.is_null()).then_some(found)
+    }
+
+    /// Whether this thread is attached, and may detach.
+    #[inline]
+    fn is_attached() -> bool {
+        let Some(interpreter) = INTERPRETER.get_or_init(Interpreter::find) else { return false };
+        // SAFETY: callable in any thread, also without an initialized interpreter.
+        let current = unsafe { (interpreter.current)() };
+        if current.is_null() {
+            return false;
+        }
+        // `PyGILState_Check` says yes in every thread once there was a subinterpreter.
+        // SAFETY: as above.
+        let is_own = interpreter.is_of_this_thread || current == unsafe { ffi::PyGILState_GetThisThreadState() };
+        // While the interpreter ends, no other thread can attach, and this one could not do so again.
+        // SAFETY: as above.
+        is_own && unsafe { (interpreter.is_finalizing)() } == 0
+    }
+}
