@@ -168,7 +168,7 @@ proptest! {
     #[test]
     fn split_pieces_contain_every_element_in_order(layout in layouts(), section in 1usize..8) {
         prop_assume!(layout.ndim() > 0);
-        let pieces = layout.split(section).unwrap();
+        let pieces: Vec<_> = layout.split(section).unwrap().map(Result::unwrap).collect();
         prop_assert!(pieces.iter().all(|piece| piece.layout.shape()[0] <= section));
         let joined: Vec<_> = pieces
             .iter()
@@ -260,7 +260,7 @@ fn errors_name_the_problem_and_the_value() {
     assert!(transpose(&[0, 2]).contains("(0, 2)"));
     assert!(transpose(&[1, -1]).contains("(1, -1)"));
     assert!(matrix.squeeze(Some(&[0])).unwrap_err().to_string().contains("its length is 3"));
-    assert!(matrix.split(0).unwrap_err().to_string().contains("sections of 0"));
+    assert!(matrix.split(0).err().unwrap().to_string().contains("sections of 0"));
     assert!(Layout::c_contiguous(&[], 4).unwrap().split(1).is_err());
     assert!(matrix.broadcast_to(&[4]).unwrap_err().to_string().contains("(3, 4) to (4,)"));
     assert!(matrix.with_itemsize(3).unwrap_err().to_string().contains("must divide"));
@@ -281,4 +281,17 @@ fn strides_of_unit_axes_match_numpy() {
     let line = Layout::c_contiguous(&[5], 4).unwrap();
     let view = line.index(&[Slice { start: Some(3), stop: Some(1), step: None }.into()]).unwrap();
     assert_eq!((view.offset, view.layout.strides()), (0, &[4][..]));
+}
+
+#[test]
+fn sections_of_a_long_broadcast_axis_are_made_one_by_one() {
+    for (stride, itemsize) in [(0, 4), (1, 0)] {
+        let long = Layout::strided(&[1 << 40, 3], &[stride, 4], itemsize).unwrap();
+        let mut sections = long.split(1).unwrap();
+        assert_eq!(sections.len(), 1 << 40);
+        let second = sections.nth(1).unwrap().unwrap();
+        assert_eq!((second.offset, second.layout.shape()), (stride, &[1, 3][..]));
+        let last = long.split((1 << 40) - 1).unwrap().last().unwrap().unwrap();
+        assert_eq!(last.layout.shape(), &[1, 3]);
+    }
 }

@@ -10,11 +10,11 @@ use std::collections::HashMap;
 /// An operand before registers have offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Operand {
-    /// Left out.
+    /// No operand.
     Nothing,
     /// A register, by its number.
     Register(u32),
-    /// A constant, by its offset among the constants.
+    /// A constant, by its offset in the list of constants.
     Constant(u32),
     /// A number for the executing function.
     Number(u32),
@@ -31,7 +31,7 @@ pub(super) enum Next {
     },
     /// One of several blocks.
     Indexed(Vec<usize>),
-    /// None.
+    /// No successor.
     End,
 }
 
@@ -117,7 +117,7 @@ pub(super) struct Built {
     pub grid_wide: bool,
 }
 
-/// A function in resolution.
+/// A function that is being resolved.
 pub(super) struct Builder<'s, 'a> {
     pub symbols: &'s Symbols<'a>,
     pub module: usize,
@@ -227,7 +227,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                     let block = self.blocks.len();
                     self.blocks.push(Block::default());
                     if self.scope().labels.insert(name, block).is_some() {
-                        return Err(Error::new(*line, name, "this label is defined twice"));
+                        return Err(Error::new(*line, name, "the label is defined twice"));
                     }
                 }
                 Statement::BranchTargets { name, labels, line } => {
@@ -296,7 +296,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                 }
             };
             if taken {
-                return Err(Error::new(line, name, "this register is declared twice"));
+                return Err(Error::new(line, name, "the register is declared twice"));
             }
         }
         Ok(())
@@ -316,7 +316,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             }
             _ => match self.symbols.inside(variable) {
                 Some(number) => Local::Program(number),
-                None => return Err(Error::new(variable.line, variable.name, "this variable is not known")),
+                None => return Err(Error::new(variable.line, variable.name, "the variable is not known")),
             },
         };
         self.scope().variables.insert(variable.name, local);
@@ -339,7 +339,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         if let Some((name, negated)) = instruction.guard {
             match self.find_register(name) {
                 Some((register, Type::Pred)) => self.guard = Some((register, negated)),
-                _ => return Err(self.wrong(name, "this is not a predicate")),
+                _ => return Err(self.wrong(name, "a predicate is expected")),
             }
         }
         let done = self.instruction(instruction);
@@ -413,7 +413,7 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     pub(super) fn find_label(&self, name: &str) -> Result<usize, Error> {
         let label = self.scopes.iter().rev().find_map(|scope| scope.labels.get(name)).copied();
-        label.ok_or_else(|| self.wrong(name, "this label is not defined"))
+        label.ok_or_else(|| self.wrong(name, "the label is not defined"))
     }
 
     pub(super) fn find_targets(&self, name: &str) -> Option<&Vec<&'a str>> {

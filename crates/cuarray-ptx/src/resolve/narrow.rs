@@ -31,7 +31,7 @@ const RELU: i64 = 2;
 /// The position of the rounding mode in the code.
 const DIRECTION: u32 = 4;
 
-/// Narrows a number, saturated to finite ones.
+/// Narrows a number, saturated to the finite numbers.
 fn narrowed(from: Format, bits: u64, code: i64) -> u32 {
     if from.is_nan(bits) {
         return NAN as u32;

@@ -218,7 +218,7 @@ impl Config {
         let mut config = Config::default();
         let read = |name: &'static str, expected: &str, take: &mut dyn FnMut(&str) -> Option<()>| {
             let Some(value) = variable(name)? else { return Ok(()) };
-            take(value.trim()).ok_or_else(|| format!("{name}={value} is not understood: it may be {expected}"))
+            take(value.trim()).ok_or_else(|| format!("{name}={value} is not valid; {expected} is expected"))
         };
         read("CUARRAY_SIM_DEVICES", "a number of devices, 1 to 8", &mut |value| {
             config.devices = value.parse().ok()?;

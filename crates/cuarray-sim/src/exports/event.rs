@@ -27,7 +27,7 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
     unsafe { put(event, handle) }
 }
 
-/// Makes the event mean this point of the stream, or of its capture. Stream and event must be of one context.
+/// Sets the event to this point of the stream, or of its capture. Stream and event must belong to one context.
 pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = super::stream::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context);
@@ -42,7 +42,7 @@ pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUst
         }
         return Ok(());
     }
-    // The event means the new point before it can happen; under the eager schedule it happens at once.
+    // The event is set to the new point before that point can happen. Under the eager schedule it happens at once.
     let next = state.streams.get(&handle).map(|stream| stream.next(handle));
     if let Some(event) = state.events.get_mut(&event) {
         event.meet(next);
@@ -104,7 +104,7 @@ pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Resu
     Ok(())
 }
 
-/// Destroys the event; pending waits keep the point that it meant.
+/// Destroys the event. Pending waits keep the point of its last record.
 pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
@@ -112,8 +112,8 @@ pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Resul
     Ok(())
 }
 
-/// Queries both events first, as `cuEventQuery` does: a program may poll with this call alone, and success means that
-/// both events have completed.
+/// Queries both events first, as `cuEventQuery` does. So a program may poll with this call alone, and success means
+/// that both events have completed.
 pub(super) unsafe fn cuEventElapsedTime(
     call: &Call<'_>,
     p_milliseconds: *mut f32,
@@ -138,7 +138,7 @@ pub(super) unsafe fn cuEventElapsedTime(
         *time = state.event(event)?.time.ok_or(CUresult::CUDA_ERROR_NOT_READY)?;
     }
     drop(state);
-    // Signed: the events may have completed in the opposite order.
+    // Signed, because the events may have completed in the opposite order.
     let nanoseconds = times[1] as f64 - times[0] as f64;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_milliseconds, (nanoseconds / 1e6) as f32) }

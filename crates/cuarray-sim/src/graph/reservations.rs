@@ -1,9 +1,9 @@
 //! Graph memory: allocations whose address belongs to a graph, and whose bytes exist from launch to release.
 //!
-//! An allocation node reserves its address when it is added; pointer queries do not know the address before a launch. A
-//! launch makes it live from its node on. A free node of the same or another graph ends it, or a stream-ordered release
-//! after the launch. Then the address is reserved for the next launch, until the graph and its executable graph are
-//! gone.
+//! An allocation node reserves its address when it is added; pointer queries do not find the address before a launch.
+//! A launch makes the memory live from its node on. The memory ends with a free node of the same or another graph, or
+//! with a stream-ordered release after the launch. Then the address stays reserved for the next launch, until the
+//! graph and its executable graph are destroyed.
 //!
 //! Driver API: [`cuGraphAddMemAllocNode`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
@@ -158,14 +158,14 @@ impl State {
         self.memory.starting_at(address).is_some_and(|allocation| !allocation.freed)
     }
 
-    /// Accounts for a completed allocation of a graph.
+    /// Adds a completed allocation to the device's graph memory in use.
     pub(crate) fn graph_memory_used(&mut self, address: u64) {
         if let Some((memory, size)) = self.account_of(address) {
             memory.hold(size);
         }
     }
 
-    /// Accounts for a completed release of graph memory.
+    /// Subtracts a completed release from the device's graph memory in use.
     pub(crate) fn graph_memory_unused(&mut self, address: u64) {
         if let Some((memory, size)) = self.account_of(address) {
             memory.live = memory.live.saturating_sub(size);

@@ -35,10 +35,10 @@ pub(crate) struct Module {
     pub constants: Arc<Vec<u64>>,
     /// The address of each variable; 0 for variables in shared memory.
     pub addresses: Vec<u64>,
-    /// The allocations that they lie in.
+    /// The allocations that contain the variables.
     pub memory: Vec<u64>,
     pub functions: HashMap<u32, CUfunction>,
-    /// The library whose module this is.
+    /// The library that was loaded as this module.
     pub library: Option<CUlibrary>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Function {
     pub next: NextLaunch,
 }
 
-/// The state that the launch calls before `cuLaunchKernel` set on a function.
+/// The state of a function that the launch calls before `cuLaunchKernel` set.
 #[derive(Clone, Default)]
 pub(crate) struct NextLaunch {
     pub threads: [u32; 3],
@@ -63,7 +63,8 @@ pub(crate) struct NextLaunch {
 /// The settings that `cuFuncSetAttribute` and `cuFuncSetCacheConfig` change.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Settings {
-    /// The maximum dynamic shared memory of a launch in bytes; `None` for the rest of 48 KiB.
+    /// The maximum dynamic shared memory of a launch in bytes; `None` means the part of 48 KiB that static shared
+    /// memory leaves.
     pub max_dynamic_shared: Option<u32>,
     pub carveout: i32,
     pub cache_config: u32,
@@ -96,7 +97,7 @@ pub(crate) struct Link {
     pub max_registers: u32,
 }
 
-/// The kernel behind a handle of a function or kernel.
+/// The kernel that a handle of a function or kernel names.
 #[derive(Clone)]
 pub(crate) struct ResolvedKernel {
     pub program: Arc<Program>,
@@ -105,7 +106,7 @@ pub(crate) struct ResolvedKernel {
 }
 
 impl Code {
-    /// Removes all code of a context that ends.
+    /// Removes all code of a context that is being destroyed.
     pub(crate) fn close_context(&mut self, context: CUcontext) {
         self.modules.retain(|_, module| module.context != context);
         let modules = &self.modules;

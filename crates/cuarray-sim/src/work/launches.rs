@@ -1,7 +1,8 @@
-//! Launches: kernels in streams, which run when the schedule says.
+//! Launches: kernels in streams, which run when the schedule runs them.
 //!
-//! A launch is enqueued with everything that it needs, except the reachable memory, which is collected when it runs. A
-//! failing kernel leaves its context failed, as on a GPU: every later call returns that error until the context ends.
+//! A launch is enqueued with all its inputs, except the reachable memory, which is collected when it runs. After a
+//! failing kernel its context has failed, as on a GPU: every later call returns that error until the context is
+//! destroyed.
 
 use crate::objects::allocation::Kind;
 use crate::objects::launch::{Heap, Launch};
@@ -121,14 +122,15 @@ impl State {
             let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
             let bytes = Range { address: fault.address, length: fault.size.into() };
             let wrong = match fault.kind {
-                FaultKind::Misaligned => {
-                    Some((finding::Kind::MisalignedAccess, format!("use an address that {} divides", fault.size)))
-                }
+                FaultKind::Misaligned => Some((
+                    finding::Kind::MisalignedAccess,
+                    format!("use an address that is a multiple of {}", fault.size),
+                )),
                 FaultKind::ReadOnly => {
                     let missing = "do not write constant memory in a kernel: only the host sets it";
                     Some((finding::Kind::OutOfBounds, missing.to_owned()))
                 }
-                // Addresses in these windows are not the driver's memory, and are valid only in the kernel.
+                // Addresses in these windows are valid only in the kernel, and are not memory of the driver.
                 _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
             };
             self.launch_failed(ticket, (access, bytes), wrong, place, &more);
@@ -147,7 +149,7 @@ impl State {
         Some(format!("; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it"))
     }
 
-    /// Converts a race between threads of a launch to a finding's form.
+    /// Converts a race between threads of a launch into the form of a finding.
     fn kernel_race(&self, launch: &Launch, race: &Race) -> KernelRace {
         let [one, other] = &race.accesses;
         let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
@@ -167,7 +169,7 @@ impl State {
             (kind, place(&launch.program, access.pc, block, thread, access.atomic))
         };
         let missing = if one.block != other.block {
-            "let each block have memory of its own, use atomic operations, or let the grid synchronize in a cooperative launch"
+            "give each block its own memory, use atomic operations, or let the grid synchronize in a cooperative launch"
         } else if one.atomic != other.atomic {
             "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
         } else if one.thread / 32 == other.thread / 32 {
@@ -187,7 +189,7 @@ impl State {
         });
         live.map(|allocation| Region {
             start: allocation.address,
-            // As on a GPU, the rest of an allocation's last piece of memory is accessible; using it is a finding.
+            // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
             end: allocation.address + allocation.size.max(allocation.taken),
             host: match &allocation.kind {
                 Kind::Imported(imported) => imported.shadow_of(allocation.address),
@@ -221,7 +223,7 @@ fn noted(range: TouchedRange) -> Touched {
     Touched { start: range.start, end: range.end, touch }
 }
 
-/// Removes written bytes from the reads, because a later access conflicts with the write anyway; keeps writes and
+/// Removes written bytes from the reads, because a later access conflicts with the write anyway. Keeps writes and
 /// updates.
 fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
     let of = |kind| touched.iter().copied().filter(move |range| range.kind == kind);
@@ -323,9 +325,9 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
         FaultKind::InvalidProgramCounter => {
             format!("a jump or call to {:#x}, which is not the address of such code", fault.address)
         }
-        FaultKind::Deadlock => "its threads wait for each other forever".to_owned(),
+        FaultKind::Deadlock => "the threads wait for each other forever".to_owned(),
         FaultKind::Budget => {
-            format!("it did not end within {} instructions (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
+            format!("the kernel did not end within {} instructions (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
         }
         FaultKind::IllegalInstruction => "an instruction that cannot be executed".to_owned(),
     };

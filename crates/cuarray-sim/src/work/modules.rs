@@ -63,7 +63,7 @@ impl State {
         Ok(handle)
     }
 
-    /// Allocates zeroed device memory that the program does not own.
+    /// Allocates zeroed device memory for code, which the program does not own.
     pub(crate) fn take_for_code(&mut self, context: CUcontext, size: u64, constant: bool) -> Result<u64, CUresult> {
         let device = self.context(context)?.device;
         let arena = &mut self.devices[device].arena;
@@ -87,7 +87,7 @@ impl State {
         Ok(())
     }
 
-    /// The module of a library in a context, loaded at its first use.
+    /// The module of a library in a context, loaded on first use.
     pub(crate) fn module_of(&mut self, library: CUlibrary, context: CUcontext) -> Result<CUmodule, CUresult> {
         let known = self.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
         if let Some(module) = known.modules.get(&context) {

@@ -1,4 +1,4 @@
-//! Streams of calls: look-up by handle, the points that a synchronization waits for, removal of drained streams.
+//! Look-up of streams by handle, the points that a synchronization waits for, and removal of drained streams.
 
 use crate::driver::Call;
 use crate::objects::stream::{Kind, Stream};
@@ -36,8 +36,8 @@ impl State {
         Ok(stream)
     }
 
-    /// The points that a synchronization with `stream` waits for: its own work and, for the legacy default stream, the
-    /// work of every blocking stream of its context.
+    /// The points that a synchronization with `stream` waits for: the stream's own work. For the legacy default
+    /// stream, also the work of every blocking stream of its context.
     pub(crate) fn stream_tail(&self, handle: CUstream) -> Vec<Point> {
         let Some(stream) = self.streams.get(&handle) else { return Vec::new() };
         let mut tail = vec![stream.last(handle)];

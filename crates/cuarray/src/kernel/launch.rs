@@ -1,4 +1,4 @@
-//! Kernel launches, ordered with other work on the arrays they use.
+//! Kernel launches, ordered with other work on their arrays.
 //!
 //! **Addresses come from guards.** A launch goes to one stream. An array argument is a guard ([`Acquired`], [`AcquiredMut`]),
 //! which orders that stream after the array's producer, and the producer after that stream. A guard for another stream is an
@@ -53,8 +53,9 @@ impl LaunchConfig {
         LaunchConfig { grid, block, dynamic_shared: 0 }
     }
 
-    /// A configuration with one thread per element: blocks of `threads` threads along x. The last block may have more threads than
-    /// elements remain, so the kernel has to compare its index. For 0 elements there is one block, as a grid cannot be empty.
+    /// A configuration with one thread per element: blocks of `threads` threads along x. The last block may have more
+    /// threads than elements remain, so the kernel must compare its index with the number of elements. For 0 elements
+    /// there is one block, because a grid cannot be empty.
     ///
     /// # Errors
     /// A wrong argument: no threads, or more blocks than a grid can have (2³¹ − 1).
@@ -92,7 +93,9 @@ impl LaunchConfig {
         let threads = block.iter().map(|extent| u128::from(*extent)).product::<u128>();
         let most = function.max_threads_per_block();
         if threads > u128::from(most) {
-            return refused(format!("a block of {block:?} has {threads} threads, and this kernel allows {most}"));
+            return refused(format!(
+                "a block of {block:?} has {threads} threads, but the kernel allows at most {most}"
+            ));
         }
         let most = function.max_dynamic_shared();
         if dynamic_shared > most {
@@ -151,14 +154,14 @@ pub trait Arguments: sealed::Arguments {}
 
 impl<A: sealed::Arguments> Arguments for A {}
 
-/// The conversion of arguments to the bytes that a kernel receives; sealed, as launches rely on it.
+/// The conversion of arguments to the bytes that a kernel receives; sealed, because launches rely on it.
 pub(crate) mod sealed {
     use super::{Owner, Result, Stream};
     use crate::{Element, protocol::padding};
     use std::{ffi::c_void, mem::MaybeUninit};
 
     /// An argument during a launch.
-    pub struct Lent<'a> {
+    pub struct Passed<'a> {
         pub(super) value: *const c_void,
         pub(super) size: usize,
         pub(super) guard: Option<&'a dyn LaunchGuard>,
@@ -176,11 +179,11 @@ pub(crate) mod sealed {
         fn keep(&self) -> Option<Owner>;
     }
 
-    impl<'a> Lent<'a> {
+    impl<'a> Passed<'a> {
         /// An argument with its value in place: the kernel reads all bytes of it, also the padding.
-        pub(super) fn new<A: Argument>(argument: &'a A, value: &'a mut MaybeUninit<A::Value>) -> Lent<'a> {
+        pub(super) fn new<A: Argument>(argument: &'a A, value: &'a mut MaybeUninit<A::Value>) -> Passed<'a> {
             padding::clear_value(value);
-            Lent { value: value.as_ptr().cast(), size: size_of::<A::Value>(), guard: argument.guard() }
+            Passed { value: value.as_ptr().cast(), size: size_of::<A::Value>(), guard: argument.guard() }
         }
     }
 
@@ -205,7 +208,7 @@ pub(crate) mod sealed {
                 and arrays as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Arguments {
-        fn lend<R>(self, to: impl FnOnce(&[Lent<'_>]) -> R) -> R;
+        fn pass<R>(self, to: impl FnOnce(&[Passed<'_>]) -> R) -> R;
     }
 }
 
@@ -281,9 +284,9 @@ macro_rules! arguments {
     ($($name:ident)*) => {
         impl<$($name: sealed::Argument),*> sealed::Arguments for ($($name,)*) {
             #[allow(non_snake_case)]
-            fn lend<R>(self, to: impl FnOnce(&[sealed::Lent<'_>]) -> R) -> R {
+            fn pass<R>(self, to: impl FnOnce(&[sealed::Passed<'_>]) -> R) -> R {
                 let ($($name,)*) = self;
-                to(&[$(sealed::Lent::new(&$name, &mut MaybeUninit::new($name.value()))),*])
+                to(&[$(sealed::Passed::new(&$name, &mut MaybeUninit::new($name.value()))),*])
             }
         }
     };
@@ -332,16 +335,16 @@ impl Function {
         }
         let stream = &stream.in_its(context);
         let capture = sync::capture_of(stream)?;
-        arguments.lend(|lent| {
-            self.check_arguments(stream, capture, lent)?;
+        arguments.pass(|passed| {
+            self.check_arguments(stream, capture, passed)?;
             let _current = context.push()?;
             if capture.is_some() {
                 let arrays: Vec<Owner> =
-                    lent.iter().filter_map(|argument| argument.guard.and_then(LaunchGuard::keep)).collect();
+                    passed.iter().filter_map(|argument| argument.guard.and_then(LaunchGuard::keep)).collect();
                 keep_with_graph(stream, (arrays, self.module().clone()))?;
             }
             let mut values: SmallVec<[*mut c_void; 16]> =
-                lent.iter().map(|argument| argument.value.cast_mut()).collect();
+                passed.iter().map(|argument| argument.value.cast_mut()).collect();
             let LaunchConfig { grid: [gx, gy, gz], block: [bx, by, bz], dynamic_shared } = config;
             // SAFETY: the function is alive as its module is, the stream by its type's invariant. The driver reads one value per
             // parameter, of the parameter's size: both were compared above, or are the caller's promise. The values outlive the
@@ -370,18 +373,18 @@ impl Function {
         })
     }
 
-    fn check_arguments(&self, stream: &Stream, capture: Option<u64>, lent: &[sealed::Lent<'_>]) -> Result<()> {
+    fn check_arguments(&self, stream: &Stream, capture: Option<u64>, passed: &[sealed::Passed<'_>]) -> Result<()> {
         if let Some(sizes) = self.parameters() {
-            if sizes.len() != lent.len() {
-                return Err(self.refused(format!("it takes {} arguments, got {}", sizes.len(), lent.len())));
+            if sizes.len() != passed.len() {
+                return Err(self.refused(format!("the kernel takes {} arguments, got {}", sizes.len(), passed.len())));
             }
-            let wrong = sizes.iter().zip(lent).position(|(size, argument)| *size != argument.size);
+            let wrong = sizes.iter().zip(passed).position(|(size, argument)| *size != argument.size);
             if let Some(index) = wrong {
-                let (size, given) = (sizes[index], lent[index].size);
-                return Err(self.refused(format!("parameter {index} has {size} bytes, and the argument has {given}")));
+                let (size, bytes) = (sizes[index], passed[index].size);
+                return Err(self.refused(format!("parameter {index} has {size} bytes, and the argument has {bytes}")));
             }
         }
-        for (index, argument) in lent.iter().enumerate() {
+        for (index, argument) in passed.iter().enumerate() {
             let Some(guard) = argument.guard else { continue };
             if guard.stream() != stream {
                 return Err(self.refused(format!(

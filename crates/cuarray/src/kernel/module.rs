@@ -1,8 +1,9 @@
 //! [`Module`]: code loaded for a device, such as PTX, with its kernels.
 //!
-//! PTX is text and the same for every device; the driver compiles it for the device at hand. If the compiler rejects the text,
-//! the error message contains its log. Loading PTX is safe: this library checks that it is text, and terminates it with a nul
-//! byte. Loading a binary image is unsafe, because the driver trusts the lengths in the image.
+//! PTX is text and the same for every device. The driver compiles it for the device of the context. If the compiler
+//! rejects the text, the error message contains its log. Loading PTX is safe: this library checks that it is text,
+//! and terminates it with a nul byte. Loading a binary image is unsafe, because the driver trusts the lengths in the
+//! image.
 //!
 //! A module holds the code of its kernels. It is unloaded when no [`Function`] and no clone holds it *and* its launched kernels are
 //! done. A drop does not wait for them: the release is deferred, as for [memory](crate::sync::Memory).
@@ -67,7 +68,7 @@ impl Module {
     /// `CUDA_ERROR_NO_BINARY_FOR_GPU`: the image has no code for the context's device. `CUDA_ERROR_INVALID_IMAGE`.
     ///
     /// # Safety
-    /// The image is complete and well formed. The driver is not given its length, but reads it from the image.
+    /// The image is complete and well formed. The driver does not receive its length, but reads it from the image.
     ///
     /// Driver API: [`cuModuleLoadDataEx`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
     pub unsafe fn load_image(context: &Context, image: &[u8]) -> Result<Module> {
@@ -79,7 +80,7 @@ impl Module {
     /// `image` meets the requirements of the driver's manual during the call.
     unsafe fn load(context: &Context, image: *const c_void) -> Result<Module> {
         let driver = context.driver();
-        // Modules dropped while their kernels ran may be released now.
+        // Modules that were dropped while their kernels ran may be released now.
         driver.reclaim(false);
         let _relaxed = driver.relaxed();
         let _current = context.push()?;
@@ -167,7 +168,7 @@ impl Module {
     /// Keeps the module loaded until the work now in `stream` is done.
     pub(super) fn used_in(&self, stream: &Stream) {
         if let Err(error) = self.0.used_in(stream) {
-            // The kernel is launched, and its end cannot be observed: never unload the module.
+            // The kernel is launched, and its end cannot be observed, so the module is never unloaded.
             never_release(Box::new(self.clone()));
             self.context().driver().dropped(Err(error));
         }
@@ -188,7 +189,7 @@ fn text(ptx: &[u8]) -> Result<Cow<'_, CStr>> {
     CString::new(body).map(Cow::Owned).map_err(|_| refused("it contains a nul byte"))
 }
 
-/// The handle of a loaded module. A drop unloads it.
+/// The handle of a loaded module. Dropping it unloads the module.
 #[derive(Debug)]
 pub(super) struct Loaded {
     context: Context,
@@ -216,7 +217,7 @@ impl Resource for Loaded {
 impl Drop for Loaded {
     fn drop(&mut self) {
         if !self.is_gone() {
-            // Reached only if the pending work is unknown. In a broken context no work is pending.
+            // Reached only if the pending work is unknown. A failed context has no pending work.
             let unloaded = self.context.synchronize().and(self.give_back());
             self.context.driver().dropped(unloaded);
         }

@@ -88,7 +88,7 @@ pub(in crate::exports) unsafe fn prepare(
     shape: &Shape,
     (params, extra): (*mut *mut c_void, *mut *mut c_void),
 ) -> Result<Arc<Launch>, CUresult> {
-    // A kernel stands for its function in the context.
+    // A kernel is replaced by its function in the context.
     let handle = match state.code.functions.contains_key(&handle) {
         true => handle,
         false => state.function_of(CUkernel(handle.0), context)?,

@@ -1,8 +1,8 @@
 //! Requirements on the memory order of an array, as types.
 //!
-//! Most kernels expect elements without gaps, and most arrays are so. A view of every second column is not, and a kernel that
-//! gets its pointer silently reads the wrong elements. A function that cannot handle strides states its requirement in the
-//! type of its argument, and an array with another layout is refused.
+//! Most kernels expect elements without gaps, and most arrays have none. A view of every second column has gaps, and
+//! a kernel that gets its pointer silently reads the wrong elements. A function that cannot handle strides states its
+//! requirement in the type of its argument, and an array with another layout is refused.
 
 use crate::Layout;
 use std::fmt;

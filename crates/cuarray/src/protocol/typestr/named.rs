@@ -86,7 +86,7 @@ impl NamedType {
         }
     }
 
-    /// The size of one value in bytes: 2 for bfloat16, else 1.
+    /// The size of one value in bytes: 2 for bfloat16, 1 for the others.
     pub const fn itemsize(self) -> usize {
         match self {
             NamedType::BFloat16 => 2,
@@ -108,15 +108,15 @@ impl FromStr for NamedType {
     fn from_str(name: &str) -> Result<NamedType> {
         NamedType::from_name(name.as_bytes()).ok_or_else(|| {
             let names = NamedType::ALL.iter().map(|named| named.name()).collect::<Vec<_>>().join(", ");
-            Error::argument(format!("{} is no name of a type; there are {names}", Quoted(name)))
+            Error::argument(format!("{} is not the name of a type; the names are {names}", Quoted(name)))
         })
     }
 }
 
 impl TypeStr {
-    /// The named type, which is written as void and equals only itself.
+    /// The named type. It is written as void and equals only itself.
     pub const fn named(named: NamedType) -> TypeStr {
-        // Void has no byte order, but all producers of these types write the machine's.
+        // Void has no byte order, but all producers of these types write the machine's byte order.
         let (order, size) = (ByteOrder::NATIVE, named.itemsize() as u32);
         TypeStr { order, kind: Kind::Void, unit: None, name: Some(named), size, multiple: 0 }
     }

@@ -49,7 +49,7 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> FromPyObject<'_, 'py> for M
     }
 }
 
-/// The array that was read from an object.
+/// An array that was read from an object.
 struct Source<'py> {
     raw: RawView,
     /// The object under `mask`, if masks are kept.

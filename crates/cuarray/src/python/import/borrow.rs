@@ -173,10 +173,17 @@ impl PyBorrow {
         }
         let dict = match import::attribute(object) {
             Ok(dict) => dict,
-            Err(_) if protocol == Protocol::Any && as_cuda_array::is_only_a_tensor(object)? => {
-                return Err(cannot_order_release(&format!("a {} offers DLPack alone", type_name(object))));
+            Err(error) if protocol != Protocol::Any => return Err(error),
+            Err(error) => {
+                let is_c = !is_c && !as_cuda_array::has_dictionary(object) && c_interface::is_offered_now(object);
+                if is_c && let Some(Imported { array, event }) = c_interface::import(object, false, &mut options)? {
+                    return Ok((array, explicit.or(event)));
+                }
+                return Err(match as_cuda_array::is_only_a_tensor(object)? {
+                    true => cannot_order_release(&format!("a {} offers DLPack alone", type_name(object))),
+                    false => error,
+                });
             }
-            Err(error) => return Err(error),
         };
         let Adopted { interface, mask, event } = import::adopt(&dict, Some(object), false, options)?;
         let array = PyDeviceArray::foreign(interface, Some(object.clone().unbind())).with_mask(mask);
