@@ -50,7 +50,7 @@ fn use_everything(driver: &Driver) -> Result<()> {
         ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing(.param .u32 of) { ret; }",
     )?;
     module.function_names()?;
-    let mut nothing = module.function("nothing")?;
+    let nothing = module.function("nothing")?;
     nothing.set_max_dynamic_shared(64)?;
     // SAFETY: the kernel does nothing.
     unsafe { nothing.launch(&stream, LaunchConfig::new([1, 1, 1], [32, 1, 1]), (1u32,)) }?;

@@ -199,7 +199,7 @@ fn launch_passes_structures_by_value_and_sets_dynamic_shared_memory() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let (from, to) = (Data::new(&context), Data::new(&context));
-    let mut kernel = function(&context, "sum_of");
+    let kernel = function(&context, "sum_of");
     assert_eq!(kernel.parameters(), Some(&[8, 8, 16][..]));
     let [stream] = streams(&context);
     let (source, mut target) = (from.view(None), to.view(None));

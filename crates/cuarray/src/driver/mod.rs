@@ -59,7 +59,7 @@ pub(crate) mod stream;
 
 #[doc(hidden)]
 pub use capture::CaptureStatus;
-pub(crate) use context::Context;
+pub(crate) use context::{Context, ContextData};
 pub use cuarray_abi::{Api, CUcontext, CUdevice_attribute, CUresult, CUuuid};
 #[doc(hidden)]
 pub use current::Current;

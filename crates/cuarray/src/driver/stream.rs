@@ -280,7 +280,6 @@ impl Stream {
     ///
     /// # Errors
     /// Errors of the driver.
-    #[doc(hidden)]
     pub fn work_context(&self) -> Result<Context> {
         match self.context()? {
             Some(context) => Ok(context),

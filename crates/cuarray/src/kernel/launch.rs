@@ -24,7 +24,7 @@ use crate::{
 };
 use sealed::LaunchGuard;
 use smallvec::SmallVec;
-use std::{ffi::c_void, mem::MaybeUninit, ptr};
+use std::{ffi::c_void, fmt, mem::MaybeUninit, ptr};
 
 /// The grid, the blocks and the dynamic shared memory of a launch.
 ///
@@ -124,6 +124,9 @@ impl LaunchConfig {
 /// }
 /// ```
 ///
+/// A kernel that reads and writes one array through one parameter takes `&mut array`. If it has a parameter for each role, both
+/// arguments are [`array.in_place()`](AcquiredMut::in_place).
+///
 /// A view has no address to pass:
 ///
 /// ```compile_fail,E0277
@@ -132,6 +135,12 @@ impl LaunchConfig {
 ///     let _ = unsafe { kernel.launch(stream, LaunchConfig::new([1, 1, 1], [1, 1, 1]), (array,)) };
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel",
+    label = "neither an element nor a guard",
+    note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value",
+    note = "acquire arrays for the launch's stream, and pass the guards as `&Acquired` or `&mut AcquiredMut`"
+)]
 pub trait Argument: sealed::Argument {}
 
 impl<A: sealed::Argument> Argument for A {}
@@ -150,6 +159,11 @@ impl<A: sealed::Argument> Argument for A {}
 ///     unsafe { kernel.launch(&stream, LaunchConfig::for_elements(n as usize, 256)?, (a, x, y, n)) }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a kernel",
+    note = "pass a tuple of up to 16 arguments, also for one argument: `(x,)`; more fit into a structure of `cuarray::element!`",
+    note = "numbers and structures of `cuarray::element!` go by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
+)]
 pub trait Arguments: sealed::Arguments {}
 
 impl<A: sealed::Arguments> Arguments for A {}
@@ -190,7 +204,8 @@ pub(crate) mod sealed {
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be passed to a kernel",
         label = "neither an element nor a guard",
-        note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
+        note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value",
+        note = "acquire arrays for the launch's stream, and pass the guards as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Argument {
         type Value: Element;
@@ -204,14 +219,16 @@ pub(crate) mod sealed {
 
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be the arguments of a kernel",
-        note = "pass the arguments as a tuple, also a single one: `(x,)`; numbers and structures of `cuarray::element!` go by value, \
-                and arrays as `&Acquired` or `&mut AcquiredMut`"
+        note = "pass a tuple of up to 16 arguments, also for one argument: `(x,)`; more fit into a structure of `cuarray::element!`",
+        note = "numbers and structures of `cuarray::element!` go by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Arguments {
         fn pass<R>(self, to: impl FnOnce(&[Passed<'_>]) -> R) -> R;
     }
 }
 
+// Otherwise the compiler's message is about elements, and not about kernels.
+#[diagnostic::do_not_recommend]
 impl<T: Element> sealed::Argument for T {
     type Value = T;
 
@@ -277,6 +294,75 @@ impl<S: Scope> sealed::LaunchGuard for GuardCore<'_, S> {
 
     fn keep(&self) -> Option<Owner> {
         GuardCore::keep(self)
+    }
+}
+
+/// An array that a kernel receives through several parameters, and writes through some of them; from [`AcquiredMut::in_place`].
+pub struct InPlace<'a, T, D: Dimension, S: Scope>(&'a AcquiredMut<'a, T, D, S>);
+
+impl<T, D: Dimension, S: Scope> Clone for InPlace<'_, T, D, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, D: Dimension, S: Scope> Copy for InPlace<'_, T, D, S> {}
+
+impl<T, D: Dimension, S: Scope> fmt::Debug for InPlace<'_, T, D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("InPlace").field(self.0).finish()
+    }
+}
+
+impl<'v, T, D: Dimension, S: Scope> AcquiredMut<'v, T, D, S> {
+    /// The array as several arguments of one launch, for a kernel with a parameter for its input and another one for its output.
+    ///
+    /// The kernel reads what it writes. Each thread may read the elements that it writes itself, before it writes them. An element that
+    /// another thread writes needs the kernel's own synchronization, as in every launch.
+    ///
+    /// ```
+    /// # cuarray::__simulated!(driver, context, stream);
+    /// use cuarray::{DeviceArray, kernel::LaunchConfig};
+    ///
+    /// // scale(float factor, const float *from, float *to), for one block
+    /// const PTX: &str = "// ...
+    /// #   .version 8.0 .target sm_80 .address_size 64
+    /// #   .visible .entry scale(.param .f32 factor, .param .u64 from, .param .u64 to) {
+    /// #       .reg .b32 %r<2>; .reg .b64 %rd<4>; .reg .f32 %f<3>;
+    /// #       ld.param.f32 %f1, [factor]; ld.param.u64 %rd1, [from]; ld.param.u64 %rd2, [to]; mov.u32 %r1, %tid.x;
+    /// #       mul.wide.u32 %rd3, %r1, 4; add.u64 %rd1, %rd1, %rd3; add.u64 %rd2, %rd2, %rd3;
+    /// #       ld.global.f32 %f2, [%rd1]; mul.rn.f32 %f2, %f2, %f1; st.global.f32 [%rd2], %f2; ret;
+    /// #   }
+    /// # ";
+    ///
+    /// let scale = context.kernel(PTX, "scale")?;
+    /// let mut x = DeviceArray::from_host(&[1.0f32, 2.0, 3.0], [3], &stream)?;
+    /// let mut guard = x.acquire_mut(&stream)?;
+    /// let both = guard.in_place();
+    /// // SAFETY: each of the 3 threads reads its element, and then writes it.
+    /// unsafe { scale.launch(&stream, LaunchConfig::new([1, 1, 1], [3, 1, 1]), (10.0f32, both, both)) }?;
+    /// guard.release()?;
+    /// assert_eq!(x.to_host()?, [10.0, 20.0, 30.0]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn in_place(&mut self) -> InPlace<'_, T, D, S> {
+        InPlace(self)
+    }
+}
+
+impl<T, D: Dimension, S: Scope> sealed::Argument for InPlace<'_, T, D, S> {
+    type Value = DevicePtr;
+
+    fn value(&self) -> DevicePtr {
+        self.0.as_device_ptr()
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(AcquiredMut::stream(self.0))
+    }
+
+    fn is_for_this_thread(&self) -> bool {
+        AcquiredMut::is_for_this_thread(self.0)
     }
 }
 

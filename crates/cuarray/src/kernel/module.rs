@@ -10,7 +10,7 @@
 //!
 //! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
 
-use super::Function;
+use super::{Function, function::Kernel};
 use crate::driver::{Context, Stream, call, never_release};
 use crate::{
     Error, Result,
@@ -46,7 +46,15 @@ use std::{
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Module(Arc<Deferred<Loaded>>);
+pub struct Module(Kept);
+
+#[derive(Clone)]
+enum Kept {
+    /// By the module's own clones, and by launched kernels.
+    Alone(Arc<Deferred<Loaded>>),
+    /// By the cache of the context, until the context ends.
+    WithContext(Context, CUmodule),
+}
 
 impl Module {
     /// Compiles and loads PTX: from `include_str!`, a string, bytes, or a C string's
@@ -79,9 +87,29 @@ impl Module {
     /// # Safety
     /// `image` meets the requirements of the driver's manual during the call.
     unsafe fn load(context: &Context, image: *const c_void) -> Result<Module> {
-        let driver = context.driver();
         // Modules that were dropped while their kernels ran may be released now.
-        driver.reclaim(false);
+        context.driver().reclaim(false);
+        // SAFETY: this function's contract.
+        let raw = unsafe { Module::load_raw(context, image) }?;
+        Ok(Module(Kept::Alone(Arc::new(Deferred::new(Loaded { context: context.clone(), raw })))))
+    }
+
+    /// Loads PTX into a context whose cache unloads it.
+    pub(super) fn load_with_context(context: &Context, ptx: &str) -> Result<CUmodule> {
+        let text = text(ptx.as_bytes())?;
+        // SAFETY: as in `load_ptx`.
+        unsafe { Module::load_raw(context, text.as_ptr().cast()) }
+    }
+
+    /// A module that the cache of its context keeps loaded.
+    pub(super) fn kept_with_context(context: &Context, raw: CUmodule) -> Module {
+        Module(Kept::WithContext(context.clone(), raw))
+    }
+
+    /// # Safety
+    /// As [`Module::load`].
+    unsafe fn load_raw(context: &Context, image: *const c_void) -> Result<CUmodule> {
+        let driver = context.driver();
         let _relaxed = driver.relaxed();
         let _current = context.push()?;
         let mut raw = CUmodule::NULL;
@@ -95,7 +123,7 @@ impl Module {
             call!(driver, cuModuleLoadDataEx(&mut raw, image, 2, options, values))
         };
         match loaded {
-            Ok(()) => Ok(Module(Arc::new(Deferred::new(Loaded { context: context.clone(), raw })))),
+            Ok(()) => Ok(raw),
             Err(error) => {
                 let said = log.split(|byte| *byte == 0).next().unwrap_or_default();
                 let said = String::from_utf8_lossy(said);
@@ -111,16 +139,20 @@ impl Module {
     ///
     /// Driver API: [`cuModuleGetFunction`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
     pub fn function(&self, name: &str) -> Result<Function> {
+        Ok(Function::new(self.clone(), Arc::new(self.kernel(name)?)))
+    }
+
+    pub(super) fn kernel(&self, name: &str) -> Result<Kernel> {
         let symbol = CString::new(name)
             .map_err(|_| Error::argument(format!("a kernel's name cannot contain a nul byte: {name:?}")))?;
         let _current = self.context().push()?;
         let mut raw = CUfunction::NULL;
         // SAFETY: the module is alive by this type's invariant; the name ends with a nul; the driver writes one handle.
-        let found = unsafe {
-            call!(self.context().driver(), cuModuleGetFunction(&mut raw, self.0.resource().raw, symbol.as_ptr()))
-        };
+        let found =
+            unsafe { call!(self.context().driver(), cuModuleGetFunction(&mut raw, self.handle(), symbol.as_ptr())) };
         match found {
-            Ok(()) => Function::new(self, raw, name),
+            // SAFETY: the module is alive by this type's invariant, and its context is current.
+            Ok(()) => unsafe { Kernel::new(self.context().driver(), raw, name) },
             Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_FOUND) => {
                 Err(error.with_log(match self.function_names() {
                     Ok(names) => format!("the module has no kernel {name:?}; it has {}", names.join(", ")),
@@ -140,7 +172,7 @@ impl Module {
     /// [`cuFuncGetName`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     #[doc(hidden)]
     pub fn function_names(&self) -> Result<Vec<String>> {
-        let (driver, raw) = (self.context().driver(), self.0.resource().raw);
+        let (driver, raw) = (self.context().driver(), self.handle());
         let _current = self.context().push()?;
         let mut count: c_uint = 0;
         // SAFETY: the module is alive by this type's invariant; the driver writes one int.
@@ -162,12 +194,24 @@ impl Module {
     /// The context that the module is loaded into.
     #[doc(hidden)]
     pub fn context(&self) -> &Context {
-        &self.0.resource().context
+        match &self.0 {
+            Kept::Alone(loaded) => &loaded.resource().context,
+            Kept::WithContext(context, _) => context,
+        }
+    }
+
+    fn handle(&self) -> CUmodule {
+        match &self.0 {
+            Kept::Alone(loaded) => loaded.resource().raw,
+            Kept::WithContext(_, raw) => *raw,
+        }
     }
 
     /// Keeps the module loaded until the work now in `stream` is done.
     pub(super) fn used_in(&self, stream: &Stream) {
-        if let Err(error) = self.0.used_in(stream) {
+        if let Kept::Alone(loaded) = &self.0
+            && let Err(error) = loaded.used_in(stream)
+        {
             // The kernel is launched, and its end cannot be observed, so the module is never unloaded.
             never_release(Box::new(self.clone()));
             self.context().driver().dropped(Err(error));
@@ -226,7 +270,7 @@ impl Drop for Loaded {
 
 impl PartialEq for Module {
     fn eq(&self, other: &Module) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.handle() == other.handle() && self.context() == other.context()
     }
 }
 
@@ -234,6 +278,6 @@ impl Eq for Module {}
 
 impl fmt::Debug for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Module({:#x})", self.0.resource().raw.0)
+        write!(f, "Module({:#x})", self.handle().0)
     }
 }

@@ -27,7 +27,7 @@ use crate::{Descr, Dims, Field, FieldType, Kind, TypeStr};
 /// structure with padding in [`element!`](crate::element), which writes zeros there.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a device array",
-    note = "elements are numbers, `Bool8` for truth values, and structures that are declared in `cuarray::element!`"
+    note = "elements are numbers of a stated size, `Bool8` for truth values, and structures that are declared in `cuarray::element!`"
 )]
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The type string of arrays of `Self`.
@@ -175,7 +175,7 @@ impl TypeStr {
 /// As [`Element`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of an element of a device array",
-    note = "fields are numbers, `Bool8`, structures that are declared in `cuarray::element!`, and arrays of these"
+    note = "fields are numbers of a stated size, `Bool8`, structures that are declared in `cuarray::element!`, and arrays of these"
 )]
 pub unsafe trait Member: Copy + Send + Sync + 'static {
     /// The type of a single value, and the shape of the array that holds the values.

@@ -18,6 +18,10 @@ use std::fmt;
 /// assert!(AnyLayout::allows(&rows.transpose(None)?));
 /// # Ok::<(), cuarray::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a requirement on a layout",
+    note = "write `CContiguous`, `FContiguous`, or `AnyLayout` for arrays of any strides"
+)]
 pub trait LayoutPolicy: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// The requirement in messages; empty if any layout is accepted.
     const NAME: &'static str;

@@ -17,6 +17,10 @@ use std::fmt;
 /// assert_eq!((Ix2::NDIM, rows, columns), (Some(2), 3, 4));
 /// # Ok::<(), cuarray::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number of dimensions",
+    note = "write `Ix0` to `Ix6`, `Ix<7>` and above, or `IxDyn` for a number known at run time only"
+)]
 pub trait Dimension: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// The number of dimensions; `None` if it is known at run time only.
     const NDIM: Option<usize>;
@@ -121,6 +125,10 @@ impl Dimension for IxDyn {
 }
 
 /// A shape whose number of dimensions is known to the compiler (an array, a number) or not (a slice, a vector).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a shape",
+    note = "write an array `[rows, columns]` of `usize`, a `usize` for one dimension, or a `&[usize]` or `Vec<usize>` for `IxDyn`"
+)]
 pub trait IntoShape {
     /// The number of dimensions, as a type.
     type Dim: Dimension;
