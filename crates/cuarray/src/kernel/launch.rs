@@ -357,12 +357,8 @@ impl<T, D: Dimension, S: Scope> sealed::Argument for InPlace<'_, T, D, S> {
         self.0.as_device_ptr()
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(AcquiredMut::stream(self.0))
-    }
-
-    fn is_for_this_thread(&self) -> bool {
-        AcquiredMut::is_for_this_thread(self.0)
+    fn guard(&self) -> Option<&dyn sealed::LaunchGuard> {
+        Some(AcquiredMut::core(self.0))
     }
 }
 
