@@ -118,8 +118,11 @@ impl RawDeviceArray {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: elements lie outside the memory, or the interface has a mask.
-    #[doc(hidden)]
-    pub fn from_memory(memory: Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawDeviceArray> {
+    pub(crate) fn from_memory(
+        memory: Arc<Memory>,
+        interface: Interface,
+        home: Option<&Stream>,
+    ) -> Result<RawDeviceArray> {
         let home = home.map(|home| home.in_its(memory.allocation().context()));
         let view = Arc::new(RawView::from_memory(&memory, interface, home.as_ref())?);
         Ok(RawDeviceArray { view, held: Held::Memory(memory), home })

@@ -16,8 +16,8 @@
 
 use super::Function;
 use crate::{
-    Acquired, AcquiredMut, Dimension, Element, Error, Owner, Result, Scope,
-    array::guard::GuardCore,
+    Acquired, AcquiredMut, Dimension, Element, Error, Owner, Result,
+    array::guard::{GuardCore, Scope},
     driver::{Stream, call, keep_with_graph},
     protocol::interface::DevicePtr,
     sync,
@@ -406,7 +406,7 @@ impl Function {
     /// The arguments match the kernel: it reads and writes through each address only elements of the array, of their type, and
     /// writes through no address of an [`Acquired`]. Addresses passed otherwise (as a `u64`, in a structure, in memory) are valid, and
     /// the work on their memory is ordered. The number and sizes of the arguments are right, if the driver does not report the
-    /// parameters ([`Function::parameters`]).
+    /// parameters.
     ///
     /// Driver API: [`cuLaunchKernel`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     pub unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, arguments: impl Arguments) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Type strings: clause I3, compared with NumPy.
 
-use cuarray::{Bool8, ByteOrder, Complex, Kind, NamedType, TimeUnit, TypeStr};
+use crate::{Bool8, ByteOrder, Complex, Kind, NamedType, TimeUnit, TypeStr};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -115,8 +115,8 @@ fn invalid_type_string_is_refused_with_the_reason() {
         ("<V99999999999999999999", "no size"),
         ("|S", "no size"),
         ("<f4 ", "text after its size"),
-        ("<f4[ns]", "has text after its size"),
-        ("<f4\0", "has text after its size"),
+        ("<f4[ns]", "text after its size"),
+        ("<f4\0", "text after its size"),
         ("<b2", "1 byte"),
         ("|i3", "1, 2, 4 or 8"),
         ("<i16", "1, 2, 4 or 8"),

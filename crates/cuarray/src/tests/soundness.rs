@@ -4,9 +4,8 @@
 //! The simulated driver reports races and uses after free, with memory that is freed without a wait. Each test has a twin that orders
 //! the work by hand and finds nothing either, so that a finding is not an artefact.
 
-mod driver_fixture;
-
-use cuarray::{
+use super::driver_fixture::{Alive, Fixture, entry, streams};
+use crate::{
     Context, DeviceArray, DevicePtr, Interface, Ix1, Layout, Owner, RawView, Stream, StreamEntry, TypeStr,
     driver::Allocation,
     kernel::{Function, LaunchConfig, Module},
@@ -14,7 +13,6 @@ use cuarray::{
 };
 use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUgraphExec, CUstream};
 use cuarray_sim::{Config, finding::Kind};
-use driver_fixture::{Alive, Fixture, entry, streams};
 use std::{mem, sync::Arc, thread};
 
 const N: usize = 64;
@@ -190,7 +188,7 @@ fn a_leaked_guard_of_a_part_keeps_its_elements_acquired_until_the_part_is_droppe
     let [home, other] = streams(&context);
     let kernel = set(&context);
     let array = numbers(&home);
-    let mut part = array.slice(cuarray::s![..]).unwrap();
+    let mut part = array.slice(crate::s![..]).unwrap();
     let mut guard = part.acquire_mut(&other).unwrap();
     launch!(kernel, guard).unwrap();
     mem::forget(guard);
@@ -226,7 +224,7 @@ fn a_leaked_guard_of_a_view_is_released_before_the_owner_is_dropped() {
 #[test]
 fn guards_in_a_cycle_are_released_when_the_array_is_dropped() {
     use std::{cell::RefCell, rc::Rc};
-    struct Cycle<'v>(RefCell<Option<Rc<Cycle<'v>>>>, #[allow(dead_code)] cuarray::AcquiredMut<'v, u32, Ix1>);
+    struct Cycle<'v>(RefCell<Option<Rc<Cycle<'v>>>>, #[allow(dead_code)] crate::AcquiredMut<'v, u32, Ix1>);
     let program = Program::new();
     let context = program.context();
     let [home, other] = streams(&context);
@@ -311,7 +309,7 @@ fn stream_ordered_memory_is_ordered_after_its_allocation() {
         let memory = Memory::new(&context, || Allocation::stream_ordered(&one, 4 * N)).unwrap();
         let interface = interface(memory.allocation().device_ptr());
         let home = home.map(|own| if own { &one } else { &two });
-        let mut array = cuarray::RawDeviceArray::from_memory(Arc::new(memory), interface, home).unwrap();
+        let mut array = crate::RawDeviceArray::from_memory(Arc::new(memory), interface, home).unwrap();
         let mut guard = array.acquire_mut(&two).unwrap();
         launch!(kernel, guard).unwrap();
         guard.release().unwrap();
