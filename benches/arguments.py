@@ -11,7 +11,7 @@ import cuarray
 
 FLOOR = "a function that takes any object"
 OWN = "cuarray DeviceView1<f32>"
-WITH_STREAM = "the same, of an array with a stream"
+WITH_STREAM = "cuarray DeviceView1<f32>, of an array with a stream"
 THEIRS = "rust-numpy PyReadonlyArray1<f32>"
 ATTRIBUTE = "reading the attribute alone"
 HOME = "acquired in its own stream, and released"

@@ -1,6 +1,6 @@
 """Exchanges from C: the cost of each protocol in each direction for a library written in C.
 
-The loops are in `exchange.c`, which this module compiles. Imports are from a source in C with constant answers; exports are of a
+The loops are in `exchange.c`, which this module compiles. Imports read a producer in C whose structures are constant. Exports are of a
 `DeviceArray`. Each call releases its result, so the figures include the end of an exchange."""
 
 import importlib.util
@@ -18,7 +18,7 @@ from measure import Call
 import cuarray
 
 LOOP = 1000
-MADE = "the same, without its release"
+MADE = "exchange table: an array of a tensor, without its release"
 DICTIONARY_OUT, DICTIONARY_IN = "dictionary: `__cuda_array_interface__`", "dictionary: `as_cuda_array(obj)`"
 EMPTY, ATTRIBUTE = "an empty call of C", "reading an attribute of C"
 RELEASE = "releasing the GIL and taking it again"

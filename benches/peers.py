@@ -79,8 +79,8 @@ def default_importers(obj):
 
 
 def exporters():
-    """Return functions that make an array with a shape, and a stream if requested, by library. Each array writes its
-    dictionary at each export, except Warp's, which keeps it.
+    """Return functions that make an array with a shape, and a stream if requested, by library. Each array makes a new
+    dictionary at each export, except Warp's, which caches the dictionary.
     """
     present, _ = load()
     found = {}

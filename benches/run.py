@@ -71,7 +71,7 @@ def importing():
         + ", ".join(f"{above:.0f} ns ({name})" for above, name in floor)
         + "."
     )
-    table.notes.append("cuda.core asks the driver on which device the pointer is; numba sees to the current context.")
+    table.notes.append("cuda.core asks the driver on which device the pointer is; numba makes its context current.")
     return table
 
 
@@ -91,7 +91,7 @@ def ranks():
     """Imports by number of axes, with the line through them."""
     import by_rank as work
 
-    print("importing, by rank ...", file=sys.stderr, flush=True)
+    print("importing, by number of axes ...", file=sys.stderr, flush=True)
     columns = work.measured()
     lines = {name: work.Line.through(list(medians.items())) for name, medians in columns.items()}
     rows = []
@@ -101,7 +101,7 @@ def ranks():
             cells += [f"{medians[rank]:.0f} ns", f"{medians[rank] / lines[name].at(rank):.2f}"]
         rows.append((f"rank {rank}", *cells))
     heads = [head for name in columns for head in (name, "of the line")]
-    table = Table("ranks", "Importing by rank", ["", *heads], rows)
+    table = Table("ranks", "Importing by number of axes", ["", *heads], rows)
     for name, line in lines.items():
         half = columns[name][16] - columns[name][0]
         whole = columns[name][32] - columns[name][0]
@@ -133,8 +133,8 @@ def exporting():
                 f"(the fastest: {name.removesuffix(', ' + work.FIRST)})."
             )
     table.notes.append(
-        "numba and PyCUDA keep nothing: their two rows are the same work. Warp hands out the one dictionary that it made the "
-        "first time; cuarray a new one each time, copied from what never changes. The first reads include 10 ns for the loop."
+        "numba and PyCUDA cache nothing, so both reads do the same work. Warp returns the dictionary that it made at the first read. "
+        "cuarray returns a new copy of its constant entries. The first reads include 10 ns for the loop."
     )
     return table
 
@@ -196,7 +196,7 @@ def copying():
     ]
     table = Table("copying", "Copying strided arrays: speed, where one driver copy has 1.00", ["", *directions], rows)
     table.notes.append(
-        f"The rest beside the driver's copy takes {min(fixed):.0f} to {max(fixed):.0f} ns a copy, whatever its size."
+        f"In addition to the driver's copy, cuarray takes {min(fixed):.0f} to {max(fixed):.0f} ns for each copy, whatever its size."
     )
     table.notes.append(f"{work.TO_NEW}: both include the new array and the look-up of its address.".capitalize())
     for size in work.SIZES:

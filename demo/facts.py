@@ -1,6 +1,6 @@
-"""The facts that hold for every exchange; each is a function that raises `AssertionError` with what it saw instead.
+"""The facts that must hold for every exchange. Each is a function that raises `AssertionError` with the actual value.
 
-They are the promises of the CUDA Array Interface. No copy is made, and both sides see the same elements and each other's writes. The
+The CUDA Array Interface promises these facts. No copy is made, and both sides see the same elements and each other's writes. The
 memory lives as long as an array holds it and no longer. A consumer reads only after the pending work of the producer's stream. The
 demo counts the facts; the tests in `tests/interop` assert them."""
 
@@ -18,36 +18,36 @@ class Refused(Exception):
 def arrives_in_place(route, case):
     """The consumer sees the producer's memory: the same address, shape, strides and type (clauses I2, I3, I4, I8)."""
     made = route.producer.make(case)
-    taken = route.take(made)
-    _same("the address of the first element", taken.address, made.address, hex)
-    _same("the shape", taken.shape, case.shape)
-    _same("the strides", taken.strides, case.strides)
-    _same("the type", np.dtype(taken.dtype), case.numpy_type)
+    imported = route.take(made)
+    _same("the address of the first element", imported.address, made.address, hex)
+    _same("the shape", imported.shape, case.shape)
+    _same("the strides", imported.strides, case.strides)
+    _same("the type", np.dtype(imported.dtype), case.numpy_type)
 
 
 def values_agree(route, case):
     """The consumer reads what the producer wrote."""
-    taken = route.take(route.producer.make(case))
-    _equal("the consumer reads", _read(route.consumer, taken, case), case.values())
+    imported = route.take(route.producer.make(case))
+    _equal("the consumer reads", _read(route.consumer, imported, case), case.values())
 
 
 def writes_are_seen(route, case):
     """Each side reads the other's writes, and no other byte changes."""
     made = route.producer.make(case)
-    taken = route.take(made)
+    imported = route.take(made)
     # Read before the write, so that a side with its own copy fails.
-    _equal("the consumer reads at first", _read(route.consumer, taken, case), case.values())
-    taken.write(case.values(1))
+    _equal("the consumer reads at first", _read(route.consumer, imported, case), case.values())
+    imported.write(case.values(1))
     _equal("the producer reads, after the consumer has written,", _read(route.producer, made, case), case.values(1))
     made.write(case.values(2))
-    _equal("the consumer reads, after the producer has written,", _read(route.consumer, taken, case), case.values(2))
+    _equal("the consumer reads, after the producer has written,", _read(route.consumer, imported, case), case.values(2))
 
 
 def owner_is_kept(route, case):
     """The consumer's array alone keeps the producer's alive, and releases it at its own end (clauses L2, L3)."""
     made = route.producer.make(case)
     watch = weakref.ref(made.held)
-    taken = route.take(made)
+    imported = route.take(made)
     del made
     gc.collect()
     assert watch() is not None, "the producer's array was released while the consumer still held it"
@@ -56,9 +56,11 @@ def owner_is_kept(route, case):
         library.reclaim()
     others = [library.make(Case("uint8", (4096,), "C")) for library in route.libraries for _ in range(8)]
     _equal(
-        "the consumer reads, when no other object holds the array,", _read(route.consumer, taken, case), case.values()
+        "the consumer reads, when no other object holds the array,",
+        _read(route.consumer, imported, case),
+        case.values(),
     )
-    del taken, others
+    del imported, others
     gc.collect()
     assert watch() is None, "the producer's array is still held by another object after the consumer's is gone"
 
@@ -105,8 +107,8 @@ def _read_while_pending(route, occupy, **ordered):
     route.take(made, reading).read(reading)
     kept = occupy(route.producer, stream) if occupy is not None else None
     made.write_later(staged, stream)
-    taken = route.take(made, reading, **ordered)
-    read = taken.read(reading)
+    imported = route.take(made, reading, **ordered)
+    read = imported.read(reading)
     # Pending work uses memory that is freed next.
     synchronize = getattr(stream, "synchronize", None) or stream.sync
     synchronize()

@@ -46,13 +46,13 @@ class Cuarray(Library):
 
     def take(self, offered, stream=None, ordered=True):
         if isinstance(offered, Described):
-            taken = cuarray.from_cuda_array_interface(offered.interface, owner=offered.owner, sync=ordered)
+            imported = cuarray.from_cuda_array_interface(offered.interface, owner=offered.owner, sync=ordered)
         elif isinstance(offered, cuarray.DeviceArray):
             # as_cuda_array returns a DeviceArray unchanged; a description of it is imported like other arrays.
-            taken = cuarray.from_cuda_array_interface(offered.__cuda_array_interface__, owner=offered, sync=ordered)
+            imported = cuarray.from_cuda_array_interface(offered.__cuda_array_interface__, owner=offered, sync=ordered)
         else:
-            taken = cuarray.as_cuda_array(offered, sync=ordered)
-        return CuarrayArray(taken)
+            imported = cuarray.as_cuda_array(offered, sync=ordered)
+        return CuarrayArray(imported)
 
     def importer(self, offered):
         if isinstance(offered, Described):

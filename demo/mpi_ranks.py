@@ -28,7 +28,7 @@ COMM = MPI.COMM_WORLD
 WORDS = COMM.Dup()  # control messages between the ranks
 PARTNER = 1
 LARGE = Case("float32", (1 << 20,), "C")
-"""More than MPI sends before the other side asks for it."""
+"""More bytes than MPI sends before the receiver has posted its receive."""
 SMALL = Case("float32", (3, 4), "C")
 ROUND_TRIPS = 300
 
@@ -221,7 +221,9 @@ def main(findings):
     outcomes = [outcome for library in producers for outcome in survey(Way(library, current), current)]
     WORDS.send(("end", None), PARTNER)
     if not readable:
-        note = "this MPI does not move device memory: it was given managed memory, which the host reads in place"
+        note = (
+            "this MPI does not move device memory, so the arrays are in managed memory, which the host reads in place"
+        )
         if not producers:
             outcomes.append(Outcome("mpi4py, 2 ranks"))
             note = "mpi4py: this MPI does not move device memory, and there is no numba-cuda to allocate managed memory"

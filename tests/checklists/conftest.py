@@ -16,7 +16,7 @@ import pytest
 def numba(driver_kind: str) -> Iterator[Any]:
     """``numba.cuda``. Its current context and its deferred frees do not reach the next test."""
     if importlib.util.find_spec("numba_cuda") is None:
-        pytest.skip("numba-cuda is not installed; `make install` installs the versions of requirements/peers.txt")
+        pytest.skip("numba-cuda is not installed; `make peers` installs the versions of requirements/peers.txt")
     with driver_probe.primary_context():
         cuda = importlib.import_module("numba.cuda")
         context = cuda.current_context()

@@ -18,7 +18,7 @@ import pytest
 def peer(package: str, module: str) -> Any:
     """Return a peer's module, or skip if the peer is not installed. A peer that is installed but fails to import is a failure."""
     if importlib.util.find_spec(package.partition(".")[0]) is None or importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed; `make install` installs the versions of requirements/peers.txt")
+        pytest.skip(f"{package} is not installed; `make peers` installs the versions of requirements/peers.txt")
     return importlib.import_module(module)
 
 

@@ -277,6 +277,18 @@ def test_cached_table_is_not_used_for_new_type_at_same_address(driver):
     pytest.skip("no type address was reused")
 
 
+def test_type_that_gains_a_table_after_it_was_refused_is_imported(driver):
+    class Later:
+        pass
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="no __dlpack__"):
+            cuarray.from_dlpack(Later())
+    kind = library(tensors.Producer(cuarray.to_device(np.array([5, 7], "float32"))))
+    Later.__dlpack_c_exchange_api__ = kind.__dlpack_c_exchange_api__
+    assert cuarray.from_dlpack(Later()).copy_to_host().tolist() == [5, 7]
+
+
 def test_cached_types_are_not_kept_alive(driver):
     producer = tensors.Producer(cuarray.to_device(np.array([5, 7], "float32")))
     kind = library(producer)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 FENCE = re.compile(r"^( *)(`{3,})([^\n`]*)\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"\*Not run here: ([^*]+)\.\*\s*\Z")
 FILE = re.compile(r"\A(?:#|//|;|/\*) ((?:[\w.-]+/)*[\w-]*\.[\w.]+)(?: \*/)?\n")
-# A block in one of these languages shows something. Nothing can run or parse it.
+# Blocks in these languages can be neither run nor parsed.
 SHOWN = {"text", "mermaid"}
 RUN = {"console", "python", "pycon", "rust", "c"}
 PARSED = {"toml", "yaml", "json", "bash", "cython", "dockerfile"}

@@ -31,7 +31,7 @@ DEFAULT = "pip install cuarray cuarray-sim"
 
 @dataclass
 class Outcome:
-    """Counts of blocks, and what failed."""
+    """The numbers of blocks, and the failures."""
 
     blocks: int = 0
     run: int = 0
@@ -72,6 +72,10 @@ class Machine:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "CARGO_TARGET_DIR": str(ROOT / "target" / "documents"),
             "CARGO_TERM_QUIET": "true",
+            # The examples are built to be run once, so a short build matters more than fast code.
+            "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
+            "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "256",
+            "CARGO_PROFILE_RELEASE_LTO": "off",
             # Output and errors in the order in which a terminal shows them.
             "PYTHONUNBUFFERED": "1",
             "LC_ALL": "C.UTF-8",
@@ -118,7 +122,7 @@ class Machine:
 
     def folder_of(self, page: Path) -> Path:
         """Return the folder in which a page's commands run."""
-        # An example, and a page with files of its own, run where these are.
+        # The commands of an example, or of a page with files of its own, run in the folder of these files.
         if page.parts[0] == "examples" or (ROOT / page).with_suffix("").is_dir():
             return self.tree() / page.parent
         self._count += 1
@@ -139,7 +143,7 @@ def pip_commands(found: list[Block]) -> list[str]:
 
 
 def from_the_registry(command: str) -> bool:
-    """Whether a command is one of pip's, and installs no folder."""
+    """Whether a command is a pip command that does not install a folder."""
     return command.startswith("pip ") and not re.search(r" [.$/]", command)
 
 

@@ -29,7 +29,7 @@ def require_peer(name: str) -> None:
     except ModuleNotFoundError:
         found = None
     if found is None:
-        pytest.skip(f"{name} is not installed; `make install` installs the versions of requirements/peers.txt")
+        pytest.skip(f"{name} is not installed; `make peers` installs the versions of requirements/peers.txt")
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ COLLECTIVES = Path(__file__).with_name("mpi_collectives.py")
 @pytest.fixture(scope="session")
 def mpi() -> None:
     if importlib.util.find_spec("mpi4py") is None:
-        pytest.skip("mpi4py is not installed; `make install` installs the versions of requirements/peers.txt")
+        pytest.skip("mpi4py is not installed; `make peers` installs the versions of requirements/peers.txt")
     _, why_not = peer_mpi4py.version()
     assert why_not is None, f"mpi4py is installed and cannot be used: {why_not}"
 

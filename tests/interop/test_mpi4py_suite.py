@@ -27,7 +27,7 @@ EXPECTED = {"cuarray": {**POINT_TO_POINT, **COLLECTIVE, "test_pack": 6}, "numba"
 def test_mpi4py_tests_pass_on_both_ranks(simulator: str, arrays: str) -> None:
     if importlib.util.find_spec("mpi4py") is None or importlib.util.find_spec("numba_cuda") is None:
         pytest.skip(
-            "mpi4py or numba-cuda is not installed; `make install` installs the versions of requirements/peers.txt"
+            "mpi4py or numba-cuda is not installed; `make peers` installs the versions of requirements/peers.txt"
         )
     if not TESTS.exists():
         pytest.skip("mpi4py's tests are missing; `make mpi4py-tests` fetches them")

@@ -54,7 +54,7 @@ def modules(parts: list[str]) -> list[str]:
 def main() -> int:
     options = _options()
     if missing := [package for package in NEEDED if importlib.util.find_spec(package) is None]:
-        print(f"nothing to run: {', '.join(missing)} not installed; `make install` installs requirements/peers.txt")
+        print(f"nothing to run: {', '.join(missing)} not installed; `make peers` installs requirements/peers.txt")
         return 0
     started = time.monotonic()
     names = modules(options.names)

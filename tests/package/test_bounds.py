@@ -135,7 +135,7 @@ def test_pageable_host_memory_is_refused_by_name(simulator: str, reader: str) ->
 
 
 def test_memory_unknown_to_driver_is_accepted_with_warning(simulator: str) -> None:
-    """Such memory is, for example, an allocation of a graph that has not run. A user who asked for a check learns that none was made."""
+    """Such memory is, for example, an allocation of a graph that has not run. A warning tells the user that the bounds were not checked."""
     # The operating system does not map anything at this address.
     desc = describe(data=(0x1000, False))
     note = "'data': bounds were not checked: the driver does not describe the memory at 0x1000"

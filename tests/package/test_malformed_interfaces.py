@@ -619,7 +619,7 @@ def test_interrupt_in_index_method_passes_through(read: Callable[[dict[Any, Any]
 
 
 class AnotherEachTime:
-    """Gives another dictionary at each read; only the first is correct."""
+    """Returns a new dictionary at each read; only the first is correct."""
 
     def __init__(self) -> None:
         self.reads = 0

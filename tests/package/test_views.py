@@ -347,3 +347,12 @@ def test_squeeze_of_0d_array_matches_numpy(driver: str) -> None:
                 array.squeeze(axis)
         else:
             assert array.squeeze(axis).shape == expected == ()
+
+
+def test_split_into_too_many_views_is_refused(driver: str) -> None:
+    long = cuarray.from_cuda_array_interface(
+        {"shape": (1 << 40,), "strides": (0,), "typestr": "<f4", "data": (4096, False), "version": 3}
+    )
+    with pytest.raises(ValueError, match="section 1 gives 1099511627776 views; at most 16777216 are made"):
+        long.split(1)
+    assert [part.shape for part in long.split(1 << 39)] == [(1 << 39,)] * 2

@@ -10,7 +10,7 @@ import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
-pytest.importorskip("cuda.core", reason="cuda.core is not installed; `make install` installs it")
+pytest.importorskip("cuda.core", reason="cuda.core is not installed; `make peers` installs it")
 
 PROGRAM = """
 import sys

@@ -213,9 +213,9 @@ def test_suppressed_findings_are_counted_in_the_report(run: Run, program: Callab
     [
         (
             ["--report", "out.pdf"],
-            "CUARRAY_SIM_REPORT=*out.pdf is not understood: it may be a file that ends with .txt",
+            "CUARRAY_SIM_REPORT=*out.pdf is not valid; a file that ends with .txt",
         ),
-        (["--report", "no/such/folder/out.txt"], "no/such/folder/out.txt is not understood: *in a folder that exists"),
+        (["--report", "no/such/folder/out.txt"], "no/such/folder/out.txt is not valid; *in a folder that exists"),
         (["--suppressions", "none"], "none: No such file"),
         (["--suppressions", "wrong.txt"], "wrong.txt: line 2: races is not a kind of finding"),
     ],

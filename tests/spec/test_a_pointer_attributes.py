@@ -77,7 +77,7 @@ def test_a1_memory_unknown_to_driver_has_no_device(driver: str) -> None:
 def test_a1_device_is_that_of_the_pointer_not_the_current_one(driver_kind: str) -> None:
     """An array of the second device is inspected while the first device is current, while none is, and from a view."""
     if driver_kind != "simulated":
-        pytest.skip("a second device is only sure to be there on the simulated driver")
+        pytest.skip("only the simulated driver is known to have a second device")
     program = """
 import ctypes, cuarray, driver_probe
 from producers import foreign

@@ -72,7 +72,7 @@ def test_n6_consumer_of_exported_stream_reads_finished_work(driver: str) -> None
 
 def test_n6_numba_as_consumer_reads_finished_work(driver_kind: str) -> None:
     """Numba's import waits for the exported stream (clause N1), and that stream waits for the event."""
-    numba_cuda = pytest.importorskip("numba.cuda", reason="numba-cuda is not installed; run make install")
+    numba_cuda = pytest.importorskip("numba.cuda", reason="numba-cuda is not installed; `make peers` installs it")
     indices = cuda.to_device(np.arange(N, dtype="int32"))
     array_stream = cuda.stream()
     kernel_stream = cuda.stream()
@@ -91,7 +91,7 @@ def test_n6_numba_as_consumer_reads_finished_work(driver_kind: str) -> None:
 
 @pytest.mark.cuarray_sim(expect="data-race")
 def test_n6_consumer_reads_too_early_without_the_event(simulator: str) -> None:
-    """The text warns of this. It shows reliably only on a driver that defers all work."""
+    """The text warns of this race. It has an effect on every run only if the driver defers all work."""
     other_cai_library = OtherCaiLibrary()
     indices = cuda.to_device(np.arange(N, dtype="int32"))
     before = cuda.to_device(np.zeros(N, "int32"))

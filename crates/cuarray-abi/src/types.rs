@@ -9,7 +9,7 @@
 use crate::CUresult;
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
 
-/// A device address of any memory that the device can reach; an integer, never dereferenced here.
+/// A device address of any memory that the device can reach. It is an integer, and this crate never dereferences it.
 pub type CUdeviceptr = u64;
 /// A device's ordinal.
 pub type CUdevice = c_int;
@@ -371,9 +371,9 @@ pub struct CUlaunchConfig {
     pub numAttrs: c_uint,
 }
 
-/// An opaque type; passed through, never read here.
+/// An opaque type that is passed through and never read.
 pub type CUexecAffinityParam = c_void;
-/// An opaque type; passed through, never read here.
+/// An opaque type that is passed through and never read.
 pub type CUctxCreateParams = c_void;
 
 /// Ports and type of a graph edge; all zero for a full dependency.

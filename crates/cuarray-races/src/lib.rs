@@ -11,9 +11,11 @@
 //! # The model
 //!
 //! A [`Lane`] executes one operation after the other; it is a stream or a host thread. Operation A happens before
-//! operation B for one of three reasons. Both are in one lane, and B is the later one. The host called B after it had
-//! waited for A. Or an edge leads from A to B: an event was recorded after A in one stream, and another stream waits
-//! for the event before B.
+//! operation B in one of three cases:
+//!
+//! - Both are in one lane, and B is the later one.
+//! - The host called B after it had waited for A.
+//! - An event was recorded after A in one stream, and another stream waits for the event before B.
 //!
 //! Each operation has a [`Clock`], a sparse vector clock: for every lane, the last operation that happens before it.
 //! *Shadow memory* holds the last write to every byte, and the reads since then, each with its lane and its number
@@ -78,6 +80,7 @@ pub mod finding;
 pub mod report;
 pub mod site;
 pub mod suppression;
+mod symbol;
 
 pub use detector::{
     Block, Caller, Clock, Detector, Effect, Extent, HostThreads, KernelRace, Lane, LaneNumber, Operation, Region,

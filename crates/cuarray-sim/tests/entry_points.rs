@@ -158,7 +158,7 @@ fn elapsed_time_is_measured_when_the_events_complete() {
     ok!(program, cuEventRecord(end, stream));
     fails!(program, NOT_READY, cuEventElapsedTime_v2(&mut milliseconds, start, end));
     assert_eq!(call!(program, cuEventQuery(end)), CUresult::CUDA_ERROR_NOT_READY);
-    // Polling with this call alone makes progress.
+    // Polling with only this call makes progress.
     while call!(program, cuEventElapsedTime_v2(&mut milliseconds, start, end)) == CUresult::CUDA_ERROR_NOT_READY {}
     ok!(program, cuEventElapsedTime_v2(&mut milliseconds, start, end));
     assert!(milliseconds > 0.0);

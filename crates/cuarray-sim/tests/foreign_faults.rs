@@ -1,6 +1,6 @@
-//! Faults at addresses that the simulator does not watch: the signal handler that was installed before receives them.
+//! Faults at addresses that the simulator does not watch: the previously installed signal handler receives them.
 //!
-//! The file has a single test. It forks, and a fork is unsafe while other tests run in other threads.
+//! This file has a single test, because the test forks, and a fork is unsafe while other tests run in other threads.
 
 #[macro_use]
 mod program;

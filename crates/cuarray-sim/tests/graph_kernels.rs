@@ -38,7 +38,7 @@ const ADD: &str = concat!(
 
 const THREADS: usize = 8;
 
-struct Setting {
+struct Fixture {
     program: Program,
     add: CUfunction,
     twice: CUfunction,
@@ -46,8 +46,8 @@ struct Setting {
     graph: CUgraph,
 }
 
-impl Setting {
-    fn new() -> Setting {
+impl Fixture {
+    fn new() -> Fixture {
         let program = Program::new();
         let mut module = CUmodule::NULL;
         ok!(program, cuModuleLoadData(&mut module, ADD.as_ptr().cast()));
@@ -60,7 +60,7 @@ impl Setting {
         let (data, mut graph) = (program.alloc(THREADS * 4), CUgraph::NULL);
         ok!(program, cuMemsetD32_v2(data, 0, THREADS));
         ok!(program, cuGraphCreate(&mut graph, 0));
-        Setting { program, add, twice, data, graph }
+        Fixture { program, add, twice, data, graph }
     }
 
     /// Passes a node's parameters to `use_them` while their pointers are valid.
@@ -120,7 +120,7 @@ fn value_of(params: &CUDA_KERNEL_NODE_PARAMS_v1) -> u32 {
 
 #[test]
 fn kernel_node_copies_its_arguments() {
-    let setting = Setting::new();
+    let setting = Fixture::new();
     let first = setting.node(&[], setting.add, 3);
     setting.node(&[first], setting.twice, 10);
     let exec = setting.instantiated();
@@ -131,7 +131,7 @@ fn kernel_node_copies_its_arguments() {
 
 #[test]
 fn queried_parameters_create_an_equal_node() {
-    let setting = Setting::new();
+    let setting = Fixture::new();
     let p = &setting.program;
     let node = setting.node(&[], setting.add, 7);
     // SAFETY: all-zero parameters are valid.
@@ -150,7 +150,7 @@ fn queried_parameters_create_an_equal_node() {
 
 #[test]
 fn captured_launch_becomes_a_kernel_node() {
-    let setting = Setting::new();
+    let setting = Fixture::new();
     let (p, mut graph, mut node, mut count) = (&setting.program, CUgraph::NULL, CUgraphNode::NULL, 1);
     let stream = p.stream(CU_STREAM_NON_BLOCKING);
     ok!(p, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -168,7 +168,7 @@ fn captured_launch_becomes_a_kernel_node() {
 
 #[test]
 fn changing_a_node_leaves_instantiated_graphs_unchanged() {
-    let setting = Setting::new();
+    let setting = Fixture::new();
     let p = &setting.program;
     let node = setting.node(&[], setting.add, 1);
     let exec = setting.instantiated();
@@ -186,7 +186,7 @@ fn changing_a_node_leaves_instantiated_graphs_unchanged() {
 
 #[test]
 fn library_kernel_runs_in_the_named_context() {
-    let setting = Setting::new();
+    let setting = Fixture::new();
     let p = &setting.program;
     let (mut library, mut kernel) = (CUlibrary::NULL, CUkernel::NULL);
     let (keys, values) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -204,7 +204,7 @@ fn library_kernel_runs_in_the_named_context() {
 
 #[test]
 fn invalid_parameters_are_refused_and_add_no_node() {
-    let setting = Setting::new();
+    let setting = Fixture::new();
     let (p, wrong) = (&setting.program, CUresult::CUDA_ERROR_INVALID_VALUE);
     let mut node = CUgraphNode::NULL;
     let mut add = |params: *const CUDA_KERNEL_NODE_PARAMS| {
@@ -231,7 +231,7 @@ fn invalid_parameters_are_refused_and_add_no_node() {
 
 #[test]
 fn kernel_nodes_without_an_edge_race() {
-    let setting = Setting::new();
+    let setting = Fixture::new();
     setting.node(&[], setting.add, 3);
     setting.node(&[], setting.twice, 10);
     setting.launched(setting.instantiated());

@@ -100,8 +100,8 @@ fn callback_receives_the_stream_handle_the_status_and_the_data() {
 extern "C" fn call_the_driver(data: *mut c_void) {
     // SAFETY: the test passes the table and a place for the result, which outlive the stream's work.
     unsafe {
-        let (api, answer) = &*data.cast::<(Api, AtomicU32)>();
-        answer.store(api.cuCtxSynchronize.unwrap()().0, Ordering::SeqCst);
+        let (api, result) = &*data.cast::<(Api, AtomicU32)>();
+        result.store(api.cuCtxSynchronize.unwrap()().0, Ordering::SeqCst);
     }
 }
 

@@ -1,10 +1,10 @@
-//! Deferred work: without an edge a read is stale on every run; with a correct edge it is fresh.
+//! Deferred work: without an edge, a read is stale on every run; with a correct edge, it is fresh.
 
 #[macro_use]
 mod program;
 use program::*;
 
-/// Fills in one stream, copies to pinned memory in another after `edge`, and returns the byte that arrived.
+/// Fills in one stream and copies to pinned memory in another after `edge`. Returns the byte that the copy wrote.
 fn produced_then_consumed(
     producer_flags: u32,
     consumer_flags: u32,
@@ -119,10 +119,10 @@ fn per_thread_stream_is_a_blocking_stream_of_its_thread() {
     ok!(program, cuMemsetD8_v2(device, 1, 1));
     ok!(program, cuCtxSynchronize());
     program.fill(device, 7, 1, CU_STREAM_PER_THREAD);
-    // In another thread the same handle names another stream.
+    // In another thread, the same handle names another stream.
     program.in_thread(|other| ok!(other, cuStreamSynchronize(CU_STREAM_PER_THREAD)));
     assert_eq!(program.peek(device), 1);
-    // The legacy default stream waits for it.
+    // The legacy default stream waits for the per-thread stream.
     let mut byte = 0_u8;
     ok!(program, cuMemcpyDtoH_v2((&raw mut byte).cast(), device, 1));
     assert_eq!(byte, 7);

@@ -1,5 +1,5 @@
-//! Times what a guard costs on the simulated driver, in the array's home stream, where it makes no driver call: what is left is the check of
-//! aliasing. `cargo run --release -p cuarray --example guard_cost`
+//! Measures the cost of a guard on the simulated driver, in the array's home stream. A guard makes no driver call
+//! there, so the measured time is the check for aliasing. `cargo run --release -p cuarray --example guard_cost`
 
 use cuarray::{DeviceArray, Driver, Ix2, Stream, s};
 use cuarray_sim::{Config, Sim};
@@ -27,12 +27,12 @@ fn main() -> cuarray::Result<()> {
     println!("acquire_mut and release, alone: {acquire:.0} ns");
     let others: Vec<_> = (0..16).map(|row| array.slice(s![row, ..])).collect::<cuarray::Result<_>>()?;
     let guards: Vec<_> = others.iter().map(|row| row.acquire(&stream)).collect::<cuarray::Result<_>>()?;
-    let acquire = nanoseconds(|| drop(black_box(array.acquire(&stream)).expect("all others read")));
+    let acquire = nanoseconds(|| drop(black_box(array.acquire(&stream)).expect("all other guards read")));
     println!("acquire and release, beside 16 readers: {acquire:.0} ns");
     drop(guards);
     let (mut even, odd) = (array.slice(s![.., ..; 2])?, array.slice(s![.., 1..; 2])?);
     let guard = odd.acquire(&stream)?;
-    let acquire = nanoseconds(|| drop(black_box(even.acquire_mut(&stream)).expect("the elements are others")));
+    let acquire = nanoseconds(|| drop(black_box(even.acquire_mut(&stream)).expect("the views share no elements")));
     println!("acquire_mut and release, beside an interleaved view: {acquire:.0} ns");
     drop(guard);
     Ok(())

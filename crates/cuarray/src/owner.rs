@@ -10,7 +10,8 @@
 
 use std::{any::Any, fmt, sync::Arc};
 
-/// An object that must stay alive for an address or a stream to stay valid. Two words; a clone shares the object.
+/// An object that must stay alive for an address or a stream to stay valid. It has the size of two pointers; a clone
+/// shares the object.
 ///
 /// ```
 /// use cuarray::Owner;
@@ -29,7 +30,7 @@ pub struct Owner(Kept);
 
 #[derive(Clone)]
 enum Kept {
-    /// Never read; it is only kept alive.
+    /// Never read; it only keeps the object alive.
     Rust(#[allow(dead_code)] Arc<dyn Any + Send + Sync>),
     #[cfg(feature = "python")]
     Python(Arc<pyo3::Py<pyo3::PyAny>>),

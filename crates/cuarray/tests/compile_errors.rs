@@ -30,17 +30,25 @@ fn errors_of(names: &[String], cases: &Path) -> Vec<String> {
         .args(["check", "--offline", "--keep-going", "--quiet", "--color=never"])
         .args(["--target-dir".as_ref(), package.join("target").as_os_str()])
         .env("RUSTFLAGS", "")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .current_dir(&package)
         .output()
         .unwrap();
     let output = String::from_utf8(check.stderr).unwrap();
-    // Each error names its file.
-    let errors: Vec<_> = output.split("\nerror").collect();
+    // Each error begins with that word, and names its file.
+    let mut reports: Vec<String> = Vec::new();
+    for line in output.lines() {
+        match reports.last_mut() {
+            Some(report) if !line.starts_with("error") && !line.starts_with("warning") => *report += line,
+            _ => reports.push(line.to_owned()),
+        }
+        reports.last_mut().unwrap().push('\n');
+    }
     let of = |name: &String| {
         let file = format!("/{name}.rs:");
-        errors.iter().filter(|block| block.contains(&file)).copied().collect::<Vec<_>>().join("\nerror")
+        reports.iter().filter(|report| report.starts_with("error") && report.contains(&file)).cloned().collect()
     };
-    let found: Vec<_> = names.iter().map(of).collect();
+    let found: Vec<String> = names.iter().map(of).collect();
     assert!(found.iter().any(|errors| !errors.is_empty()), "cargo check reported no error in a program:\n{output}");
     found
 }

@@ -107,7 +107,7 @@ fn padding_of_an_alignment_attribute_is_zero() {
 
 #[test]
 fn structures_without_padding_are_uploaded_unchanged() {
-    assert!(!Dense::HAS_PADDING);
+    const { assert!(!Dense::HAS_PADDING) };
     uploads_zeros::<Dense>(&[0xaa; 8]);
 }
 
@@ -139,6 +139,19 @@ fn padding_of_a_strided_upload_is_zero() {
     let mut even = array.slice(s![..;2]).unwrap();
     even.acquire_mut(&stream).unwrap().copy_from_host(&filled(3)).unwrap();
     assert_eq!(bytes(&array, &stream), [PADDED, [0; 24]].concat().repeat(3));
+}
+
+#[test]
+fn full_array_of_structures_without_bytes_is_made_at_once() {
+    element! {
+        struct Empty {
+            nothing: [u32; 0],
+        }
+    }
+    let fixture = Fixture::new();
+    let stream = Stream::non_blocking(&fixture.primary()).unwrap();
+    let array = DeviceArray::<Empty, Ix1>::full(1 << 40, Empty { nothing: [] }, &stream).unwrap();
+    assert_eq!((array.len(), array.to_host().unwrap().len()), (1 << 40, 1 << 40));
 }
 
 /// Each kernel stores its parameter.

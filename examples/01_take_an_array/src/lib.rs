@@ -5,13 +5,8 @@ use pyo3::prelude::*;
 /// A module with one function.
 #[pymodule]
 mod take_an_array {
-    use cuarray::{
-        CContiguous, IxDyn, Stream,
-        kernel::{Function, LaunchConfig, Module},
-        python::DeviceViewMut,
-    };
+    use cuarray::{CContiguous, IxDyn, kernel::LaunchConfig, python::DeviceViewMut};
     use pyo3::{exceptions::PyValueError, prelude::*};
-    use std::sync::{Arc, Mutex, PoisonError};
 
     /// Multiplies every element of `x` by `factor`, in place. Does not wait.
     ///
@@ -21,7 +16,7 @@ mod take_an_array {
     fn scale(mut x: DeviceViewMut<'_, f32, IxDyn, CContiguous>, factor: f32) -> PyResult<()> {
         // In the array's own stream no other stream has to wait.
         let stream = x.stream()?;
-        let kernel = kernel(&stream)?;
+        let kernel = stream.work_context()?.kernel(include_str!("scale.ptx"), "scale")?;
         let n = u32::try_from(x.len()).map_err(|_| PyValueError::new_err("more than 2**32 elements"))?;
 
         let mut x = x.acquire_mut(&stream)?;
@@ -29,18 +24,5 @@ mod take_an_array {
         unsafe { kernel.launch(&stream, LaunchConfig::for_elements(x.len(), 256)?, (&mut x, factor, n)) }?;
         x.release()?;
         Ok(())
-    }
-
-    /// The kernel, loaded once for each context.
-    fn kernel(stream: &Stream) -> PyResult<Arc<Function>> {
-        static LOADED: Mutex<Vec<Arc<Function>>> = Mutex::new(Vec::new());
-        let context = stream.work_context()?;
-        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.iter().find(|kernel| *kernel.module().context() == context) {
-            return Ok(kernel.clone());
-        }
-        let kernel = Arc::new(Module::load_ptx(&context, include_str!("scale.ptx"))?.function("scale")?);
-        loaded.push(kernel.clone());
-        Ok(kernel)
     }
 }

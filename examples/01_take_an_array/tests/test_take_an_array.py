@@ -7,7 +7,7 @@ import pytest
 from numba import cuda
 from take_an_array import scale
 
-# The module keeps its kernel and an event recorded after the last launch.
+# The module keeps its kernel until the process ends.
 pytestmark = pytest.mark.cuarray_sim_leaks
 
 

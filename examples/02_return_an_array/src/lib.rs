@@ -5,10 +5,7 @@ use pyo3::prelude::*;
 /// A module with one function.
 #[pymodule]
 mod return_an_array {
-    use cuarray::{
-        DeviceArray, Ix1, Stream,
-        kernel::{LaunchConfig, Module},
-    };
+    use cuarray::{DeviceArray, Ix1, Stream, kernel::LaunchConfig};
     use pyo3::prelude::*;
 
     /// Returns the numbers from 0 to `n` - 1 as float32, in a new array whose home stream is `stream`. Does not wait.
@@ -17,9 +14,7 @@ mod return_an_array {
     /// the work in `stream`.
     #[pyfunction]
     fn iota(n: u32, stream: Stream) -> PyResult<DeviceArray<f32, Ix1>> {
-        let context = stream.work_context()?;
-        // The module is unloaded after this one launch. A library that launches often keeps it, as the other examples do.
-        let kernel = Module::load_ptx(&context, include_str!("iota.ptx"))?.function("iota")?;
+        let kernel = stream.work_context()?.kernel(include_str!("iota.ptx"), "iota")?;
 
         let mut array = DeviceArray::empty([n as usize], &stream)?;
         let mut x = array.acquire_mut(&stream)?;

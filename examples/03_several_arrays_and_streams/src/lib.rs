@@ -6,12 +6,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod several_arrays {
     use cuarray::{
-        Context, Stream,
-        kernel::{Function, LaunchConfig, Module},
+        Stream,
+        kernel::LaunchConfig,
         python::{DeviceView1, DeviceViewMut1},
     };
     use pyo3::{exceptions::PyValueError, prelude::*};
-    use std::sync::{Arc, Mutex, PoisonError};
 
     /// Computes `out = a * x + y` in `stream`, for arrays of any strides. Without `y`, computes `out = a * x + out`. Does not wait.
     ///
@@ -31,7 +30,7 @@ mod several_arrays {
             return Err(PyValueError::new_err(format!("the arrays are of different lengths; {n} is expected")));
         }
         let threads = u32::try_from(n).map_err(|_| PyValueError::new_err("more than 2**32 elements"))?;
-        let kernel = kernel(&stream.work_context()?)?;
+        let kernel = stream.work_context()?.kernel(include_str!("axpy.ptx"), "axpy")?;
         let config = LaunchConfig::for_elements(n, 256)?;
 
         let x = x.acquire(&stream)?;
@@ -47,25 +46,14 @@ mod several_arrays {
                 unsafe { kernel.launch(&stream, config, arguments) }?;
             }
             None => {
-                let itself = out.as_device_ptr();
-                let arguments = (a, &x, x_step, itself, out_step, &mut out, out_step, threads);
+                // The kernel reads and writes `out`, through two of its parameters.
+                let out = out.in_place();
+                let arguments = (a, &x, x_step, out, out_step, out, out_step, threads);
                 // SAFETY: as above; each thread reads the element that it then writes.
                 unsafe { kernel.launch(&stream, config, arguments) }?;
             }
         }
         // Dropping the guards makes the producers' streams wait for `stream`.
         Ok(())
-    }
-
-    /// The kernel, loaded once for each context.
-    fn kernel(context: &Context) -> PyResult<Arc<Function>> {
-        static LOADED: Mutex<Vec<Arc<Function>>> = Mutex::new(Vec::new());
-        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.iter().find(|kernel| kernel.module().context() == context) {
-            return Ok(kernel.clone());
-        }
-        let kernel = Arc::new(Module::load_ptx(context, include_str!("axpy.ptx"))?.function("axpy")?);
-        loaded.push(kernel.clone());
-        Ok(kernel)
     }
 }

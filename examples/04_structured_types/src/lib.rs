@@ -21,13 +21,8 @@ cuarray::element! {
 #[pymodule]
 mod structured_types {
     use super::Particle;
-    use cuarray::{
-        CContiguous, Context, DeviceArray, Ix1, Stream,
-        kernel::{Function, LaunchConfig, Module},
-        python::DeviceViewMut,
-    };
+    use cuarray::{CContiguous, DeviceArray, Ix1, Stream, kernel::LaunchConfig, python::DeviceViewMut};
     use pyo3::{exceptions::PyValueError, prelude::*};
-    use std::sync::{Arc, Mutex, PoisonError};
 
     /// Returns particles at rest in the origin, with ids from 0 on.
     #[pyfunction]
@@ -41,7 +36,7 @@ mod structured_types {
     #[pyfunction]
     fn advance(mut particles: DeviceViewMut<'_, Particle, Ix1, CContiguous>, dt: f32) -> PyResult<()> {
         let stream = particles.stream()?;
-        let kernel = kernel(&stream.work_context()?)?;
+        let kernel = stream.work_context()?.kernel(include_str!("advance.ptx"), "advance")?;
         let count = particles.len();
         let n = u32::try_from(count).map_err(|_| PyValueError::new_err("more than 2**32 particles"))?;
         let mut particles = particles.acquire_mut(&stream)?;
@@ -49,17 +44,5 @@ mod structured_types {
         unsafe { kernel.launch(&stream, LaunchConfig::for_elements(count, 256)?, (&mut particles, dt, n)) }?;
         particles.release()?;
         Ok(())
-    }
-
-    /// The kernel, loaded once for each context.
-    fn kernel(context: &Context) -> PyResult<Arc<Function>> {
-        static LOADED: Mutex<Vec<Arc<Function>>> = Mutex::new(Vec::new());
-        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.iter().find(|kernel| kernel.module().context() == context) {
-            return Ok(kernel.clone());
-        }
-        let kernel = Arc::new(Module::load_ptx(context, include_str!("advance.ptx"))?.function("advance")?);
-        loaded.push(kernel.clone());
-        Ok(kernel)
     }
 }

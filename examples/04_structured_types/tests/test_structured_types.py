@@ -9,7 +9,7 @@ from structured_types import advance, particles
 
 import cuarray
 
-# The module keeps its kernel and an event recorded after the last launch.
+# The module keeps its kernel until the process ends.
 pytestmark = pytest.mark.cuarray_sim_leaks
 
 PARTICLE = np.dtype([("id", "u4"), ("position", "f4", 3), ("velocity", "f4", 3), ("alive", "?")], align=True)

@@ -6,13 +6,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod stream_pool {
     use cuarray::{
-        CContiguous, Context, DeviceArray, Driver, Ix2, Stream,
-        kernel::{Function, LaunchConfig, Module},
-        python::DeviceView,
-        sync::Access,
+        CContiguous, Context, DeviceArray, Driver, Ix2, Stream, kernel::LaunchConfig, python::DeviceView, sync::Access,
     };
     use pyo3::{exceptions::PyValueError, prelude::*};
-    use std::sync::{Arc, Mutex, PoisonError};
 
     /// Doubles matrices, with the rows divided among several streams.
     #[pyclass(frozen)]
@@ -39,7 +35,7 @@ mod stream_pool {
         /// which records their streams, so a consumer is ordered after all of them.
         fn double(&self, x: DeviceView<'_, f32, Ix2, CContiguous>) -> PyResult<DeviceArray<f32, Ix2>> {
             let [rows, columns] = x.shape();
-            let kernel = kernel(&self.context)?;
+            let kernel = self.context.kernel(include_str!("double.ptx"), "double")?;
             let result = DeviceArray::empty([rows, columns], &self.workers[0])?;
             let start = result.interface().data();
             let each = rows.div_ceil(self.workers.len()).max(1);
@@ -59,17 +55,5 @@ mod stream_pool {
             }
             Ok(result)
         }
-    }
-
-    /// The kernel, loaded once for each context.
-    fn kernel(context: &Context) -> PyResult<Arc<Function>> {
-        static LOADED: Mutex<Vec<Arc<Function>>> = Mutex::new(Vec::new());
-        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = loaded.iter().find(|kernel| kernel.module().context() == context) {
-            return Ok(kernel.clone());
-        }
-        let kernel = Arc::new(Module::load_ptx(context, include_str!("double.ptx"))?.function("double")?);
-        loaded.push(kernel.clone());
-        Ok(kernel)
     }
 }

@@ -7,7 +7,7 @@ import pytest
 from numba import cuda
 from stream_pool import Doubler
 
-# The module keeps its kernel and an event recorded after the last launch.
+# The module keeps its kernel until the process ends.
 pytestmark = pytest.mark.cuarray_sim_leaks
 
 

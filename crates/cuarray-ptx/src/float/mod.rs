@@ -1,8 +1,8 @@
 //! Exact floating-point arithmetic with one rounding, in every rounding mode, for every format of PTX.
 //!
-//! The processor supports two formats, and rounding to nearest. Other modes (`.rz`, `.rm`, `.rp`), `f16` and `bf16`
-//! are computed here. A number becomes a sign, an integer of up to 128 bits, a power of two, and a flag for lower
-//! digits. All operations end in [`round`].
+//! The processor supports two formats, and rounding to nearest. This folder computes other modes (`.rz`, `.rm`,
+//! `.rp`), `f16` and `bf16`. A number becomes a sign, an integer of up to 128 bits, a power of two, and a flag for
+//! lower digits. All operations end in [`round`].
 
 /// A floating-point format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +69,7 @@ enum Value {
     Number(Number),
 }
 
-/// `digits` times two to the power of `exponent`; there are lower digits if it is not `exact`.
+/// `digits` times two to the power of `exponent`. Without `exact`, the number has lower digits too.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Number {
     negative: bool,
@@ -131,7 +131,7 @@ fn round(format: Format, number: Number, rounding: Rounding) -> u64 {
     let last = (number.exponent + length - 1 - format.fraction as i32).max(format.least());
     let shift = last - number.exponent;
     let kept = if shift <= 0 {
-        // Appending as many zeros as the format has digits keeps lower digits below them.
+        // Appending as many zeros as the format has digits leaves room below the digits.
         let widened = Number { digits: number.digits << -shift, ..number };
         cut(widened, 0, rounding).0
     } else {
@@ -178,7 +178,7 @@ fn sum(format: Format, a: Number, b: Number, rounding: Rounding) -> u64 {
     let (digits, negative) = if high.negative == low.negative {
         (high.digits + moved, high.negative)
     } else {
-        // Digits below the last one make the difference smaller.
+        // Lower digits make the difference smaller.
         let taken = moved + u128::from(!exact);
         if high.digits >= taken { (high.digits - taken, high.negative) } else { (taken - high.digits, low.negative) }
     };

@@ -35,7 +35,7 @@ pub(crate) struct Token<'a> {
     pub line: u32,
 }
 
-/// Splits a source into tokens; the last one is [`Kind::End`].
+/// Splits a source into tokens. The last token is [`Kind::End`].
 ///
 /// # Errors
 /// For an unknown character, a malformed number, and a comment or string without an end.
@@ -89,7 +89,7 @@ impl<'a> Lexer<'a> {
                     self.at += 2;
                     while !(self.peek(0) == b'*' && self.peek(1) == b'/') {
                         if self.at >= self.bytes.len() {
-                            return Err(Error::new(start, "/*", "this comment does not end"));
+                            return Err(Error::new(start, "/*", "the comment does not end"));
                         }
                         self.line += u32::from(self.peek(0) == b'\n');
                         self.at += 1;
@@ -130,7 +130,7 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
                 while self.peek(0) != b'"' {
                     if self.at >= self.bytes.len() || self.peek(0) == b'\n' {
-                        return Err(self.wrong("this string does not end", "\""));
+                        return Err(self.wrong("the string does not end", "\""));
                     }
                     // An escaped quote does not end the string.
                     self.at += if self.peek(0) == b'\\' && self.peek(1) == b'"' { 2 } else { 1 };
@@ -145,7 +145,7 @@ impl<'a> Lexer<'a> {
             }
             _ => {
                 let text: String = self.source[start..].chars().take(1).collect();
-                return Err(self.wrong("this character is not valid", &text));
+                return Err(self.wrong("the character is not valid", &text));
             }
         };
         Ok(Token { kind, text: &self.source[start..self.at], line })
@@ -180,13 +180,14 @@ impl<'a> Lexer<'a> {
             return self.decimal(start);
         }
         let value = u64::from_str_radix(&self.source[digits..self.at], radix);
-        let value = value.map_err(|_| self.wrong("this number does not fit 64 bits", &self.source[start..self.at]))?;
+        let value =
+            value.map_err(|_| self.wrong("the number does not fit into 64 bits", &self.source[start..self.at]))?;
         if matches!(self.peek(0), b'U' | b'u') {
             self.at += 1;
         }
         if continues(self.peek(0)) {
             self.word();
-            return Err(self.wrong("this is not a number", &self.source[start..self.at]));
+            return Err(self.wrong("a number is expected", &self.source[start..self.at]));
         }
         Ok(Kind::Integer(value))
     }
@@ -198,7 +199,7 @@ impl<'a> Lexer<'a> {
         self.word();
         let text = &self.source[start..self.at];
         let value = u64::from_str_radix(&text[2..], 16).ok().filter(|_| text.len() == digits + 2);
-        value.ok_or_else(|| self.wrong("this is not a floating-point constant", text))
+        value.ok_or_else(|| self.wrong("a floating-point constant is expected", text))
     }
 
     fn decimal(&mut self, start: usize) -> Result<Kind, Error> {
@@ -212,7 +213,7 @@ impl<'a> Lexer<'a> {
             }
         }
         let text = &self.source[start..self.at];
-        let value: f64 = text.parse().map_err(|_| self.wrong("this is not a floating-point constant", text))?;
+        let value: f64 = text.parse().map_err(|_| self.wrong("a floating-point constant is expected", text))?;
         Ok(Kind::Double(value.to_bits()))
     }
 }

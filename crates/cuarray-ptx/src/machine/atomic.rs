@@ -1,10 +1,10 @@
 //! Atomic operations and reductions.
 //!
-//! Lanes execute in order. Each operation is one atomic exchange of a host word, so blocks on other cores see it
-//! whole.
+//! Lanes execute in order. Each operation is one atomic exchange of a host word, so blocks on other cores never see a
+//! partial update.
 
 use super::lanes::Lane;
-use super::memory::LEFT_OUT;
+use super::program::LEFT_OUT;
 use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction};
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 pub(crate) trait Word: Copy {
     /// The size in bytes.
     const SIZE: u32;
-    /// Replaces the word with `f` of it, and returns the old word.
+    /// Replaces the word with the result of `f`, and returns the old word.
     ///
     /// # Safety
     /// The pointer is valid for the word and aligned for it.
@@ -70,8 +70,8 @@ stored! {
     f64, u64, value => f64::from_bits(value), value.to_bits();
 }
 
-/// `d = [a + imm]`, which becomes `f(old, b, further operand)`. The mode `c` tells the address space. `d` may be left
-/// out.
+/// `d = [a + imm]`, and the memory becomes `f(old, b, further operand)`. The mode `c` selects the address space. `d`
+/// may be left out.
 unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     const { assert!(size_of::<F>() == 0, "an operation captures nothing") };
     // SAFETY: F has no size, and `atomic` received a value of it; see `lanes::operation`.

@@ -8,7 +8,7 @@
 use super::Machine;
 use super::block::{Block, BlockPause, GridBarrier};
 use super::fault::{Fault, FaultKind};
-use super::locate::{Chains, Pattern};
+use super::pattern::{Chains, Pattern};
 use super::region::{Recorder, Region, TouchedRange};
 use super::services::{NoService, Service};
 use super::warp::Warp;

@@ -11,6 +11,8 @@
 //!
 //! Blocks are distributed over the cores (`grid`) if the kernel cannot observe their order.
 
+pub(crate) mod access_mode;
+pub(crate) mod address_windows;
 pub(crate) mod alloca;
 pub(crate) mod async_copy;
 pub(crate) mod atomic;
@@ -24,7 +26,9 @@ mod interpreter;
 pub(crate) mod lanes;
 mod locate;
 pub(crate) mod memory;
+mod pattern;
 mod printf;
+mod processor;
 pub(crate) mod program;
 mod region;
 pub(crate) mod services;

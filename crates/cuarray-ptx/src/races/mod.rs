@@ -1,11 +1,12 @@
 //! Races between threads of a launch: unordered accesses to the same bytes, at least one of them a write.
 //!
-//! [`order`] knows the order of threads within a block. [`page`], with its [`cell`]s, records who accessed what in the
-//! running block, in shared and in global memory. [`blocks`] records which blocks accessed what in global memory. The
-//! machine reports accesses and synchronization. The model is described in `docs/reference/kernels.md`.
+//! [`order`] tracks the order of threads within a block. [`page`], with its [`cell`]s, records which threads of the
+//! running block accessed what, in shared and in global memory. [`blocks`] records which blocks accessed what in
+//! global memory. The machine reports accesses and synchronization. The model is described in
+//! `docs/reference/kernels.md`.
 //!
-//! One race is kept for each pair of source lines in each variable or allocation: the race of the block with the least
-//! number, whatever the number of cores.
+//! For each pair of source lines in each variable or allocation, one race is reported: the race of the block with the
+//! smallest number, for any number of cores.
 
 pub(crate) mod blocks;
 pub(crate) mod cell;
@@ -47,7 +48,7 @@ pub struct Race {
     pub accesses: [Access; 2],
 }
 
-/// Names the places of a race, to tell repeated races apart.
+/// Names the location of a race, to distinguish repeated races.
 pub(crate) trait Scene {
     /// A number for the shared variable or the region of global memory that holds an address.
     fn object(&self, shared: bool, address: u64) -> usize;
@@ -60,7 +61,8 @@ pub(crate) trait Scene {
 pub(crate) struct Watched {
     pub order: Order,
     pub shadow: Shadow,
-    /// Whether the block has acquired from other blocks: its races with them are not known any more.
+    /// Whether the block has acquired from other blocks. From then on, its races with other blocks cannot be
+    /// determined.
     pub exempt: bool,
 }
 
@@ -77,18 +79,18 @@ impl Watched {
 
 /// The variable or region, with a flag for shared memory, and the source lines of both accesses.
 type Key = (bool, usize, [u64; 2]);
-/// Ranks the races of a key; the least is kept.
+/// Ranks the races of a key; the smallest is reported.
 type Preference = (bool, Reverse<u32>, u64);
-/// The race to report if all memory is watched, and the one to report if a part is.
-type Kept = [(Preference, Race); 2];
+/// The race to report if all memory is watched, and the race to report if only a part is watched.
+type Candidates = [(Preference, Race); 2];
 
 /// The races that one core has found.
 #[derive(Default)]
 pub(crate) struct Races {
-    /// Whether races are looked for.
+    /// Whether races are detected.
     pub on: bool,
     pub grid: Grid,
-    found: BTreeMap<Key, Kept>,
+    found: BTreeMap<Key, Candidates>,
     /// The turn of the grid barrier since which the grid's accesses are recorded.
     pub grid_turn: u32,
     /// The first block that has released.
@@ -113,7 +115,7 @@ impl Races {
         self.keep((race.shared, object, lines), kept);
     }
 
-    fn keep(&mut self, key: Key, races: Kept) {
+    fn keep(&mut self, key: Key, races: Candidates) {
         let known = self.found.entry(key).or_insert(races);
         for (known, race) in known.iter_mut().zip(races) {
             if race.0 < known.0 {
@@ -144,8 +146,8 @@ impl Races {
         other.found.into_iter().for_each(|(key, races)| self.keep(key, races));
     }
 
-    /// Returns all races. After a failure, only races of blocks up to the failed one count: which others ran depends
-    /// on the cores.
+    /// Returns all races. After a failure, only races of blocks up to the failed one count, because the number of
+    /// cores decides which other blocks ran.
     pub(crate) fn finish(mut self, scene: &impl Scene, failed: Option<u64>) -> Vec<Race> {
         if failed.is_none() {
             self.compare_blocks(scene);

@@ -1,83 +1,12 @@
 //! The builder of a function: its registers, variables, constants and blocks.
 
+use super::draft::{Block, Constants, Draft, Next, Operand};
 use super::symbols::Symbols;
 use crate::Error;
 use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
 use crate::grammar::types::{Space, Type, Width};
-use crate::machine::program::{Constant, Exec, Location, constant_bytes};
+use crate::machine::program::{Constant, Exec, Location};
 use std::collections::HashMap;
-
-/// An operand before registers have offsets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Operand {
-    /// Left out.
-    Nothing,
-    /// A register, by its number.
-    Register(u32),
-    /// A constant, by its offset among the constants.
-    Constant(u32),
-    /// A number for the executing function.
-    Number(u32),
-}
-
-/// The successors of an instruction.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Next {
-    On,
-    /// A block; also the next instruction if the jump is conditional.
-    Jump {
-        to: usize,
-        always: bool,
-    },
-    /// One of several blocks.
-    Indexed(Vec<usize>),
-    /// None.
-    End,
-}
-
-/// An instruction before registers have offsets.
-#[derive(Clone)]
-pub(super) struct Draft {
-    pub exec: Exec,
-    /// The written operand; the others are read.
-    pub d: Operand,
-    pub a: Operand,
-    pub b: Operand,
-    pub c: Operand,
-    /// Further operands; the first `written` ones are written.
-    pub extra: Vec<Operand>,
-    pub written: usize,
-    pub imm: i64,
-    /// The register of the guard, and whether it is negated.
-    pub guard: Option<(u32, bool)>,
-    pub next: Next,
-    pub location: Location,
-}
-
-/// A basic block: instructions that run one after the other.
-#[derive(Default)]
-pub(super) struct Block {
-    pub drafts: Vec<Draft>,
-}
-
-/// The constants without duplicates.
-#[derive(Default)]
-pub(super) struct Constants {
-    pub list: Vec<(Constant, Width)>,
-    places: HashMap<(Constant, Width), u32>,
-    end: u32,
-}
-
-impl Constants {
-    pub(super) fn place(&mut self, constant: Constant, width: Width) -> u32 {
-        *self.places.entry((constant, width)).or_insert_with(|| {
-            let place = self.end;
-            self.end += constant_bytes(width);
-            self.list.push((constant, width));
-            place
-        })
-    }
-}
 
 /// A variable of a function.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +46,7 @@ pub(super) struct Built {
     pub grid_wide: bool,
 }
 
-/// A function in resolution.
+/// A function that is being resolved.
 pub(super) struct Builder<'s, 'a> {
     pub symbols: &'s Symbols<'a>,
     pub module: usize,
@@ -227,7 +156,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                     let block = self.blocks.len();
                     self.blocks.push(Block::default());
                     if self.scope().labels.insert(name, block).is_some() {
-                        return Err(Error::new(*line, name, "this label is defined twice"));
+                        return Err(Error::new(*line, name, "the label is defined twice"));
                     }
                 }
                 Statement::BranchTargets { name, labels, line } => {
@@ -296,7 +225,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                 }
             };
             if taken {
-                return Err(Error::new(line, name, "this register is declared twice"));
+                return Err(Error::new(line, name, "the register is declared twice"));
             }
         }
         Ok(())
@@ -316,7 +245,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             }
             _ => match self.symbols.inside(variable) {
                 Some(number) => Local::Program(number),
-                None => return Err(Error::new(variable.line, variable.name, "this variable is not known")),
+                None => return Err(Error::new(variable.line, variable.name, "the variable is not known")),
             },
         };
         self.scope().variables.insert(variable.name, local);
@@ -339,7 +268,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         if let Some((name, negated)) = instruction.guard {
             match self.find_register(name) {
                 Some((register, Type::Pred)) => self.guard = Some((register, negated)),
-                _ => return Err(self.wrong(name, "this is not a predicate")),
+                _ => return Err(self.wrong(name, "a predicate is expected")),
             }
         }
         let done = self.instruction(instruction);
@@ -413,7 +342,7 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     pub(super) fn find_label(&self, name: &str) -> Result<usize, Error> {
         let label = self.scopes.iter().rev().find_map(|scope| scope.labels.get(name)).copied();
-        label.ok_or_else(|| self.wrong(name, "this label is not defined"))
+        label.ok_or_else(|| self.wrong(name, "the label is not defined"))
     }
 
     pub(super) fn find_targets(&self, name: &str) -> Option<&Vec<&'a str>> {

@@ -1,15 +1,16 @@
-//! The last step: blocks in order, operands as offsets, jumps as instruction numbers.
+//! The last step: blocks are put in order, operands become offsets, jumps become instruction numbers.
 
 use super::block_order::order;
-use super::builder::{Built, Draft, Next, Operand};
+use super::builder::Built;
+use super::draft::{Draft, Next, Operand};
 use super::registers::{places, successors};
 use crate::Error;
 use crate::machine::branching;
-use crate::machine::memory::LEFT_OUT;
+use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
 
-/// The most instructions of a program, and the most register bytes of a warp.
-const LONGEST: usize = 1 << 24;
+/// The maximum number of instructions of a program, and of register bytes of a warp.
+const MAX_SIZE: usize = 1 << 24;
 const WIDEST: u32 = 1 << 26;
 
 /// Appends a function's code to a program.
@@ -19,8 +20,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     let places = places(&built.blocks, &order, &built.widths);
     let function = &mut program.functions[number];
     let line = built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
-    if places.frame > WIDEST || program.code.len() > LONGEST {
-        return Err(Error::unsupported(line, &function.name, "this function is too large"));
+    if places.frame > WIDEST || program.code.len() > MAX_SIZE {
+        return Err(Error::unsupported(line, &function.name, "the function is too large"));
     }
     function.frame = places.frame;
     function.cleared = places.cleared;

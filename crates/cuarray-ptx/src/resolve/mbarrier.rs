@@ -2,19 +2,21 @@
 //!
 //! PTX manual:
 //! [mbarrier](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-mbarrier).
-//! The 64 bits of the object are implementation-defined: the expected arrivals of a phase (20 bits), the missing ones
-//! (20 bits), and the number of the phase. Every operation is one atomic exchange of the word. Transactions of the
-//! bulk copy engine are not supported.
+//! The 64 bits of the object are implementation-defined: the expected arrivals of a phase (20 bits), the missing
+//! arrivals (20 bits), and the number of the phase. Every operation is one atomic exchange of the word. Transactions
+//! of the bulk copy engine are not supported.
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
+use crate::machine::access_mode::{RELEASES, STRONG};
 use crate::machine::atomic::atomic;
 use crate::machine::branching::sleep;
 use crate::machine::lanes::{compare, map1};
-use crate::machine::memory::{RELEASES, STRONG, load};
+use crate::machine::memory::load;
 use crate::machine::program::{Constant, Exec};
 
 const COUNT: u64 = (1 << 20) - 1;
@@ -89,7 +91,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// `cp.async.mbarrier.arrive`: arrives at once, because copies are done at once. Without `.noinc` the phase also
-    /// expects one more arrival, so nothing changes.
+    /// expects one more arrival, so the two cancel out.
     pub(super) fn asynchronous_arrival(
         &mut self,
         instruction: &'a Instruction<'a>,
@@ -119,7 +121,7 @@ impl<'a> Builder<'_, 'a> {
         parity: bool,
         tries: bool,
     ) -> Result<(), Error> {
-        // A time limit may follow; it is a hint.
+        // A time limit may follow. It is a hint and is ignored.
         let ([state] | [state, _]) = values else { return self.refuse(instruction) };
         let now = Operand::Register(self.register(Width::W64));
         let draft =
@@ -141,7 +143,7 @@ impl<'a> Builder<'_, 'a> {
             self.emit(compare(|now: u64, state: u64| now >> 40 != state >> 40), d, [now, state, Operand::Nothing]);
         }
         if tries {
-            // A thread that waits in a loop yields to others.
+            // A thread that waits in a loop yields to other threads.
             let draft = self.draft(sleep);
             self.push(draft);
         }

@@ -6,7 +6,8 @@
 //! follows the pattern of other formats. `e4m3` has no infinity: its greatest exponent holds numbers too. Divided by
 //! 2⁸, its numbers have the digits of a format with one more bit of exponent, which computes them.
 
-use super::builder::{Builder, Draft};
+use super::builder::Builder;
+use super::draft::Draft;
 use super::floating::direction;
 use super::operand::Modifiers;
 use crate::Error;
@@ -31,7 +32,7 @@ const RELU: i64 = 2;
 /// The position of the rounding mode in the code.
 const DIRECTION: u32 = 4;
 
-/// Narrows a number, saturated to finite ones.
+/// Narrows a number, saturated to the finite numbers.
 fn narrowed(from: Format, bits: u64, code: i64) -> u32 {
     if from.is_nan(bits) {
         return NAN as u32;

@@ -1,14 +1,15 @@
 //! Operands: names and numbers as values of a type.
 
-use super::builder::{Builder, Draft, Local, Operand};
+use super::builder::{Builder, Local};
+use super::draft::{Draft, Operand};
 use super::symbols::Symbol;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::program::{Constant, FUNCTION_WINDOW, constant_bits};
-use crate::machine::{lanes, memory, special};
+use crate::machine::{address_windows, lanes, special};
 
-/// The modifiers after an opcode; each must be used.
+/// The modifiers after an opcode. Each must be used.
 pub(super) struct Modifiers<'a> {
     words: Vec<&'a str>,
 }
@@ -60,13 +61,13 @@ impl<'a> Builder<'_, 'a> {
     /// Returns a part of the instruction, or an error if it is missing.
     pub(super) fn needed<T>(&self, instruction: &Instruction<'_>, found: Option<T>) -> Result<T, Error> {
         found.ok_or_else(|| {
-            self.unsupported(&spelled(instruction), "the type of this instruction is missing or not supported")
+            self.unsupported(&spelled(instruction), "the type of the instruction is missing or not supported")
         })
     }
 
     /// Returns the error for an unsupported form of an instruction.
     pub(super) fn refuse<T>(&self, instruction: &Instruction<'_>) -> Result<T, Error> {
-        Err(self.unsupported(&spelled(instruction), "this instruction is not supported"))
+        Err(self.unsupported(&spelled(instruction), "the instruction is not supported"))
     }
 
     /// Checks that every modifier was used.
@@ -74,7 +75,7 @@ impl<'a> Builder<'_, 'a> {
         match modifiers.rest() {
             [] => Ok(()),
             [word, ..] => {
-                Err(self.unsupported(&spelled(instruction), &format!("this instruction is not supported with .{word}")))
+                Err(self.unsupported(&spelled(instruction), &format!("the instruction is not supported with .{word}")))
             }
         }
     }
@@ -97,7 +98,7 @@ impl<'a> Builder<'_, 'a> {
         if same {
             return Ok(Operand::Register(register));
         }
-        let message = format!("this register has {} bits, and the instruction takes {}", bits(declared), bits(ty));
+        let message = format!("the register has {} bits, and the instruction takes {}", bits(declared), bits(ty));
         Err(self.wrong(name, &message))
     }
 
@@ -115,7 +116,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn target(&mut self, operand: &Written<'a>, ty: Type) -> Result<Operand, Error> {
         match self.named_register(operand) {
             Some((name, register, declared)) => self.fits(name, register, declared, ty),
-            None => Err(self.wrong(&text(operand), "this is not a register that can be written")),
+            None => Err(self.wrong(&text(operand), "a register that can be written is expected")),
         }
     }
 
@@ -127,10 +128,10 @@ impl<'a> Builder<'_, 'a> {
             }
             Some((_, _, declared)) => {
                 let message =
-                    format!("this register has {} bits, and the instruction needs {}", bits(declared), bits(ty));
+                    format!("the register has {} bits, and the instruction needs {}", bits(declared), bits(ty));
                 Err(self.wrong(&text(operand), &message))
             }
-            None => Err(self.wrong(&text(operand), "this is not a register that can be written")),
+            None => Err(self.wrong(&text(operand), "a register that can be written is expected")),
         }
     }
 
@@ -181,7 +182,7 @@ impl<'a> Builder<'_, 'a> {
                 let value = if narrow { u64::from((f64::from_bits(*bits) as f32).to_bits()) } else { *bits };
                 Ok(self.bits(ty, value))
             }
-            _ => Err(self.wrong(&text(operand), "this operand is not a value")),
+            _ => Err(self.wrong(&text(operand), "the operand is not a value")),
         }
     }
 
@@ -189,7 +190,7 @@ impl<'a> Builder<'_, 'a> {
         if name == "%pm" || name.starts_with("%envreg") {
             return Ok(self.bits(ty, 0));
         }
-        let number = special::number(name).ok_or_else(|| self.wrong(name, "this register is not declared"))?;
+        let number = special::number(name).ok_or_else(|| self.wrong(name, "the register is not declared"))?;
         let exec = match ty.width() {
             Width::W32 => special::read::<u32>,
             Width::W64 => special::read::<u64>,
@@ -205,11 +206,11 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn address_of(&mut self, name: &str, offset: i64, ty: Type) -> Result<Operand, Error> {
         let width = ty.width();
         if !matches!(width, Width::W32 | Width::W64) {
-            return Err(self.wrong(name, "this value does not fit the instruction's type"));
+            return Err(self.wrong(name, "the value does not fit the instruction's type"));
         }
         let base = match self.find_variable(name) {
             Some(Local::Memory { offset: place, .. }) => {
-                let window = if self.is_param(name) { memory::LOCAL_WINDOW } else { 0 };
+                let window = if self.is_param(name) { address_windows::LOCAL_WINDOW } else { 0 };
                 let base = Operand::Register(self.frame_base());
                 let by = (u64::from(place) + window).wrapping_add(offset as u64);
                 let by = self.constant(Constant::Bits(by), Width::W64);
@@ -223,7 +224,7 @@ impl<'a> Builder<'_, 'a> {
                 return Ok(narrow);
             }
             Some(Local::Parameter { offset: place, .. }) => {
-                Constant::Bits((memory::PARAM_WINDOW + u64::from(place)).wrapping_add(offset as u64))
+                Constant::Bits((address_windows::PARAM_WINDOW + u64::from(place)).wrapping_add(offset as u64))
             }
             Some(Local::Program(number)) => self.variable_address(number, offset),
             None => match self.symbols.lookup(self.module, name) {
@@ -235,7 +236,7 @@ impl<'a> Builder<'_, 'a> {
                 Some(Symbol::Provided(_)) => {
                     return Err(self.unsupported(name, "the address of a provided function is not supported"));
                 }
-                None => return Err(self.wrong(name, "this name is not declared")),
+                None => return Err(self.wrong(name, "the name is not declared")),
             },
         };
         Ok(self.constant(base, width))
@@ -264,7 +265,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn predicate_target(&mut self, name: &'a str) -> Result<Operand, Error> {
         match self.find_register(name) {
             Some((register, Type::Pred)) => Ok(Operand::Register(register)),
-            _ => Err(self.wrong(name, "this is not a predicate")),
+            _ => Err(self.wrong(name, "a predicate is expected")),
         }
     }
 
@@ -274,7 +275,7 @@ impl<'a> Builder<'_, 'a> {
             Written::Name(name) => (name, false),
             Written::Not(name) => (name, true),
             Written::Integer(value) => return Ok(self.bits(Type::Pred, u64::from(*value != 0))),
-            _ => return Err(self.wrong(&text(operand), "this is not a predicate")),
+            _ => return Err(self.wrong(&text(operand), "a predicate is expected")),
         };
         let register = self.predicate_target(name)?;
         if !negated {

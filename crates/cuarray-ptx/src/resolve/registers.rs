@@ -5,7 +5,7 @@
 //! in the order of the code, including loops that it lives through. Diverged threads of a warp use the same places,
 //! but different lanes of them.
 
-use super::builder::{Block, Draft, Next, Operand};
+use super::draft::{Block, Draft, Next, Operand};
 use crate::grammar::types::Width;
 
 /// The places of a function's registers.
@@ -15,11 +15,11 @@ pub(super) struct Places {
     pub frame: u32,
     /// Places that may be read before they are written: offset and bytes.
     pub cleared: Vec<(u32, u32)>,
-    /// The most 32-bit words of a thread that are live at once.
+    /// The maximum number of 32-bit words of a thread that are live at once.
     pub words: u32,
 }
 
-/// Above this product of blocks and registers, places are not shared.
+/// If the product of blocks and registers exceeds this limit, places are not shared.
 const LARGEST: usize = 1 << 28;
 
 /// The registers that an instruction reads.
@@ -105,7 +105,7 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
         }
     }
     // The first and last position at which each register is live. An instruction reads at an even position and writes
-    // at the next odd one. One that writes several registers reads until then.
+    // at the next odd position. An instruction that writes several registers counts as reading until then.
     let mut spans = vec![(u32::MAX, 0_u32); count];
     let mut touch = |register: u32, at: u32| {
         let span = &mut spans[register as usize];

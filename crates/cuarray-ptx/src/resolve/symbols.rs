@@ -60,7 +60,7 @@ impl<'a> Symbols<'a> {
         for (index, module) in modules.iter().enumerate() {
             for variable in module.variables.iter().filter(|variable| variable.linkage == Linkage::Extern) {
                 if symbols.lookup(index, variable.name).is_none() {
-                    let message = "no module defines this variable";
+                    let message = "no module defines the variable";
                     return Err(Error::new(variable.line, variable.name, message));
                 }
             }
@@ -81,7 +81,7 @@ impl<'a> Symbols<'a> {
         if variable.linkage == Linkage::Private || variable.linkage == Linkage::Extern {
             let before = self.private[module].insert(variable.name, Symbol::Variable(number));
             if variable.linkage == Linkage::Private && before.is_some() {
-                return Err(Error::new(variable.line, variable.name, "this variable is defined twice"));
+                return Err(Error::new(variable.line, variable.name, "the variable is defined twice"));
             }
         } else if let Some(Symbol::Variable(other)) = self.visible.get(variable.name) {
             let (_, first) = self.declared[*other as usize];
@@ -95,7 +95,7 @@ impl<'a> Symbols<'a> {
                 (Linkage::Common | Linkage::Weak, _) => {
                     self.visible.insert(variable.name, Symbol::Variable(number));
                 }
-                _ => return Err(Error::new(variable.line, variable.name, "this variable is defined twice")),
+                _ => return Err(Error::new(variable.line, variable.name, "the variable is defined twice")),
             }
         } else {
             self.visible.insert(variable.name, Symbol::Variable(number));
@@ -150,14 +150,14 @@ impl<'a> Symbols<'a> {
                     (Some((_, first)), Some(_)) if weak(first) && !weak(function) => definition.body = body,
                     (Some((_, first)), Some(_)) if weak(first) || weak(function) => {}
                     (Some(_), Some(_)) => {
-                        return Err(Error::new(function.line, function.name, "this function is defined twice"));
+                        return Err(Error::new(function.line, function.name, "the function is defined twice"));
                     }
                     (None, Some(_)) => *definition = Definition { body, shape: function },
                     _ => {}
                 }
             }
             Some(Symbol::Variable(_)) => {
-                return Err(Error::new(function.line, function.name, "this name is also a variable"));
+                return Err(Error::new(function.line, function.name, "the name is also a variable"));
             }
             // Every module declares the provided functions that it calls.
             Some(Symbol::Provided(_)) if body.is_none() => {}
@@ -250,7 +250,7 @@ impl<'a> Symbols<'a> {
                         Some(Symbol::Function(number)) => {
                             Constant::Bits(program::FUNCTION_WINDOW + u64::from(number) * 16)
                         }
-                        _ => return Err(Error::new(declared.line, name, "this name is not defined")),
+                        _ => return Err(Error::new(declared.line, name, "the name is not defined")),
                     };
                     variable.addresses.push((index as u64 * size, size as u32, *shift, constant));
                     0

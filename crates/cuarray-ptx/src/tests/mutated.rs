@@ -1,7 +1,7 @@
-//! Malformed PTX: thousands of changed modules of real compilers.
+//! Malformed PTX: thousands of mutated modules of real compilers.
 //!
 //! Loading returns a program or an error, and every loaded kernel can be launched. Neither crashes or hangs, and a
-//! runaway kernel ends with a fault.
+//! kernel that does not end stops with a fault.
 
 use super::*;
 use crate::Image;
@@ -61,7 +61,7 @@ impl Random {
     }
 }
 
-/// Changes a module: removes, inserts, doubles or swaps pieces, or changes numbers.
+/// Mutates a module: removes, inserts, duplicates or swaps pieces, or changes numbers.
 fn mutated(source: &str, random: &mut Random) -> String {
     let mut pieces: Vec<&str> = source.split_inclusive([' ', '\t', '\n', ',', ';', '.', '[', ']', '+']).collect();
     let changes = if random.below(3) == 0 { 1 + random.below(4) } else { 1 };
@@ -131,8 +131,8 @@ fn launch(program: &Program, kernel: u32) {
     unsafe { execute(&launch) };
 }
 
-/// Loads and launches changed modules; equal seeds give equal modules.
-fn storm(seed: u64, rounds: usize) {
+/// Loads and launches mutated modules; equal seeds give equal modules.
+fn load_and_launch(seed: u64, rounds: usize) {
     let mut random = Random(seed);
     let (mut loaded, mut refused) = (0, 0);
     for round in 0..rounds {
@@ -153,23 +153,23 @@ fn storm(seed: u64, rounds: usize) {
             }
         }
     }
-    // A test without both outcomes would test nothing.
+    // Both outcomes must occur, or the test would check only one of them.
     assert!(loaded > rounds / 12 && refused > rounds / 12, "{loaded} loaded, {refused} refused");
 }
 
 #[test]
 fn changed_modules_never_crash() {
-    storm(0x2545_f491_4f6c_dd1d, 1800);
+    load_and_launch(0x2545_f491_4f6c_dd1d, 1800);
 }
 
-/// Run by hand: `cargo test --release -p cuarray-ptx --lib -- --ignored changed_modules`.
+/// Run explicitly: `cargo test --release -p cuarray-ptx --lib -- --ignored changed_modules`.
 #[test]
 #[ignore = "takes minutes"]
 fn changed_modules_never_crash_for_long() {
     let seed =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
     println!("seed {seed}");
-    storm(seed | 1, 200_000);
+    load_and_launch(seed | 1, 200_000);
 }
 
 #[test]

@@ -4,10 +4,14 @@
 
 use super::transfer::submit;
 use super::*;
+use crate::capture;
 use crate::driver::Guard;
+use crate::execution;
+use crate::happens_before::{calls, edges};
 use crate::objects::event::Event;
-use crate::objects::graph::Action;
+use crate::objects::graph_data::Action;
 use crate::objects::work::Work;
+use crate::work::pools;
 
 pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: c_uint) -> Result<(), CUresult> {
     present(event)?;
@@ -22,27 +26,27 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
     let (mut state, context) = call.current()?;
     let handle = CUevent(crate::handle::fresh());
     state.events.insert(handle, Event { context, flags, recorded: None, captured: None, time: None, clock: None });
-    state.created("event", handle.0 as u64);
+    calls::created(&mut state, "event", handle.0 as u64);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(event, handle) }
 }
 
-/// Makes the event mean this point of the stream, or of its capture. Stream and event must be of one context.
+/// Sets the event to this point of the stream, or of its capture. Stream and event must belong to one context.
 pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = super::stream::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context);
     if Some(state.event(event)?.context) != context {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
-    if state.captures(handle)? {
-        let captured = state.captured_in(handle);
+    if capture::captures(&mut state, handle)? {
+        let captured = capture::captured_in(&state, handle);
         if let Some(event) = state.events.get_mut(&event) {
             event.meet(None);
             event.captured = captured;
         }
         return Ok(());
     }
-    // The event means the new point before it can happen; under the eager schedule it happens at once.
+    // The event is set to the new point before that point can happen. Under the eager schedule it happens at once.
     let next = state.streams.get(&handle).map(|stream| stream.next(handle));
     if let Some(event) = state.events.get_mut(&event) {
         event.meet(next);
@@ -60,7 +64,7 @@ pub(super) unsafe fn cuEventRecordWithFlags(
     if flags == CU_EVENT_RECORD_EXTERNAL {
         let (mut state, handle) = super::stream::stream(call, stream)?;
         state.event(event)?;
-        let captured = state.capture(handle, || Action::Record(event))?;
+        let captured = capture::capture(&mut state, handle, || Action::Record(event))?;
         return if captured { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
     }
     if flags != 0 {
@@ -85,7 +89,7 @@ fn with_event<'a>(call: &Call<'a>, event: CUevent) -> Result<Guard<'a>, CUresult
 
 pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
-    state.forbid_captured(event)?;
+    capture::forbid_captured(&mut state, event)?;
     let event = state.event(event)?;
     let (recorded, clock) = (event.recorded, event.clock.clone());
     super::stream::query(call, state, recorded.into_iter().collect(), clock.into_iter().collect())
@@ -93,27 +97,27 @@ pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(),
 
 pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
-    state.forbid_captured(event)?;
+    capture::forbid_captured(&mut state, event)?;
     let (recorded, clock) = (state.event(event)?.recorded, state.event(event)?.clock.clone());
     let device = state.event(event).ok().and_then(|event| state.context(event.context).ok()).map(|owner| owner.device);
-    let mut state = call.driver.force(state, recorded.into_iter().collect());
-    state.host_learns(clock.into_iter().collect());
+    let mut state = execution::force(call.driver, state, recorded.into_iter().collect());
+    edges::host_learns(&mut state, clock.into_iter().collect());
     if let Some(device) = device {
-        state.settle_pools(device);
+        pools::settle(&mut state, device);
     }
     Ok(())
 }
 
-/// Destroys the event; pending waits keep the point that it meant.
+/// Destroys the event. Pending waits keep the point of its last record.
 pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    state.destroyed("event", event.0 as u64);
+    calls::destroyed(&mut state, "event", event.0 as u64);
     Ok(())
 }
 
-/// Queries both events first, as `cuEventQuery` does: a program may poll with this call alone, and success means that
-/// both events have completed.
+/// Queries both events first, as `cuEventQuery` does. So a program may poll with this call alone, and success means
+/// that both events have completed.
 pub(super) unsafe fn cuEventElapsedTime(
     call: &Call<'_>,
     p_milliseconds: *mut f32,
@@ -124,7 +128,7 @@ pub(super) unsafe fn cuEventElapsedTime(
     let (mut state, _) = call.current()?;
     let (mut points, mut clocks) = (Vec::new(), Vec::new());
     for event in [h_start, h_end] {
-        state.forbid_captured(event)?;
+        capture::forbid_captured(&mut state, event)?;
         let event = state.event(event)?;
         let recorded = event.recorded.filter(|_| event.timed()).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
         points.push(recorded);
@@ -138,7 +142,7 @@ pub(super) unsafe fn cuEventElapsedTime(
         *time = state.event(event)?.time.ok_or(CUresult::CUDA_ERROR_NOT_READY)?;
     }
     drop(state);
-    // Signed: the events may have completed in the opposite order.
+    // Signed, because the events may have completed in the opposite order.
     let nanoseconds = times[1] as f64 - times[0] as f64;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_milliseconds, (nanoseconds / 1e6) as f32) }

@@ -80,7 +80,7 @@ pub(super) unsafe fn cuLinkAddFile_v2(
     unsafe { add(call, state, &file(path)?, name(path)?) }
 }
 
-/// Completes the link; the image belongs to it and is freed with it.
+/// Completes the link. The link owns the image, and frees it.
 pub(super) unsafe fn cuLinkComplete(
     call: &Call<'_>,
     state: CUlinkState,

@@ -1,5 +1,5 @@
-//! Memory of the host that stands for memory of devices: address ranges, free ranges in them, pages with two addresses, and files that
-//! other processes open. Nothing here knows what a driver is.
+//! Host memory that represents device memory: address ranges, free ranges in them, pages with two addresses, and
+//! files that other processes open. This folder does not depend on the driver.
 
 pub(crate) mod allocator;
 pub(crate) mod arena;

@@ -27,31 +27,31 @@ fn capture_dependencies_can_be_read_and_changed() {
         assert!(edges.iter().all(|edge| *edge == CUgraphEdgeData::default()));
         (graph, nodes)
     };
-    let mut mine = [CUgraphNode::NULL];
-    fails!(program, ILLEGAL_STATE, cuStreamUpdateCaptureDependencies(stream, mine.as_mut_ptr(), 0, 0));
+    let mut added = [CUgraphNode::NULL];
+    fails!(program, ILLEGAL_STATE, cuStreamUpdateCaptureDependencies(stream, added.as_mut_ptr(), 0, 0));
     begin(&program, stream, RELAXED);
     assert!(info(&program).1.is_empty());
     program.fill(device, 1, 1, stream);
     let (graph, first) = info(&program);
     assert_eq!(first.len(), 1);
-    // A node added by hand becomes part of the captured graph.
-    ok!(program, cuGraphAddEmptyNode(&mut mine[0], graph, std::ptr::null(), 0));
+    // A node that the program adds directly becomes part of the captured graph.
+    ok!(program, cuGraphAddEmptyNode(&mut added[0], graph, std::ptr::null(), 0));
     let flags = CU_STREAM_ADD_CAPTURE_DEPENDENCIES;
-    ok!(program, cuStreamUpdateCaptureDependencies(stream, mine.as_mut_ptr(), 1, flags));
-    assert_eq!(info(&program).1, [first[0], mine[0]]);
+    ok!(program, cuStreamUpdateCaptureDependencies(stream, added.as_mut_ptr(), 1, flags));
+    assert_eq!(info(&program).1, [first[0], added[0]]);
     let flags = CU_STREAM_SET_CAPTURE_DEPENDENCIES;
-    ok!(program, cuStreamUpdateCaptureDependencies_v2(stream, mine.as_mut_ptr(), std::ptr::null(), 1, flags));
-    assert_eq!(info(&program).1, mine);
-    fails!(program, INVALID_VALUE, cuStreamUpdateCaptureDependencies(stream, mine.as_mut_ptr(), 1, 2));
+    ok!(program, cuStreamUpdateCaptureDependencies_v2(stream, added.as_mut_ptr(), std::ptr::null(), 1, flags));
+    assert_eq!(info(&program).1, added);
+    fails!(program, INVALID_VALUE, cuStreamUpdateCaptureDependencies(stream, added.as_mut_ptr(), 1, 2));
     let mut unknown = [CUgraphNode(5)];
     fails!(program, INVALID_VALUE, cuStreamUpdateCaptureDependencies(stream, unknown.as_mut_ptr(), 1, 0));
     // The capture owns the graph until it ends.
     fails!(program, INVALID_VALUE, cuGraphDestroy(graph));
-    fails!(program, INVALID_VALUE, cuGraphDestroyNode(mine[0]));
+    fails!(program, INVALID_VALUE, cuGraphDestroyNode(added[0]));
     let mut exec = CUgraphExec::NULL;
     fails!(program, ILLEGAL_STATE, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
     assert_eq!(end(&program, stream), graph);
-    ok!(program, cuGraphDestroyNode(mine[0]));
+    ok!(program, cuGraphDestroyNode(added[0]));
     ok!(program, cuGraphDestroy(graph));
 }
 
@@ -91,7 +91,7 @@ fn capture_can_continue_an_existing_graph() {
 }
 
 /// For each node of a captured graph of numbered host functions, the set of all nodes before it.
-fn comes_before(program: &Program, graph: CUgraph, count: usize) -> Vec<u64> {
+fn predecessors_of_nodes(program: &Program, graph: CUgraph, count: usize) -> Vec<u64> {
     let (mut nodes, mut number) = (vec![CUgraphNode::NULL; count + 1], count + 1);
     ok!(program, cuGraphGetNodes(graph, nodes.as_mut_ptr(), &mut number));
     assert_eq!(number, count);
@@ -101,7 +101,7 @@ fn comes_before(program: &Program, graph: CUgraph, count: usize) -> Vec<u64> {
         params.userData as usize
     };
     let mut before = vec![0_u64; count];
-    // Nodes are listed in capture order, so the predecessors of a node are known already.
+    // Nodes are listed in capture order, so the predecessors of a node come earlier in the list.
     for node in &nodes[..count] {
         let (mut after, mut room) = ([CUgraphNode::NULL; 64], 64);
         ok!(program, cuGraphNodeGetDependencies(*node, after.as_mut_ptr(), &mut room));
@@ -126,16 +126,16 @@ fn random_captures_keep_exactly_the_order_of_their_streams_and_events() {
     for round in 0..200 {
         begin(&program, streams[0], GLOBAL);
         // The predecessors of each stream and event; `None` outside the capture.
-        let mut known: [Option<u64>; STREAMS] = [Some(0), None, None, None];
+        let mut predecessors: [Option<u64>; STREAMS] = [Some(0), None, None, None];
         let mut recorded: [Option<u64>; 3] = [None; 3];
         let mut expected: Vec<u64> = Vec::new();
         for _ in 0..40 {
             let (stream, event) = (random(STREAMS), random(3));
-            match (random(4), known[stream], recorded[event]) {
+            match (random(4), predecessors[stream], recorded[event]) {
                 (0 | 1, Some(before), _) => {
                     let data = expected.len() as *mut c_void;
                     ok!(program, cuLaunchHostFunc(streams[stream], Some(nothing), data));
-                    known[stream] = Some(before | 1 << expected.len());
+                    predecessors[stream] = Some(before | 1 << expected.len());
                     expected.push(before);
                 }
                 (2, Some(before), _) => {
@@ -144,26 +144,26 @@ fn random_captures_keep_exactly_the_order_of_their_streams_and_events() {
                 }
                 (3, before, Some(captured)) => {
                     ok!(program, cuStreamWaitEvent(streams[stream], events[event], 0));
-                    known[stream] = Some(before.unwrap_or(0) | captured);
+                    predecessors[stream] = Some(before.unwrap_or(0) | captured);
                 }
                 _ => {}
             }
         }
         if round % 2 == 0 {
             for stream in 1..STREAMS {
-                if let Some(before) = known[stream] {
+                if let Some(before) = predecessors[stream] {
                     ok!(program, cuEventRecord(events[0], streams[stream]));
                     ok!(program, cuStreamWaitEvent(streams[0], events[0], 0));
-                    known[0] = known[0].map(|all| all | before);
+                    predecessors[0] = predecessors[0].map(|all| all | before);
                 }
             }
         }
-        let joined = known.iter().flatten().all(|before| before & !known[0].unwrap() == 0);
+        let joined = predecessors.iter().flatten().all(|before| before & !predecessors[0].unwrap() == 0);
         let mut graph = CUgraph::NULL;
         let ended = call!(program, cuStreamEndCapture(streams[0], &mut graph));
         if joined {
             assert!(ended.is_success());
-            assert_eq!(comes_before(&program, graph, expected.len()), expected);
+            assert_eq!(predecessors_of_nodes(&program, graph, expected.len()), expected);
             ok!(program, cuGraphDestroy(graph));
         } else {
             assert_eq!(ended, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED);

@@ -78,7 +78,7 @@ fn waiting_for_an_event_from_outside_is_an_isolation_error() {
     begin(&program, stream, RELAXED);
     fails!(program, STREAM_CAPTURE_ISOLATION, cuStreamWaitEvent(stream, event, 0));
     assert_invalidated(&program, stream);
-    // An event that was never recorded stands for no work.
+    // An event that was never recorded represents no work.
     begin(&program, stream, RELAXED);
     ok!(program, cuStreamWaitEvent(stream, program.event(), 0));
     assert_eq!(count(&program, end(&program, stream)), (0, 0));

@@ -1,4 +1,4 @@
-//! Ends of memory and handles, uninitialized reads, and accesses outside their allocation.
+//! Frees, destroyed handles, uninitialized reads, and accesses outside their allocation.
 
 use super::*;
 use cuarray_sim::finding::AccessKind;
@@ -87,7 +87,7 @@ fn releasing_memory_twice_is_a_finding() {
         fails!(program, INVALID_VALUE, cuMemFree_v2(memory));
         let finding = only(program);
         assert_eq!((finding.kind, finding.sides[1].access), (Kind::UseAfterFree, AccessKind::Release));
-        // The address is reused; nothing of its earlier use is remembered.
+        // The address is reused, without any history of its earlier use.
         let again = program.alloc(64);
         program.sim.clear_findings();
         program.fill(again, 0, 64, CU_STREAM_LEGACY);

@@ -1,4 +1,4 @@
-//! Findings, rule by rule: a program that breaks the rule, and a correct twin without findings.
+//! One pair of programs for each rule: one that breaks the rule, and a correct one without findings.
 
 #[macro_use]
 #[path = "../program/mod.rs"]
@@ -17,7 +17,7 @@ fn kinds(program: &Program) -> Vec<Kind> {
     program.sim.report().findings.iter().map(|finding| finding.kind).collect()
 }
 
-/// The only finding.
+/// Returns the only finding.
 fn only(program: &Program) -> Finding {
     let findings = program.sim.report().findings;
     assert_eq!(findings.len(), 1, "{}", program.sim.report().text(false));

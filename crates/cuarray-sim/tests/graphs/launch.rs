@@ -16,7 +16,7 @@ fn captured_graph_repeats_its_work_at_each_launch() {
     for value in [3, 4] {
         write(host, value);
         ok!(program, cuGraphLaunch(exec, stream));
-        assert_ne!(program.peek(device), value, "a launch alone runs nothing");
+        assert_ne!(program.peek(device), value, "an enqueued launch does not run");
         let all = bytes(&program, device, 8);
         assert_eq!((all[0], all[4], &all[6..]), (value, value, &[9, 9][..]));
     }
@@ -46,7 +46,7 @@ fn launch_is_ordered_in_its_stream() {
     let program = Program::new();
     let (device, stream) = (program.alloc(4), program.stream(0));
     let graph = graph(&program);
-    // The second branch runs on a lane of its own, and is ordered with other work of the stream like the first.
+    // The second branch runs on a private lane, and is ordered with other work of the stream like the first branch.
     copy(&program, graph, &[], copy_params(device + 1, device, 1));
     copy(&program, graph, &[], copy_params(device + 2, device, 1));
     let exec = instantiate(&program, graph);

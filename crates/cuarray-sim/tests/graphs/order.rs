@@ -1,4 +1,4 @@
-//! The order of nodes: edges order them, nothing else does.
+//! The order of nodes: only edges order them.
 
 use super::*;
 use cuarray_sim::{Bounds, explore};
@@ -50,7 +50,7 @@ fn every_launch_of_random_graphs_keeps_every_edge() {
 
 #[test]
 fn branches_are_not_ordered() {
-    // Without an edge a branch does not see another's write, in whichever order the two were added.
+    // Without an edge, a branch does not see a write of another branch, in either order of addition.
     for (reader_first, edge) in [(true, false), (false, false), (false, true)] {
         let program = Program::new();
         let (device, stream, event) = (program.alloc(4), program.stream(0), program.event());
@@ -71,7 +71,7 @@ fn branches_are_not_ordered() {
         }
         let exec = instantiate(&program, graph);
         ok!(program, cuGraphLaunch(exec, stream));
-        // This forces only the reader's branch.
+        // This wait runs only the reader's branch.
         ok!(program, cuEventSynchronize(event));
         assert_eq!(program.peek(device + 1), if edge { 7 } else { 1 });
         ok!(program, cuStreamSynchronize(stream));
@@ -122,7 +122,7 @@ fn all_schedules_run_branches_in_every_order_and_chains_in_one() {
 
 #[test]
 fn reused_lane_adds_no_order_between_branches() {
-    // a -> b, c; b, c -> d; c -> e; d -> f, g. No choice of lanes orders g after e.
+    // a -> b, c; b, c -> d; c -> e; d -> f, g. No assignment of lanes may order g after e.
     let program = Program::new();
     let (device, stream, event) = (program.alloc(2), program.stream(0), program.event());
     ok!(program, cuMemsetD8_v2(device, 1, 2));

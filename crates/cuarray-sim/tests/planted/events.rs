@@ -21,8 +21,8 @@ pairs! {
         ok!(p, cuEventRecord(start, one));
         p.fill(memory, 1, 64, one);
         ok!(p, cuEventRecord(end, one));
-        let asked = if right { end } else { start };
-        while call!(p, cuEventElapsedTime(&mut milliseconds, start, asked)) == CUresult::CUDA_ERROR_NOT_READY {}
+        let queried = if right { end } else { start };
+        while call!(p, cuEventElapsedTime(&mut milliseconds, start, queried)) == CUresult::CUDA_ERROR_NOT_READY {}
         p.fill(memory, 2, 64, two);
     }
     waited_for_before_it_is_recorded: DataRace ["cuMemsetD8Async on stream 1", "cuMemsetD8Async on stream 2"], |p, right| {
@@ -109,7 +109,7 @@ pairs! {
         p.fill(memory, 1, 64, one);
         ok!(p, cuEventRecord(first, one));
         let second = p.event();
-        // A wait outlives its event.
+        // A wait stays valid after its event is destroyed.
         ok!(p, cuStreamWaitEvent(two, if right { first } else { second }, 0));
         ok!(p, cuEventDestroy_v2(first));
         p.fill(memory, 2, 64, two);

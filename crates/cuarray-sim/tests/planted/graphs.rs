@@ -1,4 +1,4 @@
-//! Captures and graphs: branches without an edge, launches without a wait, and disturbed captures.
+//! Captures and graphs: branches without an edge, launches without a wait, and captures that a wait invalidates.
 
 use crate::*;
 

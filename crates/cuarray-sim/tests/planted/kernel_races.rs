@@ -3,8 +3,9 @@
 use crate::*;
 use std::ffi::CString;
 
-/// The common beginning of all kernels here. `%t` is the thread, `%n` the threads in a block, `%b` the block, `%g` the
-/// thread in the grid. `%mine` is its word of the shared array `s`, `%out` the global memory, `%own` its word of that.
+/// The common beginning of all kernels in this file. `%t` is the thread, `%n` the number of threads in a block, `%b`
+/// the block, `%g` the thread in the grid. `%shared` is the thread's word of the shared array `s`, `%out` the global
+/// memory, `%global` the thread's word of the global memory.
 const HEAD: &str = "
 .version 8.0
 .target sm_90
@@ -13,7 +14,7 @@ const HEAD: &str = "
 .extern .func (.param .b32 result) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
 .visible .entry k(.param .u64 out)
 {
-    .reg .pred %p, %q, %h; .reg .b32 %t, %n, %b, %g, %v, %w, %x; .reg .b64 %mine, %s, %out, %own, %a, %c, %z;
+    .reg .pred %p, %q, %h; .reg .b32 %t, %n, %b, %g, %v, %w, %x; .reg .b64 %shared, %s, %out, %global, %a, %c, %z;
     .shared .align 16 .u32 s[1024];
     .shared .align 8 .u64 object;
     ld.param.u64 %out, [out];
@@ -21,11 +22,11 @@ const HEAD: &str = "
     mov.u32 %n, %ntid.x;
     mov.u32 %b, %ctaid.x;
     mad.lo.u32 %g, %b, %n, %t;
-    mul.wide.u32 %own, %g, 4;
-    add.u64 %own, %out, %own;
+    mul.wide.u32 %global, %g, 4;
+    add.u64 %global, %out, %global;
     mov.u64 %s, s;
-    mul.wide.u32 %mine, %t, 4;
-    add.u64 %mine, %s, %mine;
+    mul.wide.u32 %shared, %t, 4;
+    add.u64 %shared, %s, %shared;
 ";
 
 /// Launches a kernel with this body over zeroed memory.
@@ -60,18 +61,18 @@ pairs! {
     a_reduction_lacks_a_barrier: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let barrier = pick(right, BARRIER, "");
         run(p, &format!("
-            st.shared.u32 [%mine], %t;
+            st.shared.u32 [%shared], %t;
             bar.sync 0;
             setp.lt.u32 %p, %t, 64;
-            @%p ld.shared.u32 %v, [%mine + 256];
-            @%p ld.shared.u32 %w, [%mine];
+            @%p ld.shared.u32 %v, [%shared + 256];
+            @%p ld.shared.u32 %w, [%shared];
             @%p add.u32 %w, %w, %v;
-            @%p st.shared.u32 [%mine], %w;
+            @%p st.shared.u32 [%shared], %w;
             {barrier}
             setp.lt.u32 %p, %t, 32;
-            @%p ld.shared.u32 %v, [%mine + 128];
+            @%p ld.shared.u32 %v, [%shared + 128];
             @%p add.u32 %w, %w, %v;
-            @%p st.global.u32 [%own], %w;"), 2, 128);
+            @%p st.global.u32 [%global], %w;"), 2, 128);
     }
     a_barrier_in_the_wrong_place: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let (before, after) = if right { ("", BARRIER) } else { (BARRIER, "") };
@@ -80,14 +81,14 @@ pairs! {
             mul.wide.u32 %a, %x, 4;
             add.u64 %a, %s, %a;
             {before}
-            st.shared.u32 [%mine], %t;
+            st.shared.u32 [%shared], %t;
             {after}
             ld.shared.u32 %v, [%a];
-            st.global.u32 [%own], %v;"), 1, 64);
+            st.global.u32 [%global], %v;"), 1, 64);
     }
     a_tile_is_written_again_too_early: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         // The correct kernel uses the two halves of the array in turn.
-        let flip = pick(right, "xor.b64 %mine, %mine, 0; xor.b64 %z, %z, 2048;", "");
+        let flip = pick(right, "xor.b64 %shared, %shared, 0; xor.b64 %z, %z, 2048;", "");
         run(p, &format!("
             mov.u32 %x, 0;
             mov.u64 %z, 0;
@@ -95,7 +96,7 @@ pairs! {
             rem.u32 %w, %w, %n;
             mul.wide.u32 %c, %w, 4;
             add.u64 %c, %s, %c;
-        L:  add.u64 %a, %mine, %z;
+        L:  add.u64 %a, %shared, %z;
             st.shared.u32 [%a], %x;
             bar.sync 0;
             add.u64 %a, %c, %z;
@@ -104,7 +105,7 @@ pairs! {
             add.u32 %x, %x, 1;
             setp.lt.u32 %p, %x, 5;
             @%p bra L;
-            st.global.u32 [%own], %v;"), 2, 96);
+            st.global.u32 [%global], %v;"), 2, 96);
     }
     neighbouring_blocks_overlap: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let width = pick(right, "64", "63");
@@ -115,16 +116,16 @@ pairs! {
             st.global.u32 [%a], %g;"), 8, 64);
     }
     a_block_reads_its_neighbours_part: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
-        let from = pick(right, "%own + 8192", "%own + 4");
+        let from = pick(right, "%global + 8192", "%global + 4");
         run(p, &format!("
             ld.global.u32 %v, [{from}];
-            st.global.u32 [%own], %g;"), 4, 32);
+            st.global.u32 [%global], %g;"), 4, 32);
     }
     a_histogram_without_atomics: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let count = pick(right, "red.shared.add.u32 [%a], 1;", "ld.shared.u32 %v, [%a]; add.u32 %v, %v, 1; st.shared.u32 [%a], %v;");
         run(p, &format!("
             mov.u32 %x, 0;
-            st.shared.u32 [%mine], %x;
+            st.shared.u32 [%shared], %x;
             bar.sync 0;
             and.b32 %x, %t, 7;
             mul.wide.u32 %a, %x, 4;
@@ -154,49 +155,49 @@ pairs! {
         // The third warp writes words that the first two read.
         let (who, how_many) = if right { ("96", "96") } else { ("64", "64") };
         run(p, &format!("
-            st.shared.u32 [%mine], %t;
+            st.shared.u32 [%shared], %t;
             setp.lt.u32 %p, %t, {who};
             @%p barrier.cta.sync 1, {how_many};
             setp.lt.u32 %p, %t, 64;
-            @%p ld.shared.u32 %v, [%mine + 128];
-            @%p st.global.u32 [%own], %v;"), 1, 96);
+            @%p ld.shared.u32 %v, [%shared + 128];
+            @%p st.global.u32 [%global], %v;"), 1, 96);
     }
     a_producer_arrives_before_it_has_written: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let (before, after) = if right { ("", "@%p bar.arrive 2, 64;") } else { ("@%p bar.arrive 2, 64;", "") };
         run(p, &format!("
             setp.lt.u32 %p, %t, 32;
             {before}
-            @%p st.shared.u32 [%mine], %t;
+            @%p st.shared.u32 [%shared], %t;
             {after}
             @!%p bar.sync 2, 64;
-            @!%p ld.shared.u32 %v, [%mine + -128];
-            @!%p st.global.u32 [%own], %v;"), 1, 64);
+            @!%p ld.shared.u32 %v, [%shared + -128];
+            @!%p st.global.u32 [%global], %v;"), 1, 64);
     }
     lanes_of_a_warp_without_a_barrier: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let barrier = pick(right, "bar.warp.sync -1;", "");
         run(p, &format!("
-            st.shared.u32 [%mine], %t;
+            st.shared.u32 [%shared], %t;
             {barrier}
             setp.lt.u32 %p, %t, 31;
-            @%p ld.shared.u32 %v, [%mine + 4];
-            @%p st.global.u32 [%own], %v;"), 2, 32);
+            @%p ld.shared.u32 %v, [%shared + 4];
+            @%p st.global.u32 [%global], %v;"), 2, 32);
     }
     halves_of_a_warp_that_synchronize_apart: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let (low, high) = if right { ("-1", "-1") } else { ("65535", "-65536") };
         run(p, &format!("
-            st.shared.u32 [%mine], %t;
+            st.shared.u32 [%shared], %t;
             setp.lt.u32 %p, %t, 16;
             selp.b32 %x, {low}, {high}, %p;
             bar.warp.sync %x;
-            @%p ld.shared.u32 %v, [%mine + 64];
-            @%p st.global.u32 [%own], %v;"), 1, 32);
+            @%p ld.shared.u32 %v, [%shared + 64];
+            @%p st.global.u32 [%global], %v;"), 1, 32);
     }
     the_grid_does_not_synchronize: KernelRace
         ["cuLaunchCooperativeKernel on stream 1", "cuLaunchCooperativeKernel on stream 1"], |p, right| {
         let barrier = pick(right, "{ .param .b32 r; .param .b64 h; .param .b32 f; st.param.b64 [h], 1; st.param.b32 [f], 0; \
             call (r), cudaCGSynchronize, (h, f); }", BARRIER);
         run_in(p, &format!("
-            st.global.u32 [%own], %g;
+            st.global.u32 [%global], %g;
             {barrier}
             mov.u32 %x, %nctaid.x;
             mul.lo.u32 %x, %x, %n;
@@ -204,7 +205,7 @@ pairs! {
             mul.wide.u32 %a, %x, 4;
             add.u64 %a, %out, %a;
             ld.global.u32 %v, [%a + -4];
-            st.global.u32 [%own + 4096], %v;"), 4, 32, true);
+            st.global.u32 [%global + 4096], %v;"), 4, 32, true);
     }
     a_plain_read_of_an_atomic_counter: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let barrier = pick(right, BARRIER, "");
@@ -216,7 +217,7 @@ pairs! {
             red.shared.add.u32 [%s], 1;
             {barrier}
             @%p ld.shared.u32 %v, [%s];
-            @%p st.global.u32 [%own], %v;"), 2, 64);
+            @%p st.global.u32 [%global], %v;"), 2, 64);
     }
     a_block_reads_an_atomic_counter_of_others: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let read = pick(right, "@%p atom.global.add.u32 %v, [%out], 0;", "@%p ld.global.u32 %v, [%out];");
@@ -253,7 +254,7 @@ pairs! {
         let fence = pick(right, "membar.cta;", "");
         run(p, &format!("
             mov.u32 %x, 0;
-            st.shared.u32 [%mine], %x;
+            st.shared.u32 [%shared], %x;
             bar.sync 0;
             setp.lt.u32 %p, %t, 32;
             @%p bra WAIT;
@@ -267,7 +268,7 @@ pairs! {
             setp.eq.u32 %q, %v, 0;
             @%q bra WAIT;
             ld.shared.u32 %v, [%s + 512];
-            st.global.u32 [%own], %v;
+            st.global.u32 [%global], %v;
         END:"), 1, 256);
     }
     an_mbarrier_without_a_wait: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
@@ -276,14 +277,14 @@ pairs! {
             setp.eq.u32 %p, %t, 0;
             @%p mbarrier.init.shared.b64 [object], 64;
             bar.sync 0;
-            st.shared.u32 [%mine], %t;
+            st.shared.u32 [%shared], %t;
             mbarrier.arrive.shared.b64 %c, [object];
             {wait}
             xor.b32 %x, %t, 32;
             mul.wide.u32 %a, %x, 4;
             add.u64 %a, %s, %a;
             ld.shared.u32 %v, [%a];
-            st.global.u32 [%own], %v;"), 2, 64);
+            st.global.u32 [%global], %v;"), 2, 64);
     }
     a_wide_write_reaches_the_next_threads_word: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let far = pick(right, "8", "4");
@@ -301,13 +302,13 @@ pairs! {
             add.u64 %a, %s, %a;
             st.shared.u8 [%a], %t;
             {read}
-            st.global.u32 [%own], %v;"), 1, 32);
+            st.global.u32 [%global], %v;"), 1, 32);
     }
     a_tile_is_transposed_without_a_barrier: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let barrier = pick(right, BARRIER, "");
         run(p, &format!("
-            ld.global.u32 %v, [%own];
-            st.shared.u32 [%mine], %v;
+            ld.global.u32 %v, [%global];
+            st.shared.u32 [%shared], %v;
             {barrier}
             and.b32 %x, %t, 15;
             shr.u32 %w, %t, 4;
@@ -315,6 +316,6 @@ pairs! {
             mul.wide.u32 %a, %x, 4;
             add.u64 %a, %s, %a;
             ld.shared.u32 %v, [%a];
-            st.global.u32 [%own], %v;"), 4, 256);
+            st.global.u32 [%global], %v;"), 4, 256);
     }
 }

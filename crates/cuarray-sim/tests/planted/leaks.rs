@@ -1,4 +1,4 @@
-//! Objects that are left when the program ends.
+//! Objects that still exist when the program ends.
 
 use crate::*;
 

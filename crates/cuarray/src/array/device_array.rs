@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Dimension, Element, Error, Interface, IntoShape, IxDyn, Layout, Order, Result, SliceArg, TypeStr, View,
-    array::view::expect_shape,
+    array::{host_copy, view::expect_shape},
     driver::{Allocation, Stream, fill::fill_bytes},
     protocol::{layout::Tuple, typestr::Kind},
     sync::{Access, Memory},
@@ -88,7 +88,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
                 array.fill(element, array.len(), stream)?;
             }
             _ => {
-                let elements = vec![value; array.len()];
+                let elements = host_copy::repeated(value, array.len())?;
                 array.acquire_mut(stream)?.copy_from_host(&elements)?;
             }
         }
@@ -190,7 +190,6 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     }
 
     /// The shape, strides, element type, address and home stream, as other libraries read them.
-    #[doc(hidden)]
     pub fn interface(&self) -> &Interface {
         self.raw.interface()
     }

@@ -33,6 +33,25 @@ pub(crate) fn fetch<T: Element>(interface: &Interface, stream: &Stream) -> Resul
     Ok(elements)
 }
 
+/// Equal elements on the host.
+pub(crate) fn repeated<T: Element>(value: T, count: usize) -> Result<Vec<T>> {
+    let mut elements = Vec::new();
+    if elements.try_reserve_exact(count).is_err() {
+        return Err(Error::argument(format!(
+            "cannot allocate {count} elements of {} bytes on the host",
+            size_of::<T>()
+        )));
+    }
+    if size_of::<T>() == 0 {
+        // A loop over elements without bytes could be endless.
+        // SAFETY: `value` is a value of the type, and each element has its zero bytes.
+        unsafe { elements.set_len(count) };
+    } else {
+        elements.resize(count, value);
+    }
+    Ok(elements)
+}
+
 /// Copies elements in C order from the host. The host waits.
 pub(crate) fn send<T: Element>(interface: &Interface, stream: &Stream, elements: &[T]) -> Result<()> {
     let layout = interface.layout();

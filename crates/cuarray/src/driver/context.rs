@@ -17,12 +17,14 @@ use super::{
     shared_pool::Idle,
 };
 use crate::{Result, interpreter};
-use cuarray_abi::{CUcontext, CUdevice};
+use cuarray_abi::{CUcontext, CUdevice, CUmodule};
 use smallvec::SmallVec;
 use std::{
+    any::Any,
     fmt,
     hash::{Hash, Hasher},
-    sync::{Arc, OnceLock, Weak},
+    mem,
+    sync::{Arc, Mutex, OnceLock, Weak},
 };
 
 /// A context. A clone is the same context.
@@ -47,6 +49,12 @@ pub struct Context {
     state: Arc<ContextState>,
 }
 
+/// The data of borrowed contexts, by handle. The states of such contexts come and go with the objects that use them.
+pub(super) struct BorrowedData {
+    table: Arc<Table>,
+    known: Mutex<Vec<(CUcontext, Arc<dyn ContextData>)>>,
+}
+
 /// The state shared by all objects of a context.
 pub(super) struct ContextState {
     table: Arc<Table>,
@@ -55,6 +63,13 @@ pub(super) struct ContextState {
     /// Whether this is the device's primary context, retained once by this crate.
     retained: bool,
     idle_events: Idle,
+    data: OnceLock<Arc<dyn ContextData>>,
+}
+
+/// Data that another folder keeps for a context: a retained one until it is released, a borrowed one until the driver is dropped.
+pub(crate) trait ContextData: Any + Send + Sync {
+    /// The loaded modules, each with the [`Context::id`] that it was loaded under.
+    fn modules(&self) -> Vec<(u64, CUmodule)>;
 }
 
 impl Driver {
@@ -89,8 +104,7 @@ impl Driver {
 
     /// The number of events in the [pools](super::EventPool) of all live contexts. Pooled events are reused, so they are not a
     /// leak.
-    #[doc(hidden)]
-    pub fn idle_events(&self) -> usize {
+    pub(crate) fn idle_events(&self) -> usize {
         let alive = alive(&lock(&self.0.contexts));
         alive.iter().map(|state| state.idle_events.len()).sum()
     }
@@ -151,13 +165,11 @@ impl Context {
     }
 
     /// The driver's handle.
-    #[doc(hidden)]
-    pub fn handle(&self) -> CUcontext {
+    pub(crate) fn handle(&self) -> CUcontext {
         self.state.raw
     }
 
     /// The driver that the context belongs to.
-    #[doc(hidden)]
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
@@ -208,7 +220,6 @@ impl Context {
     /// The free and the total memory of the context's device, in bytes.
     ///
     /// Driver API: [`cuMemGetInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
-    #[doc(hidden)]
     pub fn memory_info(&self) -> Result<(usize, usize)> {
         let _current = self.push()?;
         let (mut free, mut total) = (0, 0);
@@ -217,8 +228,52 @@ impl Context {
         Ok((free, total))
     }
 
+    /// A number that is unique among all contexts of the process, past and present. Handles are not: the driver reuses them. `None`
+    /// if the driver has no ids (before CUDA 12.0).
+    ///
+    /// Driver API: [`cuCtxGetId`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
+    pub(crate) fn id(&self) -> Result<Option<u64>> {
+        self.state.id()
+    }
+
+    /// The context's data; the first call creates it.
+    pub(crate) fn data<T: ContextData + Default>(&self) -> Option<&T> {
+        let data = self.state.data.get_or_init(|| match self.state.retained {
+            true => Arc::<T>::default(),
+            false => self.driver.0.borrowed.of(self.handle(), || Arc::<T>::default()),
+        });
+        let data: &dyn Any = &**data;
+        data.downcast_ref()
+    }
+
     pub(super) fn idle_events(&self) -> &Idle {
         &self.state.idle_events
+    }
+}
+
+impl BorrowedData {
+    pub(super) fn new(table: Arc<Table>) -> BorrowedData {
+        BorrowedData { table, known: Mutex::default() }
+    }
+
+    fn of(&self, raw: CUcontext, make: impl FnOnce() -> Arc<dyn ContextData>) -> Arc<dyn ContextData> {
+        let mut known = lock(&self.known);
+        if let Some((_, data)) = known.iter().find(|(of, _)| *of == raw) {
+            return data.clone();
+        }
+        let data = make();
+        known.push((raw, data.clone()));
+        data
+    }
+}
+
+impl Drop for BorrowedData {
+    fn drop(&mut self) {
+        for (raw, data) in mem::take(&mut *lock(&self.known)) {
+            let state = ContextState::new(self.table.clone(), raw, None);
+            let _ = state.data.set(data);
+            // The drop of the state unloads the modules.
+        }
     }
 }
 
@@ -231,7 +286,35 @@ impl ContextState {
             device: retained_of.map_or_else(OnceLock::new, OnceLock::from),
             retained: retained_of.is_some(),
             idle_events,
+            data: OnceLock::new(),
         })
+    }
+
+    fn id(&self) -> Result<Option<u64>> {
+        if self.table.api().cuCtxGetId.is_none() {
+            return Ok(None);
+        }
+        let mut id = 0u64;
+        // SAFETY: the driver writes one number, which outlives the call. It rejects a destroyed context.
+        unsafe { call!(self.table, cuCtxGetId(self.raw, &mut id)) }?;
+        Ok(Some(id))
+    }
+
+    /// Unloads the modules of the context's data. The context is current.
+    fn unload(&self, modules: &[(u64, CUmodule)]) -> Result<()> {
+        let Some(id) = self.id()? else { return Ok(()) };
+        // The driver has unloaded the modules of a context that was destroyed, and may have reused its handle.
+        let mut modules = modules.iter().filter(|(of, _)| *of == id).peekable();
+        if modules.peek().is_none() {
+            return Ok(());
+        }
+        // SAFETY: the call has no arguments.
+        let mut unloaded = unsafe { call!(self.table, cuCtxSynchronize()) };
+        for (_, module) in modules {
+            // SAFETY: the handle came from cuModuleLoadDataEx in this context, and no other object holds it. No kernel runs.
+            unloaded = unloaded.and(unsafe { call!(self.table, cuModuleUnload(*module)) });
+        }
+        unloaded
     }
 
     pub(super) fn table(&self) -> &Table {
@@ -246,12 +329,18 @@ impl ContextState {
 impl Drop for ContextState {
     fn drop(&mut self) {
         let events = self.idle_events.drain();
-        if !events.is_empty() {
+        // The data of a borrowed context is shared with the driver.
+        let data = self.data.get_mut().and_then(Arc::get_mut);
+        let modules = data.map(|data| data.modules()).unwrap_or_default();
+        if !events.is_empty() || !modules.is_empty() {
             match current::push(self) {
-                Ok(_current) => events.into_iter().for_each(|event| {
-                    // SAFETY: the event came from cuEventCreate and was returned to the pool; no other object holds it.
-                    self.table.dropped(unsafe { call!(self.table, cuEventDestroy_v2(event)) });
-                }),
+                Ok(_current) => {
+                    self.table.dropped(self.unload(&modules));
+                    events.into_iter().for_each(|event| {
+                        // SAFETY: the event came from cuEventCreate and was returned to the pool; no other object holds it.
+                        self.table.dropped(unsafe { call!(self.table, cuEventDestroy_v2(event)) });
+                    });
+                }
                 // The events of a destroyed context are destroyed with it.
                 Err(error) => self.table.dropped(Err(error)),
             }

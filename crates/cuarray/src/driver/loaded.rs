@@ -1,6 +1,10 @@
 //! [`Driver`]: a loaded driver with its entry points and contexts.
 
-use super::{SharedPools, call, context::ContextState, lock};
+use super::{
+    SharedPools, call,
+    context::{BorrowedData, ContextState},
+    lock,
+};
 use crate::{Error, Result};
 use cuarray_abi::{Api, CUresult};
 use std::{
@@ -32,6 +36,8 @@ pub(super) struct Inner {
     pub(super) contexts: Mutex<Vec<Weak<ContextState>>>,
     /// Device 0's primary context, once it was used as the default context.
     pub(super) default: Mutex<Option<Arc<ContextState>>>,
+    /// The data of borrowed contexts.
+    pub(super) borrowed: BorrowedData,
 }
 
 /// The parts of a driver that a context's state needs. [`Inner`] holds these states, so they hold this table and not
@@ -75,7 +81,8 @@ impl Driver {
         let address_space = if path.is_some() { 0 } else { 1 + MADE_FROM_TABLES.fetch_add(1, Relaxed) };
         let (drop_error, pools) = (Mutex::new(None), OnceLock::new());
         let table = Arc::new(Table { api, path, drop_error, pools, address_space });
-        Driver(Arc::new(Inner { table, contexts: Mutex::default(), default: Mutex::default() }))
+        let borrowed = BorrowedData::new(table.clone());
+        Driver(Arc::new(Inner { table, contexts: Mutex::default(), default: Mutex::default(), borrowed }))
     }
 
     /// The table of entry points, for calls that this crate does not wrap.
@@ -84,7 +91,6 @@ impl Driver {
     }
 
     /// The file that the driver was loaded from; `None` for a driver made [from a table](Driver::from_api).
-    #[doc(hidden)]
     pub fn path(&self) -> Option<&Path> {
         self.0.table.path.as_deref()
     }

@@ -1,16 +1,26 @@
 //! [`Function`]: a kernel of a module, with the limits of its launches.
 
 use super::Module;
-use crate::Result;
-use crate::driver::call;
+use crate::{
+    Result,
+    driver::{Driver, call},
+};
 use cuarray_abi::{
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CUfunction,
     CUfunction_attribute, CUresult,
 };
 use smallvec::SmallVec;
-use std::{ffi::c_int, fmt, ptr};
+use std::{
+    ffi::c_int,
+    fmt, ptr,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
 
-/// A kernel, from [`Module::function`]. It keeps its module loaded. [`Function::launch`] launches it.
+/// A kernel, from [`Context::kernel`](crate::Context::kernel) or [`Module::function`]. It keeps its module loaded, and a clone is the
+/// same kernel. [`Function::launch`] launches it.
 ///
 /// ```
 /// # use cuarray::{Driver, kernel::Module};
@@ -18,56 +28,68 @@ use std::{ffi::c_int, fmt, ptr};
 /// # cuarray::__simulated!(driver);
 /// # let context = driver.default_context()?;
 /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
-/// assert_eq!(fill.parameters(), Some(&[8, 4][..])); // a pointer and an f32
-/// assert!(fill.max_threads_per_block() <= 1024);
+/// fill.set_max_dynamic_shared(64 << 10)?; // more than 48 KiB has to be allowed first
 /// # Ok::<(), cuarray::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Function {
     module: Module,
+    kernel: Arc<Kernel>,
+}
+
+/// A kernel's handle and its properties. The module that contains the kernel is kept elsewhere.
+pub(super) struct Kernel {
     raw: CUfunction,
     name: Box<str>,
     /// The size of each parameter in bytes, if the driver reports it.
     parameters: Option<SmallVec<[usize; 8]>>,
     max_threads_per_block: u32,
-    max_dynamic_shared: u32,
+    max_dynamic_shared: AtomicU32,
 }
 
-impl Function {
-    /// The module's context must be current.
-    pub(super) fn new(module: &Module, raw: CUfunction, name: &str) -> Result<Function> {
-        let mut function = Function {
-            module: module.clone(),
+impl Kernel {
+    /// Asks the driver for the kernel's properties.
+    ///
+    /// # Safety
+    /// The kernel's module is loaded, and its context is current.
+    pub(super) unsafe fn new(driver: &Driver, raw: CUfunction, name: &str) -> Result<Kernel> {
+        // SAFETY: this function's contract, here and below.
+        let attribute = |attribute| unsafe { Kernel::attribute(driver, raw, attribute) };
+        Ok(Kernel {
             raw,
             name: name.into(),
-            parameters: None,
-            max_threads_per_block: 0,
-            max_dynamic_shared: 0,
-        };
-        function.max_threads_per_block = function.attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
-        function.max_dynamic_shared = function.attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
-        function.parameters = function.ask_parameters()?;
-        Ok(function)
+            max_threads_per_block: attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            max_dynamic_shared: AtomicU32::new(attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?),
+            // SAFETY: as above.
+            parameters: unsafe { Kernel::ask_parameters(driver, raw) }?,
+        })
     }
 
-    fn attribute(&self, attribute: CUfunction_attribute) -> Result<u32> {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// # Safety
+    /// As [`Kernel::new`].
+    unsafe fn attribute(driver: &Driver, raw: CUfunction, attribute: CUfunction_attribute) -> Result<u32> {
         let mut value: c_int = 0;
-        // SAFETY: the module, and so the function, is alive; the driver writes one int, which outlives the call.
-        unsafe { call!(self.module.context().driver(), cuFuncGetAttribute(&mut value, attribute, self.raw)) }?;
+        // SAFETY: this function's contract; the driver writes one int, which outlives the call.
+        unsafe { call!(driver, cuFuncGetAttribute(&mut value, attribute, raw)) }?;
         Ok(u32::try_from(value).unwrap_or(0))
     }
 
-    fn ask_parameters(&self) -> Result<Option<SmallVec<[usize; 8]>>> {
-        let driver = self.module.context().driver();
+    /// # Safety
+    /// As [`Kernel::new`].
+    unsafe fn ask_parameters(driver: &Driver, raw: CUfunction) -> Result<Option<SmallVec<[usize; 8]>>> {
         if driver.api().cuFuncGetParamInfo.is_none() {
             return Ok(None);
         }
         let mut sizes = SmallVec::new();
         loop {
             let (mut offset, mut size) = (0usize, 0usize);
-            // SAFETY: the module, and so the function, is alive; the driver writes two sizes, which outlive the call.
-            let told = unsafe {
-                call!(driver, cuFuncGetParamInfo(self.raw, sizes.len(), &mut offset, ptr::from_mut(&mut size)))
-            };
+            // SAFETY: this function's contract; the driver writes two sizes, which outlive the call.
+            let told =
+                unsafe { call!(driver, cuFuncGetParamInfo(raw, sizes.len(), &mut offset, ptr::from_mut(&mut size))) };
             match told {
                 Ok(()) => sizes.push(size),
                 // The documented answer for an index past the last parameter.
@@ -78,39 +100,41 @@ impl Function {
             }
         }
     }
+}
+
+impl Function {
+    /// The module is the kernel's.
+    pub(super) fn new(module: Module, kernel: Arc<Kernel>) -> Function {
+        Function { module, kernel }
+    }
 
     /// The kernel's name.
-    #[doc(hidden)]
-    pub fn name(&self) -> &str {
-        &self.name
+    pub(crate) fn name(&self) -> &str {
+        &self.kernel.name
     }
 
     /// The module of the kernel.
-    #[doc(hidden)]
-    pub fn module(&self) -> &Module {
+    pub(crate) fn module(&self) -> &Module {
         &self.module
     }
 
     /// The size of each parameter in bytes; `None` if the driver does not report sizes (before CUDA 12.4).
     ///
     /// Driver API: [`cuFuncGetParamInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
-    #[doc(hidden)]
-    pub fn parameters(&self) -> Option<&[usize]> {
-        self.parameters.as_deref()
+    pub(crate) fn parameters(&self) -> Option<&[usize]> {
+        self.kernel.parameters.as_deref()
     }
 
     /// The maximum number of threads in a block. It is below the device's limit if the kernel needs many registers.
     ///
     /// Driver API: [`cuFuncGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
-    #[doc(hidden)]
-    pub fn max_threads_per_block(&self) -> u32 {
-        self.max_threads_per_block
+    pub(crate) fn max_threads_per_block(&self) -> u32 {
+        self.kernel.max_threads_per_block
     }
 
     /// The maximum dynamic shared memory of a launch, in bytes.
-    #[doc(hidden)]
-    pub fn max_dynamic_shared(&self) -> u32 {
-        self.max_dynamic_shared
+    pub(crate) fn max_dynamic_shared(&self) -> u32 {
+        self.kernel.max_dynamic_shared.load(Relaxed)
     }
 
     /// Sets the maximum dynamic shared memory of a launch, in bytes. A kernel starts with the 48 KiB that every device has.
@@ -119,24 +143,23 @@ impl Function {
     /// `CUDA_ERROR_INVALID_VALUE`: the device has less.
     ///
     /// Driver API: [`cuFuncSetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
-    #[doc(hidden)]
-    pub fn set_max_dynamic_shared(&mut self, bytes: u32) -> Result<()> {
+    pub fn set_max_dynamic_shared(&self, bytes: u32) -> Result<()> {
         let value = c_int::try_from(bytes).unwrap_or(c_int::MAX);
         let _current = self.module.context().push()?;
         let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the module, and so the function, is alive.
-        unsafe { call!(self.module.context().driver(), cuFuncSetAttribute(self.raw, attribute, value)) }?;
-        self.max_dynamic_shared = bytes;
+        unsafe { call!(self.module.context().driver(), cuFuncSetAttribute(self.handle(), attribute, value)) }?;
+        self.kernel.max_dynamic_shared.store(bytes, Relaxed);
         Ok(())
     }
 
     pub(super) fn handle(&self) -> CUfunction {
-        self.raw
+        self.kernel.raw
     }
 }
 
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Function({})", self.name)
+        write!(f, "Function({})", self.name())
     }
 }

@@ -1,4 +1,4 @@
-//! Kernel launches, ordered with other work on the arrays they use.
+//! Kernel launches, ordered with other work on their arrays.
 //!
 //! **Addresses come from guards.** A launch goes to one stream. An array argument is a guard ([`Acquired`], [`AcquiredMut`]),
 //! which orders that stream after the array's producer, and the producer after that stream. A guard for another stream is an
@@ -16,9 +16,11 @@
 
 use super::Function;
 use crate::driver::{Stream, call};
-use crate::{Acquired, AcquiredMut, Dimension, Element, Error, Result, Scope, protocol::interface::DevicePtr};
+use crate::{
+    Acquired, AcquiredMut, Dimension, Element, Error, Result, array::guard::Scope, protocol::interface::DevicePtr,
+};
 use smallvec::SmallVec;
-use std::{ffi::c_void, mem::MaybeUninit, ptr};
+use std::{ffi::c_void, fmt, mem::MaybeUninit, ptr};
 
 /// The grid, the blocks and the dynamic shared memory of a launch.
 ///
@@ -47,8 +49,9 @@ impl LaunchConfig {
         LaunchConfig { grid, block, dynamic_shared: 0 }
     }
 
-    /// A configuration with one thread per element: blocks of `threads` threads along x. The last block may have more threads than
-    /// elements remain, so the kernel has to compare its index. For 0 elements there is one block, as a grid cannot be empty.
+    /// A configuration with one thread per element: blocks of `threads` threads along x. The last block may have more
+    /// threads than elements remain, so the kernel must compare its index with the number of elements. For 0 elements
+    /// there is one block, because a grid cannot be empty.
     ///
     /// # Errors
     /// A wrong argument: no threads, or more blocks than a grid can have (2³¹ − 1).
@@ -86,7 +89,9 @@ impl LaunchConfig {
         let threads = block.iter().map(|extent| u128::from(*extent)).product::<u128>();
         let most = function.max_threads_per_block();
         if threads > u128::from(most) {
-            return refused(format!("a block of {block:?} has {threads} threads, and this kernel allows {most}"));
+            return refused(format!(
+                "a block of {block:?} has {threads} threads, but the kernel allows at most {most}"
+            ));
         }
         let most = function.max_dynamic_shared();
         if dynamic_shared > most {
@@ -115,6 +120,9 @@ impl LaunchConfig {
 /// }
 /// ```
 ///
+/// A kernel that reads and writes one array through one parameter takes `&mut array`. If it has a parameter for each role, both
+/// arguments are [`array.in_place()`](AcquiredMut::in_place).
+///
 /// A view has no address to pass:
 ///
 /// ```compile_fail,E0277
@@ -123,6 +131,12 @@ impl LaunchConfig {
 ///     let _ = unsafe { kernel.launch(stream, LaunchConfig::new([1, 1, 1], [1, 1, 1]), (array,)) };
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel",
+    label = "neither an element nor a guard",
+    note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value",
+    note = "acquire arrays for the launch's stream, and pass the guards as `&Acquired` or `&mut AcquiredMut`"
+)]
 pub trait Argument: sealed::Argument {}
 
 impl<A: sealed::Argument> Argument for A {}
@@ -141,29 +155,34 @@ impl<A: sealed::Argument> Argument for A {}
 ///     unsafe { kernel.launch(&stream, LaunchConfig::for_elements(n as usize, 256)?, (a, x, y, n)) }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a kernel",
+    note = "pass a tuple of up to 16 arguments, also for one argument: `(x,)`; more fit into a structure of `cuarray::element!`",
+    note = "numbers and structures of `cuarray::element!` go by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
+)]
 pub trait Arguments: sealed::Arguments {}
 
 impl<A: sealed::Arguments> Arguments for A {}
 
-/// The conversion of arguments to the bytes that a kernel receives; sealed, as launches rely on it.
+/// The conversion of arguments to the bytes that a kernel receives; sealed, because launches rely on it.
 pub(crate) mod sealed {
     use super::Stream;
     use crate::{Element, protocol::padding};
     use std::{ffi::c_void, mem::MaybeUninit};
 
     /// An argument during a launch.
-    pub struct Lent<'a> {
+    pub struct Passed<'a> {
         pub(super) value: *const c_void,
         pub(super) size: usize,
         pub(super) stream: Option<&'a Stream>,
         pub(super) is_for_this_thread: bool,
     }
 
-    impl<'a> Lent<'a> {
+    impl<'a> Passed<'a> {
         /// An argument with its value in place: the kernel reads all bytes of it, also the padding.
-        pub(super) fn new<A: Argument>(argument: &'a A, value: &'a mut MaybeUninit<A::Value>) -> Lent<'a> {
+        pub(super) fn new<A: Argument>(argument: &'a A, value: &'a mut MaybeUninit<A::Value>) -> Passed<'a> {
             padding::clear_value(value);
-            Lent {
+            Passed {
                 value: value.as_ptr().cast(),
                 size: size_of::<A::Value>(),
                 stream: argument.stream(),
@@ -175,7 +194,8 @@ pub(crate) mod sealed {
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be passed to a kernel",
         label = "neither an element nor a guard",
-        note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
+        note = "pass numbers, `Bool8` and structures of `cuarray::element!` by value",
+        note = "acquire arrays for the launch's stream, and pass the guards as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Argument {
         type Value: Element;
@@ -194,14 +214,16 @@ pub(crate) mod sealed {
 
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be the arguments of a kernel",
-        note = "pass the arguments as a tuple, also a single one: `(x,)`; numbers and structures of `cuarray::element!` go by value, \
-                and arrays as `&Acquired` or `&mut AcquiredMut`"
+        note = "pass a tuple of up to 16 arguments, also for one argument: `(x,)`; more fit into a structure of `cuarray::element!`",
+        note = "numbers and structures of `cuarray::element!` go by value, and arrays as `&Acquired` or `&mut AcquiredMut`"
     )]
     pub trait Arguments {
-        fn lend<R>(self, to: impl FnOnce(&[Lent<'_>]) -> R) -> R;
+        fn pass<R>(self, to: impl FnOnce(&[Passed<'_>]) -> R) -> R;
     }
 }
 
+// Otherwise the compiler's message is about elements, and not about kernels.
+#[diagnostic::do_not_recommend]
 impl<T: Element> sealed::Argument for T {
     type Value = T;
 
@@ -264,13 +286,82 @@ impl<T, D: Dimension, S: Scope> sealed::Argument for &mut AcquiredMut<'_, T, D, 
     }
 }
 
+/// An array that a kernel receives through several parameters, and writes through some of them; from [`AcquiredMut::in_place`].
+pub struct InPlace<'a, T, D: Dimension, S: Scope>(&'a AcquiredMut<'a, T, D, S>);
+
+impl<T, D: Dimension, S: Scope> Clone for InPlace<'_, T, D, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, D: Dimension, S: Scope> Copy for InPlace<'_, T, D, S> {}
+
+impl<T, D: Dimension, S: Scope> fmt::Debug for InPlace<'_, T, D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("InPlace").field(self.0).finish()
+    }
+}
+
+impl<'v, T, D: Dimension, S: Scope> AcquiredMut<'v, T, D, S> {
+    /// The array as several arguments of one launch, for a kernel with a parameter for its input and another one for its output.
+    ///
+    /// The kernel reads what it writes. Each thread may read the elements that it writes itself, before it writes them. An element that
+    /// another thread writes needs the kernel's own synchronization, as in every launch.
+    ///
+    /// ```
+    /// # cuarray::__simulated!(driver, context, stream);
+    /// use cuarray::{DeviceArray, kernel::LaunchConfig};
+    ///
+    /// // scale(float factor, const float *from, float *to), for one block
+    /// const PTX: &str = "// ...
+    /// #   .version 8.0 .target sm_80 .address_size 64
+    /// #   .visible .entry scale(.param .f32 factor, .param .u64 from, .param .u64 to) {
+    /// #       .reg .b32 %r<2>; .reg .b64 %rd<4>; .reg .f32 %f<3>;
+    /// #       ld.param.f32 %f1, [factor]; ld.param.u64 %rd1, [from]; ld.param.u64 %rd2, [to]; mov.u32 %r1, %tid.x;
+    /// #       mul.wide.u32 %rd3, %r1, 4; add.u64 %rd1, %rd1, %rd3; add.u64 %rd2, %rd2, %rd3;
+    /// #       ld.global.f32 %f2, [%rd1]; mul.rn.f32 %f2, %f2, %f1; st.global.f32 [%rd2], %f2; ret;
+    /// #   }
+    /// # ";
+    ///
+    /// let scale = context.kernel(PTX, "scale")?;
+    /// let mut x = DeviceArray::from_host(&[1.0f32, 2.0, 3.0], [3], &stream)?;
+    /// let mut guard = x.acquire_mut(&stream)?;
+    /// let both = guard.in_place();
+    /// // SAFETY: each of the 3 threads reads its element, and then writes it.
+    /// unsafe { scale.launch(&stream, LaunchConfig::new([1, 1, 1], [3, 1, 1]), (10.0f32, both, both)) }?;
+    /// guard.release()?;
+    /// assert_eq!(x.to_host()?, [10.0, 20.0, 30.0]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    pub fn in_place(&mut self) -> InPlace<'_, T, D, S> {
+        InPlace(self)
+    }
+}
+
+impl<T, D: Dimension, S: Scope> sealed::Argument for InPlace<'_, T, D, S> {
+    type Value = DevicePtr;
+
+    fn value(&self) -> DevicePtr {
+        self.0.as_device_ptr()
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        Some(AcquiredMut::stream(self.0))
+    }
+
+    fn is_for_this_thread(&self) -> bool {
+        AcquiredMut::is_for_this_thread(self.0)
+    }
+}
+
 macro_rules! arguments {
     ($($name:ident)*) => {
         impl<$($name: sealed::Argument),*> sealed::Arguments for ($($name,)*) {
             #[allow(non_snake_case)]
-            fn lend<R>(self, to: impl FnOnce(&[sealed::Lent<'_>]) -> R) -> R {
+            fn pass<R>(self, to: impl FnOnce(&[sealed::Passed<'_>]) -> R) -> R {
                 let ($($name,)*) = self;
-                to(&[$(sealed::Lent::new(&$name, &mut MaybeUninit::new($name.value()))),*])
+                to(&[$(sealed::Passed::new(&$name, &mut MaybeUninit::new($name.value()))),*])
             }
         }
     };
@@ -305,7 +396,7 @@ impl Function {
     /// The arguments match the kernel: it reads and writes through each address only elements of the array, of their type, and
     /// writes through no address of an [`Acquired`]. Addresses passed otherwise (as a `u64`, in a structure, in memory) are valid, and
     /// the work on their memory is ordered. The number and sizes of the arguments are right, if the driver does not report the
-    /// parameters ([`Function::parameters`]). If the stream captures a graph, the module is kept as long as the graph may be launched.
+    /// parameters. If the stream captures a graph, the module is kept as long as the graph may be launched.
     ///
     /// Driver API: [`cuLaunchKernel`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     pub unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, arguments: impl Arguments) -> Result<()> {
@@ -314,10 +405,10 @@ impl Function {
         if stream.known_context()?.is_some_and(|of_stream| of_stream != *context) {
             return Err(self.refused(format!("{stream:?} belongs to another context than the module")));
         }
-        arguments.lend(|lent| {
-            self.check_arguments(stream, lent)?;
+        arguments.pass(|passed| {
+            self.check_arguments(stream, passed)?;
             let mut values: SmallVec<[*mut c_void; 16]> =
-                lent.iter().map(|argument| argument.value.cast_mut()).collect();
+                passed.iter().map(|argument| argument.value.cast_mut()).collect();
             let LaunchConfig { grid: [gx, gy, gz], block: [bx, by, bz], dynamic_shared } = config;
             let _current = context.push()?;
             // SAFETY: the function is alive as its module is, the stream by its type's invariant. The driver reads one value per
@@ -347,18 +438,18 @@ impl Function {
         })
     }
 
-    fn check_arguments(&self, stream: &Stream, lent: &[sealed::Lent<'_>]) -> Result<()> {
+    fn check_arguments(&self, stream: &Stream, passed: &[sealed::Passed<'_>]) -> Result<()> {
         if let Some(sizes) = self.parameters() {
-            if sizes.len() != lent.len() {
-                return Err(self.refused(format!("it takes {} arguments, got {}", sizes.len(), lent.len())));
+            if sizes.len() != passed.len() {
+                return Err(self.refused(format!("the kernel takes {} arguments, got {}", sizes.len(), passed.len())));
             }
-            let wrong = sizes.iter().zip(lent).position(|(size, argument)| *size != argument.size);
+            let wrong = sizes.iter().zip(passed).position(|(size, argument)| *size != argument.size);
             if let Some(index) = wrong {
-                let (size, given) = (sizes[index], lent[index].size);
-                return Err(self.refused(format!("parameter {index} has {size} bytes, and the argument has {given}")));
+                let (size, bytes) = (sizes[index], passed[index].size);
+                return Err(self.refused(format!("parameter {index} has {size} bytes, and the argument has {bytes}")));
             }
         }
-        for (index, argument) in lent.iter().enumerate() {
+        for (index, argument) in passed.iter().enumerate() {
             if argument.stream.is_some_and(|of_guard| of_guard != stream) {
                 return Err(self.refused(format!(
                     "argument {index} is an array acquired for {:?}, and the launch goes to {stream:?}; acquire the array for that stream",

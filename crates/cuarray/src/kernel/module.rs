@@ -1,15 +1,16 @@
 //! [`Module`]: code loaded for a device, such as PTX, with its kernels.
 //!
-//! PTX is text and the same for every device; the driver compiles it for the device at hand. If the compiler rejects the text,
-//! the error message contains its log. Loading PTX is safe: this library checks that it is text, and terminates it with a nul
-//! byte. Loading a binary image is unsafe, because the driver trusts the lengths in the image.
+//! PTX is text and the same for every device. The driver compiles it for the device of the context. If the compiler
+//! rejects the text, the error message contains its log. Loading PTX is safe: this library checks that it is text,
+//! and terminates it with a nul byte. Loading a binary image is unsafe, because the driver trusts the lengths in the
+//! image.
 //!
 //! A module holds the code of its kernels. It is unloaded when no [`Function`] and no clone holds it *and* its launched kernels are
 //! done. A drop does not wait for them: the release is deferred, as for [memory](crate::sync::Memory).
 //!
 //! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
 
-use super::Function;
+use super::{Function, function::Kernel};
 use crate::driver::{Context, Stream, call, never_release};
 use crate::{
     Error, Result,
@@ -38,14 +39,22 @@ use std::{
 ///      .address_size 64
 ///      .visible .entry nothing() { ret; }",
 /// )?;
-/// assert_eq!(module.function("nothing")?.name(), "nothing");
+/// let nothing = module.function("nothing")?;
 ///
 /// let error = Module::load_ptx(&context, ".version 8.0 .target sm_80 .address_size 64 .visible .entry f() { fly; }").unwrap_err();
 /// assert!(error.to_string().contains("fly"), "{error}"); // from the compiler's log
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Module(Arc<Deferred<Loaded>>);
+pub struct Module(Kept);
+
+#[derive(Clone)]
+enum Kept {
+    /// By the module's own clones, and by launched kernels.
+    Alone(Arc<Deferred<Loaded>>),
+    /// By the cache of the context, until the context ends.
+    WithContext(Context, CUmodule),
+}
 
 impl Module {
     /// Compiles and loads PTX: from `include_str!`, a string, bytes, or a C string's
@@ -67,7 +76,7 @@ impl Module {
     /// `CUDA_ERROR_NO_BINARY_FOR_GPU`: the image has no code for the context's device. `CUDA_ERROR_INVALID_IMAGE`.
     ///
     /// # Safety
-    /// The image is complete and well formed. The driver is not given its length, but reads it from the image.
+    /// The image is complete and well formed. The driver does not receive its length, but reads it from the image.
     ///
     /// Driver API: [`cuModuleLoadDataEx`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
     pub unsafe fn load_image(context: &Context, image: &[u8]) -> Result<Module> {
@@ -78,9 +87,29 @@ impl Module {
     /// # Safety
     /// `image` meets the requirements of the driver's manual during the call.
     unsafe fn load(context: &Context, image: *const c_void) -> Result<Module> {
+        // Modules that were dropped while their kernels ran may be released now.
+        context.driver().reclaim(false);
+        // SAFETY: this function's contract.
+        let raw = unsafe { Module::load_raw(context, image) }?;
+        Ok(Module(Kept::Alone(Arc::new(Deferred::new(Loaded { context: context.clone(), raw })))))
+    }
+
+    /// Loads PTX into a context whose cache unloads it.
+    pub(super) fn load_with_context(context: &Context, ptx: &str) -> Result<CUmodule> {
+        let text = text(ptx.as_bytes())?;
+        // SAFETY: as in `load_ptx`.
+        unsafe { Module::load_raw(context, text.as_ptr().cast()) }
+    }
+
+    /// A module that the cache of its context keeps loaded.
+    pub(super) fn kept_with_context(context: &Context, raw: CUmodule) -> Module {
+        Module(Kept::WithContext(context.clone(), raw))
+    }
+
+    /// # Safety
+    /// As [`Module::load`].
+    unsafe fn load_raw(context: &Context, image: *const c_void) -> Result<CUmodule> {
         let driver = context.driver();
-        // Modules dropped while their kernels ran may be released now.
-        driver.reclaim(false);
         let _relaxed = driver.relaxed();
         let _current = context.push()?;
         let mut raw = CUmodule::NULL;
@@ -94,7 +123,7 @@ impl Module {
             call!(driver, cuModuleLoadDataEx(&mut raw, image, 2, options, values))
         };
         match loaded {
-            Ok(()) => Ok(Module(Arc::new(Deferred::new(Loaded { context: context.clone(), raw })))),
+            Ok(()) => Ok(raw),
             Err(error) => {
                 let said = log.split(|byte| *byte == 0).next().unwrap_or_default();
                 let said = String::from_utf8_lossy(said);
@@ -110,16 +139,20 @@ impl Module {
     ///
     /// Driver API: [`cuModuleGetFunction`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
     pub fn function(&self, name: &str) -> Result<Function> {
+        Ok(Function::new(self.clone(), Arc::new(self.kernel(name)?)))
+    }
+
+    pub(super) fn kernel(&self, name: &str) -> Result<Kernel> {
         let symbol = CString::new(name)
             .map_err(|_| Error::argument(format!("a kernel's name cannot contain a nul byte: {name:?}")))?;
         let _current = self.context().push()?;
         let mut raw = CUfunction::NULL;
         // SAFETY: the module is alive by this type's invariant; the name ends with a nul; the driver writes one handle.
-        let found = unsafe {
-            call!(self.context().driver(), cuModuleGetFunction(&mut raw, self.0.resource().raw, symbol.as_ptr()))
-        };
+        let found =
+            unsafe { call!(self.context().driver(), cuModuleGetFunction(&mut raw, self.handle(), symbol.as_ptr())) };
         match found {
-            Ok(()) => Function::new(self, raw, name),
+            // SAFETY: the module is alive by this type's invariant, and its context is current.
+            Ok(()) => unsafe { Kernel::new(self.context().driver(), raw, name) },
             Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_FOUND) => {
                 Err(error.with_log(match self.function_names() {
                     Ok(names) => format!("the module has no kernel {name:?}; it has {}", names.join(", ")),
@@ -137,9 +170,8 @@ impl Module {
     ///
     /// Driver API: [`cuModuleEnumerateFunctions`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html),
     /// [`cuFuncGetName`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
-    #[doc(hidden)]
-    pub fn function_names(&self) -> Result<Vec<String>> {
-        let (driver, raw) = (self.context().driver(), self.0.resource().raw);
+    pub(crate) fn function_names(&self) -> Result<Vec<String>> {
+        let (driver, raw) = (self.context().driver(), self.handle());
         let _current = self.context().push()?;
         let mut count: c_uint = 0;
         // SAFETY: the module is alive by this type's invariant; the driver writes one int.
@@ -159,15 +191,26 @@ impl Module {
     }
 
     /// The context that the module is loaded into.
-    #[doc(hidden)]
-    pub fn context(&self) -> &Context {
-        &self.0.resource().context
+    pub(crate) fn context(&self) -> &Context {
+        match &self.0 {
+            Kept::Alone(loaded) => &loaded.resource().context,
+            Kept::WithContext(context, _) => context,
+        }
+    }
+
+    fn handle(&self) -> CUmodule {
+        match &self.0 {
+            Kept::Alone(loaded) => loaded.resource().raw,
+            Kept::WithContext(_, raw) => *raw,
+        }
     }
 
     /// Keeps the module loaded until the work now in `stream` is done.
     pub(super) fn used_in(&self, stream: &Stream) {
-        if let Err(error) = self.0.used_in(stream) {
-            // The kernel is launched, and its end cannot be observed: never unload the module.
+        if let Kept::Alone(loaded) = &self.0
+            && let Err(error) = loaded.used_in(stream)
+        {
+            // The kernel is launched, and its end cannot be observed, so the module is never unloaded.
             never_release(Box::new(self.clone()));
             self.context().driver().dropped(Err(error));
         }
@@ -188,7 +231,7 @@ fn text(ptx: &[u8]) -> Result<Cow<'_, CStr>> {
     CString::new(body).map(Cow::Owned).map_err(|_| refused("it contains a nul byte"))
 }
 
-/// The handle of a loaded module. A drop unloads it.
+/// The handle of a loaded module. Dropping it unloads the module.
 #[derive(Debug)]
 pub(super) struct Loaded {
     context: Context,
@@ -216,7 +259,7 @@ impl Resource for Loaded {
 impl Drop for Loaded {
     fn drop(&mut self) {
         if !self.is_gone() {
-            // Reached only if the pending work is unknown. In a broken context no work is pending.
+            // Reached only if the pending work is unknown. A failed context has no pending work.
             let unloaded = self.context.synchronize().and(self.give_back());
             self.context.driver().dropped(unloaded);
         }
@@ -225,7 +268,7 @@ impl Drop for Loaded {
 
 impl PartialEq for Module {
     fn eq(&self, other: &Module) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.handle() == other.handle() && self.context() == other.context()
     }
 }
 
@@ -233,6 +276,6 @@ impl Eq for Module {}
 
 impl fmt::Debug for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Module({:#x})", self.0.resource().raw.0)
+        write!(f, "Module({:#x})", self.handle().0)
     }
 }

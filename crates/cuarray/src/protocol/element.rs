@@ -23,11 +23,11 @@ use crate::{Descr, Dims, Field, FieldType, Kind, TypeStr};
 ///
 /// # Safety
 /// Every bit pattern of `size_of::<Self>()` bytes is a valid `Self`, and `TYPESTR` describes these bytes. ([`TypeStr::of`]
-/// refuses to compile where the two sizes differ.) Values have no padding, because uploads read all of their bytes. Declare a
+/// fails to compile if the two sizes differ.) Values have no padding, because uploads read all of their bytes. Declare a
 /// structure with padding in [`element!`](crate::element), which writes zeros there.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a device array",
-    note = "numbers are elements, `Bool8` for truth values, and structures that are declared in `cuarray::element!`"
+    note = "elements are numbers of a stated size, `Bool8` for truth values, and structures that are declared in `cuarray::element!`"
 )]
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The type string of arrays of `Self`.
@@ -63,7 +63,7 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 /// use cuarray::{Element, TypeStr};
 ///
 /// cuarray::element! {
-///     /// What flies through the detector.
+///     /// A particle in the detector.
 ///     #[derive(Debug, PartialEq)]
 ///     pub struct Particle {
 ///         pub charge: i8,
@@ -135,7 +135,7 @@ macro_rules! element {
                         )),+],
                     )
                 };
-                // Only a structure beyond the limits of `Descr` has no list of fields.
+                // Only a structure that exceeds the limits of `Descr` has no list of fields.
                 DESCR.get_or_init(|| fields().ok()).clone()
             }
 
@@ -169,13 +169,13 @@ impl TypeStr {
     }
 }
 
-/// A field type of a structure of [`element!`](crate::element): an [`Element`], or arrays of elements.
+/// A type of a field in a structure of [`element!`](crate::element): an [`Element`], or an array of elements.
 ///
 /// # Safety
 /// As [`Element`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of an element of a device array",
-    note = "fields are numbers, `Bool8`, structures that are declared in `cuarray::element!`, and arrays of these"
+    note = "fields are numbers of a stated size, `Bool8`, structures that are declared in `cuarray::element!`, and arrays of these"
 )]
 pub unsafe trait Member: Copy + Send + Sync + 'static {
     /// The type of a single value, and the shape of the array that holds the values.

@@ -1,8 +1,8 @@
 //! Arrays that extension modules return: all of one class, the package's `DeviceArray` if it is installed.
 //!
-//! Three values cross when an array is returned: its dictionary, whose stream orders all pending work; the object that keeps its
-//! memory; and its home stream, as an object with `__cuda_stream__`. The module that makes the array records later work, and keeps the
-//! memory's object until that work is done.
+//! An extension passes three values to return an array: its dictionary, whose stream orders all pending work; the
+//! object that keeps its memory alive; and its home stream, as an object with `__cuda_stream__`. The module that
+//! makes the array records later work, and keeps that object alive until the work is done.
 
 use crate::python::{
     array::{PyDeviceArray, dictionary},
@@ -23,7 +23,7 @@ use crate::{
 use pyo3::{ffi, panic::PanicException, prelude::*, types::PyDict};
 use std::panic::catch_unwind;
 
-/// The table with the function that makes arrays. Called attached.
+/// The table with the function that makes arrays. The thread must be attached.
 #[repr(C)]
 struct NewArray {
     /// Makes a `DeviceArray` over the memory that the dictionary `interface` describes and `owner` keeps, with the home stream
@@ -38,7 +38,7 @@ struct NewArray {
 /// The function that all modules use.
 static NEW_ARRAY: Shared<NewArray> = Shared::new(c"cuarray.new_array.v1", &NewArray { new_array });
 
-/// Publishes this module's tables where there are none, and adds its functions to the lists of all modules.
+/// Publishes this module's tables if no module has done so, and adds its functions to the lists of all modules.
 pub(in crate::python) fn join(py: Python<'_>) -> PyResult<()> {
     ERROR_CLASS.publish(py)?;
     EVENT_POOLS.publish(py)?;
@@ -112,7 +112,7 @@ unsafe extern "C" fn new_array(
     })
 }
 
-/// Makes the array that another extension returns.
+/// Creates the array that another extension returns.
 fn adopt<'py>(
     interface: &Bound<'py, PyAny>,
     owner: Bound<'py, PyAny>,
@@ -120,7 +120,7 @@ fn adopt<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = interface.py();
     let dict = interface.cast::<PyDict>().map_err(PyErr::from)?;
-    // The name of a type for which the interface has no letter is in an entry of its own.
+    // The name of a type without a letter in the interface is in a separate entry.
     let named = dict.get_item(dictionary::NAMED)?;
     let element = named.map(|named| Element::of(py, Some(&named))).transpose()?;
     let interface = import::interface(dict, &mut Reading::new(true).with_element(element))?;

@@ -71,7 +71,7 @@ pub(in crate::python) fn from_cuda_array_interface<'py>(
 pub(in crate::python) fn is_cuda_array(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     match import::attribute(obj) {
         Ok(_) => Ok(true),
-        Err(error) if error.is_not_an_array() => Ok(c_interface::is_offered(obj)),
+        Err(error) if error.is_not_an_array() => Ok(c_interface::is_offered_now(obj)),
         Err(error) => {
             let error = PyErr::from(error);
             if passes_through(obj.py(), &error) { Err(error) } else { Ok(false) }

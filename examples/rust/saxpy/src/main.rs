@@ -1,9 +1,6 @@
 //! Computes `y = a·x + y` on a GPU with no other CUDA crate: arrays, streams, a kernel from PTX, and the result on the host.
 
-use cuarray::{
-    DeviceArray, Driver, Result, Stream,
-    kernel::{LaunchConfig, Module},
-};
+use cuarray::{DeviceArray, Driver, Result, Stream, kernel::LaunchConfig};
 
 fn saxpy(driver: &Driver, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
     assert_eq!(x.len(), y.len());
@@ -11,7 +8,7 @@ fn saxpy(driver: &Driver, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
     let context = driver.default_context()?;
     // Two streams, as two libraries would use: one for the data, one for the kernel.
     let (data, work) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-    let kernel = Module::load_ptx(&context, include_str!("saxpy.ptx"))?.function("saxpy")?;
+    let kernel = context.kernel(include_str!("saxpy.ptx"), "saxpy")?;
 
     let (x, mut y) = (DeviceArray::from_host(x, [n], &data)?, DeviceArray::from_host(y, [n], &data)?);
     {

@@ -1,7 +1,7 @@
 //! Escaping and width of text in a page.
 //!
-//! File names, function names and lines of source come from the watched program. They may contain markup, control characters
-//! or characters that reverse the text after them. None of it may act on the page.
+//! File names, function names and source lines come from the watched program. They may contain markup, control
+//! characters or characters that reverse the text after them. None of these may take effect in the page.
 
 use crate::report::words;
 

@@ -28,7 +28,7 @@ pub enum Index {
     At(isize),
     /// Several positions on an axis.
     Slice(Slice),
-    /// All axes without an entry of their own; allowed once.
+    /// All axes without an entry in the index; allowed once.
     Ellipsis,
     /// A new axis of length 1.
     NewAxis,
@@ -86,7 +86,7 @@ impl Slice {
         if step == 0 {
             return Err(Error::argument("a slice with step 0 never ends; any other int is expected"));
         }
-        // Makes the step negatable; no array is long enough to notice.
+        // Makes the step negatable. No axis is long enough for a difference.
         let step = step.max(-isize::MAX);
         let (low, high) = if step < 0 { (-1, length - 1) } else { (0, length) };
         let place = |place: isize| if place < 0 { (place + length).max(low) } else { place.min(high) };
@@ -105,7 +105,7 @@ impl Slice {
 }
 
 impl Layout {
-    /// The view that an index selects. Axes without an entry are taken whole.
+    /// The view that an index selects. Axes without an entry are kept completely.
     ///
     /// # Errors
     /// [`Error::is_out_of_bounds`]: a position outside its axis, more entries than axes, two ellipses, or more than

@@ -1,7 +1,7 @@
 //! Reshaping: the same elements, in the same order, in another shape.
 //!
-//! Elements stay in place if the old axes that form a group of new ones continue each other. Otherwise a copy is needed, and
-//! these functions return `None`; a layer that can copy decides.
+//! Elements can stay in place if the old axes of each group of new axes are contiguous with each other. Otherwise a
+//! copy is needed, and these functions return `None`; the caller decides whether to copy.
 
 use super::Tuple;
 use crate::{Dims, Error, Layout, Result, Strides};
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 ///
 /// let rows = Layout::c_contiguous(&[2, 3], 4)?;
 /// assert_eq!(rows.reshape(&[6], Order::C)?.map(|flat| flat.strides()[0]), Some(4)); // without a copy
-/// assert_eq!(rows.reshape(&[6], Order::F)?, None); // not without one
+/// assert_eq!(rows.reshape(&[6], Order::F)?, None); // needs a copy
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,7 +71,10 @@ impl Layout {
         for (axis, &length) in shape.iter().enumerate() {
             match length {
                 -1 if unknown.is_some() => {
-                    let why = format!("only one length of {} can be -1: it is what the others leave", Tuple(shape));
+                    let why = format!(
+                        "only one length of {} can be -1, because it is computed from the others",
+                        Tuple(shape)
+                    );
                     return Err(Error::argument(why));
                 }
                 -1 => unknown = Some(axis),
@@ -91,8 +94,8 @@ impl Layout {
         Ok(dims)
     }
 
-    /// Strides for `shape`, which has as many elements, at least one. `None` if the old axes of a group do not continue each
-    /// other.
+    /// Strides for `shape`, which has the same number of elements, at least one. `None` if the old axes of a group
+    /// are not contiguous with each other.
     fn regroup(&self, shape: &[usize], order: Order) -> Option<Strides> {
         let old: SmallVec<[(usize, isize); 8]> = self
             .shape()
@@ -108,7 +111,7 @@ impl Layout {
         let mut strides = Strides::new();
         let (mut next_old, mut next_new) = (0, 0);
         while next_old < old.len() && next_new < shape.len() {
-            // Takes the smallest groups with equal numbers of elements; the totals are equal, so such groups exist.
+            // Takes the smallest groups with equal numbers of elements. The totals are equal, so such groups exist.
             let (first_old, first_new) = (next_old, next_new);
             let (mut olds, mut news) = (old[first_old].0, shape[first_new]);
             (next_old, next_new) = (first_old + 1, first_new + 1);
@@ -143,7 +146,7 @@ impl Layout {
                 }
             }
         }
-        // Only axes of length 1 are left. Any stride is right for them; these are NumPy's.
+        // Only axes of length 1 are left. Any stride is valid for them; these strides are NumPy's.
         let beside = strides.last().copied().unwrap_or(self.itemsize() as isize);
         let last = match (order, next_new) {
             (Order::F, 1..) => beside.wrapping_mul(shape[next_new - 1] as isize),

@@ -57,6 +57,7 @@ pub struct SliceArg<const N: usize, D> {
 }
 
 impl SliceArg<0, Ix<0>> {
+    // `s!` expands to this.
     #[doc(hidden)]
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
@@ -72,6 +73,10 @@ impl<const N: usize, D> AsRef<[Index]> for SliceArg<N, D> {
 
 /// One index of [`s!`](crate::s).
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an index of `s!`",
+    note = "write integers and ranges of `i32`, `isize` or `usize`, such as `s![0, 1..-1, ..;2]`; a range with a step is `range; step`"
+)]
 pub trait SliceItem {
     /// The dimensions left by this index and the earlier indices, which leave `D`.
     type Left<D: Larger>: Larger;
@@ -81,6 +86,7 @@ pub trait SliceItem {
 
 /// A number of dimensions that can grow by one.
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a number of dimensions that `s!` can return")]
 pub trait Larger: Dimension {
     type Next: Larger;
 }
@@ -92,6 +98,7 @@ macro_rules! numbers {
         }
 
         impl<D: Larger> SliceArg<$number, D> {
+            // `s!` expands to this.
             #[doc(hidden)]
             pub fn with<I: SliceItem>(self, item: I) -> SliceArg<$longer, I::Left<D>> {
                 let mut indices = [Index::At(0); $longer];

@@ -38,7 +38,7 @@ impl Layout {
             Some(axes) => {
                 if axes.len() != self.ndim() {
                     return Err(Error::argument(format!(
-                        "axes {} do not match an array of {} dimensions; each is to be named once",
+                        "axes {} do not match an array of {} dimensions; each axis must be named once",
                         Tuple(axes),
                         self.ndim()
                     )));
@@ -55,8 +55,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: an axis that the array lacks, that is named twice, or whose length is not 1.
-    #[doc(hidden)]
-    pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Layout> {
+    pub(crate) fn squeeze(&self, axes: Option<&[isize]>) -> Result<Layout> {
         let drop: Dims = match axes {
             None => (0..self.ndim()).filter(|&axis| self.shape()[axis] == 1).collect(),
             Some(axes) => self.axes_of(axes)?,
@@ -74,7 +73,7 @@ impl Layout {
         Layout::from_parts(shape, Some(strides), self.itemsize())
     }
 
-    /// Converts axes to positive numbers and checks that none is repeated.
+    /// Converts axes to non-negative numbers, and checks that no axis is repeated.
     fn axes_of(&self, axes: &[isize]) -> Result<Dims> {
         let ndim = self.ndim() as isize;
         let mut found = Dims::new();
@@ -106,7 +105,7 @@ impl Layout {
         let mut strides = Strides::repeat(0, added);
         for ((&old, &stride), &new) in self.shape().iter().zip(self.strides()).zip(&shape[added..]) {
             match old {
-                // A repeated axis gets stride 0, whatever its stride was.
+                // A repeated axis gets stride 0, whatever stride the axis had before.
                 1 if new != 1 => strides.push(0),
                 _ if old == new => strides.push(stride),
                 _ => return Err(refused()),
@@ -120,8 +119,7 @@ impl Layout {
     /// # Errors
     /// [`Error::is_invalid_argument`], if the size changes: there is no last axis, it is not contiguous, or its bytes are not a
     /// whole number of new elements.
-    #[doc(hidden)]
-    pub fn with_itemsize(&self, itemsize: usize) -> Result<Layout> {
+    pub(crate) fn with_itemsize(&self, itemsize: usize) -> Result<Layout> {
         let old = self.itemsize();
         if itemsize == old {
             return Ok(self.clone());
@@ -144,7 +142,7 @@ impl Layout {
             }
             length.checked_mul(old / itemsize)
         } else {
-            // Tries whole elements first: the product may overflow for an empty array with a huge axis.
+            // Compares whole elements first, because the product may overflow for an empty array with a huge axis.
             match length.checked_mul(old) {
                 Some(bytes) if !bytes.is_multiple_of(itemsize) => {
                     return refused("a larger item size must divide the bytes of the last axis");
@@ -162,29 +160,28 @@ impl Layout {
 
     /// Splits the first axis into sections of `section` elements; the last may be shorter. An axis of length 0 gives no sections.
     ///
+    /// The sections are made one by one: an axis with a stride of 0 may be longer than any memory.
+    ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: a section of 0, or an array without axes.
-    #[doc(hidden)]
-    pub fn split(&self, section: usize) -> Result<Vec<View>> {
+    pub(crate) fn split(&self, section: usize) -> Result<impl ExactSizeIterator<Item = Result<View>> + '_> {
         let (Some(&length), Some(&stride)) = (self.shape().first(), self.strides().first()) else {
             return Err(Error::argument("an array without axes cannot be split"));
         };
         if section == 0 {
             return Err(Error::argument("cannot split into sections of 0; at least 1 is expected"));
         }
-        let piece = |start: usize| {
+        Ok((0..length).step_by(section).map(move |start| {
             let mut shape = Dims::from(self.shape());
             shape[0] = section.min(length - start);
             let layout = Layout::from_parts(shape, Some(self.strides().into()), self.itemsize())?;
             Ok(View { offset: (start as isize).wrapping_mul(stride), layout })
-        };
-        (0..length).step_by(section).map(piece).collect()
+        }))
     }
 
-    /// A layout without gaps with the same order of axes, from the slowest to the fastest, as NumPy's `empty_like` makes it.
-    /// Repeated axes get memory of their own, and reversed axes are turned round.
-    #[doc(hidden)]
-    pub fn packed(&self) -> Result<Layout> {
+    /// A layout without gaps with the same order of axes, from the slowest to the fastest, as in NumPy's
+    /// `empty_like`. Axes with stride 0 get their own memory, and reversed axes become forward ones.
+    pub(crate) fn packed(&self) -> Result<Layout> {
         if self.is_c_contiguous() || self.ndim() <= 1 {
             return Layout::c_contiguous(self.shape(), self.itemsize());
         }
@@ -225,8 +222,7 @@ impl Layout {
 
     /// Whether two elements may share a byte. Exact for slices, transposes and broadcasts of a dense array. For other strides it
     /// may return true if the elements only interleave.
-    #[doc(hidden)]
-    pub fn may_overlap_itself(&self) -> bool {
+    pub(crate) fn may_overlap_itself(&self) -> bool {
         if self.is_empty() {
             return false;
         }

@@ -1,7 +1,8 @@
-//! Deviating type strings of real producers: codes of the buffer protocol, codes and names of NumPy and ml_dtypes.
+//! Type strings of real producers that deviate from the text: codes of the buffer protocol, codes and names of NumPy
+//! and ml_dtypes.
 //!
-//! Most consumers pass the string to NumPy, which accepts these spellings. Each spelling read here names one type exactly. An
-//! ambiguous spelling is refused, because elements of the wrong size are worse than an error.
+//! Most consumers pass the string to NumPy, which accepts these spellings. Each accepted spelling names exactly one
+//! type. An ambiguous spelling is refused, because elements of the wrong size are worse than an error.
 
 use super::{ByteOrder, Kind, NamedType, TypeStr, parse};
 
@@ -53,7 +54,7 @@ fn code(letters: &[u8], bare: bool) -> Option<(Kind, u32)> {
         b"I" => (Kind::UInt, 4),
         b"q" => (Kind::Int, 8),
         b"Q" => (Kind::UInt, 8),
-        // Without a byte order `l` is the C `long` everywhere; NumPy writes int64 so on most machines.
+        // Without a byte order, `l` is the C type `long` everywhere. NumPy writes int64 as `l` on most machines.
         b"l" if bare => (Kind::Int, size_of::<std::ffi::c_long>() as u32),
         b"L" if bare => (Kind::UInt, size_of::<std::ffi::c_ulong>() as u32),
         b"e" => (Kind::Float, 2),

@@ -23,7 +23,7 @@ use std::{fmt, str::FromStr};
 /// use cuarray::{NamedType, TypeStr};
 ///
 /// let bfloat16 = TypeStr::named(NamedType::BFloat16);
-/// assert_eq!((bfloat16.to_string(), bfloat16.label()), ("<V2".into(), "bfloat16".into()));
+/// assert_eq!((bfloat16.to_string(), bfloat16.name()), ("<V2".into(), Some(NamedType::BFloat16)));
 /// assert_ne!(bfloat16, TypeStr::void(2));
 ///
 /// assert_eq!("float8_e4m3fn".parse::<NamedType>()?, NamedType::Float8E4M3Fn);
@@ -86,7 +86,7 @@ impl NamedType {
         }
     }
 
-    /// The size of one value in bytes: 2 for bfloat16, else 1.
+    /// The size of one value in bytes: 2 for bfloat16, 1 for the others.
     pub const fn itemsize(self) -> usize {
         match self {
             NamedType::BFloat16 => 2,
@@ -108,15 +108,15 @@ impl FromStr for NamedType {
     fn from_str(name: &str) -> Result<NamedType> {
         NamedType::from_name(name.as_bytes()).ok_or_else(|| {
             let names = NamedType::ALL.iter().map(|named| named.name()).collect::<Vec<_>>().join(", ");
-            Error::argument(format!("{} is no name of a type; there are {names}", Quoted(name)))
+            Error::argument(format!("{} is not the name of a type; the names are {names}", Quoted(name)))
         })
     }
 }
 
 impl TypeStr {
-    /// The named type, which is written as void and equals only itself.
+    /// The named type. It is written as void and equals only itself.
     pub const fn named(named: NamedType) -> TypeStr {
-        // Void has no byte order, but all producers of these types write the machine's.
+        // Void has no byte order, but all producers of these types write the machine's byte order.
         let (order, size) = (ByteOrder::NATIVE, named.itemsize() as u32);
         TypeStr { order, kind: Kind::Void, unit: None, name: Some(named), size, multiple: 0 }
     }
@@ -127,7 +127,7 @@ impl TypeStr {
     }
 
     /// The type in a message: the name if it has one, else the type string.
-    pub fn label(self) -> String {
+    pub(crate) fn label(self) -> String {
         self.name.map_or_else(|| self.to_string(), |named| named.to_string())
     }
 }

@@ -1,18 +1,19 @@
 //! Masks: which elements of an array are valid (clauses I10 and X3).
 //!
-//! A mask is an array of any type with a truth value, broadcast to the array it belongs to. True means valid, the opposite of a
-//! `numpy.ma` mask. One library writes bits instead, packed into bytes, which other libraries call a bitmask. Its interface does
-//! not say so, so the user does: `mask_format="bits"`. A mask of the type `t1` needs no such argument.
+//! A mask is an array of any type with a truth value, broadcast to the masked array. True means valid, the opposite
+//! of a `numpy.ma` mask. One library writes bits instead, packed into bytes, which other libraries call a bitmask.
+//! Its interface does not show this, so the user states it: `mask_format="bits"`. A mask of the type `t1` needs no
+//! such argument.
 //!
-//! Bits cannot be strided, sliced, or exported to libraries that follow the text. So they are unpacked, through the host, into an
-//! array of bool. This happens when the mask is first needed, so importing costs nothing.
+//! Bits cannot be strided, sliced, or exported to libraries that follow the text. So they are unpacked, through the
+//! host, into an array of bool. This happens on first use of the mask, so an import does not pay for it.
 
 use super::{PyDeviceArray, create};
 use crate::python::values::host::{self, HostArray};
 use crate::{Error, Interface, Layout, Mask, Result, TypeStr};
 use pyo3::{PyTraverseError, PyVisit, intern, prelude::*, sync::PyOnceLock, types::PyString};
 
-/// The mask of an array; boxed, because few arrays have one and every array has room for it.
+/// The mask of an array; boxed, because few arrays have a mask and every array has a field for it.
 pub(in crate::python) struct ArrayMask(Box<Content>);
 
 struct Content {
@@ -70,7 +71,7 @@ impl ArrayMask {
         self.0.source.get().interface()
     }
 
-    /// The mask as an array whose elements are true where the masked array's are valid.
+    /// The mask as an array whose elements are true where the elements of the masked array are valid.
     pub(in crate::python) fn array(&self, py: Python<'_>) -> Result<&Py<PyDeviceArray>> {
         match &self.0.packed {
             None => Ok(&self.0.source),
@@ -114,7 +115,7 @@ pub(in crate::python) fn valid<'py>(masked: &Bound<'py, PyAny>) -> Result<Bound<
     let mut invalid = ma.call_method1(intern!(py, "getmaskarray"), (masked,))?;
     let fields = invalid.getattr(intern!(py, "dtype"))?;
     if !fields.getattr(intern!(py, "names"))?.is_none() {
-        // The mask has a truth value for each field of each element; they become one more axis.
+        // The mask has a truth value for each field of each element. The fields become one more axis.
         let bytes = invalid.call_method0(intern!(py, "tobytes"))?;
         let each = fields.getattr(intern!(py, "itemsize"))?;
         let shape = invalid.getattr(intern!(py, "shape"))?.add((each,).into_pyobject(py)?)?;
@@ -143,7 +144,7 @@ pub(in crate::python) fn set_invalid(target: &Bound<'_, PyAny>, invalid: Option<
     Ok(target.setattr(intern!(py, "mask"), invalid)?)
 }
 
-/// Refuses a `numpy.ma.MaskedArray` with a hard mask, which would keep masked elements from being overwritten.
+/// Refuses a `numpy.ma.MaskedArray` with a hard mask, which would protect masked elements from being overwritten.
 pub(in crate::python) fn refuse_hard(target: &Bound<'_, PyAny>) -> Result<()> {
     let py = target.py();
     let is_masked = || host::numpy(py)?.getattr(intern!(py, "ma"))?.call_method1(intern!(py, "is_masked"), (target,));
@@ -155,7 +156,8 @@ pub(in crate::python) fn refuse_hard(target: &Bound<'_, PyAny>) -> Result<()> {
     Ok(())
 }
 
-/// Checks that bits are packed without gaps, and that there is one for each element in C order, the lowest bit of a byte first.
+/// Checks that the bits are packed without gaps, and that there is one bit for each element in C order, lowest bit of
+/// a byte first.
 fn check_bits(mask: &Interface, array: &Layout) -> Result<()> {
     if !mask.layout().is_c_contiguous() {
         return Err(Error::entry("mask", "the bits are not contiguous; contiguous bits are expected"));

@@ -1,9 +1,9 @@
 //! Copies between two orders of elements, in the fewest driver calls.
 //!
-//! A copy between any two layouts is a few boxes ([`CopyPlan`]), except for two kinds of source. A source that repeats (a
-//! broadcast) is written once and then doubled on the device ([`Repetition`]). A source in another order than its destination
-//! (reversed, transposed, with other gaps) would take a driver call for each element or row. If two transfers over the bus are
-//! cheaper, its elements go through the host, which reorders them.
+//! A copy between any two layouts is a few boxes ([`CopyPlan`]), except for two kinds of source. A source that
+//! repeats (a broadcast) is written once and then doubled on the device ([`Repetition`]). A source in another order
+//! than its destination (reversed, transposed, with other gaps) would take a driver call for each element or row. If
+//! two transfers between host and device are cheaper, its elements go through the host, which reorders them.
 
 use super::transfer::{self, Side};
 use crate::python::{
@@ -17,7 +17,7 @@ use crate::{
 };
 use pyo3::{intern, prelude::*, types::PyTuple};
 
-/// The bytes that can go through the host, reordered there, in the time of one driver call.
+/// The number of bytes that the host can fetch, reorder and send back in the time of one driver call.
 const BYTES_WORTH_A_CALL: usize = 8 * 1024;
 
 /// The context and the stream of driver calls.
@@ -27,15 +27,15 @@ pub(in crate::python) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Copies every element of `src` to its place in `dst`, which has the same shape. The two may overlap: the copy reads the values from
-    /// before the call.
+    /// Copies every element of `src` to its place in `dst`, which has the same shape. The two may overlap: the copy
+    /// reads the values from before the call.
     pub(in crate::python) fn rearrange(&self, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<()> {
         let range = |(data, layout): (Reached, &Layout)| {
             let extent = layout.byte_extent();
             data.at(extent.start).address..data.at(extent.end).address
         };
-        let (ours, theirs) = (range(dst), range(src));
-        if ours.start >= theirs.end || theirs.start >= ours.end {
+        let (target, source) = (range(dst), range(src));
+        if target.start >= source.end || source.start >= target.end {
             return self.spread(dst, src);
         }
         // A repeated element is copied to the temporary memory once.
@@ -80,14 +80,14 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Fetches the source in its own order, reorders it on the host, and sends it to the destination, waiting for each step. Returns
-    /// `false` if `plan` is cheaper, or if the stream captures, which forbids waiting.
+    /// Fetches the source in its own order, reorders it on the host, and sends it to the destination, waiting for
+    /// each step. Returns `false` if `plan` is cheaper, or if the stream captures, which forbids waiting.
     fn through_host(&self, plan: &CopyPlan, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<bool> {
-        let (ours, theirs) = (dst.1.packed_in_step()?, src.1.packed_in_step()?);
+        let (target, source) = (dst.1.packed_in_step()?, src.1.packed_in_step()?);
         let (Some(send), Some(fetch), Some(arrange)) = (
-            CopyPlan::new(dst.1, &ours.layout)?,
-            CopyPlan::new(&theirs.layout, src.1)?,
-            CopyPlan::new(&ours.layout, &theirs.layout)?,
+            CopyPlan::new(dst.1, &target.layout)?,
+            CopyPlan::new(&source.layout, src.1)?,
+            CopyPlan::new(&target.layout, &source.layout)?,
         ) else {
             return Ok(false);
         };
@@ -102,14 +102,14 @@ impl Work<'_> {
         // SAFETY: the source is as in `spread`; the buffer has room for the packed layout, and is not read before the copy
         // is done.
         unsafe {
-            let to = first(&mut fetched, theirs.offset);
+            let to = first(&mut fetched, source.offset);
             transfer::copy(self.context, &fetch, to, Side::Device(src.0), self.on)?;
         }
         self.synchronize()?;
-        arrange.carry_out(&mut arranged, ours.offset, &fetched, theirs.offset);
+        arrange.carry_out(&mut arranged, target.offset, &fetched, source.offset);
         // SAFETY: as above, in the other direction; the buffer lives until the copy is done.
         unsafe {
-            let from = first(&mut arranged, ours.offset);
+            let from = first(&mut arranged, target.offset);
             transfer::copy(self.context, &send, Side::Device(dst.0), from, self.on)?;
         }
         self.synchronize()?;

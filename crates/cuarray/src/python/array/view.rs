@@ -251,9 +251,20 @@ pub(in crate::python) fn split<'py>(
     py: Python<'py>,
     section: &Bound<'py, PyAny>,
 ) -> Result<Bound<'py, PyList>> {
+    /// More views are a mistake: each is a Python object.
+    const MOST: usize = 1 << 24;
     let section: usize = numbers::number(section, "section", "an int of at least 1")?;
+    let pieces = array.interface().layout().split(section)?.len();
+    if pieces > MOST {
+        let why =
+            format!("section {section} gives {pieces} views; at most {MOST} are made: a larger section is expected");
+        return Err(Error::argument(why));
+    }
     let list = PyList::empty(py);
-    for piece in 0..array.interface().layout().split(section)?.len() {
+    for piece in 0..pieces {
+        if piece % 4096 == 0 {
+            py.check_signals()?;
+        }
         let start = (piece * section) as isize;
         let part = Index::from(start..start.saturating_add_unsigned(section));
         list.append(Bound::new(py, derive(array, py, |layout| layout.index(&[part]))?)?)?;

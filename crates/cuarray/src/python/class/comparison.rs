@@ -1,7 +1,7 @@
 //! `==`, `hash`, truth, `float` and `pickle` of arrays.
 //!
-//! Python's default answers would be misleading: `a == 3` would be `False`, and `if a:` would ask for the length. So each
-//! method returns NumPy's result if the host can compute it, and otherwise raises an error that says what to do.
+//! Python's default results would be misleading: `a == 3` would be `False`, and `if a:` would test the length. So
+//! each method returns NumPy's result if the host can compute it. Otherwise it raises an error that says what to do.
 
 use crate::python::array::PyDeviceArray;
 use crate::{Error, Result, protocol::layout::Tuple};
@@ -12,8 +12,8 @@ use pyo3::{
     types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyNotImplemented, PyTuple, PyType},
 };
 
-/// `array == other` and `!=`. Elements are not compared here: `NotImplemented` lets NumPy's and other libraries' arrays decide.
-/// Any other object is unequal.
+/// `array == other` and `!=`. They do not compare elements: `NotImplemented` lets NumPy's and other libraries' arrays
+/// decide. Any other object is unequal.
 ///
 /// # Errors
 /// A TypeError if `other` is a `DeviceArray`, a number, a list or a tuple.
@@ -55,8 +55,8 @@ pub(in crate::python) fn truth(array: &PyDeviceArray, py: Python<'_>) -> Result<
     Ok(scalar(array, py)?.is_truthy()?)
 }
 
-/// `float(array)`, or with `kind` an int or a complex: the element of a 0-d array, copied to the host. NumPy calls this for such
-/// an array in a list.
+/// `float(array)`, or with `kind` an int or a complex: the element of a 0-d array, copied to the host. NumPy calls
+/// this for a 0-d array in a list.
 ///
 /// # Errors
 /// A TypeError for an array with axes, as in NumPy.

@@ -11,7 +11,8 @@ use crate::{
 };
 use pyo3::{ffi, prelude::*};
 
-/// A capsule with the array's structure. The structure keeps the array, and the array keeps its memory, stream and event.
+/// A capsule with the array's structure. The structure keeps the array alive, and the array keeps its memory, stream
+/// and event alive.
 ///
 /// # Errors
 /// [`Error::is_unsupported`](crate::Error::is_unsupported): the array was borrowed and the borrow has ended, a stream captures,
@@ -56,7 +57,7 @@ fn into_capsule(py: Python<'_>, array: CArray) -> Result<Bound<'_, PyAny>> {
 /// # Safety
 /// Called by Python with a capsule.
 unsafe extern "C" fn release_untaken(capsule: *mut ffi::PyObject) {
-    // SAFETY: this module made `capsule`, and its name tells its content; Python calls destructors attached.
+    // SAFETY: this module created `capsule`, and its name identifies its content. Python calls destructors attached.
     unsafe {
         // A consumer renames the capsule when it takes the structure.
         if ffi::PyCapsule_GetName(capsule) == UNTAKEN.as_ptr()

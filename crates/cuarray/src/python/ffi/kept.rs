@@ -1,7 +1,7 @@
-//! An object, such as an array, that a C structure keeps until its deleter is called.
+//! An object, such as an array, that a C structure keeps alive until its deleter is called.
 //!
-//! A consumer may call the deleter in any thread, with or without the GIL, and after the interpreter has gone. So the release attaches
-//! first. Without an interpreter there is nothing to release.
+//! A consumer may call the deleter in any thread, with or without the GIL, and after the interpreter has ended. So
+//! the release attaches first. Without an interpreter there is nothing to release.
 
 use pyo3::{PyClass, ffi, prelude::*, pyclass::boolean_struct::True};
 use std::mem::ManuallyDrop;
@@ -34,7 +34,7 @@ impl<T> Drop for Kept<T> {
         let object = unsafe { ManuallyDrop::take(&mut self.0) };
         let mut object = Some(object);
         Python::try_attach(|_| drop(object.take()));
-        // Without an interpreter, the object's memory is gone or unused.
+        // Without an interpreter, the object's memory is freed already or never used again.
         std::mem::forget(object);
     }
 }

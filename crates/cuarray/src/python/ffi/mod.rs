@@ -7,4 +7,5 @@ pub(in crate::python) mod kept;
 pub(in crate::python) mod per_number;
 pub(in crate::python) mod raised;
 pub(in crate::python) mod shared;
+pub(in crate::python) mod type_bits;
 pub(in crate::python) mod vectorcall;

@@ -31,7 +31,7 @@ fn interpreter_dict(py: Python<'_>) -> Option<Bound<'_, PyDict>> {
     unsafe { Bound::from_borrowed_ptr_or_opt(py, dict) }?.cast_into::<PyDict>().ok()
 }
 
-/// A table of C functions that all modules of the process use. It is the table of the module that published one first.
+/// A table of C functions that all modules of the process use: the table of the first module that published one.
 pub(in crate::python) struct Shared<T: Sync + 'static> {
     /// The key of the table in the interpreter's dictionary, and the name of its capsule.
     key: &'static CStr,
@@ -76,7 +76,7 @@ impl<T: Sync + 'static> Shared<T> {
     /// The table in use. Imports the package first, so that its table is the first.
     pub(in crate::python) fn get(&self, py: Python<'_>) -> PyResult<&T> {
         let find = || {
-            // Without the package, or if its version cannot be imported, there is no class that users know.
+            // Without the package, or if its version cannot be imported, users know no such class.
             let _ = py.import(intern!(py, "cuarray"));
             self.published(py).map(Published)
         };

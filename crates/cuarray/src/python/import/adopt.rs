@@ -1,4 +1,4 @@
-//! From a dictionary to an array that may be used: read, checked, and ordered after its producer.
+//! From a dictionary to a usable array: read, checked, and ordered after its producer.
 
 use super::{Entries, Reading, careful, entries::OwnedEntries, inert, mask, refuse_lazy};
 use crate::{
@@ -17,11 +17,11 @@ use crate::{
 };
 use pyo3::{prelude::*, types::PyDict};
 
-/// An interface that was read and checked as the options ask.
+/// An interface that was read and checked with the options.
 pub(in crate::python) struct Adopted {
     pub(in crate::python) interface: Box<Interface>,
     pub(in crate::python) mask: Option<ArrayMask>,
-    /// The event that stands behind the work in the interface's stream (clause X2).
+    /// The event after the work in the interface's stream (clause X2).
     pub(in crate::python) event: Option<event::Handle>,
 }
 
@@ -44,11 +44,11 @@ pub(in crate::python) fn adopt<'py>(
             refuse_lazy(object, &interface)?;
         }
         if sync && interface.stream() != StreamEntry::None {
-            Python::attach(|py| heed(py, &interface, None))?;
+            Python::attach(|py| wait_for_producer(py, &interface, None))?;
         }
         return Ok(Adopted { interface, mask: None, event: None });
     }
-    // Owned before attaching, which may run deferred destructors, and these may change the dictionary.
+    // Entries are owned before attaching, which may run deferred destructors. These may change the dictionary.
     let entries = entries.own();
     Python::attach(|_| adopt_carefully(dict, &entries, object, sync, options))
 }
@@ -73,16 +73,20 @@ fn adopt_carefully<'py>(
         bounds::verify(py, &interface, mask.as_ref().map(ArrayMask::interface))?;
     }
     if sync {
-        heed(py, &interface, reading.event)?;
+        wait_for_producer(py, &interface, reading.event)?;
         if let Some(mask) = &mask {
-            heed(py, mask.interface(), None)?;
+            wait_for_producer(py, mask.interface(), None)?;
         }
     }
     Ok(Adopted { interface, mask, event: reading.event })
 }
 
 /// Waits on the host for the producer's stream, or for the event in its place. The configuration can switch this off (clause N3).
-pub(in crate::python) fn heed(py: Python<'_>, interface: &Interface, event: Option<event::Handle>) -> Result<()> {
+pub(in crate::python) fn wait_for_producer(
+    py: Python<'_>,
+    interface: &Interface,
+    event: Option<event::Handle>,
+) -> Result<()> {
     let handle = interface.stream().handle();
     if !config::sync() || handle.is_none() && event.is_none() {
         return Ok(());
@@ -94,7 +98,7 @@ pub(in crate::python) fn heed(py: Python<'_>, interface: &Interface, event: Opti
     let waited = py.detach(|| {
         let _remembered = driver()?.remember_current();
         let stream = handle.map(stream::external).transpose()?;
-        // A default stream and an event name no context, so the memory tells the device.
+        // A default stream and an event name no context, so the memory determines the device.
         let context = match &stream {
             Some(stream) if stream.handle() > 2 && event.is_none() => stream.work_context()?,
             _ => context_of(interface.data())?,

@@ -144,6 +144,8 @@ fn without_interface<'py>(
         return Err(error);
     }
     if let Some(imported) = c_interface::import(object, sync, &mut options)? {
+        // The type may have got the attribute after it was asked.
+        c_interface::is_offered_now(object);
         return Ok(imported.array);
     }
     if dlpack::is_reachable(object)? { of_dlpack(object, sync, &mut options) } else { Err(error) }
@@ -171,13 +173,17 @@ pub(in crate::python) fn only_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Bo
 /// Imports the structure or the tensor of an object without waiting; `None` if it has neither, or the configuration reads neither.
 pub(in crate::python) fn offered_in_c<'py>(object: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
     let protocol = config::protocol();
-    if matches!(protocol, Protocol::Any | Protocol::C)
+    let reads_structures = matches!(protocol, Protocol::Any | Protocol::C);
+    if reads_structures
+        && c_interface::is_offered(object)
         && let Some(array) = import::structure(object)?
     {
         return Ok(Some(array));
     }
-    let may_be_read = matches!(protocol, Protocol::Any | Protocol::DLPack);
-    if may_be_read && dlpack::is_reachable(object)? { tensor(object).map(Some) } else { Ok(None) }
+    if matches!(protocol, Protocol::Any | Protocol::DLPack) && dlpack::is_reachable(object)? {
+        return tensor(object).map(Some);
+    }
+    if reads_structures && c_interface::is_offered_now(object) { import::structure(object) } else { Ok(None) }
 }
 
 /// Whether an object has a DLPack tensor on a device, and no dictionary.
@@ -186,7 +192,7 @@ pub(in crate::python) fn is_only_a_tensor(object: &Bound<'_, PyAny>) -> Result<b
 }
 
 /// Whether an object has a dictionary. A property that raises counts: no other protocol may bypass its reason.
-fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
+pub(in crate::python) fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
     !matches!(object.getattr_opt(intern!(object.py(), "__cuda_array_interface__")), Ok(None))
 }
 
@@ -195,7 +201,7 @@ fn of_dlpack<'py>(object: &Bound<'py, PyAny>, sync: bool, options: &mut Options)
     let py = object.py();
     let array = tensor(object)?;
     if sync {
-        import::heed(py, array.get().interface(), None)?;
+        import::wait_for_producer(py, array.get().interface(), None)?;
     }
     Ok(again(&array, options)?.unwrap_or(array))
 }

@@ -1,7 +1,7 @@
 //! `borrow` makes another library's array usable in a stream of the caller, ordered on both sides (clauses S2, S3, X2).
 //!
 //! The borrowed array is a new `DeviceArray` whose home stream is the borrower's. The array and its views are valid
-//! until the borrow ends, which they check in a shared `BorrowState`. `BorrowState` holds the [`SyncGuard`] with the
+//! until the borrow ends, which they check in a shared `BorrowState`. `BorrowState` holds the `SyncGuard` with the
 //! edges. So a borrow that is never ended explicitly ends when the last of these arrays is dropped.
 
 use super::{
@@ -170,10 +170,17 @@ impl PyBorrow {
         }
         let dict = match import::attribute(object) {
             Ok(dict) => dict,
-            Err(_) if protocol == Protocol::Any && as_cuda_array::is_only_a_tensor(object)? => {
-                return Err(cannot_order_release(&format!("a {} offers DLPack alone", type_name(object))));
+            Err(error) if protocol != Protocol::Any => return Err(error),
+            Err(error) => {
+                let is_c = !is_c && !as_cuda_array::has_dictionary(object) && c_interface::is_offered_now(object);
+                if is_c && let Some(Imported { array, event }) = c_interface::import(object, false, &mut options)? {
+                    return Ok((array, explicit.or(event)));
+                }
+                return Err(match as_cuda_array::is_only_a_tensor(object)? {
+                    true => cannot_order_release(&format!("a {} offers DLPack alone", type_name(object))),
+                    false => error,
+                });
             }
-            Err(error) => return Err(error),
         };
         let Adopted { interface, mask, event } = import::adopt(&dict, Some(object), false, options)?;
         let array = PyDeviceArray::foreign(interface, Some(object.clone().unbind())).with_mask(mask);

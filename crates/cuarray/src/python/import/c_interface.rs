@@ -1,10 +1,11 @@
 //! Arrays from `__cuda_array_c_interface__`.
 //!
-//! The attribute belongs to the type. So a type is asked once, and objects of other types, which are nearly all, cost nothing.
+//! The attribute belongs to the type. So a type is asked once, and objects of other types, which are nearly all, cost nothing. A type is asked
+//! again only if its object offers nothing else.
 
-use super::{heed, known};
+use super::{known, wait_for_producer};
 use crate::python::{
-    ffi::{inspect::type_name, raised::optional_attribute},
+    ffi::{inspect::type_name, raised::optional_attribute, type_bits::TypeBits},
     memory::c_array::{TAKEN, UNTAKEN},
 };
 use crate::{
@@ -24,35 +25,32 @@ use pyo3::{
     prelude::*,
     types::{PyCapsule, PyString},
 };
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The name of the attribute.
 fn name(py: Python<'_>) -> &Bound<'_, PyString> {
     intern!(py, "__cuda_array_c_interface__")
 }
 
-/// Whether the type of an object has the attribute, from a small cache. Types are identified by address. A new type at the address of a
-/// deleted one is confused with it until the next call, so both answers are only a first guess.
+/// The types that were asked for the attribute.
+static KNOWN: TypeBits = TypeBits::new();
+
+/// Whether the type of an object has the attribute. Each type is asked once, so the answer may be outdated: before an object is refused,
+/// [`is_offered_now`] asks again.
 #[inline]
 pub(in crate::python) fn is_offered(object: &Bound<'_, PyAny>) -> bool {
-    const SLOTS: usize = 16;
-    /// Addresses of types. The lowest bit, which is free in an address, says that the type has the attribute.
-    static KNOWN: [AtomicUsize; SLOTS] = [const { AtomicUsize::new(0) }; SLOTS];
-    let of = object.get_type_ptr() as usize;
-    let slot = &KNOWN[(of >> 4 ^ of >> 8) % SLOTS];
-    let known = slot.load(Relaxed);
-    if known & !1 == of {
-        return known & 1 == 1;
-    }
-    let has = has_attribute(object);
-    slot.store(of | usize::from(has), Relaxed);
-    has
+    KNOWN.get(object.get_type_ptr()).unwrap_or_else(|| is_offered_now(object))
 }
 
+/// Whether the type of an object has the attribute now. Later calls of [`is_offered`] give this answer.
 #[cold]
-fn has_attribute(object: &Bound<'_, PyAny>) -> bool {
+pub(in crate::python) fn is_offered_now(object: &Bound<'_, PyAny>) -> bool {
     // PyO3 does not know that this thread is attached: see `as_cuda_array`.
-    Python::attach(|py| matches!(object.get_type().getattr_opt(name(py)), Ok(Some(_))))
+    Python::attach(|py| {
+        let kind = object.get_type();
+        let has = matches!(kind.getattr_opt(name(py)), Ok(Some(_)));
+        KNOWN.set(&kind, has);
+        has
+    })
 }
 
 /// An imported array, with the event to wait for in place of its stream.
@@ -130,9 +128,9 @@ fn array<'py>(
     }
     let handle = |event: std::num::NonZeroUsize| event::Handle(event.get());
     if sync {
-        heed(py, &interface, event.map(handle))?;
+        wait_for_producer(py, &interface, event.map(handle))?;
         if let Some(mask) = &mask {
-            heed(py, mask.interface(), mask_event.map(handle))?;
+            wait_for_producer(py, mask.interface(), mask_event.map(handle))?;
         }
     }
     let array = PyDeviceArray::with_stream(interface, owner, None).with_mask(mask);

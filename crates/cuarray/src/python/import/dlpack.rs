@@ -1,8 +1,9 @@
 //! `from_dlpack` imports tensors of other libraries.
 //!
-//! There are two ways. A type with `__dlpack_c_exchange_api__` has a table of C functions. They return the tensor and the stream on which the
-//! library works; nothing is ordered, and that stream becomes the array's home stream. Every other type has `__dlpack__`, which is called
-//! with the stream on which the tensor has to be ready: the producer orders, and that stream becomes the home stream.
+//! There are two ways. A type with `__dlpack_c_exchange_api__` has a table of C functions. They return the tensor and
+//! the current stream of the library. They order no work, and that stream becomes the array's home stream. Every
+//! other type has `__dlpack__`, which is called with the stream on which the tensor must be ready. The producer
+//! orders its work before that stream, which becomes the home stream.
 //!
 //! Stream numbers are nearly those of the CUDA Array Interface: 1 is the legacy default stream, 2 the per-thread one, any other number a
 //! handle, and 0 is disallowed. But `None` means the legacy default stream in DLPack, and "nothing to wait for" in the interface. -1
@@ -97,7 +98,10 @@ without a type string), ValueError if the tensor is wrong.
         {
             return match table {
                 Some(table) => table.import(&object),
-                None => adopt(object.py(), &ask(&object, &Ready::Default, None)?, Ready::Default),
+                None => match ask(&object, &Ready::Default, None) {
+                    Ok(capsule) => adopt(object.py(), &capsule, Ready::Default),
+                    Err(error) => Python::attach(|_| by_later_table(&object, error)),
+                },
             };
         }
         Python::attach(|_| match device {
@@ -119,10 +123,13 @@ pub(in crate::python) fn from_dlpack<'py>(
     let py = obj.py();
     let ready = Ready::of(stream)?;
     if matches!(ready, Ready::Default) && copy.is_none() {
-        // The tensor tells its device faster than `__dlpack_device__` does.
+        // Reading the device from the tensor is faster than calling `__dlpack_device__`.
         return match exchange::of_type(&obj.get_type())? {
             Some(table) => table.import(obj),
-            None => checked(obj, &ask(obj, &ready, copy)?, ready),
+            None => match ask(obj, &ready, copy) {
+                Ok(capsule) => checked(obj, &capsule, ready),
+                Err(error) => by_later_table(obj, error),
+            },
         };
     }
     if let Some(device) = device_of(obj)?
@@ -190,7 +197,7 @@ pub(in crate::python) fn is_reachable(obj: &Bound<'_, PyAny>) -> Result<bool> {
     Ok(device_of(obj)?.is_none_or(|device| tensor::check_device(device).is_ok()))
 }
 
-/// The stream on which a tensor has to be ready.
+/// The stream on which a tensor must be ready.
 enum Ready<'py> {
     /// No stream: the caller orders.
     Never,
@@ -232,14 +239,14 @@ fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> 
     let name = intern!(py, "__dlpack__");
     let stream = ready.number().into_pyobject(py).map_err(PyErr::from)?;
     let Asking { version, plain, copying, .. } = Asking::get(py)?;
-    let answer = match copy {
+    let result = match copy {
         None => vectorcall::call_method(obj, name, plain.bind(py), [&stream, version.bind(py)]),
         Some(copy) => {
             let copy = PyBool::new(py, copy);
             vectorcall::call_method(obj, name, copying.bind(py), [&stream, version.bind(py), copy.as_any()])
         }
     };
-    answer.or_else(|error| Python::attach(|_| ask_again(obj, &stream, copy, error)))
+    result.or_else(|error| Python::attach(|_| ask_again(obj, &stream, copy, error)))
 }
 
 /// Calls `__dlpack__` with the oldest keywords after `error`, if the producer may be that old.
@@ -264,6 +271,16 @@ fn ask_again<'py>(
         });
     }
     Err(error)
+}
+
+/// Imports an object whose `__dlpack__` gave `error`. An object without that method may have a table that its type got after it was asked.
+#[cold]
+fn by_later_table<'py>(obj: &Bound<'py, PyAny>, error: PyErr) -> Result<Bound<'py, PyDeviceArray>> {
+    let has_method = !matches!(obj.getattr_opt(intern!(obj.py(), "__dlpack__")), Ok(None));
+    match if has_method { None } else { exchange::of_type_now(&obj.get_type())? } {
+        Some(table) => table.import(obj),
+        None => Err(error.into()),
+    }
 }
 
 /// Whether a producer did not understand the request for a copy, or refused it.
@@ -365,13 +382,13 @@ fn device_of(obj: &Bound<'_, PyAny>) -> Result<Option<DLDevice>> {
     let py = obj.py();
     let name = intern!(py, "__dlpack_device__");
     let Some(method) = optional_attribute("not a CUDA array", obj, name, "a method")? else { return Ok(None) };
-    let answer = method.call0()?;
-    match answer.extract() {
+    let result = method.call0()?;
+    match result.extract() {
         Ok((device_type, device_id)) => Ok(Some(DLDevice { device_type, device_id })),
         Err(_) => Err(Error::argument(format!(
             "__dlpack_device__ of a {} returned {}; a tuple (device type, device id) is expected",
             type_name(obj),
-            shown(&answer)
+            shown(&result)
         ))),
     }
 }

@@ -125,6 +125,13 @@ pub(in crate::python) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Tabl
     Ok(Some(table))
 }
 
+/// As [`of_type`], but asks a type without a table again: it may have got one since. Before an object is refused, this is called.
+#[cold]
+pub(in crate::python) fn of_type_now(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
+    forget(kind.py(), kind.as_ptr() as usize);
+    of_type(kind)
+}
+
 /// Looks up the table of a type, and whether the type is PyTorch's.
 fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<(Option<Table>, bool)> {
     let py = kind.py();

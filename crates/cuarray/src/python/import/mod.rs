@@ -25,7 +25,7 @@ mod reading;
 pub(in crate::python) mod root;
 mod values;
 
-pub(super) use adopt::{Adopted, adopt, heed};
+pub(super) use adopt::{Adopted, adopt, wait_for_producer};
 pub(super) use entries::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
 pub(super) use lazy::{are_tensors, refuse_gradient_or_mark, refuse_lazy, refuse_lazy_tensor};
 pub(super) use reading::Reading;
@@ -130,17 +130,14 @@ pub(super) fn array<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, 
     Ok(Some(Bound::new(py, array)?))
 }
 
-/// Imports the C structure of an object without waiting.
+/// Imports the C structure of an object without waiting. The caller knows that the type has the attribute.
 pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyDeviceArray>>> {
-    if !c_interface::is_offered(value) {
-        return Ok(None);
-    }
     let Some(Imported { array, event }) = c_interface::import(value, false, &mut Options::default())? else {
         return Ok(None);
     };
     // An event without a stream is remembered nowhere else, so the host waits for it now.
     if array.get().interface().stream() == StreamEntry::None {
-        heed(value.py(), array.get().interface(), event)?;
+        wait_for_producer(value.py(), array.get().interface(), event)?;
     }
     Ok(Some(array))
 }

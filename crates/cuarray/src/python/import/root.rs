@@ -12,13 +12,9 @@
 //! The result is a view of the first array. It shares pending work, a borrow, and the read-only flag, which other
 //! libraries lose.
 
-use crate::python::array::PyDeviceArray;
+use crate::python::{array::PyDeviceArray, ffi::type_bits::TypeBits};
 use crate::{Interface, StreamEntry};
-use pyo3::{ffi, intern, prelude::*, sync::PyOnceLock, types::PyType};
-use std::{
-    ptr,
-    sync::atomic::{AtomicPtr, Ordering::Relaxed},
-};
+use pyo3::{intern, prelude::*, sync::PyOnceLock, types::PyType};
 
 /// The view of this library's array that `interface`, read from `object`, describes; `None` if `object` has to be kept.
 #[inline]
@@ -26,16 +22,16 @@ pub(in crate::python) fn returned<'py>(
     object: &Bound<'py, PyAny>,
     interface: &Interface,
 ) -> PyResult<Option<Bound<'py, PyDeviceArray>>> {
-    /// The last unknown type. Nearly every import has the type of the previous one.
-    static OTHER: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(ptr::null_mut());
-    let of = object.get_type_ptr();
-    if OTHER.load(Relaxed) == of {
+    /// Whether a type is a known one.
+    static KNOWN: TypeBits = TypeBits::new();
+    if KNOWN.get(object.get_type_ptr()) == Some(false) {
         return Ok(None);
     }
     // Attached again, because this may drop Python objects (see `as_cuda_array`).
     Python::attach(|_| {
-        if !is_known(&object.get_type()) {
-            OTHER.store(of, Relaxed);
+        let of = object.get_type();
+        if !is_known(&of) {
+            KNOWN.set(&of, false);
             return Ok(None);
         }
         let Some(root) = keeps(object) else { return Ok(None) };

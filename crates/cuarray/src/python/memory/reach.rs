@@ -132,7 +132,7 @@ pub(in crate::python) fn known(address: DevicePtr) -> Result<Option<PointerAttri
 pub(in crate::python) fn of_device(known: &PointerAttributes, address: DevicePtr) -> Option<DevicePtr> {
     match (known.kind, known.device_ptr) {
         (MemoryKind::Pinned, 0) => None,
-        // The result is for the current context, which may not reach another device's memory.
+        // The driver answers for the current context, which may not reach another device's memory.
         (_, 0) => Some(address),
         (_, device_ptr) => Some(device_ptr),
     }

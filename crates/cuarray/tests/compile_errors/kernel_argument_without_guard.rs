@@ -1,0 +1,11 @@
+//! E0277
+//! cannot be passed to a kernel
+//! acquire arrays for the launch's stream, and pass the guards as `&Acquired` or `&mut AcquiredMut`
+
+use cuarray::kernel::{Function, LaunchConfig};
+
+fn launch(kernel: &Function, config: LaunchConfig, array: &cuarray::DeviceArray<f32, cuarray::Ix1>) {
+    let _ = unsafe { kernel.launch(array.home_stream().unwrap(), config, (array,)) };
+}
+
+fn main() {}

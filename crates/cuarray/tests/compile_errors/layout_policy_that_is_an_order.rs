@@ -1,0 +1,7 @@
+//! E0277
+//! is not a requirement on a layout
+//! write `CContiguous`, `FContiguous`, or `AnyLayout`
+
+fn matrix(_: cuarray::TypedView<f32, cuarray::Ix2, cuarray::Order>) {}
+
+fn main() {}
