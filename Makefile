@@ -227,11 +227,20 @@ deny: ## check licences, duplicates, origins and advisories of the dependencies;
 # Crates whose types may not appear in the public interface. PyO3, half and the driver's ABI may.
 FOREIGN := (^|[^a-z_])(smallvec|libloading|libc|loom|proptest)::
 
+# The version reads the JSON of rustdoc, an unstable format, as the toolchain in use writes it.
+PUBLIC_API_VERSION := 0.52.0
+
 .PHONY: api
-api: ## list the public items of the crate cuarray; needs cargo-public-api and a nightly toolchain
-	$(call need,cargo-public-api,0.52.0)
+api: ## list the public items of the crate cuarray; installs cargo-public-api into target/tools if it is missing
 	$(call say,public items)
-	cargo public-api -p cuarray --features half -sss | tee crates/cuarray/public-api.txt
+	@export PATH="$(CURDIR)/target/tools/bin:$$PATH"; \
+	if [ "$$(cargo public-api --version 2>/dev/null || true)" != 'cargo-public-api $(PUBLIC_API_VERSION)' ]; then \
+	    echo 'installing cargo-public-api $(PUBLIC_API_VERSION) into target/tools; this takes one to two minutes'; \
+	    cargo install --quiet --locked --debug --root target/tools --target-dir target/tools/build cargo-public-api@$(PUBLIC_API_VERSION); \
+	    rm -rf target/tools/build; \
+	fi; \
+	RUSTC_BOOTSTRAP=1 cargo public-api -p cuarray --features half -sss > target/public-api.txt
+	@cp target/public-api.txt crates/cuarray/public-api.txt
 	@if grep -E '$(FOREIGN)' crates/cuarray/public-api.txt; then echo 'the items above name types of private dependencies' >&2; exit 1; fi
 
 # Search is the only feature of mdBook that the book needs. A debug build takes half the time of a release build.

@@ -190,7 +190,6 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     }
 
     /// The shape, strides, element type, address and home stream, as other libraries read them.
-    #[doc(hidden)]
     pub fn interface(&self) -> &Interface {
         self.raw.interface()
     }

@@ -110,8 +110,11 @@ impl RawDeviceArray {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: elements lie outside the memory, or the interface has a mask.
-    #[doc(hidden)]
-    pub fn from_memory(memory: Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawDeviceArray> {
+    pub(crate) fn from_memory(
+        memory: Arc<Memory>,
+        interface: Interface,
+        home: Option<&Stream>,
+    ) -> Result<RawDeviceArray> {
         let view = Arc::new(RawView::from_memory(&memory, interface, home)?);
         Ok(RawDeviceArray { view, held: Held::Memory(memory), home: home.cloned() })
     }

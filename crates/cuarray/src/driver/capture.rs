@@ -8,15 +8,6 @@ use cuarray_abi::{CU_STREAM_CAPTURE_STATUS_ACTIVE, CU_STREAM_CAPTURE_STATUS_NONE
 use std::ptr;
 
 /// The capture status of a stream, from [`Stream::capture_status`](super::Stream::capture_status).
-///
-/// ```
-/// # use cuarray::{Driver, Stream, driver::CaptureStatus};
-/// # cuarray::__simulated!(driver);
-/// let stream = Stream::new(&driver.default_context()?)?;
-/// assert_eq!(stream.capture_status()?, CaptureStatus::None); // its work runs
-/// assert_eq!(stream.capture_id()?, None);
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureStatus {
     /// The stream runs its work.

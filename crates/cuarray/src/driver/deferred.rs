@@ -29,8 +29,8 @@ impl Driver {
         (self.address_space(), self.api().cuInit.map_or(0, |function| function as usize))
     }
 
-    /// Frees memory whose release was deferred, because work on it was pending or because no call was permitted where it was dropped;
-    /// see [`sync::Memory`](crate::sync::Memory). With `wait`, waits for that work; without, releases with pending work stay deferred.
+    /// Frees memory whose release was deferred, because work on it was pending or because no call was permitted where it was dropped.
+    /// With `wait`, waits for that work; without, releases with pending work stay deferred.
     /// Returns whether any release was deferred.
     ///
     /// Allocating memory calls this first. Call it where a program waits anyway, and before it ends.

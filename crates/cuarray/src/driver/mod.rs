@@ -56,18 +56,14 @@ mod relaxed;
 mod shared_pool;
 pub(crate) mod stream;
 
-#[doc(hidden)]
-pub use capture::CaptureStatus;
+pub(crate) use capture::CaptureStatus;
 pub(crate) use context::{Context, ContextData};
-pub use cuarray_abi::{Api, CUcontext, CUdevice_attribute, CUresult, CUuuid};
-#[doc(hidden)]
+pub use cuarray_abi::{Api, CUcontext, CUresult};
 pub use current::Current;
 pub(crate) use device::Device;
 pub(crate) use event::Event;
-#[doc(hidden)]
-pub use event_pool::{EventPool, PooledEvent};
-#[doc(hidden)]
-pub use ipc::{IpcMemHandle, IpcMemory};
+pub(crate) use event_pool::PooledEvent;
+pub(crate) use ipc::{IpcMemHandle, IpcMemory};
 pub use memory::{Allocation, MemoryKind};
 pub use pointer::PointerAttributes;
 pub(crate) use shared_pool::SharedPools;

@@ -118,14 +118,12 @@ impl Stream {
     }
 
     /// The driver that the stream belongs to.
-    #[doc(hidden)]
     pub fn driver(&self) -> &Driver {
         &self.0.driver
     }
 
     /// Whether the stream was created here and is destroyed with its last clone.
-    #[doc(hidden)]
-    pub fn is_owned(&self) -> bool {
+    pub(crate) fn is_owned(&self) -> bool {
         matches!(self.0.keep, Keep::Owned)
     }
 
@@ -162,8 +160,7 @@ impl Stream {
     /// capturing.
     ///
     /// Driver API: [`cuStreamIsCapturing`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
-    #[doc(hidden)]
-    pub fn capture_status(&self) -> Result<CaptureStatus> {
+    pub(crate) fn capture_status(&self) -> Result<CaptureStatus> {
         // SAFETY: the stream is alive by this type's invariant.
         self.in_context(|| unsafe { capture::status(self.driver(), self.cu_stream()) })
     }
@@ -175,8 +172,7 @@ impl Stream {
     /// As [`Stream::capture_status`].
     ///
     /// Driver API: [`cuStreamGetCaptureInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
-    #[doc(hidden)]
-    pub fn capture_id(&self) -> Result<Option<u64>> {
+    pub(crate) fn capture_id(&self) -> Result<Option<u64>> {
         // SAFETY: the stream is alive by this type's invariant.
         self.in_context(|| unsafe { capture::id(self.driver(), self.cu_stream()) })
     }
@@ -185,8 +181,7 @@ impl Stream {
     /// per-thread default stream, the number of the calling thread's. `None` if the driver has no ids (before CUDA 12.0).
     ///
     /// Driver API: [`cuStreamGetId`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
-    #[doc(hidden)]
-    pub fn id(&self) -> Result<Option<u64>> {
+    pub(crate) fn id(&self) -> Result<Option<u64>> {
         if self.driver().api().cuStreamGetId.is_none() {
             return Ok(None);
         }
@@ -199,8 +194,7 @@ impl Stream {
     /// Whether the stream is ordered with the legacy default stream of its context, in both directions.
     ///
     /// Driver API: [`cuStreamGetFlags`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
-    #[doc(hidden)]
-    pub fn is_blocking(&self) -> Result<bool> {
+    pub(crate) fn is_blocking(&self) -> Result<bool> {
         match self.cu_stream() {
             CU_STREAM_LEGACY => return Ok(false),
             CU_STREAM_PER_THREAD => return Ok(true),

@@ -16,7 +16,9 @@
 
 use super::Function;
 use crate::driver::{Stream, call};
-use crate::{Acquired, AcquiredMut, Dimension, Element, Error, Result, Scope, protocol::interface::DevicePtr};
+use crate::{
+    Acquired, AcquiredMut, Dimension, Element, Error, Result, array::guard::Scope, protocol::interface::DevicePtr,
+};
 use smallvec::SmallVec;
 use std::{ffi::c_void, fmt, mem::MaybeUninit, ptr};
 
@@ -394,7 +396,7 @@ impl Function {
     /// The arguments match the kernel: it reads and writes through each address only elements of the array, of their type, and
     /// writes through no address of an [`Acquired`]. Addresses passed otherwise (as a `u64`, in a structure, in memory) are valid, and
     /// the work on their memory is ordered. The number and sizes of the arguments are right, if the driver does not report the
-    /// parameters ([`Function::parameters`]). If the stream captures a graph, the module is kept as long as the graph may be launched.
+    /// parameters. If the stream captures a graph, the module is kept as long as the graph may be launched.
     ///
     /// Driver API: [`cuLaunchKernel`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     pub unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, arguments: impl Arguments) -> Result<()> {

@@ -10,19 +10,6 @@ use std::thread::{self, ThreadId};
 ///
 /// The guard ends when it is dropped; [`SyncGuard::end`] ends it too and returns errors. The host does not wait, with one
 /// exception: a guard that involves a per-thread default stream ends in another thread, where that stream cannot be named.
-///
-/// ```
-/// # use cuarray::{Driver, Stream, sync::{Access, SyncGuard, SyncState, Pending}};
-/// # use std::sync::Arc;
-/// # cuarray::__simulated!(driver);
-/// let context = driver.default_context()?;
-/// let (producer, consumer) = (Stream::new(&context)?, Stream::new(&context)?);
-/// let data = SyncState::new(Some(producer.clone()), Arc::new(Pending::default()));
-/// let guard = SyncGuard::begin([(data, Access::Read)], &consumer)?; // `consumer` waits for `producer`
-/// // ... enqueue kernels in `consumer` ...
-/// guard.end()?; // `producer` waits for `consumer`
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once orders nothing"]
 pub struct SyncGuard {

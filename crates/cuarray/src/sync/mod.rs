@@ -5,9 +5,9 @@
 //! the first stream's work, and later work in the second stream waits for it. Both are left out where they are not needed:
 //! within one stream, from the legacy default stream to a blocking stream, and for work that is known to be done.
 //!
-//! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a [`SyncGuard`]: an edge from the
-//! home stream before the work, and an edge back after it. An array without a home stream records the streams that worked on it
-//! ([`Pending`]), so that later work, in this library or in a consumer's, can be ordered after them. Two reads need no order
+//! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a guard: an edge from the
+//! home stream before the work, and an edge back after it. An array without a home stream records the streams that worked on it,
+//! so that later work, in this library or in a consumer's, can be ordered after them. Two reads need no order
 //! between them.
 //!
 //! A stream that *captures* records work into a graph and does not run it. Recorded work and running work cannot be ordered, and
@@ -15,7 +15,7 @@
 //! returned here comes before any other call, and the capture stays intact. Within one capture, events order work as usual and
 //! become edges of the graph.
 //!
-//! Memory is freed when the work on it is done, also without a wait: see [`Memory`].
+//! Memory is freed when the work on it is done, also without a wait.
 //!
 //! | | driver calls |
 //! |---|---|
@@ -46,13 +46,10 @@ mod memory;
 mod pending;
 mod release;
 
-#[doc(hidden)]
-pub use guard::SyncGuard;
+pub(crate) use guard::SyncGuard;
 pub(crate) use guard::{begin, end};
-#[doc(hidden)]
-pub use memory::Memory;
-#[doc(hidden)]
-pub use pending::Pending;
+pub(crate) use memory::Memory;
+pub(crate) use pending::Pending;
 pub(crate) use release::{Deferred, Resource};
 
 use crate::{
@@ -126,23 +123,8 @@ pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<
 
 /// The synchronization state of one array's data: its home stream, if it has one, and the work pending in other streams. A clone
 /// is the state of the same data.
-///
-/// ```
-/// # use cuarray::{Driver, Stream, sync::{Access, SyncState, Pending}};
-/// # use std::sync::Arc;
-/// # cuarray::__simulated!(driver);
-/// let context = driver.default_context()?;
-/// let [home, other] = [(); 2].map(|()| Stream::non_blocking(&context).unwrap());
-/// let data = SyncState::new(Some(home.clone()), Arc::new(Pending::default()));
-/// data.before(&other, Access::Write)?; // `other` waits for `home`
-/// // ... enqueue work on the data in `other` ...
-/// data.record(&other, Access::Write)?; // `home` waits for `other`
-/// assert_eq!(data.export(Access::Read)?, Some(home)); // the stream to name to a consumer
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-#[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct SyncState {
+pub(crate) struct SyncState {
     home: Option<Stream>,
     /// `None` if the home stream alone orders the work, and no other array shares the memory.
     pending: Option<Arc<Pending>>,

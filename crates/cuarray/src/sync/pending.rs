@@ -13,21 +13,6 @@ use std::sync::{Arc, Mutex, TryLockError};
 ///
 /// Events are kept, and not streams, because the owner of a stream may destroy it once its work is done. An event that is done is
 /// dropped, and no work waits for it.
-///
-/// ```
-/// # use cuarray::{Driver, Stream, sync::{Access, SyncState, Pending}};
-/// # use std::sync::Arc;
-/// # cuarray::__simulated!(driver);
-/// let context = driver.default_context()?;
-/// let [one, two, three] = [(); 3].map(|()| Stream::non_blocking(&context).unwrap());
-/// let pending = Arc::new(Pending::default());
-/// let data = SyncState::new(None, pending.clone()); // without a home stream
-/// data.record(&one, Access::Write)?;
-/// data.record(&two, Access::Read)?;
-/// pending.before(&three, Access::Write)?; // `three` waits for both
-/// pending.synchronize(Access::Write)?; // and so does the host
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Debug, Default)]
 pub struct Pending(Mutex<Work>);
 

@@ -11,35 +11,15 @@ use std::thread::{self, ThreadId};
 
 /// The place of a guard: [`Anywhere`], or for a Python argument a thread that is attached to the interpreter, and detached during
 /// driver calls.
-///
-/// ```
-/// use cuarray::{Acquired, Ix1, Scope};
-///
-/// /// Takes guards of Python arguments and all others.
-/// fn bytes<S: Scope>(array: &Acquired<'_, f32, Ix1, S>) -> usize {
-///     4 * array.len()
-/// }
-/// ```
 pub trait Scope: sealed::Sealed + Copy {
     /// Runs `work`, which calls the driver.
-    #[doc(hidden)]
     fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R;
 
     /// Reports an error of a drop.
-    #[doc(hidden)]
     fn report(self, stream: &Stream, met: Error);
 }
 
 /// Any thread.
-///
-/// ```
-/// use cuarray::{Acquired, Anywhere, Ix1};
-///
-/// /// Takes guards that may go to another thread.
-/// fn bytes(array: &Acquired<'_, f32, Ix1, Anywhere>) -> usize {
-///     4 * array.len()
-/// }
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Anywhere;
 

@@ -111,8 +111,7 @@ impl RawView {
     ///
     /// # Errors
     /// A wrong argument: the array is not within the memory, or has a mask.
-    #[doc(hidden)]
-    pub fn from_memory(memory: &Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawView> {
+    pub(crate) fn from_memory(memory: &Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawView> {
         let (allocation, bytes) = (memory.allocation(), interface.byte_range());
         let end = allocation.device_ptr().saturating_add(allocation.len() as u64);
         if !bytes.is_empty() && (bytes.start < allocation.device_ptr() || bytes.end > end) {
@@ -235,8 +234,7 @@ impl RawView {
     }
 
     /// The owner that keeps the memory alive, if the view has one.
-    #[doc(hidden)]
-    pub fn owner(&self) -> Option<&Owner> {
+    pub(crate) fn owner(&self) -> Option<&Owner> {
         self.owner.as_ref()
     }
 }

@@ -1,7 +1,7 @@
 //! `borrow` makes another library's array usable in a stream of the caller, ordered on both sides (clauses S2, S3, X2).
 //!
 //! The borrowed array is a new `DeviceArray` whose home stream is the borrower's. The array and its views are valid
-//! until the borrow ends, which they check in a shared `BorrowState`. `BorrowState` holds the [`SyncGuard`] with the
+//! until the borrow ends, which they check in a shared `BorrowState`. `BorrowState` holds the `SyncGuard` with the
 //! edges. So a borrow that is never ended explicitly ends when the last of these arrays is dropped.
 
 use super::{

@@ -1,14 +1,12 @@
 //! `Context::kernel`: PTX is loaded once in each context, in any number of threads, and unloaded with the context.
 
-mod driver_fixture;
-
-use cuarray::{
+use super::driver_fixture::{Alive, Fixture, calls};
+use crate::{
     Context, Driver, Stream,
     kernel::{LaunchConfig, Module},
 };
 use cuarray_abi::{CUcontext, CUresult};
 use cuarray_sim::Config;
-use driver_fixture::{Alive, Fixture, calls};
 use std::{cell::Cell, sync::Barrier, thread};
 
 const PTX: &str = ".version 8.0 .target sm_80 .address_size 64

@@ -1,6 +1,6 @@
 //! Type strings: clause I3, compared with NumPy.
 
-use cuarray::{Bool8, ByteOrder, Complex, Kind, NamedType, TimeUnit, TypeStr};
+use crate::{Bool8, ByteOrder, Complex, Kind, NamedType, TimeUnit, TypeStr};
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -114,9 +114,9 @@ fn invalid_type_string_is_refused_with_the_reason() {
         ("<f+4", "no size"),
         ("<V99999999999999999999", "no size"),
         ("|S", "no size"),
-        ("<f4 ", "goes on"),
-        ("<f4[ns]", "goes on"),
-        ("<f4\0", "goes on"),
+        ("<f4 ", "text after its size"),
+        ("<f4[ns]", "text after its size"),
+        ("<f4\0", "text after its size"),
         ("<b2", "1 byte"),
         ("|i3", "1, 2, 4 or 8"),
         ("<i16", "1, 2, 4 or 8"),

@@ -1,12 +1,10 @@
 //! Each object of the driver layer from creation to drop: nothing leaks, and the thread's current context is unchanged.
 
-mod driver_fixture;
-
-use cuarray::driver::{Allocation, CaptureStatus, MemoryKind, PointerAttributes};
-use cuarray::{Context, Driver, Event, Owner, Stream};
+use super::driver_fixture::{Alive, Fixture, calls};
+use crate::driver::{Allocation, CaptureStatus, MemoryKind, PointerAttributes};
+use crate::{Context, Driver, Event, Owner, Stream};
 use cuarray_abi::CUresult;
 use cuarray_sim::Config;
-use driver_fixture::{Alive, Fixture, calls};
 use std::sync::Arc;
 
 #[test]

@@ -1,14 +1,12 @@
 //! The ordering rules on the simulated driver, which runs work as late as allowed: unordered reads see stale data.
 
-mod driver_fixture;
-
-use cuarray::{
+use super::driver_fixture::{Fixture, calls, streams};
+use crate::{
     Context, Stream,
     driver::{Allocation, copy, fill},
     sync::{self, Access, Memory, SyncGuard, SyncState},
 };
 use cuarray_abi::CUresult;
-use driver_fixture::{Fixture, calls, streams};
 use std::sync::Arc;
 
 /// Every call that orders work.

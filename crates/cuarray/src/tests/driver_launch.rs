@@ -1,9 +1,8 @@
 //! Modules and launches: guards order kernels, invalid launches are refused, and nothing is freed before its kernels
 //! are done.
 
-mod driver_fixture;
-
-use cuarray::{
+use super::driver_fixture::{Fixture, calls, entry, streams};
+use crate::{
     Context, Driver, Interface, Layout, RawView, Stream, TypeStr, TypedView,
     driver::{Allocation, copy, fill},
     kernel::{Function, LaunchConfig, Module},
@@ -11,7 +10,6 @@ use cuarray::{
 };
 use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUresult, CUstream};
 use cuarray_sim::Config;
-use driver_fixture::{Fixture, calls, entry, streams};
 use std::sync::Arc;
 
 /// The kernel `add` adds a value to each of n numbers. The kernel `sum_of` adds the vector of a structure to each of n
@@ -66,7 +64,7 @@ const PTX: &str = "
 }
 ";
 
-cuarray::element! {
+crate::element! {
     struct Step {
         small: f32,
         large: f64,

@@ -1,6 +1,6 @@
 //! Layouts: clauses I2, I8 and V1, against an oracle that visits every element.
 
-use cuarray::{Dims, Layout, MAX_NDIM, Strides};
+use crate::{Dims, Layout, MAX_NDIM, Strides};
 use proptest::prelude::*;
 use std::ops::Range;
 
