@@ -2,8 +2,12 @@
 
 use super::{DeviceView, DeviceViewMut, MaskedView};
 use crate::{
-    Bool8, Dimension, Element, Error, Interface, Kind, LayoutPolicy, Mask, Owner, RawView, Result, TypeStr,
-    array::{guard::read_only, view::expect},
+    Bool8, DeviceArray, Dimension, Element, Error, Interface, Kind, LayoutPolicy, Mask, Owner, RawDeviceArray, RawView,
+    Result, Stream, TypeStr, TypedView,
+    array::{
+        guard::read_only,
+        view::{context_of, expect},
+    },
     python::{
         array::PyDeviceArray,
         config,
@@ -11,6 +15,7 @@ use crate::{
         memory::runtime,
         values::options::Policy,
     },
+    sync::Access,
 };
 use pyo3::prelude::*;
 use std::marker::PhantomData;
@@ -46,6 +51,49 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> FromPyObject<'_, 'py> for M
         let mask = mask.map(|mask| view_of_mask(mask, raw.interface())).transpose()?;
         let data = DeviceView { raw, object, kind: PhantomData };
         Ok(MaskedView { data, mask })
+    }
+}
+
+impl<'py, T: Element, D: Dimension, L: LayoutPolicy> FromPyObject<'_, 'py> for TypedView<T, D, L> {
+    type Error = Error;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
+        DeviceView::extract(object).map(DeviceView::unbind)
+    }
+}
+
+impl<'py, T: Element, D: Dimension> FromPyObject<'_, 'py> for DeviceArray<T, D> {
+    type Error = Error;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
+        let view: DeviceView<'py, T, D> = DeviceView::extract(object)?;
+        let home = home(&view)?;
+        let interface = view.interface().clone();
+        let context = match &home {
+            Some(home) => home.work_context()?,
+            None => context_of(runtime::driver()?, interface.data())?,
+        };
+        let owner = view.owner();
+        // SAFETY: the object keeps the memory (clause L2).
+        unsafe { RawDeviceArray::from_owner(&context, interface, owner, home.as_ref()) }?.typed()
+    }
+}
+
+/// The stream that work on the array's data is ordered in, behind all pending work; `None` if nothing is pending.
+fn home<T: Element, D: Dimension>(view: &DeviceView<'_, T, D>) -> Result<Option<Stream>> {
+    if view.object.cast_exact::<PyDeviceArray>().is_ok() {
+        let access = if view.interface().is_read_only() { Access::Read } else { Access::Write };
+        let Some((ordering, access)) = view.raw.known_orderings(access).next() else { return Ok(None) };
+        let home = view.object.py().detach(|| ordering.export(access))?;
+        return Ok(home.map(|home| match home.is_owned() || home.handle() <= 2 {
+            true => home,
+            // SAFETY: the object keeps the stream (clause L4).
+            false => unsafe { Stream::from_raw(home.driver(), home.handle(), Some(view.owner())) },
+        }));
+    }
+    match view.interface().stream().handle() {
+        None => Ok(None),
+        Some(_) => view.stream().map(Some),
     }
 }
 
