@@ -218,6 +218,23 @@ msrv: $(TOOLS) ## build the crates with the oldest supported Rust, which rustup 
 	rustup toolchain install $(MSRV) --profile minimal --no-self-update
 	cargo +$(MSRV) check --locked --workspace --all-features --target-dir target/msrv
 
+# Sanitizers need unstable options of rustc: a nightly toolchain has them, and a stable one with RUSTC_BOOTSTRAP. The explicit
+# target keeps them from build scripts. Tests load the simulator as a shared library, and it finds the sanitizer's functions in the
+# program. Random tests run few cases, as instrumented code is slow.
+TARGET := $(shell rustc -vV | sed -n 's/^host: //p')
+ifneq ($(shell rustup toolchain list 2>/dev/null | grep '^nightly'),)
+SANITIZED_CARGO := cargo +nightly
+else
+SANITIZED_CARGO := RUSTC_BOOTSTRAP=1 cargo
+endif
+SANITIZED_CRATES := -p cuarray -p cuarray-sim -p cuarray-races -p cuarray-ptx
+
+.PHONY: asan
+asan: ## run the Rust tests with the address and leak sanitizers; needs no GPU
+	$(call say,Rust tests with the address sanitizer)
+	PROPTEST_CASES=16 RUSTFLAGS='-Zsanitizer=address -Clink-arg=-rdynamic' $(SANITIZED_CARGO) test --quiet --no-fail-fast \
+	    --target $(TARGET) --target-dir target/asan --features cuarray/half $(SANITIZED_CRATES) --lib --tests
+
 .PHONY: deny
 deny: ## check licences, duplicates, origins and advisories of the dependencies; needs cargo-deny and the network
 	$(call need,cargo-deny,0.20.2)

@@ -115,6 +115,8 @@ fn later_guard_of_an_array_without_a_stream_waits_for_the_first() {
     view.acquire_mut(&first).unwrap().release().unwrap();
     assert_eq!(waits(), before);
     view.acquire_mut(&second).unwrap().release().unwrap();
+    assert_eq!(waits(), before + 1);
+    view.acquire_mut(&first).unwrap().release().unwrap();
     assert_eq!(waits(), before + 2);
 }
 

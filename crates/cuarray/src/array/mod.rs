@@ -6,4 +6,5 @@ pub(crate) mod guard;
 mod host_copy;
 pub(crate) mod raw;
 mod raw_views;
+mod registry;
 pub(crate) mod view;

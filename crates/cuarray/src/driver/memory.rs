@@ -208,7 +208,6 @@ impl Allocation {
     }
 
     /// The stream of a stream-ordered allocation, in whose order it is freed.
-    #[cfg(test)]
     pub(crate) fn stream(&self) -> Option<&Stream> {
         self.stream.as_ref()
     }

@@ -43,6 +43,7 @@ pub(crate) mod device;
 pub(crate) mod event;
 mod event_pool;
 pub mod fill;
+mod graph;
 mod idle_events;
 mod ipc;
 #[cfg(feature = "python")]
@@ -75,6 +76,7 @@ use loaded::Table;
 use crate::interpreter::lock;
 use crate::{Error, Result};
 pub(crate) use deferred::{DeferredRelease, never_release};
+pub(crate) use graph::keep_with_graph;
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
 ///

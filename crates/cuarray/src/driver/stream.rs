@@ -242,7 +242,21 @@ impl Stream {
         self.cu_stream() == CU_STREAM_PER_THREAD
     }
 
-    fn is_default(&self) -> bool {
+    /// Whether this is a default stream without a context, so that its handle means another stream in each context.
+    pub(crate) fn lacks_context(&self) -> bool {
+        self.is_default() && self.0.context.get().is_none()
+    }
+
+    /// This stream; for a default stream without a context, that of `context`.
+    pub(crate) fn in_its(&self, context: &Context) -> Stream {
+        match self.lacks_context() {
+            true => Stream::with(context, self.0.raw, Keep::Default),
+            false => self.clone(),
+        }
+    }
+
+    /// Whether this is a default stream. Every context has one of each kind.
+    pub(crate) fn is_default(&self) -> bool {
         matches!(self.0.raw, CU_STREAM_LEGACY | CU_STREAM_PER_THREAD)
     }
 

@@ -12,7 +12,7 @@
 //! Driver API: [`cuMemFree`, `cuMemFreeHost`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
 use super::{
-    Pending,
+    Access, Mark, Pending,
     release::{Deferred, Resource},
 };
 use crate::{
@@ -40,7 +40,14 @@ impl Memory {
             }
             allocated => allocated,
         }?;
-        Ok(Memory(Deferred::new(allocation)))
+        let memory = Memory(Deferred::new(allocation));
+        // The allocation is its stream's first work on the memory: other streams have to wait for it.
+        match memory.allocation().stream() {
+            Some(stream) if stream.is_owned() => memory.add_home(stream),
+            Some(stream) => memory.pending().remember(&Mark::new(stream), Access::Write)?,
+            None => {}
+        }
+        Ok(memory)
     }
 
     /// The allocation.

@@ -16,4 +16,5 @@ mod interface;
 mod layout;
 mod layout_view;
 mod order;
+mod soundness;
 mod typestr;

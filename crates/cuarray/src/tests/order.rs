@@ -310,7 +310,7 @@ fn completed_work_is_not_waited_for() {
     data.ordering(None).before(&then, Access::Write).unwrap();
     data.ordering(None).synchronize(Access::Write).unwrap();
     assert_eq!(counts.since(&fixture), (0, 0, 0));
-    assert!(data.memory.pending().is_idle());
+    assert!(data.memory.pending().is_idle(None));
 }
 
 #[test]

@@ -53,7 +53,10 @@ macro_rules! guard {
         /// Unordered addresses (`acquire_unordered`) are not registered. A Python argument is not registered by its extraction, only while a
         /// guard is live: `f(x, x)` is an error if `f` acquires both at once and writes one.
         ///
-        /// A leaked guard ([`std::mem::forget`]) stays registered, and puts no edge back.
+        /// # Leaks
+        ///
+        /// A guard may be leaked ([`std::mem::forget`]). Its elements then stay acquired until the array is dropped. That drop makes the
+        /// edge back, before the memory can be freed.
         ///
         /// # Lifetimes
         ///
@@ -141,14 +144,12 @@ macro_rules! guard {
             }
 
             /// The stream of the ordered work.
-            pub fn stream(&self) -> &'v Stream {
-                self.core.stream
+            pub fn stream(&self) -> &Stream {
+                self.core.stream()
             }
 
-            /// Whether work that this thread enqueues in the guard's stream is ordered. In a per-thread default stream, it is only in the
-            /// thread that acquired the guard.
-            pub(crate) fn is_for_this_thread(&self) -> bool {
-                self.core.is_for_this_thread()
+            pub(crate) fn core(&self) -> &GuardCore<'v, S> {
+                &self.core
             }
 
             /// Orders the producer's later work after the work now in the stream.
@@ -248,6 +249,6 @@ fn byte_offset(layout: &Layout, index: &[usize]) -> Result<isize> {
 }
 
 const _: () = {
-    assert!(size_of::<Acquired<'_>>() <= 64);
-    assert!(size_of::<AcquiredMut<'_>>() <= 64);
+    assert!(size_of::<Acquired<'_>>() <= 80);
+    assert!(size_of::<AcquiredMut<'_>>() <= 80);
 };

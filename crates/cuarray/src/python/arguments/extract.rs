@@ -123,7 +123,7 @@ impl<'py> Source<'py> {
         let interface = import::interface(&dict, &mut reading)?;
         import::refuse_lazy(object, &interface)?;
         // SAFETY: the object keeps the memory and the stream alive (clauses L2 and L4), and the view keeps the object.
-        let raw = unsafe { RawView::from_boxed(runtime::loaded(), interface, None) };
+        let raw = unsafe { RawView::from_boxed(runtime::loaded(), interface, None).lent_by(object) };
         Ok(Source { raw, mask: reading.mask, object: object.clone() })
     }
 
@@ -141,6 +141,8 @@ impl<'py> Source<'py> {
         };
         let kept = kept.map(|kept| Owner::from_python(kept.into_any()));
         let raw = RawView::ordered(Box::new(array.interface().clone()), array.ordering()?, kept);
+        // SAFETY: the view is dropped before the array, which it is returned with.
+        let raw = unsafe { raw.lent_by(&object) };
         Ok(Source { raw, mask, object })
     }
 }
