@@ -367,7 +367,7 @@ impl RawView {
     /// The object outlives the view.
     #[cfg(feature = "python")]
     pub(crate) unsafe fn lent_by(mut self, object: &pyo3::Bound<'_, pyo3::PyAny>) -> RawView {
-        self.lender = Some(Lender(std::ptr::NonNull::from(object).cast()));
+        self.lender = std::ptr::NonNull::new(object.as_ptr()).map(Lender);
         self.tells_others = true;
         self
     }
