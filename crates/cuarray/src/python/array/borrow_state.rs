@@ -11,7 +11,8 @@ use std::sync::{
 pub(in crate::python) struct BorrowState {
     /// The edges; `None` after the end, or if the caller switched synchronization off.
     guard: Mutex<Option<SyncGuard>>,
-    /// Whether the end waits on the host: a release promises that nothing is pending, and no stream can take a backward edge.
+    /// Whether the end waits on the host. It does for a C structure or tensor without a stream: its release promises that no
+    /// work is pending, and there is no stream for a backward edge.
     waits: bool,
     over: AtomicBool,
 }
@@ -25,7 +26,7 @@ impl BorrowState {
     pub(in crate::python) fn check(&self) -> Result<()> {
         if self.is_over() {
             return Err(Error::unsupported(
-                "the borrow has ended, so the memory belongs to the lender alone; use the array inside the `with` \
+                "the borrow has ended, so the memory belongs to the producer alone; use the array inside the `with` \
                  block, copy the elements that are needed later, or borrow again",
             ));
         }
@@ -40,12 +41,12 @@ impl BorrowState {
     pub(in crate::python) fn end(&self) -> Result<()> {
         self.over.store(true, SeqCst);
         let guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
-        guard.map_or(Ok(()), if self.waits { waited } else { SyncGuard::end })
+        guard.map_or(Ok(()), if self.waits { wait_for_work } else { SyncGuard::end })
     }
 }
 
 /// Ends a guard by waiting for its work. Captured work does not run, so there is nothing to wait for.
-fn waited(guard: SyncGuard) -> Result<()> {
+fn wait_for_work(guard: SyncGuard) -> Result<()> {
     match guard.wait() {
         Err(error) if error.is_unsupported() => Ok(()),
         waited => waited,
@@ -62,7 +63,7 @@ impl Drop for BorrowState {
                 py.detach(|| match guard {
                     Some(guard) if self.waits => {
                         let driver = guard.stream().driver().clone();
-                        driver.dropped(waited(guard));
+                        driver.dropped(wait_for_work(guard));
                     }
                     guard => drop(guard),
                 });
