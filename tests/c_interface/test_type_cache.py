@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import c_arrays as c
 import numpy as np
@@ -118,6 +119,23 @@ def test_many_types_get_their_own_answers(memory):
         for kind, other in zip(kinds, others, strict=True):
             assert cuarray.is_cuda_array(kind(memory))
             assert not cuarray.is_cuda_array(other(memory))
+
+
+def test_threads_with_short_lived_types_get_right_answers(memory):
+    def work(offers):
+        for _ in range(50):
+            entries = {"__cuda_array_c_interface__": property(interface_of)} if offers else {}
+            kind = type("Short", (Plain,), entries)
+            assert cuarray.is_cuda_array(kind(memory)) is offers
+            if offers:
+                with cuarray.borrow(kind(memory), cuarray.stream()) as array:
+                    assert array.size == 2
+            del kind
+            gc.collect(0)
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(work, [True, False, True, False]))
 
 
 def test_asked_types_are_not_kept_alive(memory, size_of):

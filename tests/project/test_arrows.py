@@ -4,6 +4,8 @@ DESIGN.md draws them in its ``text`` blocks, a line for each source: ``crates/cu
 colon is the root: a folder of Rust sources, or ``crates`` for the dependencies that Cargo.toml states. A node is a folder or a file
 directly under the root. An arrow means that code of the first node names an item of the second. The root's own ``lib.rs`` or ``mod.rs``
 may name every node.
+
+Paths do not show which node a method belongs to. So a type has its methods in the node that defines it.
 """
 
 from __future__ import annotations
@@ -23,6 +25,16 @@ else:
 
 ROOT = Path(__file__).parents[2]
 ROOTS = ["crates/cuarray/src", "crates/cuarray/src/python"]
+
+METHODS_ELSEWHERE = {
+    # The formats of a report are methods for users, each in the file of its format. Nothing below `report` writes one.
+    ("crates/cuarray-races/src", "report", "Report"),
+    # A program asks a context for a kernel. Nothing below `kernel` does.
+    ("crates/cuarray/src", "kernel", "Context"),
+    # Python calls these methods, and Rust does not.
+    ("crates/cuarray/src/python", "class", "PyDeviceArray"),
+}
+"""Types with methods outside of the node that defines them: the root, the node of the methods, the type."""
 
 Arrows = dict[tuple[str, str], str]
 """Arrows, each with the file and line that first needs it."""
@@ -98,6 +110,44 @@ def arrows(root: Path) -> Arrows:
     return found
 
 
+DEFINITION = re.compile(r"\b(?:struct|enum|union)\s+(\w+)")
+IMPL = re.compile(r"^\s*(?:unsafe\s+)?impl\b(?P<header>[^{;]*)\{", re.MULTILINE)
+
+
+def without_generics(text: str) -> str:
+    """The text without ``<...>``."""
+    text = text.replace("->", "")
+    while "<" in text:
+        shorter = re.sub(r"<[^<>]*>", "", text)
+        if shorter == text:
+            break
+        text = shorter
+    return text
+
+
+def methods_elsewhere(root: Path) -> dict[tuple[str, str], str]:
+    """The types that have methods in a node other than the one that defines them: node and type, with the file and line."""
+    here = root.relative_to(crate_of(root)).parts
+    crate = [source for source in sources(crate_of(root)) if source.module[: len(here)] == here]
+    definitions = defaultdict(set)
+    for source in crate:
+        for name in DEFINITION.findall(source.code):
+            definitions[name].add(source.module[len(here) :][:1])
+    found = {}
+    for source in crate:
+        node = source.module[len(here) :][:1]
+        for block in IMPL.finditer(source.code):
+            header = re.split(r"\bwhere\b", without_generics(block["header"]))[0]
+            # Methods of a trait are called where the trait is in scope, by a path that the arrows show.
+            if re.search(r"\bfor\b", header):
+                continue
+            name = header.strip().split("::")[-1].strip()
+            if name in definitions and node not in definitions[name]:
+                line = source.code.count("\n", 0, block.start("header")) + 1
+                found.setdefault((node[0] if node else "", name), f"{source.file}:{line}")
+    return found
+
+
 def cycles(edges: set[tuple[str, str]]) -> list[set[str]]:
     """The cycles of the arrows, each as the set of its nodes."""
     ends = defaultdict(set)
@@ -159,6 +209,19 @@ def test_folders_form_no_cycle(root: str) -> None:
     assert not written, written
 
 
+@pytest.mark.parametrize("root", drawn_roots())
+def test_types_have_their_methods_in_the_node_that_defines_them(root: str) -> None:
+    found = {(root, *method): at for method, at in methods_elsewhere(ROOT / root).items()}
+    wrong = [
+        f"methods of {method[2]} in {method[1]} ({at})"
+        for method, at in found.items()
+        if method not in METHODS_ELSEWHERE
+    ]
+    assert not wrong, f"{root}: make these functions of their folder: {'; '.join(wrong)}"
+    gone = [method for method in METHODS_ELSEWHERE if method[0] == root and method not in found]
+    assert not gone, f"{root}: METHODS_ELSEWHERE lists methods that no code has: {gone}"
+
+
 def test_arrows_between_crates_are_those_that_the_design_draws() -> None:
     check("crates", crate_arrows())
 
@@ -188,6 +251,21 @@ def test_every_form_of_a_path_gives_an_arrow(tmp_path: Path) -> None:
         (("high",), ("low", "f")),
     }
     assert names(crate) == {("Deep",): ("low", "Deep"), ("low", "Deep"): ("low", "inner", "Deep")}
+
+
+def test_methods_outside_of_the_defining_node_are_found(tmp_path: Path) -> None:
+    files = {
+        "lib.rs": "mod data;\nmod work;\n",
+        "data/mod.rs": "mod part;\npub struct State;\npub enum Kind<T> { A(T) }\n",
+        "data/part.rs": "impl super::State {}\n",
+        "work.rs": "// impl State {}\nimpl Clone for State {}\nimpl<T: Fn(u8) -> u8> Kind<T>\nwhere T: Copy {}\n    impl State {}\n",
+    }
+    root = tmp_path / "src"
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    file = root / "work.rs"
+    assert methods_elsewhere(root) == {("work", "Kind"): f"{file}:3", ("work", "State"): f"{file}:5"}
 
 
 def test_arrows_are_read_from_text_blocks_only() -> None:

@@ -19,7 +19,7 @@ mod resolve;
 pub use error::Error;
 pub use grammar::types::Space;
 pub use image::{Image, ImageError};
-pub use machine::memory::{SHARED_WINDOW, in_window};
+pub use machine::address_windows::{SHARED_WINDOW, in_window};
 pub use machine::program::{Function, Location, Parameter, Program, Variable};
 pub use machine::{AccessKind, Fault, FaultKind, Launch, NoService, Outcome, Region, Service, TouchedRange, execute};
 pub use races::{Access, Race};

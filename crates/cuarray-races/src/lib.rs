@@ -80,6 +80,7 @@ pub mod finding;
 pub mod report;
 pub mod site;
 pub mod suppression;
+mod symbol;
 
 pub use detector::{
     Block, Caller, Clock, Detector, Effect, Extent, HostThreads, KernelRace, Lane, LaneNumber, Operation, Region,

@@ -4,6 +4,7 @@
 //! counted. A line that matches nothing is reported, so that a file does not outlive its bugs. `docs/reference/reports.md` describes the format.
 
 use crate::finding::{Finding, Kind, Side};
+use crate::symbol::call_name;
 use std::collections::BTreeMap;
 
 /// One line of a suppressions file.
@@ -128,7 +129,7 @@ impl Suppression {
                         .and_then(|native| native.symbol.as_deref())
                         .is_some_and(|name| glob(pattern, name))
             }
-            Key::Call => glob(pattern, side.call) || glob(pattern, crate::report::call_name(side.call)),
+            Key::Call => glob(pattern, side.call) || glob(pattern, call_name(side.call)),
         })
     }
 }

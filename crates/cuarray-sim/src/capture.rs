@@ -10,347 +10,388 @@
 //!
 //! An invalidated capture refuses all calls until it is ended, and yields no graph.
 //!
-//! Some other calls have effects that a graph would not repeat: they allocate, free, or query events. During a
-//! capture they may be prohibited, depending on the modes of the capture and of the calling thread: see
-//! [`State::forbid_unsafe`].
+//! Some other calls have effects that a graph would not repeat: they allocate, free, or query events. During a capture
+//! they may be prohibited, depending on the modes of the capture and of the calling thread: see [`forbid_unsafe`].
 //!
 //! Driver API: [`cuStreamBeginCapture`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html) and the
 //! calls beside it; the rules are those of the programming guide's section on prohibited and unhandled operations.
 
+use crate::graph_structure::{self, reservations};
+use crate::happens_before::edges;
 use crate::objects::capturing::{Capture, Captured, Capturing};
-use crate::objects::graph::{Action, Owner};
+use crate::objects::graph_data::{Action, Given, Owner};
 use crate::objects::stream::Kind;
 use crate::state::State;
 use cuarray_abi::*;
 use std::collections::BTreeSet;
 
-impl State {
-    /// Checks a call that puts work into a stream; returns whether the work is to be captured.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy default stream while a blocking stream of its context
-    /// captures; this invalidates the capture. `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` after that.
-    pub(crate) fn captures(&mut self, stream: CUstream) -> Result<bool, CUresult> {
-        if self.captures.is_empty() {
-            return Ok(false);
+/// Checks a call that puts work into a stream; returns whether the work is to be captured.
+///
+/// # Errors
+/// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the legacy default stream while a blocking stream of its context
+/// captures; this invalidates the capture. `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` after that.
+pub(crate) fn captures(state: &mut State, stream: CUstream) -> Result<bool, CUresult> {
+    if state.captures.is_empty() {
+        return Ok(false);
+    }
+    refuse_legacy(state, stream)?;
+    let Some(id) = capture_of(state, stream) else { return Ok(false) };
+    match state.captures.get(&id) {
+        Some(capture) if capture.invalidated => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+        Some(_) => Ok(true),
+        None => Ok(false),
+    }
+}
+
+/// Captures work if the stream captures; otherwise returns `false`, and the caller enqueues the work.
+///
+/// # Errors
+/// As [`captures`].
+pub(crate) fn capture(state: &mut State, stream: CUstream, action: impl FnOnce() -> Action) -> Result<bool, CUresult> {
+    if !captures(state, stream)? {
+        return Ok(false);
+    }
+    capture_node(state, stream, action())?;
+    Ok(true)
+}
+
+/// Appends a node to a capturing stream.
+pub(crate) fn capture_node(state: &mut State, stream: CUstream, action: Action) -> Result<CUgraphNode, CUresult> {
+    let unknown = CUresult::CUDA_ERROR_ILLEGAL_STATE;
+    let capturing = state.streams.get(&stream).and_then(|stream| stream.capturing.as_ref()).ok_or(unknown)?;
+    let graph = state.captures.get(&capturing.id).ok_or(unknown)?.graph;
+    let node = graph_structure::add_node(state, graph, capturing.after.clone(), action)?;
+    if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
+        capturing.after = vec![node];
+    }
+    Ok(node)
+}
+
+/// The capture that a stream has joined.
+pub(crate) fn capture_of(state: &State, stream: CUstream) -> Option<u64> {
+    state.streams.get(&stream)?.capturing.as_ref().map(|capturing| capturing.id)
+}
+
+/// The captures that blocking streams of a context have joined.
+fn blocking_captures(state: &State, context: CUcontext) -> Vec<u64> {
+    let of = |stream: &CUstream| state.streams.get(stream);
+    let blocks = |stream: &CUstream| of(stream).is_some_and(|s| s.context == context && s.blocking());
+    let captures = state.captures.iter().filter(|(_, capture)| capture.streams.iter().any(blocks));
+    captures.map(|(id, _)| *id).collect()
+}
+
+/// Whether a capture makes the legacy default stream unusable.
+pub(crate) fn legacy_is_blocked(state: &State, stream: CUstream) -> bool {
+    let legacy = state.streams.get(&stream).filter(|stream| stream.kind == Kind::Legacy);
+    legacy.is_some_and(|stream| !blocking_captures(state, stream.context).is_empty())
+}
+
+fn refuse_legacy(state: &mut State, stream: CUstream) -> Result<(), CUresult> {
+    let Some(Kind::Legacy) = state.streams.get(&stream).map(|stream| stream.kind) else { return Ok(()) };
+    let context = state.streams.get(&stream).map(|stream| stream.context).unwrap_or_default();
+    let captures = blocking_captures(state, context);
+    refuse(state, &captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+}
+
+/// Invalidates the captures and returns the error, if there is at least one.
+pub(crate) fn refuse(state: &mut State, captures: &[u64], code: CUresult) -> Result<(), CUresult> {
+    for id in captures {
+        if let Some(capture) = state.captures.get_mut(id) {
+            capture.invalidated = true;
+            state.refused_by = capture.begun.clone();
         }
-        self.refuse_legacy(stream)?;
-        let Some(id) = self.capture_of(stream) else { return Ok(false) };
-        match self.captures.get(&id) {
-            Some(capture) if capture.invalidated => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+    }
+    if captures.is_empty() { Ok(()) } else { Err(code) }
+}
+
+/// Checks a call that waits for or queries a stream, or that cannot be captured.
+///
+/// # Errors
+/// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for a capturing stream; `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the
+/// legacy default stream while a blocking stream captures. Both invalidate the capture.
+pub(crate) fn forbid_in_capture(state: &mut State, stream: CUstream) -> Result<(), CUresult> {
+    if state.captures.is_empty() {
+        return Ok(());
+    }
+    refuse_legacy(state, stream)?;
+    let captures: Vec<u64> = capture_of(state, stream).into_iter().collect();
+    refuse(state, &captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+}
+
+/// Checks a call that waits for a whole context.
+///
+/// # Errors
+/// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a stream of the context captures; its capture is invalidated.
+pub(crate) fn forbid_beside_capture(state: &mut State, context: CUcontext) -> Result<(), CUresult> {
+    let within = |stream: &CUstream| state.streams.get(stream).is_some_and(|stream| stream.context == context);
+    let captures = state.captures.iter().filter(|(_, capture)| capture.streams.iter().any(within));
+    let captures: Vec<u64> = captures.map(|(id, _)| *id).collect();
+    refuse(state, &captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+}
+
+/// Checks a call that waits for or queries an event.
+///
+/// # Errors
+/// `CUDA_ERROR_CAPTURED_EVENT` for an event that was last recorded in a capture; a capture in progress is
+/// invalidated.
+pub(crate) fn forbid_captured(state: &mut State, event: CUevent) -> Result<(), CUresult> {
+    let Some(captured) = state.event(event)?.captured.as_ref().map(|captured| captured.id) else { return Ok(()) };
+    refuse(state, &[captured], CUresult::CUDA_ERROR_CAPTURED_EVENT)
+}
+
+/// Checks an unsafe call. A thread's own captures forbid it unless they are relaxed. Global captures of other
+/// threads forbid it unless the calling thread is in thread-local mode. A thread in relaxed mode may make any call.
+///
+/// # Errors
+/// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`; the captures that forbid the call are invalidated.
+pub(crate) fn forbid_unsafe(state: &mut State, thread: u64, mode: CUstreamCaptureMode) -> Result<(), CUresult> {
+    if mode == CU_STREAM_CAPTURE_MODE_RELAXED {
+        return Ok(());
+    }
+    let forbids = |capture: &Capture| match capture.thread == thread {
+        true => capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED,
+        false => mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL,
+    };
+    let captures: Vec<u64> = state.captures.iter().filter(|(_, capture)| forbids(capture)).map(|(id, _)| *id).collect();
+    refuse(state, &captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+}
+
+/// Begins a capture in a stream, into an existing graph or a new one.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for an unknown mode, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the legacy default
+/// stream, `CUDA_ERROR_ILLEGAL_STATE` for a stream that already captures.
+pub(crate) fn begin_capture(
+    state: &mut State,
+    stream: CUstream,
+    thread: u64,
+    mode: CUstreamCaptureMode,
+    into: Option<(CUgraph, Vec<CUgraphNode>)>,
+) -> Result<(), CUresult> {
+    if mode > CU_STREAM_CAPTURE_MODE_RELAXED {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let found = state.streams.get(&stream).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    if found.kind == Kind::Legacy {
+        return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
+    if found.capturing.is_some() {
+        return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
+    }
+    let owns_graph = into.is_none();
+    let (graph, after) = match into {
+        Some((graph, after)) => {
+            if state.graph(graph)?.capture.is_some() {
+                return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
+            }
+            if !after.iter().all(|node| graph_structure::is_in(state, *node, graph)) {
+                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+            }
+            (graph, after)
+        }
+        None => (graph_structure::new_graph(state, Owner::Program), Vec::new()),
+    };
+    let id = crate::handle::fresh() as u64;
+    state.graph_mut(graph)?.capture = Some(id);
+    let capture = Capture {
+        graph,
+        owns_graph,
+        origin: stream,
+        mode,
+        thread,
+        invalidated: false,
+        begun: edges::noted(state),
+        streams: BTreeSet::new(),
+        loose: Vec::new(),
+    };
+    state.captures.insert(id, capture);
+    enter_capture(state, stream, id, after);
+    Ok(())
+}
+
+fn enter_capture(state: &mut State, stream: CUstream, id: u64, after: Vec<CUgraphNode>) {
+    if let Some(capture) = state.captures.get_mut(&id) {
+        capture.streams.insert(stream);
+    }
+    if let Some(stream) = state.streams.get_mut(&stream) {
+        stream.capturing = Some(Capturing { id, after, edges: Vec::new() });
+    }
+}
+
+/// Ends the capture that began in a stream; returns its graph.
+///
+/// # Errors
+/// The capture continues after these:
+/// - `CUDA_ERROR_ILLEGAL_STATE` if none is in progress;
+/// - `CUDA_ERROR_STREAM_CAPTURE_UNMATCHED` if it began in another stream; it is invalidated;
+/// - `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD`.
+///
+/// The capture has ended after these:
+/// - `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`;
+/// - `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if work of another stream is not joined back.
+pub(crate) fn end_capture(state: &mut State, stream: CUstream, thread: u64) -> Result<CUgraph, CUresult> {
+    let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
+    let capture = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
+    if capture.origin != stream {
+        return refuse(state, &[id], CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED).map(|()| CUgraph::NULL);
+    }
+    if capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture.thread != thread {
+        return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    }
+    let (graph, invalidated) = (capture.graph, capture.invalidated);
+    let joined = invalidated || is_joined(state, capture);
+    leave_capture(state, id, !invalidated && joined);
+    match (invalidated, joined) {
+        (true, _) => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+        (_, false) => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED),
+        _ => Ok(graph),
+    }
+}
+
+/// Whether all work of the other streams of a capture is joined back.
+fn is_joined(state: &State, capture: &Capture) -> bool {
+    let after = |stream: &CUstream| {
+        let capturing = state.streams.get(stream).and_then(|stream| stream.capturing.as_ref());
+        capturing.map(|capturing| capturing.after.as_slice()).unwrap_or_default()
+    };
+    let end = after(&capture.origin);
+    let tails = capture.streams.iter().filter(|stream| **stream != capture.origin).flat_map(after);
+    // A node that the program has removed from the graph does not count.
+    let mut tails = tails.chain(&capture.loose).filter(|node| state.graph_nodes.contains_key(*node));
+    tails.all(|node| graph_structure::reaches(state, *node, end))
+}
+
+/// Removes all streams from a capture, and removes its graph unless `keep` is set or the graph existed before.
+fn leave_capture(state: &mut State, id: u64, keep: bool) {
+    let Some(capture) = state.captures.remove(&id) else { return };
+    for stream in capture.streams {
+        if let Some(stream) = state.streams.get_mut(&stream) {
+            stream.capturing = None;
+        }
+    }
+    if keep || !capture.owns_graph {
+        if let Some(graph) = state.graphs.get_mut(&capture.graph) {
+            graph.capture = None;
+        }
+    } else {
+        graph_structure::remove_graph(state, capture.graph);
+    }
+}
+
+/// Removes a destroyed stream from its capture. Without its origin stream, a capture can never be ended.
+pub(crate) fn stream_leaves_capture(state: &mut State, stream: CUstream) {
+    let capturing = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.take());
+    let Some(Capturing { id, after, .. }) = capturing else { return };
+    let Some(capture) = state.captures.get_mut(&id) else { return };
+    capture.streams.remove(&stream);
+    capture.loose.extend(after);
+    if capture.origin == stream {
+        leave_capture(state, id, false);
+    }
+}
+
+/// The captured state of an event that is recorded in a capturing stream.
+pub(crate) fn captured_in(state: &State, stream: CUstream) -> Option<Captured> {
+    let capturing = state.streams.get(&stream)?.capturing.as_ref()?;
+    Some(Captured { id: capturing.id, after: capturing.after.clone() })
+}
+
+/// Makes a stream wait for an event if the stream captures or the event is captured. Returns `false` in other
+/// cases.
+///
+/// # Errors
+/// The captures involved are invalidated.
+/// - `CUDA_ERROR_STREAM_CAPTURE_ISOLATION` if a capturing stream would wait for work outside;
+/// - `CUDA_ERROR_STREAM_CAPTURE_MERGE` for work of another capture;
+/// - `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if the legacy default stream would join a capture;
+/// - `CUDA_ERROR_CAPTURED_EVENT` for an event of a capture that has ended.
+pub(crate) fn wait_in_capture(state: &mut State, stream: CUstream, event: CUevent) -> Result<bool, CUresult> {
+    let capturing = captures(state, stream)?;
+    let own = capture_of(state, stream).filter(|_| capturing);
+    let waited = state.event(event)?;
+    let (captured, recorded) = (waited.captured.clone(), waited.recorded);
+    let both = |other: Option<u64>| own.into_iter().chain(other).collect::<Vec<u64>>();
+    let Some(Captured { id, after }) = captured else {
+        return match own {
+            Some(_) if recorded.is_some() => {
+                refuse(state, &both(None), CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION).map(|()| true)
+            }
+            // An event that was never recorded represents no work.
             Some(_) => Ok(true),
             None => Ok(false),
-        }
-    }
-
-    /// Captures work if the stream captures; otherwise returns `false`, and the caller enqueues the work.
-    ///
-    /// # Errors
-    /// As [`State::captures`].
-    pub(crate) fn capture(&mut self, stream: CUstream, action: impl FnOnce() -> Action) -> Result<bool, CUresult> {
-        if !self.captures(stream)? {
-            return Ok(false);
-        }
-        self.capture_node(stream, action())?;
-        Ok(true)
-    }
-
-    /// Appends a node to a capturing stream.
-    pub(crate) fn capture_node(&mut self, stream: CUstream, action: Action) -> Result<CUgraphNode, CUresult> {
-        let unknown = CUresult::CUDA_ERROR_ILLEGAL_STATE;
-        let capturing = self.streams.get(&stream).and_then(|stream| stream.capturing.as_ref()).ok_or(unknown)?;
-        let graph = self.captures.get(&capturing.id).ok_or(unknown)?.graph;
-        let node = self.add_node(graph, capturing.after.clone(), action)?;
-        if let Some(capturing) = self.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
-            capturing.after = vec![node];
-        }
-        Ok(node)
-    }
-
-    /// The capture that a stream has joined.
-    pub(crate) fn capture_of(&self, stream: CUstream) -> Option<u64> {
-        self.streams.get(&stream)?.capturing.as_ref().map(|capturing| capturing.id)
-    }
-
-    /// The captures that blocking streams of a context have joined.
-    fn blocking_captures(&self, context: CUcontext) -> Vec<u64> {
-        let of = |stream: &CUstream| self.streams.get(stream);
-        let blocks = |stream: &CUstream| of(stream).is_some_and(|s| s.context == context && s.blocking());
-        let captures = self.captures.iter().filter(|(_, capture)| capture.streams.iter().any(blocks));
-        captures.map(|(id, _)| *id).collect()
-    }
-
-    /// Whether a capture makes the legacy default stream unusable.
-    pub(crate) fn legacy_is_blocked(&self, stream: CUstream) -> bool {
-        let legacy = self.streams.get(&stream).filter(|stream| stream.kind == Kind::Legacy);
-        legacy.is_some_and(|stream| !self.blocking_captures(stream.context).is_empty())
-    }
-
-    fn refuse_legacy(&mut self, stream: CUstream) -> Result<(), CUresult> {
-        let Some(Kind::Legacy) = self.streams.get(&stream).map(|stream| stream.kind) else { return Ok(()) };
-        let context = self.streams.get(&stream).map(|stream| stream.context).unwrap_or_default();
-        let captures = self.blocking_captures(context);
-        self.refuse(&captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
-    }
-
-    /// Invalidates the captures and returns the error, if there is at least one.
-    pub(crate) fn refuse(&mut self, captures: &[u64], code: CUresult) -> Result<(), CUresult> {
-        for id in captures {
-            if let Some(capture) = self.captures.get_mut(id) {
-                capture.invalidated = true;
-                self.refused_by = capture.begun.clone();
-            }
-        }
-        if captures.is_empty() { Ok(()) } else { Err(code) }
-    }
-
-    /// Checks a call that waits for or queries a stream, or that cannot be captured.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for a capturing stream; `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for the
-    /// legacy default stream while a blocking stream captures. Both invalidate the capture.
-    pub(crate) fn forbid_in_capture(&mut self, stream: CUstream) -> Result<(), CUresult> {
-        if self.captures.is_empty() {
-            return Ok(());
-        }
-        self.refuse_legacy(stream)?;
-        let captures: Vec<u64> = self.capture_of(stream).into_iter().collect();
-        self.refuse(&captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-    }
-
-    /// Checks a call that waits for a whole context.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a stream of the context captures; its capture is invalidated.
-    pub(crate) fn forbid_beside_capture(&mut self, context: CUcontext) -> Result<(), CUresult> {
-        let within = |stream: &CUstream| self.streams.get(stream).is_some_and(|stream| stream.context == context);
-        let captures = self.captures.iter().filter(|(_, capture)| capture.streams.iter().any(within));
-        let captures: Vec<u64> = captures.map(|(id, _)| *id).collect();
-        self.refuse(&captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-    }
-
-    /// Checks a call that waits for or queries an event.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_CAPTURED_EVENT` for an event that was last recorded in a capture; a capture in progress is
-    /// invalidated.
-    pub(crate) fn forbid_captured(&mut self, event: CUevent) -> Result<(), CUresult> {
-        let Some(captured) = self.event(event)?.captured.as_ref().map(|captured| captured.id) else { return Ok(()) };
-        self.refuse(&[captured], CUresult::CUDA_ERROR_CAPTURED_EVENT)
-    }
-
-    /// Checks an unsafe call. A thread's own captures forbid it unless they are relaxed. Global captures of other
-    /// threads forbid it unless the calling thread is in thread-local mode. A thread in relaxed mode may make any call.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`; the captures that forbid the call are invalidated.
-    pub(crate) fn forbid_unsafe(&mut self, thread: u64, mode: CUstreamCaptureMode) -> Result<(), CUresult> {
-        if mode == CU_STREAM_CAPTURE_MODE_RELAXED {
-            return Ok(());
-        }
-        let forbids = |capture: &Capture| match capture.thread == thread {
-            true => capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED,
-            false => mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL,
         };
-        let captures: Vec<u64> =
-            self.captures.iter().filter(|(_, capture)| forbids(capture)).map(|(id, _)| *id).collect();
-        self.refuse(&captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+    };
+    let Some(other) = state.captures.get(&id) else {
+        refuse(state, &both(None), CUresult::CUDA_ERROR_CAPTURED_EVENT)?;
+        return Err(CUresult::CUDA_ERROR_CAPTURED_EVENT);
+    };
+    if other.invalidated {
+        refuse(state, &both(None), CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)?;
+        return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     }
-
-    /// Begins a capture in a stream, into an existing graph or a new one.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for an unknown mode, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the legacy default
-    /// stream, `CUDA_ERROR_ILLEGAL_STATE` for a stream that already captures.
-    pub(crate) fn begin_capture(
-        &mut self,
-        stream: CUstream,
-        thread: u64,
-        mode: CUstreamCaptureMode,
-        into: Option<(CUgraph, Vec<CUgraphNode>)>,
-    ) -> Result<(), CUresult> {
-        if mode > CU_STREAM_CAPTURE_MODE_RELAXED {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    match own {
+        Some(own) if own != id => {
+            refuse(state, &both(Some(id)), CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE)?;
         }
-        let found = self.streams.get(&stream).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-        if found.kind == Kind::Legacy {
-            return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        Some(_) => add_dependencies(state, stream, after),
+        None if state.streams.get(&stream).is_some_and(|stream| stream.kind == Kind::Legacy) => {
+            refuse(state, &[id], CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
         }
-        if found.capturing.is_some() {
-            return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
-        }
-        let owns_graph = into.is_none();
-        let (graph, after) = match into {
-            Some((graph, after)) => {
-                if self.graph(graph)?.capture.is_some() {
-                    return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
-                }
-                if !after.iter().all(|node| self.is_in(*node, graph)) {
-                    return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-                }
-                (graph, after)
-            }
-            None => (self.new_graph(Owner::Program), Vec::new()),
-        };
-        let id = crate::handle::fresh() as u64;
-        self.graph_mut(graph)?.capture = Some(id);
-        let capture = Capture {
-            graph,
-            owns_graph,
-            origin: stream,
-            mode,
-            thread,
-            invalidated: false,
-            begun: self.noted(),
-            streams: BTreeSet::new(),
-            loose: Vec::new(),
-        };
-        self.captures.insert(id, capture);
-        self.enter_capture(stream, id, after);
-        Ok(())
+        None => enter_capture(state, stream, id, after),
     }
+    Ok(true)
+}
 
-    fn enter_capture(&mut self, stream: CUstream, id: u64, after: Vec<CUgraphNode>) {
-        if let Some(capture) = self.captures.get_mut(&id) {
-            capture.streams.insert(stream);
-        }
-        if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.capturing = Some(Capturing { id, after, edges: Vec::new() });
-        }
-    }
-
-    /// Ends the capture that began in a stream; returns its graph.
-    ///
-    /// # Errors
-    /// The capture continues after these:
-    /// - `CUDA_ERROR_ILLEGAL_STATE` if none is in progress;
-    /// - `CUDA_ERROR_STREAM_CAPTURE_UNMATCHED` if it began in another stream; it is invalidated;
-    /// - `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD`.
-    ///
-    /// The capture has ended after these:
-    /// - `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`;
-    /// - `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if work of another stream is not joined back.
-    pub(crate) fn end_capture(&mut self, stream: CUstream, thread: u64) -> Result<CUgraph, CUresult> {
-        let id = self.capture_of(stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
-        let capture = self.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
-        if capture.origin != stream {
-            return self.refuse(&[id], CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED).map(|()| CUgraph::NULL);
-        }
-        if capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture.thread != thread {
-            return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-        }
-        let (graph, invalidated) = (capture.graph, capture.invalidated);
-        let joined = invalidated || self.is_joined(capture);
-        self.leave_capture(id, !invalidated && joined);
-        match (invalidated, joined) {
-            (true, _) => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
-            (_, false) => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED),
-            _ => Ok(graph),
-        }
-    }
-
-    /// Whether all work of the other streams of a capture is joined back.
-    fn is_joined(&self, capture: &Capture) -> bool {
-        let after = |stream: &CUstream| {
-            let capturing = self.streams.get(stream).and_then(|stream| stream.capturing.as_ref());
-            capturing.map(|capturing| capturing.after.as_slice()).unwrap_or_default()
-        };
-        let end = after(&capture.origin);
-        let tails = capture.streams.iter().filter(|stream| **stream != capture.origin).flat_map(after);
-        // A node that the program has removed from the graph does not count.
-        let mut tails = tails.chain(&capture.loose).filter(|node| self.graph_nodes.contains_key(*node));
-        tails.all(|node| self.reaches(*node, end))
-    }
-
-    /// Removes all streams from a capture, and removes its graph unless `keep` is set or the graph existed before.
-    fn leave_capture(&mut self, id: u64, keep: bool) {
-        let Some(capture) = self.captures.remove(&id) else { return };
-        for stream in capture.streams {
-            if let Some(stream) = self.streams.get_mut(&stream) {
-                stream.capturing = None;
-            }
-        }
-        if keep || !capture.owns_graph {
-            if let Some(graph) = self.graphs.get_mut(&capture.graph) {
-                graph.capture = None;
-            }
-        } else {
-            self.remove_graph(capture.graph);
-        }
-    }
-
-    /// Removes a destroyed stream from its capture. Without its origin stream, a capture can never be ended.
-    pub(crate) fn stream_leaves_capture(&mut self, stream: CUstream) {
-        let capturing = self.streams.get_mut(&stream).and_then(|stream| stream.capturing.take());
-        let Some(Capturing { id, after, .. }) = capturing else { return };
-        let Some(capture) = self.captures.get_mut(&id) else { return };
-        capture.streams.remove(&stream);
-        capture.loose.extend(after);
-        if capture.origin == stream {
-            self.leave_capture(id, false);
-        }
-    }
-
-    /// The captured state of an event that is recorded in a capturing stream.
-    pub(crate) fn captured_in(&self, stream: CUstream) -> Option<Captured> {
-        let capturing = self.streams.get(&stream)?.capturing.as_ref()?;
-        Some(Captured { id: capturing.id, after: capturing.after.clone() })
-    }
-
-    /// Makes a stream wait for an event if the stream captures or the event is captured. Returns `false` in other
-    /// cases.
-    ///
-    /// # Errors
-    /// The captures involved are invalidated.
-    /// - `CUDA_ERROR_STREAM_CAPTURE_ISOLATION` if a capturing stream would wait for work outside;
-    /// - `CUDA_ERROR_STREAM_CAPTURE_MERGE` for work of another capture;
-    /// - `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if the legacy default stream would join a capture;
-    /// - `CUDA_ERROR_CAPTURED_EVENT` for an event of a capture that has ended.
-    pub(crate) fn wait_in_capture(&mut self, stream: CUstream, event: CUevent) -> Result<bool, CUresult> {
-        let capturing = self.captures(stream)?;
-        let own = self.capture_of(stream).filter(|_| capturing);
-        let waited = self.event(event)?;
-        let (captured, recorded) = (waited.captured.clone(), waited.recorded);
-        let both = |other: Option<u64>| own.into_iter().chain(other).collect::<Vec<u64>>();
-        let Some(Captured { id, after }) = captured else {
-            return match own {
-                Some(_) if recorded.is_some() => {
-                    self.refuse(&both(None), CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION).map(|()| true)
-                }
-                // An event that was never recorded represents no work.
-                Some(_) => Ok(true),
-                None => Ok(false),
-            };
-        };
-        let Some(other) = self.captures.get(&id) else {
-            self.refuse(&both(None), CUresult::CUDA_ERROR_CAPTURED_EVENT)?;
-            return Err(CUresult::CUDA_ERROR_CAPTURED_EVENT);
-        };
-        if other.invalidated {
-            self.refuse(&both(None), CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)?;
-            return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        }
-        match own {
-            Some(own) if own != id => {
-                self.refuse(&both(Some(id)), CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE)?;
-            }
-            Some(_) => self.add_dependencies(stream, after),
-            None if self.streams.get(&stream).is_some_and(|stream| stream.kind == Kind::Legacy) => {
-                self.refuse(&[id], CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
-            }
-            None => self.enter_capture(stream, id, after),
-        }
-        Ok(true)
-    }
-
-    /// Adds dependencies to the next node of a capturing stream.
-    pub(crate) fn add_dependencies(&mut self, stream: CUstream, nodes: Vec<CUgraphNode>) {
-        if let Some(capturing) = self.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
-            for node in nodes {
-                if !capturing.after.contains(&node) {
-                    capturing.after.push(node);
-                }
+/// Adds dependencies to the next node of a capturing stream.
+pub(crate) fn add_dependencies(state: &mut State, stream: CUstream, nodes: Vec<CUgraphNode>) {
+    if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
+        for node in nodes {
+            if !capturing.after.contains(&node) {
+                capturing.after.push(node);
             }
         }
     }
+}
+
+/// Captures an allocation from a pool as graph memory with the pool's properties. Zero bytes have no address and no
+/// node.
+pub(crate) fn capture_allocation(
+    state: &mut State,
+    stream: CUstream,
+    pool: CUmemoryPool,
+    size: u64,
+) -> Result<u64, CUresult> {
+    let device = state.pool(pool)?.device as CUdevice;
+    if size == 0 {
+        return Ok(0);
+    }
+    let props = CUmemPoolProps {
+        allocType: CU_MEM_ALLOCATION_TYPE_PINNED,
+        handleTypes: CU_MEM_HANDLE_TYPE_NONE,
+        location: CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: device },
+        win32SecurityAttributes: std::ptr::null_mut(),
+        maxSize: 0,
+        usage: 0,
+        reserved: [0; 54],
+    };
+    let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
+    let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
+    let dptr = reservations::reserve_graph_memory(state, graph, &props, size)?;
+    let params = CUDA_MEM_ALLOC_NODE_PARAMS {
+        poolProps: props,
+        accessDescs: std::ptr::null(),
+        accessDescCount: 0,
+        bytesize: size as usize,
+        dptr,
+    };
+    capture_node(state, stream, Action::Allocate(Box::new(Given(params))))?;
+    Ok(dptr)
+}
+
+/// Captures a release, which must be of graph memory.
+pub(crate) fn capture_release(state: &mut State, stream: CUstream, address: u64) -> Result<(), CUresult> {
+    let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
+    let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
+    reservations::claim_free(state, graph, address)?;
+    capture_node(state, stream, Action::Free(address)).map(|_| ())
 }

@@ -4,11 +4,13 @@
 //! can *enter* a driver, which its calls then use. All other calls use the process's driver, which the first call
 //! creates from the environment.
 
-use crate::config::{Config, Fault, HostOrder, Schedule};
+use crate::config::{Config, Fault, HostOrder};
 use crate::fork;
 use crate::host_access::HostAccess;
-use crate::objects::mode::Mode;
+use crate::objects::device;
 use crate::ordering_calls::OrderingCalls;
+use crate::schedule::Schedule;
+use crate::schedule::mode::Mode;
 use crate::state::State;
 use crate::thread;
 use crate::trace::Trace;
@@ -115,13 +117,17 @@ impl Driver {
         let mut state = self.lock();
         if state.devices.is_empty() {
             fork::watch();
-            state.make_devices(config).map_err(|error| {
+            let devices = device::of_config(config).map_err(|error| {
                 eprintln!(
                     "cuarray-sim: no address space for {} devices of {} bytes: {error}",
                     config.devices, config.memory
                 );
                 CUresult::CUDA_ERROR_OUT_OF_MEMORY
             })?;
+            for (device, pool) in devices {
+                state.pools.insert(device.default_pool, pool);
+                state.devices.push(device);
+            }
         }
         self.initialized.store(generation, Ordering::Release);
         Ok(())

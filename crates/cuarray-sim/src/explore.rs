@@ -7,8 +7,9 @@
 //! deviations find most bugs.
 
 use crate::Sim;
-use crate::choice::choices::Choices;
-use crate::config::{Config, Schedule};
+use crate::config::Config;
+use crate::schedule::Schedule;
+use crate::schedule::choices::Choices;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The bounds of [`explore`].

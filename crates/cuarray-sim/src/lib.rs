@@ -23,19 +23,20 @@
 //! program that forgets a synchronization is wrong on every run instead of on some. Unsupported features (textures,
 //! virtual memory management) are refused with the driver's own codes.
 //!
-//! From top to bottom: `exports` has the C functions, each a wrapper (panics, faults, trace, counts) around a plain
-//! function over the `state`. `schedule` decides when pending work runs; `copy` and the crate `cuarray-ptx` run it.
-//! `memory` and `arena` know where bytes lie. `happens_before` feeds [`cuarray_races`], which computes the order of
-//! operations and writes the findings.
+//! From top to bottom: `exports` has the C functions, each a wrapper (panics, faults, trace, counts) around functions over
+//! the `state`. `execution` decides by the `schedule` when pending work runs; `work` and the crate `cuarray-ptx` run it.
+//! `memory` knows where bytes lie. `happens_before` feeds [`cuarray_races`], which computes the order of operations and
+//! writes the findings.
 
 mod capture;
-mod choice;
 mod config;
 mod driver;
+mod execution;
 mod explore;
 mod exports;
 mod fork;
-mod graph;
+mod graph_launch;
+mod graph_structure;
 mod handle;
 mod happens_before;
 mod host_access;
@@ -50,11 +51,14 @@ mod thread;
 mod trace;
 mod work;
 
-pub use choice::choices::{Choice, Choices};
-pub use config::{Config, Fault, HostOrder, Schedule};
+pub use config::{Config, Fault, HostOrder};
 pub use cuarray_races::finding;
 pub use explore::{Bounds, Exploration, Failure, explore};
+pub use schedule::Schedule;
+pub use schedule::choices::{Choice, Choices};
 
+use crate::execution::chosen;
+use crate::process::report;
 use cuarray_abi::{Api, CUresult};
 use driver::Driver;
 use std::any::Any;
@@ -101,7 +105,7 @@ impl Sim {
 
     /// Changes the schedule. Pending work runs first, so that the new schedule begins with empty streams.
     pub fn set_schedule(&self, schedule: &Schedule) {
-        self.driver.set_schedule(schedule);
+        chosen::set_schedule(&self.driver, schedule);
     }
 
     /// The choices made since the schedule was set; none under the lazy and the eager schedule.
@@ -112,7 +116,7 @@ impl Sim {
     /// The reason why a replayed schedule does not fit the program: the program made different choices, or fewer.
     /// From the first difference on, calls fail with `CUDA_ERROR_ILLEGAL_STATE`.
     pub fn misfit(&self) -> Option<String> {
-        self.driver.misfit()
+        chosen::misfit(&self.driver)
     }
 
     /// The findings so far. Pending work whose accesses are not known yet runs first.
@@ -139,17 +143,17 @@ impl Sim {
     /// assert_eq!(report.findings[0].kind, Kind::DataRace);
     /// ```
     pub fn report(&self) -> finding::Report {
-        self.driver.report(false)
+        report::make(&self.driver, false)
     }
 
     /// The findings so far, with all live objects as leaks.
     pub fn report_with_leaks(&self) -> finding::Report {
-        self.driver.report(true)
+        report::make(&self.driver, true)
     }
 
     /// Discards the findings so far.
     pub fn clear_findings(&self) {
-        self.driver.clear_findings();
+        report::clear_findings(&self.driver);
     }
 
     /// Counts ordering calls from now on (`cuEventRecord`, `cuStreamWaitEvent`, `cuStreamSynchronize`,

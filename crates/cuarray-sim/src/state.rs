@@ -4,18 +4,19 @@
 
 use crate::handle::Table;
 use crate::host_access::HostAccess;
-use crate::objects::allocation::Memory;
+use crate::memory::arena::Arena;
+use crate::objects::allocation::{Kind, Memory};
 use crate::objects::capturing::Captures;
 use crate::objects::code::{Code, Link};
 use crate::objects::context::Context;
 use crate::objects::device::Device;
 use crate::objects::event::Event;
-use crate::objects::graph::{Exec, Graph, Node, UserObject};
-use crate::objects::mode::Mode;
+use crate::objects::graph_data::{Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
 use crate::objects::pool::Pool;
 use crate::objects::running::Running;
 use crate::objects::stream::Stream;
-use crate::objects::work::HostFunction;
+use crate::objects::work::{HostFunction, Point};
+use crate::schedule::mode::Mode;
 use cuarray_abi::*;
 use cuarray_races::{Detector, Operation};
 use std::collections::HashMap;
@@ -125,5 +126,57 @@ impl State {
     /// The event of a handle that a program passed.
     pub(crate) fn event(&self, handle: CUevent) -> Result<&Event, CUresult> {
         self.events.get(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
+    }
+
+    /// The graph of a handle that a program passed.
+    pub(crate) fn graph(&self, handle: CUgraph) -> Result<&Graph, CUresult> {
+        self.graphs.get(&handle).filter(|graph| graph.owner != Owner::Exec).ok_or(INVALID_VALUE)
+    }
+
+    /// The graph of a handle that a program passed.
+    pub(crate) fn graph_mut(&mut self, handle: CUgraph) -> Result<&mut Graph, CUresult> {
+        self.graphs.get_mut(&handle).filter(|graph| graph.owner != Owner::Exec).ok_or(INVALID_VALUE)
+    }
+
+    /// The node of a handle that a program passed.
+    pub(crate) fn node(&self, handle: CUgraphNode) -> Result<&Node, CUresult> {
+        self.graph_nodes.get(&handle).ok_or(INVALID_VALUE)
+    }
+
+    /// The executable graph of a handle that a program passed.
+    pub(crate) fn exec(&self, handle: CUgraphExec) -> Result<&Exec, CUresult> {
+        self.graph_execs.get(&handle).filter(|exec| !exec.destroyed).ok_or(INVALID_VALUE)
+    }
+
+    /// The executable graph of a handle that a program passed.
+    pub(crate) fn exec_mut(&mut self, handle: CUgraphExec) -> Result<&mut Exec, CUresult> {
+        self.graph_execs.get_mut(&handle).filter(|exec| !exec.destroyed).ok_or(INVALID_VALUE)
+    }
+
+    /// The pool of a handle that a program passed.
+    pub(crate) fn pool(&mut self, handle: CUmemoryPool) -> Result<&mut Pool, CUresult> {
+        self.pools.get_mut(&handle).filter(|pool| !pool.destroyed).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+    }
+
+    /// Whether a point has happened.
+    pub(crate) fn happened(&self, point: Point) -> bool {
+        self.streams.get(&point.stream).is_none_or(|stream| stream.executed >= point.operation)
+    }
+
+    /// The arena that holds `address`.
+    pub(crate) fn arena_of(&self, address: u64) -> Option<&Arena> {
+        self.devices.iter().map(|device| &device.arena).find(|arena| arena.holds(address))
+    }
+
+    /// The driver's address of the byte at `address`.
+    pub(crate) fn host_address(&self, address: u64) -> u64 {
+        if let Some(arena) = self.arena_of(address) {
+            return arena.shadow_of(address);
+        }
+        match self.memory.find(address).map(|allocation| &allocation.kind) {
+            Some(Kind::Imported(imported)) => imported.shadow_of(address),
+            Some(Kind::Pinned { pages, .. } | Kind::Managed { pages }) => pages.shadow_of(address),
+            _ => address,
+        }
     }
 }

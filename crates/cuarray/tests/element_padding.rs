@@ -141,6 +141,19 @@ fn padding_of_a_strided_upload_is_zero() {
     assert_eq!(bytes(&array, &stream), [PADDED, [0; 24]].concat().repeat(3));
 }
 
+#[test]
+fn full_array_of_structures_without_bytes_is_made_at_once() {
+    element! {
+        struct Empty {
+            nothing: [u32; 0],
+        }
+    }
+    let fixture = Fixture::new();
+    let stream = Stream::non_blocking(&fixture.primary()).unwrap();
+    let array = DeviceArray::<Empty, Ix1>::full(1 << 40, Empty { nothing: [] }, &stream).unwrap();
+    assert_eq!((array.len(), array.to_host().unwrap().len()), (1 << 40, 1 << 40));
+}
+
 /// Each kernel stores its parameter.
 const PTX: &str = "
 .version 8.0

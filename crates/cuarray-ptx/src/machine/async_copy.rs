@@ -3,7 +3,8 @@
 //! The copies happen at once, which the manual allows. So neither a missing wait nor a race with such a copy is
 //! detected.
 
-use super::memory::{LEFT_OUT, SHARED_WINDOW};
+use super::address_windows::SHARED_WINDOW;
+use super::program::LEFT_OUT;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 use std::sync::atomic::{AtomicU8, Ordering};

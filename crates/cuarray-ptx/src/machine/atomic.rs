@@ -4,7 +4,7 @@
 //! partial update.
 
 use super::lanes::Lane;
-use super::memory::LEFT_OUT;
+use super::program::LEFT_OUT;
 use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction};
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! Atomic operations on vectors, element by element, and on values of 128 bits.
 
 use super::atomic::{Stored, Word};
-use super::memory::LEFT_OUT;
+use super::program::LEFT_OUT;
 use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction};
 use std::sync::atomic::{AtomicU64, Ordering};

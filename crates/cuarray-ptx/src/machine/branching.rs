@@ -1,7 +1,7 @@
 //! Control flow: branches, calls, returns, exits and barriers.
 
 use super::fault::FaultKind;
-use super::memory::LEFT_OUT;
+use super::program::LEFT_OUT;
 use super::warp::Waiting;
 use super::{Flow, Machine};
 use crate::machine::program::{FUNCTION_WINDOW, Instruction};

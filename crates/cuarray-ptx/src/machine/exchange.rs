@@ -101,7 +101,7 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
         }
         machine.set32(instruction.d, &results);
         let predicate = machine.extra(instruction, 0);
-        if predicate != super::memory::LEFT_OUT {
+        if predicate != super::program::LEFT_OUT {
             machine.set_predicate(predicate, inside);
         }
     }
@@ -158,7 +158,7 @@ unsafe fn matches(machine: &mut Machine<'_>, instruction: &Instruction, values: 
         }
         if instruction.imm == 1 {
             let predicate = machine.extra(instruction, 0);
-            if predicate != super::memory::LEFT_OUT {
+            if predicate != super::program::LEFT_OUT {
                 machine.set_predicate(predicate, agreed);
             }
             (0..32).filter(|lane| agreed >> lane & 1 == 0).for_each(|lane| results[lane] = 0);
@@ -236,7 +236,7 @@ pub(crate) unsafe fn elect(machine: &mut Machine<'_>, instruction: &Instruction)
             elected |= 1 << Machine::first(group);
             (0..32).filter(|lane| group >> lane & 1 == 1).for_each(|lane| first[lane] = Machine::first(group));
         }
-        if instruction.d != super::memory::LEFT_OUT {
+        if instruction.d != super::program::LEFT_OUT {
             machine.set32(instruction.d, &first);
         }
         machine.set_predicate(machine.extra(instruction, 0), elected);

@@ -2,11 +2,11 @@
 
 use super::block::{Block, GridBarrier};
 use super::fault::{Fault, FaultKind};
-use super::grid::Launch;
-use super::locate::{Chains, Pattern};
+use super::launch::Launch;
+use super::pattern::{Chains, Pattern};
 use super::region::Recorder;
 use super::warp::Warp;
-use super::{Flow, lanes};
+use super::{Flow, processor};
 use crate::machine::program::{Instruction, Program, UNGUARDED};
 use crate::races::Races;
 
@@ -129,7 +129,7 @@ impl Machine<'_> {
     /// Executes the current fragment until an instruction stops it.
     pub(crate) fn interpret(&mut self) {
         #[cfg(target_arch = "x86_64")]
-        if lanes::wide() {
+        if processor::wide() {
             // // SAFETY: the processor has the features, as was just checked.
             unsafe { self.interpret_wide() };
             return;

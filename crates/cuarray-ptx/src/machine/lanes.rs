@@ -56,21 +56,6 @@ fn operation<F: Copy>() -> F {
     unsafe { std::ptr::NonNull::<F>::dangling().as_ptr().read() }
 }
 
-/// Whether this processor supports the second version of the functions.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn wide() -> bool {
-    use std::sync::OnceLock;
-    static WIDE: OnceLock<bool> = OnceLock::new();
-    *WIDE.get_or_init(|| {
-        is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt")
-    })
-}
-
 /// Defines `$name`, which returns the version of `$body` for this processor.
 macro_rules! versions {
     ($(#[$doc:meta])* fn $name:ident<$($generic:ident: $bound:path),*>($($operation:ident)?) = $body:ident;) => {
@@ -90,7 +75,7 @@ macro_rules! versions {
                 unsafe { $body::<$($generic),*>(machine, instruction) }
             }
             #[cfg(target_arch = "x86_64")]
-            if $crate::machine::lanes::wide() {
+            if $crate::machine::processor::wide() {
                 return wide::<$($generic),*>;
             }
             base::<$($generic),*>

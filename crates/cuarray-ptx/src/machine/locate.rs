@@ -4,77 +4,16 @@
 //! of bounds and alignment, the recording and the race detection need only the first and the last lane. If the
 //! addresses have no such pattern, or an access faults, each lane is resolved separately.
 
+use super::access_mode::UPDATES;
+use super::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use super::fault::FaultKind;
-use super::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, UPDATES};
+use super::pattern::{Chains, Pattern};
 use super::region;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 
 /// The number of lanes in one step of a vectorized loop.
 const PIECE: usize = 4;
-
-/// The pattern of a warp's addresses, for the lanes that take part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pattern {
-    /// All addresses are equal, and so are the pointers.
-    Same,
-    /// The address of each lane is that of the previous lane plus the size of the access.
-    Row,
-    /// Any other pattern, or addresses that were not compared.
-    Other,
-}
-
-/// The lanes whose address is that of the previous lane, or directly follows it, as masks.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Chains {
-    /// Lanes with the address of the previous lane.
-    same: u32,
-    /// Lanes whose address is that of the previous lane plus `stride` bytes.
-    next: u32,
-    stride: u32,
-}
-
-/// Consecutive lanes whose addresses are `step` bytes apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Run {
-    pub lane: u32,
-    pub count: u32,
-    /// Zero, or the size of the access.
-    pub step: u32,
-}
-
-impl Chains {
-    /// Compares the addresses of neighbouring lanes, which differ in the lower 32 bits only.
-    #[inline(always)]
-    fn of(addresses: &[u64; 32], stride: u32) -> Chains {
-        let (mut same, mut next) = (0, 0);
-        for at in (0..32).step_by(8) {
-            let (mut piece_same, mut piece_next) = (0, 0);
-            for index in 0..8 {
-                // The first lane has no predecessor; its bits are ignored.
-                let lane = at + index;
-                let address = addresses[lane] as u32;
-                let step = address.wrapping_sub(addresses[lane.saturating_sub(1)] as u32);
-                piece_same |= u32::from(step == 0) << index;
-                piece_next |= u32::from(step == stride && address >= stride) << index;
-            }
-            same |= piece_same << at;
-            next |= piece_next << at;
-        }
-        Chains { same, next, stride }
-    }
-
-    /// Splits the first run of lanes off a mask that is not empty; returns the run and the other lanes.
-    #[inline(always)]
-    pub(crate) fn run(self, mask: u32) -> (Run, u32) {
-        let lane = mask.trailing_zeros() & 31;
-        let here = mask >> lane;
-        let row = (here & self.next >> lane | 1).trailing_ones();
-        let alike = (here & self.same >> lane | 1).trailing_ones();
-        let (count, step) = if row > 1 { (row, self.stride) } else { (alike, 0) };
-        (Run { lane, count, step }, mask & !(u32::MAX >> (32 - count) << lane))
-    }
-}
 
 /// The least and the greatest address of the participating lanes, and the bitwise OR of the addresses, for alignment.
 type Hull = (u64, u64, u64);
@@ -117,7 +56,7 @@ impl Machine<'_> {
     #[inline(always)]
     pub(crate) unsafe fn locate(&mut self, instruction: &Instruction, size: u32, write: bool) -> Flow {
         #[cfg(target_arch = "x86_64")]
-        if super::lanes::wide() {
+        if super::processor::wide() {
             // SAFETY: this function's contract; the processor has the features.
             return unsafe { self.locate_wide(instruction, size, write) };
         }

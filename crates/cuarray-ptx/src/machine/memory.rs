@@ -4,83 +4,14 @@
 //! records the access. Then one loop moves bytes between pointers and registers. A value that all lanes load from one
 //! address is loaded once. Blocks on several cores may access the same memory, so the moves are relaxed atomic
 //! operations.
-//!
-//! Shared, local and parameter memory of a thread have windows among generic addresses, which no device or host
-//! address uses.
 
+use super::access_mode::elements;
 use super::lanes::versions;
-use super::locate::Pattern;
+use super::pattern::Pattern;
 use super::{Flow, Machine};
-use crate::grammar::types::Space;
-use crate::machine::program::{Exec, Instruction};
+use crate::machine::program::{Exec, Instruction, LEFT_OUT};
 use crate::races::cell::digest;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
-
-/// The generic address of the first byte of shared memory.
-pub const SHARED_WINDOW: u64 = 0x0100_0000_0000_0000;
-/// The generic address of the first byte of a thread's local memory.
-pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000_0000_0000;
-/// The generic address of the first byte of a kernel's parameters.
-pub(crate) const PARAM_WINDOW: u64 = 0x0300_0000_0000_0000;
-
-/// Splits a generic address in a thread's windows into the memory (`"shared"`, `"local"` or `"parameter"`) and the
-/// offset.
-pub fn in_window(address: u64) -> Option<(&'static str, u64)> {
-    let name = match address & !(SHARED_WINDOW - 1) {
-        SHARED_WINDOW => "shared",
-        LOCAL_WINDOW => "local",
-        PARAM_WINDOW => "parameter",
-        _ => return None,
-    };
-    Some((name, address & (SHARED_WINDOW - 1)))
-}
-
-/// The access mode of an instruction, encoded in its operand `c`.
-#[derive(Clone, Copy)]
-pub(crate) struct Mode {
-    pub space: Space,
-    /// Whether the address has 64 bits.
-    pub wide: bool,
-    /// The number of elements.
-    pub count: u32,
-    /// Whether the access synchronizes (`volatile`, `relaxed`, `acquire`, `release`).
-    pub strong: bool,
-    /// Whether the access releases.
-    pub releases: bool,
-    /// Whether the written value depends on the old contents.
-    pub updates: bool,
-}
-
-/// The bit of a strong access.
-pub(crate) const STRONG: u32 = 1 << 16;
-/// The bit of a releasing access.
-pub(crate) const RELEASES: u32 = 1 << 17;
-/// The bit of an updating access.
-pub(crate) const UPDATES: u32 = 1 << 18;
-/// Decodes the number of elements.
-fn elements(code: u32) -> u32 {
-    code >> 4 & 0xf
-}
-
-impl Mode {
-    /// The mode of one element without memory ordering.
-    pub(crate) fn new(space: Space, wide: bool) -> Mode {
-        Mode { space, wide, count: 1, strong: false, releases: false, updates: false }
-    }
-
-    pub(crate) fn code(self) -> u32 {
-        let space = match self.space {
-            Space::Generic => 0,
-            Space::Global | Space::Const => 1,
-            Space::Shared => 2,
-            Space::Local => 3,
-            Space::Param => 4,
-        };
-        let order = if self.strong { STRONG } else { 0 } | if self.releases { RELEASES } else { 0 };
-        let updates = if self.updates { UPDATES } else { 0 };
-        space | u32::from(self.wide) << 3 | self.count << 4 | order | updates
-    }
-}
 
 /// An integer type in memory of 8 to 64 bits; a signed type is sign-extended.
 pub(crate) trait Cell: Copy {
@@ -240,9 +171,6 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
     }
     Flow::Next
 }
-
-/// The operand value for an operand that is left out: `_`.
-pub(crate) const LEFT_OUT: u32 = u32::MAX;
 
 #[inline(always)]
 unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {

@@ -11,6 +11,8 @@
 //!
 //! Blocks are distributed over the cores (`grid`) if the kernel cannot observe their order.
 
+pub(crate) mod access_mode;
+pub(crate) mod address_windows;
 pub(crate) mod alloca;
 pub(crate) mod async_copy;
 pub(crate) mod atomic;
@@ -22,9 +24,12 @@ mod fault;
 mod grid;
 mod interpreter;
 pub(crate) mod lanes;
+mod launch;
 mod locate;
 pub(crate) mod memory;
+mod pattern;
 mod printf;
+mod processor;
 pub(crate) mod program;
 mod region;
 pub(crate) mod services;
@@ -33,10 +38,10 @@ mod warp;
 mod watch;
 
 pub use fault::{Fault, FaultKind};
-pub use grid::{Launch, Outcome, execute};
+pub use grid::execute;
 pub(crate) use interpreter::Machine;
+pub use launch::{Launch, NoService, Outcome, Service};
 pub use region::{AccessKind, Region, TouchedRange};
-pub use services::{NoService, Service};
 
 /// How execution continues after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@
 //! it for a whole warp, and up to four operands: offsets of registers or constants. Addresses of variables are constants
 //! too. [`Program::constants`] computes them once the variables have memory.
 
-use super::memory::SHARED_WINDOW;
+use super::address_windows::SHARED_WINDOW;
 use super::{Flow, Machine};
 use crate::grammar::types::{Space, Type, Width};
 use std::collections::HashMap;
@@ -19,6 +19,8 @@ pub(crate) type Exec = unsafe fn(&mut Machine<'_>, &Instruction) -> Flow;
 pub(crate) const CONSTANT: u32 = 1 << 31;
 /// The guard of an unconditional instruction.
 pub(crate) const UNGUARDED: u32 = u32::MAX;
+/// The operand value for an operand that is left out: `_`.
+pub(crate) const LEFT_OUT: u32 = u32::MAX;
 
 /// One instruction.
 #[derive(Clone, Copy)]

@@ -4,9 +4,10 @@
 //! and releases pass on the warp's knowledge. Atomic operations with a result, and strong reads, acquire it. The
 //! address makes no difference: a missed race is better than a false one.
 
-use super::locate::{Pattern, Run};
-use super::memory::{LEFT_OUT, RELEASES, SHARED_WINDOW, STRONG};
-use super::program::Instruction;
+use super::access_mode::{RELEASES, STRONG};
+use super::address_windows::SHARED_WINDOW;
+use super::pattern::{Pattern, Run};
+use super::program::{Instruction, LEFT_OUT};
 use super::{Launch, Machine, region};
 use crate::races::blocks::Slot;
 use crate::races::cell::{Kind, Now};

@@ -4,8 +4,9 @@
 //! arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions), `popc` and
 //! the following instructions.
 
-use super::builder::{Builder, Operand};
+use super::builder::Builder;
 use super::by_type::by_type;
+use super::draft::Operand;
 use crate::Error;
 use crate::grammar::ast::Instruction;
 use crate::grammar::types::Type;

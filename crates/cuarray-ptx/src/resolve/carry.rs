@@ -3,7 +3,8 @@
 //! PTX manual: [extended-precision integer
 //! arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#extended-precision-integer-arithmetic-instructions).
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::integer::{high_product, low_product};
 use super::operand::Modifiers;
 use crate::Error;

@@ -3,7 +3,8 @@
 //! PTX manual: [comparison and
 //! selection](https://docs.nvidia.com/cuda/parallel-thread-execution/#comparison-and-selection-instructions).
 
-use super::builder::{Builder, Operand};
+use super::builder::Builder;
+use super::draft::Operand;
 use super::operand::Modifiers;
 use crate::Error;
 use crate::float::{self, BF16, F16, F64, Format, Rounding};

@@ -4,7 +4,8 @@
 //! [barriers and
 //! fences](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions).
 
-use super::builder::{Builder, Draft, Local, Next, Operand};
+use super::builder::{Builder, Local};
+use super::draft::{Draft, Next, Operand};
 use super::operand::Modifiers;
 use super::symbols::Symbol;
 use crate::Error;

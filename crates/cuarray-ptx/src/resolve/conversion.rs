@@ -3,15 +3,16 @@
 //! PTX manual:
 //! [cvt](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cvt).
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::floating::{code, direction, saturated};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
+use crate::machine::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use crate::machine::lanes::{compare, map_coded, map1, map2};
-use crate::machine::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use crate::machine::program::{Constant, Exec};
 
 /// The types of a conversion by their number in its code.

@@ -1,11 +1,12 @@
 //! The last step: blocks are put in order, operands become offsets, jumps become instruction numbers.
 
 use super::block_order::order;
-use super::builder::{Built, Draft, Next, Operand};
+use super::builder::Built;
+use super::draft::{Draft, Next, Operand};
 use super::registers::{places, successors};
 use crate::Error;
 use crate::machine::branching;
-use crate::machine::memory::LEFT_OUT;
+use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.

@@ -7,7 +7,8 @@
 //! host's processor computes `f32` and `f64` rounded to nearest; [`float`] computes all other cases. Approximate
 //! instructions are computed exactly or in double precision, so the results are within the manual's bounds.
 
-use super::builder::{Builder, Operand};
+use super::builder::Builder;
+use super::draft::Operand;
 use super::operand::Modifiers;
 use crate::Error;
 use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
@@ -310,7 +311,7 @@ impl<'a> Builder<'_, 'a> {
         let d = self.target(&operands[0], ty)?;
         let first = Operand::Register(self.register(ty.width()));
         for (d, a, b) in [(first, a, b), (d, first, c)] {
-            let draft = super::builder::Draft { d, a, b, c: b, imm: how, ..self.draft(exec) };
+            let draft = super::draft::Draft { d, a, b, c: b, imm: how, ..self.draft(exec) };
             self.push(draft);
         }
         Ok(())

@@ -5,8 +5,9 @@
 //! operations are in [`bits`]. A division by zero returns all ones, as on GPUs; the manual leaves it open.
 
 use super::bits;
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
 use super::by_type::by_type;
+use super::draft::{Draft, Operand};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::Instruction;

@@ -3,8 +3,9 @@
 //! PTX manual: [logic and shift
 //! instructions](https://docs.nvidia.com/cuda/parallel-thread-execution/#logic-and-shift-instructions).
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
 use super::by_type::by_type;
+use super::draft::{Draft, Operand};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};

@@ -6,15 +6,17 @@
 //! arrivals (20 bits), and the number of the phase. Every operation is one atomic exchange of the word. Transactions
 //! of the bulk copy engine are not supported.
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
+use crate::machine::access_mode::{RELEASES, STRONG};
 use crate::machine::atomic::atomic;
 use crate::machine::branching::sleep;
 use crate::machine::lanes::{compare, map1};
-use crate::machine::memory::{RELEASES, STRONG, load};
+use crate::machine::memory::load;
 use crate::machine::program::{Constant, Exec};
 
 const COUNT: u64 = (1 << 20) - 1;

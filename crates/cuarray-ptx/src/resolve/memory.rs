@@ -5,7 +5,8 @@
 //! hints change no result. Volatile and synchronizing accesses of global memory can reveal the order of blocks, so
 //! kernels with them run their blocks in order.
 
-use super::builder::{Builder, Draft, Local, Operand};
+use super::builder::{Builder, Local};
+use super::draft::{Draft, Operand};
 use super::floating::{quiet32, quiet64};
 use super::operand::Modifiers;
 use super::symbols::Symbol;
@@ -14,9 +15,10 @@ use crate::Error;
 use crate::float::{self, BF16, F16, Format, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
+use crate::machine::access_mode::Mode;
 use crate::machine::atomic::atomic;
 use crate::machine::branching::nothing;
-use crate::machine::memory::{Cell, Mode, load, load_parameter, load_vector, store, store_vector};
+use crate::machine::memory::{Cell, load, load_parameter, load_vector, store, store_vector};
 use crate::machine::program::{Constant, Exec};
 
 /// An address: a register or constant, an offset, and the access mode.

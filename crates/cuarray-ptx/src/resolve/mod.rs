@@ -15,6 +15,7 @@ mod collective;
 mod comparison;
 mod control;
 mod conversion;
+mod draft;
 mod encode;
 mod floating;
 mod instruction;
@@ -42,7 +43,7 @@ use crate::machine::program::Program;
 pub(crate) fn resolve(modules: &[Module<'_>]) -> Result<Program, Error> {
     let symbols = symbols::Symbols::collect(modules)?;
     let mut program = symbols.program(modules)?;
-    let mut constants = builder::Constants::default();
+    let mut constants = draft::Constants::default();
     for (number, definition) in symbols.definitions.iter().enumerate() {
         if let Some((module, function)) = definition.body {
             let mut builder = builder::Builder::new(&symbols, module, function, &mut constants);

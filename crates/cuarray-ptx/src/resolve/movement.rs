@@ -3,7 +3,8 @@
 //! PTX manual:
 //! [mov](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-mov).
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};

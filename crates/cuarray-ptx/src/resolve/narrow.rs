@@ -6,7 +6,8 @@
 //! follows the pattern of other formats. `e4m3` has no infinity: its greatest exponent holds numbers too. Divided by
 //! 2⁸, its numbers have the digits of a format with one more bit of exponent, which computes them.
 
-use super::builder::{Builder, Draft};
+use super::builder::Builder;
+use super::draft::Draft;
 use super::floating::direction;
 use super::operand::Modifiers;
 use crate::Error;

@@ -1,12 +1,13 @@
 //! Operands: names and numbers as values of a type.
 
-use super::builder::{Builder, Draft, Local, Operand};
+use super::builder::{Builder, Local};
+use super::draft::{Draft, Operand};
 use super::symbols::Symbol;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::program::{Constant, FUNCTION_WINDOW, constant_bits};
-use crate::machine::{lanes, memory, special};
+use crate::machine::{address_windows, lanes, special};
 
 /// The modifiers after an opcode. Each must be used.
 pub(super) struct Modifiers<'a> {
@@ -209,7 +210,7 @@ impl<'a> Builder<'_, 'a> {
         }
         let base = match self.find_variable(name) {
             Some(Local::Memory { offset: place, .. }) => {
-                let window = if self.is_param(name) { memory::LOCAL_WINDOW } else { 0 };
+                let window = if self.is_param(name) { address_windows::LOCAL_WINDOW } else { 0 };
                 let base = Operand::Register(self.frame_base());
                 let by = (u64::from(place) + window).wrapping_add(offset as u64);
                 let by = self.constant(Constant::Bits(by), Width::W64);
@@ -223,7 +224,7 @@ impl<'a> Builder<'_, 'a> {
                 return Ok(narrow);
             }
             Some(Local::Parameter { offset: place, .. }) => {
-                Constant::Bits((memory::PARAM_WINDOW + u64::from(place)).wrapping_add(offset as u64))
+                Constant::Bits((address_windows::PARAM_WINDOW + u64::from(place)).wrapping_add(offset as u64))
             }
             Some(Local::Program(number)) => self.variable_address(number, offset),
             None => match self.symbols.lookup(self.module, name) {

@@ -5,7 +5,7 @@
 //! in the order of the code, including loops that it lives through. Diverged threads of a warp use the same places,
 //! but different lanes of them.
 
-use super::builder::{Block, Draft, Next, Operand};
+use super::draft::{Block, Draft, Next, Operand};
 use crate::grammar::types::Width;
 
 /// The places of a function's registers.

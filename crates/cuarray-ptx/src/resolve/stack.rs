@@ -3,7 +3,8 @@
 //! PTX manual: [stack
 //! manipulation](https://docs.nvidia.com/cuda/parallel-thread-execution/#stack-manipulation-instructions).
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};

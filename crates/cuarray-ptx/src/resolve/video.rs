@@ -6,7 +6,8 @@
 //! others. Results are computed in 128 bits, then saturated, combined with a third operand, or inserted into a part of
 //! it. The bits of the code encode the modifiers.
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};

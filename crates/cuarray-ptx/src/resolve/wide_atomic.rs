@@ -3,14 +3,15 @@
 //! PTX manual:
 //! [atom](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-atom).
 
-use super::builder::{Builder, Draft, Operand};
+use super::builder::Builder;
+use super::draft::{Draft, Operand};
 use super::floating::{extreme, quiet32};
 use crate::Error;
 use crate::float::{self, BF16, F16, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type};
+use crate::machine::access_mode::UPDATES;
 use crate::machine::atomic128::{atomic128, vector};
-use crate::machine::memory::UPDATES;
 use crate::machine::program::Exec;
 
 /// The operations on vectors.

@@ -3,7 +3,7 @@
 use super::operation::Operation;
 use super::{Detector, LaneInfo};
 use crate::finding::LaneKind;
-use crate::report::call_name;
+use crate::symbol::call_name;
 
 /// The edge from the earlier call to the later one that the program lacks.
 pub(super) fn missing(detector: &Detector, first: &Operation, second: &Operation) -> String {

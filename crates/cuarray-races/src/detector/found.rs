@@ -3,7 +3,7 @@
 //! A loop has the same race in every round. Findings of one kind between the same calls from the same sites are one
 //! finding with a count. If no site is known, findings in different lanes are different.
 
-use super::block::Block;
+use super::allocations::Block;
 use super::operation::{Caller, Operation};
 use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range, Variable};
 use crate::site::{Site, SourceLine};

@@ -7,10 +7,12 @@
 //! are a finding if they are unordered, whether or not this run gave a wrong result.
 
 mod advice;
-mod block;
+mod allocations;
 mod checks;
 mod clock;
+mod effect;
 mod found;
+mod handles;
 mod lanes;
 mod operation;
 mod queue;
@@ -19,15 +21,17 @@ mod region;
 mod shadow;
 mod summary;
 
-pub use block::Block;
+pub use allocations::Block;
 pub use clock::{Clock, Lane, LaneNumber};
-pub use operation::{Caller, Effect, Operation, Ticket};
+pub use effect::Effect;
+pub use operation::{Caller, Operation, Ticket};
 pub use region::{Extent, Region, Touch, Touched};
 
 use crate::finding::{Access, AccessKind, KernelPlace, Kind, LaneKind, Object, Range, Variable};
-use block::{Blocks, Handles};
+use allocations::Blocks;
 use clock::Retired;
 use found::{Findings, Found, Party};
+use handles::Handles;
 use queue::{Entry, Queue};
 use shadow::{Conflict, Observer, Shadow};
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -5,7 +5,8 @@
 //! known when it has run, and later calls wait in this queue until then.
 
 use super::clock::Clock;
-use super::operation::{Effect, Operation};
+use super::effect::Effect;
+use super::operation::Operation;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! Calls that a driver refuses, and the findings for them.
 
 use super::Detector;
+use super::effect::Effect;
 use super::found::Party;
-use super::operation::{Caller, Effect, Operation, Ticket};
+use super::operation::{Caller, Operation, Ticket};
 use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range};
 use std::sync::Arc;
 

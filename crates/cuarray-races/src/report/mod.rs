@@ -16,7 +16,7 @@ use crate::finding::{Report, Suppressed};
 use crate::suppression::Suppression;
 use std::path::Path;
 
-pub use words::{call as call_name, kernel as kernel_name};
+pub use crate::symbol::{call_name, kernel_name};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

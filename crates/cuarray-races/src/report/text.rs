@@ -7,6 +7,7 @@ use super::source::Sources;
 use super::words::{self, Detail};
 use crate::finding::{Finding, Report, Side};
 use crate::site::Site;
+use crate::symbol::{call_name, kernel_name};
 use std::fmt::Write as _;
 
 /// The escape codes of a terminal, or empty texts.
@@ -51,10 +52,10 @@ impl Report {
             let lane = self.lanes.iter().find(|lane| lane.number == side.lane).map_or("?", |lane| &lane.name);
             let (name, remark) = match words::detail(side.detail.as_deref()) {
                 Detail::None => (String::new(), None),
-                Detail::Name(name) => (format!(" {}", printable(&words::kernel(name))), None),
+                Detail::Name(name) => (format!(" {}", printable(&kernel_name(name))), None),
                 Detail::Remark(remark) => (String::new(), Some(printable(remark))),
             };
-            let (call, access) = (words::call(call), words::action(side, finding));
+            let (call, access) = (call_name(call), words::action(side, finding));
             let _ =
                 writeln!(text, "  {red}{letter}{off} {bold}{call}{name}{off} {access} on {lane}, operation {ordinal}");
             in_kernel(text, side, sources, colours);
@@ -86,7 +87,7 @@ impl Report {
                 _ => String::new(),
             };
             let (size, kind, address) = (words::bytes(allocation.size), allocation.kind, allocation.address);
-            let (call, ordinal) = (words::call(allocation.call), allocation.ordinal);
+            let (call, ordinal) = (call_name(allocation.call), allocation.ordinal);
             let _ = writeln!(
                 text,
                 "  {dim}memory:{off} {range}{size} of {kind} memory at {address:#x}, made by {call}, operation {ordinal}"

@@ -6,6 +6,7 @@
 
 use super::words;
 use crate::finding::{Operation, Report, Side};
+use crate::symbol::call_name;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -163,7 +164,7 @@ fn slice(operation: &Operation, finding: Option<u64>) -> Event {
             (words::does(access.kind), words::bytes(access.bytes.length), access.bytes.address);
         args.add(format!("access {number}"), format!("{verb} {bytes} at {address:#x}"));
     }
-    let name = words::call(operation.call);
+    let name = call_name(operation.call);
     Event {
         ph: "X",
         name: operation.detail.as_ref().map_or(name.to_owned(), |detail| format!("{name} {detail}")),

@@ -2,15 +2,7 @@
 
 use crate::finding::{AccessKind, Finding, Kind, Lane, Operation, Side, Variable};
 use crate::site::{Frame, Site};
-
-/// The documented name of an exported symbol: without the suffixes of its version and its default stream.
-pub fn call(symbol: &str) -> &str {
-    let name = symbol.strip_suffix("_ptsz").or_else(|| symbol.strip_suffix("_ptds")).unwrap_or(symbol);
-    match name.rsplit_once("_v") {
-        Some((stem, version)) if !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) => stem,
-        _ => name,
-    }
-}
+use crate::symbol::{call_name, kernel_name};
 
 /// `1 byte`, `4,096 bytes`.
 pub(crate) fn bytes(count: u64) -> String {
@@ -112,25 +104,6 @@ fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The name of a kernel in its source, from a mangled symbol: `_ZN3abc1kEi` is `abc::k`.
-pub fn kernel(symbol: &str) -> String {
-    let nested = symbol.strip_prefix("_ZN");
-    let Some(mut rest) = nested.or_else(|| symbol.strip_prefix("_Z")) else { return symbol.to_owned() };
-    let mut parts = Vec::new();
-    while let Some(end) = rest.find(|character: char| !character.is_ascii_digit()).filter(|end| *end > 0) {
-        let Some(part) = rest[..end].parse().ok().and_then(|length: usize| rest.get(end..end.checked_add(length)?))
-        else {
-            break;
-        };
-        parts.push(part);
-        rest = &rest[end + part.len()..];
-        if nested.is_none() {
-            break;
-        }
-    }
-    if parts.is_empty() { symbol.to_owned() } else { parts.join("::") }
-}
-
 /// The name of a lane without its kind: `stream 2`.
 pub(crate) fn lane(lanes: &[Lane], number: u32) -> String {
     match lanes.iter().find(|lane| lane.number == number) {
@@ -143,7 +116,7 @@ pub(crate) fn lane(lanes: &[Lane], number: u32) -> String {
 pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
     let who = |side: Option<&Side>| side.map_or("the program".into(), |side| lane(lanes, side.lane));
     let access = |side: Option<&Side>| does(side.map_or(AccessKind::Use, |side| side.access));
-    let name = |side: Option<&Side>| side.map_or("a call", |side| call(side.call)).to_owned();
+    let name = |side: Option<&Side>| side.map_or("a call", |side| call_name(side.call)).to_owned();
     let object = finding.object.as_ref().map(|object| object.kind);
     let (first, last) = (finding.sides.first(), finding.sides.last());
     let how_many = finding.bytes.map_or("bytes".into(), |range| bytes(range.length));
@@ -153,7 +126,7 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
             format!("{other} {} {how_many} that {one} {}, and nothing orders the two", access(last), access(first))
         }
         Kind::KernelRace => {
-            let kernel = kernel(first.and_then(|side| side.detail.as_deref()).unwrap_or("a kernel"));
+            let kernel = kernel_name(first.and_then(|side| side.detail.as_deref()).unwrap_or("a kernel"));
             let blocks = |side: Option<&Side>| side.and_then(|side| side.place.as_ref()).map(|place| place.block);
             let where_ = if blocks(first) == blocks(last) { "one block" } else { "different blocks" };
             let (one, other) = (access(first), access(last));
@@ -207,32 +180,6 @@ pub(crate) fn is_harmful(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn suffixes_of_symbols_are_dropped() {
-        for (symbol, name) in [
-            ("cuMemcpyHtoDAsync_v2", "cuMemcpyHtoDAsync"),
-            ("cuMemcpyHtoDAsync_v2_ptsz", "cuMemcpyHtoDAsync"),
-            ("cuMemcpy_ptds", "cuMemcpy"),
-            ("cuMemcpy", "cuMemcpy"),
-            ("a_very_odd_name", "a_very_odd_name"),
-        ] {
-            assert_eq!(call(symbol), name);
-        }
-    }
-
-    #[test]
-    fn mangled_kernel_names_are_demangled() {
-        for (symbol, name) in [
-            ("_ZN8__main__5totalB2v1B106cw51E5ArrayIdLi1E", "__main__::total"),
-            ("_Z4axpyIfEvT_PKS0_PS0_m", "axpy"),
-            ("smooth", "smooth"),
-            ("_ZN99abc", "_ZN99abc"),
-            ("_Z", "_Z"),
-        ] {
-            assert_eq!(kernel(symbol), name);
-        }
-    }
 
     #[test]
     fn thousands_are_separated() {

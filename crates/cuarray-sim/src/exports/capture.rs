@@ -6,6 +6,9 @@
 use super::graph::{check_edge_data, list};
 use super::stream::stream;
 use super::*;
+use crate::capture;
+use crate::execution::outside;
+use crate::graph_structure;
 use crate::objects::capturing::Capturing;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -22,7 +25,7 @@ pub(super) unsafe fn cuStreamBeginCapture_v2(
     mode: CUstreamCaptureMode,
 ) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
-    state.begin_capture(handle, call.thread, mode, None)
+    capture::begin_capture(&mut state, handle, call.thread, mode, None)
 }
 
 pub(super) unsafe fn cuStreamBeginCaptureToGraph(
@@ -40,7 +43,7 @@ pub(super) unsafe fn cuStreamBeginCaptureToGraph(
         list(dependencies, num_dependencies)?
     };
     let (mut state, handle) = self::stream(call, stream)?;
-    state.begin_capture(handle, call.thread, mode, Some((graph, after)))
+    capture::begin_capture(&mut state, handle, call.thread, mode, Some((graph, after)))
 }
 
 /// Ends a failed capture too, without a graph.
@@ -50,11 +53,11 @@ pub(super) unsafe fn cuStreamEndCapture(
     p_graph: *mut CUgraph,
 ) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
-    if state.capture_of(handle).is_some() {
+    if capture::capture_of(&state, handle).is_some() {
         present(p_graph)?;
     }
-    let ended = state.end_capture(handle, call.thread);
-    drop(call.driver.bury(state));
+    let ended = capture::end_capture(&mut state, handle, call.thread);
+    drop(outside::bury(call.driver, state));
     if !p_graph.is_null() {
         // SAFETY: the caller's pointer, by the driver's contract.
         unsafe { put(p_graph, *ended.as_ref().unwrap_or(&CUgraph::NULL))? };
@@ -73,7 +76,7 @@ struct Info {
 fn info(call: &Call<'_>, stream: CUstream) -> Result<Info, CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     // A query does not invalidate the capture.
-    if state.legacy_is_blocked(handle) {
+    if capture::legacy_is_blocked(&state, handle) {
         return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     }
     let state = &mut *state;
@@ -211,12 +214,12 @@ pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
         list(dependencies.cast_const(), num_dependencies)?
     };
     let (mut state, handle) = self::stream(call, stream)?;
-    let id = state.capture_of(handle).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
-    if !state.captures(handle)? {
+    let id = capture::capture_of(&state, handle).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
+    if !capture::captures(&mut state, handle)? {
         return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
     }
     let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
-    if !nodes.iter().all(|node| state.is_in(*node, graph)) {
+    if !nodes.iter().all(|node| graph_structure::is_in(&state, *node, graph)) {
         return Err(INVALID_VALUE);
     }
     if flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES
@@ -224,7 +227,7 @@ pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
     {
         capturing.after.clear();
     }
-    state.add_dependencies(handle, nodes);
+    capture::add_dependencies(&mut state, handle, nodes);
     Ok(())
 }
 

@@ -6,6 +6,10 @@
 
 use super::primary_context::check_flags;
 use super::*;
+use crate::capture;
+use crate::execution::drain;
+use crate::happens_before::{calls, edges};
+use crate::work::contexts;
 
 /// Calls `f` with the calling thread's stack.
 fn stack<R>(call: &Call<'_>, f: impl FnOnce(&mut Vec<CUcontext>) -> R) -> Result<R, CUresult> {
@@ -33,8 +37,8 @@ pub(super) unsafe fn cuCtxCreate_v2(
     let mut state = call.lock();
     state.device(dev)?;
     let handle = CUcontext(crate::handle::fresh());
-    state.open_context(handle, dev as usize, false, flags);
-    state.created("context", handle.0 as u64);
+    contexts::open(&mut state, handle, dev as usize, false, flags);
+    calls::created(&mut state, "context", handle.0 as u64);
     stack(call, |stack| stack.push(handle))?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pctx, handle) }
@@ -74,7 +78,7 @@ pub(super) unsafe fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Result<
     if state.context(ctx)?.primary {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
-    drop(call.driver.close_context(state, ctx));
+    drop(drain::close_context(call.driver, state, ctx));
     stack(call, |stack| stack.pop_if(|top| *top == ctx)).map(|_| ())
 }
 
@@ -151,10 +155,10 @@ pub(super) unsafe fn cuCtxSynchronize(call: &Call<'_>) -> Result<(), CUresult> {
 
 pub(super) unsafe fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     let (mut state, handle) = given_or_current(call, ctx)?;
-    state.forbid_beside_capture(handle)?;
-    let clocks = state.clocks_of_context(handle);
-    let mut state = call.driver.drain_context(state, handle);
-    state.host_learns(clocks);
+    capture::forbid_beside_capture(&mut state, handle)?;
+    let clocks = edges::clocks_of_context(&state, handle);
+    let mut state = drain::drain_context(call.driver, state, handle);
+    edges::host_learns(&mut state, clocks);
     Ok(())
 }
 
@@ -255,7 +259,7 @@ pub(super) unsafe fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), 
     let context = state.context_mut(ctx)?;
     context.attached = context.attached.saturating_sub(1);
     if context.attached == 0 && !context.primary {
-        drop(call.driver.close_context(state, ctx));
+        drop(drain::close_context(call.driver, state, ctx));
         stack(call, |stack| stack.pop())?;
     }
     Ok(())

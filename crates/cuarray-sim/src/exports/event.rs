@@ -4,10 +4,14 @@
 
 use super::transfer::submit;
 use super::*;
+use crate::capture;
 use crate::driver::Guard;
+use crate::execution;
+use crate::happens_before::{calls, edges};
 use crate::objects::event::Event;
-use crate::objects::graph::Action;
+use crate::objects::graph_data::Action;
 use crate::objects::work::Work;
+use crate::work::pools;
 
 pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: c_uint) -> Result<(), CUresult> {
     present(event)?;
@@ -22,7 +26,7 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
     let (mut state, context) = call.current()?;
     let handle = CUevent(crate::handle::fresh());
     state.events.insert(handle, Event { context, flags, recorded: None, captured: None, time: None, clock: None });
-    state.created("event", handle.0 as u64);
+    calls::created(&mut state, "event", handle.0 as u64);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(event, handle) }
 }
@@ -34,8 +38,8 @@ pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUst
     if Some(state.event(event)?.context) != context {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
-    if state.captures(handle)? {
-        let captured = state.captured_in(handle);
+    if capture::captures(&mut state, handle)? {
+        let captured = capture::captured_in(&state, handle);
         if let Some(event) = state.events.get_mut(&event) {
             event.meet(None);
             event.captured = captured;
@@ -60,7 +64,7 @@ pub(super) unsafe fn cuEventRecordWithFlags(
     if flags == CU_EVENT_RECORD_EXTERNAL {
         let (mut state, handle) = super::stream::stream(call, stream)?;
         state.event(event)?;
-        let captured = state.capture(handle, || Action::Record(event))?;
+        let captured = capture::capture(&mut state, handle, || Action::Record(event))?;
         return if captured { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
     }
     if flags != 0 {
@@ -85,7 +89,7 @@ fn with_event<'a>(call: &Call<'a>, event: CUevent) -> Result<Guard<'a>, CUresult
 
 pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
-    state.forbid_captured(event)?;
+    capture::forbid_captured(&mut state, event)?;
     let event = state.event(event)?;
     let (recorded, clock) = (event.recorded, event.clock.clone());
     super::stream::query(call, state, recorded.into_iter().collect(), clock.into_iter().collect())
@@ -93,13 +97,13 @@ pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(),
 
 pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
-    state.forbid_captured(event)?;
+    capture::forbid_captured(&mut state, event)?;
     let (recorded, clock) = (state.event(event)?.recorded, state.event(event)?.clock.clone());
     let device = state.event(event).ok().and_then(|event| state.context(event.context).ok()).map(|owner| owner.device);
-    let mut state = call.driver.force(state, recorded.into_iter().collect());
-    state.host_learns(clock.into_iter().collect());
+    let mut state = execution::force(call.driver, state, recorded.into_iter().collect());
+    edges::host_learns(&mut state, clock.into_iter().collect());
     if let Some(device) = device {
-        state.settle_pools(device);
+        pools::settle(&mut state, device);
     }
     Ok(())
 }
@@ -108,7 +112,7 @@ pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Resu
 pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    state.destroyed("event", event.0 as u64);
+    calls::destroyed(&mut state, "event", event.0 as u64);
     Ok(())
 }
 
@@ -124,7 +128,7 @@ pub(super) unsafe fn cuEventElapsedTime(
     let (mut state, _) = call.current()?;
     let (mut points, mut clocks) = (Vec::new(), Vec::new());
     for event in [h_start, h_end] {
-        state.forbid_captured(event)?;
+        capture::forbid_captured(&mut state, event)?;
         let event = state.event(event)?;
         let recorded = event.recorded.filter(|_| event.timed()).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
         points.push(recorded);

@@ -5,7 +5,7 @@
 
 use super::statistics::write_text;
 use super::*;
-use crate::process::current;
+use crate::process::{current, report};
 use std::ffi::CStr;
 
 /// Calls `f` with the calling thread's driver, if that driver works in this process.
@@ -48,7 +48,7 @@ pub(crate) unsafe extern "C" fn cuarraySimFindings(
     len: *mut usize,
 ) -> CUresult {
     with_driver(|driver| {
-        let report = || driver.report(flags & LEAKS != 0);
+        let report = || report::make(driver, flags & LEAKS != 0);
         let text = match flags & !LEAKS {
             0 => report().json(),
             TEXT => report().text(false),
@@ -66,7 +66,7 @@ pub(crate) unsafe extern "C" fn cuarraySimFindings(
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cuarraySimClearFindings() -> CUresult {
     with_driver(|driver| {
-        driver.clear_findings();
+        report::clear_findings(driver);
         Ok(())
     })
 }

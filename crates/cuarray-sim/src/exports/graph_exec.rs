@@ -5,10 +5,14 @@
 use super::graph_node::{copy_action, fill_action, host_action, node_action};
 use super::stream::stream;
 use super::*;
+use crate::capture;
 use crate::driver::Guard;
-use crate::objects::graph::{Action, Owner};
-use crate::objects::mode::Mode;
+use crate::execution::{self, outside, progress};
+use crate::graph_launch::{exec, update};
+use crate::graph_structure;
+use crate::objects::graph_data::{Action, Owner};
 use crate::objects::work::Work;
+use crate::schedule::mode::Mode;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -34,7 +38,7 @@ pub(super) unsafe fn cuGraphInstantiate_v2(
     buffer_size: usize,
 ) -> Result<(), CUresult> {
     present(p_exec)?;
-    let made = call.lock().instantiate(graph, 0);
+    let made = exec::instantiate(&mut call.lock(), graph, 0);
     let (node, text) = match &made {
         Ok(_) => (CUgraphNode::NULL, ""),
         Err((code, node)) if node.is_null() => (*node, code.name().unwrap_or_default()),
@@ -65,7 +69,7 @@ pub(super) unsafe fn cuGraphInstantiateWithFlags(
     if flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD != 0 {
         return Err(INVALID_VALUE);
     }
-    let exec = call.lock().instantiate(graph, flags).map_err(|(code, _)| code)?;
+    let exec = exec::instantiate(&mut call.lock(), graph, flags).map_err(|(code, _)| code)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_exec, exec) }
 }
@@ -80,7 +84,7 @@ pub(super) unsafe fn cuGraphInstantiateWithParams(
     present(instantiate_params)?;
     // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
     let mut params = unsafe { instantiate_params.read_unaligned() };
-    let made = call.lock().instantiate(graph, params.flags);
+    let made = exec::instantiate(&mut call.lock(), graph, params.flags);
     (params.result_out, params.hErrNode_out) = match made {
         Ok(_) => (CUDA_GRAPH_INSTANTIATE_SUCCESS, CUgraphNode::NULL),
         Err((_, node)) if node.is_null() => (CUDA_GRAPH_INSTANTIATE_ERROR, node),
@@ -115,7 +119,7 @@ pub(super) unsafe fn cuGraphExecGetId(
 pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     state.exec(exec)?;
-    state.forbid_in_capture(handle)?;
+    capture::forbid_in_capture(&mut state, handle)?;
     drop(super::transfer::submit(call, state, handle, Work::Wait, Vec::new())?);
     Ok(())
 }
@@ -124,27 +128,29 @@ pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: C
 pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     let graph = state.exec(exec)?.graph;
-    if state.captures(handle)? {
-        if state.has_memory_nodes(graph) {
+    if capture::captures(&mut state, handle)? {
+        if graph_structure::has_memory_nodes(&state, graph) {
             return unsupported();
         }
-        let child = state.clone_graph(graph, Owner::Program)?;
-        return state.capture_node(handle, Action::Child(child)).map(|_| ()).inspect_err(|_| state.remove_graph(child));
+        let child = graph_structure::clone_graph(&mut state, graph, Owner::Program)?;
+        return capture::capture_node(&mut state, handle, Action::Child(child))
+            .map(|_| ())
+            .inspect_err(|_| graph_structure::remove_graph(&mut state, child));
     }
-    let end = state.launch(exec, handle)?;
+    let end = exec::launch(&mut state, exec, handle)?;
     if state.host_functions > 0 {
-        call.driver.watch_host_functions(&mut state);
+        progress::watch_host_functions(call.driver, &mut state);
     }
     if matches!(state.mode, Mode::Eager) {
-        drop(call.driver.force(state, vec![end]));
+        drop(execution::force(call.driver, state, vec![end]));
     }
     Ok(())
 }
 
 pub(super) unsafe fn cuGraphExecDestroy(call: &Call<'_>, exec: CUgraphExec) -> Result<(), CUresult> {
     let mut state = call.lock();
-    state.destroy_exec(exec)?;
-    drop(call.driver.bury(state));
+    exec::destroy_exec(&mut state, exec)?;
+    drop(outside::bury(call.driver, state));
     Ok(())
 }
 
@@ -177,8 +183,8 @@ pub(super) unsafe fn cuGraphExecUpdate_v2(
     let mut state = call.lock();
     state.exec(exec)?;
     state.graph(graph)?;
-    let updated = state.update_exec(exec, graph);
-    drop(call.driver.bury(state));
+    let updated = update::update_exec(&mut state, exec, graph);
+    drop(outside::bury(call.driver, state));
     let info = match &updated {
         Ok(()) => CUgraphExecUpdateResultInfo::default(),
         Err(refusal) => {
@@ -193,7 +199,7 @@ pub(super) unsafe fn cuGraphExecUpdate_v2(
 
 /// Changes a node if `action` has the kind of the node.
 fn update(mut state: Guard<'_>, exec: CUgraphExec, node: CUgraphNode, action: Action) -> Result<(), CUresult> {
-    state.update_node(exec, node, action)
+    update::update_node(&mut state, exec, node, action)
 }
 
 pub(super) unsafe fn cuGraphExecNodeSetParams(
@@ -263,7 +269,7 @@ pub(super) unsafe fn cuGraphExecChildGraphNodeSetParams(
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.graph(child_graph)?;
-    state.update_child(exec, node, child_graph)
+    update::update_child(&mut state, exec, node, child_graph)
 }
 
 pub(super) unsafe fn cuGraphExecEventRecordNodeSetEvent(
@@ -290,7 +296,7 @@ pub(super) unsafe fn cuGraphExecEventWaitNodeSetEvent(
 
 /// The node of an executable graph, if its kind can be disabled.
 fn switchable(state: &Guard<'_>, exec: CUgraphExec, node: CUgraphNode) -> Result<CUgraphNode, CUresult> {
-    let own = state.node_of_exec(exec, node)?;
+    let own = exec::node_of_exec(state, exec, node)?;
     match state.node(own)?.action {
         Action::Copy(_) | Action::Fill(_) | Action::Launch(_) => Ok(own),
         _ => Err(INVALID_VALUE),

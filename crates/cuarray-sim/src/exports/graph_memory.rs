@@ -4,7 +4,7 @@
 
 use super::graph_node::add_and_return;
 use super::*;
-use crate::objects::graph::{Action, Given};
+use crate::objects::graph_data::{Action, Given};
 use crate::state::State;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;

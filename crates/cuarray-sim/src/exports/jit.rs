@@ -4,7 +4,7 @@
 //! because a program cannot observe their effect.
 
 use super::*;
-use crate::objects::launch::{Buffer, Log};
+use crate::objects::build_log::{Buffer, Log};
 use cuarray_ptx::{Image, ImageError, Program};
 use std::ffi::CStr;
 use std::sync::Arc;

@@ -6,6 +6,8 @@ use super::execution::{attribute, set_attribute};
 use super::jit::{Options, name, program_at, program_in};
 use super::module::{kernels, put_both};
 use super::*;
+use crate::execution::drain;
+use crate::work::modules;
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
@@ -25,7 +27,7 @@ pub(super) unsafe fn cuLibraryLoadData(
     unsafe {
         let options = Options::read(num_jit_options, jit_options, jit_options_values)?;
         let program = program_at(call, code, &options)?;
-        put(library, call.lock().add_library(program))
+        put(library, modules::add_library(&mut call.lock(), program))
     }
 }
 
@@ -45,7 +47,7 @@ pub(super) unsafe fn cuLibraryLoadFromFile(
     unsafe {
         let options = Options::read(num_jit_options, jit_options, jit_options_values)?;
         let program = program_in(call, file_name, &options)?;
-        put(library, call.lock().add_library(program))
+        put(library, modules::add_library(&mut call.lock(), program))
     }
 }
 
@@ -55,9 +57,9 @@ pub(super) unsafe fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Res
     let known = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
     let contexts: Vec<CUcontext> = known.modules.keys().copied().collect();
     for context in contexts {
-        state = call.driver.drain_context(state, context);
+        state = drain::drain_context(call.driver, state, context);
     }
-    state.unload_library(library)
+    modules::unload_library(&mut state, library)
 }
 
 pub(super) unsafe fn cuLibraryGetKernel(
@@ -108,7 +110,7 @@ pub(super) unsafe fn cuLibraryGetModule(
 ) -> Result<(), CUresult> {
     present(p_mod)?;
     let (mut state, context) = call.current()?;
-    let module = state.module_of(library, context)?;
+    let module = modules::module_of(&mut state, library, context)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_mod, module) }
 }
@@ -123,8 +125,8 @@ pub(super) unsafe fn cuLibraryGetGlobal(
     // SAFETY: the caller's string, by the driver's contract.
     let name = unsafe { self::name(name)? };
     let (mut state, context) = call.current()?;
-    let module = state.module_of(library, context)?;
-    let (address, size) = state.global(module, &name)?;
+    let module = modules::module_of(&mut state, library, context)?;
+    let (address, size) = modules::global(&state, module, &name)?;
     // SAFETY: the caller's pointers, by the driver's contract; either may be null.
     unsafe { put_both(dptr, bytes, address, size) }
 }
@@ -136,7 +138,7 @@ pub(super) unsafe fn cuKernelGetFunction(
 ) -> Result<(), CUresult> {
     present(p_func)?;
     let (mut state, context) = call.current()?;
-    let function = state.function_of(kernel, context)?;
+    let function = modules::function_of(&mut state, kernel, context)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_func, function) }
 }

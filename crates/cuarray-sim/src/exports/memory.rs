@@ -6,16 +6,19 @@
 
 use super::*;
 use crate::driver::Guard;
+use crate::execution::drain;
+use crate::happens_before::{calls, edges};
 use crate::memory::host_pages::HostPages;
 use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
+use crate::work::{allocations, graph_memory, pools};
 
 pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *mut usize) -> Result<(), CUresult> {
     present(total)?;
     let (state, handle) = call.current()?;
     let device = state.context(handle)?.device;
     let arena = &state.devices[device].arena;
-    let left = arena.capacity.saturating_sub(arena.used).saturating_sub(state.held_by_pools(device));
+    let left = arena.capacity.saturating_sub(arena.used).saturating_sub(pools::held(&state, device));
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         put(free, left as usize)?;
@@ -32,13 +35,13 @@ fn allocate(call: &Call<'_>, size: u64) -> Result<u64, CUresult> {
     let device = state.context(handle)?.device;
     let mut taken = state.devices[device].arena.take(size);
     if taken.is_none() {
-        state = call.driver.drain_context(state, handle);
+        state = drain::drain_context(call.driver, state, handle);
         taken = state.devices[device].arena.take(size);
     }
     let (address, real) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     state.devices[device].arena.soil(address, size);
-    state.add_allocation((address, size, real), Kind::Device, handle, device);
-    state.allocated(address);
+    allocations::add(&mut state, (address, size, real), Kind::Device, handle, device);
+    calls::allocated(&mut state, address);
     Ok(address)
 }
 
@@ -82,23 +85,23 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
     // By the manual, freeing pool memory waits for nothing; the program must wait.
     let synchronizes = call.driver.free_synchronizes() && !matches!(allocation.kind, Kind::Pool(_));
     // Collected first: a destroyed stream is forgotten once its work has run.
-    let clocks = contexts.iter().flat_map(|context| state.clocks_of_context(*context)).collect();
-    let mut state = call.driver.exhaust(state, &contexts);
+    let clocks = contexts.iter().flat_map(|context| edges::clocks_of_context(&state, *context)).collect();
+    let mut state = drain::exhaust(call.driver, state, &contexts);
     if synchronizes {
-        state.host_learns(clocks);
+        edges::host_learns(&mut state, clocks);
     }
-    state.released(address);
+    calls::released(&mut state, address);
     let device = state.memory.starting_at(address).map(|allocation| allocation.device);
-    state.release_live(address);
-    state.release_allocation(address);
+    graph_memory::mark_freed(&mut state, address);
+    allocations::release(&mut state, address);
     if let Some(device) = device {
-        state.settle_pools(device);
+        pools::settle(&mut state, device);
     }
 }
 
 /// Refuses to release an address that is no allocation; reports a double free if it was one.
 pub(super) fn refused_release(mut state: Guard<'_>, address: u64) -> Result<(), CUresult> {
-    state.released_again(address);
+    calls::released_again(&mut state, address);
     Err(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
@@ -158,8 +161,8 @@ pub(super) unsafe fn cuMemHostAlloc(
     let size = bytesize as u64;
     let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
-    state.add_allocation((address, size, size), Kind::Pinned { flags, pages }, handle, device);
-    state.allocated(address);
+    allocations::add(&mut state, (address, size, size), Kind::Pinned { flags, pages }, handle, device);
+    calls::allocated(&mut state, address);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pp, address as *mut c_void) }
 }
@@ -219,8 +222,8 @@ pub(super) unsafe fn cuMemAllocManaged(
     let size = bytesize as u64;
     let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
-    state.add_allocation((address, size, size), Kind::Managed { pages }, handle, device);
-    state.allocated(address);
+    allocations::add(&mut state, (address, size, size), Kind::Managed { pages }, handle, device);
+    calls::allocated(&mut state, address);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(dptr, address) }
 }
@@ -247,8 +250,8 @@ pub(super) unsafe fn cuMemHostRegister_v2(
         return Err(CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     }
     let device = state.context(handle)?.device;
-    state.add_allocation((address, size, size), Kind::Registered { flags }, handle, device);
-    state.allocated(address);
+    allocations::add(&mut state, (address, size, size), Kind::Registered { flags }, handle, device);
+    calls::allocated(&mut state, address);
     Ok(())
 }
 
@@ -321,8 +324,8 @@ pub(super) unsafe fn cuIpcOpenMemHandle_v2(
         None => {
             let imported = Imported::open(handle, call.driver.settings().host_readable)?;
             let (address, size) = (imported.address(), imported.size);
-            state.add_allocation((address, size, 0), Kind::Imported(Box::new(imported)), current, device);
-            state.allocated(address);
+            allocations::add(&mut state, (address, size, 0), Kind::Imported(Box::new(imported)), current, device);
+            calls::allocated(&mut state, address);
             address
         }
     };

@@ -33,11 +33,11 @@ mod schedule;
 mod statistics;
 mod stream;
 mod transfer;
-
 use crate::driver::{Call, Driver};
+use crate::execution::chosen;
+use crate::happens_before::{calls, host};
 use crate::host_access;
-use crate::process::current;
-use crate::process::exit;
+use crate::process::{current, exit};
 use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
 use crate::trace::Word;
@@ -115,25 +115,26 @@ fn dispatch<const N: usize>(
         let own = driver.finds().then(|| caller(call.site.clone()));
         thread::with(|thread| thread.caller.replace(own));
         let safe = || match export.flags.capture_unsafe {
-            true => call.lock().forbid_unsafe(number, call.capture_mode()),
+            true => crate::capture::forbid_unsafe(&mut call.lock(), number, call.capture_mode()),
             false => Ok(()),
         };
         // A dropped call has no effect at all.
         let left_out = export.flags.edge && driver.ordering_calls.leaves_out(call.site);
         let body = |call: &Call<'_>| {
             if host_access::any_logged() {
-                driver.lock().take_host_accesses();
+                host::take_host_accesses(&mut driver.lock());
             }
             let result = if left_out { Ok(()) } else { body(call) };
-            let result = result.and_then(|()| driver.between_calls());
+            let result = result.and_then(|()| chosen::between_calls(&driver));
             let result = result.and_then(|()| if export.flags.waits { call.healthy() } else { Ok(()) });
             let changed = &driver.host_access_changed;
             if changed.load(Ordering::Relaxed) && changed.swap(false, Ordering::Relaxed) {
-                driver.lock().settle_host_access();
+                host::settle_host_access(&mut driver.lock());
             }
             result
         };
-        let result = allowed.and(fault).and_then(|()| driver.fits()).and_then(|()| safe()).and_then(|()| body(&call));
+        let result =
+            allowed.and(fault).and_then(|()| chosen::fits(&driver)).and_then(|()| safe()).and_then(|()| body(&call));
         let result = match result {
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => {
@@ -182,13 +183,13 @@ fn report_refusal(call: &Call<'_>, symbol: &str, refusal: CUresult, arguments: &
                 _ => return,
             };
             let handle = arguments.first().map_or(0, |(_, word)| *word);
-            return call.lock().captured_synchronized(kind, handle);
+            return calls::captured_synchronized(&mut call.lock(), kind, handle);
         }
         _ => return,
     };
     let mut state = call.lock();
     for handle in arguments.iter().map(|(_, word)| *word).chain(current) {
-        state.refused_handle(handle);
+        calls::refused_handle(&mut state, handle);
     }
 }
 

@@ -5,6 +5,8 @@
 
 use super::jit::{Options, name, program_at, program_in};
 use super::*;
+use crate::execution::drain;
+use crate::work::modules;
 use cuarray_ptx::Program;
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 /// Loads a program into the current context.
 unsafe fn load(call: &Call<'_>, module: *mut CUmodule, program: Arc<Program>) -> Result<(), CUresult> {
     let (mut state, context) = call.current()?;
-    let handle = state.load_module(context, program, None)?;
+    let handle = modules::load_module(&mut state, context, program, None)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(module, handle) }
 }
@@ -71,8 +73,8 @@ pub(super) unsafe fn cuModuleUnload(call: &Call<'_>, hmod: CUmodule) -> Result<(
     let (state, _) = call.current()?;
     let module = state.code.modules.get(&hmod).filter(|module| module.library.is_none()).ok_or(INVALID_HANDLE)?;
     let context = module.context;
-    let mut state = call.driver.drain_context(state, context);
-    state.unload_module(hmod)
+    let mut state = drain::drain_context(call.driver, state, context);
+    modules::unload_module(&mut state, hmod)
 }
 
 pub(super) unsafe fn cuModuleGetFunction(
@@ -133,7 +135,7 @@ pub(super) unsafe fn cuModuleGetGlobal_v2(
 ) -> Result<(), CUresult> {
     // SAFETY: the caller's string, by the driver's contract.
     let name = unsafe { self::name(name)? };
-    let (address, size) = call.lock().global(hmod, &name)?;
+    let (address, size) = modules::global(&call.lock(), hmod, &name)?;
     // SAFETY: the caller's pointers, by the driver's contract; either may be null.
     unsafe { put_both(dptr, bytes, address, size) }
 }

@@ -5,8 +5,10 @@
 
 use super::transfer::submit;
 use super::*;
+use crate::capture;
 use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::work::Work;
+use crate::work::streams;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -250,8 +252,8 @@ pub(super) unsafe fn cuMemPrefetchAsync(
     stream: CUstream,
 ) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
-    let stream = state.stream_of(call, current, stream)?;
-    state.forbid_in_capture(stream)?;
+    let stream = streams::stream_of(&mut state, call, current, stream)?;
+    capture::forbid_in_capture(&mut state, stream)?;
     if dst_device != CU_DEVICE_CPU {
         state.device(dst_device)?;
     }

@@ -7,30 +7,33 @@
 
 use super::transfer::submit;
 use super::*;
+use crate::capture;
+use crate::execution::drain;
 use crate::objects::allocation::Kind;
 use crate::objects::pool::Pool;
 use crate::objects::work::Work;
+use crate::work::{pools, streams};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// Allocates from a pool, or from the current pool of the stream's device.
 fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUstream) -> Result<u64, CUresult> {
     let (mut state, current) = call.current()?;
-    let stream = state.stream_of(call, current, stream)?;
+    let stream = streams::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let device = state.context(context)?.device;
     let pool = pool.unwrap_or(state.devices[device].current_pool);
-    if state.captures(stream)? {
-        return state.capture_allocation(stream, pool, size);
+    if capture::captures(&mut state, stream)? {
+        return capture::capture_allocation(&mut state, stream, pool, size);
     }
     if size == 0 {
         return Err(INVALID_VALUE);
     }
-    let mut taken = state.take_from_pool(pool, size);
+    let mut taken = pools::take(&mut state, pool, size);
     if taken == Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
         // Pending releases may make room.
-        state = call.driver.drain_context(state, context);
-        taken = state.take_from_pool(pool, size);
+        state = drain::drain_context(call.driver, state, context);
+        taken = pools::take(&mut state, pool, size);
     }
     let address = taken?;
     drop(submit(call, state, stream, Work::Allocate { address, size }, Vec::new())?);
@@ -63,13 +66,13 @@ pub(super) unsafe fn cuMemAllocFromPoolAsync(
 /// Enqueues the release. New work that is enqueued later must not use the memory.
 pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
-    let stream = state.stream_of(call, current, stream)?;
-    let captured = state.captures(stream)?;
+    let stream = streams::stream_of(&mut state, call, current, stream)?;
+    let captured = capture::captures(&mut state, stream)?;
     if dptr == 0 {
         return Ok(());
     }
     if captured {
-        return state.capture_release(stream, dptr);
+        return capture::capture_release(&mut state, stream, dptr);
     }
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
     let allocation =

@@ -4,6 +4,8 @@
 //! management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
 
 use super::*;
+use crate::execution::drain;
+use crate::work::contexts;
 
 pub(super) unsafe fn cuDevicePrimaryCtxRetain(
     call: &Call<'_>,
@@ -16,7 +18,7 @@ pub(super) unsafe fn cuDevicePrimaryCtxRetain(
     device.primary_retained += 1;
     let (handle, flags) = (device.primary, device.primary_flags);
     if state.context(handle).is_err() {
-        state.open_context(handle, dev as usize, true, flags);
+        contexts::open(&mut state, handle, dev as usize, true, flags);
     }
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pctx, handle) }
@@ -30,7 +32,7 @@ pub(super) unsafe fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice
     if left == 0 {
         device.primary_flags = 0;
         let handle = device.primary;
-        drop(call.driver.close_context(state, handle));
+        drop(drain::close_context(call.driver, state, handle));
     }
     Ok(())
 }
@@ -82,6 +84,6 @@ pub(super) unsafe fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) 
     let device = state.device_mut(dev)?;
     device.primary_flags = 0;
     let handle = device.primary;
-    drop(call.driver.close_context(state, handle));
+    drop(drain::close_context(call.driver, state, handle));
     Ok(())
 }

@@ -2,9 +2,10 @@
 
 use super::statistics::write_text;
 use super::*;
-use crate::choice::choices::Choices;
-use crate::config::Schedule;
+use crate::execution::chosen;
 use crate::process::current;
+use crate::schedule::Schedule;
+use crate::schedule::choices::Choices;
 use std::ffi::CStr;
 
 /// Reads a string that a tool passed.
@@ -42,7 +43,7 @@ pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
-        driver.set_schedule(&schedule);
+        chosen::set_schedule(&driver, &schedule);
         Ok(())
     })
 }
@@ -60,8 +61,8 @@ pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize,
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
-        let misfit = driver.misfit();
-        let text = misfit.clone().unwrap_or_else(|| driver.schedule_ran().to_string());
+        let misfit = chosen::misfit(&driver);
+        let text = misfit.clone().unwrap_or_else(|| chosen::schedule_ran(&driver).to_string());
         // SAFETY: by this function's contract.
         unsafe { write_text(&text, buf, cap, len)? };
         if misfit.is_some() { Err(CUresult::CUDA_ERROR_ILLEGAL_STATE) } else { Ok(()) }

@@ -6,11 +6,15 @@
 use super::context::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use super::transfer::submit;
 use super::*;
+use crate::capture;
 use crate::driver::Guard;
+use crate::execution::{self, chosen, progress};
+use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Kind as MemoryKind;
-use crate::objects::graph::Action;
+use crate::objects::graph_data::Action;
 use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::{HostFunction, Point, Work};
+use crate::work::{pools, streams};
 use cuarray_races::Clock;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -18,7 +22,7 @@ const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 /// Locks the driver and resolves a stream handle.
 pub(super) fn stream<'a>(call: &Call<'a>, handle: CUstream) -> Result<(Guard<'a>, CUstream), CUresult> {
     let (mut state, current) = call.current()?;
-    let stream = state.stream_of(call, current, handle)?;
+    let stream = streams::stream_of(&mut state, call, current, handle)?;
     Ok((state, stream))
 }
 
@@ -42,7 +46,7 @@ pub(super) unsafe fn cuStreamCreateWithPriority(
     let priority = priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY);
     state.context_mut(current)?.streams.insert(handle);
     state.streams.insert(handle, Stream::new(current, Kind::Created, flags, priority));
-    state.created("stream", handle.0 as u64);
+    calls::created(&mut state, "stream", handle.0 as u64);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(stream, handle) }
 }
@@ -54,25 +58,25 @@ pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Re
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
     let (mut state, handle) = self::stream(call, stream)?;
-    state.stream_leaves_capture(handle);
+    capture::stream_leaves_capture(&mut state, handle);
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.destroyed = true;
     }
-    state.destroyed("stream", handle.0 as u64);
-    state.remove_if_over(handle);
+    calls::destroyed(&mut state, "stream", handle.0 as u64);
+    streams::remove_if_over(&mut state, handle);
     Ok(())
 }
 
 pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
-    state.forbid_in_capture(handle)?;
+    capture::forbid_in_capture(&mut state, handle)?;
     let device = state.streams.get(&handle).and_then(|stream| state.contexts.get(&stream.context));
     let device = device.map(|context| context.device);
-    let (tail, clocks) = (state.stream_tail(handle), state.clocks_of_tail(handle));
-    let mut state = call.driver.force(state, tail);
-    state.host_learns(clocks);
+    let (tail, clocks) = (streams::tail(&state, handle), edges::clocks_of_tail(&state, handle));
+    let mut state = execution::force(call.driver, state, tail);
+    edges::host_learns(&mut state, clocks);
     if let Some(device) = device {
-        state.settle_pools(device);
+        pools::settle(&mut state, device);
     }
     Ok(())
 }
@@ -80,9 +84,9 @@ pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> R
 /// Queries a stream. Each query that returns *not ready* runs one operation, so that polling ends.
 pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
-    state.forbid_in_capture(handle)?;
-    let tail = state.stream_tail(handle);
-    let clocks = state.clocks_of_tail(handle);
+    capture::forbid_in_capture(&mut state, handle)?;
+    let tail = streams::tail(&state, handle);
+    let clocks = edges::clocks_of_tail(&state, handle);
     query(call, state, tail, clocks)
 }
 
@@ -94,13 +98,13 @@ pub(super) fn query<'a>(
     clocks: Vec<Clock>,
 ) -> Result<(), CUresult> {
     points.retain(|point| !state.happened(*point));
-    let (mut state, nudge) = call.driver.query(state, &points);
+    let (mut state, nudge) = chosen::query(call.driver, state, &points);
     if points.iter().all(|point| state.happened(*point)) {
-        state.host_learns(clocks);
+        edges::host_learns(&mut state, clocks);
         return Ok(());
     }
     if nudge {
-        drop(call.driver.nudge(state, points));
+        drop(execution::nudge(call.driver, state, points));
     }
     Err(CUresult::CUDA_ERROR_NOT_READY)
 }
@@ -117,17 +121,17 @@ pub(super) unsafe fn cuStreamWaitEvent(
     let (mut state, handle) = self::stream(call, stream)?;
     if flags == CU_EVENT_WAIT_EXTERNAL {
         state.event(event)?;
-        let captured = state.capture(handle, || Action::Wait(event))?;
+        let captured = capture::capture(&mut state, handle, || Action::Wait(event))?;
         return if captured { Ok(()) } else { Err(INVALID_VALUE) };
     }
-    if state.wait_in_capture(handle, event)? {
+    if capture::wait_in_capture(&mut state, handle, event)? {
         return Ok(());
     }
     let event = state.event(event)?;
     let (recorded, clock) = (event.recorded, event.clock.clone());
     if let Some(point) = recorded {
         if let Some(clock) = clock {
-            state.stream_learns(handle, &clock);
+            edges::stream_learns(&mut state, handle, &clock);
         }
         drop(submit(call, state, handle, Work::Wait, vec![point])?);
     }
@@ -137,12 +141,12 @@ pub(super) unsafe fn cuStreamWaitEvent(
 /// Enqueues a host function, and makes sure that it runs without further calls of the program.
 fn enqueue_host_function(call: &Call<'_>, stream: CUstream, function: HostFunction) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
-    if state.capture(handle, || Action::Host(function))? {
+    if capture::capture(&mut state, handle, || Action::Host(function))? {
         return Ok(());
     }
     let (mut state, _) = submit(call, state, handle, Work::HostFunction(function), Vec::new())?;
     if state.host_functions > 0 {
-        call.driver.watch_host_functions(&mut state);
+        progress::watch_host_functions(call.driver, &mut state);
     }
     Ok(())
 }
@@ -156,7 +160,7 @@ pub(super) unsafe fn cuStreamAddCallback(
 ) -> Result<(), CUresult> {
     let (Some(function), 0) = (callback, flags) else { return Err(INVALID_VALUE) };
     let (mut state, handle) = self::stream(call, stream)?;
-    state.forbid_in_capture(handle)?;
+    capture::forbid_in_capture(&mut state, handle)?;
     drop(state);
     enqueue_host_function(call, stream, HostFunction::Callback { function, stream, data: user_data })
 }
@@ -263,7 +267,7 @@ pub(super) unsafe fn cuStreamAttachMemAsync(
     flags: c_uint,
 ) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
-    state.forbid_in_capture(handle)?;
+    capture::forbid_in_capture(&mut state, handle)?;
     if !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST | CU_MEM_ATTACH_SINGLE) {
         return Err(INVALID_VALUE);
     }

@@ -11,79 +11,81 @@ use std::sync::Arc;
 /// The maximum number of rows of a box whose host accesses are watched.
 const ROWS: u64 = 64;
 
-impl State {
-    /// Watches the bytes that a device operation uses, where the host can access them.
-    pub(super) fn watch_host(&mut self, touches: &[(Region, AccessKind)], operation: &Arc<Operation>, clock: &Clock) {
-        let last = self.host_functions == 0;
-        for (region, access) in touches.iter().filter(|(region, _)| region.row_count() <= ROWS) {
-            let rows = region.rows();
-            rows.for_each(|row| self.host_access.used(row, *access != AccessKind::Read, operation, clock, last));
-        }
+/// Watches the bytes that a device operation uses, where the host can access them.
+pub(super) fn watch_host(
+    state: &mut State,
+    touches: &[(Region, AccessKind)],
+    operation: &Arc<Operation>,
+    clock: &Clock,
+) {
+    let last = state.host_functions == 0;
+    for (region, access) in touches.iter().filter(|(region, _)| region.row_count() <= ROWS) {
+        let rows = region.rows();
+        rows.for_each(|row| state.host_access.used(row, *access != AccessKind::Read, operation, clock, last));
     }
+}
 
-    /// Watches all memory whose address a kernel receives, because the kernel may access any of it.
-    pub(super) fn watch_host_for(&mut self, parameters: &[u64], operation: &Arc<Operation>, clock: &Clock) {
-        let last = self.host_functions == 0;
-        parameters.iter().for_each(|word| self.host_access.given(*word, operation, clock, last));
-    }
+/// Watches all memory whose address a kernel receives, because the kernel may access any of it.
+pub(super) fn watch_host_for(state: &mut State, parameters: &[u64], operation: &Arc<Operation>, clock: &Clock) {
+    let last = state.host_functions == 0;
+    parameters.iter().for_each(|word| state.host_access.given(*word, operation, clock, last));
+}
 
-    /// Takes the logged host accesses, before the calling thread joins new clocks.
-    pub(crate) fn take_host_accesses(&mut self) {
-        let Some(driver) = self.host_access.driver() else { return };
-        for fault in take_logged(driver) {
-            self.host_accessed(&fault);
-            self.host_access.opened(fault.address);
-        }
+/// Takes the logged host accesses, before the calling thread joins new clocks.
+pub(crate) fn take_host_accesses(state: &mut State) {
+    let Some(driver) = state.host_access.driver() else { return };
+    for fault in take_logged(driver) {
+        host_accessed(state, &fault);
+        state.host_access.opened(fault.address);
     }
+}
 
-    fn host_accessed(&mut self, fault: &Fault) {
-        let (call, access) =
-            if fault.writes { ("host write", AccessKind::Write) } else { ("host read", AccessKind::Read) };
-        let thread = thread::number_of(fault.thread);
-        let caller = Caller { site: fault.spot.site(), ..Caller::new(thread, call) };
-        let State { host_access, detector, running, .. } = self;
-        // An access of a host function happens at the function's place in the stream. It races with work that is
-        // unordered with that place.
-        if let Some(running) = running.iter().find(|running| running.thread == fault.thread) {
-            let uses = host_access.uses_of(fault.address);
-            let uses = uses
-                .filter(|of| !of.unknown && (of.writes || access != AccessKind::Read))
-                .map(|of| (&of.operation, &of.clock, if of.writes { AccessKind::Write } else { AccessKind::Read }));
-            detector.host_function_access(caller, &running.clock, (fault.address, access), uses);
-        } else {
-            detector.host_operation(caller, Effect::Touches(vec![(Region::row(fault.address, 1), access)]));
-        }
+fn host_accessed(state: &mut State, fault: &Fault) {
+    let (call, access) = if fault.writes { ("host write", AccessKind::Write) } else { ("host read", AccessKind::Read) };
+    let thread = thread::number_of(fault.thread);
+    let caller = Caller { site: fault.spot.site(), ..Caller::new(thread, call) };
+    let State { host_access, detector, running, .. } = state;
+    // An access of a host function happens at the function's place in the stream. It races with work that is
+    // unordered with that place.
+    if let Some(running) = running.iter().find(|running| running.thread == fault.thread) {
+        let uses = host_access.uses_of(fault.address);
+        let uses = uses
+            .filter(|of| !of.unknown && (of.writes || access != AccessKind::Read))
+            .map(|of| (&of.operation, &of.clock, if of.writes { AccessKind::Write } else { AccessKind::Read }));
+        detector.host_function_access(caller, &running.clock, (fault.address, access), uses);
+    } else {
+        detector.host_operation(caller, Effect::Touches(vec![(Region::row(fault.address, 1), access)]));
     }
+}
 
-    /// Closes the pages that devices may still use, given the host's clock, and opens the others. A pending host
-    /// function may be ordered after less work than the host.
-    pub(crate) fn settle_host_access(&mut self) {
-        let State { host_access, detector, host_functions, .. } = self;
-        host_access.settle(|clock| detector.hosts_know(clock), *host_functions == 0);
-    }
+/// Closes the pages that devices may still use, given the host's clock, and opens the others. A pending host
+/// function may be ordered after less work than the host.
+pub(crate) fn settle_host_access(state: &mut State) {
+    let State { host_access, detector, host_functions, .. } = state;
+    host_access.settle(|clock| detector.hosts_know(clock), *host_functions == 0);
+}
 
-    /// Closes memory that is not ordered before a host function that is about to run.
-    ///
-    /// The program may see through a flag or an event loop that the function runs, which the driver cannot see. So
-    /// the host joins the function's clock, unless only driver objects order threads.
-    pub(crate) fn host_function_begins(&mut self, clock: &Clock) {
-        self.take_host_accesses();
-        self.detector.hosts_learn(clock);
-        // SAFETY: the call has no preconditions.
-        let thread = unsafe { libc::gettid() };
-        self.running.push(Running { thread, clock: clock.clone() });
-        let State { host_access, detector, .. } = self;
-        host_access.learned();
-        host_access.settle(|other| detector.ordered(clock, other), false);
-    }
+/// Closes memory that is not ordered before a host function that is about to run.
+///
+/// The program may see through a flag or an event loop that the function runs, which the driver cannot see. So
+/// the host joins the function's clock, unless only driver objects order threads.
+pub(crate) fn host_function_begins(state: &mut State, clock: &Clock) {
+    take_host_accesses(state);
+    state.detector.hosts_learn(clock);
+    // SAFETY: the call has no preconditions.
+    let thread = unsafe { libc::gettid() };
+    state.running.push(Running { thread, clock: clock.clone() });
+    let State { host_access, detector, .. } = state;
+    host_access.learned();
+    host_access.settle(|other| detector.ordered(clock, other), false);
+}
 
-    /// Records that the calling thread's host function has returned.
-    pub(crate) fn host_function_ends(&mut self) {
-        // SAFETY: the call has no preconditions.
-        let thread = unsafe { libc::gettid() };
-        self.take_host_accesses();
-        self.running.retain(|running| running.thread != thread);
-        self.host_access.learned();
-        self.settle_host_access();
-    }
+/// Records that the calling thread's host function has returned.
+pub(crate) fn host_function_ends(state: &mut State) {
+    // SAFETY: the call has no preconditions.
+    let thread = unsafe { libc::gettid() };
+    take_host_accesses(state);
+    state.running.retain(|running| running.thread != thread);
+    state.host_access.learned();
+    settle_host_access(state);
 }

@@ -4,7 +4,8 @@
 //! library becomes one module in each context that uses it. Functions belong to modules and kernels to libraries;
 //! either handle can be launched, as the driver's manual allows.
 
-use crate::objects::launch::{Heap, Log};
+use crate::objects::build_log::Log;
+use crate::objects::heap::Heap;
 use cuarray_abi::*;
 use cuarray_ptx::{Program, Space};
 use std::collections::HashMap;
@@ -173,6 +174,59 @@ impl Code {
             functions.insert(function, Function { module: handle, number, name, settings, next });
             function
         }))
+    }
+}
+
+impl ResolvedKernel {
+    /// The maximum number of threads of a block.
+    pub(crate) fn max_threads(&self) -> u32 {
+        let own = self.program.functions()[self.number as usize].max_threads.map_or(1024, |(threads, _)| threads);
+        // A multiprocessor has 65536 registers, allocated to warps in units of 256.
+        let warps = 65536 / (self.registers() * 32).next_multiple_of(256);
+        own.min(warps * 32).min(1024)
+    }
+
+    /// The registers of a thread: an estimate of a compiler's allocation.
+    pub(crate) fn registers(&self) -> u32 {
+        let wanted = self.program.reachable(self.number);
+        let most = wanted.iter().map(|number| self.program.functions()[*number as usize].registers).max().unwrap_or(0);
+        let limit = if self.program.max_registers() == 0 { 255 } else { self.program.max_registers().clamp(16, 255) };
+        (most + 8).clamp(10, limit.max(10))
+    }
+
+    /// Bytes of static shared memory.
+    pub(crate) fn shared(&self) -> u32 {
+        self.program.shared_bytes(self.number).try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Bytes of the program's constants.
+    pub(crate) fn constant_bytes(&self) -> u64 {
+        let constants = self.program.variables().iter().filter(|variable| variable.space == Space::Const);
+        constants.map(|variable| variable.size).sum()
+    }
+
+    /// Bytes of a thread's local memory.
+    pub(crate) fn local(&self) -> u32 {
+        let reached = self.program.reachable(self.number);
+        reached.iter().map(|number| self.program.functions()[*number as usize].local_variables).sum()
+    }
+
+    /// The number of blocks, with this many threads and this much dynamic shared memory, that fit on a
+    /// multiprocessor.
+    pub(crate) fn blocks(&self, threads: u32, dynamic: u64, capability: (u32, u32)) -> u32 {
+        let warps = threads.div_ceil(32);
+        if warps == 0 || threads > self.max_threads() {
+            return 0;
+        }
+        let (most_warps, most_blocks, most_shared) = match capability {
+            (7, _) => (32, 16, 65536),
+            (8, 0) | (9, _) => (64, 32, 233_472),
+            _ => (48, 16, 102_400),
+        };
+        let registers = 65536 / ((self.registers() * 32).next_multiple_of(256) * warps);
+        let shared = u64::from(self.shared()) + dynamic + 1024;
+        let by_shared = u32::try_from(most_shared / shared).unwrap_or(0);
+        (most_warps / warps).min(most_blocks).min(registers).min(by_shared)
     }
 }
 

@@ -3,15 +3,16 @@
 //! Nothing here knows the [state](crate::state) that holds them. Methods of objects change only the object itself.
 
 pub(crate) mod allocation;
+pub(crate) mod build_log;
 pub(crate) mod capturing;
 pub(crate) mod code;
 pub(crate) mod context;
 pub(crate) mod copy;
 pub(crate) mod device;
 pub(crate) mod event;
-pub(crate) mod graph;
+pub(crate) mod graph_data;
+pub(crate) mod heap;
 pub(crate) mod launch;
-pub(crate) mod mode;
 pub(crate) mod pool;
 pub(crate) mod running;
 pub(crate) mod stream;

@@ -38,7 +38,7 @@ pub(crate) fn driver() -> Option<CurrentDriver> {
 fn from_environment() -> Arc<Driver> {
     let driver = Driver::new(Config::from_env());
     exit::print_seed(&driver);
-    exit::watch();
+    exit::watch(&driver);
     driver
 }
 

@@ -11,9 +11,10 @@
 //! Afterwards the driver is shut down. Later calls, from earlier exit handlers or from running threads, return
 //! `CUDA_ERROR_DEINITIALIZED`, as on real drivers.
 
-use crate::config::Schedule;
 use crate::driver::Driver;
-use crate::process::current;
+use crate::execution::chosen;
+use crate::process::report;
+use crate::schedule::Schedule;
 use cuarray_races::finding::Report;
 use cuarray_races::report::Format;
 use std::ffi::{c_int, c_void};
@@ -21,9 +22,12 @@ use std::io::{IsTerminal as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The process that created the driver; children of `fork` inherit its handlers and its settings.
 static MADE_IN: AtomicU32 = AtomicU32::new(0);
+/// The driver whose report the handler makes.
+static WATCHED: OnceLock<Arc<Driver>> = OnceLock::new();
 static OVER: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" {
@@ -31,8 +35,9 @@ unsafe extern "C" {
     fn on_exit(function: extern "C" fn(status: c_int, argument: *mut c_void), argument: *mut c_void) -> c_int;
 }
 
-/// Registers the exit handler.
-pub(crate) fn watch() {
+/// Registers the exit handler, which reports on a driver.
+pub(crate) fn watch(driver: &Arc<Driver>) {
+    let _ = WATCHED.set(driver.clone());
     MADE_IN.store(std::process::id(), Ordering::Release);
     // SAFETY: the handler is a function of this library, which stays loaded while the process lives (a Rust library
     // with thread-locals is never unloaded), and it does not unwind.
@@ -46,7 +51,7 @@ pub(crate) fn is_over() -> bool {
 
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     let guarded = AssertUnwindSafe(|| {
-        let driver = current::of_process()?;
+        let driver = WATCHED.get()?;
         // A child of `fork` runs its parent's handlers, but has no schedule.
         if driver.ready().is_ok() {
             report_schedule(driver);
@@ -66,7 +71,7 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
 
 /// Prints the seed at the start, because a crash leaves no report at exit.
 pub(crate) fn print_seed(driver: &Driver) {
-    let schedule = driver.schedule();
+    let schedule = chosen::schedule_set(driver);
     if matches!(schedule, Schedule::Random(_)) && !driver.settings().quiet {
         eprintln!("cuarray-sim: CUARRAY_SIM_SCHEDULE={schedule}");
     }
@@ -75,13 +80,13 @@ pub(crate) fn print_seed(driver: &Driver) {
 /// Writes the schedule that ran, and prints how to repeat it.
 fn report_schedule(driver: &Driver) {
     let settings = driver.settings();
-    let schedule = driver.schedule();
+    let schedule = chosen::schedule_set(driver);
     if let Some(path) = &settings.schedule_file
-        && let Err(error) = std::fs::write(path, format!("{}\n", driver.schedule_ran()))
+        && let Err(error) = std::fs::write(path, format!("{}\n", chosen::schedule_ran(driver)))
     {
         eprintln!("cuarray-sim: {}: {error}", path.display());
     }
-    if let Some(misfit) = driver.misfit() {
+    if let Some(misfit) = chosen::misfit(driver) {
         eprintln!("cuarray-sim: {misfit}");
     } else if matches!(schedule, Schedule::Random(_)) && !settings.quiet {
         eprintln!("cuarray-sim: CUARRAY_SIM_SCHEDULE={schedule} runs the program under the same schedule again");
@@ -93,7 +98,7 @@ fn report_findings(driver: &Driver) -> Option<u8> {
     let config = driver.config.as_ref().ok().filter(|config| config.findings)?;
     let is_child = MADE_IN.load(Ordering::Acquire) != std::process::id();
     let report = match driver.ready() {
-        Ok(()) => driver.last_report(config.leaks.unwrap_or_else(|| config.report.is_some() || !is_python()))?,
+        Ok(()) => report::make_last(driver, config.leaks.unwrap_or_else(|| config.report.is_some() || !is_python()))?,
         Err(_) if is_child => return None,
         // A program that never initialized the driver gets an empty report.
         Err(_) => Report::default(),

@@ -2,5 +2,5 @@
 
 pub(crate) mod current;
 pub(crate) mod exit;
-mod report;
+pub(crate) mod report;
 pub(crate) mod statistics;

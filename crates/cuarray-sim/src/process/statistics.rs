@@ -4,7 +4,7 @@
 
 use crate::driver::Driver;
 use crate::objects::allocation::{Allocation, Kind};
-use crate::objects::graph::Owner;
+use crate::objects::graph_data::Owner;
 use crate::objects::stream;
 use crate::state::State;
 use cuarray_abi::ENTRY_POINTS;

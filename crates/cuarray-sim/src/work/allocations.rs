@@ -1,92 +1,69 @@
 //! Look-up, checks and release of allocations.
 
-use crate::memory::arena::Arena;
 use crate::objects::allocation::{Advice, Allocation, Declared, Kind, Side};
 use crate::state::State;
+use crate::work::{graph_memory, pools};
 use cuarray_abi::*;
 
-impl State {
-    /// The arena that holds `address`.
-    pub(crate) fn arena_of(&self, address: u64) -> Option<&Arena> {
-        self.devices.iter().map(|device| &device.arena).find(|arena| arena.holds(address))
-    }
-
-    /// The driver's address of the byte at `address`.
-    pub(crate) fn host_address(&self, address: u64) -> u64 {
-        if let Some(arena) = self.arena_of(address) {
-            return arena.shadow_of(address);
-        }
-        match self.memory.find(address).map(|allocation| &allocation.kind) {
-            Some(Kind::Imported(imported)) => imported.shadow_of(address),
-            Some(Kind::Pinned { pages, .. } | Kind::Managed { pages }) => pages.shadow_of(address),
-            _ => address,
-        }
-    }
-
-    /// Checks an access of `length` bytes at `address` and returns its side.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access outside its allocation, device memory
-    /// declared as host memory, and freed memory of another process.
-    pub(crate) fn side(&self, address: u64, length: u64, declared: Declared) -> Result<Side, CUresult> {
-        let Some(allocation) = self.memory.find(address) else {
-            if address == 0 || declared == Declared::Device || self.arena_of(address).is_some() {
-                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-            }
-            return Ok(Side::Pageable);
-        };
-        if length > allocation.size - (address - allocation.address) {
+/// Checks an access of `length` bytes at `address` and returns its side.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access outside its allocation, device memory
+/// declared as host memory, and freed memory of another process.
+pub(crate) fn side(state: &State, address: u64, length: u64, declared: Declared) -> Result<Side, CUresult> {
+    let Some(allocation) = state.memory.find(address) else {
+        if address == 0 || declared == Declared::Device || state.arena_of(address).is_some() {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        match &allocation.kind {
-            kind if kind.on_device() && declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-            Kind::Imported(imported) if !imported.is_live() => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-            Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => {
-                Ok(Side::Device)
-            }
-            Kind::Managed { .. } => Ok(Side::Managed),
-            Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
-        }
+        return Ok(Side::Pageable);
+    };
+    if length > allocation.size - (address - allocation.address) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-
-    /// Adds a new allocation to the table.
-    pub(crate) fn add_allocation(
-        &mut self,
-        (address, size, taken): (u64, u64, u64),
-        kind: Kind,
-        context: CUcontext,
-        device: usize,
-    ) {
-        match &kind {
-            Kind::Pinned { pages, .. } | Kind::Managed { pages } => {
-                self.host_access.add(address, size, pages.guardable())
-            }
-            Kind::Registered { .. } => self.host_access.add_registered(address, size),
-            Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => {}
-        }
-        let id = crate::handle::fresh() as u64;
-        let (sync_memops, freed, advice) = (false, false, Advice::default());
-        let allocation = Allocation { address, size, taken, kind, context, device, id, sync_memops, freed, advice };
-        self.memory.insert(allocation);
+    match &allocation.kind {
+        kind if kind.on_device() && declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        Kind::Imported(imported) if !imported.is_live() => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => Ok(Side::Device),
+        Kind::Managed { .. } => Ok(Side::Managed),
+        Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
     }
+}
 
-    /// Removes an allocation that no pending work needs, and frees its memory.
-    pub(crate) fn release_allocation(&mut self, address: u64) {
-        if let Some(Kind::Graph { .. }) = self.memory.starting_at(address).map(|allocation| &allocation.kind) {
-            self.graph_memory_unused(address);
-            self.release_graph_memory(address);
-            return;
-        }
-        // The pages are freed with the allocation. Before that, the host must be able to access them again.
-        self.host_access.remove(address);
-        let Some(allocation) = self.memory.remove(address) else { return };
-        if let Kind::Pool(pool) = allocation.kind {
-            self.return_to_pool(pool, allocation.size);
-        }
-        if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code { .. })
-            && let Some(device) = self.devices.get_mut(allocation.device)
-        {
-            device.arena.release(address, allocation.taken);
-        }
+/// Adds a new allocation to the table.
+pub(crate) fn add(
+    state: &mut State,
+    (address, size, taken): (u64, u64, u64),
+    kind: Kind,
+    context: CUcontext,
+    device: usize,
+) {
+    match &kind {
+        Kind::Pinned { pages, .. } | Kind::Managed { pages } => state.host_access.add(address, size, pages.guardable()),
+        Kind::Registered { .. } => state.host_access.add_registered(address, size),
+        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => {}
+    }
+    let id = crate::handle::fresh() as u64;
+    let (sync_memops, freed, advice) = (false, false, Advice::default());
+    let allocation = Allocation { address, size, taken, kind, context, device, id, sync_memops, freed, advice };
+    state.memory.insert(allocation);
+}
+
+/// Removes an allocation that no pending work needs, and frees its memory.
+pub(crate) fn release(state: &mut State, address: u64) {
+    if let Some(Kind::Graph { .. }) = state.memory.starting_at(address).map(|allocation| &allocation.kind) {
+        graph_memory::unused(state, address);
+        graph_memory::release(state, address);
+        return;
+    }
+    // The pages are freed with the allocation. Before that, the host must be able to access them again.
+    state.host_access.remove(address);
+    let Some(allocation) = state.memory.remove(address) else { return };
+    if let Kind::Pool(pool) = allocation.kind {
+        pools::return_memory(state, pool, allocation.size);
+    }
+    if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code { .. })
+        && let Some(device) = state.devices.get_mut(allocation.device)
+    {
+        device.arena.release(address, allocation.taken);
     }
 }

@@ -9,38 +9,36 @@ use cuarray_abi::*;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
-impl State {
-    /// Activates a context under `handle`.
-    pub(crate) fn open_context(&mut self, handle: CUcontext, device: usize, primary: bool, flags: u32) {
-        let legacy = CUstream(crate::handle::fresh());
-        self.streams.insert(legacy, Stream::new(handle, Kind::Legacy, CU_STREAM_DEFAULT, 0));
-        let context = Context {
-            device,
-            primary,
-            active: true,
-            flags,
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            legacy,
-            per_thread: HashMap::new(),
-            streams: BTreeSet::from([legacy]),
-            unordered: BTreeSet::new(),
-            ended: None,
-            ended_blocking: None,
-            peers: BTreeSet::new(),
-            limits: LIMITS,
-            cache_config: 0,
-            shared_memory_config: 0,
-            attached: 1,
-            failed: None,
-        };
-        self.contexts.insert(handle, context);
-        self.detector.revive_handle(handle.0 as u64);
-    }
+/// Activates a context under `handle`.
+pub(crate) fn open(state: &mut State, handle: CUcontext, device: usize, primary: bool, flags: u32) {
+    let legacy = CUstream(crate::handle::fresh());
+    state.streams.insert(legacy, Stream::new(handle, Kind::Legacy, CU_STREAM_DEFAULT, 0));
+    let context = Context {
+        device,
+        primary,
+        active: true,
+        flags,
+        id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+        legacy,
+        per_thread: HashMap::new(),
+        streams: BTreeSet::from([legacy]),
+        unordered: BTreeSet::new(),
+        ended: None,
+        ended_blocking: None,
+        peers: BTreeSet::new(),
+        limits: LIMITS,
+        cache_config: 0,
+        shared_memory_config: 0,
+        attached: 1,
+        failed: None,
+    };
+    state.contexts.insert(handle, context);
+    state.detector.revive_handle(handle.0 as u64);
+}
 
-    /// The last operation of every stream of a context with pending work.
-    pub(crate) fn context_tail(&self, context: CUcontext) -> Vec<Point> {
-        let streams = self.contexts.get(&context).map(|context| &context.streams);
-        let streams = streams.into_iter().flatten().filter_map(|handle| Some((*handle, self.streams.get(handle)?)));
-        streams.filter(|(_, stream)| stream.pending() > 0).map(|(handle, stream)| stream.last(handle)).collect()
-    }
+/// The last operation of every stream of a context with pending work.
+pub(crate) fn tail(state: &State, context: CUcontext) -> Vec<Point> {
+    let streams = state.contexts.get(&context).map(|context| &context.streams);
+    let streams = streams.into_iter().flatten().filter_map(|handle| Some((*handle, state.streams.get(handle)?)));
+    streams.filter(|(_, stream)| stream.pending() > 0).map(|(handle, stream)| stream.last(handle)).collect()
 }

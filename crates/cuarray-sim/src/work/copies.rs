@@ -3,45 +3,43 @@
 use crate::objects::copy::{Copy, Extent, Fill, Source};
 use crate::state::State;
 
-impl State {
-    /// Executes a copy.
-    pub(crate) fn execute_copy(&self, copy: &Copy) {
-        let Extent { width, height, depth } = copy.extent;
-        let (from, from_pitch, from_slice) = match &copy.source {
-            Source::Memory(place) => (self.host_address(place.address), place.pitch, place.slice),
-            Source::Staged(bytes) => (bytes.as_ptr() as u64, width, width * height),
-        };
-        let to = self.host_address(copy.target.address);
-        for slice in 0..depth {
-            for row in 0..height {
-                let source = from + slice * from_slice + row * from_pitch;
-                let target = to + slice * copy.target.slice + row * copy.target.pitch;
-                // SAFETY: both sides were checked against their allocations when the copy was enqueued. Freeing either
-                // runs pending work first, and a device's range stays mapped. The program's own memory is accessed only
-                // during its call, or by graphs, which it must outlive.
-                unsafe { std::ptr::copy(source as *const u8, target as *mut u8, width as usize) };
-            }
+/// Executes a copy.
+pub(crate) fn execute_copy(state: &State, copy: &Copy) {
+    let Extent { width, height, depth } = copy.extent;
+    let (from, from_pitch, from_slice) = match &copy.source {
+        Source::Memory(place) => (state.host_address(place.address), place.pitch, place.slice),
+        Source::Staged(bytes) => (bytes.as_ptr() as u64, width, width * height),
+    };
+    let to = state.host_address(copy.target.address);
+    for slice in 0..depth {
+        for row in 0..height {
+            let source = from + slice * from_slice + row * from_pitch;
+            let target = to + slice * copy.target.slice + row * copy.target.pitch;
+            // SAFETY: both sides were checked against their allocations when the copy was enqueued. Freeing either
+            // runs pending work first, and a device's range stays mapped. The program's own memory is accessed only
+            // during its call, or by graphs, which it must outlive.
+            unsafe { std::ptr::copy(source as *const u8, target as *mut u8, width as usize) };
         }
     }
+}
 
-    /// Executes a fill.
-    pub(crate) fn execute_fill(&self, fill: &Fill) {
-        let to = self.host_address(fill.target.address);
-        let bytes = fill.value.to_ne_bytes();
-        let bytes = &bytes[..usize::from(fill.value_size)];
-        for row in 0..fill.extent.height {
-            let start = (to + row * fill.target.pitch) as *mut u8;
-            let width = fill.extent.width as usize;
-            // SAFETY: as for a copy; the whole row lies in the allocation, and `value_size` divides its width and
-            // address.
-            unsafe {
-                if bytes.iter().all(|byte| *byte == bytes[0]) {
-                    std::ptr::write_bytes(start, bytes[0], width);
-                } else if fill.value_size == 2 {
-                    (0..width / 2).for_each(|index| start.cast::<u16>().add(index).write(fill.value as u16));
-                } else {
-                    (0..width / 4).for_each(|index| start.cast::<u32>().add(index).write(fill.value));
-                }
+/// Executes a fill.
+pub(crate) fn execute_fill(state: &State, fill: &Fill) {
+    let to = state.host_address(fill.target.address);
+    let bytes = fill.value.to_ne_bytes();
+    let bytes = &bytes[..usize::from(fill.value_size)];
+    for row in 0..fill.extent.height {
+        let start = (to + row * fill.target.pitch) as *mut u8;
+        let width = fill.extent.width as usize;
+        // SAFETY: as for a copy; the whole row lies in the allocation, and `value_size` divides its width and
+        // address.
+        unsafe {
+            if bytes.iter().all(|byte| *byte == bytes[0]) {
+                std::ptr::write_bytes(start, bytes[0], width);
+            } else if fill.value_size == 2 {
+                (0..width / 2).for_each(|index| start.cast::<u16>().add(index).write(fill.value as u16));
+            } else {
+                (0..width / 4).for_each(|index| start.cast::<u32>().add(index).write(fill.value));
             }
         }
     }

@@ -4,9 +4,12 @@
 //! failing kernel its context has failed, as on a GPU: every later call returns that error until the context is
 //! destroyed.
 
+use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
-use crate::objects::launch::{Heap, Launch};
+use crate::objects::heap::Heap;
+use crate::objects::launch::Launch;
 use crate::state::State;
+use crate::work::modules;
 use cuarray_abi::*;
 use cuarray_ptx::{Access, AccessKind as TouchKind, Fault, FaultKind, Program, Race, Region, Service, TouchedRange};
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
@@ -48,169 +51,166 @@ impl Service for Services {
 /// The index of the heap's limit in `cuCtxSetLimit`.
 const HEAP_LIMIT: usize = CU_LIMIT_MALLOC_HEAP_SIZE as usize;
 
-impl State {
-    /// Executes a launch; returns its accesses to the program's memory, if findings need them.
-    pub(crate) fn execute_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>) -> Vec<Touched> {
-        let heap = if launch.program.allocates() { self.heap(launch.context) } else { None };
-        let regions = self.regions();
-        let services = Services { heap, assertions: Mutex::default() };
-        let kernel = cuarray_ptx::Launch {
-            program: &launch.program,
-            kernel: launch.kernel,
-            constants: &launch.constants,
-            grid: launch.grid,
-            threads: launch.threads,
-            dynamic_shared: launch.dynamic_shared,
-            parameters: &launch.parameters,
-            regions: &regions,
-            record: ticket.is_some(),
-            races: launch.settings.races && ticket.is_some(),
-            budget: launch.settings.budget,
-            cooperative: launch.cooperative,
-            workers: workers(launch.settings.cores),
-            service: &services,
-        };
-        // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
-        // constants belong to the launch's module.
-        let outcome = unsafe { cuarray_ptx::execute(&kernel) };
-        print(&outcome.printed);
-        for text in services.assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            eprintln!("{text}");
-        }
-        self.code.executed_instructions += outcome.instructions;
-        if let Some(fault) = &outcome.fault {
-            self.fail_launch(launch, ticket, fault);
-        }
-        if let Some(ticket) = ticket {
-            let races = outcome.races.iter().map(|race| self.kernel_race(launch, race)).collect();
-            self.detector.threads_raced(ticket, races);
-        }
-        let mut touched = Vec::new();
-        for range in without_overwritten(&outcome.touched) {
-            match self.memory.holding(range.start) {
-                // Accesses to a module's own memory are not checked.
-                Some(allocation) if matches!(allocation.kind, Kind::Code { .. }) => {}
-                Some(allocation) => {
-                    let end = allocation.address + allocation.size;
-                    touched.push(noted(TouchedRange { end: range.end.min(end), ..range }));
-                    if range.end > end && range.kind != TouchKind::Update {
-                        touched.push(noted(TouchedRange { start: end, ..range }));
-                    }
+/// Executes a launch; returns its accesses to the program's memory, if findings need them.
+pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket>) -> Vec<Touched> {
+    let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
+    let regions = reachable(state);
+    let services = Services { heap, assertions: Mutex::default() };
+    let kernel = cuarray_ptx::Launch {
+        program: &launch.program,
+        kernel: launch.kernel,
+        constants: &launch.constants,
+        grid: launch.grid,
+        threads: launch.threads,
+        dynamic_shared: launch.dynamic_shared,
+        parameters: &launch.parameters,
+        regions: &regions,
+        record: ticket.is_some(),
+        races: launch.settings.races && ticket.is_some(),
+        budget: launch.settings.budget,
+        cooperative: launch.cooperative,
+        workers: workers(launch.settings.cores),
+        service: &services,
+    };
+    // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
+    // constants belong to the launch's module.
+    let outcome = unsafe { cuarray_ptx::execute(&kernel) };
+    print(&outcome.printed);
+    for text in services.assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        eprintln!("{text}");
+    }
+    state.code.executed_instructions += outcome.instructions;
+    if let Some(fault) = &outcome.fault {
+        fail_launch(state, launch, ticket, fault);
+    }
+    if let Some(ticket) = ticket {
+        let races = outcome.races.iter().map(|race| kernel_race(state, launch, race)).collect();
+        state.detector.threads_raced(ticket, races);
+    }
+    let mut touched = Vec::new();
+    for range in without_overwritten(&outcome.touched) {
+        match state.memory.holding(range.start) {
+            // Accesses to a module's own memory are not checked.
+            Some(allocation) if matches!(allocation.kind, Kind::Code { .. }) => {}
+            Some(allocation) => {
+                let end = allocation.address + allocation.size;
+                touched.push(noted(TouchedRange { end: range.end.min(end), ..range }));
+                if range.end > end && range.kind != TouchKind::Update {
+                    touched.push(noted(TouchedRange { start: end, ..range }));
                 }
-                None if range.kind == TouchKind::Update => {}
-                None => touched.push(noted(range)),
             }
-        }
-        touched
-    }
-
-    /// Marks the context of a failed kernel as failed, and reports the failure.
-    fn fail_launch(&mut self, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
-        let (what, place) = described(launch, fault);
-        let window = cuarray_ptx::in_window(fault.address);
-        let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
-        let more = illegal.then(|| self.nearest_to(fault.address)).flatten().unwrap_or_default();
-        if !launch.settings.quiet {
-            eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
-        }
-        if let Some(context) = self.contexts.get_mut(&launch.context) {
-            context.failed = Some(code(fault.kind));
-            self.code.failed.store(true, Ordering::Relaxed);
-        }
-        let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
-        if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
-            let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
-            let bytes = Range { address: fault.address, length: fault.size.into() };
-            let wrong = match fault.kind {
-                FaultKind::Misaligned => Some((
-                    finding::Kind::MisalignedAccess,
-                    format!("use an address that is a multiple of {}", fault.size),
-                )),
-                FaultKind::ReadOnly => {
-                    let missing = "do not write constant memory in a kernel: only the host sets it";
-                    Some((finding::Kind::OutOfBounds, missing.to_owned()))
-                }
-                // Addresses in these windows are valid only in the kernel, and are not memory of the driver.
-                _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
-            };
-            self.launch_failed(ticket, (access, bytes), wrong, place, &more);
+            None if range.kind == TouchKind::Update => {}
+            None => touched.push(noted(range)),
         }
     }
+    touched
+}
 
-    /// A description of the program's allocation nearest to an address.
-    fn nearest_to(&self, address: u64) -> Option<String> {
-        let own = self.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code { .. }));
-        let distance = |start: u64, size: u64| {
-            if address < start { start - address } else { address.saturating_sub(start + size) }
+/// Marks the context of a failed kernel as failed, and reports the failure.
+fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
+    let (what, place) = described(launch, fault);
+    let window = cuarray_ptx::in_window(fault.address);
+    let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
+    let more = illegal.then(|| nearest_to(state, fault.address)).flatten().unwrap_or_default();
+    if !launch.settings.quiet {
+        eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
+    }
+    if let Some(context) = state.contexts.get_mut(&launch.context) {
+        context.failed = Some(code(fault.kind));
+        state.code.failed.store(true, Ordering::Relaxed);
+    }
+    let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
+    if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
+        let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
+        let bytes = Range { address: fault.address, length: fault.size.into() };
+        let wrong = match fault.kind {
+            FaultKind::Misaligned => {
+                Some((finding::Kind::MisalignedAccess, format!("use an address that is a multiple of {}", fault.size)))
+            }
+            FaultKind::ReadOnly => {
+                let missing = "do not write constant memory in a kernel: only the host sets it";
+                Some((finding::Kind::OutOfBounds, missing.to_owned()))
+            }
+            // Addresses in these windows are valid only in the kernel, and are not memory of the driver.
+            _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
         };
-        let nearest = own.min_by_key(|allocation| distance(allocation.address, allocation.size))?;
-        let (start, size) = (nearest.address, nearest.size);
-        let (away, side) = (distance(start, size), if address < start { "before" } else { "behind" });
-        Some(format!("; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it"))
+        calls::launch_failed(state, ticket, (access, bytes), wrong, place, &more);
     }
+}
 
-    /// Converts a race between threads of a launch into the form of a finding.
-    fn kernel_race(&self, launch: &Launch, race: &Race) -> KernelRace {
-        let [one, other] = &race.accesses;
-        let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
-        let variable = if race.shared {
-            let number = launch.program.shared_variable_at(race.address);
-            let variable = number.map(|number| &launch.program.variables()[number]);
-            let start = variable.map_or(launch.program.static_shared(), |variable| variable.offset);
-            let offset = race.address.saturating_sub(start);
-            Some(Variable { name: variable.map(|variable| variable.name.clone()), space: "shared", offset })
-        } else {
-            self.code.global_at(address).map(|(name, offset)| Variable { name: Some(name), space: "global", offset })
-        };
-        let side = |access: &Access| {
-            let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
-            let block = index_in(launch.grid, access.block);
-            let thread = index_in(launch.threads, access.thread.into());
-            (kind, place(&launch.program, access.pc, block, thread, access.atomic))
-        };
-        let missing = if one.block != other.block {
-            "give each block its own memory, use atomic operations, or let the grid synchronize in a cooperative launch"
-        } else if one.atomic != other.atomic {
-            "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
-        } else if one.thread / 32 == other.thread / 32 {
-            "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered"
-        } else {
-            "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach"
-        };
-        let bytes = Range { address, length: race.size.into() };
-        KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
-    }
+/// A description of the program's allocation nearest to an address.
+fn nearest_to(state: &State, address: u64) -> Option<String> {
+    let own = state.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code { .. }));
+    let distance = |start: u64, size: u64| {
+        if address < start { start - address } else { address.saturating_sub(start + size) }
+    };
+    let nearest = own.min_by_key(|allocation| distance(allocation.address, allocation.size))?;
+    let (start, size) = (nearest.address, nearest.size);
+    let (away, side) = (distance(start, size), if address < start { "before" } else { "behind" });
+    Some(format!("; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it"))
+}
 
-    /// All memory that a kernel can reach, in ascending order.
-    fn regions(&self) -> Vec<Region> {
-        let live = self.memory.iter().filter(|allocation| match &allocation.kind {
-            Kind::Imported(imported) => imported.is_live(),
-            _ => allocation.size > 0,
-        });
-        live.map(|allocation| Region {
-            start: allocation.address,
-            // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
-            end: allocation.address + allocation.size.max(allocation.taken),
-            host: match &allocation.kind {
-                Kind::Imported(imported) => imported.shadow_of(allocation.address),
-                _ => self.host_address(allocation.address),
-            },
-            writable: !matches!(allocation.kind, Kind::Code { constant: true }),
-        })
-        .collect()
-    }
+/// Converts a race between threads of a launch into the form of a finding.
+fn kernel_race(state: &State, launch: &Launch, race: &Race) -> KernelRace {
+    let [one, other] = &race.accesses;
+    let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
+    let variable = if race.shared {
+        let number = launch.program.shared_variable_at(race.address);
+        let variable = number.map(|number| &launch.program.variables()[number]);
+        let start = variable.map_or(launch.program.static_shared(), |variable| variable.offset);
+        let offset = race.address.saturating_sub(start);
+        Some(Variable { name: variable.map(|variable| variable.name.clone()), space: "shared", offset })
+    } else {
+        state.code.global_at(address).map(|(name, offset)| Variable { name: Some(name), space: "global", offset })
+    };
+    let side = |access: &Access| {
+        let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
+        let block = index_in(launch.grid, access.block);
+        let thread = index_in(launch.threads, access.thread.into());
+        (kind, place(&launch.program, access.pc, block, thread, access.atomic))
+    };
+    let missing = if one.block != other.block {
+        "give each block its own memory, use atomic operations, or let the grid synchronize in a cooperative launch"
+    } else if one.atomic != other.atomic {
+        "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
+    } else if one.thread / 32 == other.thread / 32 {
+        "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered"
+    } else {
+        "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach"
+    };
+    let bytes = Range { address, length: race.size.into() };
+    KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
+}
 
-    /// The heap of a context's kernels; `None` if it cannot be allocated.
-    fn heap(&mut self, context: CUcontext) -> Option<Arc<Heap>> {
-        if let Some(heap) = self.code.heaps.get(&context) {
-            return Some(heap.clone());
-        }
-        let size = self.contexts.get(&context)?.limits[HEAP_LIMIT] as u64;
-        let base = self.take_for_code(context, size, false).ok()?;
-        let heap = Arc::new(Heap::new(base, size));
-        self.code.heaps.insert(context, heap.clone());
-        Some(heap)
+/// All memory that a kernel can reach, in ascending order.
+fn reachable(state: &State) -> Vec<Region> {
+    let live = state.memory.iter().filter(|allocation| match &allocation.kind {
+        Kind::Imported(imported) => imported.is_live(),
+        _ => allocation.size > 0,
+    });
+    live.map(|allocation| Region {
+        start: allocation.address,
+        // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
+        end: allocation.address + allocation.size.max(allocation.taken),
+        host: match &allocation.kind {
+            Kind::Imported(imported) => imported.shadow_of(allocation.address),
+            _ => state.host_address(allocation.address),
+        },
+        writable: !matches!(allocation.kind, Kind::Code { constant: true }),
+    })
+    .collect()
+}
+
+/// The heap of a context's kernels; `None` if it cannot be allocated.
+fn heap_of(state: &mut State, context: CUcontext) -> Option<Arc<Heap>> {
+    if let Some(heap) = state.code.heaps.get(&context) {
+        return Some(heap.clone());
     }
+    let size = state.contexts.get(&context)?.limits[HEAP_LIMIT] as u64;
+    let base = modules::take_for_code(state, context, size, false).ok()?;
+    let heap = Arc::new(Heap::new(base, size));
+    state.code.heaps.insert(context, heap.clone());
+    Some(heap)
 }
 
 /// Converts a range that a kernel accessed.

@@ -1,10 +1,10 @@
-//! Work and immediate calls as methods of the state: memory, copies, launches, code, streams, contexts.
+//! Effects of work and of immediate calls on the state: memory, copies, launches, code, streams, contexts.
 
-mod allocations;
-mod contexts;
-mod copies;
-mod devices;
-mod launches;
-mod modules;
-mod pools;
-mod streams;
+pub(crate) mod allocations;
+pub(crate) mod contexts;
+pub(crate) mod copies;
+pub(crate) mod graph_memory;
+pub(crate) mod launches;
+pub(crate) mod modules;
+pub(crate) mod pools;
+pub(crate) mod streams;

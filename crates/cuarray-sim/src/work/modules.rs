@@ -4,142 +4,141 @@ use crate::objects::allocation::Kind;
 use crate::objects::code::INVALID_HANDLE;
 use crate::objects::code::{Library, Module};
 use crate::state::State;
+use crate::work::allocations;
 use cuarray_abi::*;
 use cuarray_ptx::{Program, Space};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-impl State {
-    /// Loads a program into a context.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_OUT_OF_MEMORY` if its variables do not fit.
-    pub(crate) fn load_module(
-        &mut self,
-        context: CUcontext,
-        program: Arc<Program>,
-        library: Option<CUlibrary>,
-    ) -> Result<CUmodule, CUresult> {
-        let mut addresses = vec![0; program.variables().len()];
-        let mut memory = Vec::new();
-        for constant in [false, true] {
-            let wanted = if constant { Space::Const } else { Space::Global };
-            let mut size = 0_u64;
-            for (variable, address) in program.variables().iter().zip(&mut addresses) {
-                if variable.space == wanted {
-                    *address = size.next_multiple_of(variable.align.max(8));
-                    size = *address + variable.size.max(1);
-                }
-            }
-            if size == 0 {
-                continue;
-            }
-            let base = self.take_for_code(context, size, constant).inspect_err(|_| {
-                memory.iter().for_each(|address| self.release_allocation(*address));
-            })?;
-            memory.push(base);
-            for (variable, address) in program.variables().iter().zip(&mut addresses) {
-                if variable.space == wanted {
-                    *address += base;
-                }
+/// Loads a program into a context.
+///
+/// # Errors
+/// `CUDA_ERROR_OUT_OF_MEMORY` if its variables do not fit.
+pub(crate) fn load_module(
+    state: &mut State,
+    context: CUcontext,
+    program: Arc<Program>,
+    library: Option<CUlibrary>,
+) -> Result<CUmodule, CUresult> {
+    let mut addresses = vec![0; program.variables().len()];
+    let mut memory = Vec::new();
+    for constant in [false, true] {
+        let wanted = if constant { Space::Const } else { Space::Global };
+        let mut size = 0_u64;
+        for (variable, address) in program.variables().iter().zip(&mut addresses) {
+            if variable.space == wanted {
+                *address = size.next_multiple_of(variable.align.max(8));
+                size = *address + variable.size.max(1);
             }
         }
-        let address_of = |number: u32| addresses[number as usize];
-        for (variable, address) in program.variables().iter().zip(&addresses) {
-            if *address == 0 {
-                continue;
+        if size == 0 {
+            continue;
+        }
+        let base = take_for_code(state, context, size, constant).inspect_err(|_| {
+            memory.iter().for_each(|address| allocations::release(state, *address));
+        })?;
+        memory.push(base);
+        for (variable, address) in program.variables().iter().zip(&mut addresses) {
+            if variable.space == wanted {
+                *address += base;
             }
-            let bytes = program.initial_bytes(variable, address_of);
-            let host = self.host_address(*address);
-            // SAFETY: the variable lies in an allocation that was just made for it, and at most its size is copied.
-            unsafe {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), host as *mut u8, bytes.len().min(variable.size as usize))
-            };
         }
-        let constants = Arc::new(program.constants(address_of));
-        let handle = CUmodule(crate::handle::fresh());
-        let module = Module { context, program, constants, addresses, memory, functions: HashMap::new(), library };
-        self.code.modules.insert(handle, module);
-        Ok(handle)
     }
-
-    /// Allocates zeroed device memory for code, which the program does not own.
-    pub(crate) fn take_for_code(&mut self, context: CUcontext, size: u64, constant: bool) -> Result<u64, CUresult> {
-        let device = self.context(context)?.device;
-        let arena = &mut self.devices[device].arena;
-        let (address, real) = arena.take(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-        let host = arena.shadow_of(address);
-        // SAFETY: the range was just allocated, and is mapped at its shadow.
-        unsafe { std::ptr::write_bytes(host as *mut u8, 0, size as usize) };
-        self.add_allocation((address, size, real), Kind::Code { constant }, context, device);
-        Ok(address)
-    }
-
-    /// Unloads a module that no pending work needs.
-    pub(crate) fn unload_module(&mut self, handle: CUmodule) -> Result<(), CUresult> {
-        let module = self.code.modules.remove(&handle).ok_or(INVALID_HANDLE)?;
-        for function in module.functions.values() {
-            self.code.functions.remove(function);
+    let address_of = |number: u32| addresses[number as usize];
+    for (variable, address) in program.variables().iter().zip(&addresses) {
+        if *address == 0 {
+            continue;
         }
-        for address in module.memory {
-            self.release_allocation(address);
-        }
-        Ok(())
+        let bytes = program.initial_bytes(variable, address_of);
+        let host = state.host_address(*address);
+        // SAFETY: the variable lies in an allocation that was just made for it, and at most its size is copied.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), host as *mut u8, bytes.len().min(variable.size as usize))
+        };
     }
+    let constants = Arc::new(program.constants(address_of));
+    let handle = CUmodule(crate::handle::fresh());
+    let module = Module { context, program, constants, addresses, memory, functions: HashMap::new(), library };
+    state.code.modules.insert(handle, module);
+    Ok(handle)
+}
 
-    /// The module of a library in a context, loaded on first use.
-    pub(crate) fn module_of(&mut self, library: CUlibrary, context: CUcontext) -> Result<CUmodule, CUresult> {
-        let known = self.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
-        if let Some(module) = known.modules.get(&context) {
-            return Ok(*module);
-        }
-        let program = known.program.clone();
-        let module = self.load_module(context, program, Some(library))?;
-        if let Some(library) = self.code.libraries.get_mut(&library) {
-            library.modules.insert(context, module);
-        }
-        Ok(module)
-    }
+/// Allocates zeroed device memory for code, which the program does not own.
+pub(crate) fn take_for_code(state: &mut State, context: CUcontext, size: u64, constant: bool) -> Result<u64, CUresult> {
+    let device = state.context(context)?.device;
+    let arena = &mut state.devices[device].arena;
+    let (address, real) = arena.take(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let host = arena.shadow_of(address);
+    // SAFETY: the range was just allocated, and is mapped at its shadow.
+    unsafe { std::ptr::write_bytes(host as *mut u8, 0, size as usize) };
+    allocations::add(state, (address, size, real), Kind::Code { constant }, context, device);
+    Ok(address)
+}
 
-    /// Adds a library.
-    pub(crate) fn add_library(&mut self, program: Arc<Program>) -> CUlibrary {
-        let handle = CUlibrary(crate::handle::fresh());
-        let library = Library { program, modules: HashMap::new(), kernels: HashMap::new() };
-        self.code.libraries.insert(handle, library);
-        handle
+/// Unloads a module that no pending work needs.
+pub(crate) fn unload_module(state: &mut State, handle: CUmodule) -> Result<(), CUresult> {
+    let module = state.code.modules.remove(&handle).ok_or(INVALID_HANDLE)?;
+    for function in module.functions.values() {
+        state.code.functions.remove(function);
     }
+    for address in module.memory {
+        allocations::release(state, address);
+    }
+    Ok(())
+}
 
-    /// Unloads a library with its modules, which no pending work needs.
-    pub(crate) fn unload_library(&mut self, handle: CUlibrary) -> Result<(), CUresult> {
-        let library = self.code.libraries.remove(&handle).ok_or(INVALID_HANDLE)?;
-        for module in library.modules.into_values() {
-            self.unload_module(module)?;
-        }
-        self.code.kernels.retain(|_, kernel| kernel.library != handle);
-        Ok(())
+/// The module of a library in a context, loaded on first use.
+pub(crate) fn module_of(state: &mut State, library: CUlibrary, context: CUcontext) -> Result<CUmodule, CUresult> {
+    let known = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
+    if let Some(module) = known.modules.get(&context) {
+        return Ok(*module);
     }
+    let program = known.program.clone();
+    let module = load_module(state, context, program, Some(library))?;
+    if let Some(library) = state.code.libraries.get_mut(&library) {
+        library.modules.insert(context, module);
+    }
+    Ok(module)
+}
 
-    /// The function of a kernel in a context.
-    pub(crate) fn function_of(&mut self, kernel: CUkernel, context: CUcontext) -> Result<CUfunction, CUresult> {
-        let kernel = self.code.kernels.get(&kernel).ok_or(INVALID_HANDLE)?;
-        let (library, name, settings) = (kernel.library, kernel.name.clone(), kernel.settings);
-        let module = self.module_of(library, context)?;
-        let function = self.code.function(module, &name.to_string_lossy())?;
-        if let Some(function) = self.code.functions.get_mut(&function) {
-            function.settings = settings;
-        }
-        Ok(function)
-    }
+/// Adds a library.
+pub(crate) fn add_library(state: &mut State, program: Arc<Program>) -> CUlibrary {
+    let handle = CUlibrary(crate::handle::fresh());
+    let library = Library { program, modules: HashMap::new(), kernels: HashMap::new() };
+    state.code.libraries.insert(handle, library);
+    handle
+}
 
-    /// The address and size of a module's variable, by its name.
-    pub(crate) fn global(&self, module: CUmodule, name: &str) -> Result<(u64, u64), CUresult> {
-        let module = self.code.modules.get(&module).ok_or(INVALID_HANDLE)?;
-        let index = module
-            .program
-            .variables()
-            .iter()
-            .position(|variable| variable.name == name && matches!(variable.space, Space::Global | Space::Const));
-        let index = index.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-        Ok((module.addresses[index], module.program.variables()[index].size))
+/// Unloads a library with its modules, which no pending work needs.
+pub(crate) fn unload_library(state: &mut State, handle: CUlibrary) -> Result<(), CUresult> {
+    let library = state.code.libraries.remove(&handle).ok_or(INVALID_HANDLE)?;
+    for module in library.modules.into_values() {
+        unload_module(state, module)?;
     }
+    state.code.kernels.retain(|_, kernel| kernel.library != handle);
+    Ok(())
+}
+
+/// The function of a kernel in a context.
+pub(crate) fn function_of(state: &mut State, kernel: CUkernel, context: CUcontext) -> Result<CUfunction, CUresult> {
+    let kernel = state.code.kernels.get(&kernel).ok_or(INVALID_HANDLE)?;
+    let (library, name, settings) = (kernel.library, kernel.name.clone(), kernel.settings);
+    let module = module_of(state, library, context)?;
+    let function = state.code.function(module, &name.to_string_lossy())?;
+    if let Some(function) = state.code.functions.get_mut(&function) {
+        function.settings = settings;
+    }
+    Ok(function)
+}
+
+/// The address and size of a module's variable, by its name.
+pub(crate) fn global(state: &State, module: CUmodule, name: &str) -> Result<(u64, u64), CUresult> {
+    let module = state.code.modules.get(&module).ok_or(INVALID_HANDLE)?;
+    let index = module
+        .program
+        .variables()
+        .iter()
+        .position(|variable| variable.name == name && matches!(variable.space, Space::Global | Space::Const));
+    let index = index.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+    Ok((module.addresses[index], module.program.variables()[index].size))
 }

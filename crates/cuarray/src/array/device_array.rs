@@ -7,9 +7,9 @@ use super::{
 use crate::{
     Dimension, Element, Error, Interface, IntoShape, IxDyn, Layout, Order, Result, SliceArg, TypeStr, View,
     array::{host_copy, view::expect_shape},
-    driver::{Allocation, Stream, fill::fill_bytes},
+    driver::{Allocation, Stream, fill::fill_bytes, keep_with_graph},
     protocol::{layout::Tuple, typestr::Kind},
-    sync::{Access, Memory},
+    sync::{self, Access, Memory},
 };
 use std::{fmt, marker::PhantomData, slice, sync::Arc};
 
@@ -98,8 +98,15 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// Fills the memory of a new array.
     fn fill(&mut self, element: &[u8], count: usize, stream: &Stream) -> Result<()> {
         let guard = self.acquire_mut(stream)?;
-        // SAFETY: the array has this many bytes, without gaps, and keeps them until the work in its home stream is done.
-        unsafe { fill_bytes(&stream.work_context()?, guard.as_device_ptr(), element, count, Some(stream)) }?;
+        let stream = guard.stream();
+        let context = stream.work_context()?;
+        if sync::capture_of(stream)?.is_some() {
+            let _current = context.push()?;
+            keep_with_graph(stream, guard.core().keep())?;
+        }
+        // SAFETY: the array has this many bytes, without gaps, and keeps them until the work in its home stream is done. A graph keeps the
+        // array.
+        unsafe { fill_bytes(&context, guard.as_device_ptr(), element, count, Some(stream)) }?;
         guard.release()
     }
 
@@ -190,7 +197,6 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     }
 
     /// The shape, strides, element type, address and home stream, as other libraries read them.
-    #[doc(hidden)]
     pub fn interface(&self) -> &Interface {
         self.raw.interface()
     }

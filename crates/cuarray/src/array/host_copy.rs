@@ -42,7 +42,13 @@ pub(crate) fn repeated<T: Element>(value: T, count: usize) -> Result<Vec<T>> {
             size_of::<T>()
         )));
     }
-    elements.resize(count, value);
+    if size_of::<T>() == 0 {
+        // A loop over elements without bytes could be endless.
+        // SAFETY: `value` is a value of the type, and each element has its zero bytes.
+        unsafe { elements.set_len(count) };
+    } else {
+        elements.resize(count, value);
+    }
     Ok(elements)
 }
 

@@ -4,6 +4,7 @@
 use super::markup::{columns, escape, shorten};
 use crate::finding::{Operation, Report};
 use crate::report::words;
+use crate::symbol::call_name;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -95,7 +96,7 @@ fn y(index: usize) -> usize {
 }
 
 fn words_of(operation: &Operation) -> (String, String) {
-    let mut call = words::call(operation.call).to_owned();
+    let mut call = call_name(operation.call).to_owned();
     if let Some(detail) = &operation.detail {
         let _ = write!(call, " {detail}");
     }

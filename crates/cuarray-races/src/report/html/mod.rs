@@ -14,6 +14,7 @@ use super::source::Sources;
 use super::words::{self, Detail};
 use crate::finding::{Allocation, Finding, Report, Side};
 use crate::site::{Frame, Site};
+use crate::symbol::call_name;
 use markup::escape;
 use std::fmt::Write as _;
 
@@ -156,7 +157,7 @@ impl Report {
             page,
             "<div class=\"side\"><div>\n<h3><span class=\"letter\">{letter}</span><code>{}</code>{name} {}</h3>\n\
              <p>on {}, operation #{}</p>\n{remark}",
-            escape(words::call(side.call)),
+            escape(call_name(side.call)),
             words::action(side, finding),
             escape(&lane),
             side.ordinal
@@ -238,7 +239,7 @@ fn memory_of(page: &mut String, finding: &Finding, allocation: &Allocation, sour
         allocation.kind,
         allocation.address,
         allocation.device,
-        escape(words::call(allocation.call)),
+        escape(call_name(allocation.call)),
         allocation.ordinal,
         escape(&allocation.site.to_string())
     );

@@ -2,12 +2,14 @@
 
 use super::super::*;
 use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS, SHARED};
+use crate::capture;
 use crate::exports::transfer::submit;
 use crate::objects::code::ResolvedKernel;
-use crate::objects::graph::Action;
+use crate::objects::graph_data::Action;
 use crate::objects::launch::Launch;
 use crate::objects::work::Work;
 use crate::state::State;
+use crate::work::{modules, streams};
 use std::sync::{Arc, OnceLock};
 
 /// Grid, block, shared memory and kind of a launch.
@@ -91,7 +93,7 @@ pub(in crate::exports) unsafe fn prepare(
     // A kernel is replaced by its function in the context.
     let handle = match state.code.functions.contains_key(&handle) {
         true => handle,
-        false => state.function_of(CUkernel(handle.0), context)?,
+        false => modules::function_of(state, CUkernel(handle.0), context)?,
     };
     let resolved = state.code.resolve(handle)?;
     let module = state.code.functions.get(&handle).and_then(|function| state.code.modules.get(&function.module));
@@ -160,11 +162,11 @@ pub(in crate::exports) unsafe fn launch(
     lists: (*mut *mut c_void, *mut *mut c_void),
 ) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
-    let handle = state.stream_of(call, current, stream)?;
+    let handle = streams::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&handle).map_or(current, |stream| stream.context);
     // SAFETY: the caller's lists, by the driver's contract.
     let launch = unsafe { prepare(call, &mut state, context, function, shape, lists)? };
-    if state.capture(handle, || Action::Launch(launch.clone()))? {
+    if capture::capture(&mut state, handle, || Action::Launch(launch.clone()))? {
         return Ok(());
     }
     drop(submit(call, state, handle, Work::Launch(launch), Vec::new())?);

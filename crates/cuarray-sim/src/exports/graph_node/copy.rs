@@ -3,7 +3,8 @@
 use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change, context_of};
 use crate::exports::transfer::transfer_of;
-use crate::objects::graph::{Action, CopyNode, FillNode, Given};
+use crate::graph_structure::checks;
+use crate::objects::graph_data::{Action, CopyNode, FillNode, Given};
 use crate::state::State;
 
 /// The action of a memcpy node with these parameters.
@@ -21,7 +22,7 @@ pub(in crate::exports) unsafe fn copy_action(
     let params = unsafe { params.read_unaligned() };
     let transfer = transfer_of(&params)?;
     let context = context_of(state, call, ctx)?;
-    state.check_copy(&transfer)?;
+    checks::check_copy(state, &transfer)?;
     Ok(Action::Copy(Box::new(CopyNode { params: Given(params), transfer, context })))
 }
 
@@ -39,7 +40,7 @@ pub(in crate::exports) unsafe fn fill_action(
     // SAFETY: by this function's contract; the parameters may be unaligned.
     let params = unsafe { params.read_unaligned() };
     let node = FillNode { params, context: context_of(state, call, ctx)? };
-    state.check_fill(&node)?;
+    checks::check_fill(state, &node)?;
     Ok(Action::Fill(node))
 }
 

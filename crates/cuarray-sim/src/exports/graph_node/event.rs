@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change};
-use crate::objects::graph::Action;
+use crate::objects::graph_data::Action;
 use crate::state::State;
 
 pub(in crate::exports) unsafe fn cuGraphAddEventRecordNode(

@@ -7,7 +7,8 @@
 use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change, context_of};
 use crate::exports::execution::{Shape, prepare};
-use crate::objects::graph::Action;
+use crate::graph_launch::update;
+use crate::objects::graph_data::Action;
 use crate::objects::launch::Launch;
 use crate::state::State;
 
@@ -162,5 +163,5 @@ pub(in crate::exports) unsafe fn cuGraphExecKernelNodeSetParams_v2(
     let mut state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
     let action = unsafe { launch_action(&mut state, call, &node_params.read_unaligned())? };
-    state.update_node(exec, node, action)
+    update::update_node(&mut state, exec, node, action)
 }

@@ -14,10 +14,12 @@ pub(super) use kernel::*;
 use super::graph::{check_edge_data, child_of, list};
 use super::{present, put, unsupported};
 use crate::driver::Call;
-use crate::objects::graph::{Action, Given, Owner};
+use crate::graph_structure::{self, reservations};
+use crate::objects::graph_data::{Action, Given, Owner};
 use crate::objects::work::HostFunction;
 use crate::state::State;
 use crate::thread;
+use crate::work::graph_memory;
 use cuarray_abi::*;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -116,7 +118,7 @@ unsafe fn place(graph: CUgraph, dependencies: *const CUgraphNode, count: usize) 
 fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<CUgraphNode, CUresult> {
     let Place { graph, after } = place;
     state.graph(graph)?;
-    if !after.iter().all(|node| state.is_in(*node, graph)) {
+    if !after.iter().all(|node| graph_structure::is_in(state, *node, graph)) {
         return Err(INVALID_VALUE);
     }
     match action {
@@ -126,26 +128,28 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
             if moves && !free {
                 return Err(INVALID_VALUE);
             }
-            if !moves && state.has_memory_nodes(child) {
+            if !moves && graph_structure::has_memory_nodes(state, child) {
                 return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
             }
-            let child = if moves { child } else { state.clone_graph(child, Owner::Program)? };
-            state.add_node(graph, after, Action::Child(child)).inspect_err(|_| {
+            let child = if moves { child } else { graph_structure::clone_graph(state, child, Owner::Program)? };
+            graph_structure::add_node(state, graph, after, Action::Child(child)).inspect_err(|_| {
                 if !moves {
-                    state.remove_graph(child);
+                    graph_structure::remove_graph(state, child);
                 }
             })
         }
         Action::Allocate(mut params) => {
-            params.0.dptr = state.reserve_graph_memory(graph, &params.0.poolProps, params.0.bytesize as u64)?;
+            params.0.dptr =
+                reservations::reserve_graph_memory(state, graph, &params.0.poolProps, params.0.bytesize as u64)?;
             let address = params.0.dptr;
-            state.add_node(graph, after, Action::Allocate(params)).inspect_err(|_| state.release_graph_memory(address))
+            graph_structure::add_node(state, graph, after, Action::Allocate(params))
+                .inspect_err(|_| graph_memory::release(state, address))
         }
         Action::Free(address) => {
-            state.claim_free(graph, address)?;
-            state.add_node(graph, after, Action::Free(address))
+            reservations::claim_free(state, graph, address)?;
+            graph_structure::add_node(state, graph, after, Action::Free(address))
         }
-        action => state.add_node(graph, after, action),
+        action => graph_structure::add_node(state, graph, after, action),
     }
 }
 

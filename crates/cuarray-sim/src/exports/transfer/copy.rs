@@ -2,25 +2,29 @@
 
 use super::super::*;
 use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
+use crate::capture;
+use crate::execution;
+use crate::graph_structure::checks;
 use crate::objects::allocation::{Declared, Side};
 use crate::objects::copy::{Copy, End, Extent, Place, Source, Transfer, stage};
-use crate::objects::graph::{Action, CopyNode};
+use crate::objects::graph_data::{Action, CopyNode};
 use crate::objects::work::Work;
+use crate::work::streams;
 use cuarray_races::finding::AccessKind;
 
 /// Checks a copy, enqueues it, and waits for it if the call must.
 fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, mode: SyncMode) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
-    let stream = state.stream_of(call, current, mode.stream())?;
+    let stream = streams::stream_of(&mut state, call, current, mode.stream())?;
     let captured = captures(call, &mut state, stream, mode)?;
     if extent.is_empty() {
         return Ok(());
     }
     if captured {
         let transfer = Transfer { target, source, extent };
-        state.check_copy(&transfer)?;
+        checks::check_copy(&state, &transfer)?;
         let node = CopyNode::captured(transfer, current);
-        return state.capture_node(stream, Action::Copy(Box::new(node))).map(|_| ());
+        return capture::capture_node(&mut state, stream, Action::Copy(Box::new(node))).map(|_| ());
     }
     let to = side(&mut state, target, extent, AccessKind::Write)?;
     let from = side(&mut state, source, extent, AccessKind::Read)?;
@@ -43,7 +47,7 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, mode: Syn
     match mode {
         // The copy runs now, because the program may free its memory after this call. The manual does not promise
         // that the copy is done, so the call orders nothing.
-        SyncMode::Async(_) if waits && !host(from) => drop(call.driver.force(state, vec![point])),
+        SyncMode::Async(_) if waits && !host(from) => drop(execution::force(call.driver, state, vec![point])),
         _ if waits => wait(call, state, stream, point),
         _ => {}
     }
@@ -149,15 +153,15 @@ fn serialized(
 ) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let mut before = Vec::new();
-    state.forbid_unsafe(call.thread, call.capture_mode())?;
+    capture::forbid_unsafe(&mut state, call.thread, call.capture_mode())?;
     for context in contexts {
         let legacy = state.context(context)?.legacy;
-        state.forbid_in_capture(legacy)?;
+        capture::forbid_in_capture(&mut state, legacy)?;
         // An operation of the legacy default stream follows the work of all blocking streams of its context.
-        before.push(state.enqueue(legacy, Work::Wait, Vec::new())?);
+        before.push(execution::enqueue(&mut state, legacy, Work::Wait, Vec::new())?);
     }
-    let own = state.stream_of(call, current, CU_STREAM_LEGACY)?;
-    state.enqueue(own, Work::Wait, before)?;
+    let own = streams::stream_of(&mut state, call, current, CU_STREAM_LEGACY)?;
+    execution::enqueue(&mut state, own, Work::Wait, before)?;
     drop(state);
     copy()?;
     let mut state = call.lock();
@@ -165,7 +169,7 @@ fn serialized(
     for context in contexts {
         let legacy = state.context(context)?.legacy;
         if legacy != own {
-            state.enqueue(legacy, Work::Wait, vec![done])?;
+            execution::enqueue(&mut state, legacy, Work::Wait, vec![done])?;
         }
     }
     Ok(())

@@ -2,23 +2,33 @@
 
 use super::super::*;
 use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
+use crate::capture;
+use crate::graph_structure::checks;
+use crate::happens_before::calls;
 use crate::objects::allocation::{Declared, Side};
 use crate::objects::copy::{End, Extent, Fill, Place};
-use crate::objects::graph::{Action, FillNode};
+use crate::objects::graph_data::{Action, FillNode};
 use crate::objects::work::Work;
+use crate::work::streams;
 use cuarray_races::finding::AccessKind;
 
 /// Checks a fill, enqueues it, and waits for it if the call must.
 fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: SyncMode) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
-    let stream = state.stream_of(call, current, mode.stream())?;
+    let stream = streams::stream_of(&mut state, call, current, mode.stream())?;
     let captured = captures(call, &mut state, stream, mode)?;
     let (value, value_size) = value;
     let aligned = target.address.is_multiple_of(u64::from(value_size))
         && (extent.height <= 1 || target.pitch.is_multiple_of(u64::from(value_size)));
     if !aligned {
         if !extent.is_empty() {
-            state.misaligned(AccessKind::Write, target.address, target.span(extent)?, u64::from(value_size));
+            calls::misaligned(
+                &mut state,
+                AccessKind::Write,
+                target.address,
+                target.span(extent)?,
+                u64::from(value_size),
+            );
         }
         return Err(INVALID_VALUE);
     }
@@ -30,8 +40,8 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
     }
     if captured {
         let node = FillNode::captured(&Fill { target, value, value_size, extent }, current);
-        state.check_fill(&node)?;
-        return state.capture_node(stream, Action::Fill(node)).map(|_| ());
+        checks::check_fill(&state, &node)?;
+        return capture::capture_node(&mut state, stream, Action::Fill(node)).map(|_| ());
     }
     let end = End { declared: Declared::Device, place: target };
     let side = side(&mut state, end, extent, AccessKind::Write)?;

@@ -8,17 +8,20 @@
 mod copy;
 mod fill;
 
-pub(super) use copy::*;
-pub(super) use fill::*;
-
+use crate::capture;
 use crate::driver::{Call, Guard};
+use crate::execution;
+use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Side;
 use crate::objects::copy::{End, Extent};
-use crate::objects::mode::Mode;
 use crate::objects::work::{Point, Work};
+use crate::schedule::mode::Mode;
 use crate::state::State;
+use crate::work::allocations;
+pub(super) use copy::*;
 use cuarray_abi::{CUcontext, CUresult, CUstream};
 use cuarray_races::finding::AccessKind;
+pub(super) use fill::*;
 use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -49,9 +52,9 @@ pub(super) fn submit<'a>(
     work: Work,
     after: Vec<Point>,
 ) -> Result<(Guard<'a>, Point), CUresult> {
-    let point = state.enqueue(stream, work, after)?;
+    let point = execution::enqueue(&mut state, stream, work, after)?;
     if matches!(state.mode, Mode::Eager) {
-        state = call.driver.force(state, vec![point]);
+        state = execution::force(call.driver, state, vec![point]);
     }
     Ok((state, point))
 }
@@ -69,25 +72,25 @@ fn sync_memops(state: &State, context: CUcontext, address: u64) -> bool {
 /// Whether a copy or fill must become a captured node. A call that waits cannot be captured.
 fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, mode: SyncMode) -> Result<bool, CUresult> {
     if matches!(mode, SyncMode::Plain) {
-        state.forbid_in_capture(stream)?;
-        state.forbid_unsafe(call.thread, call.capture_mode())?;
+        capture::forbid_in_capture(state, stream)?;
+        capture::forbid_unsafe(state, call.thread, call.capture_mode())?;
     }
-    state.captures(stream)
+    capture::captures(state, stream)
 }
 
 /// Checks one side of a copy or fill.
 fn side(state: &mut State, end: End, extent: Extent, access: AccessKind) -> Result<Side, CUresult> {
     let (address, span) = (end.place.address, end.place.span(extent)?);
-    let side = state.side(address, span, end.declared);
+    let side = allocations::side(state, address, span, end.declared);
     if side.is_err() {
-        state.refused(access, address, span);
+        calls::refused(state, access, address, span);
     }
     side
 }
 
 /// Waits for the work that was just enqueued in a stream.
 fn wait(call: &Call<'_>, state: Guard<'_>, stream: CUstream, point: Point) {
-    let clock = state.clock_of(stream);
-    let mut state = call.driver.force(state, vec![point]);
-    state.host_learns(clock.into_iter().collect());
+    let clock = edges::clock_of(&state, stream);
+    let mut state = execution::force(call.driver, state, vec![point]);
+    edges::host_learns(&mut state, clock.into_iter().collect());
 }

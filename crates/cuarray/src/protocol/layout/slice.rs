@@ -57,6 +57,7 @@ pub struct SliceArg<const N: usize, D> {
 }
 
 impl SliceArg<0, Ix<0>> {
+    // `s!` expands to this.
     #[doc(hidden)]
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
@@ -97,6 +98,7 @@ macro_rules! numbers {
         }
 
         impl<D: Larger> SliceArg<$number, D> {
+            // `s!` expands to this.
             #[doc(hidden)]
             pub fn with<I: SliceItem>(self, item: I) -> SliceArg<$longer, I::Left<D>> {
                 let mut indices = [Index::At(0); $longer];

@@ -55,8 +55,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: an axis that the array lacks, that is named twice, or whose length is not 1.
-    #[doc(hidden)]
-    pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Layout> {
+    pub(crate) fn squeeze(&self, axes: Option<&[isize]>) -> Result<Layout> {
         let drop: Dims = match axes {
             None => (0..self.ndim()).filter(|&axis| self.shape()[axis] == 1).collect(),
             Some(axes) => self.axes_of(axes)?,
@@ -121,8 +120,7 @@ impl Layout {
     /// # Errors
     /// [`Error::is_invalid_argument`], if the size changes: there is no last axis, it is not contiguous, or its bytes are not a
     /// whole number of new elements.
-    #[doc(hidden)]
-    pub fn with_itemsize(&self, itemsize: usize) -> Result<Layout> {
+    pub(crate) fn with_itemsize(&self, itemsize: usize) -> Result<Layout> {
         let old = self.itemsize();
         if itemsize == old {
             return Ok(self.clone());
@@ -167,8 +165,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: a section of 0, or an array without axes.
-    #[doc(hidden)]
-    pub fn split(&self, section: usize) -> Result<impl ExactSizeIterator<Item = Result<View>> + '_> {
+    pub(crate) fn split(&self, section: usize) -> Result<impl ExactSizeIterator<Item = Result<View>> + '_> {
         let (Some(&length), Some(&stride)) = (self.shape().first(), self.strides().first()) else {
             return Err(Error::argument("an array without axes cannot be split"));
         };
@@ -185,8 +182,7 @@ impl Layout {
 
     /// A layout without gaps with the same order of axes, from the slowest to the fastest, as in NumPy's
     /// `empty_like`. Axes with stride 0 get their own memory, and reversed axes become forward ones.
-    #[doc(hidden)]
-    pub fn packed(&self) -> Result<Layout> {
+    pub(crate) fn packed(&self) -> Result<Layout> {
         if self.is_c_contiguous() || self.ndim() <= 1 {
             return Layout::c_contiguous(self.shape(), self.itemsize());
         }
@@ -227,8 +223,7 @@ impl Layout {
 
     /// Whether two elements may share a byte. Exact for slices, transposes and broadcasts of a dense array. For other strides it
     /// may return true if the elements only interleave.
-    #[doc(hidden)]
-    pub fn may_overlap_itself(&self) -> bool {
+    pub(crate) fn may_overlap_itself(&self) -> bool {
         if self.is_empty() {
             return false;
         }

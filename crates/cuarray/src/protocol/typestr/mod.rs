@@ -171,8 +171,7 @@ impl TypeStr {
     /// # Errors
     /// Key `typestr`: the text is neither a type string nor such a spelling. The codes `l`, `L` and `g` are refused if their
     /// size is ambiguous: after a byte order `l` has 4 bytes in the buffer protocol and 8 in NumPy.
-    #[doc(hidden)]
-    pub fn from_lenient(text: &str) -> Result<(TypeStr, Option<String>)> {
+    pub(crate) fn from_lenient(text: &str) -> Result<(TypeStr, Option<String>)> {
         let fault = match parse::strict(text.as_bytes()) {
             Ok(typestr) => return Ok((typestr, None)),
             Err(fault) => fault,

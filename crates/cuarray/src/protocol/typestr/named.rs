@@ -23,7 +23,7 @@ use std::{fmt, str::FromStr};
 /// use cuarray::{NamedType, TypeStr};
 ///
 /// let bfloat16 = TypeStr::named(NamedType::BFloat16);
-/// assert_eq!((bfloat16.to_string(), bfloat16.label()), ("<V2".into(), "bfloat16".into()));
+/// assert_eq!((bfloat16.to_string(), bfloat16.name()), ("<V2".into(), Some(NamedType::BFloat16)));
 /// assert_ne!(bfloat16, TypeStr::void(2));
 ///
 /// assert_eq!("float8_e4m3fn".parse::<NamedType>()?, NamedType::Float8E4M3Fn);
@@ -127,7 +127,7 @@ impl TypeStr {
     }
 
     /// The type in a message: the name if it has one, else the type string.
-    pub fn label(self) -> String {
+    pub(crate) fn label(self) -> String {
         self.name.map_or_else(|| self.to_string(), |named| named.to_string())
     }
 }

@@ -203,7 +203,7 @@ impl PyDeviceArray {
             let guard = SyncGuard::begin(data, &on)?;
             let done = found.reach(&context, Some(&on)).and_then(|reached| work(&context, Some(&on), reached));
             // The guard ends also after a failure, because a part of the work may have been enqueued.
-            done.and(if remembered { guard.end() } else { guard.wait() })
+            done.and(guard.waiting(!remembered).end())
         })
     }
 

@@ -45,6 +45,7 @@ use pyo3::{
 use std::{
     num::NonZeroUsize,
     sync::{Arc, OnceLock},
+    thread::{self, ThreadId},
 };
 
 /// An array in device memory: its CUDA Array Interface, and the owner that keeps the memory alive.
@@ -68,6 +69,8 @@ pub struct PyDeviceArray {
     /// owner keeps alive (clause L4).
     stream: Option<Py<PyStream>>,
     mask: Option<ArrayMask>,
+    /// The thread that made the array, if its interface names another library's per-thread default stream.
+    home_thread: Option<ThreadId>,
     /// Pending work on the memory, shared by all arrays that were made from one.
     pending: OnceLock<Arc<Pending>>,
     template: Template,
@@ -105,9 +108,15 @@ impl PyDeviceArray {
 
     #[inline]
     fn owned(interface: impl Into<Box<Interface>>, owner: Option<ArrayOwner>) -> PyDeviceArray {
+        let interface = interface.into();
+        let home_thread = match interface.stream() {
+            StreamEntry::PerThreadDefault => Some(thread::current().id()),
+            _ => None,
+        };
         PyDeviceArray {
             borrow_state: None,
-            interface: interface.into(),
+            interface,
+            home_thread,
             owner,
             stream: None,
             mask: None,
@@ -186,7 +195,9 @@ impl PyDeviceArray {
         let stream = self.stream.as_ref().map(|stream| stream.clone_ref(py));
         let pending = OnceLock::from(self.pending().clone());
         let borrow_state = self.borrow_state.clone();
-        Ok(PyDeviceArray { borrow_state, stream, pending, ..PyDeviceArray::foreign(interface, self.owner(py)?) })
+        let home_thread = self.home_thread;
+        let foreign = PyDeviceArray::foreign(interface, self.owner(py)?);
+        Ok(PyDeviceArray { borrow_state, stream, home_thread, pending, ..foreign })
     }
 
     /// This array and its mask, with the home stream `stream`, which `interface` names.
@@ -322,7 +333,9 @@ impl PyDeviceArray {
         let outlives = self.borrow_state.is_none()
             && self.stream.is_some()
             && home.as_ref().is_some_and(|home| !home.is_owned() && home.handle() != 1);
-        let state = SyncState::new(home, self.pending().clone());
+        // A stream that was given as an object belongs to the thread that uses it.
+        let home_thread = self.home_thread.filter(|_| self.stream.is_none());
+        let state = SyncState::new(home, self.pending().clone()).in_thread(home_thread);
         Ok(if outlives { state.outliving_home() } else { state })
     }
 
@@ -411,8 +424,14 @@ impl PyDeviceArray {
     /// Whether later work in the legacy default stream is ordered after all work on the array without another edge.
     #[inline]
     pub(super) fn is_ready_on_legacy(&self) -> bool {
-        matches!(self.interface.stream(), StreamEntry::None | StreamEntry::LegacyDefault)
-            && self.pending.get().is_none_or(|pending| pending.is_idle())
+        matches!(self.interface.stream(), StreamEntry::None | StreamEntry::LegacyDefault) && self.is_idle_elsewhere()
+    }
+
+    /// Whether no work can be pending outside of the home stream. Makes no driver call.
+    #[inline]
+    fn is_idle_elsewhere(&self) -> bool {
+        let home = self.stream.as_ref().map(|stream| &stream.get().stream);
+        self.pending.get().is_none_or(|pending| pending.is_idle(home))
     }
 
     /// Makes the legacy default stream wait for all work on the memory.
@@ -429,7 +448,7 @@ impl PyDeviceArray {
         if !config::names_streams() {
             return Ok(Announced { stream: None, event: None });
         }
-        let joins = self.pending.get().is_some_and(|pending| !pending.is_idle());
+        let joins = !self.is_idle_elsewhere();
         if !(joins || config::export_event()) {
             return Ok(Announced { stream: Some(self.interface.stream()), event: None });
         }

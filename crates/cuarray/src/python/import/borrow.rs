@@ -1,7 +1,7 @@
 //! `borrow` makes another library's array usable in a stream of the caller, ordered on both sides (clauses S2, S3, X2).
 //!
 //! The borrowed array is a new `DeviceArray` whose home stream is the borrower's. The array and its views are valid
-//! until the borrow ends, which they check in a shared `BorrowState`. `BorrowState` holds the [`SyncGuard`] with the
+//! until the borrow ends, which they check in a shared `BorrowState`. `BorrowState` holds the `SyncGuard` with the
 //! edges. So a borrow that is never ended explicitly ends when the last of these arrays is dropped.
 
 use super::{
@@ -21,7 +21,7 @@ use crate::python::{
     values::options::{Options, Policy},
 };
 use crate::{
-    Error, Result, StreamEntry, Version,
+    Error, Owner, Result, StreamEntry, Version,
     driver::Event,
     sync::{Access, SyncGuard, SyncState},
 };
@@ -119,7 +119,9 @@ impl PyBorrow {
         let mask = array.mask().map(|mask| Ok::<_, Error>(mask.array(py)?.clone_ref(py))).transpose()?;
         let synchronized = self.sync && config::sync();
         let guard = synchronized.then(|| self.guard(py, array, mask.as_ref().map(Py::get), event)).transpose()?;
-        let borrow_state = self.borrow_state.get_or_init(|| BorrowState::new(guard, array.is_taken_without_stream(py)));
+        // A release promises that nothing is pending, and there is no stream for an edge back.
+        let guard = guard.map(|guard| guard.waiting(array.is_taken_without_stream(py)));
+        let borrow_state = self.borrow_state.get_or_init(|| BorrowState::new(guard));
         let borrowed = self.borrowed(py, array, self.readonly, borrow_state)?;
         let Some(mask) = mask else { return Ok(Bound::new(py, borrowed)?) };
         let mask = Py::new(py, self.borrowed(py, mask.get(), true, borrow_state)?)?;
@@ -129,7 +131,8 @@ impl PyBorrow {
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> Result<()> {
         let Some(borrow_state) = self.borrow_state.get() else { return Ok(()) };
-        py.detach(|| borrow_state.end())
+        let lender = Owner::from_python(self.object.clone_ref(py));
+        py.detach(|| borrow_state.end(lender))
     }
 
     fn __repr__(&self) -> String {
@@ -209,8 +212,12 @@ impl PyBorrow {
         if let Some(mask) = mask {
             data.push((kept_or_forgotten(mask.sync_state()?), Access::Read));
         }
-        let stream = &self.stream.get().stream;
-        py.detach(|| SyncGuard::begin(data, stream))
+        let mut stream = self.stream.get().stream.clone();
+        if stream.lacks_context() {
+            // The edges at both ends have to mean the default stream of one context.
+            stream = stream.in_its(&context_of(array.interface().data())?);
+        }
+        py.detach(|| SyncGuard::begin(data, &stream))
     }
 
     /// Makes an array over the memory in the borrower's stream, valid until the borrow ends.

@@ -1,0 +1,53 @@
+//! The mode of a memory access, as an operand of its instruction.
+
+use crate::grammar::types::Space;
+
+/// The access mode of an instruction, encoded in its operand `c`.
+#[derive(Clone, Copy)]
+pub(crate) struct Mode {
+    pub space: Space,
+    /// Whether the address has 64 bits.
+    pub wide: bool,
+    /// The number of elements.
+    pub count: u32,
+    /// Whether the access synchronizes (`volatile`, `relaxed`, `acquire`, `release`).
+    pub strong: bool,
+    /// Whether the access releases.
+    pub releases: bool,
+    /// Whether the written value depends on the old contents.
+    pub updates: bool,
+}
+
+/// The bit of a strong access.
+pub(crate) const STRONG: u32 = 1 << 16;
+
+/// The bit of a releasing access.
+pub(crate) const RELEASES: u32 = 1 << 17;
+
+/// The bit of an updating access.
+pub(crate) const UPDATES: u32 = 1 << 18;
+
+/// Decodes the number of elements.
+pub(super) fn elements(code: u32) -> u32 {
+    code >> 4 & 0xf
+}
+
+impl Mode {
+    /// The mode of one element without memory ordering.
+    pub(crate) fn new(space: Space, wide: bool) -> Mode {
+        Mode { space, wide, count: 1, strong: false, releases: false, updates: false }
+    }
+
+    pub(crate) fn code(self) -> u32 {
+        let space = match self.space {
+            Space::Generic => 0,
+            Space::Global | Space::Const => 1,
+            Space::Shared => 2,
+            Space::Local => 3,
+            Space::Param => 4,
+        };
+        let order = if self.strong { STRONG } else { 0 } | if self.releases { RELEASES } else { 0 };
+        let updates = if self.updates { UPDATES } else { 0 };
+        space | u32::from(self.wide) << 3 | self.count << 4 | order | updates
+    }
+}

@@ -1,0 +1,16 @@
+//! The features of the processor that the machine uses.
+
+/// Whether this processor supports the wide versions of the functions of [`lanes`](super::lanes).
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn wide() -> bool {
+    use std::sync::OnceLock;
+    static WIDE: OnceLock<bool> = OnceLock::new();
+    *WIDE.get_or_init(|| {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt")
+    })
+}

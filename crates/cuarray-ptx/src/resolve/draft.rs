@@ -1,0 +1,77 @@
+//! Code before registers have offsets: drafts of instructions, their operands, blocks and constants.
+
+use crate::grammar::types::Width;
+use crate::machine::program::{Constant, Exec, Location, constant_bytes};
+use std::collections::HashMap;
+
+/// An operand before registers have offsets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Operand {
+    /// No operand.
+    Nothing,
+    /// A register, by its number.
+    Register(u32),
+    /// A constant, by its offset in the list of constants.
+    Constant(u32),
+    /// A number for the executing function.
+    Number(u32),
+}
+
+/// The successors of an instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    On,
+    /// A block; also the next instruction if the jump is conditional.
+    Jump {
+        to: usize,
+        always: bool,
+    },
+    /// One of several blocks.
+    Indexed(Vec<usize>),
+    /// No successor.
+    End,
+}
+
+/// An instruction before registers have offsets.
+#[derive(Clone)]
+pub(super) struct Draft {
+    pub exec: Exec,
+    /// The written operand; the others are read.
+    pub d: Operand,
+    pub a: Operand,
+    pub b: Operand,
+    pub c: Operand,
+    /// Further operands; the first `written` ones are written.
+    pub extra: Vec<Operand>,
+    pub written: usize,
+    pub imm: i64,
+    /// The register of the guard, and whether it is negated.
+    pub guard: Option<(u32, bool)>,
+    pub next: Next,
+    pub location: Location,
+}
+
+/// A basic block: instructions that run one after the other.
+#[derive(Default)]
+pub(super) struct Block {
+    pub drafts: Vec<Draft>,
+}
+
+/// The constants without duplicates.
+#[derive(Default)]
+pub(super) struct Constants {
+    pub list: Vec<(Constant, Width)>,
+    places: HashMap<(Constant, Width), u32>,
+    end: u32,
+}
+
+impl Constants {
+    pub(super) fn place(&mut self, constant: Constant, width: Width) -> u32 {
+        *self.places.entry((constant, width)).or_insert_with(|| {
+            let place = self.end;
+            self.end += constant_bytes(width);
+            self.list.push((constant, width));
+            place
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! The effect of an operation on memory.
+
+use super::allocations::Block;
+use super::region::Region;
+use crate::finding::{Access, AccessKind};
+use std::sync::Arc;
+
+/// The effect of an operation on memory.
+#[derive(Debug)]
+pub enum Effect {
+    /// Unknown until the operation has run: see [`Detector::resolve`](super::Detector::resolve).
+    Unknown,
+    /// Reads and writes.
+    Touches(Vec<(Region, AccessKind)>),
+    /// Writes one box.
+    Fill(Region),
+    /// Copies bytes.
+    Copy {
+        /// The source, if it is memory that the detector knows.
+        from: Option<Region>,
+        /// The target.
+        to: Region,
+        /// Whether every byte of the source counts as read. Otherwise, as for copies between devices, unwritten bytes
+        /// of the source are no finding; they make the target's bytes unwritten.
+        exact: bool,
+    },
+    /// Allocates memory.
+    Allocate {
+        /// The allocation.
+        block: Arc<Block>,
+        /// Whether its bytes may hold data already.
+        written: bool,
+        /// Whether the allocation takes place in a stream, so that uses have to be ordered after it.
+        ordered: bool,
+    },
+    /// Frees memory.
+    Free {
+        /// The allocation.
+        block: Arc<Block>,
+    },
+    /// Reads and writes of work that has run.
+    #[doc(hidden)]
+    Ran {
+        /// The accesses.
+        touches: Vec<(Region, AccessKind)>,
+        /// The written bytes that the work had read before.
+        updated: Vec<Region>,
+    },
+}
+
+impl Effect {
+    /// An operation that touches no memory.
+    pub fn none() -> Effect {
+        Effect::Touches(Vec::new())
+    }
+
+    /// The boxes that are known to be read and written.
+    pub fn touches(&self) -> Vec<(Region, AccessKind)> {
+        match self {
+            Effect::Fill(region) => vec![(*region, AccessKind::Write)],
+            Effect::Copy { from, to, .. } => {
+                let from = from.iter().map(|from| (*from, AccessKind::Read));
+                from.chain([(*to, AccessKind::Write)]).collect()
+            }
+            Effect::Touches(touches) | Effect::Ran { touches, .. } => touches.clone(),
+            Effect::Unknown | Effect::Allocate { .. } | Effect::Free { .. } => Vec::new(),
+        }
+    }
+
+    /// The accesses that the history shows.
+    pub(super) fn accesses(&self) -> Box<[Access]> {
+        let whole = |block: &Block, kind| Region::row(block.address, block.size).access(kind);
+        match self {
+            Effect::Unknown => Box::default(),
+            Effect::Fill(region) => Box::new([region.access(AccessKind::Write)]),
+            Effect::Copy { from: None, to, .. } => Box::new([to.access(AccessKind::Write)]),
+            Effect::Copy { from: Some(from), to, .. } => {
+                Box::new([from.access(AccessKind::Read), to.access(AccessKind::Write)])
+            }
+            Effect::Touches(touches) | Effect::Ran { touches, .. } => {
+                touches.iter().map(|(region, access)| region.access(*access)).collect()
+            }
+            Effect::Allocate { block, .. } => Box::new([whole(block, AccessKind::Create)]),
+            Effect::Free { block } => Box::new([whole(block, AccessKind::Release)]),
+        }
+    }
+}

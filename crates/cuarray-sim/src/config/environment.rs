@@ -1,0 +1,281 @@
+//! Settings from environment variables.
+
+use super::{CAPABILITIES, Config, Fault, HostOrder, LEAST_MEMORY, MOST_MEMORY};
+use cuarray_abi::CUresult;
+use cuarray_races::report::Format;
+use cuarray_races::suppression;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+impl Config {
+    /// Reads the settings from this process's environment.
+    ///
+    /// # Errors
+    /// A sentence that names the variable, its value and the valid values; or an unknown variable `CUARRAY_SIM_*`.
+    pub fn from_env() -> Result<Config, String> {
+        let settings = RefCell::new(Vec::new());
+        let config = Config::from_variables(|name| {
+            settings.borrow_mut().push(name.to_owned());
+            match std::env::var_os(name) {
+                None => Ok(None),
+                Some(value) => match value.into_string() {
+                    Ok(value) => Ok((!value.is_empty() || name == VISIBLE).then_some(value)),
+                    Err(value) => Err(format!("{name}={} is not text", value.display())),
+                },
+            }
+        })?;
+        refuse_others(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()), &settings.into_inner())?;
+        Ok(config)
+    }
+
+    /// Reads the settings from `variable`, which returns the value of each name, or `None` for the default.
+    ///
+    /// # Errors
+    /// As for [`Config::from_env`], and for settings that [`Config::check`] refuses.
+    pub fn from_variables(variable: impl Fn(&str) -> Result<Option<String>, String>) -> Result<Config, String> {
+        let mut config = Config::default();
+        let read = |name: &'static str, expected: &str, take: &mut dyn FnMut(&str) -> Option<()>| {
+            let Some(value) = variable(name)? else { return Ok(()) };
+            take(value.trim()).ok_or_else(|| format!("{name}={value} is not valid; {expected} is expected"))
+        };
+        read("CUARRAY_SIM_DEVICES", "a number of devices, 1 to 8", &mut |value| {
+            config.devices = value.parse().ok()?;
+            (1..=8).contains(&config.devices).then_some(())
+        })?;
+        read("CUARRAY_SIM_HOST_READABLE", "0 or 1", &mut |value| switch(value, &mut config.host_readable))?;
+        read("CUARRAY_SIM_QUIET", "0 or 1", &mut |value| switch(value, &mut config.quiet))?;
+        read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
+        read("CUARRAY_SIM_HOST_ACCESSES", "0 or 1", &mut |value| switch(value, &mut config.host_accesses))?;
+        read("CUARRAY_SIM_KERNEL_RACES", "0 or 1", &mut |value| switch(value, &mut config.kernel_races))?;
+        read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
+            config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
+            Some(())
+        })?;
+        read("CUARRAY_SIM_CORES", "a number of threads, 0 to 1024", &mut |value| {
+            config.cores = value.parse().ok().filter(|cores| *cores <= 1024)?;
+            Some(())
+        })?;
+        read("CUARRAY_SIM_MEMORY", "a number of bytes, 1048576 to 1099511627776", &mut |value| {
+            config.memory = value.parse().ok()?;
+            (LEAST_MEMORY..=MOST_MEMORY).contains(&config.memory).then_some(())
+        })?;
+        if let Some(value) = variable("CUARRAY_SIM_SCHEDULE")? {
+            config.schedule = value.trim().parse().map_err(|wrong| format!("CUARRAY_SIM_SCHEDULE={value}: {wrong}"))?;
+        }
+        read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file in a folder that exists", &mut |value| {
+            config.schedule_file = Some(written_at_exit(value)?);
+            Some(())
+        })?;
+        read("CUARRAY_SIM_LEAKS", "0 or 1", &mut |value| switch(value, config.leaks.insert(true)))?;
+        read("CUARRAY_SIM_FREE_SYNCHRONIZES", "0 or 1", &mut |value| switch(value, &mut config.free_synchronizes))?;
+        read("CUARRAY_SIM_HOST_ORDER", "calls or driver", &mut |value| {
+            config.host_order = match value {
+                "calls" => HostOrder::Calls,
+                "driver" => HostOrder::Driver,
+                _ => return None,
+            };
+            Some(())
+        })?;
+        let expected = "a file that ends with .txt, .json, .html or .trace.json, in a folder that exists";
+        read("CUARRAY_SIM_REPORT", expected, &mut |value| {
+            config.report = Some(written_at_exit(value)?);
+            Format::of(Path::new(value)).map(drop)
+        })?;
+        read("CUARRAY_SIM_EXIT_STATUS", "an exit status, 1 to 255", &mut |value| {
+            config.exit_status = Some(value.parse().ok().filter(|status| *status != 0)?);
+            Some(())
+        })?;
+        if let Some(path) = variable("CUARRAY_SIM_SUPPRESSIONS")? {
+            let lines = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+            config.suppressions = lines
+                .and_then(|lines| suppression::parse(&lines))
+                .map_err(|wrong| format!("CUARRAY_SIM_SUPPRESSIONS={path}: {wrong}"))?;
+        }
+        read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {
+            config.trace = Some(PathBuf::from(value));
+            Some(())
+        })?;
+        read("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5, 8.0, 8.6, 8.7, 8.9 or 9.0", &mut |value| {
+            let (major, minor) = value.split_once('.')?;
+            config.compute_capability = (major.parse().ok()?, minor.parse().ok()?);
+            CAPABILITIES.contains(&config.compute_capability).then_some(())
+        })?;
+        read("CUARRAY_SIM_DRIVER_VERSION", "1000 × major + 10 × minor, 11020 to 13999", &mut |value| {
+            config.driver_version = value.parse().ok()?;
+            (11020..14000).contains(&config.driver_version).then_some(())
+        })?;
+        read(
+            "CUARRAY_SIM_FAULTS",
+            "symbol:call:result[,...], as cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY",
+            &mut |value| {
+                config.faults = value.split(',').map(fault).collect::<Option<_>>()?;
+                Some(())
+            },
+        )?;
+        config.visible = variable(VISIBLE)?.map(|value| visible(&value, config.devices));
+        config.check()?;
+        Ok(config)
+    }
+}
+
+/// The variable with which CUDA programs select devices; an empty value selects none.
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+
+/// The devices that a value of [`VISIBLE`] names. By the driver's manual, the first invalid name ends the list.
+fn visible(value: &str, devices: usize) -> Vec<usize> {
+    let named = |name: &str| match name.trim().strip_prefix("GPU-") {
+        None => name.trim().parse().ok(),
+        Some("") => None,
+        Some(start) => {
+            (0..devices).find(|device| crate::config::identity::uuid_text(*device as i32).starts_with(start))
+        }
+    };
+    let mut seen = Vec::new();
+    for device in value.split(',').map_while(|name| named(name).filter(|device| *device < devices)) {
+        // A duplicate makes the whole list empty.
+        if seen.contains(&device) {
+            return Vec::new();
+        }
+        seen.push(device);
+    }
+    seen
+}
+
+/// The path of a file that is written at process exit. It is made absolute, because the program may change its
+/// directory, and its folder must exist now, because exit is too late for an error.
+fn written_at_exit(value: &str) -> Option<PathBuf> {
+    let path = std::path::absolute(value).ok()?;
+    path.parent().is_some_and(Path::is_dir).then_some(path)
+}
+
+/// # Errors
+/// A sentence that names a variable with the prefix of settings that is not in `settings`.
+fn refuse_others(mut names: impl Iterator<Item = String>, settings: &[String]) -> Result<(), String> {
+    match names.find(|name| name.starts_with("CUARRAY_SIM_") && !settings.contains(name)) {
+        Some(other) => Err(format!("{other} is not a setting; the settings are {}", settings.join(", "))),
+        None => Ok(()),
+    }
+}
+
+fn switch(value: &str, setting: &mut bool) -> Option<()> {
+    *setting = match value {
+        "0" => false,
+        "1" => true,
+        _ => return None,
+    };
+    Some(())
+}
+
+fn fault(text: &str) -> Option<Fault> {
+    let mut parts = text.trim().split(':');
+    let (symbol, call, result) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+    let result = match result.parse() {
+        Ok(code) => CUresult(code),
+        Err(_) => (0..1000).map(CUresult).find(|code| code.name() == Some(result))?,
+    };
+    parts.next().is_none().then(|| Fault { symbol: symbol.to_owned(), call, result })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::Schedule;
+
+    fn from(variables: &[(&str, &str)]) -> Result<Config, String> {
+        Config::from_variables(|name| {
+            Ok(variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+        })
+    }
+
+    #[test]
+    fn no_variables_give_the_defaults() {
+        assert_eq!(from(&[]), Ok(Config::default()));
+    }
+
+    #[test]
+    fn each_variable_is_read() {
+        let config = from(&[
+            ("CUARRAY_SIM_DEVICES", "8"),
+            ("CUARRAY_SIM_HOST_READABLE", "1"),
+            ("CUARRAY_SIM_FINDINGS", "0"),
+            ("CUARRAY_SIM_HOST_ACCESSES", "0"),
+            ("CUARRAY_SIM_KERNEL_RACES", "0"),
+            ("CUARRAY_SIM_MEMORY", "1073741824"),
+            ("CUARRAY_SIM_SCHEDULE", "eager"),
+            ("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5"),
+            ("CUARRAY_SIM_DRIVER_VERSION", "12040"),
+            ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY, cuInit:1:999"),
+        ])
+        .unwrap();
+        assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
+        assert!(!config.findings && !config.host_accesses && !config.kernel_races);
+        assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
+        let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+        assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
+        assert_eq!(config.faults[1].result, CUresult::CUDA_ERROR_UNKNOWN);
+    }
+
+    #[test]
+    fn visible_devices_are_selected_by_the_rules_of_the_driver() {
+        let visible = |value| {
+            let variables = [("CUARRAY_SIM_DEVICES", "4"), ("CUDA_VISIBLE_DEVICES", value)];
+            from(&variables).unwrap().visible
+        };
+        assert_eq!(visible("2,0"), Some(vec![2, 0]));
+        assert_eq!(visible("1,4,0"), Some(vec![1]));
+        assert_eq!(visible("-1"), Some(vec![]));
+        assert_eq!(visible(""), Some(vec![]));
+        assert_eq!(visible("1,1"), Some(vec![]));
+        let uuid = format!("GPU-{}", crate::config::identity::uuid_text(3));
+        assert_eq!(visible(&uuid), Some(vec![3]));
+        assert_eq!(from(&[]).unwrap().visible, None);
+    }
+
+    #[test]
+    fn exit_files_need_an_existing_folder() {
+        let folder = std::env::temp_dir();
+        let good = folder.join("out.html").display().to_string();
+        assert_eq!(from(&[("CUARRAY_SIM_REPORT", &good)]).unwrap().report, Some(good.into()));
+        // The path is relative to the directory at the start, whatever the directory at exit.
+        let expected = std::env::current_dir().unwrap().join("out.%p.txt");
+        assert_eq!(from(&[("CUARRAY_SIM_REPORT", "out.%p.txt")]).unwrap().report, Some(expected));
+        for name in ["CUARRAY_SIM_REPORT", "CUARRAY_SIM_SCHEDULE_FILE"] {
+            let message = from(&[(name, "/no/such/folder/out.txt")]).unwrap_err();
+            assert!(message.contains("in a folder that exists"), "{message}");
+        }
+    }
+
+    #[test]
+    fn unknown_variable_is_named_in_the_error() {
+        let settings = ["CUARRAY_SIM_DEVICES", "CUARRAY_SIM_REPORT"].map(String::from);
+        let refused = |name: &str| refuse_others(["PATH".to_owned(), name.to_owned()].into_iter(), &settings);
+        assert_eq!(refused("CUARRAY_SIM_REPORT"), Ok(()));
+        assert_eq!(refused("CUARRAY_SYNC"), Ok(()));
+        let message = "CUARRAY_SIM_REPROT is not a setting; the settings are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
+        assert_eq!(refused("CUARRAY_SIM_REPROT"), Err(message.to_owned()));
+    }
+
+    #[test]
+    fn invalid_value_is_named_in_the_error() {
+        for (name, value) in [
+            ("CUARRAY_SIM_DEVICES", "9"),
+            ("CUARRAY_SIM_DEVICES", "two"),
+            ("CUARRAY_SIM_HOST_READABLE", "yes"),
+            ("CUARRAY_SIM_FINDINGS", "all"),
+            ("CUARRAY_SIM_HOST_ACCESSES", "reads"),
+            ("CUARRAY_SIM_KERNEL_RACES", "shared"),
+            ("CUARRAY_SIM_MEMORY", "1"),
+            ("CUARRAY_SIM_SCHEDULE", "late"),
+            ("CUARRAY_SIM_SCHEDULE", "random:-1"),
+            ("CUARRAY_SIM_SCHEDULE", "replay:2:2"),
+            ("CUARRAY_SIM_COMPUTE_CAPABILITY", "10.0"),
+            ("CUARRAY_SIM_DRIVER_VERSION", "13"),
+            ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2"),
+            ("CUARRAY_SIM_FAULTS", "cuMemAlloc:1:CUDA_ERROR_OUT_OF_MEMORY"),
+            ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2:0:2"),
+        ] {
+            let message = from(&[(name, value)]).unwrap_err();
+            assert!(message.contains(value.split(':').next().unwrap()), "{message}");
+        }
+    }
+}

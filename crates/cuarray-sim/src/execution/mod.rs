@@ -1,0 +1,242 @@
+//! Execution of pending work, at the moments that the schedule gives.
+//!
+//! Enqueued work waits in its stream, with the points of other streams that must happen before it. Under the lazy
+//! schedule no work runs until a call *forces* a point: a synchronization, a blocking copy, a query. Then exactly the
+//! dependencies of that point run, in an order that they allow. So a program that forgets a dependency reads stale
+//! data on every run, not only when it loses a race. The eager schedule forces every operation at once. Under the
+//! other schedules (see [`chosen`]) the order is a choice.
+//!
+//! Dependencies only point at work that was enqueued earlier, so there are no cycles. Following them needs no
+//! recursion, and at most one entry of memory per stream.
+
+pub(crate) mod chosen;
+pub(crate) mod drain;
+pub(crate) mod outside;
+pub(crate) mod progress;
+
+use crate::driver::{Driver, Guard};
+use crate::graph_structure;
+use crate::happens_before::{edges, host};
+use crate::objects::stream::Kind;
+use crate::objects::work::{HostFunction, Operation, Point, Work};
+use crate::state::State;
+use crate::work::{allocations, copies, graph_memory, launches, streams};
+use cuarray_abi::*;
+use cuarray_races::{Lane, Ticket, Touched};
+use std::sync::PoisonError;
+
+/// Appends work to a stream, after the given points and those that the legacy default stream requires.
+pub(crate) fn enqueue(
+    state: &mut State,
+    handle: CUstream,
+    work: Work,
+    mut after: Vec<Point>,
+) -> Result<Point, CUresult> {
+    let lost = CUresult::CUDA_ERROR_INVALID_HANDLE;
+    let (context, kind, blocking) =
+        state.streams.get(&handle).map(|stream| (stream.context, stream.kind, stream.blocking())).ok_or(lost)?;
+    if kind == Kind::Legacy {
+        let others = state.contexts.get_mut(&context).map(|context| std::mem::take(&mut context.unordered));
+        for other in others.unwrap_or_default() {
+            if let Some(stream) = state.streams.get_mut(&other) {
+                stream.unordered = false;
+                after.push(stream.last(other));
+            }
+        }
+        let ended = state.contexts.get(&context).and_then(|context| context.ended_blocking.as_ref());
+        if let Some(clock) = ended.map(Lane::clock) {
+            edges::stream_learns(state, handle, &clock);
+        }
+    } else if blocking && let Some(context) = state.contexts.get_mut(&context) {
+        let legacy = state.streams.get(&context.legacy).map(|legacy| legacy.last(context.legacy));
+        let stream = state.streams.get_mut(&handle).ok_or(lost)?;
+        if let Some(legacy) = legacy.filter(|legacy| legacy.operation > stream.legacy_seen) {
+            stream.legacy_seen = legacy.operation;
+            after.push(legacy);
+        }
+        if !stream.unordered {
+            stream.unordered = true;
+            context.unordered.insert(handle);
+        }
+    }
+    edges::stream_learns_points(state, handle, &after);
+    let ticket = edges::issued(state, handle, &work);
+    after.retain(|point| !state.happened(*point));
+    let stream = state.streams.get_mut(&handle).ok_or(lost)?;
+    stream.enqueued += 1;
+    // A wait without dependencies has already happened.
+    if matches!(work, Work::Wait) && after.is_empty() && stream.pending() == 1 {
+        stream.executed += 1;
+        return Ok(stream.last(handle));
+    }
+    if matches!(work, Work::HostFunction(_)) {
+        stream.last_host_function = stream.enqueued;
+        state.host_functions += 1;
+    }
+    let at = stream.last(handle);
+    chosen::note_enqueued(state, at, &work);
+    if let Some(stream) = state.streams.get_mut(&handle) {
+        stream.queue.push_back(Operation { work, after, ticket });
+    }
+    Ok(at)
+}
+
+/// Executes work that runs no code of the program; returns the accesses that were not known before.
+fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) -> Vec<Touched> {
+    state.host_access.open_registered();
+    // After a failed kernel no work is executed, but memory is still released.
+    let context = state.streams.get(&at.stream).map(|stream| stream.context);
+    let failed = context.and_then(|context| state.contexts.get(&context)?.failed).is_some();
+    if failed && matches!(work, Work::Copy(_) | Work::Fill(_) | Work::Launch(_)) {
+        return Vec::new();
+    }
+    match work {
+        Work::Wait | Work::HostFunction(_) => {}
+        Work::Copy(copy) => copies::execute_copy(state, &copy),
+        Work::Fill(fill) => copies::execute_fill(state, &fill),
+        Work::Record(event) => {
+            let time = state.stamp();
+            if let Some(event) = state.events.get_mut(&event).filter(|event| event.recorded == Some(at)) {
+                event.time = Some(time);
+            }
+        }
+        Work::Allocate { address, size } => {
+            if let Some(arena) = state.arena_of(address) {
+                arena.soil(address, size);
+            }
+            graph_memory::used(state, address);
+        }
+        Work::Release { address } => allocations::release(state, address),
+        Work::Launch(launch) => return launches::execute(state, &launch, ticket),
+        Work::EndExec(exec) => graph_structure::end_exec(state, exec),
+    }
+    Vec::new()
+}
+
+/// The result of one step of [`force`].
+enum Step {
+    /// The step is done.
+    Done,
+    /// A host function must run without the lock.
+    Call(CUstream, HostFunction, Option<Box<Ticket>>),
+    /// Another thread is running a host function of this stream.
+    Busy,
+}
+
+/// Makes points happen, with all their dependencies and no other work.
+pub(crate) fn force<'a>(driver: &'a Driver, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
+    let state = chosen::force_chosen(driver, state, &targets);
+    run(driver, state, targets, u64::MAX)
+}
+
+/// Executes one operation among the dependencies of the given points, if one is ready.
+pub(crate) fn nudge<'a>(driver: &'a Driver, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
+    run(driver, state, targets, 1)
+}
+
+fn run<'a>(driver: &'a Driver, mut state: Guard<'a>, mut wanted: Vec<Point>, mut budget: u64) -> Guard<'a> {
+    let to_the_end = budget == u64::MAX;
+    while let Some(&point) = wanted.last() {
+        if state.happened(point) {
+            wanted.pop();
+            continue;
+        }
+        if budget == 0 {
+            break;
+        }
+        match advance(&mut state, point.stream, &mut wanted, to_the_end) {
+            Step::Done if wanted.last() == Some(&point) => budget -= 1,
+            Step::Done => {}
+            Step::Call(stream, function, ticket) => {
+                budget -= 1;
+                state = run_host_function(driver, state, stream, function, ticket);
+            }
+            Step::Busy if to_the_end => {
+                state = driver.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            Step::Busy => break,
+        }
+    }
+    outside::bury(driver, state)
+}
+
+/// Executes the next operation of a stream, or adds its unmet dependencies to `wanted`.
+///
+/// Without `calls`, a host function is left to the progress thread: a query must not wait for a function that may
+/// itself be waiting for the querying thread.
+fn advance(state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, calls: bool) -> Step {
+    loop {
+        let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
+        if stream.running {
+            return Step::Busy;
+        }
+        let Some(operation) = stream.queue.front_mut() else { return Step::Done };
+        let Some(before) = operation.after.pop() else { break };
+        if !state.happened(before) {
+            // The point stays in the list until it has happened, because the budget may end first.
+            if let Some(operation) = state.streams.get_mut(&handle).and_then(|stream| stream.queue.front_mut()) {
+                operation.after.push(before);
+            }
+            wanted.push(before);
+            return Step::Done;
+        }
+    }
+    let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
+    if !calls && matches!(stream.queue.front(), Some(Operation { work: Work::HostFunction(_), .. })) {
+        state.host_function_wanted = true;
+        return Step::Busy;
+    }
+    execute_next(state, handle)
+}
+
+/// Executes the next operation of a stream, whose dependencies have happened. A host function is only removed from
+/// the queue.
+fn execute_next(state: &mut State, handle: CUstream) -> Step {
+    let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
+    let Some(operation) = stream.queue.pop_front() else { return Step::Done };
+    if let Work::HostFunction(function) = operation.work {
+        stream.running = true;
+        return Step::Call(handle, function, operation.ticket);
+    }
+    let at = Point { stream: handle, operation: stream.executed + 1 };
+    let silent = operation.work.is_silent();
+    let touched = execute(state, operation.work, at, operation.ticket.as_deref());
+    if let Some(ticket) = &operation.ticket {
+        edges::ran(state, ticket, &touched);
+    }
+    chosen::note_executed(state, at, silent);
+    if let Some(stream) = state.streams.get_mut(&handle) {
+        stream.executed += 1;
+    }
+    streams::remove_if_over(state, handle);
+    Step::Done
+}
+
+/// Runs a host function that was removed from its stream.
+fn run_host_function<'a>(
+    driver: &'a Driver,
+    mut state: Guard<'a>,
+    handle: CUstream,
+    function: HostFunction,
+    ticket: Option<Box<Ticket>>,
+) -> Guard<'a> {
+    if let Some(ticket) = &ticket {
+        host::host_function_begins(&mut state, &ticket.clock);
+    }
+    drop(state);
+    outside::call_outside(function);
+    let mut state = driver.lock();
+    if ticket.is_some() {
+        host::host_function_ends(&mut state);
+    }
+    state.host_functions = state.host_functions.saturating_sub(1);
+    if let Some(stream) = state.streams.get_mut(&handle) {
+        stream.running = false;
+        stream.executed += 1;
+        let at = Point { stream: handle, operation: stream.executed };
+        chosen::note_executed(&mut state, at, false);
+    }
+    streams::remove_if_over(&mut state, handle);
+    driver.finished.notify_all();
+    state
+}

@@ -1,0 +1,212 @@
+//! The edges of graphs.
+
+use super::super::*;
+use super::{INVALID_VALUE, check_edge_data, list, write_list};
+use crate::graph_structure;
+use crate::state::State;
+
+pub(in crate::exports) unsafe fn cuGraphGetEdges(
+    call: &Call<'_>,
+    graph: CUgraph,
+    from: *mut CUgraphNode,
+    to: *mut CUgraphNode,
+    num_edges: *mut usize,
+) -> Result<(), CUresult> {
+    // SAFETY: both functions have the same contract; null edge data is not written.
+    unsafe { cuGraphGetEdges_v2(call, graph, from, to, std::ptr::null_mut(), num_edges) }
+}
+
+pub(in crate::exports) unsafe fn cuGraphGetEdges_v2(
+    call: &Call<'_>,
+    graph: CUgraph,
+    from: *mut CUgraphNode,
+    to: *mut CUgraphNode,
+    edge_data: *mut CUgraphEdgeData,
+    num_edges: *mut usize,
+) -> Result<(), CUresult> {
+    if from.is_null() != to.is_null() || (from.is_null() && !edge_data.is_null()) {
+        return Err(INVALID_VALUE);
+    }
+    let state = call.lock();
+    let (first, second): (Vec<_>, Vec<_>) = graph_structure::edges(&state, state.graph(graph)?).into_iter().unzip();
+    present(num_edges)?;
+    // SAFETY: the caller's arrays, by the driver's contract; each call reads the room left.
+    unsafe {
+        let mut room = num_edges.read_unaligned();
+        write_list(&first, CUgraphNode::NULL, from, &mut { room })?;
+        if !edge_data.is_null() {
+            let data = vec![CUgraphEdgeData::default(); first.len()];
+            write_list(&data, CUgraphEdgeData::default(), edge_data, &mut { room })?;
+        }
+        write_list(&second, CUgraphNode::NULL, to, &mut room)?;
+        put(num_edges, room)
+    }
+}
+
+/// Reads pairs of nodes of one graph.
+///
+/// # Safety
+/// Both pointers are null or point to `count` entries.
+unsafe fn pairs(
+    state: &State,
+    graph: CUgraph,
+    (from, to): (*const CUgraphNode, *const CUgraphNode),
+    count: usize,
+) -> Result<Vec<(CUgraphNode, CUgraphNode)>, CUresult> {
+    state.graph(graph)?;
+    // SAFETY: both functions have the same contract.
+    let (from, to) = unsafe { (list(from, count)?, list(to, count)?) };
+    let all = from.iter().chain(&to).all(|node| graph_structure::is_in(state, *node, graph));
+    if all { Ok(from.into_iter().zip(to).collect()) } else { Err(INVALID_VALUE) }
+}
+
+pub(in crate::exports) unsafe fn cuGraphAddDependencies(
+    call: &Call<'_>,
+    graph: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    num_dependencies: usize,
+) -> Result<(), CUresult> {
+    // SAFETY: both functions have the same contract.
+    unsafe { cuGraphAddDependencies_v2(call, graph, from, to, std::ptr::null(), num_dependencies) }
+}
+
+/// Refuses an existing edge; a cycle is an error at instantiation.
+pub(in crate::exports) unsafe fn cuGraphAddDependencies_v2(
+    call: &Call<'_>,
+    graph: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    edge_data: *const CUgraphEdgeData,
+    num_dependencies: usize,
+) -> Result<(), CUresult> {
+    let mut state = call.lock();
+    // SAFETY: arrays of that many entries, by the driver's contract.
+    let pairs = unsafe {
+        check_edge_data(edge_data, num_dependencies)?;
+        pairs(&state, graph, (from, to), num_dependencies)?
+    };
+    for (index, (from, to)) in pairs.iter().enumerate() {
+        if from == to || state.node(*to)?.after.contains(from) || pairs[..index].contains(&(*from, *to)) {
+            return Err(INVALID_VALUE);
+        }
+    }
+    for (from, to) in pairs {
+        if let Some(node) = state.graph_nodes.get_mut(&to) {
+            node.after.push(from);
+        }
+    }
+    Ok(())
+}
+
+pub(in crate::exports) unsafe fn cuGraphRemoveDependencies(
+    call: &Call<'_>,
+    graph: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    num_dependencies: usize,
+) -> Result<(), CUresult> {
+    // SAFETY: both functions have the same contract.
+    unsafe { cuGraphRemoveDependencies_v2(call, graph, from, to, std::ptr::null(), num_dependencies) }
+}
+
+pub(in crate::exports) unsafe fn cuGraphRemoveDependencies_v2(
+    call: &Call<'_>,
+    graph: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    edge_data: *const CUgraphEdgeData,
+    num_dependencies: usize,
+) -> Result<(), CUresult> {
+    let mut state = call.lock();
+    // SAFETY: arrays of that many entries, by the driver's contract.
+    let pairs = unsafe {
+        check_edge_data(edge_data, num_dependencies)?;
+        pairs(&state, graph, (from, to), num_dependencies)?
+    };
+    if graph_structure::has_memory_nodes(&state, graph) {
+        return unsupported();
+    }
+    for (from, to) in &pairs {
+        if !state.node(*to)?.after.contains(from) {
+            return Err(INVALID_VALUE);
+        }
+    }
+    for (from, to) in pairs {
+        if let Some(node) = state.graph_nodes.get_mut(&to) {
+            node.after.retain(|before| *before != from);
+        }
+    }
+    Ok(())
+}
+
+/// Returns nodes, and zero edge data for each edge.
+///
+/// # Safety
+/// As for [`write_list`], for both arrays.
+unsafe fn write_nodes(
+    found: &[CUgraphNode],
+    nodes: *mut CUgraphNode,
+    edge_data: *mut CUgraphEdgeData,
+    count: *mut usize,
+) -> Result<(), CUresult> {
+    present(count)?;
+    if nodes.is_null() && !edge_data.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: both functions have the same contract.
+    unsafe {
+        if !edge_data.is_null() {
+            let data = vec![CUgraphEdgeData::default(); found.len()];
+            write_list(&data, CUgraphEdgeData::default(), edge_data, &mut { count.read_unaligned() })?;
+        }
+        write_list(found, CUgraphNode::NULL, nodes, count)
+    }
+}
+
+pub(in crate::exports) unsafe fn cuGraphNodeGetDependencies(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    dependencies: *mut CUgraphNode,
+    num_dependencies: *mut usize,
+) -> Result<(), CUresult> {
+    // SAFETY: both functions have the same contract; null edge data is not written.
+    unsafe { cuGraphNodeGetDependencies_v2(call, node, dependencies, std::ptr::null_mut(), num_dependencies) }
+}
+
+pub(in crate::exports) unsafe fn cuGraphNodeGetDependencies_v2(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    dependencies: *mut CUgraphNode,
+    edge_data: *mut CUgraphEdgeData,
+    num_dependencies: *mut usize,
+) -> Result<(), CUresult> {
+    let found = call.lock().node(node)?.after.clone();
+    // SAFETY: the caller's arrays, by the driver's contract.
+    unsafe { write_nodes(&found, dependencies, edge_data, num_dependencies) }
+}
+
+pub(in crate::exports) unsafe fn cuGraphNodeGetDependentNodes(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    dependents: *mut CUgraphNode,
+    num_dependents: *mut usize,
+) -> Result<(), CUresult> {
+    // SAFETY: both functions have the same contract; null edge data is not written.
+    unsafe { cuGraphNodeGetDependentNodes_v2(call, node, dependents, std::ptr::null_mut(), num_dependents) }
+}
+
+pub(in crate::exports) unsafe fn cuGraphNodeGetDependentNodes_v2(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    dependents: *mut CUgraphNode,
+    edge_data: *mut CUgraphEdgeData,
+    num_dependents: *mut usize,
+) -> Result<(), CUresult> {
+    let state = call.lock();
+    let graph = state.graph(state.node(node)?.graph)?;
+    let comes_after = |(from, to): (CUgraphNode, CUgraphNode)| (from == node).then_some(to);
+    let found: Vec<CUgraphNode> = graph_structure::edges(&state, graph).into_iter().filter_map(comes_after).collect();
+    // SAFETY: the caller's arrays, by the driver's contract.
+    unsafe { write_nodes(&found, dependents, edge_data, num_dependents) }
+}

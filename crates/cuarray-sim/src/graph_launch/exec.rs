@@ -1,0 +1,329 @@
+//! Executable graphs: their layout, and their launches as work in streams.
+//!
+//! A launch follows the stream's earlier work and the previous launch of the same executable graph, and precedes the
+//! stream's later work. Within the launch, only the graph's edges order nodes. Therefore instantiation assigns the
+//! nodes to *lanes*. The first lane is the stream of the launch. The other lanes are private streams of the
+//! executable graph, ordered only by the edges. So branches of a graph can race, as on a device.
+
+use crate::execution;
+use crate::graph_structure::{self, checks, references, reservations};
+use crate::happens_before::edges;
+use crate::objects::copy::{Copy, Source};
+use crate::objects::graph_data::Exec;
+use crate::objects::graph_data::{Action, INVALID_VALUE, Owner, fresh_id};
+use crate::objects::graph_data::{Layout, Step};
+use crate::objects::stream::{Kind, Stream};
+use crate::objects::work::{Point, Work};
+use crate::state::State;
+use crate::thread;
+use crate::work::{graph_memory, streams};
+use cuarray_abi::*;
+use cuarray_races::{Caller, Clock};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// The node of an executable graph that corresponds to a node of its source.
+pub(crate) fn node_of_exec(state: &State, exec: CUgraphExec, node: CUgraphNode) -> Result<CUgraphNode, CUresult> {
+    let graph = state.exec(exec)?.graph;
+    let clone = state.graphs.get(&graph).and_then(|graph| graph.clones.get(&node).copied());
+    // The node must still be in the source graph.
+    clone.filter(|_| state.graph_nodes.contains_key(&node)).ok_or(INVALID_VALUE)
+}
+
+/// Instantiates a graph.
+///
+/// # Errors
+/// - `CUDA_ERROR_INVALID_VALUE` with the node of a cycle; for unknown or contradictory flags; for a second
+///   executable graph of a graph that allocates or frees memory.
+/// - `CUDA_ERROR_NOT_SUPPORTED` for launches from the device.
+/// - `CUDA_ERROR_ILLEGAL_STATE` while a capture is filling the graph.
+pub(crate) fn instantiate(
+    state: &mut State,
+    graph: CUgraph,
+    flags: u64,
+) -> Result<CUgraphExec, (CUresult, CUgraphNode)> {
+    let wrong = |code| (code, CUgraphNode::NULL);
+    let known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
+        | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
+        | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
+        | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    let capture = state.graph(graph).map_err(wrong)?.capture;
+    if flags & !known != 0 {
+        return Err(wrong(INVALID_VALUE));
+    }
+    if flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH != 0 {
+        return Err(wrong(CUresult::CUDA_ERROR_NOT_SUPPORTED));
+    }
+    if capture.is_some() {
+        return Err(wrong(CUresult::CUDA_ERROR_ILLEGAL_STATE));
+    }
+    let taken = state.graph_execs.values().any(|exec| exec.source == graph && !exec.destroyed);
+    if taken && graph_structure::has_memory_nodes(state, graph) {
+        return Err(wrong(INVALID_VALUE));
+    }
+    check_order(state, graph).map_err(|node| (INVALID_VALUE, node))?;
+    let clone = graph_structure::clone_graph(state, graph, Owner::Exec).map_err(wrong)?;
+    let mut layout = Layout::default();
+    lay_out(state, clone, &[], &mut layout);
+    let allocations = reservations::allocations_of(state, clone);
+    for address in &allocations {
+        graph_memory::retain(state, *address);
+    }
+    let handle = CUgraphExec(crate::handle::fresh());
+    let exec = Exec {
+        id: fresh_id(),
+        source: graph,
+        graph: clone,
+        flags,
+        disabled: HashSet::new(),
+        steps: layout.steps,
+        lanes: Vec::new(),
+        width: layout.ends.len(),
+        last: None,
+        retired: Vec::new(),
+        last_clock: None,
+        allocations,
+        destroyed: false,
+    };
+    state.graph_execs.insert(handle, exec);
+    Ok(handle)
+}
+
+/// Checks a graph and its children for cycles.
+fn check_order(state: &State, graph: CUgraph) -> Result<(), CUgraphNode> {
+    for node in graph_structure::in_order(state, graph)? {
+        if let Some(Action::Child(child)) = state.graph_nodes.get(&node).map(|node| &node.action) {
+            check_order(state, *child)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds the steps of a graph after the given steps; returns the last steps of the graph.
+fn lay_out(state: &State, graph: CUgraph, before: &[usize], layout: &mut Layout) -> Vec<usize> {
+    let mut step_of: HashMap<CUgraphNode, usize> = HashMap::new();
+    let mut ends = Vec::new();
+    for handle in graph_structure::in_order(state, graph).unwrap_or_default() {
+        let Some(node) = state.graph_nodes.get(&handle) else { continue };
+        let mut after: Vec<usize> = node.after.iter().filter_map(|node| step_of.get(node).copied()).collect();
+        ends.retain(|end| !after.contains(end));
+        if after.is_empty() {
+            after.extend(before);
+        }
+        let mut step = layout.add(handle, &after);
+        if let Action::Child(child) = node.action {
+            // A child graph has two steps: its beginning and its end.
+            let over = lay_out(state, child, &[step], layout);
+            if !over.is_empty() {
+                step = layout.add(handle, &over);
+            }
+        }
+        step_of.insert(handle, step);
+        ends.push(step);
+    }
+    ends
+}
+
+/// Enqueues an executable graph in a stream; returns the point at which it is done.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE`, without enqueuing anything, in three cases. Memory of the last launch is not freed;
+/// a free node has memory that is not live; or an access no longer lies in an allocation.
+pub(crate) fn launch(state: &mut State, handle: CUgraphExec, stream: CUstream) -> Result<Point, CUresult> {
+    let leftovers = check_launch(state, handle)?;
+    let last = state.exec(handle)?.last.filter(|point| !state.happened(*point));
+    // Launches of one executable graph are ordered.
+    if let Some(clock) = state.exec(handle)?.last_clock.clone() {
+        edges::stream_learns(state, stream, &clock);
+    }
+    let mut start = execution::enqueue(state, stream, Work::Wait, last.into_iter().collect())?;
+    for address in leftovers {
+        graph_memory::mark_freed(state, address);
+        start = execution::enqueue(state, stream, Work::Release { address }, Vec::new())?;
+    }
+    let lanes = lanes(state, handle, stream)?;
+    let steps = std::mem::take(&mut state.exec_mut(handle)?.steps);
+    let points = enqueue_steps(state, handle, &steps, &lanes, start);
+    let mut ends = Vec::new();
+    if let Ok(points) = &points {
+        let open = steps.iter().zip(points).filter(|(step, _)| step.last && step.lane != 0);
+        ends.extend(open.map(|(_, point)| *point));
+    }
+    state.exec_mut(handle)?.steps = steps;
+    points?;
+    let end = execution::enqueue(state, stream, Work::Wait, ends)?;
+    let clock = edges::clock_of(state, stream);
+    let exec = state.exec_mut(handle)?;
+    (exec.last, exec.last_clock) = (Some(end), clock);
+    Ok(end)
+}
+
+/// Checks a launch before anything is enqueued; returns memory of the last launch that it must free first.
+fn check_launch(state: &State, handle: CUgraphExec) -> Result<Vec<u64>, CUresult> {
+    let exec = state.exec(handle)?;
+    let leftovers: Vec<u64> =
+        exec.allocations.iter().copied().filter(|address| graph_memory::is_live(state, *address)).collect();
+    if !leftovers.is_empty() && exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH == 0 {
+        return Err(INVALID_VALUE);
+    }
+    for step in &exec.steps {
+        if exec.disabled.contains(&step.node) {
+            continue;
+        }
+        match state.graph_nodes.get(&step.node).map(|node| &node.action) {
+            Some(Action::Copy(copy)) => checks::check_copy(state, &copy.transfer)?,
+            Some(Action::Fill(fill)) => checks::check_fill(state, fill)?,
+            Some(Action::Free(address))
+                if !graph_memory::is_live(state, *address) && !exec.allocations.contains(address) =>
+            {
+                return Err(INVALID_VALUE);
+            }
+            _ => {}
+        }
+    }
+    Ok(leftovers)
+}
+
+/// The streams of a launch: the given one, and private ones in the same context.
+fn lanes(state: &mut State, handle: CUgraphExec, stream: CUstream) -> Result<Vec<CUstream>, CUresult> {
+    let context = state.streams.get(&stream).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context;
+    let exec = state.exec_mut(handle)?;
+    let (mut own, width) = (std::mem::take(&mut exec.lanes), exec.width);
+    // Destroying a context destroys its lanes.
+    let usable = |lane: &CUstream| state.streams.get(lane).is_some_and(|lane| lane.context == context);
+    if !own.iter().all(usable) {
+        own.drain(..).for_each(|lane| streams::close_lane(state, lane));
+    }
+    while own.len() + 1 < width {
+        let lane = CUstream(crate::handle::fresh());
+        state.context_mut(context)?.streams.insert(lane);
+        state.streams.insert(lane, Stream::new(context, Kind::Lane, CU_STREAM_NON_BLOCKING, 0));
+        own.push(lane);
+    }
+    let all = std::iter::once(stream).chain(own.iter().copied()).collect();
+    state.exec_mut(handle)?.lanes = own;
+    Ok(all)
+}
+
+fn enqueue_steps(
+    state: &mut State,
+    handle: CUgraphExec,
+    steps: &[Step],
+    lanes: &[CUstream],
+    start: Point,
+) -> Result<Vec<Point>, CUresult> {
+    let mut points: Vec<Point> = Vec::with_capacity(steps.len());
+    // The clock of each step: a lane only has the clock of its last point.
+    let mut clocks: Vec<Option<Clock>> = Vec::with_capacity(steps.len());
+    let mut begun = vec![false; lanes.len()];
+    let start_clock = edges::clock_of(state, lanes[0]);
+    let launch = start_clock.as_ref().map(|clock| clock.ordinal);
+    let detail = thread::caller().map(|launch| Arc::from(format!("in a graph, launched at {}", launch.site)));
+    for step in steps {
+        let mut after: Vec<Point> = step.after.iter().filter_map(|step| points.get(*step).copied()).collect();
+        if step.lane != 0 && !std::mem::replace(&mut begun[step.lane], true) && after.is_empty() {
+            after.push(start);
+            if let Some(clock) = &start_clock {
+                edges::stream_learns(state, lanes[step.lane], clock);
+            }
+        }
+        let lane = lanes[step.lane];
+        let work = work_of(state, handle, step.node, lane, &mut after);
+        let known = step.after.iter().filter_map(|step| clocks.get(*step)?.clone());
+        for clock in known.collect::<Vec<Clock>>() {
+            edges::stream_learns(state, lane, &clock);
+        }
+        // Findings name the call that added the node.
+        let made = state.graph_nodes.get(&step.node).and_then(|node| node.made.clone());
+        let made = made.map(|made| Caller { detail: detail.clone(), launch, ..made }).or_else(thread::caller);
+        points.push(thread::while_calling(made, || execution::enqueue(state, lane, work, after))?);
+        clocks.push(edges::clock_of(state, lane));
+    }
+    Ok(points)
+}
+
+/// The work of a node in this launch. Adds the dependencies that are not edges to `after`.
+fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstream, after: &mut Vec<Point>) -> Work {
+    if state.graph_execs.get(&exec).is_some_and(|exec| exec.disabled.contains(&node)) {
+        return Work::Wait;
+    }
+    let Some(action) = state.graph_nodes.get(&node).map(|node| node.action.clone()) else { return Work::Wait };
+    match action {
+        Action::Empty | Action::Child(_) => Work::Wait,
+        Action::Copy(copy) => {
+            let transfer = copy.transfer;
+            let source = Source::Memory(transfer.source.place);
+            Work::Copy(Box::new(Copy { source, target: transfer.target.place, extent: transfer.extent }))
+        }
+        Action::Fill(fill) => match fill.fill() {
+            Ok(fill) => Work::Fill(Box::new(fill)),
+            Err(_) => Work::Wait,
+        },
+        Action::Host(function) => Work::HostFunction(function),
+        Action::Launch(launch) => Work::Launch(launch),
+        Action::Wait(event) => {
+            let event = state.events.get(&event).map(|event| (event.recorded, event.clock.clone()));
+            let (recorded, clock) = event.unwrap_or_default();
+            after.extend(recorded);
+            if let Some(clock) = clock {
+                edges::stream_learns(state, lane, &clock);
+            }
+            Work::Wait
+        }
+        Action::Record(event) => {
+            let next = state.streams.get(&lane).map(|stream| stream.next(lane));
+            match state.events.get_mut(&event) {
+                Some(known) => {
+                    known.meet(next);
+                    Work::Record(event)
+                }
+                None => Work::Wait,
+            }
+        }
+        Action::Allocate(params) => {
+            let (address, size) = (params.0.dptr, params.0.bytesize as u64);
+            if let Some(allocation) = state.memory.get_mut(address) {
+                allocation.freed = false;
+            }
+            graph_memory::retain(state, address);
+            Work::Allocate { address, size }
+        }
+        Action::Free(address) => {
+            graph_memory::mark_freed(state, address);
+            Work::Release { address }
+        }
+    }
+}
+
+/// Replaces the references of an executable graph by the references of `graph`.
+///
+/// A pending launch may still need the old references; a later update, or the end of the executable graph, drops
+/// them.
+pub(super) fn adopt_references(state: &mut State, handle: CUgraphExec, graph: CUgraph) {
+    let new = references::share(state, graph);
+    let Some(exec) = state.graph_execs.get_mut(&handle) else { return };
+    let (own, last) = (exec.graph, exec.last);
+    let mut retired = std::mem::take(&mut exec.retired);
+    let Some(own) = state.graphs.get_mut(&own) else { return };
+    let old = std::mem::replace(&mut own.references, new);
+    match last.filter(|point| !state.happened(*point)) {
+        Some(point) => retired.push((point, old)),
+        None => references::drop_all(state, old),
+    }
+    let (over, pending): (Vec<_>, Vec<_>) = retired.into_iter().partition(|(point, _)| state.happened(*point));
+    over.into_iter().for_each(|(_, references)| references::drop_all(state, references));
+    if let Some(exec) = state.graph_execs.get_mut(&handle) {
+        exec.retired = pending;
+    }
+}
+
+/// Destroys an executable graph: at once, or after its last launch.
+pub(crate) fn destroy_exec(state: &mut State, handle: CUgraphExec) -> Result<(), CUresult> {
+    let last = state.exec(handle)?.last.filter(|point| !state.happened(*point));
+    state.exec_mut(handle)?.destroyed = true;
+    match last {
+        Some(last) => drop(execution::enqueue(state, last.stream, Work::EndExec(handle), Vec::new())?),
+        None => graph_structure::end_exec(state, handle),
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Updates of executable graphs without a new instantiation.
+//!
+//! Nodes keep their edges and kinds. Parameters change within limits: work stays on its device, and copies and fills
+//! of rows keep their shape. An update of the whole graph also replaces the references. Pending launches keep their
+//! old parameters.
+
+use crate::graph_launch::exec;
+use crate::objects::copy::{End, Extent};
+use crate::objects::graph_data::{Action, CopyNode, FillNode};
+use crate::state::State;
+use crate::thread;
+use cuarray_abi::*;
+use cuarray_races::Caller;
+use std::collections::HashMap;
+
+/// A node, its new action, and the call that made the change.
+type Change = (CUgraphNode, Action, Option<Caller>);
+
+/// The reason why an update is refused, and the two nodes at fault.
+pub(crate) struct Refusal {
+    pub result: CUgraphExecUpdateResult,
+    pub node: CUgraphNode,
+    pub from: CUgraphNode,
+}
+
+fn refusal(result: CUgraphExecUpdateResult, node: CUgraphNode) -> Refusal {
+    Refusal { result, node, from: CUgraphNode::NULL }
+}
+
+/// Checks that a node of an executable graph may change to another action.
+///
+/// # Errors
+/// The reason for a refusal.
+fn may_become(state: &State, old: &Action, new: &Action) -> Result<(), CUgraphExecUpdateResult> {
+    let kept = |kept: bool| if kept { Ok(()) } else { Err(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED) };
+    match (old, new) {
+        (Action::Copy(old), Action::Copy(new)) => kept(may_copy(state, old, new)),
+        (Action::Fill(old), Action::Fill(new)) => kept(may_fill(state, old, new)),
+        (Action::Allocate(old), Action::Allocate(new)) if old.0.dptr == new.0.dptr => Ok(()),
+        (Action::Free(old), Action::Free(new)) if old == new => Ok(()),
+        (Action::Allocate(_), Action::Allocate(_)) | (Action::Free(_), Action::Free(_)) => {
+            Err(CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
+        }
+        _ if old.kind() == new.kind() => Ok(()),
+        _ => Err(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED),
+    }
+}
+
+/// The device and the context that an address was allocated in; `None` for host memory.
+fn home(state: &State, address: u64) -> Option<(usize, CUcontext)> {
+    let allocation = state.memory.holding(address).filter(|allocation| allocation.kind.on_device())?;
+    Some((allocation.device, allocation.context))
+}
+
+fn may_copy(state: &State, old: &CopyNode, new: &CopyNode) -> bool {
+    let is_row = |extent: Extent| extent.height == 1 && extent.depth == 1;
+    let (before, after) = (&old.transfer, &new.transfer);
+    let same =
+        |a: &End, b: &End| a.declared == b.declared && home(state, a.place.address) == home(state, b.place.address);
+    is_row(before.extent)
+        && is_row(after.extent)
+        && same(&before.target, &after.target)
+        && same(&before.source, &after.source)
+}
+
+fn may_fill(state: &State, old: &FillNode, new: &FillNode) -> bool {
+    let (before, after) = (&old.params, &new.params);
+    let shape = if before.height == 1 {
+        after.height == 1
+    } else {
+        (before.width, before.height, before.elementSize, before.pitch)
+            == (after.width, after.height, after.elementSize, after.pitch)
+    };
+    shape && home(state, before.dst) == home(state, after.dst)
+}
+
+/// Changes the action of one node of an executable graph; `node` is a node of its source.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for a node of another kind or graph, and for a change beyond the limits.
+pub(crate) fn update_node(
+    state: &mut State,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    mut action: Action,
+) -> Result<(), CUresult> {
+    let own = exec::node_of_exec(state, exec, node)?;
+    let old = &state.node(own)?.action;
+    may_become(state, old, &action).map_err(|_| crate::objects::graph_data::INVALID_VALUE)?;
+    if let Some(node) = state.graph_nodes.get_mut(&own) {
+        action.keep_attributes(&node.action);
+        (node.action, node.made) = (action, thread::caller());
+    }
+    Ok(())
+}
+
+/// Changes the nodes of a child graph in an executable graph to the actions of the nodes of `child`.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` if the nodes of the two graphs do not correspond.
+pub(crate) fn update_child(
+    state: &mut State,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    child: CUgraph,
+) -> Result<(), CUresult> {
+    let own = exec::node_of_exec(state, exec, node)?;
+    let Action::Child(old) = state.node(own)?.action else { return Err(crate::objects::graph_data::INVALID_VALUE) };
+    let mut changes = Vec::new();
+    pair(state, old, child, &mut changes).map_err(|_| crate::objects::graph_data::INVALID_VALUE)?;
+    apply(state, changes);
+    Ok(())
+}
+
+/// Changes the nodes of an executable graph to the actions of the nodes of `graph`.
+///
+/// # Errors
+/// The reason for a refusal; the executable graph is then unchanged.
+pub(crate) fn update_exec(state: &mut State, exec: CUgraphExec, graph: CUgraph) -> Result<(), Refusal> {
+    let own = state.exec(exec).map(|exec| exec.graph);
+    let own = own.map_err(|_| refusal(CU_GRAPH_EXEC_UPDATE_ERROR, CUgraphNode::NULL))?;
+    let mut changes = Vec::new();
+    pair(state, own, graph, &mut changes)?;
+    apply(state, changes);
+    exec::adopt_references(state, exec, graph);
+    Ok(())
+}
+
+fn apply(state: &mut State, changes: Vec<Change>) {
+    for (handle, action, made) in changes {
+        if let Some(node) = state.graph_nodes.get_mut(&handle) {
+            (node.action, node.made) = (action, made);
+        }
+    }
+}
+
+/// Pairs the nodes of two graphs in the order of their addition, and collects the changes.
+fn pair(state: &State, old: CUgraph, new: CUgraph, changes: &mut Vec<Change>) -> Result<(), Refusal> {
+    let changed = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    let (Some(before), Some(after)) = (state.graphs.get(&old), state.graphs.get(&new)) else {
+        return Err(refusal(CU_GRAPH_EXEC_UPDATE_ERROR, CUgraphNode::NULL));
+    };
+    if before.nodes.len() != after.nodes.len() {
+        return Err(refusal(changed, CUgraphNode::NULL));
+    }
+    let pairs: HashMap<CUgraphNode, CUgraphNode> =
+        before.nodes.iter().copied().zip(after.nodes.iter().copied()).collect();
+    for (own, other) in before.nodes.iter().zip(&after.nodes) {
+        let (Some(a), Some(b)) = (state.graph_nodes.get(own), state.graph_nodes.get(other)) else { continue };
+        if a.after.len() != b.after.len() {
+            return Err(refusal(changed, *other));
+        }
+        for (from, to) in a.after.iter().zip(&b.after) {
+            if pairs.get(from) != Some(to) {
+                return Err(Refusal { result: changed, node: *other, from: *to });
+            }
+        }
+        match (&a.action, &b.action) {
+            (Action::Child(a), Action::Child(b)) => pair(state, *a, *b, changes)?,
+            (old, new) => {
+                may_become(state, old, new).map_err(|result| refusal(result, *other))?;
+                changes.push((*own, new.clone(), b.made.clone()));
+            }
+        }
+    }
+    Ok(())
+}

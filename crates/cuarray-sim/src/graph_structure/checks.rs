@@ -1,0 +1,27 @@
+//! Checks of the bytes that copy and fill nodes touch.
+
+use crate::graph_structure::reservations;
+use crate::objects::allocation::Declared;
+use crate::objects::copy::{End, Transfer};
+use crate::objects::graph_data::FillNode;
+use crate::objects::graph_data::INVALID_VALUE;
+use crate::state::State;
+use cuarray_abi::*;
+
+/// Checks the accesses of a memcpy node.
+pub(crate) fn check_copy(state: &State, transfer: &Transfer) -> Result<(), CUresult> {
+    if transfer.extent.is_empty() {
+        return Err(INVALID_VALUE);
+    }
+    for End { declared, place } in [transfer.target, transfer.source] {
+        reservations::side_of_node(state, place.address, place.span(transfer.extent)?, declared)?;
+    }
+    Ok(())
+}
+
+/// Checks the accesses of a memset node.
+pub(crate) fn check_fill(state: &State, node: &FillNode) -> Result<(), CUresult> {
+    let fill = node.fill()?;
+    reservations::side_of_node(state, fill.target.address, fill.target.span(fill.extent)?, Declared::Device)?;
+    Ok(())
+}

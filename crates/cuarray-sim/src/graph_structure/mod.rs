@@ -1,0 +1,235 @@
+//! Graphs: work that is described first and launched later, any number of times.
+//!
+//! A [`Graph`] is a set of [`Node`]s with edges between them, and belongs to the program. An [executable
+//! graph](crate::objects::graph_data::Exec) runs its own clone, so that the program may change the original. A child graph
+//! node holds a clone too. Every graph has exactly one owner (the program, a node or an executable graph) and is destroyed
+//! with its owner.
+//!
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
+
+pub(crate) mod checks;
+pub(crate) mod dot;
+pub(crate) mod references;
+pub(crate) mod reservations;
+
+use crate::objects::graph_data::{Action, Graph, INVALID_VALUE, Node, Owner, References, fresh_id};
+use crate::state::State;
+use crate::thread;
+use crate::work::{graph_memory, streams};
+use cuarray_abi::*;
+use std::collections::{HashMap, HashSet};
+
+/// The maximum depth of nested graphs, because functions that visit child graphs recurse.
+const DEEPEST: usize = 100;
+
+/// Creates an empty graph.
+pub(crate) fn new_graph(state: &mut State, owner: Owner) -> CUgraph {
+    let handle = CUgraph(crate::handle::fresh());
+    let graph = Graph {
+        id: fresh_id(),
+        owner,
+        nodes: Vec::new(),
+        last_number: 0,
+        capture: None,
+        clones: HashMap::new(),
+        references: References::default(),
+    };
+    state.graphs.insert(handle, graph);
+    handle
+}
+
+/// Adds a node after others of the same graph.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for a dependency in another graph or given twice; `CUDA_ERROR_NOT_SUPPORTED` for a
+/// child graph that would be nested too deep.
+pub(crate) fn add_node(
+    state: &mut State,
+    graph: CUgraph,
+    after: Vec<CUgraphNode>,
+    action: Action,
+) -> Result<CUgraphNode, CUresult> {
+    let mut seen = HashSet::new();
+    if !after.iter().all(|node| is_in(state, *node, graph) && seen.insert(*node)) {
+        return Err(INVALID_VALUE);
+    }
+    let handle = CUgraphNode(crate::handle::fresh());
+    if let Action::Child(child) = action {
+        if level(state, graph) + height(state, child) > DEEPEST {
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        state.graphs.get_mut(&child).ok_or(INVALID_VALUE)?.owner = Owner::Node(handle);
+    }
+    let owner = state.graphs.get_mut(&graph).ok_or(INVALID_VALUE)?;
+    owner.nodes.push(handle);
+    owner.last_number += 1;
+    let number = owner.last_number;
+    state.graph_nodes.insert(handle, Node { graph, number, action, after, made: thread::caller() });
+    Ok(handle)
+}
+
+/// The nesting depth of a graph, including the graph itself.
+fn level(state: &State, mut graph: CUgraph) -> usize {
+    let mut level = 1;
+    while let Some(Owner::Node(node)) = state.graphs.get(&graph).map(|graph| graph.owner) {
+        let Some(node) = state.graph_nodes.get(&node) else { break };
+        (graph, level) = (node.graph, level + 1);
+    }
+    level
+}
+
+/// The depth of the graphs nested in a graph, including the graph itself.
+fn height(state: &State, graph: CUgraph) -> usize {
+    let nodes = state.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
+    let child = |node: &CUgraphNode| match state.graph_nodes.get(node)?.action {
+        Action::Child(child) => Some(height(state, child)),
+        _ => None,
+    };
+    1 + nodes.iter().filter_map(child).max().unwrap_or(0)
+}
+
+/// Whether `node` belongs to the graph itself and not to a child.
+pub(crate) fn is_in(state: &State, node: CUgraphNode, graph: CUgraph) -> bool {
+    state.graph_nodes.get(&node).is_some_and(|node| node.graph == graph)
+}
+
+/// The edges of a graph, grouped by their later node.
+pub(crate) fn edges(state: &State, graph: &Graph) -> Vec<(CUgraphNode, CUgraphNode)> {
+    let of = |to: &CUgraphNode| state.graph_nodes.get(to).map(|node| (*to, &node.after));
+    let ends = graph.nodes.iter().filter_map(of);
+    ends.flat_map(|(to, after)| after.iter().map(move |from| (*from, to))).collect()
+}
+
+/// The nodes of a graph in an order that its edges allow; in the order of addition if possible.
+///
+/// # Errors
+/// The node at which the edges form a cycle.
+pub(crate) fn in_order(state: &State, graph: CUgraph) -> Result<Vec<CUgraphNode>, CUgraphNode> {
+    let Some(graph) = state.graphs.get(&graph) else { return Ok(Vec::new()) };
+    let mut order = Vec::with_capacity(graph.nodes.len());
+    let mut placed = HashSet::with_capacity(graph.nodes.len());
+    // Each node on this stack waits for the node above it.
+    let mut stack = Vec::new();
+    let mut waiting = HashSet::new();
+    for node in &graph.nodes {
+        stack.push(*node);
+        while let Some(top) = stack.last().copied() {
+            let after = state.graph_nodes.get(&top).map_or(&[][..], |node| &node.after);
+            if placed.contains(&top) {
+                stack.pop();
+            } else if let Some(before) = after.iter().find(|before| !placed.contains(*before)) {
+                waiting.insert(top);
+                if waiting.contains(before) {
+                    return Err(*before);
+                }
+                stack.push(*before);
+            } else {
+                placed.insert(top);
+                waiting.remove(&top);
+                order.push(top);
+                stack.pop();
+            }
+        }
+    }
+    Ok(order)
+}
+
+/// Whether `earlier` is one of `nodes` or precedes one of them, over any number of edges.
+pub(crate) fn reaches(state: &State, earlier: CUgraphNode, nodes: &[CUgraphNode]) -> bool {
+    let (mut seen, mut stack) = (HashSet::new(), nodes.to_vec());
+    while let Some(node) = stack.pop() {
+        if node == earlier {
+            return true;
+        }
+        if seen.insert(node) {
+            stack.extend(state.graph_nodes.get(&node).into_iter().flat_map(|node| node.after.iter().copied()));
+        }
+    }
+    false
+}
+
+/// Copies a graph with its children. Graph memory, which has one owner, is shared.
+pub(crate) fn clone_graph(state: &mut State, original: CUgraph, owner: Owner) -> Result<CUgraph, CUresult> {
+    let order = state.graphs.get(&original).ok_or(INVALID_VALUE)?.nodes.clone();
+    let clone = new_graph(state, owner);
+    let mut clones = HashMap::with_capacity(order.len());
+    for handle in &order {
+        clones.insert(*handle, CUgraphNode(crate::handle::fresh()));
+    }
+    let mut numbers = 0;
+    for handle in &order {
+        let Some(Node { number, action, after, made, .. }) = state.graph_nodes.get(handle) else { continue };
+        let (number, mut action, made) = (*number, action.clone(), made.clone());
+        let after = after.iter().filter_map(|before| clones.get(before).copied()).collect();
+        let Some(copied) = clones.get(handle).copied() else { continue };
+        if let Action::Child(child) = &mut action {
+            *child = clone_graph(state, *child, Owner::Node(copied))?;
+            let nested = state.graphs.get(child).map(|child| child.clones.clone());
+            clones.extend(nested.into_iter().flatten());
+        }
+        numbers = number.max(numbers);
+        state.graph_nodes.insert(copied, Node { graph: clone, number, action, after, made });
+    }
+    let references = references::share(state, original);
+    if let Some(graph) = state.graphs.get_mut(&clone) {
+        graph.nodes = order.iter().filter_map(|handle| clones.get(handle).copied()).collect();
+        (graph.last_number, graph.clones, graph.references) = (numbers, clones, references);
+    }
+    Ok(clone)
+}
+
+/// Removes a graph with its nodes, its children and its references.
+pub(crate) fn remove_graph(state: &mut State, handle: CUgraph) {
+    // Executable graphs count their memory separately.
+    let owns_memory = state.graphs.get(&handle).is_some_and(|graph| graph.owner != Owner::Exec);
+    remove_nodes(state, handle, owns_memory);
+}
+
+fn remove_nodes(state: &mut State, handle: CUgraph, owns_memory: bool) {
+    let Some(graph) = state.graphs.remove(&handle) else { return };
+    for node in graph.nodes {
+        forget_node(state, node, owns_memory);
+    }
+    references::drop_all(state, graph.references);
+}
+
+fn forget_node(state: &mut State, handle: CUgraphNode, owns_memory: bool) {
+    match state.graph_nodes.remove(&handle).map(|node| node.action) {
+        Some(Action::Child(child)) => remove_nodes(state, child, owns_memory),
+        Some(Action::Allocate(params)) if owns_memory => graph_memory::release(state, params.0.dptr),
+        _ => {}
+    }
+}
+
+/// Removes a node and its edges from its graph.
+pub(crate) fn remove_node(state: &mut State, handle: CUgraphNode) -> Result<(), CUresult> {
+    let graph = state.node(handle)?.graph;
+    forget_node(state, handle, true);
+    let Some(graph) = state.graphs.get_mut(&graph) else { return Ok(()) };
+    graph.nodes.retain(|node| *node != handle);
+    for node in &graph.nodes {
+        if let Some(node) = state.graph_nodes.get_mut(node) {
+            node.after.retain(|before| *before != handle);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a graph or a child of it allocates or frees memory, and therefore cannot be cloned.
+pub(crate) fn has_memory_nodes(state: &State, graph: CUgraph) -> bool {
+    let nodes = state.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
+    nodes.iter().filter_map(|node| state.graph_nodes.get(node)).any(|node| match node.action {
+        Action::Allocate(_) | Action::Free(_) => true,
+        Action::Child(child) => has_memory_nodes(state, child),
+        _ => false,
+    })
+}
+
+/// Removes an executable graph that no pending work needs.
+pub(crate) fn end_exec(state: &mut State, handle: CUgraphExec) {
+    let Some(exec) = state.graph_execs.remove(&handle) else { return };
+    remove_graph(state, exec.graph);
+    exec.allocations.into_iter().for_each(|address| graph_memory::release(state, address));
+    exec.retired.into_iter().for_each(|(_, references)| references::drop_all(state, references));
+    exec.lanes.into_iter().for_each(|lane| streams::close_lane(state, lane));
+}

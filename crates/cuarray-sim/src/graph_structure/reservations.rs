@@ -1,0 +1,89 @@
+//! Graph memory: allocations whose address belongs to a graph, and whose bytes exist from launch to release.
+//!
+//! An allocation node reserves its address when it is added; pointer queries do not find the address before a launch.
+//! A launch makes the memory live from its node on. The memory ends with a free node of the same or another graph, or
+//! with a stream-ordered release after the launch. Then the address stays reserved for the next launch, until the
+//! graph and its executable graph are destroyed.
+//!
+//! Driver API: [`cuGraphAddMemAllocNode`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
+
+use crate::objects::allocation::{Declared, Kind, Side};
+use crate::objects::graph_data::{Action, INVALID_VALUE};
+use crate::state::State;
+use crate::work::allocations;
+use cuarray_abi::*;
+
+/// Reserves memory for an allocation node of `graph`; returns its address.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for zero bytes, `CUDA_ERROR_NOT_SUPPORTED` for memory that is not on a device, and
+/// `CUDA_ERROR_OUT_OF_MEMORY`.
+pub(crate) fn reserve_graph_memory(
+    state: &mut State,
+    graph: CUgraph,
+    props: &CUmemPoolProps,
+    size: u64,
+) -> Result<u64, CUresult> {
+    match (props.allocType, props.location.kind) {
+        (CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE) => {}
+        (CU_MEM_ALLOCATION_TYPE_PINNED | CU_MEM_ALLOCATION_TYPE_MANAGED, 1..=4) => {
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        _ => return Err(INVALID_VALUE),
+    }
+    if size == 0 || props.handleTypes != CU_MEM_HANDLE_TYPE_NONE {
+        return Err(INVALID_VALUE);
+    }
+    let device = state.device(props.location.id).map_err(|_| INVALID_VALUE)?.ordinal as usize;
+    let taken = state.devices.get_mut(device).and_then(|device| device.arena.take(size));
+    let (address, taken) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let kind = Kind::Graph { graph, freed_by: None, users: 1 };
+    allocations::add(state, (address, size, taken), kind, CUcontext::NULL, device);
+    if let Some(allocation) = state.memory.get_mut(address) {
+        allocation.freed = true;
+    }
+    Ok(address)
+}
+
+/// Checks that a free node for `address` may be added to `graph`, and records it.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for an address that no allocation node returned, and for memory that already has a
+/// free node, in this graph or in the only other graph that may free it.
+pub(crate) fn claim_free(state: &mut State, graph: CUgraph, address: u64) -> Result<(), CUresult> {
+    match state.memory.get_mut(address).map(|allocation| &mut allocation.kind) {
+        Some(Kind::Graph { graph: owner, freed_by, .. }) => match *freed_by {
+            Some(other) if other == graph || other == *owner || graph == *owner => Err(INVALID_VALUE),
+            _ => {
+                *freed_by = Some(graph);
+                Ok(())
+            }
+        },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+/// Checks an access of a node and returns the memory's side. Graph memory is valid whether or not it is live.
+pub(crate) fn side_of_node(state: &State, address: u64, length: u64, declared: Declared) -> Result<Side, CUresult> {
+    if let Some(allocation) = state.memory.holding(address)
+        && matches!(allocation.kind, Kind::Graph { .. })
+    {
+        let fits = length <= allocation.size - (address - allocation.address) && declared != Declared::Host;
+        return if fits { Ok(Side::Device) } else { Err(INVALID_VALUE) };
+    }
+    allocations::side(state, address, length, declared)
+}
+
+/// The addresses that the executable graph of a graph allocates.
+pub(crate) fn allocations_of(state: &State, graph: CUgraph) -> Vec<u64> {
+    let nodes = state.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
+    let mut addresses = Vec::new();
+    for node in nodes.iter().filter_map(|node| state.graph_nodes.get(node)) {
+        match &node.action {
+            Action::Allocate(params) => addresses.push(params.0.dptr),
+            Action::Child(child) => addresses.extend(allocations_of(state, *child)),
+            _ => {}
+        }
+    }
+    addresses
+}

@@ -1,0 +1,61 @@
+//! The state of graph memory: its users, and whether a launch has made it live.
+
+use crate::objects::allocation::Kind;
+use crate::objects::graph_data::GraphMemory;
+use crate::state::State;
+
+/// Marks memory as freed before its release is enqueued, so that no new work may use it.
+pub(crate) fn mark_freed(state: &mut State, address: u64) {
+    if let Some(allocation) = state.memory.get_mut(address) {
+        allocation.freed = true;
+    }
+}
+
+/// Adds a user of graph memory: an executable graph, or a launch that made it live.
+pub(crate) fn retain(state: &mut State, address: u64) {
+    if let Some(Kind::Graph { users, .. }) = state.memory.get_mut(address).map(|allocation| &mut allocation.kind) {
+        *users += 1;
+    }
+}
+
+/// Removes a user of graph memory; without users the address is freed.
+pub(crate) fn release(state: &mut State, address: u64) {
+    let Some(allocation) = state.memory.get_mut(address) else { return };
+    let Kind::Graph { users, .. } = &mut allocation.kind else { return };
+    *users = users.saturating_sub(1);
+    if *users == 0 {
+        let (taken, device) = (allocation.taken, allocation.device);
+        state.memory.remove(address);
+        if let Some(device) = state.devices.get_mut(device) {
+            device.arena.release(address, taken);
+        }
+    }
+}
+
+/// Whether a launch has allocated graph memory that was not released since.
+pub(crate) fn is_live(state: &State, address: u64) -> bool {
+    state.memory.starting_at(address).is_some_and(|allocation| !allocation.freed)
+}
+
+/// Adds a completed allocation to the device's graph memory in use.
+pub(crate) fn used(state: &mut State, address: u64) {
+    if let Some((memory, size)) = account_of(state, address) {
+        memory.hold(size);
+    }
+}
+
+/// Subtracts a completed release from the device's graph memory in use.
+pub(crate) fn unused(state: &mut State, address: u64) {
+    if let Some((memory, size)) = account_of(state, address) {
+        memory.live = memory.live.saturating_sub(size);
+    }
+}
+
+fn account_of(state: &mut State, address: u64) -> Option<(&mut GraphMemory, u64)> {
+    let allocation = state.memory.starting_at(address)?;
+    let (device, size) = (allocation.device, allocation.taken);
+    if !matches!(allocation.kind, Kind::Graph { .. }) {
+        return None;
+    }
+    Some((&mut state.devices.get_mut(device)?.graph_memory, size))
+}
