@@ -297,6 +297,32 @@ fn views_of_one_memory_are_ordered_while_both_live() {
     }
 }
 
+#[test]
+fn an_array_and_a_view_of_its_memory_are_ordered_while_both_live() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, two, work] = streams(&context);
+    let kernel = set(&context);
+    let mut array = numbers(&home);
+    home.synchronize().unwrap();
+    let interface = array.interface().clone().with_stream(entry(&two));
+    // SAFETY: the memory and the stream live as long as the view.
+    let mut view =
+        unsafe { RawView::new(&program.fixture.driver, interface, Some(Owner::new(Arc::new(array.clone())))) }.unwrap();
+    for _ in 0..2 {
+        let mut guard = array.acquire_mut(&home).unwrap();
+        launch!(kernel, guard).unwrap();
+        guard.release().unwrap();
+        let mut guard = view.acquire_mut(&work).unwrap();
+        launch!(kernel, guard).unwrap();
+        guard.release().unwrap();
+    }
+    two.synchronize().unwrap();
+    drop((view, array));
+    drop((home, two, work, kernel, context));
+    program.finish();
+}
+
 // 3. Stream-ordered memory.
 
 #[test]

@@ -68,7 +68,7 @@ pub struct RawView {
     home_thread: Option<ThreadId>,
     /// The guards that have not ended. After the drop of all guards, those that were leaked.
     guards: AtomicU32,
-    /// Whether other views over the memory may have another home stream that this crate does not know.
+    /// Whether views that share no synchronization state with this one may be over the same memory.
     tells_others: bool,
     /// Whether released guards may be in the registry.
     told_others: AtomicBool,
@@ -297,7 +297,7 @@ impl RawView {
     #[inline]
     pub(super) fn release(&self, elements: Registration, mask: Registration) {
         self.guards.fetch_sub(1, Ordering::Relaxed);
-        if !self.tells_others {
+        if !self.tells_others && !self.data.get().is_some_and(SyncState::is_exposed) {
             return;
         }
         for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
@@ -367,7 +367,7 @@ impl RawView {
     /// The object outlives the view.
     #[cfg(feature = "python")]
     pub(crate) unsafe fn lent_by(mut self, object: &pyo3::Bound<'_, pyo3::PyAny>) -> RawView {
-        self.lender = Some(Lender(std::ptr::NonNull::from(object).cast()));
+        self.lender = std::ptr::NonNull::new(object.as_ptr()).map(Lender);
         self.tells_others = true;
         self
     }
