@@ -9,7 +9,10 @@
 //! of dimensions and one layout, so its guards need no further checks.
 //!
 //! If the interface names no stream, its producer has no pending work (clause S1), and there is no stream to put an edge back to. The
-//! first stream that acquires the view becomes its home stream: later guards of the view are ordered after the work there.
+//! view remembers the work of its guards: later guards are ordered after that work, and the owner is dropped after it.
+//!
+//! A view may be over the memory of another view, with another stream. The [registry](super::registry) of guards orders the work of both
+//! while they live.
 
 mod typed;
 
@@ -68,7 +71,7 @@ pub struct RawView {
     home_thread: Option<ThreadId>,
     /// The guards that have not ended. After the drop of all guards, those that were leaked.
     guards: AtomicU32,
-    /// Whether other views over the memory may have another home stream that this crate does not know.
+    /// Whether views that share no synchronization state with this one may be over the same memory.
     tells_others: bool,
     /// Whether released guards may be in the registry.
     told_others: AtomicBool,
@@ -84,8 +87,11 @@ impl RawView {
     /// Errors of the driver: the interface names a default stream, and the device of the memory cannot be found.
     ///
     /// # Safety
-    /// The memory and the streams named by the interface and its mask belong to the driver. They outlive the view, by themselves or
-    /// through `owner`.
+    /// * The memory and the streams named by the interface and its mask belong to the driver. They outlive the view, by themselves or
+    ///   through `owner`.
+    /// * If the interface names a stream, the owner can be dropped as soon as all work on the memory is enqueued in that stream: a free
+    ///   comes after that work.
+    /// * Without an owner, the memory also outlives the work of the view's guards.
     pub unsafe fn new(driver: &Driver, interface: Interface, owner: Option<Owner>) -> Result<RawView> {
         // SAFETY: this function's contract.
         let view = unsafe { RawView::from_boxed(Some(driver), Box::new(interface), owner) };
@@ -297,7 +303,7 @@ impl RawView {
     #[inline]
     pub(super) fn release(&self, elements: Registration, mask: Registration) {
         self.guards.fetch_sub(1, Ordering::Relaxed);
-        if !self.tells_others {
+        if !self.tells_others && !self.data.get().is_some_and(SyncState::is_exposed) {
             return;
         }
         for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
@@ -367,7 +373,7 @@ impl RawView {
     /// The object outlives the view.
     #[cfg(feature = "python")]
     pub(crate) unsafe fn lent_by(mut self, object: &pyo3::Bound<'_, pyo3::PyAny>) -> RawView {
-        self.lender = Some(Lender(std::ptr::NonNull::from(object).cast()));
+        self.lender = std::ptr::NonNull::new(object.as_ptr()).map(Lender);
         self.tells_others = true;
         self
     }
