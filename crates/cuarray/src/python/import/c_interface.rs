@@ -32,7 +32,7 @@ fn name(py: Python<'_>) -> &Bound<'_, PyString> {
 }
 
 /// The types that were asked for the attribute.
-static KNOWN: TypeBits = TypeBits::new();
+static KNOWN: TypeBits<16> = TypeBits::new();
 
 /// Whether the type of an object has the attribute. Each type is asked once, so the answer may be outdated: before an object is refused,
 /// [`is_offered_now`] asks again.

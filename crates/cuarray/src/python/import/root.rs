@@ -23,7 +23,7 @@ pub(in crate::python) fn returned<'py>(
     interface: &Interface,
 ) -> PyResult<Option<Bound<'py, PyDeviceArray>>> {
     /// Whether a type is a known one.
-    static KNOWN: TypeBits = TypeBits::new();
+    static KNOWN: TypeBits<16> = TypeBits::new();
     if KNOWN.get(object.get_type_ptr()) == Some(false) {
         return Ok(None);
     }
