@@ -218,6 +218,23 @@ msrv: $(TOOLS) ## build the crates with the oldest supported Rust, which rustup 
 	rustup toolchain install $(MSRV) --profile minimal --no-self-update
 	cargo +$(MSRV) check --locked --workspace --all-features --target-dir target/msrv
 
+# Sanitizers need unstable options of rustc: a nightly toolchain has them, and a stable one with RUSTC_BOOTSTRAP. The explicit
+# target keeps them from build scripts. Tests load the simulator as a shared library, and it finds the sanitizer's functions in the
+# program. Random tests run few cases, as instrumented code is slow.
+TARGET := $(shell rustc -vV | sed -n 's/^host: //p')
+ifneq ($(shell rustup toolchain list 2>/dev/null | grep '^nightly'),)
+SANITIZED_CARGO := cargo +nightly
+else
+SANITIZED_CARGO := RUSTC_BOOTSTRAP=1 cargo
+endif
+SANITIZED_CRATES := -p cuarray -p cuarray-sim -p cuarray-races -p cuarray-ptx
+
+.PHONY: asan
+asan: ## run the Rust tests with the address and leak sanitizers; needs no GPU
+	$(call say,Rust tests with the address sanitizer)
+	PROPTEST_CASES=16 RUSTFLAGS='-Zsanitizer=address -Clink-arg=-rdynamic' $(SANITIZED_CARGO) test --quiet --no-fail-fast \
+	    --target $(TARGET) --target-dir target/asan --features cuarray/half $(SANITIZED_CRATES) --lib --tests
+
 .PHONY: deny
 deny: ## check licences, duplicates, origins and advisories of the dependencies; needs cargo-deny and the network
 	$(call need,cargo-deny,0.20.2)
@@ -227,11 +244,20 @@ deny: ## check licences, duplicates, origins and advisories of the dependencies;
 # Crates whose types may not appear in the public interface. PyO3, half and the driver's ABI may.
 FOREIGN := (^|[^a-z_])(smallvec|libloading|libc|loom|proptest)::
 
+# The version reads the JSON of rustdoc, an unstable format, as the toolchain in use writes it.
+PUBLIC_API_VERSION := 0.52.0
+
 .PHONY: api
-api: ## list the public items of the crate cuarray; needs cargo-public-api and a nightly toolchain
-	$(call need,cargo-public-api,0.52.0)
+api: ## list the public items of the crate cuarray; installs cargo-public-api into target/tools if it is missing
 	$(call say,public items)
-	cargo public-api -p cuarray --features half -sss | tee crates/cuarray/public-api.txt
+	@export PATH="$(CURDIR)/target/tools/bin:$$PATH"; \
+	if [ "$$(cargo public-api --version 2>/dev/null || true)" != 'cargo-public-api $(PUBLIC_API_VERSION)' ]; then \
+	    echo 'installing cargo-public-api $(PUBLIC_API_VERSION) into target/tools; this takes one to two minutes'; \
+	    cargo install --quiet --locked --debug --root target/tools --target-dir target/tools/build cargo-public-api@$(PUBLIC_API_VERSION); \
+	    rm -rf target/tools/build; \
+	fi; \
+	RUSTC_BOOTSTRAP=1 cargo public-api -p cuarray --features half -sss > target/public-api.txt
+	@cp target/public-api.txt crates/cuarray/public-api.txt
 	@if grep -E '$(FOREIGN)' crates/cuarray/public-api.txt; then echo 'the items above name types of private dependencies' >&2; exit 1; fi
 
 # Search is the only feature of mdBook that the book needs. A debug build takes half the time of a release build.

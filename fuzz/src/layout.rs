@@ -2,7 +2,12 @@
 
 use crate::assert_readable;
 use arbitrary::{Arbitrary, Result, Unstructured};
-use cuarray::{Index, Interface, Layout, MAX_NDIM, Order, Slice, TypeStr, View, strided_copy::CopyPlan};
+use cuarray::{
+    __private::fuzzing::{
+        CopyPlan, byte_extent, export_data, may_overlap_itself, packed, split, squeeze, with_itemsize,
+    },
+    Index, Interface, Layout, MAX_NDIM, Order, Slice, TypeStr, View,
+};
 
 /// The maximum number of elements that are visited.
 const FEW: usize = 2_000;
@@ -134,7 +139,7 @@ fn properties(layout: &Layout) {
     let (len, itemsize) = (layout.len(), layout.itemsize());
     assert_eq!(layout.nbytes(), len * itemsize);
     assert_eq!(layout.is_empty(), len == 0);
-    let extent = layout.byte_extent();
+    let extent = byte_extent(layout);
     assert!(extent.start <= 0 && extent.end >= 0);
     if len > FEW {
         return;
@@ -151,19 +156,19 @@ fn properties(layout: &Layout) {
     let transposed = layout.transpose(None).expect("every layout can be transposed");
     assert_eq!(layout.is_f_contiguous(), in_order(&self::offsets(&transposed)), "{layout:?}");
     assert_eq!(transposed.transpose(None).expect("and back"), *layout);
-    if !layout.may_overlap_itself() {
+    if !may_overlap_itself(layout) {
         let mut sorted = offsets;
         sorted.sort_unstable();
         assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= itemsize as isize), "{layout:?}");
     }
-    let packed = layout.packed().expect("as many bytes, without the gaps");
-    assert_eq!((packed.shape(), packed.byte_extent()), (layout.shape(), 0..layout.nbytes() as isize));
-    assert!(itemsize == 0 || !packed.may_overlap_itself(), "{packed:?}");
+    let packed = packed(layout).expect("as many bytes, without the gaps");
+    assert_eq!((packed.shape(), byte_extent(&packed)), (layout.shape(), 0..layout.nbytes() as isize));
+    assert!(itemsize == 0 || !may_overlap_itself(&packed), "{packed:?}");
 }
 
 /// Checks that an array of the layout at an address is refused unless it lies within the address space.
 fn at_address(layout: &Layout, pointer: u64) {
-    let extent = layout.byte_extent();
+    let extent = byte_extent(layout);
     let (start, end) =
         (i128::from(pointer) + i128::from(extent.start as i64), i128::from(pointer) + i128::from(extent.end as i64));
     let fits = extent.is_empty() || (pointer != 0 && start >= 0 && end <= i128::from(u64::MAX));
@@ -172,7 +177,7 @@ fn at_address(layout: &Layout, pointer: u64) {
             assert!(fits);
             let range = interface.byte_range();
             assert_eq!((i128::from(range.start), i128::from(range.end)), (start, end));
-            assert_eq!(interface.export_data(), if extent.is_empty() { 0 } else { pointer });
+            assert_eq!(export_data(&interface), if extent.is_empty() { 0 } else { pointer });
             assert!(!interface.to_string().is_empty() && !format!("{interface:?}").is_empty());
         }
         Err(error) => {
@@ -296,7 +301,7 @@ fn python_slice(slice: Slice, length: usize) -> Option<(i128, i128, usize)> {
 
 /// Checks that the bytes of a view lie within the bytes of its array.
 fn within(view: &View, layout: &Layout) {
-    let (inner, outer) = (view.layout.byte_extent(), layout.byte_extent());
+    let (inner, outer) = (byte_extent(&view.layout), byte_extent(layout));
     if !inner.is_empty() {
         let (start, end) = (inner.start + view.offset, inner.end + view.offset);
         assert!(outer.start <= start && end <= outer.end, "{view:?} of {layout:?}");
@@ -364,7 +369,7 @@ fn broadcast(u: &mut Unstructured<'_>, layout: &Layout) -> Result<()> {
 }
 
 fn item_size_and_split(u: &mut Unstructured<'_>, layout: &Layout) -> Result<()> {
-    match layout.with_itemsize(itemsize(u)?) {
+    match with_itemsize(layout, itemsize(u)?) {
         Ok(other) => {
             assert_eq!(other.nbytes(), layout.nbytes(), "{layout:?} as {other:?}");
             within(&View { offset: 0, layout: other }, layout);
@@ -373,7 +378,7 @@ fn item_size_and_split(u: &mut Unstructured<'_>, layout: &Layout) -> Result<()> 
     }
     let section = usize::from(u8::arbitrary(u)?);
     if layout.shape().first().is_none_or(|&length| length <= FEW) {
-        match layout.split(section) {
+        match split(layout, section) {
             Ok(pieces) => {
                 let rows: usize = pieces.iter().map(|piece| piece.layout.shape()[0]).sum();
                 assert_eq!(rows, layout.shape()[0]);
@@ -382,8 +387,8 @@ fn item_size_and_split(u: &mut Unstructured<'_>, layout: &Layout) -> Result<()> 
             Err(error) => assert_readable(&error.to_string()),
         }
     }
-    match layout.squeeze(None) {
-        Ok(squeezed) => assert_eq!((squeezed.len(), squeezed.byte_extent()), (layout.len(), layout.byte_extent())),
+    match squeeze(layout) {
+        Ok(squeezed) => assert_eq!((squeezed.len(), byte_extent(&squeezed)), (layout.len(), byte_extent(layout))),
         Err(error) => panic!("{error}"),
     }
     Ok(())

@@ -29,6 +29,8 @@ ROOTS = ["crates/cuarray/src", "crates/cuarray/src/python"]
 METHODS_ELSEWHERE = {
     # The formats of a report are methods for users, each in the file of its format. Nothing below `report` writes one.
     ("crates/cuarray-races/src", "report", "Report"),
+    # A program asks a context for a kernel. Nothing below `kernel` does.
+    ("crates/cuarray/src", "kernel", "Context"),
     # Python calls these methods, and Rust does not.
     ("crates/cuarray/src/python", "class", "PyDeviceArray"),
 }

@@ -76,7 +76,7 @@ fn invalid_code_and_links_fail_with_the_result_codes_of_the_driver() {
     fails!(program, NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, elf.as_ptr().cast()));
     let ptx = c"// PTX\n.version 8.0\n.target sm_90\n.entry k( {";
     fails!(program, INVALID_PTX, cuModuleLoadData(&mut module, ptx.as_ptr().cast()));
-    fails!(program, INVALID_IMAGE, cuModuleLoadData(&mut module, [1_u8, 2, 3, 4].as_ptr().cast()));
+    fails!(program, INVALID_IMAGE, cuModuleLoadData(&mut module, c"\x01\x02\x03\x04".as_ptr().cast()));
     fails!(program, INVALID_IMAGE, cuModuleLoadData(&mut module, c"".as_ptr().cast()));
     fails!(program, INVALID_VALUE, cuModuleLoadData(&mut module, std::ptr::null()));
     fails!(program, FILE_NOT_FOUND, cuModuleLoad(&mut module, c"no/such/file".as_ptr()));

@@ -23,7 +23,7 @@ fn program_memory() -> *mut u8 {
     // SAFETY: the size is not zero and the alignment is a power of two.
     let memory = unsafe { std::alloc::alloc_zeroed(std::alloc::Layout::from_size_align(3 * 4096, 4096).unwrap()) };
     assert!(!memory.is_null());
-    memory
+    keep(memory)
 }
 
 fn shared(program: &Program, kind: Shared) -> *mut u8 {

@@ -118,6 +118,7 @@ fn report_of_c_program(name: &str, options: &[&str]) -> String {
 }
 
 #[test]
+#[cfg_attr(sanitized, ignore = "the library needs a sanitizer's functions, which this C program does not have")]
 fn finding_in_a_c_program_names_file_and_line() {
     for (name, options) in [("pie", &["-g"][..]), ("no-pie", &["-g", "-no-pie"]), ("optimized", &["-g", "-O2"])] {
         let report = report_of_c_program(name, options);
@@ -131,6 +132,7 @@ fn finding_in_a_c_program_names_file_and_line() {
 }
 
 #[test]
+#[cfg_attr(sanitized, ignore = "the library needs a sanitizer's functions, which this C program does not have")]
 fn finding_without_debug_information_names_object_and_offset() {
     let report = report_of_c_program("stripped", &["-s"]);
     assert!(report.contains("./race+0x") && !report.contains("race.c"), "{report}");

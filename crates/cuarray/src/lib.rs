@@ -15,7 +15,7 @@
 //!
 //! | layer | contents | needs |
 //! |---|---|---|
-//! | protocol | [`TypeStr`], [`NamedType`], [`Descr`], [`Layout`], [`StreamEntry`], [`Interface`], [`strided_copy`] | nothing: plain data |
+//! | protocol | [`TypeStr`], [`NamedType`], [`Descr`], [`Layout`], [`StreamEntry`], [`Interface`] | nothing: plain data |
 //! | driver | [`Driver`], [`Device`], [`Context`], [`Stream`], [`Event`], [`driver::Allocation`], [`kernel::Module`] | a CUDA driver, found at run time |
 //! | arrays | [`RawView`], [`TypedView`], [`Acquired`], [`AcquiredMut`], [`DeviceArray`], [`sync`], [`CArray`] | the same |
 //! | `python` (a feature) | arguments and results of extensions; the classes and functions of the Python package | Python, through PyO3 |
@@ -34,10 +34,10 @@
 //! | the end of a borrow | [`Acquired::release`], or the drop | adds an edge back to the producer's stream; the host does not wait |
 //! | `numpy::Element`, `f32`, `Complex<f32>` | [`Element`], `f32`, [`Complex`] | `bool` is [`Bool8`]: a device may have written any byte |
 //! | a structured type | [`element!`] | C padding, which other libraries see as unnamed fields |
-//! | `Array`, `Array::uninit`, `PyArray::from_vec` | [`DeviceArray`], [`DeviceArray::empty`], [`DeviceArray::from_host`] | freed when the work on it is done, not when it is dropped ([`sync::Memory`]) |
+//! | `Array`, `Array::uninit`, `PyArray::from_vec` | [`DeviceArray`], [`DeviceArray::empty`], [`DeviceArray::from_host`] | freed when the work on it is done, not when it is dropped |
 //! | `slice!`, `t()`, `broadcast`, `into_shape` | [`Layout::index`], [`Layout::transpose`], [`Layout::broadcast_to`], [`Layout::reshape`] | they change layouts; no element moves |
-//! | `to_owned()`, `assign()` | [`driver::copy`], planned by [`strided_copy`] | any layout into any other, in few driver calls |
-//! | `mapv`, a loop, `rayon` | [`kernel::Module`], [`Function::launch`](kernel::Function::launch) | a kernel from PTX; arrays go in as guards |
+//! | `to_owned()`, `assign()` | [`driver::copy`] | contiguous bytes; [`DeviceArray::from_host`] and [`DeviceArray::to_host`] copy whole arrays |
+//! | `mapv`, a loop, `rayon` | [`Context::kernel`], [`Function::launch`](kernel::Function::launch) | a kernel from PTX; arrays go in as guards |
 //! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`sync::edge`]) |
 //! | the base object of an array | [`Owner`], [`RawDeviceArray::from_owner`] | any object that keeps the memory alive |
 //! | `NonNull`, a dangling pointer | [`DevicePtr`], a `u64` | never a Rust pointer, and never read on the host |
@@ -80,7 +80,7 @@
 //! # An array and a kernel
 //!
 //! ```
-//! use cuarray::{DeviceArray, Driver, Ix1, Stream, kernel::{LaunchConfig, Module}};
+//! use cuarray::{DeviceArray, Driver, Ix1, Stream, kernel::LaunchConfig};
 //!
 //! # cuarray::__simulated!(driver);
 //! let context = driver.default_context()?;
@@ -89,8 +89,7 @@
 //! // An array of our own. One of another library's comes as an `Interface` and its owner (`RawView::new`), or as a Python argument.
 //! let mut numbers = DeviceArray::<u32, _>::empty([32], &home)?;
 //!
-//! let kernel = Module::load_ptx(
-//!     &context,
+//! let kernel = context.kernel(
 //!     ".version 8.0
 //!      .target sm_80
 //!      .address_size 64
@@ -104,8 +103,8 @@
 //!          st.global.u32 [%rd1], %r;
 //!          ret;
 //!      }",
-//! )?
-//! .function("count")?;
+//!     "count",
+//! )?;
 //!
 //! let mut array = numbers.acquire_mut(&work)?; // `work` waits for `home`
 //! // SAFETY: the kernel writes 32 numbers, and the array has as many.
@@ -124,6 +123,8 @@
 //! - Rust 1.88 or later. A release that needs a later Rust raises the minor version.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// Part of the machinery is used by the Python side only.
+#![cfg_attr(not(feature = "python"), allow(dead_code, unused_imports))]
 
 mod array;
 mod copy;
@@ -137,21 +138,21 @@ mod protocol;
 #[cfg(feature = "python")]
 pub mod python;
 pub mod sync;
+#[cfg(test)]
+mod tests;
 
-#[doc(hidden)]
-pub use array::guard::{Anywhere, Scope, Untyped};
+// The tests inside and outside of the crate share a fixture, which names the crate as users do.
+#[cfg(test)]
+extern crate self as cuarray;
+
 pub use array::{
     device_array::DeviceArray,
     guard::{Acquired, AcquiredMut},
     raw::RawDeviceArray,
     view::{RawView, TypedView},
 };
-#[doc(hidden)]
-pub use copy::strided_copy;
 pub use driver::{context::Context, device::Device, event::Event, loaded::Driver, stream::Stream};
 pub use error::{Error, Result};
-#[doc(hidden)]
-pub use exchange::c_interface;
 pub use exchange::c_interface::CArray;
 pub use owner::Owner;
 pub use protocol::{
@@ -160,7 +161,7 @@ pub use protocol::{
     interface::{DevicePtr, Interface, mask::Mask},
     layout::{
         Layout, MAX_NDIM,
-        axes::{Dims, Strides},
+        axes::{Axes, Dims, Strides},
         contiguity::{AnyLayout, CContiguous, FContiguous, LayoutPolicy},
         dimension::{Dimension, IntoShape, Ix, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn},
         index::{Index, Slice},
@@ -170,13 +171,16 @@ pub use protocol::{
     },
     stream_entry::StreamEntry,
     typestr::{ByteOrder, Kind, NamedType, TimeUnit, TypeStr},
-    version::Version,
 };
 
-#[doc(hidden)]
-pub use protocol::layout::axes::Axes;
+pub(crate) use protocol::version::Version;
 
-/// Support for the expansions of [`element!`] and [`s!`].
+/// The content of a [`CArray`], and its C structure.
+pub mod c_interface {
+    pub use crate::exchange::c_interface::{Described, RawCArray};
+}
+
+/// Support for the expansions of [`element!`] and [`s!`]. No part of the public interface.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::protocol::{
@@ -184,6 +188,55 @@ pub mod __private {
         layout::slice::stepped,
         padding::{Place, clear as clear_padding, exists as padding_exists},
     };
+
+    /// Private functions, for the fuzz targets of the repository.
+    #[cfg(feature = "_fuzzing")]
+    #[allow(missing_docs)]
+    pub mod fuzzing {
+        pub use crate::copy::strided_copy::CopyPlan;
+        use crate::{Descr, DevicePtr, Interface, Layout, Result, TypeStr, View};
+        use std::ops::Range;
+
+        pub fn depth(descr: &Descr) -> usize {
+            descr.depth()
+        }
+
+        pub fn plain_type(descr: &Descr) -> Option<TypeStr> {
+            descr.as_plain()
+        }
+
+        pub fn export_data(interface: &Interface) -> DevicePtr {
+            interface.export_data()
+        }
+
+        pub fn byte_extent(layout: &Layout) -> Range<isize> {
+            layout.byte_extent()
+        }
+
+        pub fn may_overlap_itself(layout: &Layout) -> bool {
+            layout.may_overlap_itself()
+        }
+
+        pub fn packed(layout: &Layout) -> Result<Layout> {
+            layout.packed()
+        }
+
+        pub fn split(layout: &Layout, section: usize) -> Result<Vec<View>> {
+            layout.split(section)?.collect()
+        }
+
+        pub fn squeeze(layout: &Layout) -> Result<Layout> {
+            layout.squeeze(None)
+        }
+
+        pub fn with_itemsize(layout: &Layout, itemsize: usize) -> Result<Layout> {
+            layout.with_itemsize(itemsize)
+        }
+
+        pub fn lenient_typestr(text: &str) -> Result<(TypeStr, Option<String>)> {
+            TypeStr::from_lenient(text)
+        }
+    }
 }
 
 /// Hidden setup of the examples: a simulated driver, its default context and a stream. It adds nothing to a build.

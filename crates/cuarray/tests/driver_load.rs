@@ -49,14 +49,14 @@ fn child_process_loads_a_driver() {
             "\nloaded {} version {} devices {:?}",
             driver.path().unwrap().display(),
             driver.version().unwrap(),
-            driver.device_count().map_err(|error| error.to_string())
+            driver.devices().map(|devices| devices.len()).map_err(|error| error.to_string())
         ),
         Err(error) => println!("\n{} {:?}: {error}", error.is_no_driver(), error.driver_code()),
     }
     std::mem::forget(preloaded);
 }
 
-/// The output of [`child_process_loads_a_driver`] with these variables, and without the others that matter.
+/// The output of [`child_process_loads_a_driver`] with these variables. Removes other variables that affect the search.
 fn load_with(variables: &[(&str, &Path)]) -> String {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "child_process_loads_a_driver", "--ignored", "--nocapture", "--test-threads=1"]);
@@ -268,7 +268,7 @@ fn missing_entry_point_is_named_in_the_error() {
     assert_eq!(driver.path(), None);
     let missing = [
         (driver.version().unwrap_err(), "cuDriverGetVersion"),
-        (driver.device_count().unwrap_err(), "cuDeviceGetCount"),
+        (driver.devices().unwrap_err(), "cuDeviceGetCount"),
         (driver.device(0).unwrap_err(), "cuDeviceGet"),
         (driver.devices().unwrap_err(), "cuDeviceGetCount"),
         (driver.current_context().unwrap_err(), "cuCtxGetCurrent"),

@@ -3,8 +3,8 @@
 mod driver_fixture;
 
 use cuarray::{
-    AnyLayout, CContiguous, Dimension, FContiguous, Interface, Ix1, Ix2, IxDyn, Layout, LayoutPolicy, RawView, Stream,
-    StreamEntry, TypeStr, TypedView, driver::Allocation,
+    AnyLayout, CContiguous, Dimension, Event, FContiguous, Interface, Ix1, Ix2, IxDyn, Layout, LayoutPolicy, RawView,
+    Stream, StreamEntry, TypeStr, TypedView, driver::Allocation,
 };
 use cuarray_sim::Config;
 use driver_fixture::{Fixture, calls, entry};
@@ -52,12 +52,12 @@ fn guard_takes_two_events_two_waits_and_no_allocation() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 64).unwrap();
-    let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
+    let (producer, consumer) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
     let layout = Layout::c_contiguous(&[16], 4).unwrap();
-    let once = |view: &TypedView<f32, Ix1>| view.acquire(&ours).unwrap().release().unwrap();
+    let once = |view: &TypedView<f32, Ix1>| view.acquire(&consumer).unwrap().release().unwrap();
     // The first guard fills the pool of events.
-    once(&view(&fixture, &memory, layout.clone(), entry(&theirs)).unwrap());
-    let view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, entry(&theirs)).unwrap();
+    once(&view(&fixture, &memory, layout.clone(), entry(&producer)).unwrap());
+    let view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, entry(&producer)).unwrap();
     let symbols = ["cuEventRecord", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuStreamSynchronize"];
     let before = symbols.map(|symbol| calls(&fixture.sim, symbol));
     once(&view);
@@ -71,12 +71,12 @@ fn guard_takes_two_events_two_waits_and_no_allocation() {
         work();
         COUNT.get() - before
     };
+    let event = Event::new(&context, false).unwrap();
     let edges = || {
-        let event = context.event_pool().take().unwrap();
-        event.record(&theirs).unwrap();
-        ours.wait(&event).unwrap();
-        event.record(&ours).unwrap();
-        theirs.wait(&event).unwrap();
+        event.record(&producer).unwrap();
+        consumer.wait(&event).unwrap();
+        event.record(&consumer).unwrap();
+        producer.wait(&event).unwrap();
     };
     (0..100).for_each(|_| edges());
     let drivers = (0..100).map(|_| count(&edges)).min();
@@ -89,13 +89,13 @@ fn guard_in_the_home_stream_makes_no_calls() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 64).unwrap();
-    let theirs = Stream::non_blocking(&context).unwrap();
+    let producer = Stream::non_blocking(&context).unwrap();
     let layout = Layout::c_contiguous(&[16], 4).unwrap();
-    let view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, entry(&theirs)).unwrap();
+    let view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, entry(&producer)).unwrap();
     // The first guard of the process allocates the registry of live guards.
-    view.acquire(&theirs).unwrap().release().unwrap();
+    view.acquire(&producer).unwrap().release().unwrap();
     let (statistics, count) = (fixture.sim.statistics(), COUNT.get());
-    let array = view.acquire(&theirs).unwrap();
+    let array = view.acquire(&producer).unwrap();
     assert_eq!(array.as_device_ptr(), memory.device_ptr());
     array.release().unwrap();
     assert_eq!(COUNT.get(), count);
@@ -115,6 +115,8 @@ fn later_guard_of_an_array_without_a_stream_waits_for_the_first() {
     view.acquire_mut(&first).unwrap().release().unwrap();
     assert_eq!(waits(), before);
     view.acquire_mut(&second).unwrap().release().unwrap();
+    assert_eq!(waits(), before + 1);
+    view.acquire_mut(&first).unwrap().release().unwrap();
     assert_eq!(waits(), before + 2);
 }
 
@@ -174,11 +176,11 @@ fn element_addresses_follow_the_layout() {
         unsafe { RawView::new(&fixture.driver, interface, None) }.unwrap().typed::<f32, IxDyn, AnyLayout>().unwrap();
     let array = view.acquire(&stream).unwrap();
     assert_eq!(array.device_ptr_at(&[1, 2]).unwrap(), memory.device_ptr() + 32 - 16 + 8);
-    assert_eq!(array.byte_offset(&[0, 0]).unwrap(), 0);
-    assert_eq!(array.element_strides().unwrap().as_slice(), [-4, 1]);
+    assert_eq!(array.device_ptr_at(&[0, 0]).unwrap(), array.as_device_ptr());
+    assert_eq!(array.element_strides().unwrap()[..], [-4, 1]);
     assert!(array.device_ptr_at(&[2, 0]).unwrap_err().is_out_of_bounds());
     assert!(array.device_ptr_at(&[1]).unwrap_err().is_unsupported());
-    assert_eq!(array.byte_range(), memory.device_ptr() + 16..memory.device_ptr() + 44);
+    assert_eq!(view.interface().byte_range(), memory.device_ptr() + 16..memory.device_ptr() + 44);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::block::{Block, GridBarrier};
 use super::fault::{Fault, FaultKind};
-use super::grid::Launch;
+use super::launch::Launch;
 use super::pattern::{Chains, Pattern};
 use super::region::Recorder;
 use super::warp::Warp;

@@ -24,6 +24,7 @@ mod fault;
 mod grid;
 mod interpreter;
 pub(crate) mod lanes;
+mod launch;
 mod locate;
 pub(crate) mod memory;
 mod pattern;
@@ -37,10 +38,10 @@ mod warp;
 mod watch;
 
 pub use fault::{Fault, FaultKind};
-pub use grid::{Launch, Outcome, execute};
+pub use grid::execute;
 pub(crate) use interpreter::Machine;
+pub use launch::{Launch, NoService, Outcome, Service};
 pub use region::{AccessKind, Region, TouchedRange};
-pub use services::{NoService, Service};
 
 /// How execution continues after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,28 +7,6 @@ use super::fault::FaultKind;
 use super::{Flow, Machine, printf};
 use crate::machine::program::Instruction;
 
-/// Handles calls of a kernel that need the host.
-pub trait Service: Sync {
-    /// Allocates for `malloc`: an address within the launch's regions, or 0 if memory is exhausted.
-    fn allocate(&self, size: u64) -> u64;
-    /// Frees an address for `free`.
-    fn free(&self, address: u64);
-    /// Reports a failed assertion.
-    fn assertion(&self, text: &str);
-}
-
-/// A [`Service`] without a heap, which discards the texts of assertions.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoService;
-
-impl Service for NoService {
-    fn allocate(&self, _: u64) -> u64 {
-        0
-    }
-    fn free(&self, _: u64) {}
-    fn assertion(&self, _: &str) {}
-}
-
 /// A provided function: its name, the sizes of its results and parameters in bytes, and its implementation.
 pub(crate) struct Provided {
     pub name: &'static str,

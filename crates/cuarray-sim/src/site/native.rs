@@ -5,7 +5,7 @@
 //! equal in every call. So the unwinder runs once for each exported function, and later calls read that word.
 //!
 //! AddressSanitizer breaks this: it moves local variables to the heap, and the size of a frame varies. So the unwinder
-//! runs in every call if this crate is compiled for it (`build.rs`).
+//! runs in every call if this crate is compiled for a sanitizer (`build.rs`).
 
 use super::Native;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -64,7 +64,7 @@ impl Entry<'_> {
     /// The address to which the exported function returns; 0 if unknown.
     pub(super) fn return_address(&self) -> usize {
         match self.place.0.load(Ordering::Relaxed) {
-            _ if cfg!(varying_frames) => self.measure(),
+            _ if cfg!(sanitized) => self.measure(),
             UNKNOWN => self.measure(),
             NONE => 0,
             // SAFETY: an earlier call of the same function, whose frame has a constant size, found the word there.
@@ -84,7 +84,7 @@ impl Entry<'_> {
             (caller.address, caller.frame) = (address, frame);
             false
         });
-        if cfg!(varying_frames) {
+        if cfg!(sanitized) {
             return caller.address;
         }
         let word = size_of::<usize>();

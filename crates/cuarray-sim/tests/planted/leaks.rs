@@ -41,7 +41,7 @@ pairs! {
         }
     }
     registered_memory: Leak ["cuMemHostRegister_v2 on host"], |p, right| {
-        let host = Box::leak(Box::new([0_u8; 64])).as_mut_ptr().cast();
+        let host = keep(Box::into_raw(Box::new([0_u8; 64]))).cast();
         ok!(p, cuMemHostRegister_v2(host, 64, 0));
         if right {
             ok!(p, cuMemHostUnregister(host));

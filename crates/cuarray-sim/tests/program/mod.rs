@@ -4,6 +4,7 @@
 pub use cuarray_abi::*;
 pub use cuarray_sim::{Config, Entered, Fault, Schedule, Sim};
 pub use std::ffi::c_void;
+use std::sync::Mutex;
 
 /// Calls an entry point and returns its result.
 macro_rules! call {
@@ -121,6 +122,13 @@ impl Program {
         let digits = text[start + key.len()..].chars().take_while(char::is_ascii_digit);
         digits.collect::<String>().parse().unwrap()
     }
+}
+
+/// Keeps memory until the process ends. Its address is stored, so that leak sanitizers find it.
+pub fn keep<T>(memory: *mut T) -> *mut T {
+    static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    KEPT.lock().unwrap().push(memory.expose_provenance());
+    memory
 }
 
 /// Reads a byte that the driver may write.

@@ -1,146 +1,33 @@
-//! Run-time checks of aliasing: if the elements of two live guards share memory, both guards are for reading.
+//! Whether the elements of two arrays share memory: [`Elements::share_memory_with`].
 //!
-//! There is one registry for the process, as in rust-numpy. It records the elements of each live guard by address, so it detects
-//! aliasing through clones, views, and objects of different libraries. Extents are compared first. If they overlap, the elements are
-//! compared exactly: `x[::2]` and `x[1::2]` share no memory. A comparison that would take long counts as shared memory.
-//!
-//! Device addresses are unique within a driver. A driver made from a table of entry points has its own address space.
+//! The elements are compared exactly: `x[::2]` and `x[1::2]` share no memory. A comparison that would take long counts as shared
+//! memory.
 
-use crate::{
-    DevicePtr, Error, Interface, Layout, Result,
-    protocol::layout::{MAX_NDIM, Tuple},
-    sync::Access,
-};
+use crate::{DevicePtr, Interface, Layout, protocol::layout::MAX_NDIM};
 use smallvec::SmallVec;
-use std::{
-    cmp::Reverse,
-    ops::Range,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::cmp::Reverse;
 
 /// The number of partial sums to try before elements count as shared. Common views need a handful.
 const STEPS: u32 = 1 << 10;
 
-/// The number of live guards for which memory is reserved at the first registration; up to it, later ones allocate nothing.
-const USUAL: usize = 64;
-
-static LIVE: Mutex<Registry> = Mutex::new(Registry { extents: Vec::new(), elements: Vec::new(), free: Vec::new() });
-
-/// The elements of all live guards.
-struct Registry {
-    /// A list apart from [`Registry::elements`], as each registration scans it. A free slot has an empty extent.
-    extents: Vec<Extent>,
-    elements: Vec<Elements>,
-    free: Vec<usize>,
-}
-
-/// The bytes from the first to the last element of a guard.
-#[derive(Clone, Copy)]
-struct Extent {
-    space: usize,
-    start: DevicePtr,
-    end: DevicePtr,
-    access: Access,
-}
-
 /// The elements of a guard.
 #[derive(Debug)]
-struct Elements {
-    data: DevicePtr,
-    layout: Layout,
+pub(super) struct Elements {
+    pub(super) data: DevicePtr,
+    pub(super) layout: Layout,
     /// Whether elements are smaller than a byte. A layout cannot address such elements.
     packed: bool,
 }
 
-/// A guard's entry in the registry; removed when dropped.
-#[derive(Debug)]
-pub(super) struct Registration {
-    slot: Option<usize>,
-}
-
-impl Registration {
-    /// The entry of a guard without elements.
-    pub(super) const NONE: Registration = Registration { slot: None };
-
-    /// Registers the elements of an array in an address space.
-    ///
-    /// # Errors
-    /// [`Error::is_already_acquired`]: a live guard has elements in the same memory, and one of the two writes.
-    #[inline]
-    pub(super) fn new(space: usize, interface: &Interface, access: Access) -> Result<Registration> {
-        let Range { start, end } = interface.byte_range();
-        if start == end {
-            return Ok(Registration::NONE);
-        }
-        registry().enter(Extent { space, start, end, access }, interface).map(|slot| Registration { slot: Some(slot) })
-    }
-}
-
-impl Drop for Registration {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(slot) = self.slot {
-            registry().leave(slot);
-        }
-    }
-}
-
-fn registry() -> MutexGuard<'static, Registry> {
-    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Registry {
-    fn enter(&mut self, extent: Extent, interface: &Interface) -> Result<usize> {
-        for (slot, other) in self.extents.iter().enumerate() {
-            let apart = other.end <= extent.start || extent.end <= other.start || other.space != extent.space;
-            if !apart && (extent.access == Access::Write || other.access == Access::Write) {
-                let elements = Elements::of(interface);
-                if elements.share_memory_with(&self.elements[slot]) {
-                    return Err(already_acquired(&elements, extent.access, &self.elements[slot], other.access));
-                }
-            }
-        }
-        let elements = Elements::of(interface);
-        match self.free.pop() {
-            Some(slot) => {
-                self.extents[slot] = extent;
-                self.elements[slot] = elements;
-                Ok(slot)
-            }
-            None => {
-                if self.extents.capacity() == 0 {
-                    self.extents.reserve(USUAL);
-                    self.elements.reserve(USUAL);
-                    self.free.reserve(USUAL);
-                }
-                self.extents.push(extent);
-                self.elements.push(elements);
-                Ok(self.extents.len() - 1)
-            }
-        }
-    }
-
-    fn leave(&mut self, slot: usize) {
-        let extent = &mut self.extents[slot];
-        (extent.start, extent.end) = (0, 0);
-        self.free.push(slot);
-        if self.free.len() == self.extents.len() {
-            self.extents.clear();
-            self.elements.clear();
-            self.free.clear();
-        }
-    }
-}
-
 impl Elements {
-    fn of(interface: &Interface) -> Elements {
+    pub(super) fn of(interface: &Interface) -> Elements {
         let layout = interface.layout().clone();
         Elements { data: interface.data(), layout, packed: interface.is_packed() }
     }
 
     /// Whether elements of both arrays share a byte, given overlapping extents.
     #[cold]
-    fn share_memory_with(&self, other: &Elements) -> bool {
+    pub(super) fn share_memory_with(&self, other: &Elements) -> bool {
         if self.packed || other.packed {
             return true;
         }
@@ -202,22 +89,6 @@ fn reaches((low, high): (i128, i128), terms: &[Term], steps: &mut u32) -> bool {
 
 fn greatest_common_divisor(one: i128, other: i128) -> i128 {
     if other == 0 { one } else { greatest_common_divisor(other, one % other) }
-}
-
-#[cold]
-fn already_acquired(wanted: &Elements, access: Access, live: &Elements, live_access: Access) -> Error {
-    let word = |access| if access == Access::Write { "writing" } else { "reading" };
-    let place = |elements: &Elements| {
-        let (shape, strides) = (Tuple(elements.layout.shape()), Tuple(elements.layout.strides()));
-        format!("shape {shape}, strides {strides}, from {:#x}", elements.data)
-    };
-    Error::already_acquired(format!(
-        "cannot acquire the array for {}: its elements ({}) share memory with those of a live guard for {} ({}); release that guard first",
-        word(access),
-        place(wanted),
-        word(live_access),
-        place(live)
-    ))
 }
 
 #[cfg(test)]

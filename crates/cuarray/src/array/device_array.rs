@@ -7,9 +7,9 @@ use super::{
 use crate::{
     Dimension, Element, Error, Interface, IntoShape, IxDyn, Layout, Order, Result, SliceArg, TypeStr, View,
     array::{host_copy, view::expect_shape},
-    driver::{Allocation, Stream, fill::fill_bytes},
+    driver::{Allocation, Stream, fill::fill_bytes, keep_with_graph},
     protocol::{layout::Tuple, typestr::Kind},
-    sync::{Access, Memory},
+    sync::{self, Access, Memory},
 };
 use std::{fmt, marker::PhantomData, slice, sync::Arc};
 
@@ -98,8 +98,15 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// Fills the memory of a new array.
     fn fill(&mut self, element: &[u8], count: usize, stream: &Stream) -> Result<()> {
         let guard = self.acquire_mut(stream)?;
-        // SAFETY: the array has this many bytes, without gaps, and keeps them until the work in its home stream is done.
-        unsafe { fill_bytes(&stream.work_context()?, guard.as_device_ptr(), element, count, Some(stream)) }?;
+        let stream = guard.stream();
+        let context = stream.work_context()?;
+        if sync::capture_of(stream)?.is_some() {
+            let _current = context.push()?;
+            keep_with_graph(stream, guard.core().keep())?;
+        }
+        // SAFETY: the array has this many bytes, without gaps, and keeps them until the work in its home stream is done. A graph keeps the
+        // array.
+        unsafe { fill_bytes(&context, guard.as_device_ptr(), element, count, Some(stream)) }?;
         guard.release()
     }
 
@@ -154,6 +161,37 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         self.raw.write(stream)
     }
 
+    /// Runs `work` with a guard of [`acquire`](Self::acquire), and releases the guard. In contrast to a guard, a scope cannot be leaked.
+    ///
+    /// # Errors
+    /// As [`DeviceArray::acquire`], those of `work`, and those of the release.
+    pub fn with<R>(&self, stream: &Stream, work: impl FnOnce(&Acquired<'_, T, D>) -> Result<R>) -> Result<R> {
+        self.acquire(stream)?.scoped(|guard| work(guard))
+    }
+
+    /// Runs `work` with a guard of [`acquire_mut`](Self::acquire_mut), and releases the guard. In contrast to a guard, a scope cannot be
+    /// leaked.
+    ///
+    /// ```
+    /// # use cuarray::{DeviceArray, Stream};
+    /// # cuarray::__simulated!(driver, context, home);
+    /// let mut array = DeviceArray::zeros([3], &home)?;
+    /// let other = Stream::non_blocking(&context)?;
+    /// array.with_mut(&other, |guard| guard.copy_from_host(&[1.0f32, 2.0, 3.0]))?; // `home` waits for the copy
+    /// assert_eq!(array.to_host()?, [1.0, 2.0, 3.0]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`DeviceArray::acquire_mut`], those of `work`, and those of the release.
+    pub fn with_mut<R>(
+        &mut self,
+        stream: &Stream,
+        work: impl FnOnce(&mut AcquiredMut<'_, T, D>) -> Result<R>,
+    ) -> Result<R> {
+        self.acquire_mut(stream)?.scoped(work)
+    }
+
     /// The number of dimensions.
     pub fn ndim(&self) -> usize {
         self.layout().ndim()
@@ -171,7 +209,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
 
     /// Shape, strides and item size.
     pub fn layout(&self) -> &Layout {
-        self.raw.interface().layout()
+        self.raw.private_interface().layout()
     }
 
     /// The number of elements.
@@ -190,7 +228,6 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     }
 
     /// The shape, strides, element type, address and home stream, as other libraries read them.
-    #[doc(hidden)]
     pub fn interface(&self) -> &Interface {
         self.raw.interface()
     }
@@ -259,13 +296,13 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// # Errors
     /// [`Error::is_unsupported`]: the array has another number of dimensions.
     pub fn into_dimensionality<E: Dimension>(self) -> Result<DeviceArray<T, E>> {
-        expect_shape::<E, crate::AnyLayout>(self.raw.interface())?;
+        expect_shape::<E, crate::AnyLayout>(self.raw.private_interface())?;
         Ok(DeviceArray::from_checked(self.raw))
     }
 
     fn part<E: Dimension>(&self, view: View, read_only: bool) -> Result<DeviceArray<T, E>> {
         let raw = self.raw.view(view, read_only)?;
-        expect_shape::<E, crate::AnyLayout>(raw.interface())?;
+        expect_shape::<E, crate::AnyLayout>(raw.private_interface())?;
         Ok(DeviceArray::from_checked(raw))
     }
 
@@ -288,7 +325,7 @@ impl<T, D: Dimension> Clone for DeviceArray<T, D> {
 
 impl<T, D: Dimension> fmt::Debug for DeviceArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceArray({:?})", self.raw.interface())
+        write!(f, "DeviceArray({:?})", self.raw.private_interface())
     }
 }
 

@@ -5,4 +5,6 @@ pub(crate) mod device_array;
 pub(crate) mod guard;
 mod host_copy;
 pub(crate) mod raw;
+mod raw_views;
+mod registry;
 pub(crate) mod view;

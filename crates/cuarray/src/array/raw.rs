@@ -59,7 +59,7 @@ impl Resource for Kept {
         self.owner.is_none()
     }
 
-    fn give_back(&mut self) -> Result<()> {
+    fn release(&mut self) -> Result<()> {
         // The owner's code may run inside an unrelated call, such as an allocation or the drop of another array. A panic must not end
         // that call, or lose other deferred releases.
         let owner = self.owner.take();
@@ -77,6 +77,14 @@ impl Held {
     pub(crate) fn until_done(context: &Context, bytes: Range<DevicePtr>, owner: Owner, pending: Arc<Pending>) -> Held {
         let kept = Kept { context: context.clone(), bytes, owner: Some(owner) };
         Held::Owner(Arc::new(Deferred::after(kept, pending)))
+    }
+
+    /// An owner of the memory, for a view.
+    fn as_owner(&self) -> Owner {
+        match self {
+            Held::Memory(memory) => Owner::new(memory.clone()),
+            Held::Owner(kept) => Owner::new(kept.clone()),
+        }
     }
 
     pub(crate) fn pending(&self) -> &Arc<Pending> {
@@ -110,10 +118,14 @@ impl RawDeviceArray {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: elements lie outside the memory, or the interface has a mask.
-    #[doc(hidden)]
-    pub fn from_memory(memory: Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawDeviceArray> {
-        let view = Arc::new(RawView::from_memory(&memory, interface, home)?);
-        Ok(RawDeviceArray { view, held: Held::Memory(memory), home: home.cloned() })
+    pub(crate) fn from_memory(
+        memory: Arc<Memory>,
+        interface: Interface,
+        home: Option<&Stream>,
+    ) -> Result<RawDeviceArray> {
+        let home = home.map(|home| home.in_its(memory.allocation().context()));
+        let view = Arc::new(RawView::from_memory(&memory, interface, home.as_ref())?);
+        Ok(RawDeviceArray { view, held: Held::Memory(memory), home })
     }
 
     /// Creates the array that `interface` describes, in memory of a context that `owner` keeps, such as a pool's block or another crate's slice.
@@ -145,16 +157,17 @@ impl RawDeviceArray {
             )));
         }
         let held = Held::owner(context, interface.byte_range(), owner);
-        let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
-        let mut ordering = SyncState::new(home.cloned(), held.pending().clone());
-        match home {
+        let home = home.map(|home| home.in_its(context));
+        let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
+        let mut ordering = SyncState::new(home.clone(), held.pending().clone());
+        match &home {
             Some(home) if home.is_owned() => held.add_home(home),
             // The stream may be destroyed before the memory is freed, so its work is recorded by events.
             Some(_) => ordering = ordering.outliving_home(),
             None => {}
         }
-        let view = RawView::ordered(Box::new(interface.with_stream(entry)), ordering, None);
-        Ok(RawDeviceArray { view: Arc::new(view), held, home: home.cloned() })
+        let view = RawView::ordered(Box::new(interface.with_stream(entry)), ordering, Some(held.as_owner()));
+        Ok(RawDeviceArray { view: Arc::new(view), held, home })
     }
 
     /// Checks the element type and the number of dimensions, and converts to the typed array.
@@ -197,7 +210,7 @@ impl RawDeviceArray {
 
     /// Another layout of elements over the same memory, with the same home stream.
     pub(super) fn view(&self, view: View, read_only: bool) -> Result<RawDeviceArray> {
-        let interface = self.interface().view(view)?;
+        let interface = self.view.interface().view(view)?;
         let read_only = read_only || interface.is_read_only();
         let interface = Box::new(interface.with_read_only(read_only));
         let ordering = match self.view.known_orderings(Access::Write).next() {
@@ -222,6 +235,13 @@ impl RawDeviceArray {
 
     /// The shape, strides, element type, address and home stream.
     pub fn interface(&self) -> &Interface {
+        // Another library may make a view of the memory, with a home stream of its own.
+        self.view.known_orderings(Access::Read).for_each(|(state, _)| state.expose());
+        self.private_interface()
+    }
+
+    /// The interface, for uses within this crate.
+    pub(super) fn private_interface(&self) -> &Interface {
         self.view.interface()
     }
 

@@ -23,17 +23,6 @@ struct Axis {
 }
 
 /// A box of bytes at a fixed distance from both data pointers, and the axes along which it repeats.
-///
-/// ```
-/// use cuarray::{Layout, strided_copy::CopyPlan};
-///
-/// // A reversed source: no box goes backwards in one array and forwards in the other, so each row is one.
-/// let (to, from) = (Layout::c_contiguous(&[3, 8], 1)?, Layout::strided(&[3, 8], &[-8, 1], 1)?);
-/// let plan = CopyPlan::new(&to, &from)?.expect("there is something to copy");
-/// assert!(plan.is_runs());
-/// assert_eq!(plan.starts().collect::<Vec<_>>(), [(0, 0), (8, -8), (16, -16)]);
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyPlan {
     /// Bytes from the destination's data pointer to the first box; not zero if axes were reversed.

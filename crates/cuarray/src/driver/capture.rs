@@ -4,19 +4,10 @@
 
 use super::{Driver, call};
 use crate::Result;
-use cuarray_abi::{CU_STREAM_CAPTURE_STATUS_ACTIVE, CU_STREAM_CAPTURE_STATUS_NONE, CUstream};
+use cuarray_abi::{CU_STREAM_CAPTURE_STATUS_ACTIVE, CU_STREAM_CAPTURE_STATUS_NONE, CUgraph, CUstream};
 use std::ptr;
 
 /// The capture status of a stream, from [`Stream::capture_status`](super::Stream::capture_status).
-///
-/// ```
-/// # use cuarray::{Driver, Stream, driver::CaptureStatus};
-/// # cuarray::__simulated!(driver);
-/// let stream = Stream::new(&driver.default_context()?)?;
-/// assert_eq!(stream.capture_status()?, CaptureStatus::None); // its work runs
-/// assert_eq!(stream.capture_id()?, None);
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureStatus {
     /// The stream runs its work.
@@ -51,20 +42,38 @@ pub(super) unsafe fn status(driver: &Driver, raw: CUstream) -> Result<CaptureSta
 /// # Safety
 /// The stream is alive.
 pub(super) unsafe fn id(driver: &Driver, raw: CUstream) -> Result<Option<u64>> {
-    let (mut status, mut id) = (CU_STREAM_CAPTURE_STATUS_NONE, 0u64);
-    let (graph, nodes, count) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    // SAFETY: this function's contract.
+    Ok(unsafe { info(driver, raw) }?.map(|(id, _)| id))
+}
+
+/// The graph that a stream captures; `None` if there is no capture, or the driver does not tell. Works in the current context.
+///
+/// # Safety
+/// The stream is alive.
+pub(super) unsafe fn graph(driver: &Driver, raw: CUstream) -> Result<Option<CUgraph>> {
+    // SAFETY: this function's contract.
+    Ok(unsafe { info(driver, raw) }?.map(|(_, graph)| graph))
+}
+
+/// # Safety
+/// The stream is alive.
+unsafe fn info(driver: &Driver, raw: CUstream) -> Result<Option<(u64, CUgraph)>> {
+    let (mut status, mut id, mut graph) = (CU_STREAM_CAPTURE_STATUS_NONE, 0u64, CUgraph::NULL);
+    let (nodes, count) = (ptr::null_mut(), ptr::null_mut());
     match (driver.api().cuStreamGetCaptureInfo_v3, driver.api().cuStreamGetCaptureInfo_v2) {
         (Some(_), _) => {
             let edges = ptr::null_mut();
-            // SAFETY: this function's contract; the driver writes an int and a number, which outlive the call. A null pointer requests
-            // no value.
-            unsafe { call!(driver, cuStreamGetCaptureInfo_v3(raw, &mut status, &mut id, graph, nodes, edges, count)) }
+            // SAFETY: this function's contract; the driver writes an int, a number and a handle, which outlive the call. A null pointer
+            // requests no value.
+            unsafe {
+                call!(driver, cuStreamGetCaptureInfo_v3(raw, &mut status, &mut id, &mut graph, nodes, edges, count))
+            }
         }
         (None, Some(_)) => {
             // SAFETY: as above.
-            unsafe { call!(driver, cuStreamGetCaptureInfo_v2(raw, &mut status, &mut id, graph, nodes, count)) }
+            unsafe { call!(driver, cuStreamGetCaptureInfo_v2(raw, &mut status, &mut id, &mut graph, nodes, count)) }
         }
         (None, None) => Ok(()),
     }?;
-    Ok((status == CU_STREAM_CAPTURE_STATUS_ACTIVE).then_some(id))
+    Ok((status == CU_STREAM_CAPTURE_STATUS_ACTIVE).then_some((id, graph)))
 }

@@ -104,8 +104,7 @@ impl Driver {
 
     /// The number of events in the [pools](super::EventPool) of all live contexts. Pooled events are reused, so they are not a
     /// leak.
-    #[doc(hidden)]
-    pub fn idle_events(&self) -> usize {
+    pub(crate) fn idle_events(&self) -> usize {
         let alive = alive(&lock(&self.0.contexts));
         alive.iter().map(|state| state.idle_events.len()).sum()
     }
@@ -166,13 +165,11 @@ impl Context {
     }
 
     /// The driver's handle.
-    #[doc(hidden)]
-    pub fn handle(&self) -> CUcontext {
+    pub(crate) fn handle(&self) -> CUcontext {
         self.state.raw
     }
 
     /// The driver that the context belongs to.
-    #[doc(hidden)]
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
@@ -223,7 +220,6 @@ impl Context {
     /// The free and the total memory of the context's device, in bytes.
     ///
     /// Driver API: [`cuMemGetInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
-    #[doc(hidden)]
     pub fn memory_info(&self) -> Result<(usize, usize)> {
         let _current = self.push()?;
         let (mut free, mut total) = (0, 0);

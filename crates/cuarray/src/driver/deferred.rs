@@ -13,6 +13,9 @@ static DEFERRED: LazyLock<DeferredList<Library, Box<dyn DeferredRelease>>> = Laz
 /// A loaded library, by its address space and the address of its `cuInit`. All drivers loaded from one library share their objects.
 type Library = (usize, usize);
 
+/// The length of a chain of releases, each of which may be deferred: of a graph's arrays, of a leaked guard, of its memory.
+const CHAIN: usize = 3;
+
 /// The release of a resource whose work may still be pending.
 pub(crate) trait DeferredRelease: Send {
     /// Tries the release, and defers it again where work is pending; with `wait`, waits for that work.
@@ -29,18 +32,19 @@ impl Driver {
         (self.address_space(), self.api().cuInit.map_or(0, |function| function as usize))
     }
 
-    /// Frees memory whose release was deferred, because work on it was pending or because no call was permitted where it was dropped;
-    /// see [`sync::Memory`](crate::sync::Memory). With `wait`, waits for that work; without, releases with pending work stay deferred.
+    /// Frees memory whose release was deferred, because work on it was pending or because no call was permitted where it was dropped.
+    /// With `wait`, waits for that work; without, releases with pending work stay deferred.
     /// Returns whether any release was deferred.
     ///
     /// Allocating memory calls this first. Call it where a program waits anyway, and before it ends.
     pub fn reclaim(&self, wait: bool) -> bool {
-        let deferred = DEFERRED.take(&self.library());
-        if deferred.is_empty() {
-            return false;
+        let mut any = false;
+        for _ in 0..if wait { CHAIN } else { 1 } {
+            let deferred = DEFERRED.take(&self.library());
+            any |= !deferred.is_empty();
+            interpreter::detached(|| deferred.into_iter().for_each(|release| release.attempt(wait)));
         }
-        interpreter::detached(|| deferred.into_iter().for_each(|release| release.attempt(wait)));
-        true
+        any
     }
 }
 

@@ -15,8 +15,7 @@ impl Driver {
     /// The number of devices that the process sees, after `CUDA_VISIBLE_DEVICES`.
     ///
     /// Driver API: [`cuDeviceGetCount`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
-    #[doc(hidden)]
-    pub fn device_count(&self) -> Result<usize> {
+    pub(crate) fn device_count(&self) -> Result<usize> {
         let mut count = 0;
         // SAFETY: the driver writes one int, which outlives the call.
         unsafe { call!(self, cuDeviceGetCount(&mut count)) }?;
@@ -58,9 +57,8 @@ impl Driver {
 ///     let (major, minor) = device.compute_capability()?;
 ///     println!("{}: {}, {major}.{minor}, {} bytes", device.ordinal(), device.name()?, device.total_memory()?);
 /// }
-/// assert_eq!(driver.devices()?.len(), driver.device_count()?);
 /// let first = driver.device(0)?;
-/// assert_eq!((first.ordinal(), first.uuid()?.len()), (0, 16));
+/// assert_eq!(first.ordinal(), 0);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,8 +74,7 @@ impl Device {
     }
 
     /// The driver of the device.
-    #[doc(hidden)]
-    pub fn driver(&self) -> &Driver {
+    pub(crate) fn driver(&self) -> &Driver {
         &self.driver
     }
 
@@ -101,7 +98,6 @@ impl Device {
     /// The device's memory in bytes.
     ///
     /// Driver API: [`cuDeviceTotalMem`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
-    #[doc(hidden)]
     pub fn total_memory(&self) -> Result<usize> {
         let mut bytes = 0;
         // SAFETY: the driver writes one size, which outlives the call.
@@ -123,8 +119,7 @@ impl Device {
     /// `CUDA_ERROR_INVALID_VALUE`: the driver does not know the attribute.
     ///
     /// Driver API: [`cuDeviceGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
-    #[doc(hidden)]
-    pub fn attribute(&self, attribute: CUdevice_attribute) -> Result<i32> {
+    pub(crate) fn attribute(&self, attribute: CUdevice_attribute) -> Result<i32> {
         let mut value = 0;
         // SAFETY: the driver writes one int, which outlives the call; it rejects an unknown attribute.
         unsafe { call!(self.driver, cuDeviceGetAttribute(&mut value, attribute, self.raw)) }?;
@@ -134,8 +129,7 @@ impl Device {
     /// The device's 16-byte identifier, equal in every process.
     ///
     /// Driver API: [`cuDeviceGetUuid`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html).
-    #[doc(hidden)]
-    pub fn uuid(&self) -> Result<[u8; 16]> {
+    pub(crate) fn uuid(&self) -> Result<[u8; 16]> {
         let mut uuid = CUuuid { bytes: [0; 16] };
         // SAFETY: the driver writes 16 bytes, which outlive the call.
         unsafe { call!(self.driver, cuDeviceGetUuid_v2 | cuDeviceGetUuid(&mut uuid, self.raw)) }?;

@@ -126,8 +126,7 @@ impl Event {
     }
 
     /// The event's context.
-    #[doc(hidden)]
-    pub fn context(&self) -> &Context {
+    pub(crate) fn context(&self) -> &Context {
         &self.context
     }
 

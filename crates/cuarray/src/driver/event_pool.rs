@@ -10,19 +10,6 @@ use crate::Result;
 use std::{fmt, ops::Deref};
 
 /// A context's pool of events without timing; from [`Context::event_pool`].
-///
-/// ```
-/// # use cuarray::{Driver, Stream};
-/// # cuarray::__simulated!(driver);
-/// let context = driver.device(0)?.primary_context()?;
-/// let (producer, consumer) = (Stream::new(&context)?, Stream::new(&context)?);
-/// let event = context.event_pool().take()?;
-/// event.record(&producer)?;
-/// consumer.wait(&event)?;
-/// drop(event); // returned to the pool; the wait is not affected
-/// assert_eq!(context.event_pool().idle(), 1);
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct EventPool<'a> {
     context: &'a Context,
@@ -30,8 +17,7 @@ pub struct EventPool<'a> {
 
 impl Context {
     /// The context's pool of events, shared by all objects of the context.
-    #[doc(hidden)]
-    pub fn event_pool(&self) -> EventPool<'_> {
+    pub(crate) fn event_pool(&self) -> EventPool<'_> {
         EventPool { context: self }
     }
 }
@@ -47,25 +33,13 @@ impl EventPool<'_> {
     }
 
     /// The number of events in the pool.
+    #[cfg(test)]
     pub fn idle(&self) -> usize {
         self.context.idle_events().len()
     }
 }
 
 /// An [`Event`] that returns to its pool when dropped.
-///
-/// ```
-/// # use cuarray::{Driver, Stream};
-/// # cuarray::__simulated!(driver);
-/// let context = driver.default_context()?;
-/// let (stream, pool) = (Stream::new(&context)?, context.event_pool());
-/// let event = pool.take()?;
-/// event.record(&stream)?;
-/// event.synchronize()?;
-/// drop(event); // returned to the pool for reuse
-/// assert_eq!(pool.idle(), 1);
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 pub struct PooledEvent(Event);
 
 impl Deref for PooledEvent {

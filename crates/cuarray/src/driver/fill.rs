@@ -74,8 +74,7 @@ pub unsafe fn fill_bytes(
 /// As [`fill_bytes`], for every row.
 ///
 /// Driver API: [`cuMemsetD2D8`, `cuMemsetD2D16`, `cuMemsetD2D32`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
-#[doc(hidden)]
-pub unsafe fn fill_rows(
+pub(crate) unsafe fn fill_rows(
     context: &Context,
     dst: DevicePtr,
     pitch: usize,

@@ -91,7 +91,6 @@ impl Driver {
     }
 
     /// The file that the driver was loaded from; `None` for a driver made [from a table](Driver::from_api).
-    #[doc(hidden)]
     pub fn path(&self) -> Option<&Path> {
         self.0.table.path.as_deref()
     }

@@ -43,6 +43,7 @@ pub(crate) mod device;
 pub(crate) mod event;
 mod event_pool;
 pub mod fill;
+mod graph;
 mod idle_events;
 mod ipc;
 #[cfg(feature = "python")]
@@ -56,18 +57,14 @@ mod relaxed;
 mod shared_pool;
 pub(crate) mod stream;
 
-#[doc(hidden)]
-pub use capture::CaptureStatus;
+pub(crate) use capture::CaptureStatus;
 pub(crate) use context::{Context, ContextData};
-pub use cuarray_abi::{Api, CUcontext, CUdevice_attribute, CUresult, CUuuid};
-#[doc(hidden)]
+pub use cuarray_abi::{Api, CUcontext, CUresult};
 pub use current::Current;
 pub(crate) use device::Device;
 pub(crate) use event::Event;
-#[doc(hidden)]
-pub use event_pool::{EventPool, PooledEvent};
-#[doc(hidden)]
-pub use ipc::{IpcMemHandle, IpcMemory};
+pub(crate) use event_pool::PooledEvent;
+pub(crate) use ipc::{IpcMemHandle, IpcMemory};
 pub use memory::{Allocation, MemoryKind};
 pub use pointer::PointerAttributes;
 pub(crate) use shared_pool::SharedPools;
@@ -79,6 +76,7 @@ use loaded::Table;
 use crate::interpreter::lock;
 use crate::{Error, Result};
 pub(crate) use deferred::{DeferredRelease, never_release};
+pub(crate) use graph::keep_with_graph;
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
 ///
@@ -196,6 +194,22 @@ const _: () = {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cuarray_abi::ENTRY_POINTS;
+
+    #[test]
+    fn calls_that_wait_for_work_can_block() {
+        for entry in ENTRY_POINTS {
+            if entry.flags.edge || entry.group == "transfer" {
+                assert!(can_block(entry.symbol), "{}", entry.symbol);
+            }
+            let is_query = entry.flags.orders && !entry.flags.edge;
+            if is_query || entry.group == "pointer" || entry.group == "capture" {
+                assert!(!can_block(entry.symbol), "{}", entry.symbol);
+            }
+        }
+        assert!(can_block("cuLaunchKernel") && can_block("cuModuleLoadDataEx") && can_block("cuMemFree_v2"));
+        assert!(!can_block("cuCtxGetCurrent") && !can_block("cuMem") && !can_block("cuStreamIsCapturing"));
+    }
 
     #[test]
     fn errors_name_calls_as_the_manual_does() {

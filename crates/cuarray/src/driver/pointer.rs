@@ -29,7 +29,7 @@ use std::{
 /// let known = PointerAttributes::query(&driver, memory.device_ptr() + 100)?.unwrap();
 /// assert_eq!((known.kind, known.device_ordinal), (MemoryKind::Device, Some(0)));
 /// assert_eq!(known.range, Some(memory.device_ptr()..memory.device_ptr() + 1024));
-/// assert!(!known.is_host_accessible());
+/// assert_eq!(known.host_ptr, None);
 ///
 /// let on_the_stack = [0u8; 4];
 /// assert_eq!(PointerAttributes::query(&driver, on_the_stack.as_ptr().addr() as u64)?, None);
@@ -111,8 +111,7 @@ impl PointerAttributes {
     }
 
     /// Whether the host may read and write the memory at [`host_ptr`](Self::host_ptr).
-    #[doc(hidden)]
-    pub fn is_host_accessible(&self) -> bool {
+    pub(crate) fn is_host_accessible(&self) -> bool {
         self.host_ptr.is_some()
     }
 }

@@ -118,14 +118,12 @@ impl Stream {
     }
 
     /// The driver that the stream belongs to.
-    #[doc(hidden)]
     pub fn driver(&self) -> &Driver {
         &self.0.driver
     }
 
     /// Whether the stream was created here and is destroyed with its last clone.
-    #[doc(hidden)]
-    pub fn is_owned(&self) -> bool {
+    pub(crate) fn is_owned(&self) -> bool {
         matches!(self.0.keep, Keep::Owned)
     }
 
@@ -162,8 +160,7 @@ impl Stream {
     /// capturing.
     ///
     /// Driver API: [`cuStreamIsCapturing`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
-    #[doc(hidden)]
-    pub fn capture_status(&self) -> Result<CaptureStatus> {
+    pub(crate) fn capture_status(&self) -> Result<CaptureStatus> {
         // SAFETY: the stream is alive by this type's invariant.
         self.in_context(|| unsafe { capture::status(self.driver(), self.cu_stream()) })
     }
@@ -175,8 +172,7 @@ impl Stream {
     /// As [`Stream::capture_status`].
     ///
     /// Driver API: [`cuStreamGetCaptureInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
-    #[doc(hidden)]
-    pub fn capture_id(&self) -> Result<Option<u64>> {
+    pub(crate) fn capture_id(&self) -> Result<Option<u64>> {
         // SAFETY: the stream is alive by this type's invariant.
         self.in_context(|| unsafe { capture::id(self.driver(), self.cu_stream()) })
     }
@@ -185,8 +181,7 @@ impl Stream {
     /// per-thread default stream, the number of the calling thread's. `None` if the driver has no ids (before CUDA 12.0).
     ///
     /// Driver API: [`cuStreamGetId`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
-    #[doc(hidden)]
-    pub fn id(&self) -> Result<Option<u64>> {
+    pub(crate) fn id(&self) -> Result<Option<u64>> {
         if self.driver().api().cuStreamGetId.is_none() {
             return Ok(None);
         }
@@ -199,8 +194,7 @@ impl Stream {
     /// Whether the stream is ordered with the legacy default stream of its context, in both directions.
     ///
     /// Driver API: [`cuStreamGetFlags`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
-    #[doc(hidden)]
-    pub fn is_blocking(&self) -> Result<bool> {
+    pub(crate) fn is_blocking(&self) -> Result<bool> {
         match self.cu_stream() {
             CU_STREAM_LEGACY => return Ok(false),
             CU_STREAM_PER_THREAD => return Ok(true),
@@ -248,7 +242,21 @@ impl Stream {
         self.cu_stream() == CU_STREAM_PER_THREAD
     }
 
-    fn is_default(&self) -> bool {
+    /// Whether this is a default stream without a context, so that its handle means another stream in each context.
+    pub(crate) fn lacks_context(&self) -> bool {
+        self.is_default() && self.0.context.get().is_none()
+    }
+
+    /// This stream; for a default stream without a context, that of `context`.
+    pub(crate) fn in_its(&self, context: &Context) -> Stream {
+        match self.lacks_context() {
+            true => Stream::with(context, self.0.raw, Keep::Default),
+            false => self.clone(),
+        }
+    }
+
+    /// Whether this is a default stream. Every context has one of each kind.
+    pub(crate) fn is_default(&self) -> bool {
         matches!(self.0.raw, CU_STREAM_LEGACY | CU_STREAM_PER_THREAD)
     }
 

@@ -63,14 +63,12 @@ pub(crate) enum ErrorKind {
 
 impl Error {
     /// The error for an object that has no interface, or whose interface is not a dictionary.
-    #[doc(hidden)]
-    pub fn not_an_array(what: impl Into<String>) -> Error {
+    pub(crate) fn not_an_array(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::NotAnArray(what.into())))
     }
 
     /// The error for a wrong entry `key`; `why` gives the value and what is expected.
-    #[doc(hidden)]
-    pub fn entry(key: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Error {
+    pub(crate) fn entry(key: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Entry { key: key.into(), why: why.into() }))
     }
 
@@ -93,8 +91,7 @@ impl Error {
     }
 
     /// The error for an index that selects no element.
-    #[doc(hidden)]
-    pub fn out_of_bounds(what: impl Into<String>) -> Error {
+    pub(crate) fn out_of_bounds(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::OutOfBounds(what.into())))
     }
 
@@ -208,7 +205,6 @@ impl Error {
     }
 
     /// The driver call that was refused or is missing.
-    #[doc(hidden)]
     pub fn driver_call(&self) -> Option<&'static str> {
         match *self.0 {
             ErrorKind::Driver { call, .. } => Some(call),

@@ -28,8 +28,7 @@ use std::{
 /// # cuarray::__simulated!(driver);
 /// # let context = driver.default_context()?;
 /// let fill = Module::load_ptx(&context, PTX)?.function("fill")?;
-/// assert_eq!(fill.parameters(), Some(&[8, 4][..])); // a pointer and an f32
-/// assert!(fill.max_threads_per_block() <= 1024);
+/// fill.set_max_dynamic_shared(64 << 10)?; // more than 48 KiB has to be allowed first
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone)]
@@ -110,36 +109,31 @@ impl Function {
     }
 
     /// The kernel's name.
-    #[doc(hidden)]
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.kernel.name
     }
 
     /// The module of the kernel.
-    #[doc(hidden)]
-    pub fn module(&self) -> &Module {
+    pub(crate) fn module(&self) -> &Module {
         &self.module
     }
 
     /// The size of each parameter in bytes; `None` if the driver does not report sizes (before CUDA 12.4).
     ///
     /// Driver API: [`cuFuncGetParamInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
-    #[doc(hidden)]
-    pub fn parameters(&self) -> Option<&[usize]> {
+    pub(crate) fn parameters(&self) -> Option<&[usize]> {
         self.kernel.parameters.as_deref()
     }
 
     /// The maximum number of threads in a block. It is below the device's limit if the kernel needs many registers.
     ///
     /// Driver API: [`cuFuncGetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
-    #[doc(hidden)]
-    pub fn max_threads_per_block(&self) -> u32 {
+    pub(crate) fn max_threads_per_block(&self) -> u32 {
         self.kernel.max_threads_per_block
     }
 
     /// The maximum dynamic shared memory of a launch, in bytes.
-    #[doc(hidden)]
-    pub fn max_dynamic_shared(&self) -> u32 {
+    pub(crate) fn max_dynamic_shared(&self) -> u32 {
         self.kernel.max_dynamic_shared.load(Relaxed)
     }
 
@@ -149,7 +143,6 @@ impl Function {
     /// `CUDA_ERROR_INVALID_VALUE`: the device has less.
     ///
     /// Driver API: [`cuFuncSetAttribute`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
-    #[doc(hidden)]
     pub fn set_max_dynamic_shared(&self, bytes: u32) -> Result<()> {
         let value = c_int::try_from(bytes).unwrap_or(c_int::MAX);
         let _current = self.module.context().push()?;

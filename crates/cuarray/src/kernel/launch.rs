@@ -15,8 +15,14 @@
 //! Driver API: [execution control](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
 
 use super::Function;
-use crate::driver::{Stream, call};
-use crate::{Acquired, AcquiredMut, Dimension, Element, Error, Result, Scope, protocol::interface::DevicePtr};
+use crate::{
+    Acquired, AcquiredMut, Dimension, Element, Error, Owner, Result,
+    array::guard::{GuardCore, Scope},
+    driver::{Stream, call, keep_with_graph},
+    protocol::interface::DevicePtr,
+    sync,
+};
+use sealed::LaunchGuard;
 use smallvec::SmallVec;
 use std::{ffi::c_void, fmt, mem::MaybeUninit, ptr};
 
@@ -164,7 +170,7 @@ impl<A: sealed::Arguments> Arguments for A {}
 
 /// The conversion of arguments to the bytes that a kernel receives; sealed, because launches rely on it.
 pub(crate) mod sealed {
-    use super::Stream;
+    use super::{Owner, Result, Stream};
     use crate::{Element, protocol::padding};
     use std::{ffi::c_void, mem::MaybeUninit};
 
@@ -172,20 +178,26 @@ pub(crate) mod sealed {
     pub struct Passed<'a> {
         pub(super) value: *const c_void,
         pub(super) size: usize,
-        pub(super) stream: Option<&'a Stream>,
-        pub(super) is_for_this_thread: bool,
+        pub(super) guard: Option<&'a dyn LaunchGuard>,
+    }
+
+    /// A guard as a launch sees it.
+    pub trait LaunchGuard {
+        /// The only stream that the guard can be used in.
+        fn stream(&self) -> &Stream;
+
+        /// Checks that work is ordered which this thread enqueues in the stream, while the stream takes part in `capture`.
+        fn check_order(&self, capture: Option<u64>) -> Result<()>;
+
+        /// An owner that keeps the memory alive.
+        fn keep(&self) -> Option<Owner>;
     }
 
     impl<'a> Passed<'a> {
         /// An argument with its value in place: the kernel reads all bytes of it, also the padding.
         pub(super) fn new<A: Argument>(argument: &'a A, value: &'a mut MaybeUninit<A::Value>) -> Passed<'a> {
             padding::clear_value(value);
-            Passed {
-                value: value.as_ptr().cast(),
-                size: size_of::<A::Value>(),
-                stream: argument.stream(),
-                is_for_this_thread: argument.is_for_this_thread(),
-            }
+            Passed { value: value.as_ptr().cast(), size: size_of::<A::Value>(), guard: argument.guard() }
         }
     }
 
@@ -201,13 +213,8 @@ pub(crate) mod sealed {
         /// The value whose bytes the kernel receives.
         fn value(&self) -> Self::Value;
 
-        /// The only stream that the argument can be used in, if it is a guard.
-        fn stream(&self) -> Option<&Stream>;
-
-        /// Whether the stream's handle means the same stream in this thread as in the thread that acquired the guard.
-        fn is_for_this_thread(&self) -> bool {
-            true
-        }
+        /// The guard, if the argument is one.
+        fn guard(&self) -> Option<&dyn LaunchGuard>;
     }
 
     #[diagnostic::on_unimplemented(
@@ -229,7 +236,7 @@ impl<T: Element> sealed::Argument for T {
         *self
     }
 
-    fn stream(&self) -> Option<&Stream> {
+    fn guard(&self) -> Option<&dyn sealed::LaunchGuard> {
         None
     }
 }
@@ -244,7 +251,7 @@ macro_rules! sizes {
                 *self as $value
             }
 
-            fn stream(&self) -> Option<&Stream> {
+            fn guard(&self) -> Option<&dyn sealed::LaunchGuard> {
                 None
             }
         }
@@ -259,12 +266,8 @@ impl<T, D: Dimension, S: Scope> sealed::Argument for &Acquired<'_, T, D, S> {
         self.as_device_ptr()
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(Acquired::stream(self))
-    }
-
-    fn is_for_this_thread(&self) -> bool {
-        Acquired::is_for_this_thread(self)
+    fn guard(&self) -> Option<&dyn sealed::LaunchGuard> {
+        Some(Acquired::core(self))
     }
 }
 
@@ -275,12 +278,22 @@ impl<T, D: Dimension, S: Scope> sealed::Argument for &mut AcquiredMut<'_, T, D, 
         self.as_device_ptr()
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(AcquiredMut::stream(self))
+    fn guard(&self) -> Option<&dyn sealed::LaunchGuard> {
+        Some(AcquiredMut::core(self))
+    }
+}
+
+impl<S: Scope> sealed::LaunchGuard for GuardCore<'_, S> {
+    fn stream(&self) -> &Stream {
+        GuardCore::stream(self)
     }
 
-    fn is_for_this_thread(&self) -> bool {
-        AcquiredMut::is_for_this_thread(self)
+    fn check_order(&self, capture: Option<u64>) -> Result<()> {
+        GuardCore::check_order(self, capture)
+    }
+
+    fn keep(&self) -> Option<Owner> {
+        GuardCore::keep(self)
     }
 }
 
@@ -344,12 +357,8 @@ impl<T, D: Dimension, S: Scope> sealed::Argument for InPlace<'_, T, D, S> {
         self.0.as_device_ptr()
     }
 
-    fn stream(&self) -> Option<&Stream> {
-        Some(AcquiredMut::stream(self.0))
-    }
-
-    fn is_for_this_thread(&self) -> bool {
-        AcquiredMut::is_for_this_thread(self.0)
+    fn guard(&self) -> Option<&dyn sealed::LaunchGuard> {
+        Some(AcquiredMut::core(self.0))
     }
 }
 
@@ -385,6 +394,9 @@ arguments! { A B C D E F G H I J K L M N O P }
 impl Function {
     /// Enqueues the kernel in `stream`. The host does not wait. Memory freed later is freed after the kernel.
     ///
+    /// If the stream captures a graph, the graph keeps the module and the arrays of the guards. Its later launches are not ordered with
+    /// other work on the arrays; whoever launches it orders them.
+    ///
     /// # Errors
     /// A wrong argument, with the kernel's name. The configuration is empty or beyond the kernel's limits, the stream is of another
     /// context than the module, a guard is for another stream, or the arguments have a wrong number or size. Errors of the driver. A
@@ -394,7 +406,7 @@ impl Function {
     /// The arguments match the kernel: it reads and writes through each address only elements of the array, of their type, and
     /// writes through no address of an [`Acquired`]. Addresses passed otherwise (as a `u64`, in a structure, in memory) are valid, and
     /// the work on their memory is ordered. The number and sizes of the arguments are right, if the driver does not report the
-    /// parameters ([`Function::parameters`]). If the stream captures a graph, the module is kept as long as the graph may be launched.
+    /// parameters.
     ///
     /// Driver API: [`cuLaunchKernel`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     pub unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, arguments: impl Arguments) -> Result<()> {
@@ -403,12 +415,19 @@ impl Function {
         if stream.known_context()?.is_some_and(|of_stream| of_stream != *context) {
             return Err(self.refused(format!("{stream:?} belongs to another context than the module")));
         }
+        let stream = &stream.in_its(context);
+        let capture = sync::capture_of(stream)?;
         arguments.pass(|passed| {
-            self.check_arguments(stream, passed)?;
+            self.check_arguments(stream, capture, passed)?;
+            let _current = context.push()?;
+            if capture.is_some() {
+                let arrays: Vec<Owner> =
+                    passed.iter().filter_map(|argument| argument.guard.and_then(LaunchGuard::keep)).collect();
+                keep_with_graph(stream, (arrays, self.module().clone()))?;
+            }
             let mut values: SmallVec<[*mut c_void; 16]> =
                 passed.iter().map(|argument| argument.value.cast_mut()).collect();
             let LaunchConfig { grid: [gx, gy, gz], block: [bx, by, bz], dynamic_shared } = config;
-            let _current = context.push()?;
             // SAFETY: the function is alive as its module is, the stream by its type's invariant. The driver reads one value per
             // parameter, of the parameter's size: both were compared above, or are the caller's promise. The values outlive the
             // call. The caller promises that the kernel's accesses are valid.
@@ -436,7 +455,7 @@ impl Function {
         })
     }
 
-    fn check_arguments(&self, stream: &Stream, passed: &[sealed::Passed<'_>]) -> Result<()> {
+    fn check_arguments(&self, stream: &Stream, capture: Option<u64>, passed: &[sealed::Passed<'_>]) -> Result<()> {
         if let Some(sizes) = self.parameters() {
             if sizes.len() != passed.len() {
                 return Err(self.refused(format!("the kernel takes {} arguments, got {}", sizes.len(), passed.len())));
@@ -448,18 +467,14 @@ impl Function {
             }
         }
         for (index, argument) in passed.iter().enumerate() {
-            if argument.stream.is_some_and(|of_guard| of_guard != stream) {
+            let Some(guard) = argument.guard else { continue };
+            if guard.stream() != stream {
                 return Err(self.refused(format!(
                     "argument {index} is an array acquired for {:?}, and the launch goes to {stream:?}; acquire the array for that stream",
-                    argument.stream
+                    guard.stream()
                 )));
             }
-            if !argument.is_for_this_thread {
-                return Err(self.refused(format!(
-                    "argument {index} is an array acquired for the per-thread default stream of another thread; acquire it in \
-                     the thread that launches"
-                )));
-            }
+            guard.check_order(capture).map_err(|error| self.refused(format!("argument {index}: {error}")))?;
         }
         Ok(())
     }

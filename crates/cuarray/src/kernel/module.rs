@@ -39,7 +39,7 @@ use std::{
 ///      .address_size 64
 ///      .visible .entry nothing() { ret; }",
 /// )?;
-/// assert_eq!(module.function("nothing")?.name(), "nothing");
+/// let nothing = module.function("nothing")?;
 ///
 /// let error = Module::load_ptx(&context, ".version 8.0 .target sm_80 .address_size 64 .visible .entry f() { fly; }").unwrap_err();
 /// assert!(error.to_string().contains("fly"), "{error}"); // from the compiler's log
@@ -170,8 +170,7 @@ impl Module {
     ///
     /// Driver API: [`cuModuleEnumerateFunctions`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html),
     /// [`cuFuncGetName`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
-    #[doc(hidden)]
-    pub fn function_names(&self) -> Result<Vec<String>> {
+    pub(crate) fn function_names(&self) -> Result<Vec<String>> {
         let (driver, raw) = (self.context().driver(), self.handle());
         let _current = self.context().push()?;
         let mut count: c_uint = 0;
@@ -192,8 +191,7 @@ impl Module {
     }
 
     /// The context that the module is loaded into.
-    #[doc(hidden)]
-    pub fn context(&self) -> &Context {
+    pub(crate) fn context(&self) -> &Context {
         match &self.0 {
             Kept::Alone(loaded) => &loaded.resource().context,
             Kept::WithContext(context, _) => context,
@@ -249,7 +247,7 @@ impl Resource for Loaded {
         self.raw.is_null()
     }
 
-    fn give_back(&mut self) -> Result<()> {
+    fn release(&mut self) -> Result<()> {
         let _current = self.context.push()?;
         // SAFETY: the handle came from cuModuleLoadDataEx, and no other object holds it.
         unsafe { call!(self.context.driver(), cuModuleUnload(self.raw)) }?;
@@ -262,7 +260,7 @@ impl Drop for Loaded {
     fn drop(&mut self) {
         if !self.is_gone() {
             // Reached only if the pending work is unknown. A failed context has no pending work.
-            let unloaded = self.context.synchronize().and(self.give_back());
+            let unloaded = self.context.synchronize().and(self.release());
             self.context.driver().dropped(unloaded);
         }
     }

@@ -48,7 +48,6 @@ impl From<Descr> for FieldType {
 ///
 /// let field = Field { title: Some("Position".into()), shape: [3usize].into_iter().collect(), ..Field::new("pos", TypeStr::of::<f32>()) };
 /// assert_eq!(field.to_string(), "(('Position', 'pos'), '<f4', (3,))");
-/// assert_eq!(field.itemsize()?, 12);
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,14 +72,12 @@ impl Field {
     ///
     /// # Panics
     /// As [`TypeStr::void`].
-    #[doc(hidden)]
-    pub fn padding(bytes: u32) -> Field {
+    pub(crate) fn padding(bytes: u32) -> Field {
         Field::new("", TypeStr::void(bytes))
     }
 
     /// Whether this is a gap: void and without a name.
-    #[doc(hidden)]
-    pub fn is_padding(&self) -> bool {
+    pub(crate) fn is_padding(&self) -> bool {
         self.name.is_empty()
             && self.title.is_none()
             && matches!(self.ty, FieldType::TypeStr(typestr) if typestr.kind() == Kind::Void)
@@ -90,8 +87,7 @@ impl Field {
     ///
     /// # Errors
     /// Key `descr`: a sub-array with too many dimensions or bytes.
-    #[doc(hidden)]
-    pub fn itemsize(&self) -> Result<usize> {
+    pub(crate) fn itemsize(&self) -> Result<usize> {
         if self.shape.len() > MAX_NDIM {
             let why =
                 format!("field {} has {} dimensions; at most {MAX_NDIM} are supported", Brief(self), self.shape.len());
@@ -143,7 +139,7 @@ const MAX_ITEMSIZE: usize = i32::MAX as usize;
 ///
 /// let descr = Descr::new(vec![
 ///     Field::new("id", TypeStr::of::<u8>()),
-///     Field::padding(3),
+///     Field::new("", TypeStr::void(3)), // a gap
 ///     Field { shape: [2usize].into_iter().collect(), ..Field::new("xy", TypeStr::of::<f32>()) },
 /// ])?;
 /// assert_eq!(descr.itemsize(), 12);
@@ -224,7 +220,6 @@ impl Descr {
     ///
     /// # Errors
     /// Key `descr`: a field begins before its predecessor ends, or ends after the item; and as in [`Descr::new`].
-    #[doc(hidden)]
     pub fn from_offsets(itemsize: usize, fields: impl IntoIterator<Item = (usize, Field)>) -> Result<Descr> {
         let mut listed: Vec<Field> = Vec::new();
         let mut end = 0;
@@ -259,27 +254,24 @@ impl Descr {
     }
 
     /// The offset of each field in the item, in bytes.
-    #[doc(hidden)]
     pub fn offsets(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         (0..self.0.ends.len()).map(|index| if index == 0 { 0 } else { self.0.ends[index - 1] as usize })
     }
 
     /// The size of the whole item, in bytes.
-    #[doc(hidden)]
     pub fn itemsize(&self) -> usize {
         self.0.ends.last().copied().unwrap_or(0) as usize
     }
 
     /// The depth of nesting: 1 if no field is a structure.
-    #[doc(hidden)]
-    pub fn depth(&self) -> usize {
+    #[cfg(any(test, feature = "_fuzzing"))]
+    pub(crate) fn depth(&self) -> usize {
         self.0.depth
     }
 
     /// The type of the only field, if it has neither name nor sub-array. Some producers write `[('', '<f4')]` for plain
     /// arrays; it adds nothing to the type string.
-    #[doc(hidden)]
-    pub fn as_plain(&self) -> Option<TypeStr> {
+    pub(crate) fn as_plain(&self) -> Option<TypeStr> {
         match self.fields() {
             [Field { name, title: None, ty: FieldType::TypeStr(typestr), shape }]
                 if name.is_empty() && shape.is_empty() =>

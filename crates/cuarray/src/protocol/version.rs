@@ -8,14 +8,6 @@ use crate::{Error, Result};
 use std::fmt;
 
 /// The version of the interface (clause I7).
-///
-/// ```
-/// use cuarray::Version;
-///
-/// assert_eq!(Version::try_from(3)?, Version::V3);
-/// assert_eq!(Version::try_from(4).unwrap_err().key(), Some("version"));
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Version {

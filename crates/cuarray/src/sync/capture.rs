@@ -86,6 +86,26 @@ pub(super) fn still_pending(stream: &Stream) -> Error {
     ))
 }
 
+/// The error for work with a guard that was acquired in the capture `then`, or before any, as the stream's capture differs now.
+#[cold]
+pub(super) fn differs(stream: &Stream, then: Option<u64>) -> Error {
+    let why = match then {
+        None => "before the stream began to capture a graph; acquire it during the capture",
+        Some(_) => "during a capture that has ended; acquire it again",
+    };
+    Error::unsupported(format!("the array was acquired for {} {why}", name(stream.handle())))
+}
+
+/// The error for the end of a guard whose stream has begun a capture since.
+#[cold]
+pub(super) fn began_since(stream: &Stream) -> Error {
+    Error::unsupported(format!(
+        "{} has begun to capture a graph since the array was acquired, so the array cannot be released now; it is released when the \
+         capture has ended, and until then the array cannot be acquired (nothing was done to the capture)",
+        name(stream.handle())
+    ))
+}
+
 /// The error for a host wait on a capturing stream.
 #[cold]
 pub(super) fn cannot_wait(stream: &Stream) -> Error {

@@ -1,7 +1,10 @@
 //! [`SyncGuard`]: ordered work in one stream on the data of several arrays, with edges before and after it.
 
-use super::{Access, SyncState, lane, mark::Mark};
-use crate::{Result, driver::Stream};
+use super::{Access, SyncState, capture, lane, mark::Mark, release::is_for_later};
+use crate::{
+    Error, Result,
+    driver::{DeferredRelease, Stream},
+};
 use smallvec::SmallVec;
 use std::thread::{self, ThreadId};
 
@@ -10,27 +13,12 @@ use std::thread::{self, ThreadId};
 ///
 /// The guard ends when it is dropped; [`SyncGuard::end`] ends it too and returns errors. The host does not wait, with one
 /// exception: a guard that involves a per-thread default stream ends in another thread, where that stream cannot be named.
-///
-/// ```
-/// # use cuarray::{Driver, Stream, sync::{Access, SyncGuard, SyncState, Pending}};
-/// # use std::sync::Arc;
-/// # cuarray::__simulated!(driver);
-/// let context = driver.default_context()?;
-/// let (producer, consumer) = (Stream::new(&context)?, Stream::new(&context)?);
-/// let data = SyncState::new(Some(producer.clone()), Arc::new(Pending::default()));
-/// let guard = SyncGuard::begin([(data, Access::Read)], &consumer)?; // `consumer` waits for `producer`
-/// // ... enqueue kernels in `consumer` ...
-/// guard.end()?; // `producer` waits for `consumer`
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once orders nothing"]
 pub struct SyncGuard {
-    data: SmallVec<[(SyncState, Access); 2]>,
     stream: Stream,
-    /// The thread whose per-thread default stream is involved, if one is.
-    thread: Option<ThreadId>,
-    ended: bool,
+    /// `None` after the end.
+    edges: Option<Edges>,
 }
 
 impl SyncGuard {
@@ -41,34 +29,76 @@ impl SyncGuard {
     /// stays intact. Errors of the driver.
     pub fn begin(data: impl IntoIterator<Item = (SyncState, Access)>, stream: &Stream) -> Result<SyncGuard> {
         let data: SmallVec<[(SyncState, Access); 2]> = data.into_iter().collect();
-        let thread = begin(each(&data), stream)?;
-        Ok(SyncGuard { data, stream: stream.clone(), thread, ended: false })
-    }
-
-    /// The stream of the ordered work.
-    pub fn stream(&self) -> &Stream {
-        &self.stream
+        let begun = begin(each(&data), stream)?;
+        let edges = Edges { data, stream: stream.clone(), begun, waits: false };
+        Ok(SyncGuard { stream: stream.clone(), edges: Some(edges) })
     }
 
     /// Orders later work on the data after the work now in the stream.
     ///
     /// # Errors
-    /// As [`SyncGuard::begin`]. After an error the other edges are in place, and the host has waited for the stream.
+    /// As [`SyncGuard::begin`]. After an error the other edges are in place, and the host has waited for the stream. If the stream captures
+    /// a graph, the edges are made when the capture has ended.
     pub fn end(mut self) -> Result<()> {
-        self.finish()
+        self.finish(())
     }
 
-    /// Waits on the host until the work is done, so that no edge is needed: the alternative that clause S3 allows.
-    pub fn wait(mut self) -> Result<()> {
-        self.ended = true;
-        super::synchronize(&self.stream)
+    /// As [`SyncGuard::end`]. `keep` makes what has to live until the edges are made.
+    #[cfg(feature = "python")]
+    pub(crate) fn end_and_keep(mut self, keep: impl Send + 'static) -> Result<()> {
+        self.finish(keep)
     }
 
-    fn finish(&mut self) -> Result<()> {
-        if std::mem::replace(&mut self.ended, true) {
-            return Ok(());
+    /// Waits at the end on the host until the work is done, so that no edge is needed: the alternative that clause S3 allows. Captured
+    /// work does not run, so there is nothing to wait for.
+    #[cfg(feature = "python")]
+    pub(crate) fn waiting(self, waits: bool) -> SyncGuard {
+        let mut guard = self;
+        if let Some(edges) = &mut guard.edges {
+            edges.waits = waits;
         }
-        end(each(&self.data), &self.stream, self.thread)
+        guard
+    }
+
+    fn finish(&mut self, keep: impl Send + 'static) -> Result<()> {
+        let Some(edges) = self.edges.take() else { return Ok(()) };
+        edges.end().map_err(|NotEnded { error, is_ordered }| {
+            if !is_ordered {
+                edges.defer(keep);
+            }
+            error
+        })
+    }
+}
+
+/// The edges that end a guard.
+#[derive(Debug)]
+struct Edges {
+    data: SmallVec<[(SyncState, Access); 2]>,
+    stream: Stream,
+    begun: Begun,
+    /// Whether the host waits in place of edges.
+    waits: bool,
+}
+
+impl Edges {
+    fn end(&self) -> Result<(), NotEnded> {
+        match self.waits {
+            false => end(each(&self.data), &self.stream, self.begun),
+            true => match (self.begun.capture, capture::of(&self.stream)?) {
+                (Some(Some(_)), _) => Ok(()),
+                (Some(None), Some(_)) => Err(capture::began_since(&self.stream).into()),
+                (None, Some(_)) => Ok(()),
+                (_, None) => Ok(super::synchronize(&self.stream)?),
+            },
+        }
+    }
+
+    /// Ends the guard later.
+    #[cold]
+    fn defer<K: Send + 'static>(self, kept: K) {
+        let driver = self.stream.driver().clone();
+        driver.defer(Box::new(Unreleased { edges: self, kept }));
     }
 }
 
@@ -76,23 +106,45 @@ fn each(data: &[(SyncState, Access)]) -> impl Iterator<Item = (&SyncState, Acces
     data.iter().map(|(data, access)| (data, *access))
 }
 
+/// What the end of a guard has to know of its begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Begun {
+    /// The thread whose per-thread default stream is involved, if one is.
+    thread: Option<ThreadId>,
+    /// The capture that the stream took part in; `None` if the driver was not asked, since no edge was needed.
+    capture: Option<Option<u64>>,
+}
+
+impl Begun {
+    /// Whether this thread's per-thread default stream is the one that is involved, if one is.
+    pub(crate) fn is_in_this_thread(&self) -> bool {
+        self.thread.is_none_or(|thread| thread == thread::current().id())
+    }
+
+    /// Checks that work is ordered which is enqueued in `stream` while it takes part in the capture `now`.
+    pub(crate) fn check_capture(&self, stream: &Stream, now: Option<u64>) -> Result<()> {
+        match self.capture {
+            Some(then) if then != now => Err(capture::differs(stream, then)),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Orders later work in `stream` after the earlier work on the data: the first half of a [`SyncGuard`], for callers that
 /// hold the data themselves. Pass the result to [`end`].
-pub(crate) fn begin<'a>(
-    data: impl Iterator<Item = (&'a SyncState, Access)> + Clone,
-    stream: &Stream,
-) -> Result<Option<ThreadId>> {
+pub(crate) fn begin<'a>(data: impl Iterator<Item = (&'a SyncState, Access)> + Clone, stream: &Stream) -> Result<Begun> {
     let _remembered = stream.driver().remember_current();
     let per_thread = |stream: &Stream| stream.is_per_thread_default();
     let mut involved = per_thread(stream);
+    let then = Mark::new(stream);
     for (index, (data_of_one, access)) in data.clone().enumerate() {
         match data.clone().take(index).any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
             true => data_of_one.before_behind_home(stream, access)?,
-            false => data_of_one.before(stream, access)?,
+            false => data_of_one.before_mark(&then, access)?,
         }
         involved |= data_of_one.home.as_ref().is_some_and(per_thread);
     }
-    Ok(involved.then(|| thread::current().id()))
+    Ok(Begun { thread: involved.then(|| thread::current().id()), capture: then.known_capture() })
 }
 
 /// Orders later work on the data after the work now in `stream`: the second half of a [`SyncGuard`]. If an edge fails, the host
@@ -100,28 +152,80 @@ pub(crate) fn begin<'a>(
 pub(crate) fn end<'a>(
     data: impl Iterator<Item = (&'a SyncState, Access)> + Clone,
     stream: &Stream,
-    thread: Option<ThreadId>,
-) -> Result<()> {
+    begun: Begun,
+) -> Result<(), NotEnded> {
     let _remembered = stream.driver().remember_current();
-    if thread.is_some_and(|thread| thread != thread::current().id()) {
+    if !begun.is_in_this_thread() {
         // Clause S3 allows a host wait in place of the edge, which cannot be made from this thread.
-        return match stream.is_per_thread_default() {
+        return Ok(match stream.is_per_thread_default() {
             true => stream.work_context()?.synchronize(),
             false => super::synchronize(stream),
-        };
+        }?);
     }
     let mark = Mark::new(stream);
+    match begun.capture {
+        // Work of a capture that has ended does not run, so there is nothing to order.
+        Some(Some(then)) if mark.capture()? != Some(then) => return Ok(()),
+        // An event would be part of the graph, and not after the work that runs.
+        Some(None) if mark.capture()?.is_some() => return Err(capture::began_since(stream).into()),
+        _ => {}
+    }
     let mut ended = Ok(());
     for (index, (data_of_one, access)) in data.clone().enumerate() {
         if !data.clone().take(index).any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
             ended = ended.and(data_of_one.after(&mark, access));
         }
     }
-    if ended.is_err() {
-        // A failure here repeats `ended`, or says that the stream captures, in which case none of its work runs.
-        let _ = super::synchronize(stream);
+    ended.map_err(|error| {
+        // A failure here repeats the error, or says that the stream captures a graph.
+        let is_ordered = super::synchronize(stream).is_ok();
+        NotEnded { error, is_ordered }
+    })
+}
+
+/// A guard whose end failed.
+pub(crate) struct NotEnded {
+    pub(crate) error: Error,
+    /// Whether the work is ordered all the same, because the host has waited for it.
+    pub(crate) is_ordered: bool,
+}
+
+impl From<Error> for NotEnded {
+    fn from(error: Error) -> NotEnded {
+        NotEnded { error, is_ordered: false }
     }
-    ended
+}
+
+/// Work of a guard whose end is deferred: no edge could be made, and the host could not wait. The usual reason is a capture that has
+/// begun in the stream. A driver keeps it until an edge can be made, and `kept` with it: the memory, and the entries that refuse other
+/// guards.
+struct Unreleased<K> {
+    edges: Edges,
+    kept: K,
+}
+
+/// Defers the end of a guard.
+#[cold]
+pub(crate) fn end_later<'a>(
+    data: impl Iterator<Item = (&'a SyncState, Access)>,
+    stream: &Stream,
+    begun: Begun,
+    kept: impl Send + 'static,
+) {
+    let data = data.map(|(data, access)| (data.clone(), access)).collect();
+    Edges { data, stream: stream.clone(), begun, waits: false }.defer(kept);
+}
+
+impl<K: Send + 'static> DeferredRelease for Unreleased<K> {
+    fn attempt(self: Box<Self>, wait: bool) {
+        let driver = self.edges.stream.driver().clone();
+        match self.edges.end() {
+            Ok(()) => drop(self.kept),
+            Err(NotEnded { is_ordered: false, error }) if !wait || is_for_later(&error) => driver.defer(self),
+            // The stream is broken or destroyed, so none of its work runs.
+            Err(NotEnded { error, .. }) => driver.dropped(Err(error)),
+        }
+    }
 }
 
 /// Whether an edge to the home stream of `one` is an edge to that of `other`.
@@ -139,7 +243,7 @@ fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
 
 impl Drop for SyncGuard {
     fn drop(&mut self) {
-        let finished = self.finish();
+        let finished = self.finish(());
         self.stream.driver().dropped(finished);
     }
 }

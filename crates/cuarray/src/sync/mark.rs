@@ -49,6 +49,11 @@ impl<'a> Mark<'a> {
         self.stream
     }
 
+    /// The capture that the stream takes part in, if the driver has been asked.
+    pub(super) fn known_capture(&self) -> Option<Option<u64>> {
+        self.capture.get().copied()
+    }
+
     /// The capture that the stream takes part in; the driver is asked once.
     pub(super) fn capture(&self) -> Result<Option<u64>> {
         if let Some(known) = self.capture.get() {
@@ -77,13 +82,19 @@ impl<'a> Mark<'a> {
 
     /// Orders later work in `then` after the mark, unless it is ordered already.
     pub(super) fn wait_in(&self, then: &Stream) -> Result<()> {
-        if lane::is_same(self.stream, then)? {
+        self.wait_at(&Mark::new(then))
+    }
+
+    /// As [`Mark::wait_in`], for the stream of another mark, which remembers the stream's capture.
+    pub(super) fn wait_at(&self, then: &Mark<'_>) -> Result<()> {
+        if lane::is_same(self.stream, then.stream)? {
             return Ok(());
         }
         // Usually also the context of `then`: pushing it here saves a push in each call below.
         let context = self.stream.work_context()?;
         let _current = context.push()?;
-        capture::agree((self.stream, self.capture()?), (then, capture::of(then)?))?;
+        capture::agree((self.stream, self.capture()?), (then.stream, then.capture()?))?;
+        let then = then.stream;
         if lane::is_ordered(self.stream, then)? {
             return Ok(());
         }
@@ -98,13 +109,14 @@ impl<'a> Mark<'a> {
 ///
 /// The driver does not say whether an event was recorded in a capture. So a capturing stream waits for it only if `home` takes
 /// part in the same capture.
-pub(super) fn wait_for(event: &Event, home: Option<&Stream>, then: &Stream) -> Result<()> {
+pub(super) fn wait_for(event: &Event, home: Option<&Stream>, then: &Mark<'_>) -> Result<()> {
+    let (then, capture) = (then.stream, || then.capture());
     if let Some(home) = home
         && lane::is_same(home, then)?
     {
         return Ok(());
     }
-    let capture = capture::of(then)?;
+    let capture = capture()?;
     match home {
         Some(home) => capture::agree((home, capture::of(home)?), (then, capture))?,
         None if capture.is_some() => {

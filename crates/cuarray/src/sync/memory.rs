@@ -12,7 +12,7 @@
 //! Driver API: [`cuMemFree`, `cuMemFreeHost`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
 use super::{
-    Pending,
+    Access, Mark, Pending,
     release::{Deferred, Resource},
 };
 use crate::{
@@ -22,19 +22,6 @@ use crate::{
 use std::sync::Arc;
 
 /// An [`Allocation`] and the work that is pending on it. A drop frees it after that work, without a wait.
-///
-/// ```
-/// # use cuarray::{Driver, Stream, driver::{Allocation, fill}, sync::{Access, Memory, SyncState}};
-/// # cuarray::__simulated!(driver);
-/// let context = driver.default_context()?;
-/// let stream = Stream::non_blocking(&context)?;
-/// let memory = Memory::new(&context, || Allocation::device(&context, 4))?;
-/// // SAFETY: the memory has 4 bytes.
-/// unsafe { fill::fill_bytes(&context, memory.allocation().device_ptr(), &[7], 4, Some(&stream))? };
-/// SyncState::new(None, memory.pending().clone()).record(&stream, Access::Write)?;
-/// drop(memory); // freed after the fill, without a wait
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Debug)]
 pub struct Memory(Deferred<Allocation>);
 
@@ -53,7 +40,14 @@ impl Memory {
             }
             allocated => allocated,
         }?;
-        Ok(Memory(Deferred::new(allocation)))
+        let memory = Memory(Deferred::new(allocation));
+        // The allocation is its stream's first work on the memory: other streams have to wait for it.
+        match memory.allocation().stream() {
+            Some(stream) if stream.is_owned() => memory.add_home(stream),
+            Some(stream) => memory.pending().remember(&Mark::new(stream), Access::Write)?,
+            None => {}
+        }
+        Ok(memory)
     }
 
     /// The allocation.
@@ -84,7 +78,7 @@ impl Resource for Allocation {
         self.is_null()
     }
 
-    fn give_back(&mut self) -> Result<()> {
+    fn release(&mut self) -> Result<()> {
         self.free()
     }
 }

@@ -5,9 +5,9 @@
 //! the first stream's work, and later work in the second stream waits for it. Both are left out where they are not needed:
 //! within one stream, from the legacy default stream to a blocking stream, and for work that is known to be done.
 //!
-//! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a [`SyncGuard`]: an edge from the
-//! home stream before the work, and an edge back after it. An array without a home stream records the streams that worked on it
-//! ([`Pending`]), so that later work, in this library or in a consumer's, can be ordered after them. Two reads need no order
+//! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a guard: an edge from the
+//! home stream before the work, and an edge back after it. An array without a home stream records the streams that worked on it,
+//! so that later work, in this library or in a consumer's, can be ordered after them. Two reads need no order
 //! between them.
 //!
 //! A stream that *captures* records work into a graph and does not run it. Recorded work and running work cannot be ordered, and
@@ -15,7 +15,7 @@
 //! returned here comes before any other call, and the capture stays intact. Within one capture, events order work as usual and
 //! become edges of the graph.
 //!
-//! Memory is freed when the work on it is done, also without a wait: see [`Memory`].
+//! Memory is freed when the work on it is done, also without a wait.
 //!
 //! | | driver calls |
 //! |---|---|
@@ -39,6 +39,7 @@
 //! ```
 
 mod capture;
+mod edges_back;
 mod guard;
 mod lane;
 mod mark;
@@ -46,13 +47,9 @@ mod memory;
 mod pending;
 mod release;
 
-#[doc(hidden)]
-pub use guard::SyncGuard;
-pub(crate) use guard::{begin, end};
-#[doc(hidden)]
-pub use memory::Memory;
-#[doc(hidden)]
-pub use pending::Pending;
+pub(crate) use guard::{Begun, NotEnded, SyncGuard, begin, end, end_later};
+pub(crate) use memory::Memory;
+pub(crate) use pending::Pending;
 pub(crate) use release::{Deferred, Resource};
 
 use crate::{
@@ -60,7 +57,10 @@ use crate::{
     driver::{Event, Stream},
 };
 use mark::Mark;
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    thread::{self, ThreadId},
+};
 
 /// The access of some work to data.
 ///
@@ -110,6 +110,22 @@ pub fn synchronize(stream: &Stream) -> Result<()> {
     stream.synchronize()
 }
 
+/// Waits on the host for all work in the context of a per-thread default stream, which another thread cannot name.
+#[cold]
+fn wait_for_all_threads(home: &Stream) -> Result<()> {
+    let _remembered = home.driver().remember_current();
+    home.work_context()?.synchronize()
+}
+
+/// The id of the capture that a stream takes part in; `None` if the stream runs its work.
+///
+/// # Errors
+/// Unsupported: the capture has been invalidated, or the stream is the legacy default stream and another stream's capture makes it
+/// unusable.
+pub(crate) fn capture_of(stream: &Stream) -> Result<Option<u64>> {
+    capture::of(stream)
+}
+
 /// Checks that the host can wait for the stream: it does not capture.
 pub(crate) fn may_wait(stream: &Stream) -> Result<()> {
     match capture::of(stream)? {
@@ -126,24 +142,12 @@ pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<
 
 /// The synchronization state of one array's data: its home stream, if it has one, and the work pending in other streams. A clone
 /// is the state of the same data.
-///
-/// ```
-/// # use cuarray::{Driver, Stream, sync::{Access, SyncState, Pending}};
-/// # use std::sync::Arc;
-/// # cuarray::__simulated!(driver);
-/// let context = driver.default_context()?;
-/// let [home, other] = [(); 2].map(|()| Stream::non_blocking(&context).unwrap());
-/// let data = SyncState::new(Some(home.clone()), Arc::new(Pending::default()));
-/// data.before(&other, Access::Write)?; // `other` waits for `home`
-/// // ... enqueue work on the data in `other` ...
-/// data.record(&other, Access::Write)?; // `home` waits for `other`
-/// assert_eq!(data.export(Access::Read)?, Some(home)); // the stream to name to a consumer
-/// # Ok::<(), cuarray::Error>(())
-/// ```
-#[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct SyncState {
+pub(crate) struct SyncState {
     home: Option<Stream>,
+    /// The thread whose per-thread default stream the home stream is, if another library's interface named it. Other threads cannot
+    /// name that stream.
+    home_thread: Option<ThreadId>,
     /// `None` if the home stream alone orders the work, and no other array shares the memory.
     pending: Option<Arc<Pending>>,
     /// The event to wait for in place of the home stream (clause X2).
@@ -152,17 +156,54 @@ pub struct SyncState {
     outlives_home: bool,
     /// Whether work is not recorded, because `pending` is not read again.
     forgotten: bool,
+    /// Whether the streams of guards become home streams.
+    adopts_homes: bool,
 }
 
 impl SyncState {
     /// The state of data with the home stream `home`, or with none. All arrays over the same memory share `pending`.
     pub fn new(home: Option<Stream>, pending: Arc<Pending>) -> SyncState {
-        SyncState { home, pending: Some(pending), event: None, outlives_home: false, forgotten: false }
+        SyncState {
+            home,
+            home_thread: None,
+            pending: Some(pending),
+            event: None,
+            outlives_home: false,
+            forgotten: false,
+            adopts_homes: false,
+        }
     }
 
-    /// The state of another library's data, all of whose work is ordered in `home`. No work on it is recorded.
-    pub(crate) fn in_home(home: Stream) -> SyncState {
-        SyncState { home: Some(home), pending: None, event: None, outlives_home: false, forgotten: true }
+    /// The state of another library's data, all of whose work is ordered in `home`. No work on it is recorded. A per-thread default
+    /// stream is the stream of the thread `home_thread`.
+    pub(crate) fn in_home(home: Stream, home_thread: Option<ThreadId>) -> SyncState {
+        SyncState {
+            home: Some(home),
+            home_thread,
+            pending: None,
+            event: None,
+            outlives_home: false,
+            forgotten: true,
+            adopts_homes: false,
+        }
+    }
+
+    /// The state of another library's data for which no stream is known. Work in a stream that stays alive needs no record: the stream
+    /// becomes a home stream. All other work is recorded.
+    pub(crate) fn without_home() -> SyncState {
+        SyncState { adopts_homes: true, ..SyncState::new(None, Arc::default()) }
+    }
+
+    /// The recorded work, if no stream was known for the data.
+    pub(crate) fn pending_without_home(&self) -> Option<&Arc<Pending>> {
+        self.pending.as_ref().filter(|_| self.adopts_homes)
+    }
+
+    /// Sets the thread whose per-thread default stream the home stream is.
+    #[cfg(feature = "python")]
+    #[must_use]
+    pub(crate) fn in_thread(self, home_thread: Option<ThreadId>) -> SyncState {
+        SyncState { home_thread, ..self }
     }
 
     /// Sets an event that was recorded after all work to wait for (clause X2). The home stream still orders later work.
@@ -185,6 +226,17 @@ impl SyncState {
         SyncState { forgotten: true, ..self }
     }
 
+    /// Takes note that the address of the data is known outside of this crate.
+    pub(crate) fn expose(&self) {
+        self.pending.iter().for_each(|pending| pending.expose());
+    }
+
+    /// Whether the address of the data may be known outside of this crate.
+    #[inline]
+    pub(crate) fn is_exposed(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| pending.is_exposed())
+    }
+
     /// The home stream, in which all work on the data is ordered.
     pub fn home_stream(&self) -> Option<&Stream> {
         self.home.as_ref()
@@ -196,22 +248,40 @@ impl SyncState {
         stream.handle() > 2
             && self.event.is_none()
             && !self.outlives_home
-            && self.home.as_ref().is_some_and(|home| home.handle() == stream.handle())
-            && self.pending.as_ref().is_none_or(|pending| pending.is_idle())
+            && match &self.home {
+                Some(home) => home.handle() == stream.handle(),
+                None => self.pending.as_ref().is_some_and(|pending| pending.is_only_home(stream)),
+            }
+            && self.pending.as_ref().is_none_or(|pending| pending.is_idle(self.home.as_ref()))
     }
 
     /// Orders later work in `stream`, which accesses the data as `access` says, after the earlier work that it depends on.
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
         let _remembered = stream.driver().remember_current();
-        match (&self.event, &self.home) {
-            (Some(event), home) => mark::wait_for(event, home.as_ref(), stream)?,
-            (None, Some(home)) => {
-                edge(home, stream)?;
-                return self.before_behind_home(stream, access);
-            }
-            (None, None) => {}
+        self.before_mark(&Mark::new(stream), access)
+    }
+
+    /// As [`SyncState::before`], for the mark's stream.
+    fn before_mark(&self, then: &Mark<'_>, access: Access) -> Result<()> {
+        match &self.home {
+            Some(home) if self.is_home_of_another_thread() => wait_for_all_threads(home)?,
+            // The event was recorded before this process put edges to the home stream, if it ever did.
+            Some(home) => match &self.event {
+                Some(event) if !edges_back::may_have(home) => mark::wait_for(event, Some(home), then)?,
+                event => {
+                    event.iter().try_for_each(|event| mark::wait_for(event, Some(home), then))?;
+                    Mark::new(home).wait_at(then)?;
+                    return self.before_behind_home(then.stream(), access);
+                }
+            },
+            None => self.event.iter().try_for_each(|event| mark::wait_for(event, None, then))?,
         }
-        self.pending.as_ref().map_or(Ok(()), |pending| pending.before(stream, access))
+        let Some(pending) = &self.pending else { return Ok(()) };
+        pending.before(then.stream(), access)?;
+        if self.adopts_homes {
+            pending.add_home(then.stream());
+        }
+        Ok(())
     }
 
     /// As [`SyncState::before`], if `stream` already waits for the home stream.
@@ -220,14 +290,22 @@ impl SyncState {
         pending.before_and_behind(stream, access, self.home.as_ref())
     }
 
+    /// Whether the home stream is the per-thread default stream of another thread than the calling one.
+    fn is_home_of_another_thread(&self) -> bool {
+        self.home_thread.is_some_and(|thread| thread != thread::current().id())
+    }
+
     /// Waits on the host for all enqueued work that `access` depends on.
     pub fn synchronize(&self, access: Access) -> Result<()> {
-        match (&self.event, &self.home) {
-            (Some(event), _) => event.synchronize()?,
-            (None, Some(home)) => synchronize(home)?,
-            (None, None) => {}
+        match &self.home {
+            Some(home) if self.is_home_of_another_thread() => wait_for_all_threads(home)?,
+            Some(home) => match &self.event {
+                Some(event) if !edges_back::may_have(home) => event.synchronize()?,
+                _ => synchronize(home)?,
+            },
+            None => self.event.iter().try_for_each(|event| event.synchronize())?,
         }
-        self.pending.as_ref().map_or(Ok(()), |pending| pending.synchronize(access))
+        self.pending.as_ref().map_or(Ok(()), |pending| pending.synchronize_behind(access, self.home.as_ref()))
     }
 
     /// The stream to export to a consumer: it orders all work that `access` depends on. `None` if there is no such work (clauses P1
@@ -249,10 +327,21 @@ impl SyncState {
     /// Orders later work on the data after the mark.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         if let Some(home) = &self.home {
-            mark.wait_in(home)?;
+            if self.is_home_of_another_thread() {
+                // Clause S3 allows a host wait in place of the edge, which only the other thread could make.
+                synchronize(mark.stream())?;
+            } else {
+                mark.wait_in(home)?;
+            }
+            edges_back::put(home);
         }
         let Some(pending) = self.pending.as_ref().filter(|_| !self.forgotten) else { return Ok(()) };
-        let Some(home) = &self.home else { return pending.remember(mark, access) };
+        let Some(home) = &self.home else {
+            return match self.adopts_homes && mark.stream().is_owned() {
+                true => Ok(()),
+                false => pending.remember(mark, access),
+            };
+        };
         // In another thread, the handle of the per-thread default stream means another stream.
         if !self.outlives_home && !home.is_per_thread_default() {
             return Ok(());

@@ -3,37 +3,31 @@
 use super::{Access, capture, edge, lane::Lane, mark::Mark};
 use crate::{
     Result,
-    driver::{PooledEvent, Stream},
+    driver::{Context, PooledEvent, Stream},
     interpreter::{self, Locked},
 };
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{
+    Arc, Mutex, TryLockError,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// Recorded work on data outside of its *home stream*: for each stream, an event after its latest work.
 ///
 /// Events are kept, and not streams, because the owner of a stream may destroy it once its work is done. An event that is done is
 /// dropped, and no work waits for it.
-///
-/// ```
-/// # use cuarray::{Driver, Stream, sync::{Access, SyncState, Pending}};
-/// # use std::sync::Arc;
-/// # cuarray::__simulated!(driver);
-/// let context = driver.default_context()?;
-/// let [one, two, three] = [(); 3].map(|()| Stream::non_blocking(&context).unwrap());
-/// let pending = Arc::new(Pending::default());
-/// let data = SyncState::new(None, pending.clone()); // without a home stream
-/// data.record(&one, Access::Write)?;
-/// data.record(&two, Access::Read)?;
-/// pending.before(&three, Access::Write)?; // `three` waits for both
-/// pending.synchronize(Access::Write)?; // and so does the host
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Debug, Default)]
-pub struct Pending(Mutex<Work>);
+pub struct Pending {
+    work: Mutex<Work>,
+    /// Whether the address of the data may be known outside of this crate.
+    exposed: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct Work {
     entries: Vec<Entry>,
+    /// The home streams of all arrays over the data that keep their stream alive. Work there is not recorded in an entry. Usually one.
+    homes: SmallVec<[Stream; 1]>,
     /// The exported stream. It lives as long as the data (clause L4). Consumers may have enqueued work there, or edges to it, so
     /// the data has pending work until the stream is done.
     exported: Option<Stream>,
@@ -72,8 +66,32 @@ impl Entry {
 }
 
 impl Work {
-    fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.exported.is_none()
+    /// Whether all work is in the stream `home`.
+    fn is_only_in(&self, home: Option<&Stream>) -> bool {
+        self.entries.is_empty() && self.exported.is_none() && self.homes.iter().all(|known| Some(known) == home)
+    }
+
+    /// The home streams of other arrays that may have work, for a wait in a stream of the capture `capture`.
+    ///
+    /// # Errors
+    /// Unsupported: a home stream has work that is not part of the capture.
+    fn other_homes(
+        &self,
+        home: Option<&Stream>,
+        then: &Stream,
+        capture: Option<u64>,
+    ) -> Result<SmallVec<[&Stream; 1]>> {
+        let mut others = SmallVec::new();
+        for known in self.homes.iter().filter(|known| Some(*known) != home && *known != then) {
+            if capture.is_some() && capture::of(known)?.is_none() {
+                if !known.is_done()? {
+                    return Err(capture::still_pending(then));
+                }
+            } else {
+                others.push(known);
+            }
+        }
+        Ok(others)
     }
 
     /// Drops the entries whose work is done.
@@ -97,7 +115,7 @@ impl Work {
 
 impl Pending {
     fn lock(&self) -> Locked<'_, Work> {
-        interpreter::lock(&self.0)
+        interpreter::lock(&self.work)
     }
 
     /// Records the work now in the mark's stream. Drops earlier entries of that stream, which the new event covers.
@@ -131,14 +149,14 @@ impl Pending {
         self.before_and_behind(stream, access, None)
     }
 
-    /// As [`Pending::before`], if `stream` already waits for the work in `behind`.
-    pub(super) fn before_and_behind(&self, stream: &Stream, access: Access, behind: Option<&Stream>) -> Result<()> {
+    /// As [`Pending::before`], if `stream` already waits for the work in `home`.
+    pub(super) fn before_and_behind(&self, stream: &Stream, access: Access, home: Option<&Stream>) -> Result<()> {
         let mut work = self.lock();
-        if work.is_empty() {
+        if work.is_only_in(home) {
             return Ok(());
         }
         let (lane, capture) = (Lane::of(stream)?, capture::of(stream)?);
-        let behind = behind.map(Lane::of).transpose()?;
+        let behind = home.map(Lane::of).transpose()?;
         work.forget_done();
         let due = |entry: &Entry| entry.concerns(access) && !entry.lane.is(&lane);
         if capture.is_some() && work.entries.iter().any(|entry| due(entry) && entry.capture.is_none()) {
@@ -147,6 +165,7 @@ impl Pending {
         if let Some(exported) = work.exported_and_busy()? {
             edge(exported, stream)?;
         }
+        work.other_homes(home, stream, capture)?.into_iter().try_for_each(|other| edge(other, stream))?;
         for entry in work.entries.iter_mut() {
             if entry.capture != capture || !entry.concerns(access) || entry.is_before(&lane, capture) {
                 continue;
@@ -163,22 +182,25 @@ impl Pending {
     /// P3).
     pub fn join(&self, access: Access) -> Result<Option<Stream>> {
         let mut work = self.lock();
-        if work.is_empty() {
+        if work.is_only_in(None) {
             return Ok(None);
         }
         work.forget_done();
         let due = |entry: &Entry| entry.capture.is_none() && entry.concerns(access);
-        let Some(first) = work.entries.iter().find(|entry| due(entry)) else {
-            return Ok(work.exported_and_busy()?.cloned());
+        let context = match (work.entries.iter().find(|entry| due(entry)), work.homes.first()) {
+            (Some(entry), _) => entry.event.context().clone(),
+            (None, Some(home)) => home.work_context()?,
+            (None, None) => return Ok(work.exported_and_busy()?.cloned()),
         };
-        let _remembered = first.event.context().driver().remember_current();
+        let _remembered = context.driver().remember_current();
         let stream = match &work.exported {
             Some(stream) => stream.clone(),
-            None => Stream::non_blocking(first.event.context())?,
+            None => Stream::non_blocking(&context)?,
         };
         if capture::of(&stream)?.is_some() {
             return Err(capture::still_pending(&stream));
         }
+        work.other_homes(None, &stream, None)?.into_iter().try_for_each(|home| edge(home, &stream))?;
         work.entries.iter().filter(|entry| due(entry)).try_for_each(|entry| stream.wait(&entry.event))?;
         // The exported stream now stands for the joined entries.
         let joined =
@@ -209,7 +231,31 @@ impl Pending {
         Ok(Some(event.handle()))
     }
 
-    /// Whether all pending work is done. Never waits.
+    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it.
+    pub(super) fn add_home(&self, home: &Stream) {
+        let mut work = self.lock();
+        if home.is_owned() && !work.homes.contains(home) {
+            work.homes.push(home.clone());
+        }
+    }
+
+    /// Replaces the home streams by events after their work, for data that no array uses any more. Returns `false` if a home stream
+    /// captures a graph: whether its earlier work is done is then unknown.
+    pub(super) fn record_homes(&self) -> Result<bool> {
+        loop {
+            let Some(home) = self.lock().homes.last().cloned() else { return Ok(true) };
+            if capture::of(&home)?.is_some() {
+                return Ok(false);
+            }
+            // A new event would not be done yet, even if the stream is idle.
+            if !home.is_done()? {
+                self.remember(&Mark::new(&home), Access::Write)?;
+            }
+            self.lock().homes.retain(|known| *known != home);
+        }
+    }
+
+    /// Whether all pending work is done, apart from that of home streams. Never waits.
     pub(super) fn is_done(&self) -> Result<bool> {
         let mut work = self.lock();
         work.forget_done();
@@ -218,27 +264,59 @@ impl Pending {
 
     /// Waits on the host for the pending work that `access` depends on.
     pub fn synchronize(&self, access: Access) -> Result<()> {
-        let (events, exported) = {
+        self.synchronize_behind(access, None)
+    }
+
+    /// As [`Pending::synchronize`], if the host has waited for the work in `home`.
+    pub(super) fn synchronize_behind(&self, access: Access, home: Option<&Stream>) -> Result<()> {
+        let (events, exported, homes) = {
             let mut work = self.lock();
-            if work.is_empty() {
+            if work.is_only_in(home) {
                 return Ok(());
             }
             work.forget_done();
             let due = work.entries.iter().filter(|entry| entry.capture.is_none() && entry.concerns(access));
-            (due.map(|entry| entry.event.clone()).collect::<Vec<_>>(), work.exported_and_busy()?.cloned())
+            let homes: SmallVec<[Stream; 1]> =
+                work.homes.iter().filter(|known| Some(*known) != home).cloned().collect();
+            (due.map(|entry| entry.event.clone()).collect::<Vec<_>>(), work.exported_and_busy()?.cloned(), homes)
         };
         if let Some(event) = events.first() {
             let _relaxed = event.context().driver().relaxed();
             events.iter().try_for_each(|event| event.synchronize())?;
         }
-        exported.as_ref().map_or(Ok(()), super::synchronize)
+        exported.iter().chain(&homes).try_for_each(super::synchronize)
     }
 
-    /// Whether no recorded work can be pending. Makes no driver call and waits for no lock.
-    pub fn is_idle(&self) -> bool {
-        match self.0.try_lock() {
-            Ok(work) => work.is_empty(),
-            Err(TryLockError::Poisoned(work)) => work.into_inner().is_empty(),
+    /// Takes note that the address of the data is known outside of this crate.
+    pub(super) fn expose(&self) {
+        self.exposed.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn is_exposed(&self) -> bool {
+        self.exposed.load(Ordering::Relaxed)
+    }
+
+    /// Whether `stream` is the one home stream, and no other work can be pending. Makes no driver call and waits for no lock.
+    pub(super) fn is_only_home(&self, stream: &Stream) -> bool {
+        self.work.try_lock().is_ok_and(|work| !work.homes.is_empty() && work.is_only_in(Some(stream)))
+    }
+
+    /// A context of the pending work; `None` if there is none.
+    pub(crate) fn context(&self) -> Result<Option<Context>> {
+        let work = self.lock();
+        match (work.entries.first(), work.homes.first()) {
+            (Some(entry), _) => Ok(Some(entry.event.context().clone())),
+            (None, Some(home)) => home.work_context().map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Whether no work can be pending outside of the stream `home`. Makes no driver call and waits for no lock.
+    pub fn is_idle(&self, home: Option<&Stream>) -> bool {
+        match self.work.try_lock() {
+            Ok(work) => work.is_only_in(home),
+            Err(TryLockError::Poisoned(work)) => work.into_inner().is_only_in(home),
             Err(TryLockError::WouldBlock) => false,
         }
     }

@@ -9,11 +9,7 @@ use crate::{
     driver::{CUresult, Context, DeferredRelease, Stream},
     interpreter,
 };
-use std::{
-    fmt,
-    mem::ManuallyDrop,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{fmt, mem::ManuallyDrop, sync::Arc};
 
 /// A resource that is released to the driver once. A drop releases it at once.
 pub(crate) trait Resource: fmt::Debug + Send + 'static {
@@ -24,7 +20,7 @@ pub(crate) trait Resource: fmt::Debug + Send + 'static {
     fn is_gone(&self) -> bool;
 
     /// Releases the resource. No pending work uses it.
-    fn give_back(&mut self) -> Result<()>;
+    fn release(&mut self) -> Result<()>;
 }
 
 /// A resource and the work that is pending on it. A drop releases it after that work, without a wait.
@@ -38,7 +34,7 @@ impl<R: Resource> Deferred<R> {
 
     /// Like `new`, with an existing list of pending work.
     pub(crate) fn after(resource: R, pending: Arc<Pending>) -> Deferred<R> {
-        Deferred(ManuallyDrop::new(Release { resource, pending, homes: Mutex::default() }))
+        Deferred(ManuallyDrop::new(Release { resource, pending }))
     }
 
     pub(crate) fn resource(&self) -> &R {
@@ -51,10 +47,7 @@ impl<R: Resource> Deferred<R> {
 
     /// As [`Memory::add_home`](super::Memory::add_home).
     pub(crate) fn add_home(&self, home: &Stream) {
-        let mut homes = self.0.homes.lock().unwrap_or_else(PoisonError::into_inner);
-        if home.is_owned() && !homes.contains(home) {
-            homes.push(home.clone());
-        }
+        self.0.pending.add_home(home);
     }
 
     /// Orders the release after all work now in `stream`.
@@ -81,8 +74,6 @@ impl<R: Resource> Drop for Deferred<R> {
 struct Release<R: Resource> {
     resource: R,
     pending: Arc<Pending>,
-    /// Streams whose work is not yet recorded in `pending`.
-    homes: Mutex<Vec<Stream>>,
 }
 
 impl<R: Resource> Release<R> {
@@ -92,28 +83,23 @@ impl<R: Resource> Release<R> {
             return;
         }
         let driver = self.resource.context().driver().clone();
-        match self.give_back(wait) {
+        match self.try_release(wait) {
             Ok(true) => {}
             Ok(false) => driver.defer(Box::new(self)),
             Err(error) if is_for_later(&error) => driver.defer(Box::new(self)),
-            // The streams are broken or destroyed. The drop of the resource waits for the remaining work, if any.
-            Err(error) => driver.dropped(Err(error)),
+            // A stream is broken or destroyed, or the driver lacks the means for an event.
+            Err(error) => {
+                if !self.resource.is_gone() {
+                    let _ = self.resource.context().synchronize();
+                }
+                driver.dropped(Err(error));
+            }
         }
     }
 
-    /// Releases the resource if its work is done, and says whether it did.
-    fn give_back(&mut self, wait: bool) -> Result<bool> {
-        let homes = self.homes.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let mut busy = false;
-        while let Some(home) = homes.last() {
-            // A new event would not be done yet, even if the stream is idle.
-            if capture::of(home)?.is_some() || !home.is_done()? {
-                self.pending.remember(&Mark::new(home), Access::Write)?;
-                busy = true;
-            }
-            homes.pop();
-        }
-        if busy && !wait {
+    /// Releases the resource if its work is done. Returns whether it did.
+    fn try_release(&mut self, wait: bool) -> Result<bool> {
+        if !self.pending.record_homes()? {
             return Ok(false);
         }
         let others = Stream::legacy_default(self.resource.context());
@@ -125,7 +111,7 @@ impl<R: Resource> Release<R> {
         }
         let driver = self.resource.context().driver().clone();
         let _relaxed = driver.relaxed();
-        self.resource.give_back()?;
+        self.resource.release()?;
         Ok(true)
     }
 }
@@ -137,6 +123,6 @@ impl<R: Resource> DeferredRelease for Release<R> {
 }
 
 /// Whether a later attempt can succeed: host functions permit no driver call, and captures forbid some.
-fn is_for_later(error: &Error) -> bool {
+pub(super) fn is_for_later(error: &Error) -> bool {
     error.is_unsupported() || error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_PERMITTED)
 }

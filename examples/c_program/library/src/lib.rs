@@ -82,7 +82,7 @@ fn add(array: CArray) -> Result<f64> {
     // SAFETY: both are `nbytes` long and live until the stream is synchronized below.
     let copied = unsafe {
         let (to, from) = (numbers.as_mut_ptr().cast(), acquired.as_device_ptr());
-        copy::copy_device_to_host(&context, to, from, interface.nbytes(), Some(&stream))
+        copy::copy_device_to_host(&context, to, from, interface.layout().nbytes(), Some(&stream))
     };
     acquired.release()?; // the producer's stream waits for this one
     stream.synchronize()?;

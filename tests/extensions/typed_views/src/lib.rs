@@ -3,6 +3,7 @@
 mod arrays;
 
 mod process_end;
+mod unbound;
 mod views;
 mod waits;
 
@@ -16,6 +17,10 @@ mod typed_views {
     #[pymodule_export]
     use super::process_end::{
         drop_at_exit, keep_in_ending_thread, keep_in_process, keep_in_thread, use_thread_storage_first, work_until_exit,
+    };
+    #[pymodule_export]
+    use super::unbound::{
+        array_again, array_and_output, array_fill, array_to_host, typed_view_fill, typed_view_to_host,
     };
     #[pymodule_export]
     use super::views::{

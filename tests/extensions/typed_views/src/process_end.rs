@@ -1,15 +1,12 @@
 //! Objects that an extension leaves at the end of a process: in statics, thread-local storage, exit functions and running threads.
 
 use cuarray::{
-    Acquired, DeviceArray, Ix1, Stream, TypedView,
-    driver::fill::fill_bytes,
-    python::DeviceViewDyn,
-    sync::{Access, SyncGuard, SyncState},
+    Acquired, AcquiredMut, DeviceArray, Ix1, Stream, TypedView, driver::fill::fill_bytes, python::DeviceViewDyn,
 };
 use pyo3::prelude::*;
 use std::{
     cell::RefCell,
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{Mutex, PoisonError, mpsc},
     thread,
 };
 
@@ -18,7 +15,7 @@ use std::{
 #[allow(dead_code)] // the fields are only kept, never read
 struct Kept {
     guard: Option<Acquired<'static, u8>>,
-    lease: Option<SyncGuard>,
+    elsewhere: Option<AcquiredMut<'static, u8, Ix1>>,
     view: Option<TypedView<u8>>,
     array: Option<DeviceArray<u8, Ix1>>,
 }
@@ -38,17 +35,17 @@ fn array(stream: &Stream) -> cuarray::Result<DeviceArray<u8, Ix1>> {
     Ok(array)
 }
 
-/// Keeps a guard, a lease, a view and an array in thread-local storage. Each has work to order or memory to free at its drop.
+/// Keeps two guards, a view and an array in thread-local storage. Each has work to order or memory to free at its drop.
 #[pyfunction]
 pub fn keep_in_thread(x: DeviceViewDyn<'_, u8>, y: DeviceViewDyn<'_, u8>, stream: Stream) -> PyResult<()> {
     // A guard in a static borrows from leaked memory.
     let (lent, place): (&'static TypedView<u8>, &'static Stream) =
         (Box::leak(Box::new(x.unbind())), Box::leak(Box::new(stream.clone())));
-    let elsewhere = Stream::non_blocking(&stream.work_context()?)?;
-    let data = SyncState::new(Some(stream.clone()), Arc::default());
+    let elsewhere: &'static Stream = Box::leak(Box::new(Stream::non_blocking(&stream.work_context()?)?));
+    let own: &'static mut DeviceArray<u8, Ix1> = Box::leak(Box::new(array(&stream)?));
     let kept = Kept {
         guard: Some(lent.acquire(place)?),
-        lease: Some(SyncGuard::begin([(data, Access::Write)], &elsewhere)?),
+        elsewhere: Some(own.acquire_mut(elsewhere)?),
         view: Some(y.unbind()),
         array: Some(array(&stream)?),
     };

@@ -1,45 +1,25 @@
 //! [`GuardCore`]: the edges of a guard, from its acquisition to its release.
 
 use crate::{
-    Error, RawView, Result,
-    array::aliasing::Registration,
+    Error, Interface, Owner, RawView, Result,
+    array::registry::{Others, Registration},
     driver::Stream,
     interpreter,
-    sync::{self, Access},
+    sync::{self, Access, Begun, NotEnded},
 };
-use std::thread::{self, ThreadId};
+use std::mem;
 
 /// The place of a guard: [`Anywhere`], or for a Python argument a thread that is attached to the interpreter, and detached during
 /// driver calls.
-///
-/// ```
-/// use cuarray::{Acquired, Ix1, Scope};
-///
-/// /// Takes guards of Python arguments and all others.
-/// fn bytes<S: Scope>(array: &Acquired<'_, f32, Ix1, S>) -> usize {
-///     4 * array.len()
-/// }
-/// ```
 pub trait Scope: sealed::Sealed + Copy {
     /// Runs `work`, which calls the driver.
-    #[doc(hidden)]
     fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R;
 
     /// Reports an error of a drop.
-    #[doc(hidden)]
     fn report(self, stream: &Stream, met: Error);
 }
 
 /// Any thread.
-///
-/// ```
-/// use cuarray::{Acquired, Anywhere, Ix1};
-///
-/// /// Takes guards that may go to another thread.
-/// fn bytes(array: &Acquired<'_, f32, Ix1, Anywhere>) -> usize {
-///     4 * array.len()
-/// }
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Anywhere;
 
@@ -61,15 +41,17 @@ pub(crate) mod sealed {
 /// The common part of both guards: the edges between a view and a stream, ended by a drop.
 pub(crate) struct GuardCore<'v, S: Scope> {
     pub(super) view: &'v RawView,
-    pub(super) stream: &'v Stream,
-    thread: Option<ThreadId>,
+    stream: &'v Stream,
+    /// The stream in the context of the memory, in place of a default stream without a context.
+    in_context: Option<Stream>,
+    begun: Begun,
     access: Access,
-    /// Whether no edge is due at the end: it has been made, or the stream is the home stream.
+    /// Whether edges are due at the end, because the stream is not the home stream.
+    has_edges: bool,
     ended: bool,
     pub(super) scope: S,
-    // Dropped last: other guards may use the elements once the edge back is made.
-    _elements: Registration,
-    _mask: Registration,
+    elements: Registration,
+    mask: Registration,
 }
 
 impl<'v, S: Scope> GuardCore<'v, S> {
@@ -78,46 +60,108 @@ impl<'v, S: Scope> GuardCore<'v, S> {
         if access == Access::Write && view.interface().is_read_only() {
             return Err(read_only());
         }
-        let space = stream.driver().address_space();
-        let elements = Registration::new(space, view.interface(), access)?;
-        let mask = match view.interface().mask() {
-            Some(mask) => Registration::new(space, mask.interface(), Access::Read)?,
-            None => Registration::NONE,
+        let in_context = match stream.lacks_context() {
+            false => None,
+            true => Some(scope.outside(|| view.context(stream.driver()).map(|context| stream.in_its(&context)))?),
         };
-        let mut core =
-            GuardCore { view, stream, thread: None, access, ended: true, scope, _elements: elements, _mask: mask };
-        if !view.is_at_home(stream) {
-            core.thread = scope.outside(|| {
-                let (data, access, mask) = view.orderings(stream, access)?;
+        let on = in_context.as_ref().unwrap_or(stream);
+        let (elements, others) = register(on, view.interface(), access)?;
+        let (mask, others_of_mask) = match view.interface().mask() {
+            Some(mask) => register(on, mask.interface(), Access::Read)?,
+            None => (Registration::NONE, Others::new()),
+        };
+        let mut core = GuardCore {
+            view,
+            stream,
+            in_context,
+            begun: Begun::default(),
+            access,
+            has_edges: false,
+            ended: false,
+            scope,
+            elements,
+            mask,
+        };
+        view.count_guard();
+        if !(view.is_at_home(core.stream()) && others.is_empty()) {
+            let stream = core.stream();
+            core.begun = scope.outside(|| {
+                let (data, mask) = view.orderings(stream)?;
                 let mask = mask.map(|mask| (mask, Access::Read));
-                sync::begin(std::iter::once((data, access)).chain(mask), stream)
+                let others = others.iter().map(|other| (other, access));
+                let others = others.chain(others_of_mask.iter().map(|other| (other, Access::Read)));
+                sync::begin(std::iter::once((data, access)).chain(mask).chain(others), stream)
             })?;
-            core.ended = false;
+            core.has_edges = true;
+            core.elements.set_begun(core.begun);
         }
         Ok(core)
     }
 
-    /// Whether work that this thread enqueues in the guard's stream is ordered. The handle of the per-thread default stream means another
-    /// stream in every thread.
-    pub(crate) fn is_for_this_thread(&self) -> bool {
-        !self.stream.is_per_thread_default() || self.thread.is_none_or(|thread| thread == thread::current().id())
+    /// The stream of the ordered work. A default stream has a context.
+    pub(crate) fn stream(&self) -> &Stream {
+        self.in_context.as_ref().unwrap_or(self.stream)
     }
 
-    /// Runs `work`, which enqueues in the guard's stream.
-    pub(super) fn enqueue<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
-        if !self.is_for_this_thread() {
+    /// Checks that work is ordered which this thread enqueues in the guard's stream, while the stream takes part in `capture`.
+    ///
+    /// # Errors
+    /// Unsupported. The handle of the per-thread default stream means another stream in every thread. Work of a capture and work that runs
+    /// cannot be ordered.
+    pub(crate) fn check_order(&self, capture: Option<u64>) -> Result<()> {
+        if self.stream().is_per_thread_default() && !self.begun.is_in_this_thread() {
             return Err(of_another_thread());
         }
+        self.begun.check_capture(self.stream(), capture)
+    }
+
+    /// An owner that keeps the memory alive, if the view has one.
+    pub(crate) fn keep(&self) -> Option<Owner> {
+        self.view.keep()
+    }
+
+    /// Runs `work`, which enqueues in the guard's stream, and fails if the stream captures.
+    pub(super) fn enqueue<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+        self.check_order(None)?;
         self.scope.outside(work)
     }
 
     #[inline]
     pub(super) fn end(&mut self) -> Result<()> {
-        if std::mem::replace(&mut self.ended, true) {
+        if mem::replace(&mut self.ended, true) {
             return Ok(());
         }
-        let GuardCore { view, stream, thread, access, scope, .. } = *self;
-        scope.outside(|| sync::end(view.known_orderings(access), stream, thread))
+        let elements = mem::replace(&mut self.elements, Registration::NONE);
+        let mask = mem::replace(&mut self.mask, Registration::NONE);
+        let ended = match self.has_edges {
+            false => Ok(()),
+            true => {
+                let (view, access, begun, stream) = (self.view, self.access, self.begun, self.stream());
+                self.scope.outside(|| sync::end(view.known_orderings(access), stream, begun))
+            }
+        };
+        match ended {
+            Err(NotEnded { error, is_ordered: false }) => {
+                self.view.defer_end(self.stream(), self.begun, self.access, (elements, mask));
+                Err(error)
+            }
+            ended => {
+                // Only now other guards may use the elements.
+                self.view.release(elements, mask);
+                ended.map_err(|ended| ended.error)
+            }
+        }
+    }
+}
+
+/// Registers elements. Deferred releases are tried first if one of them refuses the guard.
+#[inline]
+fn register(stream: &Stream, interface: &Interface, access: Access) -> Result<(Registration, Others)> {
+    match Registration::new(stream, interface, access) {
+        Err(error) if error.is_already_acquired() && stream.driver().reclaim(false) => {
+            Registration::new(stream, interface, access).map_err(|_| error)
+        }
+        registered => registered,
     }
 }
 
@@ -137,7 +181,7 @@ fn of_another_thread() -> Error {
 impl<S: Scope> Drop for GuardCore<'_, S> {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            self.scope.report(self.stream, error);
+            self.scope.report(self.stream(), error);
         }
     }
 }

@@ -29,25 +29,9 @@ use crate::{
     driver::Stream,
     protocol::{interface::DevicePtr, layout::Tuple},
 };
-use std::{fmt, marker::PhantomData, ops::Range};
+use std::{fmt, marker::PhantomData};
 
 /// The element type of a [`RawView`](crate::RawView)'s guards, where the compiler does not know it.
-///
-/// ```
-/// # cuarray::__simulated!(driver, context);
-/// # use cuarray::{Interface, Layout, Owner, RawView, Stream, StreamEntry, TypeStr, driver::Allocation};
-/// # let (theirs, ours) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
-/// # let memory = std::sync::Arc::new(Allocation::device(&context, 24)?);
-/// # let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), Layout::c_contiguous(&[2, 3], 4)?)?
-/// #     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
-/// # // SAFETY: the memory and the stream live as long as the view.
-/// # let view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-/// use cuarray::{Acquired, Untyped};
-///
-/// let guard: Acquired<'_, Untyped> = view.acquire(&ours)?; // access to the address, but not to elements
-/// assert_eq!(guard.interface().typestr().to_string(), "<f4");
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Untyped {}
 
@@ -69,7 +53,10 @@ macro_rules! guard {
         /// Unordered addresses (`acquire_unordered`) are not registered. A Python argument is not registered by its extraction, only while a
         /// guard is live: `f(x, x)` is an error if `f` acquires both at once and writes one.
         ///
-        /// A leaked guard ([`std::mem::forget`]) stays registered, and puts no edge back.
+        /// # Leaks
+        ///
+        /// A guard may be leaked ([`std::mem::forget`]). Its elements then stay acquired until the array is dropped. That drop makes the
+        /// edge back, before the memory can be freed.
         ///
         /// # Lifetimes
         ///
@@ -101,15 +88,8 @@ macro_rules! guard {
                 self.interface().data()
             }
 
-            /// The address range of the elements, in bytes.
-            #[doc(hidden)]
-            pub fn byte_range(&self) -> Range<DevicePtr> {
-                self.interface().byte_range()
-            }
-
             /// The array's interface: shape, strides, element type, address and stream.
-            #[doc(hidden)]
-            pub fn interface(&self) -> &'v Interface {
+            pub(crate) fn interface(&self) -> &'v Interface {
                 self.core.view.interface()
             }
 
@@ -151,7 +131,6 @@ macro_rules! guard {
             /// # Errors
             /// [`Error::is_out_of_bounds`]: the index is outside of the shape. [`Error::is_unsupported`]: the number of indices differs from
             /// the number of dimensions, which is possible with [`IxDyn`] only.
-            #[doc(hidden)]
             pub fn device_ptr_at(&self, index: &D::Index) -> Result<DevicePtr> {
                 Ok(self.as_device_ptr().wrapping_add_signed(self.byte_offset(index)? as i64))
             }
@@ -160,20 +139,24 @@ macro_rules! guard {
             ///
             /// # Errors
             /// As [`device_ptr_at`](Self::device_ptr_at).
-            #[doc(hidden)]
-            pub fn byte_offset(&self, index: &D::Index) -> Result<isize> {
+            pub(crate) fn byte_offset(&self, index: &D::Index) -> Result<isize> {
                 byte_offset(self.layout(), index.as_ref())
             }
 
             /// The stream of the ordered work.
-            pub fn stream(&self) -> &'v Stream {
-                self.core.stream
+            pub fn stream(&self) -> &Stream {
+                self.core.stream()
             }
 
-            /// Whether work that this thread enqueues in the guard's stream is ordered. In a per-thread default stream, it is only in the
-            /// thread that acquired the guard.
-            pub(crate) fn is_for_this_thread(&self) -> bool {
-                self.core.is_for_this_thread()
+            pub(crate) fn core(&self) -> &GuardCore<'v, S> {
+                &self.core
+            }
+
+            /// Runs `work` with the guard, and then releases it. The error of `work` comes first.
+            pub(crate) fn scoped<R>(mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+                let done = work(&mut self);
+                let released = self.release();
+                done.and_then(|result| released.map(|()| result))
             }
 
             /// Orders the producer's later work after the work now in the stream.
@@ -273,6 +256,6 @@ fn byte_offset(layout: &Layout, index: &[usize]) -> Result<isize> {
 }
 
 const _: () = {
-    assert!(size_of::<Acquired<'_>>() <= 64);
-    assert!(size_of::<AcquiredMut<'_>>() <= 64);
+    assert!(size_of::<Acquired<'_>>() <= 80);
+    assert!(size_of::<AcquiredMut<'_>>() <= 80);
 };

@@ -18,14 +18,24 @@ pub(crate) use typed::Kinds;
 pub use typed::TypedView;
 pub(crate) use typed::{expect, expect_shape, is_of, wrong_type};
 
-use super::guard::{Acquired, AcquiredMut, Anywhere, GuardCore};
+use super::{
+    guard::{Acquired, AcquiredMut, Anywhere, GuardCore},
+    raw::Held,
+    registry::{self, Leaked, Registration},
+};
 use crate::{
-    Dimension, Element, Error, Interface, LayoutPolicy, Owner, Result, StreamEntry,
+    Dimension, Element, Error, Interface, LayoutPolicy, Mask, Owner, Result, StreamEntry,
     driver::{Context, Driver, Event, PointerAttributes, Stream},
     protocol::interface::DevicePtr,
-    sync::{Access, Memory, Pending, SyncState},
+    sync::{self, Access, Begun, Memory, NotEnded, SyncState},
 };
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    thread::{self, ThreadId},
+};
 
 /// Another library's array: kept alive, and not yet ordered.
 ///
@@ -50,10 +60,21 @@ use std::sync::{Arc, OnceLock};
 /// ```
 #[derive(Debug)]
 pub struct RawView {
+    /// Boxed, since its address identifies the view in the [registry](super::registry).
     interface: Box<Interface>,
     data: OnceLock<SyncState>,
     mask: OnceLock<SyncState>,
+    /// The thread that made the view, if a per-thread default stream is named.
+    home_thread: Option<ThreadId>,
+    /// The guards that have not ended. After the drop of all guards, those that were leaked.
+    guards: AtomicU32,
+    /// Whether views that share no synchronization state with this one may be over the same memory.
+    tells_others: bool,
+    /// Whether released guards may be in the registry.
+    told_others: AtomicBool,
     owner: Option<Owner>,
+    #[cfg(feature = "python")]
+    lender: Option<Lender>,
 }
 
 impl RawView {
@@ -71,12 +92,12 @@ impl RawView {
         // SAFETY: as above.
         let home = |interface: &Interface| unsafe { home(driver, interface) };
         if let Some(home) = home(&view.interface)? {
-            view.data.get_or_init(|| SyncState::in_home(home));
+            view.data.get_or_init(|| SyncState::in_home(home, view.home_thread));
         }
         if let Some(mask) = view.interface.mask()
             && let Some(home) = home(mask.interface())?
         {
-            view.mask.get_or_init(|| SyncState::in_home(home));
+            view.mask.get_or_init(|| SyncState::in_home(home, view.home_thread));
         }
         Ok(view)
     }
@@ -94,16 +115,36 @@ impl RawView {
         let data = match (driver, interface.stream().handle()) {
             (Some(driver), Some(handle)) if handle > 2 => {
                 // SAFETY: the stream is live by this function's contract.
-                OnceLock::from(SyncState::in_home(unsafe { Stream::from_raw(driver, handle, None) }))
+                OnceLock::from(SyncState::in_home(unsafe { Stream::from_raw(driver, handle, None) }, None))
             }
             _ => OnceLock::new(),
         };
-        RawView { interface, data, mask: OnceLock::new(), owner }
+        let mut view = RawView::over(interface, data, owner);
+        view.tells_others = true;
+        view
+    }
+
+    fn over(interface: Box<Interface>, data: OnceLock<SyncState>, owner: Option<Owner>) -> RawView {
+        let names_per_thread = |interface: &Interface| interface.stream() == StreamEntry::PerThreadDefault;
+        let per_thread =
+            names_per_thread(&interface) || interface.mask().is_some_and(|mask| names_per_thread(mask.interface()));
+        RawView {
+            interface,
+            data,
+            mask: OnceLock::new(),
+            home_thread: per_thread.then(|| thread::current().id()),
+            guards: AtomicU32::new(0),
+            tells_others: false,
+            told_others: AtomicBool::new(false),
+            owner,
+            #[cfg(feature = "python")]
+            lender: None,
+        }
     }
 
     /// An array with a known synchronization state.
     pub(crate) fn ordered(interface: Box<Interface>, data: SyncState, owner: Option<Owner>) -> RawView {
-        RawView { interface, data: OnceLock::from(data), mask: OnceLock::new(), owner }
+        RawView::over(interface, OnceLock::from(data), owner)
     }
 
     /// An array within `memory`, which it keeps, with the home stream `home`. Work on it is recorded in the memory, so the memory is
@@ -111,8 +152,7 @@ impl RawView {
     ///
     /// # Errors
     /// A wrong argument: the array is not within the memory, or has a mask.
-    #[doc(hidden)]
-    pub fn from_memory(memory: &Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawView> {
+    pub(crate) fn from_memory(memory: &Arc<Memory>, interface: Interface, home: Option<&Stream>) -> Result<RawView> {
         let (allocation, bytes) = (memory.allocation(), interface.byte_range());
         let end = allocation.device_ptr().saturating_add(allocation.len() as u64);
         if !bytes.is_empty() && (bytes.start < allocation.device_ptr() || bytes.end > end) {
@@ -128,9 +168,10 @@ impl RawView {
                 "the array has a mask, which is another array and cannot lie in the same memory",
             ));
         }
-        let entry = home.map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
-        let mut data = SyncState::new(home.cloned(), memory.pending().clone());
-        match home {
+        let home = home.map(|home| home.in_its(allocation.context()));
+        let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
+        let mut data = SyncState::new(home.clone(), memory.pending().clone());
+        match &home {
             Some(home) if home.is_owned() => memory.add_home(home),
             // The stream may be destroyed before the memory is freed, so its work is recorded by events.
             Some(_) => data = data.outliving_home(),
@@ -141,15 +182,16 @@ impl RawView {
     }
 
     /// Sets events to wait for in place of the streams of the array and its mask (clause X2).
-    pub(crate) fn with_events(self, data: Option<Arc<Event>>, mask: Option<Arc<Event>>) -> RawView {
-        let waiting = |known: OnceLock<SyncState>, event| match event {
-            Some(event) => {
-                let known = known.into_inner().unwrap_or_else(|| SyncState::new(None, Arc::new(Pending::default())));
-                OnceLock::from(known.with_event(event))
+    pub(crate) fn with_events(mut self, data: Option<Arc<Event>>, mask: Option<Arc<Event>>) -> RawView {
+        let wait_for = |known: &mut OnceLock<SyncState>, event: Option<Arc<Event>>| {
+            if let Some(event) = event {
+                let state = known.take().unwrap_or_else(SyncState::without_home);
+                *known = OnceLock::from(state.with_event(event));
             }
-            None => known,
         };
-        RawView { data: waiting(self.data, data), mask: waiting(self.mask, mask), ..self }
+        wait_for(&mut self.data, data);
+        wait_for(&mut self.mask, mask);
+        self
     }
 
     /// The array's interface: shape, strides, element type, address and stream.
@@ -198,14 +240,28 @@ impl RawView {
     }
 
     /// The synchronization states of the array's data and mask, for work in `stream`.
-    pub(crate) fn orderings(
+    pub(crate) fn orderings(&self, stream: &Stream) -> Result<(&SyncState, Option<&SyncState>)> {
+        let data = self.ordering(&self.data, &self.interface, stream)?;
+        let mask = self.interface.mask().map(|mask| self.ordering(&self.mask, mask.interface(), stream)).transpose()?;
+        Ok((data, mask))
+    }
+
+    /// The synchronization state of an interface's data, created at first use.
+    fn ordering<'a>(
         &self,
+        known: &'a OnceLock<SyncState>,
+        interface: &Interface,
         stream: &Stream,
-        access: Access,
-    ) -> Result<(&SyncState, Access, Option<&SyncState>)> {
-        let data = ordering(&self.data, &self.interface, stream)?;
-        let mask = self.interface.mask().map(|mask| ordering(&self.mask, mask.interface(), stream)).transpose()?;
-        Ok((data, access, mask))
+    ) -> Result<&'a SyncState> {
+        if let Some(known) = known.get() {
+            return Ok(known);
+        }
+        // SAFETY: the contract of `RawView::new`.
+        let home = unsafe { home(stream.driver(), interface) }?;
+        Ok(known.get_or_init(|| match home {
+            Some(home) => SyncState::in_home(home, self.home_thread),
+            None => SyncState::without_home(),
+        }))
     }
 
     /// The states that [`RawView::orderings`] has set.
@@ -223,10 +279,97 @@ impl RawView {
             }
     }
 
+    /// The context of the memory, for a default stream without one.
+    pub(crate) fn context(&self, driver: &Driver) -> Result<Context> {
+        match self.data.get().and_then(SyncState::home_stream) {
+            Some(home) if home.is_default() => home.work_context(),
+            _ => context_of(driver, self.interface.data()),
+        }
+    }
+
+    /// Counts a guard that begins.
+    #[inline]
+    pub(super) fn count_guard(&self) {
+        self.guards.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes note that a guard has ended, and leaves its entries in the registry as far as other views have to know of its work.
+    #[inline]
+    pub(super) fn release(&self, elements: Registration, mask: Registration) {
+        self.guards.fetch_sub(1, Ordering::Relaxed);
+        if !self.tells_others && !self.data.get().is_some_and(SyncState::is_exposed) {
+            return;
+        }
+        for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
+            if let Some(state) = known.get() {
+                self.told_others.store(true, Ordering::Relaxed);
+                registration.release(state);
+            }
+        }
+    }
+
+    /// Defers the end of a guard, and keeps the memory and the guard's entries until then.
+    #[cold]
+    pub(super) fn defer_end(
+        &self,
+        stream: &Stream,
+        begun: Begun,
+        access: Access,
+        entries: (Registration, Registration),
+    ) {
+        self.guards.fetch_sub(1, Ordering::Relaxed);
+        sync::end_later(self.known_orderings(access), stream, begun, (entries, self.keep()));
+    }
+
+    /// An owner that keeps the memory alive, if the view has one.
+    pub(super) fn keep(&self) -> Option<Owner> {
+        #[cfg(feature = "python")]
+        if let Some(lender) = &self.lender {
+            return Some(lender.keep());
+        }
+        self.owner.clone()
+    }
+
+    /// Ends the guards that were leaked.
+    #[cold]
+    fn end_leaked(&self) {
+        let parts = std::iter::once(&*self.interface).chain(self.interface.mask().map(Mask::interface));
+        for Leaked { stream, begun, access, registration } in parts.flat_map(registry::leaked) {
+            let ended = sync::end(self.known_orderings(access), &stream, begun);
+            if let Err(NotEnded { error, is_ordered }) = ended {
+                if !is_ordered {
+                    sync::end_later(self.known_orderings(access), &stream, begun, (registration, self.keep()));
+                }
+                stream.driver().dropped(Err(error));
+            }
+        }
+    }
+
+    /// Keeps the owner until the work on the memory is done, if no stream orders the owner's drop after that work.
+    fn defer_owner(&mut self) {
+        let Some(pending) = self.data.get().and_then(SyncState::pending_without_home) else { return };
+        let (Ok(Some(context)), Some(owner)) = (pending.context(), self.keep()) else { return };
+        self.owner = None;
+        drop(Held::until_done(&context, self.interface.byte_range(), owner, pending.clone()));
+    }
+
     /// Sets the owner, unless the view has one.
     #[cfg(feature = "python")]
-    pub(crate) fn with_owner(self, owner: Owner) -> RawView {
-        RawView { owner: self.owner.or(Some(owner)), ..self }
+    pub(crate) fn with_owner(mut self, owner: Owner) -> RawView {
+        self.lender = None;
+        self.owner.get_or_insert(owner);
+        self
+    }
+
+    /// Sets the Python object that keeps the memory alive while the view lives.
+    ///
+    /// # Safety
+    /// The object outlives the view.
+    #[cfg(feature = "python")]
+    pub(crate) unsafe fn lent_by(mut self, object: &pyo3::Bound<'_, pyo3::PyAny>) -> RawView {
+        self.lender = std::ptr::NonNull::new(object.as_ptr()).map(Lender);
+        self.tells_others = true;
+        self
     }
 
     #[cfg(feature = "python")]
@@ -235,20 +378,45 @@ impl RawView {
     }
 
     /// The owner that keeps the memory alive, if the view has one.
-    #[doc(hidden)]
-    pub fn owner(&self) -> Option<&Owner> {
+    pub(crate) fn owner(&self) -> Option<&Owner> {
         self.owner.as_ref()
     }
 }
 
-/// The synchronization state of an interface's data, created at first use.
-fn ordering<'a>(known: &'a OnceLock<SyncState>, interface: &Interface, stream: &Stream) -> Result<&'a SyncState> {
-    if let Some(known) = known.get() {
-        return Ok(known);
+impl Drop for RawView {
+    #[inline]
+    fn drop(&mut self) {
+        if *self.guards.get_mut() != 0 {
+            self.end_leaked();
+        }
+        if *self.told_others.get_mut() {
+            registry::forget(&self.interface);
+            self.interface.mask().into_iter().for_each(|mask| registry::forget(mask.interface()));
+        }
+        self.defer_owner();
     }
-    // SAFETY: the contract of `RawView::new`.
-    let home = unsafe { home(stream.driver(), interface) }?.unwrap_or_else(|| stream.clone());
-    Ok(known.get_or_init(|| SyncState::in_home(home)))
+}
+
+/// A Python object that outlives a view. Its reference count is the caller's.
+#[cfg(feature = "python")]
+#[derive(Debug)]
+struct Lender(std::ptr::NonNull<pyo3::ffi::PyObject>);
+
+// SAFETY: the object is only touched by a thread that is attached to the interpreter.
+#[cfg(feature = "python")]
+unsafe impl Send for Lender {}
+// SAFETY: as above.
+#[cfg(feature = "python")]
+unsafe impl Sync for Lender {}
+
+#[cfg(feature = "python")]
+impl Lender {
+    /// A reference of its own to the object.
+    fn keep(&self) -> Owner {
+        use pyo3::prelude::*;
+        // SAFETY: the object is alive, by the contract of `RawView::lent_by`.
+        Python::attach(|py| Owner::from_python(unsafe { Bound::from_borrowed_ptr(py, self.0.as_ptr()) }.unbind()))
+    }
 }
 
 /// The stream that an interface names.

@@ -10,13 +10,6 @@ use cuarray_abi::{CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D, CUDA_
 use std::{ffi::c_void, ptr::null_mut};
 
 /// The start of one side of a [`Copy3d`].
-///
-/// ```
-/// use cuarray::driver::copy::CopyAddress;
-///
-/// let mut host = [0u8; 4];
-/// assert_ne!(CopyAddress::Host(host.as_mut_ptr()), CopyAddress::Device(0x7f00_0000_0000));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyAddress {
     /// An address in host memory.
@@ -26,14 +19,6 @@ pub enum CopyAddress {
 }
 
 /// One side of a [`Copy3d`].
-///
-/// ```
-/// use cuarray::driver::copy::{CopyAddress, CopySide};
-///
-/// // Every second row of a matrix with rows of 512 bytes. With one slice, the slice pitch is not used.
-/// let side = CopySide { address: CopyAddress::Device(0x7f00_0000_0000), pitch: 1024, slice_pitch: 1024 * 100 };
-/// # assert_eq!(side.pitch, 1024);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopySide {
     /// The first byte.
@@ -45,24 +30,6 @@ pub struct CopySide {
 }
 
 /// A box of bytes to copy: `depth` slices of `height` rows of `width` bytes.
-///
-/// ```
-/// # use cuarray::{Driver, driver::{Allocation, copy::{Copy3d, CopyAddress, CopySide}}};
-/// # cuarray::__simulated!(driver);
-/// let context = driver.default_context()?;
-/// let (memory, mut host) = (Allocation::device(&context, 16)?, [0u8; 4]);
-/// let corner = Copy3d {
-///     // Two rows of two bytes from a matrix of 4 x 4 ...
-///     src: CopySide { address: CopyAddress::Device(memory.device_ptr()), pitch: 4, slice_pitch: 16 },
-///     // ... written without gaps.
-///     dst: CopySide { address: CopyAddress::Host(host.as_mut_ptr()), pitch: 2, slice_pitch: 4 },
-///     width: 2,
-///     height: 2,
-///     depth: 1,
-/// };
-/// assert_eq!(corner.width * corner.height * corner.depth, host.len());
-/// # Ok::<(), cuarray::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy3d {
     /// The source.

@@ -29,8 +29,9 @@
 
 mod boxes;
 
-#[doc(hidden)]
-pub use boxes::{Copy3d, CopyAddress, CopySide, copy_3d, copy_3d_peer};
+#[cfg(test)]
+pub(crate) use boxes::CopySide;
+pub(crate) use boxes::{Copy3d, CopyAddress, copy_3d, copy_3d_peer};
 
 use super::{Context, Stream, call};
 use crate::{DevicePtr, Result};
@@ -90,7 +91,7 @@ pub unsafe fn copy_device_to_host(
     })
 }
 
-/// Copies `len` bytes within the device. The ranges must not overlap. Use [`copy_peer`] between devices.
+/// Copies `len` bytes within the device. The ranges must not overlap.
 ///
 /// # Safety
 /// Until the copy is done, `dst` is valid for writes and `src` for reads of `len` bytes. Meanwhile no other work uses `dst` or writes
@@ -127,8 +128,7 @@ pub unsafe fn copy_device_to_device(
 ///
 /// Driver API: [`cuMemcpyPeer`,
 /// `cuMemcpyPeerAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
-#[doc(hidden)]
-pub unsafe fn copy_peer(
+pub(crate) unsafe fn copy_peer(
     (dst_context, dst): (&Context, DevicePtr),
     (src_context, src): (&Context, DevicePtr),
     len: usize,

@@ -103,9 +103,8 @@ impl Interface {
 
     /// Sets the version. Entries that the version lacks are dropped: the stream below 3 (clause V2), and the mask in 0
     /// (clause V0).
-    #[doc(hidden)]
     #[must_use]
-    pub fn with_version(mut self, version: Version) -> Interface {
+    pub(crate) fn with_version(mut self, version: Version) -> Interface {
         self.set_version(version);
         self
     }
@@ -181,8 +180,7 @@ impl Interface {
     /// # Errors
     /// [`Error::is_unsupported`]: the interface has another type or item size, or swapped bytes. Keys `typestr` and `descr` as in
     /// [`Interface::new`] and [`Interface::with_descr`].
-    #[doc(hidden)]
-    pub fn with_type(self, typestr: TypeStr, descr: Option<Descr>) -> Result<Interface> {
+    pub(crate) fn with_type(self, typestr: TypeStr, descr: Option<Descr>) -> Result<Interface> {
         let refused = |why: &str| {
             let said = descr.as_ref().map_or_else(|| format!("'{}'", typestr.label()), Descr::to_string);
             Error::unsupported(format!("the elements are {}, and cannot be taken as {said}: {why}", self.type_label()))
@@ -212,8 +210,7 @@ impl Interface {
 
     /// Whether copying the bytes from one array to the other copies the values: they have equal type strings, names
     /// and fields, or equal item sizes where exactly one side is void without fields.
-    #[doc(hidden)]
-    pub fn has_type_of(&self, other: &Interface) -> bool {
+    pub(crate) fn has_type_of(&self, other: &Interface) -> bool {
         let (kind, itemsize) = (self.typestr.kind(), self.typestr.itemsize());
         self.typestr == other.typestr && self.descr == other.descr
             || (kind, itemsize) == (Kind::Void, other.typestr.itemsize())
@@ -238,7 +235,6 @@ impl Interface {
     ///
     /// # Errors
     /// Key `mask`: its shape cannot be broadcast to this array's shape.
-    #[doc(hidden)]
     pub fn with_mask(mut self, mask: Mask) -> Result<Interface> {
         mask.check_broadcast(&self.layout)?;
         if self.version >= Version::V1 {
@@ -248,8 +244,7 @@ impl Interface {
     }
 
     /// The version (clause I7).
-    #[doc(hidden)]
-    pub fn version(&self) -> Version {
+    pub(crate) fn version(&self) -> Version {
         self.version
     }
 
@@ -279,8 +274,7 @@ impl Interface {
     }
 
     /// The data pointer for an export: 0 for an array that takes no bytes (clause I5).
-    #[doc(hidden)]
-    pub fn export_data(&self) -> DevicePtr {
+    pub(crate) fn export_data(&self) -> DevicePtr {
         if self.byte_extent().is_empty() { 0 } else { self.data }
     }
 
@@ -295,7 +289,6 @@ impl Interface {
     }
 
     /// The mask (clause I10); `None` means that all elements are valid.
-    #[doc(hidden)]
     pub fn mask(&self) -> Option<&Mask> {
         self.mask.as_ref()
     }
@@ -306,8 +299,7 @@ impl Interface {
     }
 
     /// The bytes of the elements without gaps; for packed bits, the bytes that hold all bits.
-    #[doc(hidden)]
-    pub fn nbytes(&self) -> usize {
+    pub(crate) fn nbytes(&self) -> usize {
         match self.typestr.bits() {
             Some(bits) if is_packed(self.typestr) => packed_bytes(bits, &self.layout),
             _ => self.layout.nbytes(),

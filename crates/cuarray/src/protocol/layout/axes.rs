@@ -25,33 +25,28 @@ pub type Strides = Axes<isize>;
 /// ```
 /// use cuarray::Dims;
 ///
-/// let mut shape = Dims::from_slice(&[2, 3]);
-/// shape.insert(0, 10);
-/// shape.extend([1]);
-/// assert_eq!(shape[..], [10, 2, 3, 1]);
-/// assert_eq!(shape.iter().product::<usize>(), 60);
+/// let shape = Dims::from(&[2, 3][..]);
+/// assert_eq!(shape.iter().product::<usize>(), 6);
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-#[doc(hidden)]
 pub struct Axes<T>(SmallVec<[T; INLINE]>);
 
-#[doc(hidden)]
 impl<T> Axes<T> {
     /// An empty list, for an array without axes.
     #[inline]
-    pub fn new() -> Axes<T> {
+    pub(crate) fn new() -> Axes<T> {
         Axes(SmallVec::new())
     }
 
     /// The numbers as a slice.
     #[inline]
-    pub fn as_slice(&self) -> &[T] {
+    pub(crate) fn as_slice(&self) -> &[T] {
         &self.0
     }
 
     /// Appends an axis.
     #[inline]
-    pub fn push(&mut self, number: T) {
+    pub(crate) fn push(&mut self, number: T) {
         self.0.push(number);
     }
 
@@ -59,27 +54,27 @@ impl<T> Axes<T> {
     ///
     /// # Panics
     /// There are fewer than `index` axes.
-    pub fn insert(&mut self, index: usize, number: T) {
+    pub(crate) fn insert(&mut self, index: usize, number: T) {
         self.0.insert(index, number);
     }
 
-    /// Removes all axes.
-    pub fn clear(&mut self) {
-        self.0.clear();
+    /// Appends these numbers.
+    #[inline]
+    pub(crate) fn extend(&mut self, numbers: impl IntoIterator<Item = T>) {
+        self.0.extend(numbers);
     }
 }
 
-#[doc(hidden)]
 impl<T: Copy> Axes<T> {
     /// A list of these numbers.
     #[inline]
-    pub fn from_slice(numbers: &[T]) -> Axes<T> {
+    pub(crate) fn from_slice(numbers: &[T]) -> Axes<T> {
         Axes(SmallVec::from_slice(numbers))
     }
 
     /// A list of `count` equal numbers.
     #[inline]
-    pub fn repeat(number: T, count: usize) -> Axes<T> {
+    pub(crate) fn repeat(number: T, count: usize) -> Axes<T> {
         // The common case writes each number once.
         Axes(if count <= INLINE {
             SmallVec::from_buf_and_len([number; INLINE], count)
@@ -90,13 +85,13 @@ impl<T: Copy> Axes<T> {
 
     /// Appends these numbers.
     #[inline]
-    pub fn extend_from_slice(&mut self, numbers: &[T]) {
+    pub(crate) fn extend_from_slice(&mut self, numbers: &[T]) {
         self.0.extend_from_slice(numbers);
     }
 
     /// Changes the number of axes to `count`; new axes get `number`.
     #[inline]
-    pub fn resize(&mut self, count: usize, number: T) {
+    pub(crate) fn resize(&mut self, count: usize, number: T) {
         self.0.resize(count, number);
     }
 }
@@ -133,13 +128,6 @@ impl<T> FromIterator<T> for Axes<T> {
     #[inline]
     fn from_iter<I: IntoIterator<Item = T>>(numbers: I) -> Axes<T> {
         Axes(numbers.into_iter().collect())
-    }
-}
-
-impl<T> Extend<T> for Axes<T> {
-    #[inline]
-    fn extend<I: IntoIterator<Item = T>>(&mut self, numbers: I) {
-        self.0.extend(numbers);
     }
 }
 

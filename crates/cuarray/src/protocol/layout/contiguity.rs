@@ -10,13 +10,12 @@ use std::fmt;
 /// The accepted layouts: [`AnyLayout`], [`CContiguous`] or [`FContiguous`].
 ///
 /// ```
-/// use cuarray::{AnyLayout, CContiguous, FContiguous, Layout, LayoutPolicy};
+/// use cuarray::{CContiguous, IxDyn, RawView, Result, TypedView};
 ///
-/// let (rows, columns) = (Layout::c_contiguous(&[3, 4], 4)?, Layout::f_contiguous(&[3, 4], 4)?);
-/// assert!(CContiguous::allows(&rows) && !CContiguous::allows(&columns));
-/// assert!(FContiguous::allows(&columns) && !FContiguous::allows(&rows));
-/// assert!(AnyLayout::allows(&rows.transpose(None)?));
-/// # Ok::<(), cuarray::Error>(())
+/// /// Refuses an array with gaps or in another order.
+/// fn rows(view: RawView) -> Result<TypedView<f32, IxDyn, CContiguous>> {
+///     view.typed()
+/// }
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a requirement on a layout",
@@ -25,10 +24,6 @@ use std::fmt;
 pub trait LayoutPolicy: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// The requirement in messages; empty if any layout is accepted.
     const NAME: &'static str;
-
-    /// Whether the layout meets the requirement.
-    #[doc(hidden)]
-    fn allows(layout: &Layout) -> bool;
 }
 
 /// Accepts any strides, also zero and negative ones.
@@ -45,34 +40,39 @@ pub struct FContiguous;
 
 impl LayoutPolicy for AnyLayout {
     const NAME: &'static str = "";
-
-    #[doc(hidden)]
-    fn allows(_: &Layout) -> bool {
-        true
-    }
 }
 
 impl LayoutPolicy for CContiguous {
     const NAME: &'static str = "C-contiguous";
-
-    #[doc(hidden)]
-    fn allows(layout: &Layout) -> bool {
-        layout.is_c_contiguous()
-    }
 }
 
 impl LayoutPolicy for FContiguous {
     const NAME: &'static str = "Fortran-contiguous";
-
-    #[doc(hidden)]
-    fn allows(layout: &Layout) -> bool {
-        layout.is_f_contiguous()
-    }
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::AnyLayout {}
-    impl Sealed for super::CContiguous {}
-    impl Sealed for super::FContiguous {}
+    use super::{AnyLayout, CContiguous, FContiguous, Layout};
+
+    pub trait Sealed {
+        /// Whether the layout meets the requirement.
+        fn allows(layout: &Layout) -> bool;
+    }
+
+    impl Sealed for AnyLayout {
+        fn allows(_: &Layout) -> bool {
+            true
+        }
+    }
+
+    impl Sealed for CContiguous {
+        fn allows(layout: &Layout) -> bool {
+            layout.is_c_contiguous()
+        }
+    }
+
+    impl Sealed for FContiguous {
+        fn allows(layout: &Layout) -> bool {
+            layout.is_f_contiguous()
+        }
+    }
 }

@@ -4,18 +4,15 @@
 //! arrives, and `let [rows, columns] = x.shape();` cannot fail afterwards. The names are those of `ndarray`. The types belong
 //! to this crate, so that its interface does not depend on another crate's version.
 
-use crate::{Dims, Layout, Strides};
+use crate::{Axes, Dims, Layout, Strides};
 use std::fmt;
 
 /// A number of dimensions: [`Ix0`] to [`Ix6`], [`Ix`] of any constant, or [`IxDyn`].
 ///
 /// ```
-/// use cuarray::{Ix2, Layout, Dimension};
+/// use cuarray::{Dimension, Ix2, IxDyn};
 ///
-/// let layout = Layout::c_contiguous(&[3, 4], 4)?;
-/// let [rows, columns] = Ix2::shape(&layout);
-/// assert_eq!((Ix2::NDIM, rows, columns), (Some(2), 3, 4));
-/// # Ok::<(), cuarray::Error>(())
+/// assert_eq!((Ix2::NDIM, IxDyn::NDIM), (Some(2), None));
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number of dimensions",
@@ -26,21 +23,13 @@ pub trait Dimension: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static 
     const NDIM: Option<usize>;
 
     /// Lengths, one for each dimension: a Rust array if their number is known.
-    type Shape: AsRef<[usize]> + Clone + fmt::Debug + PartialEq;
+    type Shape: AsRef<[usize]> + Clone + fmt::Debug + PartialEq + sealed::FromNumbers<usize>;
 
     /// Strides, one for each dimension.
-    type Strides: AsRef<[isize]> + Clone + fmt::Debug + PartialEq;
+    type Strides: AsRef<[isize]> + Clone + fmt::Debug + PartialEq + sealed::FromNumbers<isize>;
 
     /// The position of one element, an index for each dimension.
     type Index: AsRef<[usize]> + ?Sized;
-
-    /// The shape of a layout of this ndim. For a layout of another ndim it is cut off or filled up.
-    #[doc(hidden)]
-    fn shape(layout: &Layout) -> Self::Shape;
-
-    /// The strides of a layout of this ndim. For another ndim they are cut off or filled up.
-    #[doc(hidden)]
-    fn strides(strides: &[isize]) -> Self::Strides;
 }
 
 /// Exactly `N` dimensions.
@@ -89,22 +78,6 @@ impl<const N: usize> Dimension for Ix<N> {
     type Shape = [usize; N];
     type Strides = [isize; N];
     type Index = [usize; N];
-
-    #[doc(hidden)]
-    fn shape(layout: &Layout) -> [usize; N] {
-        filled(layout.shape())
-    }
-
-    #[doc(hidden)]
-    fn strides(strides: &[isize]) -> [isize; N] {
-        filled(strides)
-    }
-}
-
-fn filled<T: Copy + Default, const N: usize>(from: &[T]) -> [T; N] {
-    let mut to = [T::default(); N];
-    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-    to
 }
 
 impl Dimension for IxDyn {
@@ -112,16 +85,6 @@ impl Dimension for IxDyn {
     type Shape = Dims;
     type Strides = Strides;
     type Index = [usize];
-
-    #[doc(hidden)]
-    fn shape(layout: &Layout) -> Dims {
-        Dims::from_slice(layout.shape())
-    }
-
-    #[doc(hidden)]
-    fn strides(strides: &[isize]) -> Strides {
-        Strides::from_slice(strides)
-    }
 }
 
 /// A shape whose number of dimensions is known to the compiler (an array, a number) or not (a slice, a vector).
@@ -129,62 +92,100 @@ impl Dimension for IxDyn {
     message = "`{Self}` is not a shape",
     note = "write an array `[rows, columns]` of `usize`, a `usize` for one dimension, or a `&[usize]` or `Vec<usize>` for `IxDyn`"
 )]
-pub trait IntoShape {
+pub trait IntoShape: sealed::Lengths {
     /// The number of dimensions, as a type.
     type Dim: Dimension;
-
-    /// The length of each dimension.
-    #[doc(hidden)]
-    fn lengths(&self) -> &[usize];
 }
 
 impl<const N: usize> IntoShape for [usize; N] {
     type Dim = Ix<N>;
-
-    #[doc(hidden)]
-    fn lengths(&self) -> &[usize] {
-        self
-    }
 }
 
 impl<const N: usize> IntoShape for &[usize; N] {
     type Dim = Ix<N>;
-
-    #[doc(hidden)]
-    fn lengths(&self) -> &[usize] {
-        *self
-    }
 }
 
 impl IntoShape for usize {
     type Dim = Ix1;
-
-    #[doc(hidden)]
-    fn lengths(&self) -> &[usize] {
-        std::slice::from_ref(self)
-    }
 }
 
 impl IntoShape for &[usize] {
     type Dim = IxDyn;
-
-    #[doc(hidden)]
-    fn lengths(&self) -> &[usize] {
-        self
-    }
 }
 
 impl IntoShape for Vec<usize> {
     type Dim = IxDyn;
-
-    #[doc(hidden)]
-    fn lengths(&self) -> &[usize] {
-        self
-    }
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl<const N: usize> Sealed for super::Ix<N> {}
-    impl Sealed for super::IxDyn {}
+    use super::{Axes, Ix, IxDyn, Layout};
+
+    pub trait Sealed {
+        /// The shape of a layout of this ndim. For a layout of another ndim it is cut off or filled up.
+        fn shape<S: FromNumbers<usize>>(layout: &Layout) -> S {
+            S::from_numbers(layout.shape())
+        }
+
+        /// The strides of a layout of this ndim. For another ndim they are cut off or filled up.
+        fn strides<S: FromNumbers<isize>>(strides: &[isize]) -> S {
+            S::from_numbers(strides)
+        }
+    }
+
+    impl<const N: usize> Sealed for Ix<N> {}
+    impl Sealed for IxDyn {}
+
+    /// One number for each axis.
+    pub trait FromNumbers<T> {
+        fn from_numbers(numbers: &[T]) -> Self;
+    }
+
+    impl<T: Copy + Default, const N: usize> FromNumbers<T> for [T; N] {
+        fn from_numbers(numbers: &[T]) -> [T; N] {
+            let mut array = [T::default(); N];
+            array.iter_mut().zip(numbers).for_each(|(to, from)| *to = *from);
+            array
+        }
+    }
+
+    impl<T: Copy> FromNumbers<T> for Axes<T> {
+        fn from_numbers(numbers: &[T]) -> Axes<T> {
+            Axes::from_slice(numbers)
+        }
+    }
+
+    pub trait Lengths {
+        /// The length of each dimension.
+        fn lengths(&self) -> &[usize];
+    }
+
+    impl<const N: usize> Lengths for [usize; N] {
+        fn lengths(&self) -> &[usize] {
+            self
+        }
+    }
+
+    impl<const N: usize> Lengths for &[usize; N] {
+        fn lengths(&self) -> &[usize] {
+            *self
+        }
+    }
+
+    impl Lengths for usize {
+        fn lengths(&self) -> &[usize] {
+            std::slice::from_ref(self)
+        }
+    }
+
+    impl Lengths for &[usize] {
+        fn lengths(&self) -> &[usize] {
+            self
+        }
+    }
+
+    impl Lengths for Vec<usize> {
+        fn lengths(&self) -> &[usize] {
+            self
+        }
+    }
 }

@@ -8,7 +8,7 @@
 //! Zero and negative strides are legal (clause I8), and so are strides that are not multiples of the item size, as fields of
 //! structures have them. Contiguity follows NumPy: axes of length 1 do not count, and an array without elements is
 //! contiguous in both orders. A zero stride on a longer axis is *not* contiguous: broadcasting makes such strides, and a
-//! consumer that believed in C order would read past the single element.
+//! consumer that assumed C order would read past the single element.
 
 pub(crate) mod axes;
 pub(crate) mod contiguity;
@@ -31,11 +31,10 @@ pub const MAX_NDIM: usize = 64;
 ///
 /// let rows = Layout::c_contiguous(&[3, 4], 4)?;
 /// assert_eq!(rows.strides(), &[16, 4]);
-/// assert_eq!((rows.len(), rows.nbytes(), rows.byte_extent()), (12, 48, 0..48));
+/// assert_eq!((rows.len(), rows.nbytes()), (12, 48));
 ///
 /// // Every second column, from the last to the first.
 /// let view = Layout::strided(&[3, 2], &[16, -8], 4)?;
-/// assert_eq!(view.byte_extent(), -8..36);
 /// assert!(!view.is_c_contiguous());
 ///
 /// let error = Layout::c_contiguous(&[usize::MAX, 2], 4).unwrap_err();
@@ -83,9 +82,8 @@ impl Layout {
     ///
     /// # Errors
     /// As [`Layout::strided`].
-    #[inline(always)] // An import writes the parts where they are to stay, and moves them no more.
-    #[doc(hidden)]
-    pub fn from_parts(shape: Dims, strides: Option<Strides>, itemsize: usize) -> Result<Layout> {
+    #[inline(always)] // So that an import writes the parts directly to their final place.
+    pub(crate) fn from_parts(shape: Dims, strides: Option<Strides>, itemsize: usize) -> Result<Layout> {
         let checked_itemsize = check_shape(&shape, itemsize)?;
         let strides = match strides {
             Some(strides) => {
@@ -160,7 +158,7 @@ impl Layout {
     }
 
     /// Elements times item size, as in NumPy: the size of a contiguous copy. Strides with gaps or repetitions touch another
-    /// number of bytes; see [`Layout::byte_extent`].
+    /// number of bytes.
     pub fn nbytes(&self) -> usize {
         self.len() * self.itemsize()
     }
@@ -178,8 +176,7 @@ impl Layout {
 
     /// The bytes of the elements, relative to the data pointer, from the lowest first byte to the end of the highest element.
     /// The range starts below zero if strides are negative, and is `0..0` without elements.
-    #[doc(hidden)]
-    pub fn byte_extent(&self) -> Range<isize> {
+    pub(crate) fn byte_extent(&self) -> Range<isize> {
         if self.itemsize == 0 {
             return 0..0;
         }
@@ -246,7 +243,10 @@ fn check_shape(shape: &[usize], itemsize: usize) -> Result<u32> {
     let narrow = match i32::try_from(itemsize) {
         Ok(itemsize) => itemsize as u32,
         Err(_) => {
-            return Err(Error::entry("typestr", format!("an item size of {itemsize} bytes; at most 2147483647 exist")));
+            return Err(Error::entry(
+                "typestr",
+                format!("an item size of {itemsize} bytes; at most 2147483647 are supported"),
+            ));
         }
     };
     if shape.len() > MAX_NDIM {

@@ -55,8 +55,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: an axis that the array lacks, that is named twice, or whose length is not 1.
-    #[doc(hidden)]
-    pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Layout> {
+    pub(crate) fn squeeze(&self, axes: Option<&[isize]>) -> Result<Layout> {
         let drop: Dims = match axes {
             None => (0..self.ndim()).filter(|&axis| self.shape()[axis] == 1).collect(),
             Some(axes) => self.axes_of(axes)?,
@@ -97,7 +96,8 @@ impl Layout {
     /// Repeats the elements along the axes of a larger shape, with strides of 0.
     ///
     /// # Errors
-    /// [`Error::is_invalid_argument`]: aligned at the last axes, the shapes differ in a length that is not 1 here.
+    /// [`Error::is_invalid_argument`]: with the shapes aligned at their last axes, a length of this layout is neither 1
+    /// nor that of `shape`.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Layout> {
         let refused = || {
             Error::argument(format!("cannot broadcast an array of shape {} to {}", Tuple(self.shape()), Tuple(shape)))
@@ -120,8 +120,7 @@ impl Layout {
     /// # Errors
     /// [`Error::is_invalid_argument`], if the size changes: there is no last axis, it is not contiguous, or its bytes are not a
     /// whole number of new elements.
-    #[doc(hidden)]
-    pub fn with_itemsize(&self, itemsize: usize) -> Result<Layout> {
+    pub(crate) fn with_itemsize(&self, itemsize: usize) -> Result<Layout> {
         let old = self.itemsize();
         if itemsize == old {
             return Ok(self.clone());
@@ -144,7 +143,7 @@ impl Layout {
             }
             length.checked_mul(old / itemsize)
         } else {
-            // Compares whole elements first, because the product may overflow for an empty array with a huge axis.
+            // The product may overflow for an empty array with a huge axis.
             match length.checked_mul(old) {
                 Some(bytes) if !bytes.is_multiple_of(itemsize) => {
                     return refused("a larger item size must divide the bytes of the last axis");
@@ -166,8 +165,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: a section of 0, or an array without axes.
-    #[doc(hidden)]
-    pub fn split(&self, section: usize) -> Result<impl ExactSizeIterator<Item = Result<View>> + '_> {
+    pub(crate) fn split(&self, section: usize) -> Result<impl ExactSizeIterator<Item = Result<View>> + '_> {
         let (Some(&length), Some(&stride)) = (self.shape().first(), self.strides().first()) else {
             return Err(Error::argument("an array without axes cannot be split"));
         };
@@ -184,8 +182,7 @@ impl Layout {
 
     /// A layout without gaps with the same order of axes, from the slowest to the fastest, as in NumPy's
     /// `empty_like`. Axes with stride 0 get their own memory, and reversed axes become forward ones.
-    #[doc(hidden)]
-    pub fn packed(&self) -> Result<Layout> {
+    pub(crate) fn packed(&self) -> Result<Layout> {
         if self.is_c_contiguous() || self.ndim() <= 1 {
             return Layout::c_contiguous(self.shape(), self.itemsize());
         }
@@ -226,8 +223,7 @@ impl Layout {
 
     /// Whether two elements may share a byte. Exact for slices, transposes and broadcasts of a dense array. For other strides it
     /// may return true if the elements only interleave.
-    #[doc(hidden)]
-    pub fn may_overlap_itself(&self) -> bool {
+    pub(crate) fn may_overlap_itself(&self) -> bool {
         if self.is_empty() {
             return false;
         }

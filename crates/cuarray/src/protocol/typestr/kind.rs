@@ -97,7 +97,9 @@ impl Kind {
         match self {
             Kind::Bool => "1 byte",
             Kind::Int | Kind::UInt => "1, 2, 4 or 8 bytes",
-            Kind::Float => "2, 4, 8, 12 or 16 bytes (8-bit floats travel as '<V1', and their name is said beside it)",
+            Kind::Float => {
+                "2, 4, 8, 12 or 16 bytes (8-bit floats are written as '<V1', and the caller names their type)"
+            }
             Kind::Complex => "8, 16, 24 or 32 bytes",
             Kind::Timedelta | Kind::Datetime => "8 bytes",
             Kind::Object => "no size, 4 or 8 bytes",

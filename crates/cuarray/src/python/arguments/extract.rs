@@ -2,8 +2,12 @@
 
 use super::{DeviceView, DeviceViewMut, MaskedView};
 use crate::{
-    Bool8, Dimension, Element, Error, Interface, Kind, LayoutPolicy, Mask, Owner, RawView, Result, TypeStr,
-    array::{guard::read_only, view::expect},
+    Bool8, DeviceArray, Dimension, Element, Error, Interface, Kind, LayoutPolicy, Mask, Owner, RawDeviceArray, RawView,
+    Result, Stream, TypeStr, TypedView,
+    array::{
+        guard::read_only,
+        view::{context_of, expect},
+    },
     python::{
         array::PyDeviceArray,
         config,
@@ -11,6 +15,7 @@ use crate::{
         memory::runtime,
         values::options::Policy,
     },
+    sync::Access,
 };
 use pyo3::prelude::*;
 use std::marker::PhantomData;
@@ -49,6 +54,49 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> FromPyObject<'_, 'py> for M
     }
 }
 
+impl<'py, T: Element, D: Dimension, L: LayoutPolicy> FromPyObject<'_, 'py> for TypedView<T, D, L> {
+    type Error = Error;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
+        DeviceView::extract(object).map(DeviceView::unbind)
+    }
+}
+
+impl<'py, T: Element, D: Dimension> FromPyObject<'_, 'py> for DeviceArray<T, D> {
+    type Error = Error;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> Result<Self> {
+        let view: DeviceView<'py, T, D> = DeviceView::extract(object)?;
+        let home = home(&view)?;
+        let interface = view.interface().clone();
+        let context = match &home {
+            Some(home) => home.work_context()?,
+            None => context_of(runtime::driver()?, interface.data())?,
+        };
+        let owner = view.owner();
+        // SAFETY: the object keeps the memory (clause L2).
+        unsafe { RawDeviceArray::from_owner(&context, interface, owner, home.as_ref()) }?.typed()
+    }
+}
+
+/// The stream that work on the array's data is ordered in, behind all pending work; `None` if nothing is pending.
+fn home<T: Element, D: Dimension>(view: &DeviceView<'_, T, D>) -> Result<Option<Stream>> {
+    if view.object.cast_exact::<PyDeviceArray>().is_ok() {
+        let access = if view.interface().is_read_only() { Access::Read } else { Access::Write };
+        let Some((ordering, access)) = view.raw.known_orderings(access).next() else { return Ok(None) };
+        let home = view.object.py().detach(|| ordering.export(access))?;
+        return Ok(home.map(|home| match home.is_owned() || home.handle() <= 2 {
+            true => home,
+            // SAFETY: the object keeps the stream (clause L4).
+            false => unsafe { Stream::from_raw(home.driver(), home.handle(), Some(view.owner())) },
+        }));
+    }
+    match view.interface().stream().handle() {
+        None => Ok(None),
+        Some(_) => view.stream().map(Some),
+    }
+}
+
 /// An array that was read from an object.
 struct Source<'py> {
     raw: RawView,
@@ -75,7 +123,7 @@ impl<'py> Source<'py> {
         let interface = import::interface(&dict, &mut reading)?;
         import::refuse_lazy(object, &interface)?;
         // SAFETY: the object keeps the memory and the stream alive (clauses L2 and L4), and the view keeps the object.
-        let raw = unsafe { RawView::from_boxed(runtime::loaded(), interface, None) };
+        let raw = unsafe { RawView::from_boxed(runtime::loaded(), interface, None).lent_by(object) };
         Ok(Source { raw, mask: reading.mask, object: object.clone() })
     }
 
@@ -83,7 +131,7 @@ impl<'py> Source<'py> {
     fn from_own_array(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<Source<'py>> {
         let (py, object) = (array.py(), array.clone().into_any());
         let array = array.get();
-        let kept = array.kept_until_done(py)?;
+        let owner = array.deferred_owner(py)?;
         let mask = match array.mask() {
             Some(_) if masks == Policy::Refuse => {
                 return Err(Error::unsupported("the array has a mask, and masked arrays are not accepted here"));
@@ -91,8 +139,10 @@ impl<'py> Source<'py> {
             Some(mask) => Some(mask.array(py)?.bind(py).clone().into_any()),
             None => None,
         };
-        let kept = kept.map(|kept| Owner::from_python(kept.into_any()));
-        let raw = RawView::ordered(Box::new(array.interface().clone()), array.ordering()?, kept);
+        let owner = owner.map(|owner| Owner::from_python(owner.into_any()));
+        let raw = RawView::ordered(Box::new(array.interface().clone()), array.sync_state()?, owner);
+        // SAFETY: the view is dropped before the array, which it is returned with.
+        let raw = unsafe { raw.lent_by(&object) };
         Ok(Source { raw, mask, object })
     }
 }

@@ -29,6 +29,34 @@
 //! }
 //! ```
 //!
+//! A function that passes an array on takes one of the types without a lifetime. They are those of Rust code without Python, and
+//! detach as this module's types do.
+//!
+//! - A [`DeviceArray<T, D>`](crate::DeviceArray) is an array that also keeps its memory: the object is kept until the work on the
+//!   array is done. PyO3 accepts the type by value only. Functions of a Rust library take it as `&DeviceArray` or `&mut DeviceArray`.
+//! - A [`TypedView`] is the view that [`unbind`](DeviceView::unbind) returns.
+//!
+//! ```no_run
+//! use cuarray::{DeviceArray, Ix1, Stream, TypedView};
+//! use pyo3::prelude::*;
+//!
+//! /// A function of a library that does not know Python.
+//! fn total(x: &DeviceArray<f32, Ix1>) -> cuarray::Result<f32> {
+//!     Ok(x.to_host()?.iter().sum())
+//! }
+//!
+//! #[pyfunction]
+//! #[pyo3(name = "total")]
+//! fn total_of_python(x: DeviceArray<f32, Ix1>) -> PyResult<f32> {
+//!     Ok(total(&x)?)
+//! }
+//!
+//! #[pyfunction]
+//! fn first(x: TypedView<f32, Ix1>, stream: Stream) -> PyResult<Option<f32>> {
+//!     Ok(x.acquire(&stream)?.copy_to_host()?.first().copied())
+//! }
+//! ```
+//!
 //! An optional argument is an `Option<DeviceView<…>>`. A function for several element types takes an enum of views that derives
 //! `FromPyObject`. The first variant that fits is used; if none fits, the error lists why.
 //!
@@ -228,7 +256,7 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
         let interface = self.raw.interface();
         let driver = runtime::driver()?;
         if let Some(handle) = interface.stream().handle().filter(|&handle| handle > 2) {
-            let owner = Owner::from_python(self.object.clone().unbind());
+            let owner = self.owner();
             // SAFETY: the object that named the stream keeps it (clause L4).
             return Ok(unsafe { Stream::from_raw(driver, handle, Some(owner)) });
         }
@@ -237,6 +265,11 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
             Some(2) => Stream::per_thread_default(&context),
             _ => Stream::legacy_default(&context),
         })
+    }
+
+    /// The object as an owner.
+    fn owner(&self) -> Owner {
+        Owner::from_python(self.object.clone().unbind())
     }
 
     /// The array's interface.

@@ -1,6 +1,6 @@
 //! The state of a borrow. The borrowed array and its views may be used until the borrow ends.
 
-use crate::{Error, Result, python::memory::runtime, sync::SyncGuard};
+use crate::{Error, Owner, Result, python::memory::runtime, sync::SyncGuard};
 use pyo3::prelude::*;
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -11,21 +11,19 @@ use std::sync::{
 pub(in crate::python) struct BorrowState {
     /// The edges; `None` after the end, or if the caller switched synchronization off.
     guard: Mutex<Option<SyncGuard>>,
-    /// Whether the end waits on the host: a release promises that nothing is pending, and no stream can take a backward edge.
-    waits: bool,
     over: AtomicBool,
 }
 
 impl BorrowState {
-    pub(in crate::python) fn new(guard: Option<SyncGuard>, waits: bool) -> Arc<BorrowState> {
-        Arc::new(BorrowState { guard: Mutex::new(guard), waits, over: AtomicBool::new(false) })
+    pub(in crate::python) fn new(guard: Option<SyncGuard>) -> Arc<BorrowState> {
+        Arc::new(BorrowState { guard: Mutex::new(guard), over: AtomicBool::new(false) })
     }
 
     /// Refuses use after the end of the borrow.
     pub(in crate::python) fn check(&self) -> Result<()> {
         if self.is_over() {
             return Err(Error::unsupported(
-                "the borrow has ended, so the memory belongs to the lender alone; use the array inside the `with` \
+                "the borrow has ended, so the memory belongs to the producer alone; use the array inside the `with` \
                  block, copy the elements that are needed later, or borrow again",
             ));
         }
@@ -36,19 +34,11 @@ impl BorrowState {
         self.over.load(SeqCst)
     }
 
-    /// Ends the borrow; later calls do nothing.
-    pub(in crate::python) fn end(&self) -> Result<()> {
+    /// Ends the borrow; later calls do nothing. If the stream captures a graph now, the end is deferred, and `lender` is kept until then.
+    pub(in crate::python) fn end(&self, lender: Owner) -> Result<()> {
         self.over.store(true, SeqCst);
         let guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
-        guard.map_or(Ok(()), if self.waits { waited } else { SyncGuard::end })
-    }
-}
-
-/// Ends a guard by waiting for its work. Captured work does not run, so there is nothing to wait for.
-fn waited(guard: SyncGuard) -> Result<()> {
-    match guard.wait() {
-        Err(error) if error.is_unsupported() => Ok(()),
-        waited => waited,
+        guard.map_or(Ok(()), |guard| guard.end_and_keep(lender))
     }
 }
 
@@ -59,13 +49,7 @@ impl Drop for BorrowState {
         if guard.is_some() {
             Python::try_attach(|py| {
                 let guard = guard.take();
-                py.detach(|| match guard {
-                    Some(guard) if self.waits => {
-                        let driver = guard.stream().driver().clone();
-                        driver.dropped(waited(guard));
-                    }
-                    guard => drop(guard),
-                });
+                py.detach(|| drop(guard));
                 runtime::report_drops(py);
             });
         }

@@ -45,6 +45,7 @@ use pyo3::{
 use std::{
     num::NonZeroUsize,
     sync::{Arc, OnceLock},
+    thread::{self, ThreadId},
 };
 
 /// An array in device memory: its CUDA Array Interface, and the owner that keeps the memory alive.
@@ -68,6 +69,8 @@ pub struct PyDeviceArray {
     /// owner keeps alive (clause L4).
     stream: Option<Py<PyStream>>,
     mask: Option<ArrayMask>,
+    /// The thread that made the array, if its interface names another library's per-thread default stream.
+    home_thread: Option<ThreadId>,
     /// Pending work on the memory, shared by all arrays that were made from one.
     pending: OnceLock<Arc<Pending>>,
     template: Template,
@@ -92,7 +95,7 @@ pub(super) struct Place {
 
 /// The stream and the event that an export names.
 pub(super) struct Announced {
-    /// `None` if it is the array's own stream, or if exports name no streams.
+    /// `None` if exports name no streams, or if no stream orders the array's work.
     pub(super) stream: Option<StreamEntry>,
     pub(super) event: Option<NonZeroUsize>,
 }
@@ -105,9 +108,15 @@ impl PyDeviceArray {
 
     #[inline]
     fn owned(interface: impl Into<Box<Interface>>, owner: Option<ArrayOwner>) -> PyDeviceArray {
+        let interface = interface.into();
+        let home_thread = match interface.stream() {
+            StreamEntry::PerThreadDefault => Some(thread::current().id()),
+            _ => None,
+        };
         PyDeviceArray {
             borrow_state: None,
-            interface: interface.into(),
+            interface,
+            home_thread,
             owner,
             stream: None,
             mask: None,
@@ -135,7 +144,7 @@ impl PyDeviceArray {
         PyDeviceArray { pending, ..PyDeviceArray::with_stream(interface, memory.into_any(), stream) }
     }
 
-    /// An array that an extension returns.
+    /// An array that an extension module returns.
     pub(super) fn returned(py: Python<'_>, array: &RawDeviceArray) -> PyResult<PyDeviceArray> {
         let stream = array.home_stream().map(|home| Py::new(py, PyStream::new(home.clone(), None))).transpose()?;
         let memory = Py::new(py, PyMemory::holding(array.held().clone()))?;
@@ -158,7 +167,7 @@ impl PyDeviceArray {
     }
 
     /// The home stream, if it was given as an object.
-    pub(super) fn own_stream(&self, py: Python<'_>) -> Option<Py<PyStream>> {
+    pub(super) fn stream_object(&self, py: Python<'_>) -> Option<Py<PyStream>> {
         self.stream.as_ref().map(|stream| stream.clone_ref(py))
     }
 
@@ -186,7 +195,9 @@ impl PyDeviceArray {
         let stream = self.stream.as_ref().map(|stream| stream.clone_ref(py));
         let pending = OnceLock::from(self.pending().clone());
         let borrow_state = self.borrow_state.clone();
-        Ok(PyDeviceArray { borrow_state, stream, pending, ..PyDeviceArray::foreign(interface, self.owner(py)?) })
+        let home_thread = self.home_thread;
+        let foreign = PyDeviceArray::foreign(interface, self.owner(py)?);
+        Ok(PyDeviceArray { borrow_state, stream, home_thread, pending, ..foreign })
     }
 
     /// This array and its mask, with the home stream `stream`, which `interface` names.
@@ -293,14 +304,14 @@ impl PyDeviceArray {
         Pointer { address, allocated_in: memory.and_then(|memory| memory.get().context_of(address)) }
     }
 
-    /// Whether the array came as another library's structure or tensor, which ends with a release, and has no stream.
+    /// Whether the array was imported from a C structure or a DLPack tensor without a stream.
     pub(super) fn is_taken_without_stream(&self, py: Python<'_>) -> bool {
         self.interface.stream() == StreamEntry::None && self.owner.as_ref().is_some_and(|owner| owner.is_taken(py))
     }
 
-    /// An owner for another library's structure or tensor that defers the release until pending work is done. Such an object has no
-    /// stream that could wait for the work, and its release means that no work is pending.
-    pub(super) fn kept_until_done(&self, py: Python<'_>) -> PyResult<Option<Py<PyMemory>>> {
+    /// An owner that defers the release of a C structure or a DLPack tensor without a stream until pending work is done. Its release
+    /// promises that no work is pending, and no stream could wait for the work.
+    pub(super) fn deferred_owner(&self, py: Python<'_>) -> PyResult<Option<Py<PyMemory>>> {
         if !self.is_taken_without_stream(py) {
             return Ok(None);
         }
@@ -315,22 +326,24 @@ impl PyDeviceArray {
     ///
     /// # Errors
     /// Unsupported: the array was borrowed and the borrow has ended.
-    pub(super) fn ordering(&self) -> Result<SyncState> {
+    pub(super) fn sync_state(&self) -> Result<SyncState> {
         self.check_borrow()?;
         let home = self.home_stream()?;
-        // The package may own the memory of an array whose stream was given as an object, so the memory may outlive a foreign stream.
+        // A foreign stream that was given as an object may be destroyed before the memory is freed.
         let outlives = self.borrow_state.is_none()
             && self.stream.is_some()
             && home.as_ref().is_some_and(|home| !home.is_owned() && home.handle() != 1);
-        let ordering = SyncState::new(home, self.pending().clone());
-        Ok(if outlives { ordering.outliving_home() } else { ordering })
+        // A stream that was given as an object belongs to the thread that uses it.
+        let home_thread = self.home_thread.filter(|_| self.stream.is_none());
+        let state = SyncState::new(home, self.pending().clone()).in_thread(home_thread);
+        Ok(if outlives { state.outliving_home() } else { state })
     }
 
     /// Makes later work in `stream` wait for all work on the memory.
     pub(super) fn ready_on(&self, py: Python<'_>, stream: &Stream) -> Result<()> {
-        let ordering = self.ordering()?;
+        let state = self.sync_state()?;
         let access = self.consumers_access();
-        py.detach(|| ordering.before(stream, access))
+        py.detach(|| state.before(stream, access))
     }
 
     /// The access that the interface allows to a consumer.
@@ -339,9 +352,9 @@ impl PyDeviceArray {
     }
 
     /// The synchronization state of the memory as the source of a copy; `None` if the user has switched `sync` off.
-    pub(super) fn source_ordering(&self) -> Result<Option<SyncState>> {
+    pub(super) fn source_sync_state(&self) -> Result<Option<SyncState>> {
         self.check_borrow()?;
-        if config::sync() { self.ordering().map(Some) } else { Ok(None) }
+        if config::sync() { self.sync_state().map(Some) } else { Ok(None) }
     }
 
     pub(super) fn attributes(&self) -> Result<Option<PointerAttributes>> {
@@ -364,7 +377,7 @@ impl PyDeviceArray {
             Err(error) if error.is_no_driver() || error.is_driver() => None,
             attributes => attributes?,
         };
-        let place = attributes.map(|known| Place { device: known.device_ordinal, kind: known.kind });
+        let place = attributes.map(|found| Place { device: found.device_ordinal, kind: found.kind });
         Ok(place.map(|place| *exchanged.place.get_or_init(|| place)))
     }
 
@@ -408,11 +421,17 @@ impl PyDeviceArray {
         Ok(self.exchanged().structure.get_or_init(|| body).again())
     }
 
-    /// Whether the order of streams alone puts later work in the legacy default stream after all work on the array.
+    /// Whether later work in the legacy default stream is ordered after all work on the array without another edge.
     #[inline]
     pub(super) fn is_ready_on_legacy(&self) -> bool {
-        matches!(self.interface.stream(), StreamEntry::None | StreamEntry::LegacyDefault)
-            && self.pending.get().is_none_or(|pending| pending.is_idle())
+        matches!(self.interface.stream(), StreamEntry::None | StreamEntry::LegacyDefault) && self.is_idle_elsewhere()
+    }
+
+    /// Whether no work can be pending outside of the home stream. Makes no driver call.
+    #[inline]
+    fn is_idle_elsewhere(&self) -> bool {
+        let home = self.stream.as_ref().map(|stream| &stream.get().stream);
+        self.pending.get().is_none_or(|pending| pending.is_idle(home))
     }
 
     /// Makes the legacy default stream wait for all work on the memory.
@@ -423,19 +442,19 @@ impl PyDeviceArray {
         self.ready_on(py, &Stream::legacy_default(&context_of(self.interface.data())?))
     }
 
-    /// The stream and the event for a consumer to wait for. Work that the home stream does not order is joined into it, or into a new
-    /// stream (clauses P1 to P4). The event is behind all of that work, if the user has asked for events (clause X2).
+    /// The stream and the event for a consumer to wait for. The home stream, or a new one, first waits for all
+    /// pending work that it does not order (clauses P1 to P4). The event follows that work, if the user asked for events (clause X2).
     pub(super) fn announced(&self, py: Python<'_>) -> Result<Announced> {
         if !config::names_streams() {
             return Ok(Announced { stream: None, event: None });
         }
-        let joins = self.pending.get().is_some_and(|pending| !pending.is_idle());
+        let joins = !self.is_idle_elsewhere();
         if !(joins || config::export_event()) {
             return Ok(Announced { stream: Some(self.interface.stream()), event: None });
         }
-        let (ordering, access) = (self.ordering()?, self.consumers_access());
+        let (state, access) = (self.sync_state()?, self.consumers_access());
         let (stream, event) = py.detach(|| {
-            let Some(stream) = ordering.export(access)? else { return Ok((None, None)) };
+            let Some(stream) = state.export(access)? else { return Ok((None, None)) };
             let event = if config::export_event() { self.pending().announce(&stream)? } else { None };
             Ok::<_, Error>((Some(stream), event))
         })?;

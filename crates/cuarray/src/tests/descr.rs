@@ -1,6 +1,6 @@
 //! Fields of structured types: clause I9.
 
-use cuarray::{Descr, Field, FieldType, Interface, Layout, MAX_NDIM, NamedType, TypeStr};
+use crate::{Descr, Field, FieldType, Interface, Layout, MAX_NDIM, NamedType, TypeStr};
 use proptest::prelude::*;
 
 fn typestr(text: &str) -> TypeStr {

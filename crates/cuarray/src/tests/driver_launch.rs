@@ -1,9 +1,8 @@
 //! Modules and launches: guards order kernels, invalid launches are refused, and nothing is freed before its kernels
 //! are done.
 
-mod driver_fixture;
-
-use cuarray::{
+use super::driver_fixture::{Fixture, calls, entry, streams};
+use crate::{
     Context, Driver, Interface, Layout, RawView, Stream, TypeStr, TypedView,
     driver::{Allocation, copy, fill},
     kernel::{Function, LaunchConfig, Module},
@@ -11,7 +10,6 @@ use cuarray::{
 };
 use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUresult, CUstream};
 use cuarray_sim::Config;
-use driver_fixture::{Fixture, calls, entry, streams};
 use std::sync::Arc;
 
 /// The kernel `add` adds a value to each of n numbers. The kernel `sum_of` adds the vector of a structure to each of n
@@ -66,7 +64,7 @@ const PTX: &str = "
 }
 ";
 
-cuarray::element! {
+crate::element! {
     struct Step {
         small: f32,
         large: f64,
@@ -103,7 +101,7 @@ impl Data {
         RawView::from_memory(&self.memory, self.interface(), home).unwrap()
     }
 
-    /// The bytes that a copy in the stream reads; synchronizes the stream.
+    /// The numbers that a copy in the stream reads; synchronizes the stream.
     fn read(&self, stream: &Stream) -> Vec<f32> {
         let mut host = vec![0f32; N];
         // SAFETY: both have that many bytes; the host's bytes are read after the stream is synchronized.
@@ -165,7 +163,7 @@ fn guard_of_the_per_thread_stream_of_another_thread_is_refused() {
             let _entered = sim.enter();
             // SAFETY: the kernel adds to N numbers, and the array has as many.
             let launched = unsafe { add.launch(&stream, config, (&mut of_launch, N as u32, 1.0f32)) };
-            assert!(launched.unwrap_err().to_string().contains("per-thread default stream of another thread"));
+            assert!(launched.unwrap_err().to_string().contains("acquired in another thread"));
             assert!(of_copies.copy_to_host().unwrap_err().is_unsupported());
             assert!(of_copies.copy_from_host(&[0.0; N]).unwrap_err().is_unsupported());
             of_copies.release().unwrap();
@@ -303,12 +301,12 @@ fn module_loads_ptx_text_of_any_type_and_refuses_other_images() {
 fn module_is_unloaded_after_its_kernels_without_waiting() {
     let fixture = Fixture::new();
     let context = fixture.primary();
-    let [own] = streams(&context);
-    let keeper = Stream::non_blocking(&context).unwrap();
-    // SAFETY: `keeper` outlives the external stream.
-    let external = unsafe { Stream::from_raw(&fixture.driver, keeper.handle(), None) };
+    let [non_blocking] = streams(&context);
+    let owned = Stream::non_blocking(&context).unwrap();
+    // SAFETY: `owned` outlives the external stream.
+    let external = unsafe { Stream::from_raw(&fixture.driver, owned.handle(), None) };
     let (legacy, per_thread) = (Stream::legacy_default(&context), Stream::per_thread_default(&context));
-    for stream in [own, external, legacy, per_thread] {
+    for stream in [non_blocking, external, legacy, per_thread] {
         let data = Data::new(&context);
         let kernel = function(&context, "add");
         let mut view = data.view(Some(&stream));

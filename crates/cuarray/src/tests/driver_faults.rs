@@ -1,10 +1,9 @@
-//! Every driver call of the layer made to fail, one at a time: the error has the call's name and code, nothing leaks,
-//! and the thread's current context is unchanged.
+//! Every driver call of the module `driver` fails once: the error has the call's name and code, nothing leaks, and the
+//! thread's current context is unchanged.
 
-mod driver_fixture;
-
-use cuarray::{Driver, Event, Result, Stream};
-use cuarray::{
+use super::driver_fixture::{Alive, Fixture, calls};
+use crate::{Driver, Event, Result, Stream};
+use crate::{
     driver::{
         Allocation, PointerAttributes,
         copy::{
@@ -16,9 +15,8 @@ use cuarray::{
 };
 use cuarray_abi::{CUcontext, CUresult, CUstream, ENTRY_POINTS};
 use cuarray_sim::{Config, Fault, Sim};
-use driver_fixture::{Alive, Fixture, calls};
 
-/// Uses every part of the layer once.
+/// Uses every part of the module `driver` once.
 fn use_everything(driver: &Driver) -> Result<()> {
     driver.version()?;
     for device in driver.devices()? {
@@ -251,7 +249,7 @@ fn older_calls_replace_missing_newer_ones() {
     let uuid = fixture.driver.device(0).unwrap().uuid().unwrap();
     assert_ne!(uuid, [0; 16]);
     assert_eq!(calls(&fixture.sim, "cuDeviceGetUuid"), 1);
-    assert_eq!(stream.capture_status().unwrap(), cuarray::driver::CaptureStatus::None);
+    assert_eq!(stream.capture_status().unwrap(), crate::driver::CaptureStatus::None);
 }
 
 /// A driver that returns a stream's context only to threads with a current context.

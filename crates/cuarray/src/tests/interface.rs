@@ -1,6 +1,6 @@
 //! Interfaces: clauses I4, I5, I7, I9 to I11, V0 to V2.
 
-use cuarray::{Bool8, Descr, Field, Interface, Layout, Mask, NamedType, StreamEntry, TypeStr, Version};
+use crate::{Bool8, Descr, Field, Interface, Layout, Mask, NamedType, StreamEntry, TypeStr, Version};
 use proptest::prelude::*;
 
 fn floats(shape: &[usize]) -> Interface {
@@ -11,7 +11,7 @@ fn flags(shape: &[usize]) -> Interface {
     Interface::new(0x2000, TypeStr::of::<Bool8>(), Layout::c_contiguous(shape, 1).unwrap()).unwrap()
 }
 
-fn refused(data: u64, typestr: &str, shape: &[usize], strides: Option<&[isize]>) -> cuarray::Error {
+fn refused(data: u64, typestr: &str, shape: &[usize], strides: Option<&[isize]>) -> crate::Error {
     let typestr: TypeStr = typestr.parse().unwrap();
     let layout = match strides {
         None => Layout::c_contiguous(shape, typestr.itemsize()),
@@ -158,7 +158,7 @@ fn type_of_the_interface_is_not_overridden() {
     let objects = parsed("|V8").with_type("|O8".parse().unwrap(), None).unwrap_err();
     assert_eq!(objects.key(), Some("typestr"));
     let bits = parsed("|V1").with_type("|t1".parse().unwrap(), None).unwrap_err();
-    assert_eq!(bits.key(), Some("strides"), "packed bits have no strides, whatever the type was named before");
+    assert_eq!(bits.key(), Some("strides"), "packed bits have no strides, whatever their earlier type was");
 }
 
 #[test]

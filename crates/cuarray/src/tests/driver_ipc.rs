@@ -1,11 +1,9 @@
 //! Memory of another process: a second driver in its own thread stands for that process.
 
-mod driver_fixture;
-
-use cuarray::driver::{Allocation, IpcMemHandle, copy::copy_device_to_host, fill::fill_bytes};
-use cuarray::{Context, Stream};
+use super::driver_fixture::{Alive, Fixture, calls};
+use crate::driver::{Allocation, IpcMemHandle, copy::copy_device_to_host, fill::fill_bytes};
+use crate::{Context, Stream};
 use cuarray_abi::CUresult;
-use driver_fixture::{Alive, Fixture, calls};
 
 /// Runs `f` with another driver, and asserts that it leaks nothing.
 fn in_other_process(f: impl FnOnce(&Fixture, &Context) + Send) {

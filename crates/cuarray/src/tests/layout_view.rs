@@ -1,7 +1,7 @@
 //! Views compared with an oracle that visits every element. A view's elements must be those of the array that the
 //! index, shape or permutation selects, in the right order. (The Python tests compare with NumPy.)
 
-use cuarray::{Index, Layout, Order, Slice};
+use crate::{Index, Layout, Order, Slice};
 use proptest::prelude::*;
 
 /// The byte offset of every element, in the given order.

@@ -1,15 +1,13 @@
 //! Copies between two devices, without peer access.
 
-mod driver_fixture;
-
-use cuarray::driver::{
+use super::driver_fixture::{Fixture, calls, download, upload};
+use crate::driver::{
     Allocation,
     copy::{Copy3d, CopyAddress, CopySide, copy_3d_peer, copy_peer},
 };
-use cuarray::{Context, Stream};
+use crate::{Context, Stream};
 use cuarray_abi::CUresult;
 use cuarray_sim::Config;
-use driver_fixture::{Fixture, calls, download, upload};
 
 fn devices() -> (Fixture, Context, Context) {
     let fixture = Fixture::with(Config { devices: 2, ..Config::default() });

@@ -1,11 +1,9 @@
-//! The driver layer in several threads, and the event pool that they share.
+//! The module `driver` in several threads, and the event pool that they share.
 
-mod driver_fixture;
-
-use cuarray::driver::{Allocation, PooledEvent};
-use cuarray::{Event, Stream};
+use super::driver_fixture::{Alive, Fixture, calls};
+use crate::driver::{Allocation, PooledEvent};
+use crate::{Event, Stream};
 use cuarray_abi::CUresult;
-use driver_fixture::{Alive, Fixture, calls};
 use std::{sync::Barrier, thread};
 
 #[test]

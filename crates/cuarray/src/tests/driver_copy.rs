@@ -1,15 +1,13 @@
 //! Copies and fills: the bytes arrive in stream order and no earlier, and the thread's current context is unchanged.
 
-mod driver_fixture;
-
-use cuarray::driver::{
+use super::driver_fixture::{Fixture, calls, download, upload};
+use crate::driver::{
     Allocation, PooledEvent,
     copy::{Copy3d, CopyAddress, CopySide, copy_3d, copy_device_to_device, copy_device_to_host, copy_host_to_device},
     fill::fill_bytes,
 };
-use cuarray::{Context, Stream};
+use crate::{Context, Stream};
 use cuarray_abi::CUresult;
-use driver_fixture::{Fixture, calls, download, upload};
 
 fn counting(len: usize) -> Vec<u8> {
     (0..len).map(|index| (index * 7 + index / 256) as u8).collect()

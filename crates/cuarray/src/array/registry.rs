@@ -1,0 +1,273 @@
+//! The registry of guards: what is done with which memory, by address.
+//!
+//! Types know one array. They do not know that two arrays share memory: clones, views, objects of two libraries. So each live guard has
+//! an entry in one registry for the process, as in rust-numpy. It serves three rules.
+//!
+//! **Aliasing.** If the elements of two live guards share memory, both guards are for reading. Extents are compared first, and elements
+//! only if the extents overlap.
+//!
+//! **Leaks.** A guard may be leaked ([`std::mem::forget`]), and its borrow of the array ends all the same. Its entry stays. The drop of
+//! its [`RawView`](super::view::RawView) finds the entry and makes the missing edge back, before the memory can go.
+//!
+//! **Two views over one memory.** A released guard has ordered its work in the home stream of its view. Another view may have another
+//! home stream, or none. So the entry of a released guard stays until its view is dropped, with the view's synchronization state. A
+//! guard of another view waits for that state if their elements share memory and one of them writes.
+//!
+//! Device addresses are unique within a driver. A driver made from a table of entry points has its own address space.
+
+use super::aliasing::Elements;
+use crate::{
+    DevicePtr, Error, Interface, Result,
+    driver::Stream,
+    protocol::layout::Tuple,
+    sync::{Access, Begun, SyncState},
+};
+use smallvec::SmallVec;
+use std::{
+    mem,
+    num::NonZeroU32,
+    ops::Range,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// The number of entries for which memory is reserved at the first registration; up to it, later ones allocate nothing.
+const USUAL: usize = 64;
+
+static ENTRIES: Mutex<Registry> = Mutex::new(Registry { extents: Vec::new(), entries: Vec::new(), free: Vec::new() });
+
+struct Registry {
+    /// A list apart from [`Registry::entries`], as each registration scans it. A free slot has an empty extent.
+    extents: Vec<Extent>,
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+}
+
+/// The bytes from the first to the last element of a guard.
+#[derive(Clone, Copy)]
+struct Extent {
+    space: usize,
+    start: DevicePtr,
+    end: DevicePtr,
+    access: Access,
+}
+
+struct Entry {
+    elements: Elements,
+    part: Part,
+    use_of: Use,
+}
+
+/// The identity of a view's elements, or of those of its mask: the address of the interface, which a view does not move.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Part(usize);
+
+impl Part {
+    fn of(interface: &Interface) -> Part {
+        Part(std::ptr::from_ref(interface).addr())
+    }
+}
+
+/// The use of the elements.
+enum Use {
+    None,
+    /// By a guard that is live, or has been leaked.
+    Live(Stream),
+    /// As above, with edges to make at the end.
+    Begun(Stream, Begun),
+    /// By a guard that has been released; its work is ordered in this state.
+    Released(SyncState),
+}
+
+/// The states of other views over the same memory, to wait for.
+pub(super) type Others = SmallVec<[SyncState; 1]>;
+
+/// A guard's entry. A drop removes it.
+#[derive(Debug)]
+pub(super) struct Registration(Option<NonZeroU32>);
+
+/// A leaked guard whose view is being dropped.
+pub(super) struct Leaked {
+    pub(super) stream: Stream,
+    pub(super) begun: Begun,
+    pub(super) access: Access,
+    pub(super) registration: Registration,
+}
+
+impl Registration {
+    /// The entry of a guard without elements.
+    pub(super) const NONE: Registration = Registration(None);
+
+    /// Registers the elements of an interface, for work in `stream`. Returns also the states to wait for.
+    ///
+    /// # Errors
+    /// [`Error::is_already_acquired`]: a live guard has elements in the same memory, and one of the two writes.
+    #[inline]
+    pub(super) fn new(stream: &Stream, interface: &Interface, access: Access) -> Result<(Registration, Others)> {
+        let Range { start, end } = interface.byte_range();
+        if start == end {
+            return Ok((Registration::NONE, Others::new()));
+        }
+        let space = stream.driver().address_space();
+        registry().enter(Extent { space, start, end, access }, interface, stream)
+    }
+
+    fn index(&self) -> Option<usize> {
+        self.0.map(|slot| slot.get() as usize - 1)
+    }
+
+    /// Records that the guard has edges to make at its end.
+    pub(super) fn set_begun(&self, begun: Begun) {
+        let Some(index) = self.index() else { return };
+        let use_of = &mut registry().entries[index].use_of;
+        if let Use::Live(stream) = mem::replace(use_of, Use::None) {
+            *use_of = Use::Begun(stream, begun);
+        }
+    }
+
+    /// Removes the entry, but keeps the use in mind until [`forget`]: the work of the guard is ordered in `state`.
+    pub(super) fn release(mut self, state: &SyncState) {
+        let Some(index) = self.index() else { return };
+        self.0 = None;
+        let _dropped_unlocked = registry().release(index, state);
+    }
+}
+
+impl Drop for Registration {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(index) = self.index() {
+            // A stream may be destroyed here, which is a driver call.
+            let _dropped_unlocked = registry().leave(index);
+        }
+    }
+}
+
+/// Removes the entries of released guards of a view that is being dropped.
+pub(super) fn forget(interface: &Interface) {
+    let part = Part::of(interface);
+    let mut dropped = SmallVec::<[Use; 2]>::new();
+    let mut registry = registry();
+    for index in 0..registry.entries.len() {
+        let entry = &registry.entries[index];
+        if entry.part == part && matches!(entry.use_of, Use::Released(_)) {
+            dropped.push(registry.leave(index));
+        }
+        // The last entry to leave clears the list.
+        if registry.entries.is_empty() {
+            break;
+        }
+    }
+    drop(registry);
+}
+
+/// The leaked guards of a view that is being dropped, with edges to make.
+#[cold]
+pub(super) fn leaked(interface: &Interface) -> Vec<Leaked> {
+    let part = Part::of(interface);
+    let registry = registry();
+    let mut leaked = Vec::new();
+    for (index, entry) in registry.entries.iter().enumerate() {
+        let (stream, begun) = match &entry.use_of {
+            Use::Begun(stream, begun) => (stream.clone(), *begun),
+            Use::Live(stream) => (stream.clone(), Begun::default()),
+            Use::None | Use::Released(_) => continue,
+        };
+        if entry.part == part {
+            let registration = Registration(NonZeroU32::new(index as u32 + 1));
+            leaked.push(Leaked { stream, begun, access: registry.extents[index].access, registration });
+        }
+    }
+    leaked
+}
+
+fn registry() -> MutexGuard<'static, Registry> {
+    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Registry {
+    fn enter(&mut self, extent: Extent, interface: &Interface, stream: &Stream) -> Result<(Registration, Others)> {
+        let part = Part::of(interface);
+        let mut others = Others::new();
+        for (index, other) in self.extents.iter().enumerate() {
+            let apart = other.end <= extent.start || extent.end <= other.start || other.space != extent.space;
+            if apart || extent.access == Access::Read && other.access == Access::Read {
+                continue;
+            }
+            let entry = &self.entries[index];
+            if let Use::Released(state) = &entry.use_of {
+                if entry.part != part && Elements::of(interface).share_memory_with(&entry.elements) {
+                    others.push(state.clone());
+                }
+                continue;
+            }
+            let elements = Elements::of(interface);
+            if elements.share_memory_with(&entry.elements) {
+                return Err(already_acquired(&elements, extent.access, &entry.elements, other.access));
+            }
+        }
+        let entry = Entry { elements: Elements::of(interface), part, use_of: Use::Live(stream.clone()) };
+        let index = match self.free.pop() {
+            Some(slot) => {
+                let index = slot as usize;
+                self.extents[index] = extent;
+                self.entries[index] = entry;
+                index
+            }
+            None => {
+                if self.extents.capacity() == 0 {
+                    self.extents.reserve(USUAL);
+                    self.entries.reserve(USUAL);
+                    self.free.reserve(USUAL);
+                }
+                self.extents.push(extent);
+                self.entries.push(entry);
+                self.extents.len() - 1
+            }
+        };
+        Ok((Registration(NonZeroU32::new(index as u32 + 1)), others))
+    }
+
+    fn release(&mut self, index: usize, state: &SyncState) -> Use {
+        let (part, access) = (self.entries[index].part, self.extents[index].access);
+        let earlier =
+            self.entries.iter().position(|entry| entry.part == part && matches!(entry.use_of, Use::Released(_)));
+        match earlier {
+            Some(earlier) => {
+                if access == Access::Write {
+                    self.extents[earlier].access = access;
+                }
+                self.leave(index)
+            }
+            None => mem::replace(&mut self.entries[index].use_of, Use::Released(state.clone())),
+        }
+    }
+
+    fn leave(&mut self, index: usize) -> Use {
+        let extent = &mut self.extents[index];
+        (extent.start, extent.end) = (0, 0);
+        let left = mem::replace(&mut self.entries[index].use_of, Use::None);
+        self.free.push(index as u32);
+        if self.free.len() == self.extents.len() {
+            self.extents.clear();
+            self.entries.clear();
+            self.free.clear();
+        }
+        left
+    }
+}
+
+#[cold]
+fn already_acquired(wanted: &Elements, access: Access, live: &Elements, live_access: Access) -> Error {
+    let word = |access| if access == Access::Write { "writing" } else { "reading" };
+    let place = |elements: &Elements| {
+        let (shape, strides) = (Tuple(elements.layout.shape()), Tuple(elements.layout.strides()));
+        format!("shape {shape}, strides {strides}, from {:#x}", elements.data)
+    };
+    Error::already_acquired(format!(
+        "cannot acquire the array for {}: its elements ({}) share memory with those of a live guard for {} ({}); release that guard first",
+        word(access),
+        place(wanted),
+        word(live_access),
+        place(live)
+    ))
+}
