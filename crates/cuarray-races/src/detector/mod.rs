@@ -2,7 +2,7 @@
 //!
 //! Each call that enqueues work gives the work a [`Clock`]. It joins the earlier operations of the calling thread,
 //! the operations that this thread has waited for, the earlier work in the lane, and the operations that the lane has
-//! [learned](Detector::learn). The clock does not depend on when the work runs. Then the accesses are compared with
+//! [joined](Detector::join). The clock does not depend on when the work runs. Then the accesses are compared with
 //! the last accesses to the same bytes ([`shadow`]), in the order of the calls ([`queue`]). Two conflicting accesses
 //! are a finding if they are unordered, whether or not this run gave a wrong result.
 

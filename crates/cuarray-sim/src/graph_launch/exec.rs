@@ -134,7 +134,7 @@ pub(crate) fn launch(state: &mut State, handle: CUgraphExec, stream: CUstream) -
     let last = state.exec(handle)?.last.filter(|point| !state.happened(*point));
     // Launches of one executable graph are ordered.
     if let Some(clock) = state.exec(handle)?.last_clock.clone() {
-        edges::stream_learns(state, stream, &clock);
+        edges::stream_joins(state, stream, &clock);
     }
     let mut start = execution::enqueue(state, stream, Work::Wait, last.into_iter().collect())?;
     for address in leftovers {
@@ -224,14 +224,14 @@ fn enqueue_steps(
         if step.lane != 0 && !std::mem::replace(&mut begun[step.lane], true) && after.is_empty() {
             after.push(start);
             if let Some(clock) = &start_clock {
-                edges::stream_learns(state, lanes[step.lane], clock);
+                edges::stream_joins(state, lanes[step.lane], clock);
             }
         }
         let lane = lanes[step.lane];
         let work = work_of(state, handle, step.node, lane, &mut after);
         let known = step.after.iter().filter_map(|step| clocks.get(*step)?.clone());
         for clock in known.collect::<Vec<Clock>>() {
-            edges::stream_learns(state, lane, &clock);
+            edges::stream_joins(state, lane, &clock);
         }
         // Findings name the call that added the node.
         let made = state.graph_nodes.get(&step.node).and_then(|node| node.made.clone());
@@ -266,7 +266,7 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
             let (recorded, clock) = event.unwrap_or_default();
             after.extend(recorded);
             if let Some(clock) = clock {
-                edges::stream_learns(state, lane, &clock);
+                edges::stream_joins(state, lane, &clock);
             }
             Work::Wait
         }

@@ -59,7 +59,7 @@ impl Resource for Kept {
         self.owner.is_none()
     }
 
-    fn give_back(&mut self) -> Result<()> {
+    fn release(&mut self) -> Result<()> {
         // The owner's code may run inside an unrelated call, such as an allocation or the drop of another array. A panic must not end
         // that call, or lose other deferred releases.
         let owner = self.owner.take();

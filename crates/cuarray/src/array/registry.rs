@@ -77,7 +77,7 @@ enum Use {
     None,
     /// By a guard that is live, or has been leaked.
     Live(Stream),
-    /// As above, with edges to make at the end.
+    /// By a guard that is live or leaked, with edges to make at its end.
     Begun(Stream, Begun),
     /// By a guard that has been released; its work is ordered in this state.
     Released(SyncState),

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from memory_for_years import History, Table
+from memory_in_classes import History, Table
 from numba import cuda
 
 
