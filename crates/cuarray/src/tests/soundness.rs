@@ -245,7 +245,7 @@ fn guards_in_a_cycle_are_released_when_the_array_is_dropped() {
 // 2. Arrays over one memory with different homes.
 
 #[test]
-fn arrays_over_one_memory_are_ordered_whatever_their_homes_are() {
+fn arrays_over_one_memory_with_two_homes_are_ordered() {
     for second_has_home in [true, false] {
         let program = Program::new();
         let context = program.context();

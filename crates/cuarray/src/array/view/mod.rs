@@ -9,7 +9,10 @@
 //! of dimensions and one layout, so its guards need no further checks.
 //!
 //! If the interface names no stream, its producer has no pending work (clause S1), and there is no stream to put an edge back to. The
-//! first stream that acquires the view becomes its home stream: later guards of the view are ordered after the work there.
+//! view remembers the work of its guards: later guards are ordered after that work, and the owner is dropped after it.
+//!
+//! A view may be over the memory of another view, with another stream. The [registry](super::registry) of guards orders the work of both
+//! while they live.
 
 mod typed;
 
@@ -84,8 +87,11 @@ impl RawView {
     /// Errors of the driver: the interface names a default stream, and the device of the memory cannot be found.
     ///
     /// # Safety
-    /// The memory and the streams named by the interface and its mask belong to the driver. They outlive the view, by themselves or
-    /// through `owner`.
+    /// * The memory and the streams named by the interface and its mask belong to the driver. They outlive the view, by themselves or
+    ///   through `owner`.
+    /// * If the interface names a stream, the owner can be dropped as soon as all work on the memory is enqueued in that stream: a free
+    ///   comes after that work.
+    /// * Without an owner, the memory also outlives the work of the view's guards.
     pub unsafe fn new(driver: &Driver, interface: Interface, owner: Option<Owner>) -> Result<RawView> {
         // SAFETY: this function's contract.
         let view = unsafe { RawView::from_boxed(Some(driver), Box::new(interface), owner) };
