@@ -26,7 +26,7 @@ use std::{
     sync::Arc,
 };
 
-/// Code loaded into a context. A clone is the same module.
+/// Code loaded into a context. A clone is the same module. [`Context::kernel`] is shorter for kernels that are used again and again.
 ///
 /// ```
 /// # use cuarray::{Driver, kernel::Module};
