@@ -235,6 +235,13 @@ asan: ## run the Rust tests with the address and leak sanitizers; needs no GPU
 	PROPTEST_CASES=16 RUSTFLAGS='-Zsanitizer=address -Clink-arg=-rdynamic' $(SANITIZED_CARGO) test --quiet --no-fail-fast \
 	    --target $(TARGET) --target-dir target/asan --features cuarray/half $(SANITIZED_CRATES) --lib --tests
 
+# The tests `deferred_model` and `event_pool_model` need no flag, so `make test` runs them too.
+.PHONY: loom
+loom: ## run the model tests: each tries every interleaving of a few threads
+	$(call say,model tests)
+	RUSTFLAGS='--cfg loom' cargo test --quiet --target-dir target/loom -p cuarray --lib registry_model
+	cargo test --quiet -p cuarray --test deferred_model --test event_pool_model
+
 .PHONY: deny
 deny: ## check licences, duplicates, origins and advisories of the dependencies; needs cargo-deny and the network
 	$(call need,cargo-deny,0.20.2)

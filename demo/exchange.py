@@ -43,12 +43,12 @@ def main():
     for name, reason in absent.items():
         print(f"without {name}: {reason}", flush=True)
 
-    ways = routes(Cuarray(), present)
-    progress = Progress(len(ways) + (ranks is not None))
+    every = routes(Cuarray(), present)
+    progress = Progress(len(every) + (ranks is not None))
     outcomes = []
-    for way in ways:
-        progress.begin(way.name)
-        outcomes.append(survey(way, current, progress.step))
+    for route in every:
+        progress.begin(route.name)
+        outcomes.append(survey(route, current, progress.step))
     if ranks is not None:
         progress.begin("mpi4py, 2 ranks")
         outcomes += peer_mpi4py.survey(current)

@@ -105,14 +105,14 @@ def _read_while_pending(route, occupy, **ordered):
     reading = route.consumer.stream()
     # The first exchange includes one-time work of the libraries, which could take longer than the pending work.
     route.take(made, reading).read(reading)
-    kept = occupy(route.producer, stream) if occupy is not None else None
+    busy = occupy(route.producer, stream) if occupy is not None else None
     made.write_later(staged, stream)
     imported = route.take(made, reading, **ordered)
     read = imported.read(reading)
     # Pending work uses memory that is freed next.
     synchronize = getattr(stream, "synchronize", None) or stream.sync
     synchronize()
-    del kept, staged
+    del busy, staged
     return read
 
 

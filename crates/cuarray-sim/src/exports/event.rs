@@ -101,7 +101,7 @@ pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Resu
     let (recorded, clock) = (state.event(event)?.recorded, state.event(event)?.clock.clone());
     let device = state.event(event).ok().and_then(|event| state.context(event.context).ok()).map(|owner| owner.device);
     let mut state = execution::force(call.driver, state, recorded.into_iter().collect());
-    edges::host_learns(&mut state, clock.into_iter().collect());
+    edges::host_joins(&mut state, clock.into_iter().collect());
     if let Some(device) = device {
         pools::settle(&mut state, device);
     }

@@ -106,7 +106,7 @@ fn each(data: &[(SyncState, Access)]) -> impl Iterator<Item = (&SyncState, Acces
     data.iter().map(|(data, access)| (data, *access))
 }
 
-/// What the end of a guard has to know of its begin.
+/// The facts of a guard's begin that its end needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Begun {
     /// The thread whose per-thread default stream is involved, if one is.

@@ -1,5 +1,5 @@
-//! Every driver call of the layer made to fail, one at a time: the error has the call's name and code, nothing leaks,
-//! and the thread's current context is unchanged.
+//! Every driver call of the module `driver` fails once: the error has the call's name and code, nothing leaks, and the
+//! thread's current context is unchanged.
 
 use super::driver_fixture::{Alive, Fixture, calls};
 use crate::{Driver, Event, Result, Stream};
@@ -16,7 +16,7 @@ use crate::{
 use cuarray_abi::{CUcontext, CUresult, CUstream, ENTRY_POINTS};
 use cuarray_sim::{Config, Fault, Sim};
 
-/// Uses every part of the layer once.
+/// Uses every part of the module `driver` once.
 fn use_everything(driver: &Driver) -> Result<()> {
     driver.version()?;
     for device in driver.devices()? {

@@ -73,7 +73,7 @@ fn threads_load_ptx_once() {
 }
 
 #[test]
-fn failed_load_keeps_nothing() {
+fn failed_load_is_not_cached() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     assert!(context.kernel("not PTX", "one").is_err());
@@ -127,7 +127,7 @@ fn borrowed_context_keeps_its_kernels_between_calls() {
 }
 
 #[test]
-fn destroyed_context_is_not_asked_to_unload() {
+fn module_of_a_destroyed_context_is_not_unloaded() {
     let fixture = Fixture::new();
     let raw = created(&fixture, 0);
     // SAFETY: the simulator behaves as a driver.

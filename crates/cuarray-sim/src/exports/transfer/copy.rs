@@ -327,7 +327,7 @@ pub(in crate::exports) unsafe fn cuMemcpy2DUnaligned_v2(
     call: &Call<'_>,
     p_copy: *const CUDA_MEMCPY2D,
 ) -> Result<(), CUresult> {
-    // // SAFETY: both functions have the same contract; this implementation accepts any pitch in both.
+    // SAFETY: both functions have the same contract; this implementation accepts any pitch in both.
     unsafe { cuMemcpy2D_v2(call, p_copy) }
 }
 

@@ -92,5 +92,5 @@ fn side(state: &mut State, end: End, extent: Extent, access: AccessKind) -> Resu
 fn wait(call: &Call<'_>, state: Guard<'_>, stream: CUstream, point: Point) {
     let clock = edges::clock_of(&state, stream);
     let mut state = execution::force(call.driver, state, vec![point]);
-    edges::host_learns(&mut state, clock.into_iter().collect());
+    edges::host_joins(&mut state, clock.into_iter().collect());
 }

@@ -43,7 +43,7 @@ impl BorrowState {
     pub(in crate::python) fn check(&self) -> Result<()> {
         if self.is_over() {
             return Err(Error::unsupported(
-                "the borrow has ended, so the memory belongs to the lender alone; use the array inside the `with` \
+                "the borrow has ended, so the memory belongs to the producer alone; use the array inside the `with` \
                  block, copy the elements that are needed later, or borrow again",
             ));
         }

@@ -5,7 +5,7 @@
 //! edges, and the lent array. So a borrow that is never ended explicitly ends when the last of these arrays is dropped.
 
 use super::{
-    as_cuda_array::{self, again},
+    as_cuda_array::{self, with_options},
     c_interface::{self, Imported},
 };
 use crate::python::{
@@ -59,7 +59,7 @@ pub struct PyBorrow {
 /// not entered does nothing. A borrow that is not exited ends with the last of its arrays.
 ///
 /// `readonly=True` is for work that only reads. Then `a` is read-only, and two such borrows of one DeviceArray do not wait for
-/// each other. A read-only array can be borrowed only so.
+/// each other. A read-only array can only be borrowed with `readonly=True`.
 ///
 /// `event` marks the producer's work, and is waited for in place of the producer's stream. It is an Event, a handle, or an object with a
 /// `handle`.
@@ -67,12 +67,12 @@ pub struct PyBorrow {
 /// `sync=False`, or `cuarray.config.sync = False`, leaves the ordering to the caller. The other options are those of
 /// `as_cuda_array`.
 ///
-/// If the object names no stream, there is nothing to wait for and no stream for the edge back: the caller orders the producer's next work.
+/// If the object names no stream, there is nothing to wait for and no stream for the backward edge: the caller orders the producer's next work.
 /// A DeviceArray remembers the work in any case. For a C structure without a stream the exit waits for `stream`, because its release
 /// promises that nothing is pending.
 ///
 /// Raises what `as_cuda_array` raises, and BufferError if only one of two streams takes part in a capture. The capture
-/// continues unharmed.
+/// stays valid.
 ///
 /// >>> x = cuarray.to_device([1, 2, 3], stream=cuarray.stream())
 /// >>> s = cuarray.stream()
@@ -96,7 +96,7 @@ pub(in crate::python) fn borrow(
     Ok(PyBorrow {
         borrow_state: OnceLock::new(),
         object: obj.clone().unbind(),
-        stream: stream::kept(stream)?.unbind(),
+        stream: stream::object(stream)?.unbind(),
         event,
         readonly,
         sync,
@@ -164,7 +164,7 @@ impl PyBorrow {
         let object = self.object.bind(py);
         let explicit = self.event.as_ref().map(|explicit| event::argument(explicit.bind(py))).transpose()?;
         if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
-            return Ok((own(array, options)?, explicit));
+            return Ok((device_array(array, options)?, explicit));
         }
         let protocol = options.protocol();
         if protocol == Protocol::DLPack {
@@ -202,18 +202,18 @@ impl PyBorrow {
     ) -> Result<SyncGuard> {
         let access = if self.readonly { Access::Read } else { Access::Write };
         // An import's state belongs to this borrow alone. A DeviceArray's state has other users.
-        let is_own = self.object.bind(py).is_exact_instance_of::<PyDeviceArray>();
-        let kept = |ordering: SyncState| if is_own { ordering } else { ordering.forgotten() };
-        let mut ordering = kept(array.ordering()?);
+        let is_device_array = self.object.bind(py).is_exact_instance_of::<PyDeviceArray>();
+        let kept_or_forgotten = |state: SyncState| if is_device_array { state } else { state.forgotten() };
+        let mut state = kept_or_forgotten(array.sync_state()?);
         if let Some(event) = event {
             let context = context_of(array.interface().data())?;
             // SAFETY: the caller promises that the handle is a live event, as in the driver's interface.
-            ordering = ordering.with_event(Arc::new(unsafe { Event::from_raw(&context, event.0) }));
+            state = state.with_event(Arc::new(unsafe { Event::from_raw(&context, event.0) }));
         }
         let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
-        data.push((ordering, access));
+        data.push((state, access));
         if let Some(mask) = mask {
-            data.push((kept(mask.ordering()?), Access::Read));
+            data.push((kept_or_forgotten(mask.sync_state()?), Access::Read));
         }
         let mut stream = self.stream.get().stream.clone();
         if stream.lacks_context() {
@@ -248,8 +248,8 @@ fn cannot_order_release(why: &str) -> Error {
 }
 
 /// Applies the options to an array of this library; the result shares its pending work.
-fn own<'py>(array: &Bound<'py, PyDeviceArray>, mut options: Options) -> Result<Bound<'py, PyDeviceArray>> {
-    if let Some(array) = again(array, &mut options)? {
+fn device_array<'py>(array: &Bound<'py, PyDeviceArray>, mut options: Options) -> Result<Bound<'py, PyDeviceArray>> {
+    if let Some(array) = with_options(array, &mut options)? {
         return Ok(array);
     }
     if options.masks == Policy::Refuse {
@@ -259,6 +259,6 @@ fn own<'py>(array: &Bound<'py, PyDeviceArray>, mut options: Options) -> Result<B
     if options.bounds {
         bounds::verify(py, array.interface(), None)?;
     }
-    let known = import::known(array.interface().clone(), options.element.take())?;
-    Ok(Bound::new(py, array.view_of(py, known)?)?)
+    let typed = import::with_element(array.interface().clone(), options.element.take())?;
+    Ok(Bound::new(py, array.view_of(py, typed)?)?)
 }

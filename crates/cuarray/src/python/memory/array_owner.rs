@@ -1,7 +1,7 @@
 //! The owner of an array's memory. Nearly always it is the object that the array was made from (clause L2).
 //!
-//! DLPack tensors and C structures are no objects. They become objects on demand: for the user, or for a view with the same owner. Most imports
-//! end before that, and the object would be their most expensive part.
+//! DLPack tensors and C structures are not Python objects. They become objects on demand: for the user, or for a view with the same owner.
+//! Most imports never need that object, and creating it would be their most expensive part.
 
 use super::{c_array::PyCArray, capsule::Managed, owner::PyMemory, tensor::PyDLPackTensor};
 use crate::{
@@ -82,7 +82,7 @@ impl ArrayOwner {
         }
     }
 
-    /// Whether the owner is another library's tensor or structure, which is released at the end, or the object made from it.
+    /// Whether the owner is another library's tensor or structure, which has a release function, or the object made from it.
     pub(in crate::python) fn is_taken(&self, py: Python<'_>) -> bool {
         match self {
             ArrayOwner::Object(object) => {
@@ -96,7 +96,7 @@ impl ArrayOwner {
     pub(in crate::python) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         match self {
             ArrayOwner::Object(object) => visit.call(&**object),
-            // The collector must not wait for the lock; it skips an owner that it cannot see.
+            // The collector must not wait for the lock; it skips an owner whose lock is held.
             ArrayOwner::Taken(taken) => match taken.try_lock().as_deref() {
                 Ok(Taken::Object(object)) => visit.call(&**object),
                 _ => Ok(()),
@@ -136,5 +136,5 @@ impl<T: Send + 'static> Drop for DropDetached<T> {
     }
 }
 
-/// The slot of an object for its resource.
+/// The resource of an object, which is stored after the object is created.
 pub(in crate::python) type Place<T> = OnceLock<DropDetached<T>>;
