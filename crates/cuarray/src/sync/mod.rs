@@ -152,6 +152,8 @@ pub(crate) struct SyncState {
     pending: Option<Arc<Pending>>,
     /// The event to wait for in place of the home stream (clause X2).
     event: Option<Arc<Event>>,
+    /// Whether the event was recorded after all earlier work, that of earlier guards included.
+    is_event_latest: bool,
     /// Whether work in the home stream is recorded too, as the stream may be destroyed first.
     outlives_home: bool,
     /// Whether work is not recorded, because `pending` is not read again.
@@ -168,6 +170,7 @@ impl SyncState {
             home_thread: None,
             pending: Some(pending),
             event: None,
+            is_event_latest: false,
             outlives_home: false,
             forgotten: false,
             adopts_homes: false,
@@ -182,6 +185,7 @@ impl SyncState {
             home_thread,
             pending: None,
             event: None,
+            is_event_latest: false,
             outlives_home: false,
             forgotten: true,
             adopts_homes: false,
@@ -210,6 +214,18 @@ impl SyncState {
     #[must_use]
     pub fn with_event(self, event: Arc<Event>) -> SyncState {
         SyncState { event: Some(event), ..self }
+    }
+
+    /// As [`SyncState::with_event`]. The caller promises that the event was recorded after the work of all earlier guards too.
+    #[cfg(feature = "python")]
+    #[must_use]
+    pub(crate) fn with_latest_event(self, event: Arc<Event>) -> SyncState {
+        SyncState { is_event_latest: true, ..self.with_event(event) }
+    }
+
+    /// The event, if it stands for all work in the home stream: no guard of this process has put an edge to that stream since.
+    fn event_for(&self, home: &Stream) -> Option<&Arc<Event>> {
+        self.event.as_ref().filter(|_| self.is_event_latest || !edges_back::may_have(home))
     }
 
     /// Records work in the home stream like work in other streams, because the data may outlive that stream. [`Memory`] may
@@ -265,11 +281,10 @@ impl SyncState {
     fn before_mark(&self, then: &Mark<'_>, access: Access) -> Result<()> {
         match &self.home {
             Some(home) if self.is_home_of_another_thread() => wait_for_all_threads(home)?,
-            // The event was recorded before this process put edges to the home stream, if it ever did.
-            Some(home) => match &self.event {
-                Some(event) if !edges_back::may_have(home) => mark::wait_for(event, Some(home), then)?,
-                event => {
-                    event.iter().try_for_each(|event| mark::wait_for(event, Some(home), then))?;
+            Some(home) => match self.event_for(home) {
+                Some(event) => mark::wait_for(event, Some(home), then)?,
+                None => {
+                    self.event.iter().try_for_each(|event| mark::wait_for(event, Some(home), then))?;
                     Mark::new(home).wait_at(then)?;
                     return self.before_behind_home(then.stream(), access);
                 }
@@ -299,9 +314,9 @@ impl SyncState {
     pub fn synchronize(&self, access: Access) -> Result<()> {
         match &self.home {
             Some(home) if self.is_home_of_another_thread() => wait_for_all_threads(home)?,
-            Some(home) => match &self.event {
-                Some(event) if !edges_back::may_have(home) => event.synchronize()?,
-                _ => synchronize(home)?,
+            Some(home) => match self.event_for(home) {
+                Some(event) => event.synchronize()?,
+                None => synchronize(home)?,
             },
             None => self.event.iter().try_for_each(|event| event.synchronize())?,
         }
@@ -333,7 +348,11 @@ impl SyncState {
             } else {
                 mark.wait_in(home)?;
             }
-            edges_back::put(home);
+            // An array of this library exports an event of its own for its work in its home stream.
+            let is_own_work = self.outlives_home || home.is_owned();
+            if !(is_own_work && mark.stream().handle() == home.handle()) {
+                edges_back::put(home);
+            }
         }
         let Some(pending) = self.pending.as_ref().filter(|_| !self.forgotten) else { return Ok(()) };
         let Some(home) = &self.home else {

@@ -3,7 +3,7 @@
 //! Memory is one such resource. A module is another, because kernels run its code. Both may be dropped in any thread, at any time. The
 //! driver call that releases them may fail there, or wait for unrelated work; [`Memory`](super::Memory) has the details.
 
-use super::{Access, Mark, Pending, capture};
+use super::{Access, Mark, Pending, capture, pending::Homes};
 use crate::{
     Error, Result,
     driver::{CUresult, Context, DeferredRelease, Stream},
@@ -99,8 +99,10 @@ impl<R: Resource> Release<R> {
 
     /// Releases the resource if its work is done. Returns whether it did.
     fn try_release(&mut self, wait: bool) -> Result<bool> {
-        if !self.pending.record_homes()? {
-            return Ok(false);
+        match self.pending.record_homes()? {
+            Homes::Idle => {}
+            Homes::Busy if wait => {}
+            Homes::Busy | Homes::Capturing => return Ok(false),
         }
         let others = Stream::legacy_default(self.resource.context());
         capture::of(&others)?;
