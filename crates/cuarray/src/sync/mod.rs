@@ -3,7 +3,7 @@
 //! Work in one stream runs in order; work in two streams does not, unless it is ordered explicitly. There are two ways. A
 //! *host wait* blocks the calling thread until a stream is done. An *edge* blocks no thread: an event is recorded at the end of
 //! the first stream's work, and later work in the second stream waits for it. Both are left out where they are not needed:
-//! within one stream, from the legacy default stream to a blocking stream, and for work that is known to be done.
+//! within one stream, from the legacy default stream to work in a blocking stream, and for work that is known to be done.
 //!
 //! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a guard: an edge from the
 //! home stream before the work, and an edge back after it. An array without a home stream records the streams that worked on it,
@@ -320,7 +320,8 @@ impl SyncState {
                 // Clause S3 allows a host wait in place of the edge, which only the other thread could make.
                 synchronize(mark.stream())?;
             } else {
-                mark.wait_in(home)?;
+                // The producer may wait for its stream on the host, and then free the memory.
+                mark.wait_in_for_host(home)?;
             }
             edges_back::put(home);
         }

@@ -224,12 +224,27 @@ impl Pending {
         Ok(Some(event.handle()))
     }
 
-    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it.
+    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it. Drops the home
+    /// streams that are done and that only this list keeps, so that the list does not grow with each stream of a long-lived module.
     pub(super) fn add_home(&self, home: &Stream) {
-        let mut work = self.lock();
-        if home.is_owned() && !work.homes.contains(home) {
-            work.homes.push(home.clone());
+        if !home.is_owned() {
+            return;
         }
+        let mut idle = SmallVec::<[Stream; 1]>::new();
+        let mut work = self.lock();
+        if work.homes.contains(home) {
+            return;
+        }
+        work.homes.retain(|known| {
+            let is_idle = known.is_unique() && is_idle(known);
+            if is_idle {
+                idle.push(known.clone());
+            }
+            !is_idle
+        });
+        work.homes.push(home.clone());
+        // The streams are destroyed without the lock.
+        drop(work);
     }
 
     /// Replaces the home streams by events after their work, for data that no array uses any more. Returns `false` if a home stream
@@ -303,6 +318,12 @@ impl Pending {
             Err(TryLockError::WouldBlock) => false,
         }
     }
+}
+
+/// Whether a stream is known to have no work.
+fn is_idle(stream: &Stream) -> bool {
+    let _relaxed = stream.driver().relaxed();
+    matches!(capture::of(stream), Ok(None)) && matches!(stream.is_done(), Ok(true))
 }
 
 const _: () = {

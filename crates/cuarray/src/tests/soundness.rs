@@ -530,3 +530,23 @@ fn the_owner_of_a_view_without_stream_is_kept_until_its_work_is_done() {
         program.finish();
     }
 }
+
+// Streams of launches.
+
+#[test]
+fn a_module_keeps_no_stream_whose_launches_are_done() {
+    let program = Program::new();
+    let context = program.context();
+    let [home] = streams(&context);
+    let (kernel, mut array) = (set(&context), numbers(&home));
+    for _ in 0..20 {
+        let [stream] = streams(&context);
+        let mut guard = array.acquire_mut(&stream).unwrap();
+        launch!(kernel, guard).unwrap();
+        guard.release().unwrap();
+        stream.synchronize().unwrap();
+    }
+    assert!(program.fixture.alive().streams <= 2);
+    drop((array, home, kernel, context));
+    program.finish();
+}
