@@ -11,7 +11,7 @@ use crate::{
     kernel::{Function, LaunchConfig, Module},
     sync::Memory,
 };
-use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUgraphExec, CUstream};
+use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUgraphExec, CUresult, CUstream};
 use cuarray_sim::{Config, finding::Kind};
 use std::{mem, sync::Arc, thread};
 
@@ -548,5 +548,43 @@ fn a_module_keeps_no_stream_whose_launches_are_done() {
     }
     assert!(program.fixture.alive().streams <= 2);
     drop((array, home, kernel, context));
+    program.finish();
+}
+
+// The order that the driver makes between the legacy default stream and blocking streams.
+
+#[test]
+fn work_in_the_legacy_default_stream_is_done_when_the_blocking_home_stream_is() {
+    let program = Program::new();
+    let context = program.context();
+    let (home, legacy) = (Stream::new(&context).unwrap(), Stream::legacy_default(&context));
+    let (kernel, memory) = (set(&context), allocation(&context));
+    let mut view = view(&program, &memory, entry(&home));
+    let mut guard = view.acquire_mut(&legacy).unwrap();
+    launch!(kernel, guard).unwrap();
+    guard.release().unwrap();
+    drop(view);
+    // The producer waits for the stream that it named, and frees the memory.
+    home.synchronize().unwrap();
+    drop(memory);
+    drop((home, legacy, kernel, context));
+    program.finish();
+}
+
+// Failing driver calls.
+
+#[test]
+fn stream_ordered_memory_is_freed_after_its_work_if_the_free_in_order_fails() {
+    let program = Program::new();
+    let context = program.context();
+    let [stream] = streams(&context);
+    let kernel = set(&context);
+    let memory = Allocation::stream_ordered(&stream, 4 * N).unwrap();
+    let config = LaunchConfig::new([1, 1, 1], [N as u32, 1, 1]);
+    // SAFETY: the memory has N numbers, and its stream orders the work.
+    unsafe { kernel.launch(&stream, config, (memory.device_ptr(), 1u32)) }.unwrap();
+    program.fixture.sim.fail_next("cuMemFreeAsync", CUresult::CUDA_ERROR_UNKNOWN).unwrap();
+    drop(memory);
+    drop((stream, kernel, context));
     program.finish();
 }
