@@ -158,7 +158,7 @@ pub(crate) fn end<'a>(
     if !begun.is_in_this_thread() {
         // Clause S3 allows a host wait in place of the edge, which cannot be made from this thread.
         return Ok(match stream.is_per_thread_default() {
-            true => stream.work_context()?.synchronize(),
+            true => super::wait_for_all_threads(stream),
             false => super::synchronize(stream),
         }?);
     }

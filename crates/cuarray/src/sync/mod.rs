@@ -110,11 +110,24 @@ pub fn synchronize(stream: &Stream) -> Result<()> {
     stream.synchronize()
 }
 
-/// Waits on the host for all work in the context of a per-thread default stream, which another thread cannot name.
+/// Waits on the host for the work in the per-thread default streams of all threads, in the context of one of these streams. Another
+/// thread cannot name them.
+///
+/// They are blocking streams, so an event in the legacy default stream comes after their work. A wait for the whole context would
+/// invalidate captures.
+///
+/// # Errors
+/// Unsupported: a blocking stream of the context captures. The capture stays intact.
 #[cold]
-fn wait_for_all_threads(home: &Stream) -> Result<()> {
-    let _remembered = home.driver().remember_current();
-    home.work_context()?.synchronize()
+fn wait_for_all_threads(one: &Stream) -> Result<()> {
+    let _remembered = one.driver().remember_current();
+    let context = one.work_context()?;
+    let legacy = Stream::legacy_default(&context);
+    may_wait(&legacy)?;
+    let _relaxed = one.driver().relaxed();
+    let event = context.event_pool().take()?;
+    event.record(&legacy)?;
+    event.synchronize()
 }
 
 /// The id of the capture that a stream takes part in; `None` if the stream runs its work.

@@ -571,6 +571,30 @@ fn work_in_the_legacy_default_stream_is_done_when_the_blocking_home_stream_is() 
     program.finish();
 }
 
+#[test]
+fn a_guard_that_ends_in_another_thread_leaves_a_capture_intact() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, captures] = streams(&context);
+    let (kernel, mut array) = (set(&context), numbers(&home));
+    let stream = Stream::per_thread_default(&context);
+    begin_capture(&program, &captures);
+    let mut guard = array.acquire_mut(&stream).unwrap();
+    launch!(kernel, guard).unwrap();
+    let sim = &program.fixture.sim;
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let _entered = sim.enter();
+            guard.release().unwrap();
+        });
+    });
+    let graph = end_capture(&program, &captures);
+    destroy(&program, graph);
+    assert_eq!(array.to_host().unwrap(), [1; N]);
+    drop((array, home, captures, stream, kernel, context));
+    program.finish();
+}
+
 // Failing driver calls.
 
 #[test]

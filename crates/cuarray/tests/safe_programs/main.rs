@@ -28,7 +28,10 @@ use std::{
 };
 
 /// The number of programs without a variable.
-const USUAL: u64 = 1_000;
+const USUAL: u64 = 800;
+
+/// The number of programs that run twice, the second time without one of their ordering calls.
+const SPOILED: u64 = 200;
 
 /// A program that runs longer than this has deadlocked.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -45,7 +48,8 @@ fn random_safe_programs_have_no_findings_and_no_leaks() {
         println!("{}", runner::listed(&Program::of(seed).steps(seed)));
         return watched(&[AtomicU64::new(seed)], |worker, running| run(seed..seed + 1, worker, running));
     }
-    let (first, count) = (variable("CUARRAY_PROGRAM_FIRST").unwrap_or(0), variable("CUARRAY_PROGRAMS").unwrap_or(USUAL));
+    let (first, count) =
+        (variable("CUARRAY_PROGRAM_FIRST").unwrap_or(0), variable("CUARRAY_PROGRAMS").unwrap_or(USUAL));
     let next = AtomicU64::new(first);
     let running: Vec<AtomicU64> = (0..WORKERS).map(|_| AtomicU64::new(first)).collect();
     watched(&running, |worker, running| {
@@ -114,7 +118,7 @@ const DONE: u64 = u64::MAX;
 fn programs_without_one_ordering_call_have_findings() {
     let (mut tried, mut found) = (0, 0);
     let mut runner = Runner::new();
-    for seed in 0..USUAL {
+    for seed in 0..SPOILED {
         let program = Program { faults: false, captures: false, ..Program::of(seed) };
         let steps = program.steps(seed);
         let complete = runner.run(seed, &program, &steps, 0);
@@ -126,5 +130,5 @@ fn programs_without_one_ordering_call_have_findings() {
         found += u64::from(matches!(runner.run(seed, &program, &steps, dropped).outcome, Outcome::Failed(_)));
     }
     println!("{found} of {tried} programs have findings");
-    assert!(tried >= USUAL / 4 && found * 10 >= tried, "{found} of {tried}");
+    assert!(tried >= SPOILED / 2 && found * 5 >= tried, "{found} of {tried}");
 }

@@ -91,31 +91,74 @@ pub enum End {
 /// A slot is a number modulo the count of what exists; a step without its objects does nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    Stream { blocking: bool, device: usize },
+    Stream {
+        blocking: bool,
+        device: usize,
+    },
     DropStream(usize),
-    Create { fill: Fill, stream: usize },
-    Derive { array: usize, part: Part },
-    FromOwner { of: Of, home: Option<usize> },
-    View { of: Of, names: Names },
+    Create {
+        fill: Fill,
+        stream: usize,
+    },
+    Derive {
+        array: usize,
+        part: Part,
+    },
+    FromOwner {
+        of: Of,
+        home: Option<usize>,
+    },
+    View {
+        of: Of,
+        names: Names,
+    },
     /// A view of an array by way of a C structure.
-    Exchange { array: usize, with_event: bool },
+    Exchange {
+        array: usize,
+        with_event: bool,
+    },
     Typed(usize),
     DropArray(usize),
     DropMemory(usize),
-    Acquire { array: usize, stream: usize, writes: bool, launches: bool },
-    Launch { guard: usize, wrong_stream: Option<usize> },
-    Copy { from: usize, to: usize },
+    Acquire {
+        array: usize,
+        stream: usize,
+        writes: bool,
+        launches: bool,
+    },
+    Launch {
+        guard: usize,
+        wrong_stream: Option<usize>,
+    },
+    Copy {
+        from: usize,
+        to: usize,
+    },
     ToHost(usize),
     GuardToHost(usize),
     GuardFromHost(usize),
-    End { guard: usize, end: End },
-    Record { array: usize, stream: usize },
+    End {
+        guard: usize,
+        end: End,
+    },
+    Record {
+        array: usize,
+        stream: usize,
+    },
     BeginCapture(usize),
-    EndCapture { capture: usize, launches: bool },
-    Fail { symbol: usize, code: usize },
+    EndCapture {
+        capture: usize,
+        launches: bool,
+    },
+    Fail {
+        symbol: usize,
+        code: usize,
+    },
     SynchronizeStream(usize),
     SynchronizeContext(usize),
-    Reclaim { waits: bool },
+    Reclaim {
+        waits: bool,
+    },
 }
 
 /// One step: an action, its thread, and the device whose context is current.

@@ -140,9 +140,8 @@ impl Rig {
                     fixture.current()
                 };
                 // SAFETY: the peer's context is alive.
-                let enabled = unsafe {
-                    shared.driver.api().cuCtxEnablePeerAccess.unwrap()(cuarray_abi::CUcontext(peer), 0)
-                };
+                let enabled =
+                    unsafe { shared.driver.api().cuCtxEnablePeerAccess.unwrap()(cuarray_abi::CUcontext(peer), 0) };
                 assert!(enabled.is_success());
             }
         }

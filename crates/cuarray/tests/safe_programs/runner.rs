@@ -79,7 +79,10 @@ impl Runner {
             };
             let after = rig.alive();
             if leaked(after, before) {
-                why = Some(format!("a leak: {after:?} after {before:?}\n{}", rig.shared.sim.report_with_leaks().text(false)));
+                why = Some(format!(
+                    "a leak: {after:?} after {before:?}\n{}",
+                    rig.shared.sim.report_with_leaks().text(false)
+                ));
             }
         }
         if program.faults || why.is_some() {
@@ -144,7 +147,8 @@ pub fn explained(seed: u64, batch: u64, program: &Program, steps: Vec<Step>, why
                 with(&steps, index, |step| Step { current: None, ..step }),
                 with(&steps, index, simpler),
             ];
-            let smaller = candidates.into_iter().flatten().find_map(|smaller| fails(&smaller).map(|why| (smaller, why)));
+            let smaller =
+                candidates.into_iter().flatten().find_map(|smaller| fails(&smaller).map(|why| (smaller, why)));
             match smaller {
                 Some((smaller, why)) => {
                     (steps, why_alone) = (smaller, why);

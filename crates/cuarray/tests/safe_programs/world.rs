@@ -8,6 +8,7 @@ use cuarray::{
     kernel::LaunchConfig,
 };
 use std::{
+    mem::ManuallyDrop,
     ptr::NonNull,
     sync::{Arc, Mutex, Weak},
 };
@@ -156,15 +157,19 @@ impl Guard {
         each!(self, guard => guard.release())
     }
 
+    /// Leaks the guard, as [`std::mem::forget`] does. Leak sanitizers still find what it owns.
     pub fn forget(self) {
-        each!(self, guard => std::mem::forget(guard));
+        static FORGOTTEN: Mutex<Vec<ManuallyDrop<Guard>>> = Mutex::new(Vec::new());
+        FORGOTTEN.lock().unwrap().push(ManuallyDrop::new(self));
     }
 
     /// Leaks the guard in a cycle.
     pub fn leak_in_cycle(self) {
         struct Cycle(Mutex<Option<Arc<Cycle>>>, #[allow(dead_code)] Guard);
+        static CYCLES: Mutex<Vec<Weak<Cycle>>> = Mutex::new(Vec::new());
         let cycle = Arc::new(Cycle(Mutex::new(None), self));
         *cycle.0.lock().unwrap() = Some(cycle.clone());
+        CYCLES.lock().unwrap().push(Arc::downgrade(&cycle));
     }
 
     pub fn copy_to_host(&self) -> Option<Result<()>> {
