@@ -326,6 +326,16 @@ impl SyncState {
         self.after(&Mark::new(stream), access)
     }
 
+    /// Whether [`SyncState::after`] records work in `stream`.
+    fn records_work_in(&self, stream: &Stream) -> bool {
+        self.pending.is_some()
+            && !self.forgotten
+            && match &self.home {
+                Some(home) => self.outlives_home || home.is_per_thread_default(),
+                None => !(self.adopts_homes && stream.is_owned()),
+            }
+    }
+
     /// Orders later work on the data after the mark.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         if let Some(home) = &self.home {
@@ -338,17 +348,11 @@ impl SyncState {
             }
             edges_back::put(home);
         }
-        let Some(pending) = self.pending.as_ref().filter(|_| !self.forgotten) else { return Ok(()) };
-        let Some(home) = &self.home else {
-            return match self.adopts_homes && mark.stream().is_owned() {
-                true => Ok(()),
-                false => pending.remember(mark, access),
-            };
-        };
-        // In another thread, the handle of the per-thread default stream means another stream.
-        if !self.outlives_home && !home.is_per_thread_default() {
+        let Some(pending) = self.pending.as_ref().filter(|_| self.records_work_in(mark.stream())) else {
             return Ok(());
-        }
+        };
+        let Some(home) = &self.home else { return pending.remember(mark, access) };
+        // In another thread, the handle of the per-thread default stream means another stream.
         match lane::is_same(mark.stream(), home)? {
             true => pending.remember(mark, access),
             false => pending.remember(&Mark::new(home), access),

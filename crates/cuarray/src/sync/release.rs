@@ -6,7 +6,7 @@
 use super::{Access, Mark, Pending, capture};
 use crate::{
     Error, Result,
-    driver::{CUresult, Context, DeferredRelease, Stream},
+    driver::{CUresult, Context, DeferredRelease, Driver, Stream},
     interpreter,
 };
 use std::{fmt, mem::ManuallyDrop, sync::Arc};
@@ -87,13 +87,26 @@ impl<R: Resource> Release<R> {
             Ok(true) => {}
             Ok(false) => driver.defer(Box::new(self)),
             Err(error) if is_for_later(&error) => driver.defer(Box::new(self)),
-            // A stream is broken or destroyed, or the driver lacks the means for an event.
             Err(error) => {
-                if !self.resource.is_gone() {
-                    let _ = self.resource.context().synchronize();
-                }
                 driver.dropped(Err(error));
+                if !self.resource.is_gone() {
+                    self.attempt_after_error(&driver, wait);
+                }
             }
+        }
+    }
+
+    /// Releases the resource although a stream is broken or destroyed, or the driver lacks the means for an event: after a wait for the
+    /// context. A drop does not wait, as that would invalidate captures.
+    #[cold]
+    fn attempt_after_error(self, driver: &Driver, wait: bool) {
+        if !wait {
+            return driver.defer(Box::new(self));
+        }
+        match self.resource.context().synchronize() {
+            Err(error) if is_of_capture(&error) => driver.defer(Box::new(self)),
+            // After any other error, no work runs in the context.
+            _ => drop(self),
         }
     }
 
@@ -120,6 +133,14 @@ impl<R: Resource> DeferredRelease for Release<R> {
     fn attempt(self: Box<Self>, wait: bool) {
         Release::attempt(*self, wait);
     }
+}
+
+/// Whether a stream of the context captures.
+fn is_of_capture(error: &Error) -> bool {
+    matches!(
+        error.driver_code(),
+        Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED | CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+    )
 }
 
 /// Whether a later attempt can succeed: host functions permit no driver call, and captures forbid some.

@@ -462,6 +462,34 @@ fn memory_is_kept_while_a_stream_with_work_on_it_captures() {
 }
 
 #[test]
+fn memory_of_an_owner_is_kept_while_a_stream_with_work_on_it_captures() {
+    let program = Program::new();
+    let context = program.context();
+    let [stream, home] = streams(&context);
+    let kernel = set(&context);
+    // SAFETY: the owner keeps the stream.
+    let external =
+        unsafe { Stream::from_raw(&program.fixture.driver, home.handle(), Some(Owner::new(Arc::new(home.clone())))) };
+    for (home, on) in [(None, &stream), (Some(&external), &external)] {
+        let memory = allocation(&context);
+        let interface = interface(memory.device_ptr());
+        // SAFETY: the owner keeps the memory.
+        let mut array =
+            unsafe { crate::RawDeviceArray::from_owner(&context, interface, Owner::new(memory), home) }.unwrap();
+        let mut guard = array.acquire_mut(on).unwrap();
+        launch!(kernel, guard).unwrap();
+        begin_capture(&program, on);
+        assert!(guard.release().unwrap_err().is_unsupported());
+        drop(array);
+        let graph = end_capture(&program, on);
+        destroy(&program, graph);
+        program.fixture.driver.reclaim(false);
+    }
+    drop((stream, home, external, kernel, context));
+    program.finish();
+}
+
+#[test]
 fn a_guard_is_refused_outside_of_its_capture() {
     let program = Program::new();
     let context = program.context();
@@ -610,5 +638,21 @@ fn stream_ordered_memory_is_freed_after_its_work_if_the_free_in_order_fails() {
     program.fixture.sim.fail_next("cuMemFreeAsync", CUresult::CUDA_ERROR_UNKNOWN).unwrap();
     drop(memory);
     drop((stream, kernel, context));
+    program.finish();
+}
+
+#[test]
+fn a_failing_query_frees_no_memory_early_and_leaves_a_capture_intact() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, other] = streams(&context);
+    let array = numbers(&home);
+    begin_capture(&program, &other);
+    program.fixture.sim.fail_next("cuStreamQuery", CUresult::CUDA_ERROR_UNKNOWN).unwrap();
+    drop(array);
+    assert!(program.fixture.driver.take_drop_error().is_some());
+    let graph = end_capture(&program, &other);
+    destroy(&program, graph);
+    drop((home, other, context));
     program.finish();
 }
