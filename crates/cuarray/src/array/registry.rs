@@ -62,6 +62,9 @@ struct Entry {
 struct Part(usize);
 
 impl Part {
+    /// That of no view.
+    const NONE: Part = Part(0);
+
     fn of(interface: &Interface) -> Part {
         Part(std::ptr::from_ref(interface).addr())
     }
@@ -122,6 +125,14 @@ impl Registration {
         if let Use::Live(stream) = mem::replace(use_of, Use::None) {
             *use_of = Use::Begun(stream, begun);
         }
+    }
+
+    /// Separates the entry from its view, because the end of the guard is deferred: the drop of the view must not end the guard again.
+    pub(super) fn detach(self) -> Registration {
+        if let Some(index) = self.index() {
+            registry().entries[index].part = Part::NONE;
+        }
+        self
     }
 
     /// Removes the entry, but keeps the use in mind until [`forget`]: the work of the guard is ordered in `state`.
@@ -244,6 +255,7 @@ impl Registry {
 
     fn leave(&mut self, index: usize) -> Use {
         let extent = &mut self.extents[index];
+        debug_assert!(extent.start != extent.end, "an entry is removed once");
         (extent.start, extent.end) = (0, 0);
         let left = mem::replace(&mut self.entries[index].use_of, Use::None);
         self.free.push(index as u32);

@@ -242,6 +242,30 @@ fn guards_in_a_cycle_are_released_when_the_array_is_dropped() {
     program.finish();
 }
 
+#[test]
+fn a_guard_whose_end_is_deferred_ends_once_although_another_guard_was_leaked() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, other, captures] = streams(&context);
+    let (array, mut unrelated) = (numbers(&home), numbers(&home));
+    let mut also_unrelated = unrelated.slice(crate::s![..]).unwrap();
+    home.synchronize().unwrap();
+    mem::forget(array.acquire(&other).unwrap());
+    let deferred = array.acquire(&captures).unwrap();
+    begin_capture(&program, &captures);
+    assert!(deferred.release().unwrap_err().is_unsupported());
+    drop(array);
+    let guard = unrelated.acquire_mut(&other).unwrap();
+    let graph = end_capture(&program, &captures);
+    destroy(&program, graph);
+    program.fixture.driver.reclaim(true);
+    // The deferred end has not removed the entry of this guard.
+    assert!(also_unrelated.acquire_mut(&other).unwrap_err().is_already_acquired());
+    drop(guard);
+    drop((unrelated, also_unrelated, home, other, captures, context));
+    program.finish();
+}
+
 // 2. Arrays over one memory with different homes.
 
 #[test]

@@ -318,6 +318,7 @@ impl RawView {
         entries: (Registration, Registration),
     ) {
         self.guards.fetch_sub(1, Ordering::Relaxed);
+        let entries = (entries.0.detach(), entries.1.detach());
         sync::end_later(self.known_orderings(access), stream, begun, (entries, self.keep()));
     }
 
@@ -338,7 +339,8 @@ impl RawView {
             let ended = sync::end(self.known_orderings(access), &stream, begun);
             if let Err(NotEnded { error, is_ordered }) = ended {
                 if !is_ordered {
-                    sync::end_later(self.known_orderings(access), &stream, begun, (registration, self.keep()));
+                    let kept = (registration.detach(), self.keep());
+                    sync::end_later(self.known_orderings(access), &stream, begun, kept);
                 }
                 stream.driver().dropped(Err(error));
             }
