@@ -1,6 +1,10 @@
 //! [`SyncGuard`]: ordered work in one stream on the data of several arrays, with edges before and after it.
 
-use super::{Access, SyncState, capture, lane, mark::Mark, release::is_for_later};
+use super::{
+    Access, SyncState, capture, lane,
+    mark::Mark,
+    release::{is_for_later, wait_for_context},
+};
 use crate::{
     Error, Result,
     driver::{DeferredRelease, Stream},
@@ -226,8 +230,14 @@ impl<K: Send + 'static> DeferredRelease for Unreleased<K> {
         match self.edges.end() {
             Ok(()) => drop(self.kept),
             Err(NotEnded { is_ordered: false, error }) if !wait || is_for_later(&error) => driver.defer(self),
-            // The stream is broken or destroyed, so none of its work runs.
-            Err(NotEnded { error, .. }) => driver.dropped(Err(error)),
+            Err(NotEnded { is_ordered, error }) => {
+                driver.dropped(Err(error));
+                // The stream may be broken or destroyed.
+                let context = self.edges.stream.work_context();
+                if !is_ordered && context.is_ok_and(|context| !wait_for_context(&context)) {
+                    driver.defer(self);
+                }
+            }
         }
     }
 }

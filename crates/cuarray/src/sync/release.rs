@@ -103,10 +103,9 @@ impl<R: Resource> Release<R> {
         if !wait {
             return driver.defer(Box::new(self));
         }
-        match self.resource.context().synchronize() {
-            Err(error) if is_of_capture(&error) => driver.defer(Box::new(self)),
-            // After any other error, no work runs in the context.
-            _ => drop(self),
+        match wait_for_context(self.resource.context()) {
+            true => drop(self),
+            false => driver.defer(Box::new(self)),
         }
     }
 
@@ -135,11 +134,27 @@ impl<R: Resource> DeferredRelease for Release<R> {
     }
 }
 
-/// Whether a stream of the context captures.
-fn is_of_capture(error: &Error) -> bool {
+/// Waits until no work runs in a context, where a finer wait has failed. Returns `false` if some may still run.
+pub(super) fn wait_for_context(context: &Context) -> bool {
+    let Err(error) = context.synchronize() else { return true };
+    // The context is gone, or one of its kernels has failed.
     matches!(
         error.driver_code(),
-        Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED | CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        Some(
+            CUresult::CUDA_ERROR_DEINITIALIZED
+                | CUresult::CUDA_ERROR_INVALID_CONTEXT
+                | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+                | CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+                | CUresult::CUDA_ERROR_LAUNCH_FAILED
+                | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
+                | CUresult::CUDA_ERROR_ASSERT
+                | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+                | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+                | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+                | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
+                | CUresult::CUDA_ERROR_INVALID_PC
+                | CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
+        )
     )
 }
 

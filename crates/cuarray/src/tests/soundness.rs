@@ -680,3 +680,23 @@ fn a_failing_query_frees_no_memory_early_and_leaves_a_capture_intact() {
     drop((home, other, context));
     program.finish();
 }
+
+#[test]
+fn a_guard_whose_end_fails_twice_is_ordered_by_a_wait_for_the_context() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, other] = streams(&context);
+    let (kernel, mut array) = (set(&context), numbers(&home));
+    home.synchronize().unwrap();
+    let mut guard = array.acquire_mut(&other).unwrap();
+    launch!(kernel, guard).unwrap();
+    let (symbol, code) = ("cuStreamIsCapturing", CUresult::CUDA_ERROR_INVALID_VALUE);
+    program.fixture.sim.fail_next(symbol, code).unwrap();
+    assert!(guard.release().is_err());
+    program.fixture.sim.fail_next(symbol, code).unwrap();
+    program.fixture.driver.reclaim(true);
+    assert_eq!(array.to_host().unwrap(), [1; N]);
+    drop(program.fixture.driver.take_drop_error());
+    drop((array, home, other, kernel, context));
+    program.finish();
+}

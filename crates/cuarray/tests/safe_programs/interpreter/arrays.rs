@@ -174,9 +174,11 @@ impl Interpreter<'_> {
         };
         // An array without a home stream has no stream to name.
         let home = array.home_stream()?.clone();
+        // Each thread reads another stream from an interface that names the per-thread default stream.
+        (home.handle() != 2).then_some(())?;
         let mut described = Described::from(array.interface().clone());
         let mut event = None;
-        if with_event && !is_capturing(&home) && home.handle() != 2 {
+        if with_event && !is_capturing(&home) {
             let context = self.check(home.work_context())?;
             let recorded = self.check(Event::new(&context, false))?;
             let result = recorded.record(&home);
