@@ -336,6 +336,17 @@ impl SyncState {
             }
     }
 
+    /// Records the work in the home stream, for an array that is being dropped.
+    #[inline]
+    pub(crate) fn record_home(&self) {
+        if let (true, Some(home), Some(pending)) = (self.outlives_home, &self.home, &self.pending)
+            // Memory is freed when the default streams of its context are idle.
+            && home.handle() > 2
+        {
+            pending.record_home(home);
+        }
+    }
+
     /// Orders later work on the data after the mark.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         if let Some(home) = &self.home {

@@ -247,6 +247,23 @@ impl Pending {
         drop(work);
     }
 
+    /// Records the work in the home stream of an array that is being dropped, if another library may destroy the stream afterwards.
+    /// Consumers of the array's interface have ordered their work there.
+    pub(super) fn record_home(&self, home: &Stream) {
+        if is_idle(home) {
+            return;
+        }
+        let recorded = match capture::of(home) {
+            Ok(None) => self.remember(&Mark::new(home), Access::Write).or_else(|_| super::synchronize(home)).is_ok(),
+            _ => false,
+        };
+        let mut work = self.lock();
+        if !recorded && !work.homes.contains(home) {
+            // The stream has to be asked later.
+            work.homes.push(home.clone());
+        }
+    }
+
     /// Replaces the home streams by events after their work, for data that no array uses any more. Returns `false` if a home stream
     /// captures a graph: whether its earlier work is done is then unknown.
     pub(super) fn record_homes(&self) -> Result<bool> {

@@ -123,8 +123,14 @@ impl<R: Resource> Release<R> {
         }
         let driver = self.resource.context().driver().clone();
         let _relaxed = driver.relaxed();
-        self.resource.give_back()?;
-        Ok(true)
+        match self.resource.give_back() {
+            Err(error) if is_for_later(&error) => Err(error),
+            // The work is done, so the drop of the resource may try again.
+            given_back => {
+                driver.dropped(given_back);
+                Ok(true)
+            }
+        }
     }
 }
 

@@ -700,3 +700,26 @@ fn a_guard_whose_end_fails_twice_is_ordered_by_a_wait_for_the_context() {
     drop((array, home, other, kernel, context));
     program.finish();
 }
+
+// A home stream of another library.
+
+#[test]
+fn memory_is_freed_after_the_work_that_consumers_order_in_an_external_home_stream() {
+    let program = Program::new();
+    let context = program.context();
+    let [theirs, other] = streams(&context);
+    let kernel = set(&context);
+    // SAFETY: the stream outlives the array.
+    let home = unsafe { Stream::from_raw(&program.fixture.driver, theirs.handle(), None) };
+    let array = DeviceArray::<u32, _>::empty([N], &home).unwrap();
+    let owner = Owner::new(Arc::new(array.clone()));
+    // SAFETY: the owner keeps the array.
+    let mut view = unsafe { RawView::new(&program.fixture.driver, array.interface().clone(), Some(owner)) }.unwrap();
+    drop(array);
+    let mut guard = view.acquire_mut(&other).unwrap();
+    launch!(kernel, guard).unwrap();
+    guard.release().unwrap();
+    drop((view, home));
+    drop((theirs, other, kernel, context));
+    program.finish();
+}

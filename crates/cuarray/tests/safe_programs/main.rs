@@ -18,7 +18,7 @@ mod rig;
 mod runner;
 mod world;
 
-use program::{Program, Random};
+use program::Program;
 use runner::{Outcome, Runner};
 use std::{
     env,
@@ -28,10 +28,10 @@ use std::{
 };
 
 /// The number of programs without a variable.
-const USUAL: u64 = 800;
+const USUAL: u64 = 600;
 
-/// The number of programs that run twice, the second time without one of their ordering calls.
-const SPOILED: u64 = 200;
+/// The number of programs that also run without each of their ordering calls.
+const SPOILED: u64 = 120;
 
 /// A program that runs longer than this has deadlocked.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -113,22 +113,18 @@ fn watched(running: &[AtomicU64], work: impl Fn(usize, &[AtomicU64]) + Sync) {
 
 const DONE: u64 = u64::MAX;
 
-/// The check can fail: without one of its ordering calls, a program has a finding.
+/// The check can fail: many programs have findings if one of their ordering calls has no effect.
 #[test]
 fn programs_without_one_ordering_call_have_findings() {
-    let (mut tried, mut found) = (0, 0);
+    let mut found = 0;
     let mut runner = Runner::new();
     for seed in 0..SPOILED {
         let program = Program { faults: false, captures: false, ..Program::of(seed) };
         let steps = program.steps(seed);
-        let complete = runner.run(seed, &program, &steps, 0);
-        if complete.ordering_calls == 0 {
-            continue;
-        }
-        let dropped = 1 + Random::new(seed).next() % complete.ordering_calls;
-        tried += 1;
-        found += u64::from(matches!(runner.run(seed, &program, &steps, dropped).outcome, Outcome::Failed(_)));
+        let calls = runner.run(seed, &program, &steps, 0).ordering_calls;
+        let fails = |dropped: &u64| matches!(runner.run(seed, &program, &steps, *dropped).outcome, Outcome::Failed(_));
+        found += u64::from((1..=calls).find(fails).is_some());
     }
-    println!("{found} of {tried} programs have findings");
-    assert!(tried >= SPOILED / 2 && found * 5 >= tried, "{found} of {tried}");
+    assert!(found * 8 >= SPOILED, "{found} of {SPOILED} programs have findings");
+    println!("{found} of {SPOILED} programs have findings without one ordering call");
 }

@@ -70,7 +70,10 @@ impl Runner {
             }
         };
         let report = rig.shared.sim.report();
-        if let Some(finding) = report.findings.iter().find(|finding| finding.kind != Kind::UninitializedRead) {
+        // Programs may read empty arrays. If driver calls fail, the library may have to wait for a context although a stream captures.
+        let is_allowed =
+            |kind: Kind| kind == Kind::UninitializedRead || kind == Kind::CapturedStreamSynchronized && program.faults;
+        if let Some(finding) = report.findings.iter().find(|finding| !is_allowed(finding.kind)) {
             let _ = write!(why.get_or_insert_default(), "{:?}\n{}", finding.kind, report.text(false));
         }
         if why.is_none() {

@@ -396,6 +396,9 @@ impl Drop for RawView {
             self.interface.mask().into_iter().for_each(|mask| registry::forget(mask.interface()));
         }
         self.defer_owner();
+        if let Some(data) = self.data.get() {
+            data.record_home();
+        }
     }
 }
 
