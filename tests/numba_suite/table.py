@@ -12,12 +12,12 @@ HEAD = """\
 
 `make numba-suite UPDATE=1` writes this page. `make numba-suite` runs every test module that the numba-cuda wheel ships for its GPU
 target (`numba.cuda.tests`), unmodified, on two simulated devices. Each module runs in its own process. The run fails if an outcome
-differs from this page. CI runs it. It leaves out `cudasim`, the tests of numba's own simulator, and `benchmarks`.
+differs from this page. CI runs it. The run leaves out `cudasim`, the tests of numba's own simulator, and `benchmarks`.
 
 Versions: {versions}. `nvidia-nvjitlink` is not installed, so numba-cuda passes PTX to the driver.
 
-**{passed} of the {run} tests that would pass on a machine with a GPU pass here: {percent:.1f} %.** On a GPU {skipped} tests would be skipped too, and {failed}
-would fail too. These outcomes on a GPU were read from the tests; they were not run on one.
+**{passed} of the {run} tests that would pass on a machine with a GPU pass here: {percent:.1f} %.** Of the others, {skipped} would be skipped on a GPU as well, and {failed}
+would fail there as well. These outcomes on a GPU were read from the tests; they were not run on one.
 """
 
 

@@ -1,6 +1,6 @@
 //! [`Deferred`]: a resource of a context whose release is deferred until the work that uses it is done, without a wait.
 //!
-//! Memory is one such resource, and a module another, as kernels run its code. Both may be dropped in any thread, at any time. The
+//! Memory is one such resource. A module is another, because kernels run its code. Both may be dropped in any thread, at any time. The
 //! driver call that releases them may fail there, or wait for unrelated work; [`Memory`](super::Memory) has the details.
 
 use super::{Access, Mark, Pending, capture};
@@ -87,7 +87,7 @@ impl<R: Resource> Release<R> {
             Ok(true) => {}
             Ok(false) => driver.defer(Box::new(self)),
             Err(error) if is_for_later(&error) => driver.defer(Box::new(self)),
-            // A stream is broken or destroyed, or the driver lacks the means for an event.
+            // A stream is broken or destroyed, or the driver cannot record an event.
             Err(error) => {
                 if !self.resource.is_gone() {
                     let _ = self.resource.context().synchronize();

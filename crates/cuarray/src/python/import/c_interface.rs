@@ -32,7 +32,7 @@ fn name(py: Python<'_>) -> &Bound<'_, PyString> {
 }
 
 /// Whether each queried type has the attribute.
-static CACHE: TypeBits = TypeBits::new();
+static CACHE: TypeBits<16> = TypeBits::new();
 
 /// Whether the type of an object has the attribute. Each type is queried once, so the result may be outdated: before an object is refused,
 /// [`is_offered_now`] queries again.

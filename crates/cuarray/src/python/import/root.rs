@@ -23,7 +23,7 @@ pub(in crate::python) fn returned<'py>(
     interface: &Interface,
 ) -> PyResult<Option<Bound<'py, PyDeviceArray>>> {
     /// Whether each queried type is numba's array type.
-    static CACHE: TypeBits = TypeBits::new();
+    static CACHE: TypeBits<16> = TypeBits::new();
     if CACHE.get(object.get_type_ptr()) == Some(false) {
         return Ok(None);
     }

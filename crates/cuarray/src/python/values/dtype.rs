@@ -116,7 +116,7 @@ fn named(dtype: &Bound<'_, PyAny>) -> Result<TypeStr> {
         return Err(refused("its bytes are swapped, which void cannot express".to_owned()));
     }
     if dtype.getattr(intern!(py, "itemsize"))?.extract::<usize>()? != typestr.itemsize() {
-        return Err(refused(format!("a {name} has {} bytes, and its item size differs", typestr.itemsize())));
+        return Err(refused(format!("its item size is not {}, that of {name}", typestr.itemsize())));
     }
     Ok(typestr)
 }
