@@ -40,12 +40,12 @@ impl SyncGuard {
     /// As [`SyncGuard::begin`]. After an error the other edges are in place, and the host has waited for the stream. If the stream captures
     /// a graph, the edges are made when the capture has ended.
     pub fn end(mut self) -> Result<()> {
-        self.finish(())
+        self.finish(|| ())
     }
 
-    /// As [`SyncGuard::end`]. `keep` makes what has to live until the edges are made.
+    /// As [`SyncGuard::end`]. `keep` makes what has to live until deferred edges are made.
     #[cfg(feature = "python")]
-    pub(crate) fn end_and_keep(mut self, keep: impl Send + 'static) -> Result<()> {
+    pub(crate) fn end_and_keep<K: Send + 'static>(mut self, keep: impl FnOnce() -> K) -> Result<()> {
         self.finish(keep)
     }
 
@@ -60,11 +60,11 @@ impl SyncGuard {
         guard
     }
 
-    fn finish(&mut self, keep: impl Send + 'static) -> Result<()> {
+    fn finish<K: Send + 'static>(&mut self, keep: impl FnOnce() -> K) -> Result<()> {
         let Some(edges) = self.edges.take() else { return Ok(()) };
         edges.end().map_err(|NotEnded { error, is_ordered }| {
             if !is_ordered {
-                edges.defer(keep);
+                edges.defer(keep());
             }
             error
         })
@@ -243,7 +243,7 @@ fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
 
 impl Drop for SyncGuard {
     fn drop(&mut self) {
-        let finished = self.finish(());
+        let finished = self.finish(|| ());
         self.stream.driver().dropped(finished);
     }
 }
