@@ -243,6 +243,28 @@ programs: ## run PROGRAMS random safe programs (1000000: 20 to 40 minutes) on th
 	$(call say,$(PROGRAMS) random safe programs)
 	CUARRAY_PROGRAMS=$(PROGRAMS) cargo test --release -p cuarray --test safe_programs random -- --nocapture
 
+# The standard library is compiled without the sanitizer: tests/thread_sanitizer tells the sanitizer of its locks, and lists the false
+# reports that remain. One test runs at a time; the threads of each test run together. The
+# skipped tests use data after a scope of threads, whose end the sanitizer does not always see.
+SANITIZED_SYSROOT = $(shell $(SANITIZED_CARGO:cargo%=rustc%) --print sysroot)
+
+.PHONY: tsan
+tsan: ## run the unit tests and the tests of guards of the crate cuarray with the thread sanitizer
+	$(call say,Rust tests with the thread sanitizer)
+	TSAN_STD="$$(ls $(SANITIZED_SYSROOT)/lib/rustlib/$(TARGET)/lib/libstd-*.so)" \
+	    CARGO_TARGET_$(shell tr a-z- A-Z_ <<<$(TARGET))_LINKER="$(CURDIR)/tests/thread_sanitizer/cc.sh" \
+	    TSAN_OPTIONS=suppressions="$(CURDIR)/tests/thread_sanitizer/suppressions.txt" PROPTEST_CASES=16 \
+	    RUSTFLAGS='-Zsanitizer=thread -Zshare-generics=no -Cunsafe-allow-abi-mismatch=sanitizer -Clink-arg=-rdynamic' \
+	    $(SANITIZED_CARGO) test --quiet --no-fail-fast --target $(TARGET) --target-dir target/tsan \
+	    -p cuarray --lib --test aliasing --test guard -- --test-threads=1 --skip per_thread_default_stream
+
+# The tests `deferred_model` and `event_pool_model` need no flag, so `make test` runs them too.
+.PHONY: loom
+loom: ## run the model tests: each tries every interleaving of a few threads
+	$(call say,model tests)
+	RUSTFLAGS='--cfg loom' cargo test --quiet --target-dir target/loom -p cuarray --lib registry_model
+	cargo test --quiet -p cuarray --test deferred_model --test event_pool_model
+
 .PHONY: deny
 deny: ## check licences, duplicates, origins and advisories of the dependencies; needs cargo-deny and the network
 	$(call need,cargo-deny,0.20.2)

@@ -41,5 +41,5 @@ def calls():
         WITH_STREAM: Call("f(x)", {"f": arguments_bench.device_view, "x": streamed}),
         THEIRS: Call("f(x)", {"f": arguments_bench.readonly_array, "x": host}),
         HOME: Call("f(x)", {"f": arguments_bench.at_home, "x": streamed}),
-        ELSEWHERE: Call("f(x)", {"f": worker.visit, "x": streamed}),
+        ELSEWHERE: Call("f(x)", {"f": worker.acquire, "x": streamed}),
     }

@@ -1,7 +1,7 @@
 /* The cost of an exchange from C, without the interpreter: loops over the calls that a library in C makes.
  *
- * Each function takes what it works on and a count, and makes so many calls. `Source` is a producer in C that has everything ready, so
- * that what is measured of an import is the import.
+ * Each function takes an object and a count, and makes that many calls. `Source` is a producer in C with prepared structures, so that
+ * only the import is measured.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -49,7 +49,7 @@ static void (*volatile empty_call)(void) = nothing;
 static void keep(dl_managed *managed) { (void)managed; }
 static void keep_array(cuarray *array) { (void)array; }
 
-/* Structures that are never freed, to leave out the allocator. An array reads its structure only when it is made. */
+/* Structures that are never freed, so that the allocator is not measured. All arrays share them: an array reads its structure only at import. */
 static dl_managed managed;
 static cuarray structure;
 
@@ -162,7 +162,7 @@ static PyGetSetDef structure_attribute[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* A type of producers with one protocol. */
+/* Adds a type of producers that offers one protocol. */
 static int add_source(PyObject *module, const char *name, PyMethodDef *methods, PyGetSetDef *attributes, dl_table *table) {
     PyType_Slot slots[5];
     PyType_Spec spec = {name, sizeof(Source), 0, Py_TPFLAGS_DEFAULT, slots};
@@ -183,7 +183,7 @@ static int add_source(PyObject *module, const char *name, PyMethodDef *methods, 
     return PyModule_AddObject(module, strchr(name, '.') + 1, type);
 }
 
-/* The floor: a call of C. */
+/* The floor: calls of an empty C function. */
 static PyObject *call_empty(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, count;
     (void)module;
@@ -256,7 +256,7 @@ static dl_table *table_of(PyObject *object) {
     return table;
 }
 
-/* A tensor that owns the object's memory, and its deleter. */
+/* Exporting a tensor that owns the object's memory, and calling its deleter. */
 static PyObject *table_export(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, count;
     PyObject *object;
@@ -271,7 +271,7 @@ static PyObject *table_export(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* A tensor that owns nothing. */
+/* Exporting a tensor that borrows the object's memory. */
 static PyObject *table_borrow(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, count;
     PyObject *object;
@@ -313,7 +313,7 @@ static PyObject *call_import(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* Calling function(object); returns the nanoseconds of the calls. The results are released between the measured parts. */
+/* As table_import, without the releases: returns the nanoseconds of the calls. The arrays are released between the measured parts. */
 static PyObject *table_make(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, j, count;
     PyObject *object;

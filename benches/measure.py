@@ -40,7 +40,7 @@ class Times:
 
     def ratio_to(self, other):
         """Return the ratio of this call's time to the other's."""
-        return statistics.median(mine / its for mine, its in zip(self.rounds, other.rounds, strict=True))
+        return statistics.median(own / others for own, others in zip(self.rounds, other.rounds, strict=True))
 
     @property
     def spread(self):

@@ -24,7 +24,7 @@ def driver():
     try:
         return f"CUDA driver: {cuarray.driver_path()}"
     except cuarray.CudaError:
-        # The search for races would be part of each driver call.
+        # Searching for races would slow each driver call.
         os.environ.setdefault("CUARRAY_SIM_FINDINGS", "0")
         import cuarray_sim
 
@@ -87,27 +87,27 @@ def importing_by_default():
     return table
 
 
-def ranks():
+def imports_by_ndim():
     """Imports by number of axes, with the line through them."""
-    import by_rank as work
+    import by_ndim as work
 
     print("importing, by number of axes ...", file=sys.stderr, flush=True)
     columns = work.measured()
     lines = {name: work.Line.through(list(medians.items())) for name, medians in columns.items()}
     rows = []
-    for rank in work.RANKS:
+    for ndim in work.NDIMS:
         cells = []
         for name, medians in columns.items():
-            cells += [f"{medians[rank]:.0f} ns", f"{medians[rank] / lines[name].at(rank):.2f}"]
-        rows.append((f"rank {rank}", *cells))
+            cells += [f"{medians[ndim]:.0f} ns", f"{medians[ndim] / lines[name].at(ndim):.2f}"]
+        rows.append((f"{ndim}-d", *cells))
     heads = [head for name in columns for head in (name, "of the line")]
-    table = Table("ranks", "Importing by number of axes", ["", *heads], rows)
+    table = Table("ndim", "Importing by number of axes", ["", *heads], rows)
     for name, line in lines.items():
         half = columns[name][16] - columns[name][0]
         whole = columns[name][32] - columns[name][0]
         table.notes.append(
-            f"{name}: {line.base:.0f} ns and {line.slope:.1f} ns more for each dimension (least squares); the second 16 "
-            f"dimensions cost {(whole - half) / half:.2f} times what the first 16 do, where a straight line has 1.00."
+            f"{name}: {line.base:.0f} ns and {line.slope:.1f} ns more for each dimension (least squares); dimensions "
+            f"17 to 32 together cost {(whole - half) / half:.2f} times as much as the first 16 (1.00 on a straight line)."
         )
     return table
 
@@ -125,11 +125,11 @@ def exporting():
     table = Table.of_times("exporting", "Exporting: reading __cuda_array_interface__", columns, own)
     others = [name for name in columns["1-d"] if name.endswith(work.FIRST) and name != own_first]
     if others:
-        for mine, what in ((own, "again"), (own_first, "for the first time")):
-            ratios = [(times[name].ratio_to(times[mine]), name) for times in columns.values() for name in others]
+        for row, when in ((own, "again"), (own_first, "for the first time")):
+            ratios = [(times[name].ratio_to(times[row]), name) for times in columns.values() for name in others]
             ratio, name = min(ratios)
             table.notes.append(
-                f"Read {what}, cuarray is at least {ratio:.1f} times as fast as an export that is not cached "
+                f"Read {when}, cuarray is at least {ratio:.1f} times as fast as an export that is not cached "
                 f"(the fastest: {name.removesuffix(', ' + work.FIRST)})."
             )
     table.notes.append(
@@ -216,7 +216,7 @@ def arguments():
     above = times[work.OWN].median - times[work.FLOOR].median - times[work.ATTRIBUTE].median
     table.notes.append(f"Above an empty function and the reading of the attribute, a view takes {above:.0f} ns.")
     table.notes.append(
-        f"It takes {times[work.OWN].ratio_to(times[work.THEIRS]):.2f} times what rust-numpy's array does."
+        f"It takes {times[work.OWN].ratio_to(times[work.THEIRS]):.2f} times as long as rust-numpy's array."
     )
     return table
 
@@ -245,8 +245,8 @@ def kernels():
     heads = ["", *columns, "ratio", "ratio, findings off"]
     table = Table("kernels", "Kernels of numba-cuda on the simulated driver, beside numba's own simulator", heads, rows)
     table.notes.append(
-        "Launch and wait, compiled before; the same functions, grids and arrays, and results that agree. Of cuarray-sim "
-        f"medians; numba's simulator runs each once. All {os.cpu_count()} cores."
+        "The time of a launch and a wait, without compilation. All simulators run the same functions on the same grids and arrays, and "
+        f"their results agree. cuarray-sim: medians; numba's simulator: one run. All {os.cpu_count()} cores are used."
     )
     return table
 
@@ -260,14 +260,16 @@ def instructions():
     rows = [(name, f"{rate:,.0f}") for name, rate in rates.items()]
     heads = ["", "million PTX instructions a second"]
     table = Table("instructions", "Instructions of one core of the host on the simulated driver", heads, rows)
-    table.notes.append("The instructions of each thread are counted; 64 of a kind in a loop, 8 blocks of 256 threads.")
+    table.notes.append(
+        "The instructions of all threads are counted. Each kernel is a loop of 64 equal instructions, in 8 blocks of 256 threads."
+    )
     return table
 
 
 SECTIONS = {
     "importing": importing,
     "importing-default": importing_by_default,
-    "ranks": ranks,
+    "ndim": imports_by_ndim,
     "exporting": exporting,
     "exchange-out": exchange_out,
     "exchange-in": exchange_in,

@@ -22,14 +22,14 @@ import cuarray
 
 
 def main():
-    # The arrows of the table must not fail with another encoding of the output.
+    # Printing the arrows of the table must not fail if the output has an encoding without them.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")
     try:
         current = driver.current()
     except cuarray.CudaError as error:
         print(f"There is no CUDA driver here: {error}", file=sys.stderr)
-        print("On the simulated one: python -m cuarray_sim demo/exchange.py", file=sys.stderr)
+        print("To use the simulated driver: python -m cuarray_sim demo/exchange.py", file=sys.stderr)
         return 2
     print(f"Arrays between CUDA libraries, without copies, on the {current}", flush=True)
 
@@ -43,12 +43,12 @@ def main():
     for name, reason in absent.items():
         print(f"without {name}: {reason}", flush=True)
 
-    ways = routes(Cuarray(), present)
-    progress = Progress(len(ways) + (ranks is not None))
+    every = routes(Cuarray(), present)
+    progress = Progress(len(every) + (ranks is not None))
     outcomes = []
-    for way in ways:
-        progress.begin(way.name)
-        outcomes.append(survey(way, current, progress.step))
+    for route in every:
+        progress.begin(route.name)
+        outcomes.append(survey(route, current, progress.step))
     if ranks is not None:
         progress.begin("mpi4py, 2 ranks")
         outcomes += peer_mpi4py.survey(current)

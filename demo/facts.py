@@ -12,7 +12,7 @@ from cases import Case
 
 
 class Refused(Exception):
-    """A library refuses this layout with its known error."""
+    """A library refuses this layout with the error that its `refuses` states."""
 
 
 def arrives_in_place(route, case):
@@ -44,7 +44,7 @@ def writes_are_seen(route, case):
 
 
 def owner_is_kept(route, case):
-    """The consumer's array alone keeps the producer's alive, and releases it at its own end (clauses L2, L3)."""
+    """The consumer's array alone keeps the producer's alive, and its end releases the producer's (clauses L2, L3)."""
     made = route.producer.make(case)
     watch = weakref.ref(made.held)
     imported = route.take(made)
@@ -105,14 +105,14 @@ def _read_while_pending(route, occupy, **ordered):
     reading = route.consumer.stream()
     # The first exchange includes one-time work of the libraries, which could take longer than the pending work.
     route.take(made, reading).read(reading)
-    kept = occupy(route.producer, stream) if occupy is not None else None
+    busy = occupy(route.producer, stream) if occupy is not None else None
     made.write_later(staged, stream)
     imported = route.take(made, reading, **ordered)
     read = imported.read(reading)
     # Pending work uses memory that is freed next.
     synchronize = getattr(stream, "synchronize", None) or stream.sync
     synchronize()
-    del kept, staged
+    del busy, staged
     return read
 
 

@@ -25,7 +25,7 @@ from outcome import Outcome
 import cuarray
 
 COMM = MPI.COMM_WORLD
-WORDS = COMM.Dup()  # control messages between the ranks
+CONTROL = COMM.Dup()  # control messages between the ranks
 PARTNER = 1
 LARGE = Case("float32", (1 << 20,), "C")
 """More bytes than MPI sends before the receiver has posted its receive."""
@@ -33,14 +33,14 @@ SMALL = Case("float32", (3, 4), "C")
 ROUND_TRIPS = 300
 
 
-def mpi_knows_cuda():
+def mpi_supports_cuda():
     """Return whether this MPI supports device memory."""
     query = getattr(ctypes.CDLL(MPI.__file__), "MPIX_Query_cuda_support", None)
     return bool(query is not None and query())
 
 
 class Way:
-    """An array of `producer` to and from mpi4py, through cuarray for other libraries."""
+    """Sends and receives arrays of `producer` by mpi4py. cuarray first imports the arrays of other libraries."""
 
     def __init__(self, producer, driver):
         self.producer = producer
@@ -51,7 +51,7 @@ class Way:
         self.receiving = " → ".join(["mpi4py", *reversed(names)])
 
     def enter(self, made, ordered=True):
-        """cuarray's array for mpi4py."""
+        """Return the array that mpi4py uses."""
         return (self.through.take(made.offer(), ordered=ordered) if self.through else made).held
 
     def arrives_in_place(self, case):
@@ -66,7 +66,7 @@ class Way:
     def is_received(self, case):
         made = self.producer.make(case)
         request = _request(COMM.Irecv, self.enter(made), case, PARTNER)
-        WORDS.send(("send", case), PARTNER)
+        CONTROL.send(("send", case), PARTNER)
         request.Wait()
         _compare(f"{self.producer.name} reads, after rank 1 has sent,", made.read(), case.values(1))
 
@@ -85,29 +85,29 @@ class Way:
             for other in others:
                 other.write(LARGE.values(2))
         finally:
-            # After an error, too, rank 1 must find its half of the request before the next control message.
-            WORDS.send(("send" if receives else "receive", LARGE), PARTNER)
+            # Even after an error, rank 1 must do its half of the exchange before the next control message.
+            CONTROL.send(("send" if receives else "receive", LARGE), PARTNER)
             request.Wait()
-            received = None if receives else WORDS.recv(source=PARTNER)
+            received = None if receives else CONTROL.recv(source=PARTNER)
         del request
         gc.collect()
         assert was_kept, "the array was released while a request was pending on it"
         for other in others:
-            _compare("an array that nothing was received into holds", other.read(), LARGE.values(2))
+            _compare("an array that received no message holds", other.read(), LARGE.values(2))
         if not receives:
             _compare("rank 1 received", received, LARGE.values())
         assert watch() is None, "the array is still held by another object after the request is done"
 
     def stream_is_honoured(self, ordered=True):
-        """The message has the values that the producer's stream had not written: cuarray waits on import."""
+        """The message has the values that the producer's stream had not written yet: cuarray waits at import."""
         stream = self.producer.stream()
         made = self.producer.make(LARGE, stream)
         staged = made.stage(LARGE.values(1))
-        kept = self.occupy(self.producer, stream) if self.occupy is not None else None
+        busy = self.occupy(self.producer, stream) if self.occupy is not None else None
         made.write_later(staged, stream)
         received = _send(self.enter(made, ordered), LARGE)
         stream.synchronize()
-        del kept, staged
+        del busy, staged
         if ordered:
             _compare("rank 1 received", received, LARGE.values(1))
         else:
@@ -116,7 +116,7 @@ class Way:
     def round_trip(self):
         """Return the median time of a small array in one direction, in nanoseconds."""
         array = self.enter(self.producer.make(SMALL))
-        WORDS.send(("echo", SMALL), PARTNER)
+        CONTROL.send(("echo", SMALL), PARTNER)
         times = []
         for _ in range(ROUND_TRIPS):
             start = time.perf_counter_ns()
@@ -148,10 +148,10 @@ def survey(way, driver):
     return [sending, receiving]
 
 
-def obey(host_reads_device_memory):
+def follow(host_reads_device_memory):
     """Rank 1: receive, send and echo as rank 0 requests, in its own arrays."""
     while True:
-        task, case = WORDS.recv(source=0)
+        task, case = CONTROL.recv(source=0)
         if task == "end":
             return
         # Before the receive, the array holds values that are never sent.
@@ -160,7 +160,7 @@ def obey(host_reads_device_memory):
         host = array.copy_to_host if host_reads_device_memory else array.copy
         if task == "receive":
             COMM.Recv(array, 0)
-            WORDS.send(host(), 0)
+            CONTROL.send(host(), 0)
         elif task == "send":
             values = _in_memory_order(case, turn=1)
             array = cuarray.to_device(values) if host_reads_device_memory else values
@@ -179,9 +179,9 @@ def _in_memory_order(case, turn):
 def _send(array, case):
     """Send an array and return the values that rank 1 received."""
     request = _request(COMM.Isend, array, case, PARTNER)
-    WORDS.send(("receive", case), PARTNER)
+    CONTROL.send(("receive", case), PARTNER)
     request.Wait()
-    return WORDS.recv(source=PARTNER)
+    return CONTROL.recv(source=PARTNER)
 
 
 def _request(make, array, case, *arguments):
@@ -197,18 +197,20 @@ def _request(make, array, case, *arguments):
 
 
 def _compare(what, seen, expected):
-    assert (seen.shape, seen.dtype) == (expected.shape, expected.dtype), f"{what} {seen.shape} of {seen.dtype}"
+    assert (seen.shape, seen.dtype) == (expected.shape, expected.dtype), (
+        f"{what} {seen.shape} of {seen.dtype}; {expected.shape} of {expected.dtype} is expected"
+    )
     wrong = int(np.sum(seen != expected))
     assert wrong == 0, f"{what} other values: {wrong} of {expected.size} differ"
 
 
 def main(findings):
     if COMM.size != 2:
-        sys.exit(f"{COMM.size} processes; this program is for 2")
+        sys.exit(f"{COMM.size} processes; this program needs 2")
     current = driver.current()
-    readable = current.host_reads_device_memory or mpi_knows_cuda()
+    readable = current.host_reads_device_memory or mpi_supports_cuda()
     if COMM.rank != 0:
-        obey(readable)
+        follow(readable)
         return
     present, _ = peers.load()
     producers = [library for library in present if library.name == "numba-cuda"]
@@ -219,7 +221,7 @@ def main(findings):
 
         producers = [ManagedNumba()]
     outcomes = [outcome for library in producers for outcome in survey(Way(library, current), current)]
-    WORDS.send(("end", None), PARTNER)
+    CONTROL.send(("end", None), PARTNER)
     if not readable:
         note = (
             "this MPI does not move device memory, so the arrays are in managed memory, which the host reads in place"

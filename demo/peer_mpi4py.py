@@ -66,7 +66,7 @@ def run_ranks(program, arguments, environment, ranks=2, time_limit=TIME_LIMIT):
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
-        raise MpiFailed(f"not done after {time_limit} s; the last that was written: {_last(output)}") from None
+        raise MpiFailed(f"not done after {time_limit} s; the end of its output: {_last(output)}") from None
     if process.returncode != 0:
         raise MpiFailed(f"mpiexec ended with status {process.returncode}: {_last(output)}")
     return output
@@ -85,5 +85,5 @@ def survey(driver):
 
 def _last(output, lines=6):
     """Return the end of the output, without the launcher's text below a line of dashes."""
-    own = output.split("\n-----")[0].strip() or output.strip()
-    return " | ".join(own.splitlines()[-lines:])
+    programs_output = output.split("\n-----")[0].strip() or output.strip()
+    return " | ".join(programs_output.splitlines()[-lines:])

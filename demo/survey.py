@@ -21,7 +21,7 @@ def survey(route, driver, step=lambda done, total: None):
         ]
         outcome.count_array(case.layout, found)
         step(number + 1, len(every))
-    # Collections skip the objects that exist already.
+    # Frozen objects are skipped, so that each collection in a check is short.
     gc.collect()
     gc.freeze()
     for case in cases(types=("float32",)):

@@ -39,7 +39,7 @@ impl<'py> Classes<'py> {
         self.0.getattr(name).and_then(|class| class.call1((argument,))).expect("these classes take any argument")
     }
 
-    /// Whether an exception reports on the process, so that the library must pass it through.
+    /// Whether an exception concerns the whole process (recursion limit, interrupt), so that the library must pass it through.
     pub fn passes_through(&self, error: &PyErr) -> bool {
         let py = self.0.py();
         error.is_instance_of::<PyRecursionError>(py)
@@ -117,7 +117,7 @@ pub struct Maker<'a, 'py> {
     pub u: Unstructured<'a>,
     py: Python<'py>,
     classes: &'a Classes<'py>,
-    /// Children before their parents, without the objects that the interpreter shares (small numbers, `None`).
+    /// The generated objects, children before their parents, without objects that the interpreter shares (small numbers, `None`).
     made: Vec<Bound<'py, PyAny>>,
     /// Objects in reference cycles, which must be emptied before their release.
     cyclic: Vec<Bound<'py, PyAny>>,

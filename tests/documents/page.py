@@ -97,7 +97,7 @@ class Machine:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def environment(self, installs: list[str]) -> Path:
-        """Return the virtual environment of the pages with these pip commands. It is made empty."""
+        """Return the virtual environment of the pages with these pip commands. A new one is empty."""
         key = hashlib.sha256("\n".join(installs).encode()).hexdigest()[:8]
         if key not in self._environments:
             made = self.folder / f"venv-{key}"
@@ -132,7 +132,8 @@ class Machine:
 
 
 def pip_commands(found: list[Block]) -> list[str]:
-    """Return the pip commands of a page that name packages, in order. A path (``pip install .``) is not shared by pages."""
+    """Return the pip commands of a page that name packages, in order. A command that
+    installs a folder (``pip install .``) is left out, because pages do not share folders."""
     listed = []
     for block in found:
         if block.language == "console" and not block.reason:
@@ -220,14 +221,14 @@ class Page:
         self.call(f"cargo test --quiet --doc --manifest-path '{crate / 'Cargo.toml'}'")
 
     def c(self, block: Block) -> None:
-        """Compile a C block that is no file."""
+        """Compile a C block that is not saved as a file."""
         source = self.folder / ".block.c"
         source.write_text(block.text, encoding="utf-8")
         include = ROOT / "python" / "cuarray" / "cuarray" / "include"
         self.call(f"cc -std=c99 -Wall -Wextra -Werror -fsyntax-only -I'{include}' {source.name}")
 
     def workflow(self, block: Block) -> None:
-        """Run the steps of a hosted CI's workflow, but for those that are the CI's own actions."""
+        """Run the steps of a hosted CI's workflow, except those that use the CI's actions."""
         load = "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))"
         jobs = parse_yaml(self.machine, block.text, load)["jobs"]
         for job in jobs.values():

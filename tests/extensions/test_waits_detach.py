@@ -1,7 +1,7 @@
 """Calls of the Rust crate that wait in the driver release the GIL, also in a function that has no ``Python`` token.
 
-The stream holds a host function in Python. It returns when a Python thread says so. A call that waits for the stream with the GIL held
-waits forever. So each test runs in a process of its own, which is killed after a time.
+The stream holds a host function in Python. The function returns when a Python thread tells it to. A call that waits for the stream with the GIL held
+waits forever. So each test runs in a process of its own, which is killed after a timeout.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ CALLS = [
     "load a module",
     "copy without a stream",
     "launch",
+    "cached kernel",
     "reclaim",
 ]
 
@@ -66,7 +67,7 @@ def test_threads_that_share_an_array_do_not_deadlock() -> None:
         BEGIN
         + """
 waits = typed_views.Waits(stream)
-calls = ["to_host", "copy_from_host", "from_host", "full", "synchronize event", "reclaim", "launch", "load a module"]
+calls = ["to_host", "copy_from_host", "from_host", "full", "synchronize event", "reclaim", "launch", "load a module", "cached kernel"]
 
 def work(first):
     for turn in range(60):
@@ -80,6 +81,30 @@ for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
+"""
+    )
+    check(program)
+
+
+def test_threads_load_a_cached_kernel_once() -> None:
+    program = (
+        BEGIN
+        + """
+start = threading.Barrier(8)
+
+def work():
+    waits = typed_views.Waits(cuarray.stream())
+    start.wait()
+    for _ in range(20):
+        waits.run("cached kernel")
+
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+# `Waits` loads a module of its own.
+assert cuarray_sim.statistics()["calls"]["cuModuleLoadDataEx"] == 8 + 1
 """
     )
     check(program)

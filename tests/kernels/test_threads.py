@@ -167,7 +167,7 @@ def diverged() -> Iterator[Together]:
 
     def stayed(words: list[int]) -> list[int]:
         trips = [word & 15 for word in words]
-        return [sum(sum(other > turn for other in trips) for turn in range(mine)) for mine in trips]
+        return [sum(sum(other > turn for other in trips) for turn in range(own)) for own in trips]
 
     yield Together("diverged_ballot_in_loop", text, stayed)
     text = "setp.lt.u32 p, lane, 10; @p exit; vote.sync.ballot.b32 y, 1, 0xfffffc00; cvt.u64.u32 d, y;"

@@ -167,7 +167,7 @@ def test_get_ipc_handle_of_managed_or_mapped_memory_is_refused(driver: str) -> N
         (cuarray.managed_array(4), "managed memory"),
         (cuarray.mapped_array(4), "page-locked host memory"),
     ):
-        with pytest.raises(BufferError, match=rf"{kind}; expected memory that cuMemAlloc gave"):
+        with pytest.raises(BufferError, match=rf"{kind}; expected memory of cuMemAlloc"):
             array.get_ipc_handle()
 
 

@@ -517,9 +517,9 @@ def test_object_without_interface_attribute_raises_type_error(read: Callable[[An
 @pytest.mark.parametrize(
     ("value", "remedy"),
     [
-        (describe(), "of a dictionary, use cuarray.from_cuda_array_interface"),
-        (np.zeros(2), "to copy data of the host to a device, use cuarray.to_device"),
-        ([1.0, 2.0], "to copy data of the host to a device, use cuarray.to_device"),
+        (describe(), "for a dictionary, use cuarray.from_cuda_array_interface"),
+        (np.zeros(2), "to copy host data to a device, use cuarray.to_device"),
+        ([1.0, 2.0], "to copy host data to a device, use cuarray.to_device"),
     ],
 )
 def test_error_for_non_array_names_the_function_to_use(value: object, remedy: str) -> None:

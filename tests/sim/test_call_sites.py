@@ -177,15 +177,15 @@ def test_site_of_call_in_a_package_is_the_users_line(sites: Sites, tmp_path: Pat
         import sys, threading
         sys.path.insert(0, "site-packages")
         import vendor
-        def mine(): vendor.sync(cuda)
-        mine()
+        def user_code(): vendor.sync(cuda)
+        user_code()
         def entered(): (begin(), threading.Timer.run)
         class Packaged(threading.Thread):
             def run(self): begin(); vendor.sync(cuda)
         Packaged().start()
     """)
     assert [site.rpartition("/")[2] for name, site in found if name == "cuCtxSynchronize"] == [
-        "user.py:5 in mine, called by vendor",
+        "user.py:5 in user_code, called by vendor",
         "user.py:9 in run, called by vendor",
     ]
 

@@ -139,15 +139,15 @@ def test_host_read_of_managed_memory_with_pending_fill_is_a_race(found: Found) -
 
 def test_host_write_to_registered_memory_with_pending_upload_is_a_race(found: Found) -> None:
     (finding,) = found("""\
-        mine = numpy.zeros(1 << 20, dtype=numpy.uint8)
+        registered = numpy.zeros(1 << 20, dtype=numpy.uint8)
         size = ctypes.c_size_t(1 << 20)
         cuda.cuMemAlloc_v2(ctypes.byref(device), size)
-        assert cuda.cuMemHostRegister_v2(ctypes.c_void_p(mine.ctypes.data), size, 0) == 0
-        cuda.cuMemcpyHtoDAsync_v2(device, ctypes.c_void_p(mine.ctypes.data), size, stream)
-        mine[1 << 19] = 1
+        assert cuda.cuMemHostRegister_v2(ctypes.c_void_p(registered.ctypes.data), size, 0) == 0
+        cuda.cuMemcpyHtoDAsync_v2(device, ctypes.c_void_p(registered.ctypes.data), size, stream)
+        registered[1 << 19] = 1
         wait()
-        mine[1 << 19] = 2
-        assert cuda.cuMemHostUnregister(ctypes.c_void_p(mine.ctypes.data)) == 0
+        registered[1 << 19] = 2
+        assert cuda.cuMemHostUnregister(ctypes.c_void_p(registered.ctypes.data)) == 0
     """)
     assert sides(finding) == [("cuMemcpyHtoDAsync_v2", 6), ("host write", 7)]
 

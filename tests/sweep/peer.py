@@ -1,7 +1,7 @@
 """A stand-in for another library, with memory, streams and work that only it orders.
 
-It calls the driver directly, and orders its own half of each exchange correctly. cuarray must order the other half, and the sweep
-leaves these calls out.
+It calls the driver directly, and makes its own half of the ordering calls of each exchange. cuarray makes the other half, and the
+sweep removes cuarray's calls in turn.
 """
 
 from __future__ import annotations

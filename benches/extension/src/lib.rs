@@ -9,7 +9,7 @@ mod arguments_bench {
     use numpy::PyReadonlyArray1;
     use pyo3::prelude::*;
 
-    /// The floor: any object.
+    /// The floor: accepts any object.
     #[pyfunction]
     fn anything(x: &Bound<'_, PyAny>) {
         let _ = x;
@@ -35,7 +35,7 @@ mod arguments_bench {
         Ok(())
     }
 
-    /// A typed GPU array, acquired in a stream of the module and released.
+    /// A stream of the module, in which arrays are acquired.
     #[pyclass(frozen)]
     struct Worker {
         stream: Stream,
@@ -48,7 +48,8 @@ mod arguments_bench {
             Worker { stream }
         }
 
-        fn visit(&self, x: DeviceView1<'_, f32>) -> PyResult<()> {
+        /// A typed GPU array, acquired in this stream and released.
+        fn acquire(&self, x: DeviceView1<'_, f32>) -> PyResult<()> {
             x.acquire(&self.stream)?.release()?;
             Ok(())
         }

@@ -70,7 +70,7 @@ pub const CU_STREAM_PER_THREAD: CUstream = CUstream(2);
 pub type CUstreamCallback = Option<unsafe extern "C" fn(CUstream, CUresult, *mut c_void)>;
 /// The function of `cuLaunchHostFunc`.
 pub type CUhostFn = Option<unsafe extern "C" fn(*mut c_void)>;
-/// The dynamic shared memory that a block size needs.
+/// The callback that returns the dynamic shared memory for a block size.
 pub type CUoccupancyB2DSize = Option<unsafe extern "C" fn(c_int) -> usize>;
 
 macro_rules! constants {
@@ -203,9 +203,9 @@ pub const CU_MEMHOSTREGISTER_PORTABLE: c_uint = 1;
 pub const CU_MEMHOSTREGISTER_DEVICEMAP: c_uint = 2;
 pub const CU_MEMHOSTREGISTER_IOMEMORY: c_uint = 4;
 pub const CU_MEMHOSTREGISTER_READ_ONLY: c_uint = 8;
-/// `cuEventRecordWithFlags`: adds a node to the graph being captured, and no dependency within it.
+/// `cuEventRecordWithFlags`: adds an event node to the graph being captured. The event creates no dependency within the graph.
 pub const CU_EVENT_RECORD_EXTERNAL: c_uint = 1;
-/// `cuStreamWaitEvent`: adds a node to the graph being captured, and no dependency within it.
+/// `cuStreamWaitEvent`: adds an event node to the graph being captured. The event creates no dependency within the graph.
 pub const CU_EVENT_WAIT_EXTERNAL: c_uint = 1;
 pub const CU_STREAM_ADD_CAPTURE_DEPENDENCIES: c_uint = 0;
 pub const CU_STREAM_SET_CAPTURE_DEPENDENCIES: c_uint = 1;

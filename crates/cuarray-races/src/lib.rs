@@ -37,7 +37,7 @@
 //! | memory is allocated, freed | [`Detector::allocate`], [`Detector::free`] |
 //! | work is enqueued, with its reads and writes | [`Detector::issue`] |
 //! | such work has run | [`Detector::resolve`] |
-//! | a stream waits for an event | [`Detector::learn`] with the [`Clock`] of the record |
+//! | a stream waits for an event | [`Detector::join`] with the [`Clock`] of the record |
 //! | the host waits | [`Detector::synchronize`] |
 //! | a thread accesses memory itself | [`Detector::host_operation`] |
 //! | a thread passes work on to another | [`Detector::hand_over`], [`Detector::take_over`] |
@@ -62,7 +62,7 @@
 //!     detector.allocate(call("alloc"), Block::new(0x1000, 64, "device", 0), false);
 //!     let fill = detector.issue(&mut producer, call("fill"), Effect::Fill(bytes));
 //!     if with_edge {
-//!         detector.learn(&mut consumer, &fill.clock);
+//!         detector.join(&mut consumer, &fill.clock);
 //!     }
 //!     let from = Some(bytes);
 //!     detector.issue(&mut consumer, call("copy"), Effect::Copy { from, to: Region::row(0x9000, 64), exact: true });

@@ -60,7 +60,7 @@ fn binomial(n: u64, k: u64) -> u64 {
     (0..k).fold(1, |product, index| product * (n - index) / (index + 1))
 }
 
-// // Replay is tested first, because every other test of a schedule relies on it.
+// Replay is tested first, because every other test of a schedule relies on it.
 
 #[test]
 fn replayed_schedule_repeats_the_choices_and_the_outcome() {
@@ -154,7 +154,7 @@ fn schedules_of_two_independent_streams_are_their_interleavings() {
         let (n, m) = (u64::from(first), u64::from(second));
         assert_eq!(exploration.schedules, binomial(n + m, n), "{n} and {m}");
         assert!(exploration.complete);
-        // The first stream comes last in as many schedules as there are orders of the other operations.
+        // The first stream has the last operation in as many schedules as there are orders of the other operations.
         let last_is_first = if n == 0 { 0 } else { binomial(n + m - 1, n - 1) };
         assert_eq!(outcomes.get(&1).copied().unwrap_or(0), last_is_first);
     }
@@ -256,7 +256,7 @@ fn exchange(edge: bool) -> impl Fn(&Program) -> u8 {
 }
 
 #[test]
-fn missing_wait_shows_both_outcomes_and_a_correct_program_one() {
+fn missing_wait_has_two_outcomes_and_a_correct_program_has_one() {
     let (exploration, wrong) = outcomes(ALL, exchange(false));
     assert!(exploration.complete);
     assert_eq!(wrong.keys().copied().collect::<Vec<_>>(), [1, 7]);
@@ -320,7 +320,7 @@ fn reusing_a_host_buffer_too_early_shows_both_outcomes() {
 }
 
 #[test]
-fn query_may_precede_or_follow_the_end_of_its_work_and_polling_ends() {
+fn event_query_may_succeed_early_or_late_and_polling_terminates() {
     let run = |program: &Program| {
         let (stream, event, device) = (program.stream(0), program.event(), program.alloc(1));
         (0..3).for_each(|_| program.fill(device, 7, 1, stream));

@@ -117,6 +117,9 @@
 //! # Guarantees
 //!
 //! - No input causes a panic, an overflow or an out-of-bounds read. An [`Error`] names the key, the wrong value and the remedy.
+//! - Safe code cannot make a race on an array of this crate, or use its memory after it is freed; a leaked guard costs a wait at most. The
+//!   page *Limits of safe code* of the guide says how, and lists what is outside: other libraries' use of an address, and graphs
+//!   that are launched later.
 //! - A function is `unsafe` only where it relies on facts that cannot be checked: a foreign address or stream is alive, or a kernel is correct.
 //! - Contexts are pushed and popped, never left set. A driver is loaded once and never unloaded. No destructor panics.
 //! - Public items name types of other crates only behind features: PyO3's behind `python`, half's behind `half`.

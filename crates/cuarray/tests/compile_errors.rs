@@ -1,5 +1,5 @@
 //! Programs that must not compile. Each file of `compile_errors` is one program. The lines of its head comment are the texts that
-//! the compiler's errors contain; `compiles` stands for none.
+//! the compiler's errors contain. A program with the single line `compiles` has no errors.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -23,7 +23,7 @@ fn errors_of(names: &[String], cases: &Path) -> Vec<String> {
         cases.join("attributes.rs")
     );
     fs::write(attributes.join("Cargo.toml"), manifest).unwrap();
-    // The versions that this test was built with; without a lock file, those that cargo finds.
+    // Uses the versions that this test was built with. Without a lock file, cargo chooses them.
     let _ = fs::copy(crates.join("../../Cargo.lock"), package.join("Cargo.lock"));
 
     let check = Command::new(env!("CARGO"))
@@ -35,7 +35,7 @@ fn errors_of(names: &[String], cases: &Path) -> Vec<String> {
         .output()
         .unwrap();
     let output = String::from_utf8(check.stderr).unwrap();
-    // Each error begins with that word, and names its file.
+    // A report begins with `error` or `warning`, and names its file.
     let mut reports: Vec<String> = Vec::new();
     for line in output.lines() {
         match reports.last_mut() {

@@ -80,7 +80,7 @@ fn panic_of_an_owner_is_reported_and_other_owners_are_dropped_after_their_work()
     drop_busy(array(&memory, Some(&two), &gone, |_| panic!("with a home")), &two);
     assert_eq!((gone.load(SeqCst), dropped(&fixture.driver)), (0, String::new()));
 
-    // The work on one is done, so an unrelated allocation drops its owner.
+    // The work in stream `one` is done, so an unrelated allocation drops the owner of its array.
     one.synchronize().unwrap();
     drop(DeviceArray::<u8, _>::empty([4], &one).unwrap());
     assert_eq!(gone.load(SeqCst), 1);

@@ -56,7 +56,7 @@ fn child_process_loads_a_driver() {
     std::mem::forget(preloaded);
 }
 
-/// The output of [`child_process_loads_a_driver`] with these variables, and without the others that matter.
+/// The output of [`child_process_loads_a_driver`] with these variables. Removes other variables that affect the search.
 fn load_with(variables: &[(&str, &Path)]) -> String {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "child_process_loads_a_driver", "--ignored", "--nocapture", "--test-threads=1"]);

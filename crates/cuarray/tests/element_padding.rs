@@ -51,7 +51,7 @@ element! {
     }
 }
 
-/// Values all of whose bytes are 0xaa.
+/// Values whose bytes are all 0xaa.
 fn filled<T: Element>(count: usize) -> Vec<T> {
     let mut values: Vec<MaybeUninit<T>> = Vec::with_capacity(count);
     // SAFETY: the vector has room for `count` values, for which any bytes are valid.

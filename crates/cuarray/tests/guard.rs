@@ -52,12 +52,12 @@ fn guard_takes_two_events_two_waits_and_no_allocation() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 64).unwrap();
-    let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
+    let (producer, consumer) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
     let layout = Layout::c_contiguous(&[16], 4).unwrap();
-    let once = |view: &TypedView<f32, Ix1>| view.acquire(&ours).unwrap().release().unwrap();
+    let once = |view: &TypedView<f32, Ix1>| view.acquire(&consumer).unwrap().release().unwrap();
     // The first guard fills the pool of events.
-    once(&view(&fixture, &memory, layout.clone(), entry(&theirs)).unwrap());
-    let view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, entry(&theirs)).unwrap();
+    once(&view(&fixture, &memory, layout.clone(), entry(&producer)).unwrap());
+    let view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, entry(&producer)).unwrap();
     let symbols = ["cuEventRecord", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuStreamSynchronize"];
     let before = symbols.map(|symbol| calls(&fixture.sim, symbol));
     once(&view);
@@ -73,10 +73,10 @@ fn guard_takes_two_events_two_waits_and_no_allocation() {
     };
     let event = Event::new(&context, false).unwrap();
     let edges = || {
-        event.record(&theirs).unwrap();
-        ours.wait(&event).unwrap();
-        event.record(&ours).unwrap();
-        theirs.wait(&event).unwrap();
+        event.record(&producer).unwrap();
+        consumer.wait(&event).unwrap();
+        event.record(&consumer).unwrap();
+        producer.wait(&event).unwrap();
     };
     (0..100).for_each(|_| edges());
     let drivers = (0..100).map(|_| count(&edges)).min();
@@ -89,13 +89,13 @@ fn guard_in_the_home_stream_makes_no_calls() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 64).unwrap();
-    let theirs = Stream::non_blocking(&context).unwrap();
+    let producer = Stream::non_blocking(&context).unwrap();
     let layout = Layout::c_contiguous(&[16], 4).unwrap();
-    let view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, entry(&theirs)).unwrap();
+    let view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, entry(&producer)).unwrap();
     // The first guard of the process allocates the registry of live guards.
-    view.acquire(&theirs).unwrap().release().unwrap();
+    view.acquire(&producer).unwrap().release().unwrap();
     let (statistics, count) = (fixture.sim.statistics(), COUNT.get());
-    let array = view.acquire(&theirs).unwrap();
+    let array = view.acquire(&producer).unwrap();
     assert_eq!(array.as_device_ptr(), memory.device_ptr());
     array.release().unwrap();
     assert_eq!(COUNT.get(), count);

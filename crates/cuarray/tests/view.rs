@@ -31,59 +31,59 @@ fn released_or_dropped_guard_orders_in_both_directions() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 4).unwrap();
-    let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
+    let (producer, consumer) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
     // SAFETY: the memory and the stream live as long as the view.
-    let mut view = unsafe { RawView::new(&fixture.driver, interface(&memory, entry(&theirs)), None) }.unwrap();
+    let mut view = unsafe { RawView::new(&fixture.driver, interface(&memory, entry(&producer)), None) }.unwrap();
     for (value, release) in [(2, true), (4, false)] {
-        write(&context, &memory, value, &theirs);
-        let array = view.acquire_mut(&ours).unwrap();
-        assert_eq!((array.as_device_ptr(), array.stream()), (memory.device_ptr(), &ours));
-        assert_eq!(read(&context, &memory, &ours), value);
-        write(&context, &memory, value + 1, &ours);
+        write(&context, &memory, value, &producer);
+        let array = view.acquire_mut(&consumer).unwrap();
+        assert_eq!((array.as_device_ptr(), array.stream()), (memory.device_ptr(), &consumer));
+        assert_eq!(read(&context, &memory, &consumer), value);
+        write(&context, &memory, value + 1, &consumer);
         match release {
             true => array.release().unwrap(),
             false => drop(array),
         }
-        assert_eq!(read(&context, &memory, &theirs), value + 1);
+        assert_eq!(read(&context, &memory, &producer), value + 1);
     }
-    let array = view.acquire(&ours).unwrap();
-    let again = view.acquire(&ours).unwrap();
+    let array = view.acquire(&consumer).unwrap();
+    let again = view.acquire(&consumer).unwrap();
     assert_eq!((array.as_device_ptr(), array.layout()), (again.as_device_ptr(), again.layout()));
 }
 
 #[test]
-fn default_streams_are_those_of_the_memory_s_device() {
+fn default_streams_belong_to_the_device_of_the_memory() {
     let fixture = Fixture::with(cuarray_sim::Config { devices: 2, ..cuarray_sim::Config::default() });
     let second = fixture.driver.device(1).unwrap().primary_context().unwrap();
     let memory = Allocation::device(&second, 4).unwrap();
-    let ours = Stream::non_blocking(&second).unwrap();
+    let consumer = Stream::non_blocking(&second).unwrap();
     for stream in [StreamEntry::LegacyDefault, StreamEntry::PerThreadDefault] {
         // SAFETY: the memory lives as long as the view.
         let view = unsafe { RawView::new(&fixture.driver, interface(&memory, stream), None) }.unwrap();
-        let theirs = match stream {
+        let producer = match stream {
             StreamEntry::LegacyDefault => Stream::legacy_default(&second),
             _ => Stream::per_thread_default(&second),
         };
-        write(&second, &memory, 7, &theirs);
-        let array = view.acquire(&ours).unwrap();
-        assert_eq!(read(&second, &memory, &ours), 7);
+        write(&second, &memory, 7, &producer);
+        let array = view.acquire(&consumer).unwrap();
+        assert_eq!(read(&second, &memory, &consumer), 7);
         array.release().unwrap();
     }
 }
 
 #[test]
-fn mask_s_stream_is_ordered_and_an_absent_stream_is_not() {
+fn guard_orders_the_stream_of_a_mask_and_nothing_without_streams() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let memory = Allocation::device(&context, 4).unwrap();
-    let (theirs, ours) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
+    let (producer, consumer) = (Stream::non_blocking(&context).unwrap(), Stream::non_blocking(&context).unwrap());
     let array = interface(&memory, StreamEntry::None);
-    let mask = Mask::new(interface(&memory, entry(&theirs)), array.layout()).unwrap();
+    let mask = Mask::new(interface(&memory, entry(&producer)), array.layout()).unwrap();
     for (array, edges) in [(array.clone().with_mask(mask).unwrap(), 2), (array, 0)] {
         let before = calls(&fixture.sim, "cuStreamWaitEvent");
         // SAFETY: the memory and the stream live as long as the view.
         let view = unsafe { RawView::new(&fixture.driver, array, None) }.unwrap();
-        view.acquire(&ours).unwrap().release().unwrap();
+        view.acquire(&consumer).unwrap().release().unwrap();
         assert_eq!(calls(&fixture.sim, "cuStreamWaitEvent") - before, edges);
     }
 }

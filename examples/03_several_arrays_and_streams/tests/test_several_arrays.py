@@ -28,13 +28,13 @@ def test_arrays_of_three_streams_are_ordered_in_a_fourth() -> None:
 
 
 def test_later_write_by_producer_waits_for_kernel() -> None:
-    mine, work = cuda.stream(), cuda.stream()
-    x, out = filled_on(mine, 2), filled_on(mine, 0)
+    producer, work = cuda.stream(), cuda.stream()
+    x, out = filled_on(producer, 2), filled_on(producer, 0)
     axpy(1, x, out, work)
     # The next write to `x` comes after the kernel that reads it.
-    x.copy_to_device(np.full(N, 9, np.float32), stream=mine)
-    assert (out.copy_to_host(stream=mine) == 2).all()
-    mine.synchronize()
+    x.copy_to_device(np.full(N, 9, np.float32), stream=producer)
+    assert (out.copy_to_host(stream=producer) == 2).all()
+    producer.synchronize()
 
 
 def test_axpy_respects_strides_and_offsets() -> None:

@@ -15,14 +15,14 @@ pytestmark = pytest.mark.cuarray_sim_leaks
 @pytest.mark.parametrize("rows", [0, 1, 7])
 def test_doubled_matrix_is_ordered_for_any_number_of_streams_and_rows(streams: int, rows: int) -> None:
     host = np.arange(rows * 5, dtype=np.float32).reshape(rows, 5)
-    mine = cuda.stream()
-    x = cuda.to_device(host, stream=mine)
+    producer = cuda.stream()
+    x = cuda.to_device(host, stream=producer)
     result = Doubler(streams).double(x)
     # The producer's next write to `x` is ordered after all workers.
     if rows:
-        x.copy_to_device(np.zeros_like(host), stream=mine)
+        x.copy_to_device(np.zeros_like(host), stream=producer)
     assert result.copy_to_host().tolist() == (2 * host).tolist()
-    mine.synchronize()
+    producer.synchronize()
 
 
 def test_numba_reads_the_result() -> None:

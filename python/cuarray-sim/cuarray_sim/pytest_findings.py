@@ -96,7 +96,7 @@ class FindingCheck:
         self.marks = _Marks()
         self.page = collector.nodeid
         try:
-            self._judge()
+            self._check()
         except pytest.fail.Exception as failure:
             if result.passed:
                 result.outcome = "failed"
@@ -113,7 +113,7 @@ class FindingCheck:
         self.marks = _Marks()
         self.page = item.nodeid
         result = yield
-        # After the setup, as other plugins need it at teardown.
+        # Read after the setup of other plugins, whose teardown runs even if a marker is wrong.
         try:
             self.marks = _Marks.of(item)
         except ValueError as error:
@@ -133,7 +133,7 @@ class FindingCheck:
             if not isinstance(error, pytest.xfail.Exception):
                 self._show(item, "call")
             raise
-        self._judge()
+        self._check()
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -148,7 +148,7 @@ class FindingCheck:
         # The test has already been checked for its expected findings.
         self.marks.allowed |= self.marks.expected
         self.marks.expected = set()
-        self._judge()
+        self._check()
         return result
 
     def _show(self, item: pytest.Item, phase: str) -> None:
@@ -157,7 +157,7 @@ class FindingCheck:
             item.add_report_section(phase, "findings", report() + self._draw())
             clear_findings()
 
-    def _judge(self) -> None:
+    def _check(self) -> None:
         """Fail if there are unexpected findings, or expected ones are missing; clear the findings."""
         # The text is empty without findings, and cheaper than the report with its history.
         text = report()
@@ -198,12 +198,14 @@ class FindingCheck:
         }
         for finding in found["findings"]:
             kind = finding["kind"]
-            meant = "expected" if kind in self.marks.expected else "allowed" if kind in self.marks.allowed else "found"
-            tally[meant][kind] += 1
+            category = (
+                "expected" if kind in self.marks.expected else "allowed" if kind in self.marks.allowed else "found"
+            )
+            tally[category][kind] += 1
         for suppressed in found["suppressed"]:
             if suppressed["count"]:
                 tally["suppressed"][str(suppressed["line"])] += suppressed["count"]
-        self.tally = {meant: dict(counts) for meant, counts in tally.items() if counts}
+        self.tally = {category: dict(counts) for category, counts in tally.items() if counts}
         return {finding["kind"] for finding in found["findings"]}
 
     @pytest.hookimpl(wrapper=True)
@@ -242,8 +244,8 @@ class FindingCheck:
     def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         """Count the findings of tests in all processes."""
         tally: dict[str, dict[str, int]] = getattr(report, _ATTRIBUTE, {})
-        for meant, counts in tally.items():
-            self.total.setdefault(meant, Counter()).update(counts)
+        for category, counts in tally.items():
+            self.total.setdefault(category, Counter()).update(counts)
         if tally.get("found") and isinstance(report, pytest.TestReport):
             self.tests_with_findings.add(report.nodeid)
 
@@ -256,9 +258,9 @@ class FindingCheck:
             line = f"{found.total()} finding{'s' * (found.total() != 1)} in {tests} test{'s' * (tests != 1)} ({listed})"
         else:
             line = "no findings"
-        for meant in ("expected", "allowed", "suppressed"):
-            if count := self.total.get(meant, Counter()).total():
-                line += f", {count} {meant}"
+        for category in ("expected", "allowed", "suppressed"):
+            if count := self.total.get(category, Counter()).total():
+                line += f", {count} {category}"
         terminalreporter.write_line(f"cuarray-sim: {line}", red=bool(found), green=not found)
         if self.suppressions is not None:
             used = self.total.get("suppressed", Counter())

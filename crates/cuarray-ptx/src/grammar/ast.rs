@@ -58,7 +58,8 @@ pub(crate) enum Value<'a> {
     Bits(u64),
     Single(u32),
     Double(u64),
-    /// The address of a variable or function, or its generic address, plus an offset; a mask may select a byte of it.
+    /// The address, or the generic address, of a variable or function, plus an offset. A mask such as `0xFF00(name)` selects the byte
+    /// at bit `shift`.
     Address {
         name: &'a str,
         generic: bool,

@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         if token.kind == Kind::Word {
-            // A label of a debug section, outside of any section.
+            // A label that a debug section refers to.
             if self.peek_ahead(1).kind == Kind::Mark(b':') {
                 self.at += 2;
                 return Ok(());

@@ -40,7 +40,7 @@ const RESIDENT: usize = 4096;
 pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     let (kernel, program) = (launch.kernel, launch.program);
     assert!((kernel as usize) < program.functions.len(), "the program has no function {kernel}");
-    assert_eq!(launch.constants.len(), program.constant_words(), "the constants are of another program");
+    assert_eq!(launch.constants.len(), program.constant_words(), "the constants belong to another program");
     assert!(size_of_val(launch.parameters) >= program.parameter_bytes(kernel) as usize, "parameters are missing");
     let reached = launch.program.reachable(launch.kernel);
     let functions = reached.iter().map(|number| &launch.program.functions[*number as usize]);
@@ -140,7 +140,7 @@ fn spread(launch: &Launch<'_>) -> Outcome {
     }
 }
 
-/// Runs blocks until none is left; calls `help` when that takes long.
+/// Runs blocks until none is left. Calls `help` once, if that takes longer than [`ALONE`].
 fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
     let (total, started) = (blocks(launch), Instant::now());
     let mut machine = Machine::new(launch);

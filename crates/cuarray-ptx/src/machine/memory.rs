@@ -175,7 +175,7 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
 #[inline(always)]
 unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let (count, bytes) = (elements(instruction.c), size_of::<M>() as u32);
-    // SAFETY: as above; the number of further operands is that of elements.
+    // SAFETY: as above; there is one further operand for each element.
     unsafe {
         if machine.locate(instruction, bytes * count, false) == Flow::Stop {
             return Flow::Stop;
@@ -234,8 +234,8 @@ unsafe fn store_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruc
 /// Loads a kernel's parameter, which is equal in all lanes.
 #[inline(always)]
 unsafe fn parameter_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    // SAFETY: the resolver checked that the parameter is inside of the kernel's parameters, and the launch that they
-    // are complete. They are sufficiently aligned. The lanes of `write` may be written.
+    // SAFETY: the resolver checked that the parameter lies within the kernel's parameters, and the launch checked that
+    // the parameters are complete. They are sufficiently aligned. The lanes of `write` may be written.
     unsafe {
         let value =
             S::of(M::get(machine.launch.parameters.as_ptr().cast::<u8>().add(instruction.imm as usize).cast_mut()));

@@ -42,7 +42,7 @@ impl<'a> Modifiers<'a> {
         Space::named(self.words.remove(index))
     }
 
-    /// Takes all words with one of these beginnings.
+    /// Removes all words that begin with one of `starts`.
     pub(super) fn drop_hints(&mut self, starts: &[&str]) {
         self.words.retain(|word| !starts.iter().any(|start| word.starts_with(start)));
     }
@@ -202,7 +202,7 @@ impl<'a> Builder<'_, 'a> {
         Ok(register)
     }
 
-    /// Resolves the address of a variable or function in its space; a parameter has its generic address.
+    /// Resolves the address of a variable or function in its space, or the generic address of a parameter.
     pub(super) fn address_of(&mut self, name: &str, offset: i64, ty: Type) -> Result<Operand, Error> {
         let width = ty.width();
         if !matches!(width, Width::W32 | Width::W64) {

@@ -269,7 +269,7 @@ impl<'a> Symbols<'a> {
 fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program::Function, Error> {
     let mut place = 0_u64;
     let mut lay = |variable: &Declared<'_>| {
-        // In local memory, every parameter starts at a word.
+        // In local memory, every parameter starts at a multiple of 8 bytes.
         let align = if shape.entry { variable.align } else { variable.align.max(8) };
         let offset = place.next_multiple_of(align);
         place = offset + if shape.entry { variable.size() } else { variable.size().next_multiple_of(8) };

@@ -104,7 +104,7 @@ pub struct Clock {
 impl Clock {
     /// Whether an operation happens before this one, or is this one.
     #[inline]
-    pub(super) fn knows(&self, lane: LaneNumber, time: u64, retired: &Retired) -> bool {
+    pub(super) fn contains(&self, lane: LaneNumber, time: u64, retired: &Retired) -> bool {
         (lane == self.lane && time <= self.time)
             || (lane == self.caller.0 && time <= self.caller.1)
             || self.rest.get(lane) >= time
@@ -156,8 +156,8 @@ impl Lane {
     ///
     /// If the lane's clock already contains the operation, it also contains the whole clock of that operation. This
     /// holds because a lane that joins a clock advances its own number before another lane can join from it.
-    pub(super) fn learn(&mut self, from: &Clock, retired: &Retired) -> bool {
-        if self.knows(from.lane, from.time, retired) {
+    pub(super) fn join(&mut self, from: &Clock, retired: &Retired) -> bool {
+        if self.contains(from.lane, from.time, retired) {
             return false;
         }
         let mut rest = self.rest.joined(&from.rest, retired);
@@ -172,7 +172,7 @@ impl Lane {
 
     /// Whether an operation happens before the lane's next operation.
     #[inline]
-    pub(super) fn knows(&self, lane: LaneNumber, time: u64, retired: &Retired) -> bool {
+    pub(super) fn contains(&self, lane: LaneNumber, time: u64, retired: &Retired) -> bool {
         (lane == self.number && time <= self.time)
             || (lane == self.caller.0 && time <= self.caller.1)
             || self.rest.get(lane) >= time
@@ -188,7 +188,7 @@ impl Lane {
             Arc::make_mut(&mut self.rest).raise(lane, time);
         }
         self.caller = caller;
-        if !self.from_caller.as_ref().is_some_and(|known| Arc::ptr_eq(known, &host.rest)) {
+        if !self.from_caller.as_ref().is_some_and(|joined| Arc::ptr_eq(joined, &host.rest)) {
             self.rest = Arc::new(self.rest.joined(&host.rest, retired));
             self.from_caller = Some(host.rest.clone());
         }
@@ -215,13 +215,13 @@ mod tests {
         a.called_by(&host, &retired);
         let second = a.clock();
         b.called_by(&host, &retired);
-        assert!(second.knows(first.lane, first.time, &retired));
-        assert!(!b.clock().knows(first.lane, first.time, &retired));
-        assert!(b.learn(&first, &retired));
-        assert!(!b.learn(&first, &retired));
+        assert!(second.contains(first.lane, first.time, &retired));
+        assert!(!b.clock().contains(first.lane, first.time, &retired));
+        assert!(b.join(&first, &retired));
+        assert!(!b.join(&first, &retired));
         b.called_by(&host, &retired);
-        assert!(b.clock().knows(first.lane, first.time, &retired));
-        assert!(!b.clock().knows(second.lane, second.time, &retired));
+        assert!(b.clock().contains(first.lane, first.time, &retired));
+        assert!(!b.clock().contains(second.lane, second.time, &retired));
     }
 
     #[test]
@@ -229,14 +229,14 @@ mod tests {
         let retired = Retired::default();
         let (mut host, mut a, mut b) = (Lane::new(0), Lane::new(1), Lane::new(2));
         a.called_by(&host, &retired);
-        host.learn(&a.clock(), &retired);
+        host.join(&a.clock(), &retired);
         host.advance();
         b.called_by(&host, &retired);
-        assert!(b.clock().knows(1, 1, &retired));
+        assert!(b.clock().contains(1, 1, &retired));
         // Later host operations do not happen before the call.
         let before = host.time;
         host.advance();
-        assert!(!b.clock().knows(0, before + 1, &retired));
+        assert!(!b.clock().contains(0, before + 1, &retired));
     }
 
     #[test]
@@ -245,11 +245,11 @@ mod tests {
         let (mut one, mut two, mut stream) = (Lane::new(0), Lane::new(1), Lane::new(2));
         one.advance();
         stream.called_by(&one, &retired);
-        assert!(!two.knows(0, 1, &retired));
+        assert!(!two.contains(0, 1, &retired));
         stream.called_by(&two, &retired);
-        assert!(stream.clock().knows(0, 1, &retired));
-        two.learn(&stream.clock(), &retired);
-        assert!(two.knows(0, 1, &retired));
+        assert!(stream.clock().contains(0, 1, &retired));
+        two.join(&stream.clock(), &retired);
+        assert!(two.contains(0, 1, &retired));
     }
 
     #[test]
@@ -257,11 +257,11 @@ mod tests {
         let mut retired = Retired::default();
         let (mut host, mut a) = (Lane::new(0), Lane::new(1));
         a.called_by(&host, &retired);
-        host.learn(&a.clock(), &retired);
+        host.join(&a.clock(), &retired);
         retired.add(1);
         let mut b = Lane::new(2);
         b.called_by(&host, &retired);
         assert!(b.rest.0.is_empty());
-        assert!(b.knows(1, 1, &retired));
+        assert!(b.contains(1, 1, &retired));
     }
 }

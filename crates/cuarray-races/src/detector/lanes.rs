@@ -14,8 +14,8 @@ impl Detector {
 
     /// Adds an edge: the operation of `clock` happens before the next operation of `lane`.
     #[inline]
-    pub fn learn(&self, lane: &mut Lane, clock: &Clock) {
-        if lane.number != clock.lane && lane.learn(clock, &self.retired) && clock.ordinal != 0 {
+    pub fn join(&self, lane: &mut Lane, clock: &Clock) {
+        if lane.number != clock.lane && lane.join(clock, &self.retired) && clock.ordinal != 0 {
             lane.after.push(clock.ordinal);
         }
     }
@@ -24,7 +24,7 @@ impl Detector {
     pub fn synchronize(&mut self, caller: Caller, clocks: &[Clock]) {
         let (host, retired) = self.host(caller.thread);
         for clock in clocks {
-            if host.learn(clock, retired) && clock.ordinal != 0 {
+            if host.join(clock, retired) && clock.ordinal != 0 {
                 host.after.push(clock.ordinal);
             }
         }
@@ -43,28 +43,29 @@ impl Detector {
     /// work runs, and this choice orders nothing.
     pub fn gather(&mut self, ended: &mut Option<Lane>, clock: &Clock) {
         let lane = ended.get_or_insert_with(|| self.new_lane(LaneKind::Internal, 0, None));
-        if lane.learn(clock, &self.retired) {
+        if lane.join(clock, &self.retired) {
             lane.advance();
         }
     }
 
     /// Whether this operation happens before every later operation.
     pub fn everything_follows(&self, clock: &Clock) -> bool {
-        !self.strict && self.hosts.values().next().is_some_and(|host| host.knows(clock.lane, clock.time, &self.retired))
+        !self.strict
+            && self.hosts.values().next().is_some_and(|host| host.contains(clock.lane, clock.time, &self.retired))
     }
 
     /// Whether an operation happens before the next operation of every host thread.
-    pub fn hosts_know(&self, clock: &Clock) -> bool {
-        let knows = |host: &Lane| host.knows(clock.lane, clock.time, &self.retired);
-        !self.hosts.is_empty() && self.hosts.values().all(knows)
+    pub fn hosts_follow(&self, clock: &Clock) -> bool {
+        let follows = |host: &Lane| host.contains(clock.lane, clock.time, &self.retired);
+        !self.hosts.is_empty() && self.hosts.values().all(follows)
     }
 
     /// Orders an operation before all later operations of host threads, unless they are ordered [apart](HostThreads::Apart).
-    pub fn hosts_learn(&mut self, clock: &Clock) {
+    pub fn hosts_join(&mut self, clock: &Clock) {
         if !self.strict {
             let Detector { hosts, retired, .. } = self;
             for host in hosts.values_mut() {
-                host.learn(clock, retired);
+                host.join(clock, retired);
                 host.advance();
             }
         }
@@ -72,7 +73,7 @@ impl Detector {
 
     /// Whether one of two operations happens before the other.
     pub fn ordered(&self, one: &Clock, other: &Clock) -> bool {
-        one.knows(other.lane, other.time, &self.retired) || other.knows(one.lane, one.time, &self.retired)
+        one.contains(other.lane, other.time, &self.retired) || other.contains(one.lane, one.time, &self.retired)
     }
 
     /// Orders a thread's operations so far before another thread's operations after [`Detector::take_over`] with the same key.
@@ -88,7 +89,7 @@ impl Detector {
             self.handed.insert(key, lane);
         }
         if let Some(lane) = self.handed.get_mut(&key) {
-            lane.learn(&clock, &self.retired);
+            lane.join(&clock, &self.retired);
             lane.advance();
         }
     }
@@ -97,7 +98,7 @@ impl Detector {
     pub fn take_over(&mut self, key: u64, thread: u64) {
         let Some(clock) = self.handed.get(&key).map(Lane::clock) else { return };
         let (host, retired) = self.host(thread);
-        host.learn(&clock, retired);
+        host.join(&clock, retired);
         host.advance();
     }
 
@@ -108,10 +109,10 @@ impl Detector {
         }
         let Detector { dying, hosts, retired, .. } = self;
         let Some(host) = hosts.values().next() else { return };
-        let (known, left): (Vec<_>, Vec<_>) =
-            std::mem::take(dying).into_iter().partition(|(lane, time)| host.knows(*lane, *time, retired));
+        let (finished, left): (Vec<_>, Vec<_>) =
+            std::mem::take(dying).into_iter().partition(|(lane, time)| host.contains(*lane, *time, retired));
         *dying = left;
-        known.into_iter().for_each(|(lane, _)| retired.add(lane));
+        finished.into_iter().for_each(|(lane, _)| retired.add(lane));
     }
 
     /// The key of a thread's lane.

@@ -69,7 +69,7 @@ pub struct Config {
     /// Whether the driver checks the program for errors and records call sites (`CUARRAY_SIM_FINDINGS`).
     pub findings: bool,
     /// Whether memory that is still allocated at the end is a finding (`CUARRAY_SIM_LEAKS`). By default (`None`) it is
-    /// if a report file is written, and in programs other than Python ones, which rarely free everything.
+    /// one if a report file is written, or if the program is not Python: Python programs rarely free everything.
     pub leaks: Option<bool>,
     /// The file to which findings are written at exit; its extension selects the format (`CUARRAY_SIM_REPORT`: `.txt`,
     /// `.json`, `.html` or `.trace.json`). `%p` in the path is replaced by the process id.

@@ -45,7 +45,7 @@ pub(crate) fn close_context<'a>(driver: &'a Driver, state: Guard<'a>, handle: CU
     // Collected first, because a destroyed stream is removed once its work has run.
     let clocks = contexts.iter().flat_map(|context| edges::clocks_of_context(&state, *context)).collect();
     let mut state = exhaust(driver, state, &contexts);
-    edges::host_learns(&mut state, clocks);
+    edges::host_joins(&mut state, clocks);
     let Some(context) = state.contexts.remove(&handle) else { return state };
     for stream in context.streams {
         capture::stream_leaves_capture(&mut state, stream);

@@ -45,7 +45,7 @@ pub(crate) fn enqueue(
         }
         let ended = state.contexts.get(&context).and_then(|context| context.ended_blocking.as_ref());
         if let Some(clock) = ended.map(Lane::clock) {
-            edges::stream_learns(state, handle, &clock);
+            edges::stream_joins(state, handle, &clock);
         }
     } else if blocking && let Some(context) = state.contexts.get_mut(&context) {
         let legacy = state.streams.get(&context.legacy).map(|legacy| legacy.last(context.legacy));
@@ -59,7 +59,7 @@ pub(crate) fn enqueue(
             context.unordered.insert(handle);
         }
     }
-    edges::stream_learns_points(state, handle, &after);
+    edges::stream_joins_points(state, handle, &after);
     let ticket = edges::issued(state, handle, &work);
     after.retain(|point| !state.happened(*point));
     let stream = state.streams.get_mut(&handle).ok_or(lost)?;

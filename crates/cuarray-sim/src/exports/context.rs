@@ -158,7 +158,7 @@ pub(super) unsafe fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Res
     capture::forbid_beside_capture(&mut state, handle)?;
     let clocks = edges::clocks_of_context(&state, handle);
     let mut state = drain::drain_context(call.driver, state, handle);
-    edges::host_learns(&mut state, clocks);
+    edges::host_joins(&mut state, clocks);
     Ok(())
 }
 

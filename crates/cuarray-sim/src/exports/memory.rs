@@ -88,7 +88,7 @@ fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext)
     let clocks = contexts.iter().flat_map(|context| edges::clocks_of_context(&state, *context)).collect();
     let mut state = drain::exhaust(call.driver, state, &contexts);
     if synchronizes {
-        edges::host_learns(&mut state, clocks);
+        edges::host_joins(&mut state, clocks);
     }
     calls::released(&mut state, address);
     let device = state.memory.starting_at(address).map(|allocation| allocation.device);

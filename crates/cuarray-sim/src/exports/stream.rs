@@ -74,7 +74,7 @@ pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> R
     let device = device.map(|context| context.device);
     let (tail, clocks) = (streams::tail(&state, handle), edges::clocks_of_tail(&state, handle));
     let mut state = execution::force(call.driver, state, tail);
-    edges::host_learns(&mut state, clocks);
+    edges::host_joins(&mut state, clocks);
     if let Some(device) = device {
         pools::settle(&mut state, device);
     }
@@ -100,7 +100,7 @@ pub(super) fn query<'a>(
     points.retain(|point| !state.happened(*point));
     let (mut state, nudge) = chosen::query(call.driver, state, &points);
     if points.iter().all(|point| state.happened(*point)) {
-        edges::host_learns(&mut state, clocks);
+        edges::host_joins(&mut state, clocks);
         return Ok(());
     }
     if nudge {
@@ -131,7 +131,7 @@ pub(super) unsafe fn cuStreamWaitEvent(
     let (recorded, clock) = (event.recorded, event.clock.clone());
     if let Some(point) = recorded {
         if let Some(clock) = clock {
-            edges::stream_learns(&mut state, handle, &clock);
+            edges::stream_joins(&mut state, handle, &clock);
         }
         drop(submit(call, state, handle, Work::Wait, vec![point])?);
     }

@@ -43,12 +43,12 @@ pub(crate) fn instantiate(
     flags: u64,
 ) -> Result<CUgraphExec, (CUresult, CUgraphNode)> {
     let wrong = |code| (code, CUgraphNode::NULL);
-    let known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
+    let valid = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
         | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
         | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
         | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     let capture = state.graph(graph).map_err(wrong)?.capture;
-    if flags & !known != 0 {
+    if flags & !valid != 0 {
         return Err(wrong(INVALID_VALUE));
     }
     if flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH != 0 {
@@ -134,7 +134,7 @@ pub(crate) fn launch(state: &mut State, handle: CUgraphExec, stream: CUstream) -
     let last = state.exec(handle)?.last.filter(|point| !state.happened(*point));
     // Launches of one executable graph are ordered.
     if let Some(clock) = state.exec(handle)?.last_clock.clone() {
-        edges::stream_learns(state, stream, &clock);
+        edges::stream_joins(state, stream, &clock);
     }
     let mut start = execution::enqueue(state, stream, Work::Wait, last.into_iter().collect())?;
     for address in leftovers {
@@ -224,14 +224,14 @@ fn enqueue_steps(
         if step.lane != 0 && !std::mem::replace(&mut begun[step.lane], true) && after.is_empty() {
             after.push(start);
             if let Some(clock) = &start_clock {
-                edges::stream_learns(state, lanes[step.lane], clock);
+                edges::stream_joins(state, lanes[step.lane], clock);
             }
         }
         let lane = lanes[step.lane];
         let work = work_of(state, handle, step.node, lane, &mut after);
-        let known = step.after.iter().filter_map(|step| clocks.get(*step)?.clone());
-        for clock in known.collect::<Vec<Clock>>() {
-            edges::stream_learns(state, lane, &clock);
+        let clocks_before = step.after.iter().filter_map(|step| clocks.get(*step)?.clone());
+        for clock in clocks_before.collect::<Vec<Clock>>() {
+            edges::stream_joins(state, lane, &clock);
         }
         // Findings name the call that added the node.
         let made = state.graph_nodes.get(&step.node).and_then(|node| node.made.clone());
@@ -266,15 +266,15 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
             let (recorded, clock) = event.unwrap_or_default();
             after.extend(recorded);
             if let Some(clock) = clock {
-                edges::stream_learns(state, lane, &clock);
+                edges::stream_joins(state, lane, &clock);
             }
             Work::Wait
         }
         Action::Record(event) => {
             let next = state.streams.get(&lane).map(|stream| stream.next(lane));
             match state.events.get_mut(&event) {
-                Some(known) => {
-                    known.meet(next);
+                Some(recorded) => {
+                    recorded.set_point(next);
                     Work::Record(event)
                 }
                 None => Work::Wait,
@@ -310,8 +310,8 @@ pub(super) fn adopt_references(state: &mut State, handle: CUgraphExec, graph: CU
         Some(point) => retired.push((point, old)),
         None => references::drop_all(state, old),
     }
-    let (over, pending): (Vec<_>, Vec<_>) = retired.into_iter().partition(|(point, _)| state.happened(*point));
-    over.into_iter().for_each(|(_, references)| references::drop_all(state, references));
+    let (finished, pending): (Vec<_>, Vec<_>) = retired.into_iter().partition(|(point, _)| state.happened(*point));
+    finished.into_iter().for_each(|(_, references)| references::drop_all(state, references));
     if let Some(exec) = state.graph_execs.get_mut(&handle) {
         exec.retired = pending;
     }

@@ -83,33 +83,33 @@ pub(crate) fn remember_ended(state: &mut State, handle: CUstream) {
 }
 
 /// Adds an edge: the next operation of a stream follows the operation of a clock.
-pub(crate) fn stream_learns(state: &mut State, handle: CUstream, clock: &Clock) {
+pub(crate) fn stream_joins(state: &mut State, handle: CUstream, clock: &Clock) {
     if !state.detector.is_on() {
         return;
     }
     if let Some((lane, detector)) = lane_of(state, handle) {
-        detector.learn(lane, clock);
+        detector.join(lane, clock);
     }
 }
 
 /// Adds edges from dependencies. The clock of a point is available while the point is the last of its stream.
-pub(crate) fn stream_learns_points(state: &mut State, handle: CUstream, points: &[Point]) {
+pub(crate) fn stream_joins_points(state: &mut State, handle: CUstream, points: &[Point]) {
     if !state.detector.is_on() {
         return;
     }
     for point in points {
         let last = state.streams.get(&point.stream).is_some_and(|stream| stream.enqueued == point.operation);
         if let Some(clock) = clock_of(state, point.stream).filter(|_| last) {
-            stream_learns(state, handle, &clock);
+            stream_joins(state, handle, &clock);
         }
     }
 }
 
 /// Records a synchronization: the calling thread has waited for these operations.
-pub(crate) fn host_learns(state: &mut State, clocks: Vec<Clock>) {
+pub(crate) fn host_joins(state: &mut State, clocks: Vec<Clock>) {
     let Some(caller) = caller(state) else { return };
     state.detector.synchronize(caller, &clocks);
-    state.host_access.learned();
+    state.host_access.mark_stale();
 }
 
 /// Records an operation that is being enqueued. Returns a ticket for work that runs the program's code.

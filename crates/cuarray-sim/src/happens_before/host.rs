@@ -62,7 +62,7 @@ fn host_accessed(state: &mut State, fault: &Fault) {
 /// function may be ordered after less work than the host.
 pub(crate) fn settle_host_access(state: &mut State) {
     let State { host_access, detector, host_functions, .. } = state;
-    host_access.settle(|clock| detector.hosts_know(clock), *host_functions == 0);
+    host_access.settle(|clock| detector.hosts_follow(clock), *host_functions == 0);
 }
 
 /// Closes memory that is not ordered before a host function that is about to run.
@@ -71,12 +71,12 @@ pub(crate) fn settle_host_access(state: &mut State) {
 /// the host joins the function's clock, unless only driver objects order threads.
 pub(crate) fn host_function_begins(state: &mut State, clock: &Clock) {
     take_host_accesses(state);
-    state.detector.hosts_learn(clock);
+    state.detector.hosts_join(clock);
     // SAFETY: the call has no preconditions.
     let thread = unsafe { libc::gettid() };
     state.running.push(Running { thread, clock: clock.clone() });
     let State { host_access, detector, .. } = state;
-    host_access.learned();
+    host_access.mark_stale();
     host_access.settle(|other| detector.ordered(clock, other), false);
 }
 
@@ -86,6 +86,6 @@ pub(crate) fn host_function_ends(state: &mut State) {
     let thread = unsafe { libc::gettid() };
     take_host_accesses(state);
     state.running.retain(|running| running.thread != thread);
-    state.host_access.learned();
+    state.host_access.mark_stale();
     settle_host_access(state);
 }

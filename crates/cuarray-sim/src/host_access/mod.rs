@@ -168,7 +168,7 @@ impl HostAccess {
     }
 
     /// Marks all areas in use as stale, because a thread has joined a clock or another thread is calling.
-    pub(crate) fn learned(&mut self) {
+    pub(crate) fn mark_stale(&mut self) {
         if !self.active.is_empty() {
             self.stale.extend(&self.active);
             self.changed.store(true, Ordering::Relaxed);

@@ -77,7 +77,8 @@ impl Entry<'_> {
     fn measure(&self) -> usize {
         let mut caller = Caller { anchor: self.anchor as usize, address: 0, frame: 0 };
         walk(|address, frame| {
-            // The stack pointer of the exported function's calls is not above the anchor, and its caller's is.
+            // The frames of the exported function and of its callees are at or below the anchor. The first frame above it is the
+            // caller's.
             if frame <= caller.anchor {
                 return true;
             }

@@ -161,6 +161,37 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         self.raw.write(stream)
     }
 
+    /// Runs `work` with a guard of [`acquire`](Self::acquire), and releases the guard. In contrast to a guard, a scope cannot be leaked.
+    ///
+    /// # Errors
+    /// As [`DeviceArray::acquire`], those of `work`, and those of the release.
+    pub fn with<R>(&self, stream: &Stream, work: impl FnOnce(&Acquired<'_, T, D>) -> Result<R>) -> Result<R> {
+        self.acquire(stream)?.scoped(|guard| work(guard))
+    }
+
+    /// Runs `work` with a guard of [`acquire_mut`](Self::acquire_mut), and releases the guard. In contrast to a guard, a scope cannot be
+    /// leaked.
+    ///
+    /// ```
+    /// # use cuarray::{DeviceArray, Stream};
+    /// # cuarray::__simulated!(driver, context, home);
+    /// let mut array = DeviceArray::zeros([3], &home)?;
+    /// let other = Stream::non_blocking(&context)?;
+    /// array.with_mut(&other, |guard| guard.copy_from_host(&[1.0f32, 2.0, 3.0]))?; // `home` waits for the copy
+    /// assert_eq!(array.to_host()?, [1.0, 2.0, 3.0]);
+    /// # Ok::<(), cuarray::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`DeviceArray::acquire_mut`], those of `work`, and those of the release.
+    pub fn with_mut<R>(
+        &mut self,
+        stream: &Stream,
+        work: impl FnOnce(&mut AcquiredMut<'_, T, D>) -> Result<R>,
+    ) -> Result<R> {
+        self.acquire_mut(stream)?.scoped(work)
+    }
+
     /// The number of dimensions.
     pub fn ndim(&self) -> usize {
         self.layout().ndim()
@@ -178,7 +209,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
 
     /// Shape, strides and item size.
     pub fn layout(&self) -> &Layout {
-        self.raw.interface().layout()
+        self.raw.private_interface().layout()
     }
 
     /// The number of elements.
@@ -222,7 +253,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// The array with its dimensions in reverse order, in the same memory.
     #[must_use]
     pub fn t(&self) -> DeviceArray<T, D> {
-        // A permutation of the strides covers the same bytes, so the only possible error does not occur.
+        // A permutation of the strides covers the same bytes, so `transpose` cannot fail.
         self.transpose(None).unwrap_or_else(|_| self.clone())
     }
 
@@ -260,18 +291,18 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         self.part(View { offset: 0, layout: self.layout().broadcast_to(shape.lengths())? }, true)
     }
 
-    /// Converts the type of the number of dimensions.
+    /// Converts to another type for the number of dimensions.
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: the array has another number of dimensions.
     pub fn into_dimensionality<E: Dimension>(self) -> Result<DeviceArray<T, E>> {
-        expect_shape::<E, crate::AnyLayout>(self.raw.interface())?;
+        expect_shape::<E, crate::AnyLayout>(self.raw.private_interface())?;
         Ok(DeviceArray::from_checked(self.raw))
     }
 
     fn part<E: Dimension>(&self, view: View, read_only: bool) -> Result<DeviceArray<T, E>> {
         let raw = self.raw.view(view, read_only)?;
-        expect_shape::<E, crate::AnyLayout>(raw.interface())?;
+        expect_shape::<E, crate::AnyLayout>(raw.private_interface())?;
         Ok(DeviceArray::from_checked(raw))
     }
 
@@ -294,7 +325,7 @@ impl<T, D: Dimension> Clone for DeviceArray<T, D> {
 
 impl<T, D: Dimension> fmt::Debug for DeviceArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceArray({:?})", self.raw.interface())
+        write!(f, "DeviceArray({:?})", self.raw.private_interface())
     }
 }
 

@@ -7,4 +7,6 @@ mod host_copy;
 pub(crate) mod raw;
 mod raw_views;
 mod registry;
+#[cfg(all(test, loom))]
+mod registry_model;
 pub(crate) mod view;

@@ -59,7 +59,7 @@ impl Resource for Kept {
         self.owner.is_none()
     }
 
-    fn give_back(&mut self) -> Result<()> {
+    fn release(&mut self) -> Result<()> {
         // The owner's code may run inside an unrelated call, such as an allocation or the drop of another array. A panic must not end
         // that call, or lose other deferred releases.
         let owner = self.owner.take();
@@ -210,7 +210,7 @@ impl RawDeviceArray {
 
     /// Another layout of elements over the same memory, with the same home stream.
     pub(super) fn view(&self, view: View, read_only: bool) -> Result<RawDeviceArray> {
-        let interface = self.interface().view(view)?;
+        let interface = self.view.interface().view(view)?;
         let read_only = read_only || interface.is_read_only();
         let interface = Box::new(interface.with_read_only(read_only));
         let ordering = match self.view.known_orderings(Access::Write).next() {
@@ -235,6 +235,13 @@ impl RawDeviceArray {
 
     /// The shape, strides, element type, address and home stream.
     pub fn interface(&self) -> &Interface {
+        // Another library may make a view of the memory, with a home stream of its own.
+        self.view.known_orderings(Access::Read).for_each(|(state, _)| state.expose());
+        self.private_interface()
+    }
+
+    /// The interface, for uses within this crate.
+    pub(super) fn private_interface(&self) -> &Interface {
         self.view.interface()
     }
 

@@ -23,17 +23,22 @@ use crate::{
     sync::{Access, Begun, SyncState},
 };
 use smallvec::SmallVec;
-use std::{
-    mem,
-    num::NonZeroU32,
-    ops::Range,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{mem, num::NonZeroU32, ops::Range, sync::PoisonError};
+
+#[cfg(all(test, loom))]
+use loom::sync::{Mutex, MutexGuard};
+#[cfg(not(all(test, loom)))]
+use std::sync::{Mutex, MutexGuard};
 
 /// The number of entries for which memory is reserved at the first registration; up to it, later ones allocate nothing.
 const USUAL: usize = 64;
 
-static ENTRIES: Mutex<Registry> = Mutex::new(Registry { extents: Vec::new(), entries: Vec::new(), free: Vec::new() });
+#[cfg(not(all(test, loom)))]
+static ENTRIES: Mutex<Registry> = Mutex::new(Registry::EMPTY);
+#[cfg(all(test, loom))]
+loom::lazy_static! {
+    static ref ENTRIES: Mutex<Registry> = Mutex::new(Registry::EMPTY);
+}
 
 struct Registry {
     /// A list apart from [`Registry::entries`], as each registration scans it. A free slot has an empty extent.
@@ -75,7 +80,7 @@ enum Use {
     None,
     /// By a guard that is live, or has been leaked.
     Live(Stream),
-    /// As above, with edges to make at the end.
+    /// By a guard that is live or leaked, with edges to make at its end.
     Begun(Stream, Begun),
     /// By a guard that has been released; its work is ordered in this state.
     Released(SyncState),
@@ -196,6 +201,8 @@ fn registry() -> MutexGuard<'static, Registry> {
 }
 
 impl Registry {
+    const EMPTY: Registry = Registry { extents: Vec::new(), entries: Vec::new(), free: Vec::new() };
+
     fn enter(&mut self, extent: Extent, interface: &Interface, stream: &Stream) -> Result<(Registration, Others)> {
         let part = Part::of(interface);
         let mut others = Others::new();

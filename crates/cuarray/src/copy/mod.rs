@@ -1,4 +1,4 @@
-//! Plans of copies between layouts: pure arithmetic. `driver` and the host copies carry them out.
+//! Plans of copies between layouts: pure arithmetic. Other modules make the driver calls of a plan.
 
 #[cfg_attr(not(feature = "python"), allow(dead_code))]
 pub(crate) mod repeat;

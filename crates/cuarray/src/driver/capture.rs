@@ -46,7 +46,7 @@ pub(super) unsafe fn id(driver: &Driver, raw: CUstream) -> Result<Option<u64>> {
     Ok(unsafe { info(driver, raw) }?.map(|(id, _)| id))
 }
 
-/// The graph that a stream captures; `None` if there is no capture, or the driver does not tell. Works in the current context.
+/// The graph that a stream captures; `None` if there is no capture, or the driver does not report it. Works in the current context.
 ///
 /// # Safety
 /// The stream is alive.

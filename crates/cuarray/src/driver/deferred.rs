@@ -13,7 +13,7 @@ static DEFERRED: LazyLock<DeferredList<Library, Box<dyn DeferredRelease>>> = Laz
 /// A loaded library, by its address space and the address of its `cuInit`. All drivers loaded from one library share their objects.
 type Library = (usize, usize);
 
-/// The length of a chain of releases, each of which may be deferred: of a graph's arrays, of a leaked guard, of its memory.
+/// The number of rounds of a reclaim that waits. A release may defer another: of a graph's arrays, a leaked guard, its memory.
 const CHAIN: usize = 3;
 
 /// The release of a resource whose work may still be pending.

@@ -105,8 +105,8 @@ impl Stream {
     /// The handle 0 is converted to 1, the legacy default stream.
     ///
     /// # Safety
-    /// `handle` is 0, 1, 2 or a stream of this driver, and outlives this object and all clones, by itself or through `owner`. A view of
-    /// an array that names no stream keeps a clone of the first stream that it is acquired in.
+    /// `handle` is 0, 1, 2 or a stream of this driver, and outlives this object and all clones, by itself or through `owner`. Arrays
+    /// keep clones of their home streams. A leaked guard keeps a clone until its array or view is dropped.
     pub unsafe fn from_raw(driver: &Driver, handle: usize, owner: Option<Owner>) -> Stream {
         let raw = if handle == 0 { CU_STREAM_LEGACY } else { CUstream(handle) };
         Stream(Arc::new(Inner { driver: driver.clone(), raw, context: OnceLock::new(), keep: Keep::External(owner) }))

@@ -394,8 +394,8 @@ arguments! { A B C D E F G H I J K L M N O P }
 impl Function {
     /// Enqueues the kernel in `stream`. The host does not wait. Memory freed later is freed after the kernel.
     ///
-    /// If the stream captures a graph, the graph keeps the module and the arrays of the guards. Its later launches are not ordered with
-    /// other work on the arrays; whoever launches it orders them.
+    /// If the stream captures a graph, the graph keeps the module and the arrays of the guards. Launches of the graph are not
+    /// ordered with other work on the arrays; the program that launches it orders them.
     ///
     /// # Errors
     /// A wrong argument, with the kernel's name. The configuration is empty or beyond the kernel's limits, the stream is of another

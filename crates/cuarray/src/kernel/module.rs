@@ -26,7 +26,7 @@ use std::{
     sync::Arc,
 };
 
-/// Code loaded into a context. A clone is the same module.
+/// Code loaded into a context. A clone is the same module. [`Context::kernel`] is shorter for kernels that are used again and again.
 ///
 /// ```
 /// # use cuarray::{Driver, kernel::Module};
@@ -247,7 +247,7 @@ impl Resource for Loaded {
         self.raw.is_null()
     }
 
-    fn give_back(&mut self) -> Result<()> {
+    fn release(&mut self) -> Result<()> {
         let _current = self.context.push()?;
         // SAFETY: the handle came from cuModuleLoadDataEx, and no other object holds it.
         unsafe { call!(self.context.driver(), cuModuleUnload(self.raw)) }?;
@@ -260,7 +260,7 @@ impl Drop for Loaded {
     fn drop(&mut self) {
         if !self.is_gone() {
             // Reached only if the pending work is unknown. A failed context has no pending work.
-            let unloaded = self.context.synchronize().and(self.give_back());
+            let unloaded = self.context.synchronize().and(self.release());
             self.context.driver().dropped(unloaded);
         }
     }

@@ -67,8 +67,8 @@ impl<'py> IntoPyObject<'py> for RawDeviceArray {
             return Ok(Bound::new(py, PyDeviceArray::returned(py, &self)?)?.into_any());
         };
         let access = if self.interface().is_read_only() { Access::Read } else { Access::Write };
-        let ordering = self.ordering();
-        let ready = py.detach(|| ordering.map_or(Ok(None), |ordering| ordering.export(access)))?;
+        let state = self.ordering();
+        let ready = py.detach(|| state.map_or(Ok(None), |state| state.export(access)))?;
         let entry =
             ready.as_ref().map_or(Ok(StreamEntry::None), |ready| StreamEntry::try_from(ready.handle() as i128))?;
         let interface = self.interface().clone().with_stream(entry);
@@ -124,7 +124,7 @@ fn adopt<'py>(
     let named = dict.get_item(dictionary::NAMED)?;
     let element = named.map(|named| Element::of(py, Some(&named))).transpose()?;
     let interface = import::interface(dict, &mut Reading::new(true).with_element(element))?;
-    let stream = if stream.is_none() { None } else { Some(stream::kept(stream)?.unbind()) };
+    let stream = if stream.is_none() { None } else { Some(stream::object(stream)?.unbind()) };
     let context = match &stream {
         Some(stream) => stream.get().stream.work_context()?,
         None => context_of(interface.data())?,

@@ -44,12 +44,12 @@ impl SyncGuard {
     /// As [`SyncGuard::begin`]. After an error the other edges are in place, and the host has waited for the stream. If the stream captures
     /// a graph, the edges are made when the capture has ended.
     pub fn end(mut self) -> Result<()> {
-        self.finish(())
+        self.finish(|| ())
     }
 
-    /// As [`SyncGuard::end`]. `keep` makes what has to live until the edges are made.
+    /// As [`SyncGuard::end`]. `keep` returns a value that must live until deferred edges are made.
     #[cfg(feature = "python")]
-    pub(crate) fn end_and_keep(mut self, keep: impl Send + 'static) -> Result<()> {
+    pub(crate) fn end_and_keep<K: Send + 'static>(mut self, keep: impl FnOnce() -> K) -> Result<()> {
         self.finish(keep)
     }
 
@@ -64,11 +64,11 @@ impl SyncGuard {
         guard
     }
 
-    fn finish(&mut self, keep: impl Send + 'static) -> Result<()> {
+    fn finish<K: Send + 'static>(&mut self, keep: impl FnOnce() -> K) -> Result<()> {
         let Some(edges) = self.edges.take() else { return Ok(()) };
         edges.end().map_err(|NotEnded { error, is_ordered }| {
             if !is_ordered {
-                edges.defer(keep);
+                edges.defer(keep());
             }
             error
         })
@@ -110,7 +110,7 @@ fn each(data: &[(SyncState, Access)]) -> impl Iterator<Item = (&SyncState, Acces
     data.iter().map(|(data, access)| (data, *access))
 }
 
-/// What the end of a guard has to know of its begin.
+/// The state at the begin of a guard that the end of the guard needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Begun {
     /// The thread whose per-thread default stream is involved, if one is.
@@ -120,12 +120,12 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Whether this thread's per-thread default stream is the one that is involved, if one is.
+    /// Whether no per-thread default stream is involved, or only the one of this thread.
     pub(crate) fn is_in_this_thread(&self) -> bool {
         self.thread.is_none_or(|thread| thread == thread::current().id())
     }
 
-    /// Checks that work is ordered which is enqueued in `stream` while it takes part in the capture `now`.
+    /// Checks that the guard orders work in `stream` if the stream takes part in the capture `now`.
     pub(crate) fn check_capture(&self, stream: &Stream, now: Option<u64>) -> Result<()> {
         match self.capture {
             Some(then) if then != now => Err(capture::differs(stream, then)),
@@ -156,7 +156,7 @@ pub(crate) fn begin<'a>(data: impl Iterator<Item = (&'a SyncState, Access)> + Cl
 }
 
 /// Orders later work on the data after the work now in `stream`: the second half of a [`SyncGuard`]. If an edge fails, the host
-/// waits for the stream, so the order holds all the same, and the error is returned.
+/// waits for the stream, so the work is ordered nevertheless, and the error is returned.
 pub(crate) fn end<'a>(
     data: impl Iterator<Item = (&'a SyncState, Access)> + Clone,
     stream: &Stream,
@@ -194,7 +194,7 @@ pub(crate) fn end<'a>(
 /// A guard whose end failed.
 pub(crate) struct NotEnded {
     pub(crate) error: Error,
-    /// Whether the work is ordered all the same, because the host has waited for it.
+    /// Whether the work is ordered nevertheless, because the host has waited for it.
     pub(crate) is_ordered: bool,
 }
 
@@ -205,7 +205,7 @@ impl From<Error> for NotEnded {
 }
 
 /// Work of a guard whose end is deferred: no edge could be made, and the host could not wait. The usual reason is a capture that has
-/// begun in the stream. A driver keeps it until an edge can be made, and `kept` with it: the memory, and the entries that refuse other
+/// begun in the stream. The driver stores this object until an edge can be made, together with `kept`: the memory, and the entries that refuse other
 /// guards.
 struct Unreleased<K> {
     edges: Edges,
@@ -257,7 +257,7 @@ fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
 
 impl Drop for SyncGuard {
     fn drop(&mut self) {
-        let finished = self.finish(());
+        let finished = self.finish(|| ());
         self.stream.driver().dropped(finished);
     }
 }

@@ -78,7 +78,7 @@ impl Resource for Allocation {
         self.is_null()
     }
 
-    fn give_back(&mut self) -> Result<()> {
+    fn release(&mut self) -> Result<()> {
         self.free()
     }
 }

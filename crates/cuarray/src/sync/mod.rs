@@ -239,6 +239,17 @@ impl SyncState {
         SyncState { forgotten: true, ..self }
     }
 
+    /// Takes note that the address of the data is known outside of this crate.
+    pub(crate) fn expose(&self) {
+        self.pending.iter().for_each(|pending| pending.expose());
+    }
+
+    /// Whether the address of the data may be known outside of this crate.
+    #[inline]
+    pub(crate) fn is_exposed(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| pending.is_exposed())
+    }
+
     /// The home stream, in which all work on the data is ordered.
     pub fn home_stream(&self) -> Option<&Stream> {
         self.home.as_ref()

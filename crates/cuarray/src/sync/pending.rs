@@ -7,14 +7,21 @@ use crate::{
     interpreter::{self, Locked},
 };
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{
+    Arc, Mutex, TryLockError,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// Recorded work on data outside of its *home stream*: for each stream, an event after its latest work.
 ///
 /// Events are kept, and not streams, because the owner of a stream may destroy it once its work is done. An event that is done is
 /// dropped, and no work waits for it.
 #[derive(Debug, Default)]
-pub struct Pending(Mutex<Work>);
+pub struct Pending {
+    work: Mutex<Work>,
+    /// Whether the address of the data may be known outside of this crate.
+    exposed: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct Work {
@@ -108,7 +115,7 @@ impl Work {
 
 impl Pending {
     fn lock(&self) -> Locked<'_, Work> {
-        interpreter::lock(&self.0)
+        interpreter::lock(&self.work)
     }
 
     /// Records the work now in the mark's stream. Drops earlier entries of that stream, which the new event covers.
@@ -312,9 +319,19 @@ impl Pending {
         exported.iter().chain(&homes).try_for_each(super::synchronize)
     }
 
+    /// Takes note that the address of the data is known outside of this crate.
+    pub(super) fn expose(&self) {
+        self.exposed.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn is_exposed(&self) -> bool {
+        self.exposed.load(Ordering::Relaxed)
+    }
+
     /// Whether `stream` is the one home stream, and no other work can be pending. Makes no driver call and waits for no lock.
     pub(super) fn is_only_home(&self, stream: &Stream) -> bool {
-        self.0.try_lock().is_ok_and(|work| !work.homes.is_empty() && work.is_only_in(Some(stream)))
+        self.work.try_lock().is_ok_and(|work| !work.homes.is_empty() && work.is_only_in(Some(stream)))
     }
 
     /// A context of the pending work; `None` if there is none.
@@ -329,7 +346,7 @@ impl Pending {
 
     /// Whether no work can be pending outside of the stream `home`. Makes no driver call and waits for no lock.
     pub fn is_idle(&self, home: Option<&Stream>) -> bool {
-        match self.0.try_lock() {
+        match self.work.try_lock() {
             Ok(work) => work.is_only_in(home),
             Err(TryLockError::Poisoned(work)) => work.into_inner().is_only_in(home),
             Err(TryLockError::WouldBlock) => false,

@@ -1,6 +1,6 @@
 //! [`Deferred`]: a resource of a context whose release is deferred until the work that uses it is done, without a wait.
 //!
-//! Memory is one such resource, and a module another, as kernels run its code. Both may be dropped in any thread, at any time. The
+//! Memory is one such resource. A module is another, because kernels run its code. Both may be dropped in any thread, at any time. The
 //! driver call that releases them may fail there, or wait for unrelated work; [`Memory`](super::Memory) has the details.
 
 use super::{Access, Mark, Pending, capture};
@@ -20,7 +20,7 @@ pub(crate) trait Resource: fmt::Debug + Send + 'static {
     fn is_gone(&self) -> bool;
 
     /// Releases the resource. No pending work uses it.
-    fn give_back(&mut self) -> Result<()>;
+    fn release(&mut self) -> Result<()>;
 }
 
 /// A resource and the work that is pending on it. A drop releases it after that work, without a wait.
@@ -83,7 +83,7 @@ impl<R: Resource> Release<R> {
             return;
         }
         let driver = self.resource.context().driver().clone();
-        match self.give_back(wait) {
+        match self.try_release(wait) {
             Ok(true) => {}
             Ok(false) => driver.defer(Box::new(self)),
             Err(error) if is_for_later(&error) => driver.defer(Box::new(self)),
@@ -96,7 +96,7 @@ impl<R: Resource> Release<R> {
         }
     }
 
-    /// Releases the resource although a stream is broken or destroyed, or the driver lacks the means for an event: after a wait for the
+    /// Releases the resource although a stream is broken or destroyed, or the driver cannot record an event: after a wait for the
     /// context. A drop does not wait, as that would invalidate captures.
     #[cold]
     fn attempt_after_error(self, driver: &Driver, wait: bool) {
@@ -109,8 +109,8 @@ impl<R: Resource> Release<R> {
         }
     }
 
-    /// Releases the resource if its work is done, and says whether it did.
-    fn give_back(&mut self, wait: bool) -> Result<bool> {
+    /// Releases the resource if its work is done. Returns whether it did.
+    fn try_release(&mut self, wait: bool) -> Result<bool> {
         if !self.pending.record_homes()? {
             return Ok(false);
         }
@@ -123,11 +123,11 @@ impl<R: Resource> Release<R> {
         }
         let driver = self.resource.context().driver().clone();
         let _relaxed = driver.relaxed();
-        match self.resource.give_back() {
+        match self.resource.release() {
             Err(error) if is_for_later(&error) => Err(error),
             // The work is done, so the drop of the resource may try again.
-            given_back => {
-                driver.dropped(given_back);
+            released => {
+                driver.dropped(released);
                 Ok(true)
             }
         }

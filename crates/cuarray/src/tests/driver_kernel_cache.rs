@@ -73,7 +73,7 @@ fn threads_load_ptx_once() {
 }
 
 #[test]
-fn failed_load_keeps_nothing() {
+fn failed_load_is_not_cached() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     assert!(context.kernel("not PTX", "one").is_err());
@@ -109,7 +109,7 @@ fn borrowed_context_keeps_its_kernels_between_calls() {
     let fixture = Fixture::new();
     let raw = created(&fixture, 0);
     for _ in 0..3 {
-        // No object of the context is alive between two turns.
+        // No object of the context is alive between two iterations.
         let context = fixture.driver.current_context().unwrap().unwrap();
         assert_eq!(context.handle(), raw);
         context.kernel(PTX, "one").unwrap();
@@ -127,7 +127,7 @@ fn borrowed_context_keeps_its_kernels_between_calls() {
 }
 
 #[test]
-fn destroyed_context_is_not_asked_to_unload() {
+fn module_of_a_destroyed_context_is_not_unloaded() {
     let fixture = Fixture::new();
     let raw = created(&fixture, 0);
     // SAFETY: the simulator behaves as a driver.
@@ -176,14 +176,14 @@ fn clone_of_a_function_keeps_its_module_loaded() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let function = Module::load_ptx(&context, PTX).unwrap().function("one").unwrap();
-    let again = function.clone();
+    let cloned = function.clone();
     drop(function);
     assert_eq!(unloads(&fixture), 0);
     // SAFETY: the kernel has no parameters.
     unsafe {
-        again.launch(&Stream::legacy_default(&context), LaunchConfig::new([1, 1, 1], [1, 1, 1]), ()).unwrap();
+        cloned.launch(&Stream::legacy_default(&context), LaunchConfig::new([1, 1, 1], [1, 1, 1]), ()).unwrap();
     }
     context.synchronize().unwrap();
-    drop(again);
+    drop(cloned);
     assert_eq!(unloads(&fixture), 1);
 }

@@ -101,7 +101,7 @@ impl Data {
         RawView::from_memory(&self.memory, self.interface(), home).unwrap()
     }
 
-    /// The bytes that a copy in the stream reads; synchronizes the stream.
+    /// The numbers that a copy in the stream reads; synchronizes the stream.
     fn read(&self, stream: &Stream) -> Vec<f32> {
         let mut host = vec![0f32; N];
         // SAFETY: both have that many bytes; the host's bytes are read after the stream is synchronized.
@@ -301,12 +301,12 @@ fn module_loads_ptx_text_of_any_type_and_refuses_other_images() {
 fn module_is_unloaded_after_its_kernels_without_waiting() {
     let fixture = Fixture::new();
     let context = fixture.primary();
-    let [own] = streams(&context);
-    let keeper = Stream::non_blocking(&context).unwrap();
-    // SAFETY: `keeper` outlives the external stream.
-    let external = unsafe { Stream::from_raw(&fixture.driver, keeper.handle(), None) };
+    let [non_blocking] = streams(&context);
+    let owned = Stream::non_blocking(&context).unwrap();
+    // SAFETY: `owned` outlives the external stream.
+    let external = unsafe { Stream::from_raw(&fixture.driver, owned.handle(), None) };
     let (legacy, per_thread) = (Stream::legacy_default(&context), Stream::per_thread_default(&context));
-    for stream in [own, external, legacy, per_thread] {
+    for stream in [non_blocking, external, legacy, per_thread] {
         let data = Data::new(&context);
         let kernel = function(&context, "add");
         let mut view = data.view(Some(&stream));

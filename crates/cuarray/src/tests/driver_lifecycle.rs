@@ -1,4 +1,4 @@
-//! Each object of the driver layer from creation to drop: nothing leaks, and the thread's current context is unchanged.
+//! Each object of the module `driver` from creation to drop: nothing leaks, and the thread's current context is unchanged.
 
 use super::driver_fixture::{Alive, Fixture, calls};
 use crate::driver::{Allocation, CaptureStatus, MemoryKind, PointerAttributes};
@@ -33,7 +33,7 @@ fn driver_reports_its_version_and_devices() {
 }
 
 #[test]
-fn primary_context_is_retained_once_and_released_with_its_last_holder() {
+fn primary_context_is_retained_once_and_released_with_its_last_clone() {
     let fixture = Fixture::new();
     let device = fixture.driver.device(0).unwrap();
     let first = device.primary_context().unwrap();
@@ -127,7 +127,11 @@ fn foreign_current_context_is_borrowed() {
     let event = context.event_pool().take().unwrap();
     drop(event);
     assert_eq!(fixture.alive().events, 1);
-    assert_eq!(fixture.driver.current_context().unwrap().unwrap().event_pool().idle(), 1, "holders share the pool");
+    assert_eq!(
+        fixture.driver.current_context().unwrap().unwrap().event_pool().idle(),
+        1,
+        "all objects of the context share the pool"
+    );
     drop(context);
     assert_eq!(fixture.alive().events, 0);
     assert_eq!(fixture.current(), raw.0, "a foreign context is not popped");
@@ -199,9 +203,9 @@ fn only_owned_streams_are_destroyed() {
 
     let (legacy, per_thread) = (Stream::legacy_default(&context), Stream::per_thread_default(&context));
     assert_eq!((legacy.handle(), per_thread.handle()), (1, 2));
-    let keeper = Arc::new(());
+    let owner = Arc::new(());
     // SAFETY: `blocking` outlives the external stream.
-    let external = unsafe { Stream::from_raw(&fixture.driver, blocking.handle(), Some(Owner::new(keeper.clone()))) };
+    let external = unsafe { Stream::from_raw(&fixture.driver, blocking.handle(), Some(Owner::new(owner.clone()))) };
     // SAFETY: the default streams always exist.
     let (zero, one, two) = unsafe {
         let external = |handle| Stream::from_raw(&fixture.driver, handle, None);
@@ -222,12 +226,12 @@ fn only_owned_streams_are_destroyed() {
     for stream in [&legacy, &per_thread, &external, &zero, &one, &two] {
         assert!(!stream.is_owned());
     }
-    assert_eq!(Arc::strong_count(&keeper), 2);
+    assert_eq!(Arc::strong_count(&owner), 2);
     let clone = external.clone();
     drop(external);
-    assert_eq!(Arc::strong_count(&keeper), 2);
+    assert_eq!(Arc::strong_count(&owner), 2);
     drop(clone);
-    assert_eq!(Arc::strong_count(&keeper), 1);
+    assert_eq!(Arc::strong_count(&owner), 1);
     assert_eq!(fixture.alive().streams, 2, "an external stream is not destroyed");
     let clone = free.clone();
     drop((blocking, free));
@@ -304,15 +308,15 @@ fn memory_of_each_kind_is_accessible_and_freed() {
         let on_host = matches!(kind, MemoryKind::Pinned | MemoryKind::Mapped | MemoryKind::Managed);
         assert_eq!(memory.host_ptr().is_some(), on_host);
 
-        let known = PointerAttributes::query(&fixture.driver, memory.device_ptr()).unwrap().unwrap();
-        assert_eq!(known.kind, *reported, "{memory:?}");
-        assert_eq!(known.is_host_accessible(), on_host, "{memory:?}");
-        assert_eq!(known.device_ptr, memory.device_ptr());
-        assert_eq!(known.host_ptr, memory.host_ptr().map(|host| host.addr() as u64));
-        let range = known.range.clone().unwrap();
+        let attributes = PointerAttributes::query(&fixture.driver, memory.device_ptr()).unwrap().unwrap();
+        assert_eq!(attributes.kind, *reported, "{memory:?}");
+        assert_eq!(attributes.is_host_accessible(), on_host, "{memory:?}");
+        assert_eq!(attributes.device_ptr, memory.device_ptr());
+        assert_eq!(attributes.host_ptr, memory.host_ptr().map(|host| host.addr() as u64));
+        let range = attributes.range.clone().unwrap();
         assert!(range.start == memory.device_ptr() && range.end - range.start >= len as u64, "{memory:?}");
         let inside = PointerAttributes::query(&fixture.driver, memory.device_ptr() + 999).unwrap().unwrap();
-        assert_eq!((inside.device_ptr, inside.range), (memory.device_ptr() + 999, known.range), "{memory:?}");
+        assert_eq!((inside.device_ptr, inside.range), (memory.device_ptr() + 999, attributes.range), "{memory:?}");
         assert_eq!(fixture.current(), 0);
     }
     for (memory, ..) in &all {
@@ -388,7 +392,7 @@ fn stream_ordered_memory_works_on_streams_without_a_known_context() {
 }
 
 #[test]
-fn unknown_address_has_no_attributes() {
+fn unattributes_address_has_no_attributes() {
     let fixture = Fixture::new();
     let _context = fixture.primary();
     let host_memory = [1u8; 64];

@@ -1,4 +1,4 @@
-//! The driver layer in several threads, and the event pool that they share.
+//! The module `driver` in several threads, and the event pool that they share.
 
 use super::driver_fixture::{Alive, Fixture, calls};
 use crate::driver::{Allocation, PooledEvent};

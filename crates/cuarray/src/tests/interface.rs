@@ -158,7 +158,7 @@ fn type_of_the_interface_is_not_overridden() {
     let objects = parsed("|V8").with_type("|O8".parse().unwrap(), None).unwrap_err();
     assert_eq!(objects.key(), Some("typestr"));
     let bits = parsed("|V1").with_type("|t1".parse().unwrap(), None).unwrap_err();
-    assert_eq!(bits.key(), Some("strides"), "packed bits have no strides, whatever the type was named before");
+    assert_eq!(bits.key(), Some("strides"), "packed bits have no strides, whatever their earlier type was");
 }
 
 #[test]

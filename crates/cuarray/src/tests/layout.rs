@@ -53,7 +53,7 @@ fn contiguous_strides_match_numpy() {
 }
 
 #[test]
-fn contiguity_follows_the_relaxed_rules() {
+fn contiguity_follows_numpy_with_relaxed_strides() {
     // (shape, strides, C, F) as in numpy.lib.stride_tricks.as_strided(...).flags, with 4-byte items.
     let cases: &[(&[usize], &[isize], bool, bool)] = &[
         (&[], &[], true, true),

@@ -15,6 +15,6 @@ mod driver_threads;
 mod interface;
 mod layout;
 mod layout_view;
-mod order;
 mod soundness;
+mod synchronization;
 mod typestr;

@@ -269,7 +269,7 @@ fn a_guard_whose_end_is_deferred_ends_once_although_another_guard_was_leaked() {
 // 2. Arrays over one memory with different homes.
 
 #[test]
-fn arrays_over_one_memory_are_ordered_whatever_their_homes_are() {
+fn arrays_over_one_memory_with_two_homes_are_ordered() {
     for second_has_home in [true, false] {
         let program = Program::new();
         let context = program.context();
@@ -319,6 +319,32 @@ fn views_of_one_memory_are_ordered_while_both_live() {
         drop((one, two, work, more, kernel, context));
         program.finish();
     }
+}
+
+#[test]
+fn an_array_and_a_view_of_its_memory_are_ordered_while_both_live() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, two, work] = streams(&context);
+    let kernel = set(&context);
+    let mut array = numbers(&home);
+    home.synchronize().unwrap();
+    let interface = array.interface().clone().with_stream(entry(&two));
+    // SAFETY: the memory and the stream live as long as the view.
+    let mut view =
+        unsafe { RawView::new(&program.fixture.driver, interface, Some(Owner::new(Arc::new(array.clone())))) }.unwrap();
+    for _ in 0..2 {
+        let mut guard = array.acquire_mut(&home).unwrap();
+        launch!(kernel, guard).unwrap();
+        guard.release().unwrap();
+        let mut guard = view.acquire_mut(&work).unwrap();
+        launch!(kernel, guard).unwrap();
+        guard.release().unwrap();
+    }
+    two.synchronize().unwrap();
+    drop((view, array));
+    drop((home, two, work, kernel, context));
+    program.finish();
 }
 
 // 3. Stream-ordered memory.

@@ -47,7 +47,7 @@ const NUMPY_WRITES: &[(&str, Kind, usize)] = &[
 ];
 
 #[test]
-fn numpy_s_type_strings_round_trip() {
+fn type_strings_of_numpy_round_trip() {
     for &(text, kind, itemsize) in NUMPY_WRITES {
         let typestr = read(text);
         assert_eq!((typestr.kind(), typestr.itemsize()), (kind, itemsize), "{text}");
@@ -198,7 +198,7 @@ fn equality_ignores_the_spelling() {
 }
 
 #[test]
-fn native_types_have_this_machine_s_byte_order() {
+fn types_in_the_byte_order_of_the_machine_are_native() {
     let (own, foreign) = if cfg!(target_endian = "big") { ('>', '<') } else { ('<', '>') };
     for kind in ["f4", "c8", "i2", "u8", "M8[ns]", "U3"] {
         assert!(read(&format!("{own}{kind}")).is_native());
@@ -211,7 +211,7 @@ fn native_types_have_this_machine_s_byte_order() {
 }
 
 #[test]
-fn elements_have_numpy_s_type_strings() {
+fn elements_have_the_type_strings_of_numpy() {
     let n = ByteOrder::NATIVE.symbol();
     let cases = [
         (TypeStr::of::<i8>(), "|i1".to_string()),

@@ -11,8 +11,8 @@ use cuarray::{
 use cuarray_abi::{Api, CUcontext};
 use cuarray_sim::{Config, Entered, Sim};
 
-/// A simulated driver that this thread's calls use. Fields are dropped in order: the driver before the thread leaves
-/// it.
+/// A simulated driver that this thread's calls use. Fields are dropped in order: first the driver, and at the end
+/// the thread leaves the simulator.
 pub struct Fixture {
     pub driver: Driver,
     pub sim: Sim,
@@ -78,8 +78,8 @@ impl Alive {
         let active = |device: &i32| {
             let (mut flags, mut active) = (0, 0);
             // SAFETY: the driver writes two ints.
-            let known = unsafe { sim.api().cuDevicePrimaryCtxGetState.unwrap()(*device, &mut flags, &mut active) };
-            known.is_success() && active != 0
+            let code = unsafe { sim.api().cuDevicePrimaryCtxGetState.unwrap()(*device, &mut flags, &mut active) };
+            code.is_success() && active != 0
         };
         let primaries = if counted.is_success() { (0..devices).filter(active).count() } else { 0 };
         Alive {

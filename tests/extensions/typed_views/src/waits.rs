@@ -77,6 +77,12 @@ impl Waits {
                 unsafe { function.launch(stream, LaunchConfig::new([1, 1, 1], [1, 1, 1]), ()) }?;
                 stream.synchronize()?;
             }
+            "cached kernel" => {
+                let function = context.kernel(PTX, "nothing")?;
+                // SAFETY: the kernel has no parameters, and does nothing.
+                unsafe { function.launch(stream, LaunchConfig::new([1, 1, 1], [1, 1, 1]), ()) }?;
+                stream.synchronize()?;
+            }
             "reclaim" => {
                 let array = Arc::new(DeviceArray::<u8, _>::zeros([8], stream)?);
                 drop(array);

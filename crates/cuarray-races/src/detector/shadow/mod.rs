@@ -80,7 +80,7 @@ impl Segment {
 
     fn read(&mut self, start: u64, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
         self.write.take_if(|write| by.settled(write));
-        if let Some(write) = self.write.as_ref().filter(|write| !by.knows(write)) {
+        if let Some(write) = self.write.as_ref().filter(|write| !by.follows(write)) {
             note(conflicts, write, start, self.end);
         }
         match self.reads.iter_mut().find(|read| read.lane == by.clock.lane) {
@@ -88,14 +88,14 @@ impl Segment {
             // both.
             Some(own) => *own = by.record(AccessKind::Read),
             None => {
-                self.reads.retain(|read| !by.knows(read) && !by.settled(read));
+                self.reads.retain(|read| !by.follows(read) && !by.settled(read));
                 self.reads.push(by.record(AccessKind::Read));
             }
         }
     }
 
     fn write(&mut self, start: u64, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
-        for record in self.write.iter().chain(&self.reads).filter(|record| !by.knows(record)) {
+        for record in self.write.iter().chain(&self.reads).filter(|record| !by.follows(record)) {
             note(conflicts, record, start, self.end);
         }
         self.write = Some(by.record(AccessKind::Write));
@@ -131,13 +131,13 @@ pub(super) struct Observer<'a> {
 }
 
 impl Observer<'_> {
-    fn knows(&self, record: &Record) -> bool {
-        self.clock.knows(record.lane, record.time, self.retired)
+    fn follows(&self, record: &Record) -> bool {
+        self.clock.contains(record.lane, record.time, self.retired)
     }
 
     /// Whether the record happens before every later operation.
     fn settled(&self, record: &Record) -> bool {
-        self.floor.is_some_and(|floor| floor.knows(record.lane, record.time, self.retired))
+        self.floor.is_some_and(|floor| floor.contains(record.lane, record.time, self.retired))
     }
 
     fn record(&self, access: AccessKind) -> Record {
@@ -168,14 +168,14 @@ impl Shadow {
         let keys: Vec<u64> = self.segments.range(start..end).map(|(key, _)| *key).collect();
         for key in keys {
             let Some(segment) = self.segments.remove(&key) else { continue };
-            for record in segment.write.iter().chain(&segment.reads).filter(|record| !by.knows(record)) {
+            for record in segment.write.iter().chain(&segment.reads).filter(|record| !by.follows(record)) {
                 note(&mut conflicts, record, key, segment.end);
             }
         }
         self.tall.retain(|tall| {
             let (first, behind) = (tall.region.start(), tall.region.end());
             let gone = first < end && behind > start;
-            if gone && !by.knows(&tall.record) {
+            if gone && !by.follows(&tall.record) {
                 note(&mut conflicts, &tall.record, first, behind);
             }
             !gone
@@ -276,7 +276,7 @@ impl Shadow {
             if tall.region.start() >= end || tall.region.end() <= start {
                 return true;
             }
-            let known = by.knows(&tall.record);
+            let known = by.follows(&tall.record);
             if (access != AccessKind::Read || tall.record.access != AccessKind::Read)
                 && !known
                 && tall.region.overlaps(region)
@@ -297,7 +297,7 @@ impl Shadow {
                 continue;
             }
             let reads = segment.reads.iter().filter(|_| access != AccessKind::Read);
-            for record in segment.write.iter().chain(reads).filter(|record| !by.knows(record)) {
+            for record in segment.write.iter().chain(reads).filter(|record| !by.follows(record)) {
                 note(conflicts, record, *key, segment.end);
             }
             segment.written |= access != AccessKind::Read;
@@ -307,7 +307,7 @@ impl Shadow {
             let (one, other) = (tall.region.hull(), region.hull());
             one == other && tall.region.row_count() == region.row_count() && tall.record.access == access
         };
-        match self.tall.iter_mut().find(|tall| same(tall) && by.knows(&tall.record)) {
+        match self.tall.iter_mut().find(|tall| same(tall) && by.follows(&tall.record)) {
             Some(tall) => tall.record = record,
             None => {
                 if self.tall.len() >= TALL {

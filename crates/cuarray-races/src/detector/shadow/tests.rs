@@ -44,7 +44,7 @@ impl Fixture {
     }
 
     fn synchronize(&mut self, stream: usize) {
-        self.host.learn(&self.streams[stream].clock(), &self.retired);
+        self.host.join(&self.streams[stream].clock(), &self.retired);
         self.host.advance();
     }
 }

@@ -152,6 +152,13 @@ macro_rules! guard {
                 &self.core
             }
 
+            /// Runs `work` with the guard, and then releases it. The error of `work` comes first.
+            pub(crate) fn scoped<R>(mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+                let done = work(&mut self);
+                let released = self.release();
+                done.and_then(|result| released.map(|()| result))
+            }
+
             /// Orders the producer's later work after the work now in the stream.
             ///
             /// # Errors

@@ -8,8 +8,11 @@
 //! A [`RawView`] has any element type and any number of dimensions. A [`TypedView`] has been checked for one element type, one number
 //! of dimensions and one layout, so its guards need no further checks.
 //!
-//! If the interface names no stream, its producer has no pending work (clause S1), and there is no stream to put an edge back to. The
-//! first stream that acquires the view becomes its home stream: later guards of the view are ordered after the work there.
+//! If the interface names no stream, its producer has no pending work (clause S1), and there is no stream for a backward edge. The view
+//! records the work of its guards: later guards are ordered after that work, and the owner is dropped after it.
+//!
+//! A view may be over the memory of another view, with another stream. The [registry](super::registry) of guards orders the work of both
+//! while they live.
 
 mod typed;
 
@@ -44,18 +47,18 @@ use std::{
 /// # use std::sync::Arc;
 /// # cuarray::__simulated!(driver);
 /// # let context = driver.default_context()?;
-/// # let theirs = Stream::new(&context)?;
+/// # let producer = Stream::new(&context)?;
 /// # let memory = Arc::new(Allocation::device(&context, 16)?);
 /// # let layout = Layout::c_contiguous(&[4], 4)?;
 /// let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), layout)?
-///     .with_stream(StreamEntry::try_from(theirs.handle() as i128)?);
+///     .with_stream(StreamEntry::try_from(producer.handle() as i128)?);
 /// // SAFETY: the memory and the stream live as long as the view.
 /// let mut view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
-/// let ours = Stream::non_blocking(&context)?;
-/// let array = view.acquire_mut(&ours)?; // `ours` waits for `theirs`
+/// let consumer = Stream::non_blocking(&context)?;
+/// let array = view.acquire_mut(&consumer)?; // `consumer` waits for `producer`
 /// assert_eq!(array.as_device_ptr(), memory.device_ptr());
-/// // ... enqueue kernels in `ours` ...
-/// array.release()?; // `theirs` waits for `ours`
+/// // ... enqueue kernels in `consumer` ...
+/// array.release()?; // `producer` waits for `consumer`
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Debug)]
@@ -66,9 +69,9 @@ pub struct RawView {
     mask: OnceLock<SyncState>,
     /// The thread that made the view, if a per-thread default stream is named.
     home_thread: Option<ThreadId>,
-    /// The guards that have not ended. After the drop of all guards, those that were leaked.
+    /// The number of guards that have not ended. When the view is dropped, they are leaked guards.
     guards: AtomicU32,
-    /// Whether other views over the memory may have another home stream that this crate does not know.
+    /// Whether views that share no synchronization state with this one may be over the same memory.
     tells_others: bool,
     /// Whether released guards may be in the registry.
     told_others: AtomicBool,
@@ -84,8 +87,11 @@ impl RawView {
     /// Errors of the driver: the interface names a default stream, and the device of the memory cannot be found.
     ///
     /// # Safety
-    /// The memory and the streams named by the interface and its mask belong to the driver. They outlive the view, by themselves or
-    /// through `owner`.
+    /// * The memory and the streams named by the interface and its mask belong to the driver. They outlive the view, by themselves or
+    ///   through `owner`.
+    /// * If the interface names a stream, the owner can be dropped as soon as all work on the memory is enqueued in that stream: a free
+    ///   comes after that work.
+    /// * Without an owner, the memory also outlives the work of the view's guards.
     pub unsafe fn new(driver: &Driver, interface: Interface, owner: Option<Owner>) -> Result<RawView> {
         // SAFETY: this function's contract.
         let view = unsafe { RawView::from_boxed(Some(driver), Box::new(interface), owner) };
@@ -199,8 +205,8 @@ impl RawView {
         &self.interface
     }
 
-    /// Orders work in `stream` that reads the array: after the producer's work so far, and before the producer's work once the guard is
-    /// released.
+    /// Orders work in `stream` that reads the array after the producer's work so far. The release of the guard orders the producer's later
+    /// work after it.
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: one stream captures and the other does not take part; the capture stays intact. Errors of the driver.
@@ -293,11 +299,11 @@ impl RawView {
         self.guards.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes note that a guard has ended, and leaves its entries in the registry as far as other views have to know of its work.
+    /// Records that a guard has ended. Its entries stay in the registry if other views must be ordered after its work.
     #[inline]
     pub(super) fn release(&self, elements: Registration, mask: Registration) {
         self.guards.fetch_sub(1, Ordering::Relaxed);
-        if !self.tells_others {
+        if !self.tells_others && !self.data.get().is_some_and(SyncState::is_exposed) {
             return;
         }
         for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
@@ -369,7 +375,7 @@ impl RawView {
     /// The object outlives the view.
     #[cfg(feature = "python")]
     pub(crate) unsafe fn lent_by(mut self, object: &pyo3::Bound<'_, pyo3::PyAny>) -> RawView {
-        self.lender = Some(Lender(std::ptr::NonNull::from(object).cast()));
+        self.lender = std::ptr::NonNull::new(object.as_ptr()).map(Lender);
         self.tells_others = true;
         self
     }
@@ -402,7 +408,7 @@ impl Drop for RawView {
     }
 }
 
-/// A Python object that outlives a view. Its reference count is the caller's.
+/// A Python object that outlives a view. The caller holds the reference to it.
 #[cfg(feature = "python")]
 #[derive(Debug)]
 struct Lender(std::ptr::NonNull<pyo3::ffi::PyObject>);
@@ -416,7 +422,7 @@ unsafe impl Sync for Lender {}
 
 #[cfg(feature = "python")]
 impl Lender {
-    /// A reference of its own to the object.
+    /// Takes a reference to the object.
     fn keep(&self) -> Owner {
         use pyo3::prelude::*;
         // SAFETY: the object is alive, by the contract of `RawView::lent_by`.

@@ -64,6 +64,27 @@ impl<T: Element, D: Dimension, L: LayoutPolicy> TypedView<T, D, L> {
         Ok(AcquiredMut::new(GuardCore::begin(&self.raw, stream, Access::Write, Anywhere)?))
     }
 
+    /// Runs `work` with a guard of [`acquire`](Self::acquire), and releases the guard. In contrast to a guard, a scope cannot be leaked.
+    ///
+    /// # Errors
+    /// As [`TypedView::acquire`], those of `work`, and those of the release.
+    pub fn with<R>(&self, stream: &Stream, work: impl FnOnce(&Acquired<'_, T, D>) -> Result<R>) -> Result<R> {
+        self.acquire(stream)?.scoped(|guard| work(guard))
+    }
+
+    /// Runs `work` with a guard of [`acquire_mut`](Self::acquire_mut), and releases the guard. In contrast to a guard, a scope cannot be
+    /// leaked.
+    ///
+    /// # Errors
+    /// As [`TypedView::acquire_mut`], those of `work`, and those of the release.
+    pub fn with_mut<R>(
+        &mut self,
+        stream: &Stream,
+        work: impl FnOnce(&mut AcquiredMut<'_, T, D>) -> Result<R>,
+    ) -> Result<R> {
+        self.acquire_mut(stream)?.scoped(work)
+    }
+
     /// The address, without ordering.
     ///
     /// # Safety

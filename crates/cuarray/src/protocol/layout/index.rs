@@ -86,13 +86,13 @@ impl Slice {
         if step == 0 {
             return Err(Error::argument("a slice with step 0 never ends; any other int is expected"));
         }
-        // Makes the step negatable. No axis is long enough for a difference.
+        // Clamped, so that the step can be negated. No axis is long enough for this to matter.
         let step = step.max(-isize::MAX);
         let (low, high) = if step < 0 { (-1, length - 1) } else { (0, length) };
         let place = |place: isize| if place < 0 { (place + length).max(low) } else { place.min(high) };
-        let (first, behind) = if step < 0 { (high, low) } else { (low, high) };
+        let (first, end) = if step < 0 { (high, low) } else { (low, high) };
         let start = self.start.map_or(first, place);
-        let stop = self.stop.map_or(behind, place);
+        let stop = self.stop.map_or(end, place);
         let count = if step < 0 {
             if stop < start { (start - stop - 1) / -step + 1 } else { 0 }
         } else if start < stop {

@@ -8,7 +8,7 @@
 //! Zero and negative strides are legal (clause I8), and so are strides that are not multiples of the item size, as fields of
 //! structures have them. Contiguity follows NumPy: axes of length 1 do not count, and an array without elements is
 //! contiguous in both orders. A zero stride on a longer axis is *not* contiguous: broadcasting makes such strides, and a
-//! consumer that believed in C order would read past the single element.
+//! consumer that assumed C order would read past the single element.
 
 pub(crate) mod axes;
 pub(crate) mod contiguity;
@@ -82,7 +82,7 @@ impl Layout {
     ///
     /// # Errors
     /// As [`Layout::strided`].
-    #[inline(always)] // An import writes the parts where they are to stay, and moves them no more.
+    #[inline(always)] // So that an import writes the parts directly to their final place.
     pub(crate) fn from_parts(shape: Dims, strides: Option<Strides>, itemsize: usize) -> Result<Layout> {
         let checked_itemsize = check_shape(&shape, itemsize)?;
         let strides = match strides {
@@ -243,7 +243,10 @@ fn check_shape(shape: &[usize], itemsize: usize) -> Result<u32> {
     let narrow = match i32::try_from(itemsize) {
         Ok(itemsize) => itemsize as u32,
         Err(_) => {
-            return Err(Error::entry("typestr", format!("an item size of {itemsize} bytes; at most 2147483647 exist")));
+            return Err(Error::entry(
+                "typestr",
+                format!("an item size of {itemsize} bytes; at most 2147483647 are supported"),
+            ));
         }
     };
     if shape.len() > MAX_NDIM {

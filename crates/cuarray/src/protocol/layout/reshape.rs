@@ -1,7 +1,8 @@
 //! Reshaping: the same elements, in the same order, in another shape.
 //!
-//! Elements can stay in place if the old axes of each group of new axes are contiguous with each other. Otherwise a
-//! copy is needed, and these functions return `None`; the caller decides whether to copy.
+//! A reshape pairs groups of old axes with groups of new axes that have equal numbers of elements. Elements can stay in
+//! place if the old axes of each group are contiguous with each other. Otherwise a copy is needed, and these functions
+//! return `None`; the caller decides whether to copy.
 
 use super::Tuple;
 use crate::{Dims, Error, Layout, Result, Strides};

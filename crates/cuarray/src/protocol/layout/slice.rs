@@ -78,7 +78,7 @@ impl<const N: usize, D> AsRef<[Index]> for SliceArg<N, D> {
     note = "write integers and ranges of `i32`, `isize` or `usize`, such as `s![0, 1..-1, ..;2]`; a range with a step is `range; step`"
 )]
 pub trait SliceItem {
-    /// The dimensions left by this index and the earlier indices, which leave `D`.
+    /// The number of dimensions after this index, where the earlier indices leave `D`.
     type Left<D: Larger>: Larger;
 
     fn into_index(self) -> Index;
@@ -162,7 +162,7 @@ macro_rules! integers {
             type Left<D: Larger> = D::Next;
 
             fn into_index(self) -> Index {
-                Index::Slice(Slice { start: Some(place(*self.start())), stop: behind(place(*self.end())), step: None })
+                Index::Slice(Slice { start: Some(place(*self.start())), stop: after(place(*self.end())), step: None })
             }
         }
 
@@ -170,7 +170,7 @@ macro_rules! integers {
             type Left<D: Larger> = D::Next;
 
             fn into_index(self) -> Index {
-                Index::Slice(Slice { start: None, stop: behind(place(self.end)), step: None })
+                Index::Slice(Slice { start: None, stop: after(place(self.end)), step: None })
             }
         })*
     };
@@ -200,7 +200,7 @@ pub fn stepped(range: impl SliceItem, step: isize) -> Slice {
     match range.into_index() {
         Index::Slice(slice) => Slice { step: Some(step), ..slice },
         // An integer selects one position; the step has no effect.
-        Index::At(at) => Slice { start: Some(at), stop: behind(at), step: Some(step) },
+        Index::At(at) => Slice { start: Some(at), stop: after(at), step: Some(step) },
         Index::Ellipsis | Index::NewAxis => Slice { step: Some(step), ..Slice::default() },
     }
 }
@@ -211,6 +211,6 @@ fn place(number: impl TryInto<isize>) -> isize {
 }
 
 /// The position after `place`; `None` after -1, which is the last.
-fn behind(place: isize) -> Option<isize> {
+fn after(place: isize) -> Option<isize> {
     if place == -1 { None } else { Some(place.saturating_add(1)) }
 }

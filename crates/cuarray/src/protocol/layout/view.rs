@@ -96,7 +96,8 @@ impl Layout {
     /// Repeats the elements along the axes of a larger shape, with strides of 0.
     ///
     /// # Errors
-    /// [`Error::is_invalid_argument`]: aligned at the last axes, the shapes differ in a length that is not 1 here.
+    /// [`Error::is_invalid_argument`]: with the shapes aligned at their last axes, a length of this layout is neither 1
+    /// nor that of `shape`.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Layout> {
         let refused = || {
             Error::argument(format!("cannot broadcast an array of shape {} to {}", Tuple(self.shape()), Tuple(shape)))
@@ -142,7 +143,7 @@ impl Layout {
             }
             length.checked_mul(old / itemsize)
         } else {
-            // Compares whole elements first, because the product may overflow for an empty array with a huge axis.
+            // The product may overflow for an empty array with a huge axis.
             match length.checked_mul(old) {
                 Some(bytes) if !bytes.is_multiple_of(itemsize) => {
                     return refused("a larger item size must divide the bytes of the last axis");

@@ -4,8 +4,8 @@
 //! timedeltas add a unit (`<M8[ns]`). The size counts bytes, except for characters of four bytes in a Unicode string (`U`)
 //! and bits in a bit field (`t`).
 //!
-//! The grammar is strict (clause I3), because a producer whose codes of other protocols pass one consumer is misread by the
-//! next. [`TypeStr::from_lenient`] reads such codes too and reports them as deviations. Printing reproduces the string that
+//! The grammar is strict (clause I3): a code of another protocol that one consumer understands is misread by another.
+//! [`TypeStr::from_lenient`] reads such codes too and reports them as deviations. Printing reproduces the string that
 //! was read. Equality ignores three spellings: a byte order without bytes to order (`<i1` is `|i1`, and `<V2` for bfloat16
 //! is `|V2`), a written multiple of one (`<M8[1s]`), and a written size of an object pointer.
 //!
@@ -101,7 +101,7 @@ impl TypeStr {
     /// # Panics
     /// More than 2147483647 bytes, which is the largest item size that NumPy reads. In a constant this is a compile error.
     pub const fn void(itemsize: u32) -> TypeStr {
-        assert!(itemsize <= MAX_ITEMSIZE, "no type string is of more than 2147483647 bytes");
+        assert!(itemsize <= MAX_ITEMSIZE, "a type string has a size of at most 2147483647 bytes");
         TypeStr {
             order: ByteOrder::NotApplicable,
             kind: Kind::Void,

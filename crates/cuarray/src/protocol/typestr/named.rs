@@ -5,7 +5,7 @@
 //! floats, which does not say which one. The rules here:
 //!
 //! - **Reading**: void stays void, and no type is guessed from a size. The caller names the type, and
-//!   [`Interface::with_type`](crate::Interface::with_type) checks the name and moves no byte. ml_dtypes writes `<f1` for
+//!   [`Interface::with_type`](crate::Interface::with_type) checks the item size. ml_dtypes writes `<f1` for
 //!   `float8_e5m2`, which is no type string: it is refused, and a lenient reading takes it as void.
 //! - **Writing**: bfloat16 as `<V2`, each 8-bit float as `<V1`, without a `descr`, which would only repeat that. These
 //!   libraries write the same, except for `<f1`, which no reader of type strings knows, NumPy included.
@@ -37,17 +37,17 @@ pub enum NamedType {
     BFloat16,
     /// `float8_e3m4`: 3 bits of exponent and 4 of significand, in the style of IEEE 754.
     Float8E3M4,
-    /// `float8_e4m3`: 4 and 3, in the style of IEEE 754.
+    /// `float8_e4m3`: 4 bits of exponent and 3 of significand, in the style of IEEE 754.
     Float8E4M3,
-    /// `float8_e4m3b11fnuz`: 4 and 3 with a bias of 11; no infinities, one zero, one NaN.
+    /// `float8_e4m3b11fnuz`: 4 bits of exponent and 3 of significand, with a bias of 11; no infinities, one zero, one NaN.
     Float8E4M3B11Fnuz,
-    /// `float8_e4m3fn`: 4 and 3; no infinities, two NaNs.
+    /// `float8_e4m3fn`: 4 bits of exponent and 3 of significand; no infinities, two NaNs.
     Float8E4M3Fn,
-    /// `float8_e4m3fnuz`: 4 and 3 with a bias of 8; no infinities, one zero, one NaN.
+    /// `float8_e4m3fnuz`: 4 bits of exponent and 3 of significand, with a bias of 8; no infinities, one zero, one NaN.
     Float8E4M3Fnuz,
-    /// `float8_e5m2`: 5 and 2, in the style of IEEE 754.
+    /// `float8_e5m2`: 5 bits of exponent and 2 of significand, in the style of IEEE 754.
     Float8E5M2,
-    /// `float8_e5m2fnuz`: 5 and 2 with a bias of 16; no infinities, one zero, one NaN.
+    /// `float8_e5m2fnuz`: 5 bits of exponent and 2 of significand, with a bias of 16; no infinities, one zero, one NaN.
     Float8E5M2Fnuz,
     /// `float8_e8m0fnu`: a power of two with 8 bits of exponent; no zero, no sign, one NaN.
     Float8E8M0Fnu,

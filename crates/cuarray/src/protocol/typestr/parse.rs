@@ -1,7 +1,7 @@
 //! The grammar of type strings, read strictly.
 //!
-//! A refused string yields a small code first, and a message only on demand: the lenient parser tries this grammar
-//! first, and falls back to others if it refuses.
+//! A refused string yields a small code, and a message only on demand: the lenient parser tries this grammar first, and
+//! then others.
 
 use super::{ByteOrder, Kind, MAX_ITEMSIZE, TimeUnit, TypeStr};
 use crate::Error;
@@ -31,13 +31,13 @@ impl Fault {
             }
             Fault::NoSize => "has no size after its kind (a decimal number without leading zeros)".into(),
             Fault::NoSuchSize(kind) => {
-                format!("has a size that its kind does not have: {} takes {}", kind.noun(), kind.sizes())
+                format!("has a size that its kind does not allow: {} takes {}", kind.noun(), kind.sizes())
             }
             Fault::OrderMissing => {
                 "needs a byte order, '<' or '>': its elements have more than one byte to order".into()
             }
             Fault::Unit => {
-                "has no unit that exists: a time ends in nothing, or as in '[ns]' or '[25s]', with Y, M, W, D, h, \
+                "has an unknown time unit: none is expected, or one as in '[ns]' or '[25s]', with Y, M, W, D, h, \
                             m, s, ms, us, ns, ps, fs or as"
                     .into()
             }
@@ -109,7 +109,7 @@ fn by_grammar(text: &[u8]) -> Result<TypeStr, Fault> {
     behind_order(order, rest)
 }
 
-#[inline(always)] // The strict one of its two callers is part of every import.
+#[inline(always)] // Imports parse type strings through this function.
 pub(super) fn behind_order(order: ByteOrder, text: &[u8]) -> Result<TypeStr, Fault> {
     let (&letter, rest) = text.split_first().ok_or(Fault::NoKind)?;
     let kind = Kind::from_letter(letter).ok_or(Fault::NoKind)?;

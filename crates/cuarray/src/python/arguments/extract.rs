@@ -131,7 +131,7 @@ impl<'py> Source<'py> {
     fn from_own_array(array: &Bound<'py, PyDeviceArray>, masks: Policy) -> Result<Source<'py>> {
         let (py, object) = (array.py(), array.clone().into_any());
         let array = array.get();
-        let kept = array.kept_until_done(py)?;
+        let owner = array.deferred_owner(py)?;
         let mask = match array.mask() {
             Some(_) if masks == Policy::Refuse => {
                 return Err(Error::unsupported("the array has a mask, and masked arrays are not accepted here"));
@@ -139,8 +139,8 @@ impl<'py> Source<'py> {
             Some(mask) => Some(mask.array(py)?.bind(py).clone().into_any()),
             None => None,
         };
-        let kept = kept.map(|kept| Owner::from_python(kept.into_any()));
-        let raw = RawView::ordered(Box::new(array.interface().clone()), array.ordering()?, kept);
+        let owner = owner.map(|owner| Owner::from_python(owner.into_any()));
+        let raw = RawView::ordered(Box::new(array.interface().clone()), array.sync_state()?, owner);
         // SAFETY: the view is dropped before the array, which it is returned with.
         let raw = unsafe { raw.lent_by(&object) };
         Ok(Source { raw, mask, object })

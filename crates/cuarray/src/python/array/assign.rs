@@ -1,8 +1,10 @@
 //! `a[key] = value`, with copies and fills instead of kernels.
 //!
-//! A single element is filled in, so the host's memory is not read and nothing waits. The driver fills with elements of 1, 2 or
-//! 4 bytes, and with elements of any size if all their bytes are equal. Otherwise the words of one element are filled, and the
-//! element is then doubled. All other values are copied, in the fewest calls ([`rearrange`](super::rearrange)).
+//! A single element is assigned by driver fills, which take the value as an argument. So no host memory is read later, and nothing
+//! waits. The driver fills with elements of 1, 2 or 4 bytes, and with elements of any size if all their bytes are equal. Any other
+//! element is filled once, word by word, and then doubled.
+//!
+//! All other values are copied, in the fewest calls ([`rearrange`](super::rearrange)).
 //!
 //! NumPy converts host values to the array's type. On the device nothing is converted.
 
@@ -37,7 +39,7 @@ const BYTES_TO_BROADCAST_ON_HOST: usize = 64 * 1024;
 
 /// Assigns `array[key] = value`, in `stream`, or in the home stream.
 ///
-/// `import` reads another library's array, and answers `None` for a value of the host.
+/// `import` reads another library's array, and returns `None` for a host value.
 pub(in crate::python) fn set<'py>(
     array: &PyDeviceArray,
     key: &Bound<'py, PyAny>,
@@ -100,11 +102,11 @@ fn from_device(
     if dst.byte_range().is_empty() || (dst.data() == src.data() && *dst.layout() == wide) {
         return Ok(());
     }
-    let theirs = source.pointer(py);
-    let _kept = source.kept_until_done(py)?;
-    target.ordered(py, stream, Access::Write, source.source_ordering()?, false, |context, on, ours| {
+    let source_pointer = source.pointer(py);
+    let _owner = source.deferred_owner(py)?;
+    target.ordered(py, stream, Access::Write, source.source_sync_state()?, false, |context, on, ours| {
         let work = Work { context, on };
-        work.rearrange((ours, dst.layout()), (theirs.find()?.reach(context, on)?, &wide))?;
+        work.rearrange((ours, dst.layout()), (source_pointer.find()?.reach(context, on)?, &wide))?;
         work.settle()
     })
 }
@@ -163,7 +165,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
             ));
         }
         // SAFETY: the owner of the target keeps the destination alive. The host array outlives this call. If the driver
-        // reads it later, the wait above keeps it until then; with a stream the caller does, as documented.
+        // reads it later, the wait above keeps it until then; With a stream, the caller keeps it, as documented.
         unsafe { transfer::copy(context, &plan, Side::Device(ours), Side::Host(start), on) }?;
         if let Some(steps) = &repetition {
             work.double(ours, steps)?;
@@ -186,7 +188,8 @@ enum Fill {
 }
 
 impl Fill {
-    /// The cheapest fill. `None` if the driver has none, or if it needs doubling and `only_boxes` is set. `wide` is the broadcast element.
+    /// The cheapest fill. `None` if fills cannot write the layout, or if doubling is needed and `only_boxes` is set. `wide` is the
+    /// element's layout, broadcast to the destination.
     fn of(data: DevicePtr, layout: &Layout, element: &[u8], wide: &Layout, only_boxes: bool) -> Result<Option<Fill>> {
         if layout.may_overlap_itself() {
             return Ok(None);

@@ -1,7 +1,9 @@
-//! Copies into a `DeviceArray` and out to the host: their streams and their order.
+//! Copies into a `DeviceArray` and out to the host: the driver calls, and the streams that order them.
 //!
-//! Layouts decide how many driver calls a copy takes ([`CopyPlan`]), and streams decide when it runs ([`sync`]). This file
-//! combines the two for each kind of other side. If a plan has many small boxes, one call for more bytes is cheaper than many
+//! Layouts decide how many driver calls a copy takes ([`CopyPlan`]), and streams decide when it runs ([`sync`]). This file combines
+//! the two for copies from a device array, from the host, and to the host.
+//!
+//! If a plan has many small boxes, one call for more bytes is cheaper than many
 //! calls for fewer. The elements are then reordered on the host.
 
 use super::{
@@ -53,8 +55,8 @@ impl PyDeviceArray {
         }
     }
 
-    /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`]. `import` reads another library's array, and answers
-    /// `None` for a value of the host.
+    /// Copies `src` into this array; see [`PyDeviceArray::copy_to_device`]. `import` reads another library's array, and returns
+    /// `None` for a host value.
     pub(in crate::python) fn fill_from<'py>(
         &self,
         src: &Bound<'py, PyAny>,
@@ -101,7 +103,7 @@ impl PyDeviceArray {
                 "cannot copy a masked array into one without a mask; copy its `data`, or `filled()`",
             ));
         }
-        // An array has a type, which must be this array's; numbers and lists of numbers are converted to it.
+        // An array's element type must equal this array's. Numbers and lists of numbers are converted.
         let typed = host::is_plain(src) || has_element_type(src)?;
         let dtype = if typed { None } else { Some(dtype::for_value(src, self.interface())?) };
         let mut source = HostArray::of(src, dtype.as_ref())?;
@@ -119,7 +121,8 @@ impl PyDeviceArray {
         }
         let source = Side::Host(source.interface.data());
         self.ordered(py, stream, Access::Write, None, true, |context, on, ours| {
-            // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive, also until an asynchronous copy is done.
+            // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive until the copy is done, even
+            // if it is asynchronous.
             unsafe { transfer::copy(context, &plan, Side::Device(ours), source, on) }
         })
     }
@@ -133,17 +136,17 @@ impl PyDeviceArray {
         if CopyPlan::new(dst.layout(), src_layout)?.is_none() {
             return Ok(());
         }
-        let theirs = src.pointer(py);
-        let _kept = src.kept_until_done(py)?;
-        self.ordered(py, stream, Access::Write, src.source_ordering()?, true, |context, on, ours| {
+        let src_pointer = src.pointer(py);
+        let _owner = src.deferred_owner(py)?;
+        self.ordered(py, stream, Access::Write, src.source_sync_state()?, true, |context, on, ours| {
             let work = Work { context, on };
-            work.rearrange((ours, dst.layout()), (theirs.find()?.reach(context, on)?, src_layout))?;
+            work.rearrange((ours, dst.layout()), (src_pointer.find()?.reach(context, on)?, src_layout))?;
             work.settle()
         })
     }
 
-    /// Carries out `plan`, from `offset` bytes behind this array's data pointer to a host array. It runs in `stream`; else in
-    /// the home stream, and waits for it; else it blocks.
+    /// Carries out `plan`, from `offset` bytes after this array's data pointer to a host array. With `stream` the copy is enqueued
+    /// there. Otherwise the host waits for it: in the home stream, or in a blocking call if there is no home stream.
     fn copy_out(
         &self,
         py: Python<'_>,
@@ -154,7 +157,8 @@ impl PyDeviceArray {
     ) -> Result<()> {
         let target = Side::Host(target.data());
         self.ordered(py, stream, Access::Read, None, true, |context, on, ours| {
-            // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive, also until an asynchronous copy is done.
+            // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive until the copy is done, even
+            // if it is asynchronous.
             unsafe { transfer::copy(context, plan, target, Side::Device(ours.at(offset)), on) }
         })
     }
@@ -175,7 +179,7 @@ impl PyDeviceArray {
     ) -> Result<()> {
         let given = stream.map(stream::argument).transpose()?;
         let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
-        data.push((self.ordering()?, access));
+        data.push((self.sync_state()?, access));
         data.extend(source.map(|source| (source, Access::Read)));
         let memory = self.pointer(py);
         py.detach(|| {
@@ -256,7 +260,7 @@ impl PyDeviceArray {
         };
         let layout = self.interface().layout();
         let Some(plan) = CopyPlan::new(target.interface.layout(), layout)? else { return Ok(target.array) };
-        // Many small boxes cost more than the gaps between them: fetch the whole extent and pick the elements on the host.
+        // Copying the gaps too is cheaper than copying many small boxes: fetch the whole extent and pick the elements on the host.
         let extent = layout.byte_extent();
         let extent = extent.end.abs_diff(extent.start);
         const BYTES_WORTH_A_CALL: usize = 64 * 1024;

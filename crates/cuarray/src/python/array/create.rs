@@ -34,9 +34,9 @@ pub(in crate::python) fn filled<'py>(
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let array = packed_like(py, described, stream, device)?;
-    // The array's home stream, if a stream was given, because it belongs to the array's device.
-    let own = stream.map(|_| array.get().stream(py)).transpose()?.flatten();
-    array.get().fill(py, source, own.as_ref().map(|own| own.bind(py).as_any()))?;
+    // The copy runs in the home stream and not in `stream`, because a default stream was replaced by that of the array's device.
+    let home = stream.map(|_| array.get().stream(py)).transpose()?.flatten();
+    array.get().fill(py, source, home.as_ref().map(|home| home.bind(py).as_any()))?;
     Ok(array)
 }
 
@@ -57,7 +57,7 @@ pub(in crate::python) fn packed_like<'py>(
     allocate(py, MemoryKind::Device, Element::of_interface(described), packed, stream, device)
 }
 
-/// The layout with this shape, these strides or this order.
+/// The layout with this shape, and with these strides or this order.
 pub(in crate::python) fn layout(
     shape: &Bound<'_, PyAny>,
     strides: Option<&Bound<'_, PyAny>>,
@@ -85,11 +85,11 @@ pub(in crate::python) fn allocate<'py>(
     stream: Option<&Bound<'py, PyAny>>,
     device: Option<i32>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let mut stream = stream.map(|given| stream::kept(given).map(Bound::unbind)).transpose()?;
+    let mut stream = stream.map(|given| stream::object(given).map(Bound::unbind)).transpose()?;
     let extent = layout.byte_extent();
-    let (memory, own) = py.detach(|| {
+    let (memory, replaced) = py.detach(|| {
         let given = stream.as_ref().map(|stream| &stream.get().stream);
-        let (context, own) = place(given, device)?;
+        let (context, replaced) = place(given, device)?;
         let bytes = extent.end.abs_diff(extent.start);
         let memory = Memory::new(&context, || match kind {
             MemoryKind::Pinned => Allocation::pinned(&context, bytes),
@@ -99,10 +99,10 @@ pub(in crate::python) fn allocate<'py>(
                 Allocation::device(&context, bytes)
             }
         })?;
-        Ok::<_, Error>((memory, own))
+        Ok::<_, Error>((memory, replaced))
     })?;
-    if let Some(own) = own {
-        stream = Some(Py::new(py, PyStream::new(own, None))?);
+    if let Some(default_stream) = replaced {
+        stream = Some(Py::new(py, PyStream::new(default_stream, None))?);
     }
     // With negative strides the first element is not at the start of the memory.
     let data = memory.allocation().device_ptr().wrapping_add(extent.start.unsigned_abs() as u64);
@@ -116,8 +116,8 @@ pub(in crate::python) fn allocate<'py>(
     Ok(Bound::new(py, PyDeviceArray::over(interface, Py::new(py, PyMemory::new(memory))?, stream))?)
 }
 
-/// The context for an array with this home stream on this device. Every device has its own default streams, so a
-/// default stream is replaced by that of the device.
+/// The context for an array with this home stream on this device. Each device has its own default streams, so a default
+/// stream is replaced by that of the device, which is then returned too.
 fn place(stream: Option<&Stream>, device: Option<i32>) -> Result<(Context, Option<Stream>)> {
     let of_stream = || Ok::<_, Error>(stream.map(Stream::context).transpose()?.flatten());
     let Some(ordinal) = device else {

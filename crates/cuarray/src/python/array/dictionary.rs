@@ -12,10 +12,10 @@ use pyo3::{
 };
 use std::sync::OnceLock;
 
-/// The constant entries of an array's dictionary, made once and then copied: tuples and numbers are expensive, copies are not.
+/// The constant entries of an array's dictionary, made once and then copied: copying a dictionary is cheaper than making its entries.
 ///
-/// Two threads may both make the dictionary, and one of the two is kept. Waiting for each other would mean releasing the GIL in
-/// every first export.
+/// Two threads may both make the dictionary, and the first one is stored. To make it only once, every first export would have to
+/// release the GIL.
 pub(in crate::python) struct Template(OnceLock<Py<PyDict>>);
 
 impl Template {
@@ -56,10 +56,10 @@ impl Template {
     }
 }
 
-/// An entry for extension modules alone: the name of a type for which the interface has no letter.
+/// The key for the name of a named type, which no type letter states; only extension modules read it.
 pub(in crate::python) const NAMED: &str = "cuarray_named_type";
 
-/// The dictionary of `interface` in version 3, with its stream, regardless of the configuration; for extension modules alone.
+/// The dictionary of `interface` in version 3, with its stream, regardless of the configuration; only for extension modules.
 pub(in crate::python) fn complete<'py>(py: Python<'py>, interface: &Interface) -> Result<Bound<'py, PyDict>> {
     let dict = constant(py, interface)?.into_bound(py);
     if let Some(descr) = interface.descr() {

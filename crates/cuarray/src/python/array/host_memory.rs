@@ -41,8 +41,8 @@ impl HostMemory {
         dict.set_item(intern!(py, "version"), 3)?;
         let memory = Bound::new(py, HostMemory { interface: dict.unbind(), owner })?;
         let array = host::numpy(py)?.call_method1(intern!(py, "asarray"), (memory,))?;
-        let says_more = interface.descr().is_some() || interface.typestr().name().is_some();
-        Ok(if says_more { array.call_method1(intern!(py, "view"), (dtype,))? } else { array })
+        let needs_dtype = interface.descr().is_some() || interface.typestr().name().is_some();
+        Ok(if needs_dtype { array.call_method1(intern!(py, "view"), (dtype,))? } else { array })
     }
 }
 

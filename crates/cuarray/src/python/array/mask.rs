@@ -1,7 +1,7 @@
 //! Masks: which elements of an array are valid (clauses I10 and X3).
 //!
 //! A mask is an array of any type with a truth value, broadcast to the masked array. True means valid, the opposite
-//! of a `numpy.ma` mask. One library writes bits instead, packed into bytes, which other libraries call a bitmask.
+//! of a `numpy.ma` mask. Some producers write bits instead, packed into bytes: a bitmask.
 //! Its interface does not show this, so the user states it: `mask_format="bits"`. A mask of the type `t1` needs no
 //! such argument.
 //!
@@ -150,7 +150,7 @@ pub(in crate::python) fn refuse_hard(target: &Bound<'_, PyAny>) -> Result<()> {
     let is_masked = || host::numpy(py)?.getattr(intern!(py, "ma"))?.call_method1(intern!(py, "is_masked"), (target,));
     if target.getattr(intern!(py, "hardmask"))?.is_truthy()? && is_masked()?.is_truthy()? {
         return Err(Error::unsupported(
-            "cannot copy into a MaskedArray with a hard mask, whose masked elements would stay masked; call its soften_mask() before",
+            "cannot copy into a MaskedArray with a hard mask, whose masked elements would stay masked; call its soften_mask() first",
         ));
     }
     Ok(())

@@ -61,7 +61,7 @@ use std::{
 #[pyclass(frozen, weakref, name = "DeviceArray", module = "cuarray")]
 pub struct PyDeviceArray {
     /// The state of the borrow, for a borrowed array and its views. Dropped first, because ending a borrow needs the other fields.
-    borrow_state: Option<Arc<BorrowState>>,
+    borrow_state: Option<Py<BorrowState>>,
     /// Boxed, because an import moves the array several times.
     interface: Box<Interface>,
     owner: Option<ArrayOwner>,
@@ -71,7 +71,7 @@ pub struct PyDeviceArray {
     mask: Option<ArrayMask>,
     /// The thread that made the array, if its interface names another library's per-thread default stream.
     home_thread: Option<ThreadId>,
-    /// Pending work on the memory, shared by all arrays that were made from one.
+    /// Pending work on the memory, shared by all arrays that were made from the same array.
     pending: OnceLock<Arc<Pending>>,
     template: Template,
     exchanged: OnceLock<Box<Exchanged>>,
@@ -95,7 +95,7 @@ pub(super) struct Place {
 
 /// The stream and the event that an export names.
 pub(super) struct Announced {
-    /// `None` if it is the array's own stream, or if exports name no streams.
+    /// `None` if exports name no streams, or if no stream orders the array's work.
     pub(super) stream: Option<StreamEntry>,
     pub(super) event: Option<NonZeroUsize>,
 }
@@ -144,7 +144,7 @@ impl PyDeviceArray {
         PyDeviceArray { pending, ..PyDeviceArray::with_stream(interface, memory.into_any(), stream) }
     }
 
-    /// An array that an extension returns.
+    /// An array that an extension module returns.
     pub(super) fn returned(py: Python<'_>, array: &RawDeviceArray) -> PyResult<PyDeviceArray> {
         let stream = array.home_stream().map(|home| Py::new(py, PyStream::new(home.clone(), None))).transpose()?;
         let memory = Py::new(py, PyMemory::holding(array.held().clone()))?;
@@ -157,7 +157,7 @@ impl PyDeviceArray {
         interface: Interface,
         owner: Option<Py<PyAny>>,
         stream: Py<PyStream>,
-        borrow_state: Arc<BorrowState>,
+        borrow_state: Py<BorrowState>,
     ) -> PyDeviceArray {
         PyDeviceArray {
             borrow_state: Some(borrow_state),
@@ -167,13 +167,13 @@ impl PyDeviceArray {
     }
 
     /// The home stream, if it was given as an object.
-    pub(super) fn own_stream(&self, py: Python<'_>) -> Option<Py<PyStream>> {
+    pub(super) fn stream_object(&self, py: Python<'_>) -> Option<Py<PyStream>> {
         self.stream.as_ref().map(|stream| stream.clone_ref(py))
     }
 
     /// Returns an error if the array was borrowed and the borrow has ended.
     pub(super) fn check_borrow(&self) -> Result<()> {
-        self.borrow_state.as_ref().map_or(Ok(()), |borrow_state| borrow_state.check())
+        self.borrow_state.as_ref().map_or(Ok(()), |borrow_state| borrow_state.get().check())
     }
 
     /// This array with `mask`.
@@ -194,7 +194,7 @@ impl PyDeviceArray {
         let interface = Box::new(interface);
         let stream = self.stream.as_ref().map(|stream| stream.clone_ref(py));
         let pending = OnceLock::from(self.pending().clone());
-        let borrow_state = self.borrow_state.clone();
+        let borrow_state = self.borrow_state.as_ref().map(|borrow_state| borrow_state.clone_ref(py));
         let home_thread = self.home_thread;
         let foreign = PyDeviceArray::foreign(interface, self.owner(py)?);
         Ok(PyDeviceArray { borrow_state, stream, home_thread, pending, ..foreign })
@@ -275,6 +275,7 @@ impl PyDeviceArray {
         if let Some(mask) = &self.mask {
             mask.traverse(visit)?;
         }
+        visit.call(&self.borrow_state)?;
         visit.call(&self.stream)
     }
 
@@ -304,14 +305,14 @@ impl PyDeviceArray {
         Pointer { address, allocated_in: memory.and_then(|memory| memory.get().context_of(address)) }
     }
 
-    /// Whether the array came as another library's structure or tensor, which ends with a release, and has no stream.
+    /// Whether the array was imported from a C structure or a DLPack tensor without a stream.
     pub(super) fn is_taken_without_stream(&self, py: Python<'_>) -> bool {
         self.interface.stream() == StreamEntry::None && self.owner.as_ref().is_some_and(|owner| owner.is_taken(py))
     }
 
-    /// An owner for another library's structure or tensor that defers the release until pending work is done. Such an object has no
-    /// stream that could wait for the work, and its release means that no work is pending.
-    pub(super) fn kept_until_done(&self, py: Python<'_>) -> PyResult<Option<Py<PyMemory>>> {
+    /// An owner that defers the release of a C structure or a DLPack tensor without a stream until pending work is done. Its release
+    /// promises that no work is pending, and no stream could wait for the work.
+    pub(super) fn deferred_owner(&self, py: Python<'_>) -> PyResult<Option<Py<PyMemory>>> {
         if !self.is_taken_without_stream(py) {
             return Ok(None);
         }
@@ -326,24 +327,24 @@ impl PyDeviceArray {
     ///
     /// # Errors
     /// Unsupported: the array was borrowed and the borrow has ended.
-    pub(super) fn ordering(&self) -> Result<SyncState> {
+    pub(super) fn sync_state(&self) -> Result<SyncState> {
         self.check_borrow()?;
         let home = self.home_stream()?;
-        // The package may own the memory of an array whose stream was given as an object, so the memory may outlive a foreign stream.
+        // A foreign stream that was given as an object may be destroyed before the memory is freed.
         let outlives = self.borrow_state.is_none()
             && self.stream.is_some()
             && home.as_ref().is_some_and(|home| !home.is_owned() && home.handle() != 1);
-        // A stream that was given as an object is that of the thread which uses it.
+        // A stream that was given as an object belongs to the thread that uses it.
         let home_thread = self.home_thread.filter(|_| self.stream.is_none());
-        let ordering = SyncState::new(home, self.pending().clone()).in_thread(home_thread);
-        Ok(if outlives { ordering.outliving_home() } else { ordering })
+        let state = SyncState::new(home, self.pending().clone()).in_thread(home_thread);
+        Ok(if outlives { state.outliving_home() } else { state })
     }
 
     /// Makes later work in `stream` wait for all work on the memory.
     pub(super) fn ready_on(&self, py: Python<'_>, stream: &Stream) -> Result<()> {
-        let ordering = self.ordering()?;
+        let state = self.sync_state()?;
         let access = self.consumers_access();
-        py.detach(|| ordering.before(stream, access))
+        py.detach(|| state.before(stream, access))
     }
 
     /// The access that the interface allows to a consumer.
@@ -352,9 +353,9 @@ impl PyDeviceArray {
     }
 
     /// The synchronization state of the memory as the source of a copy; `None` if the user has switched `sync` off.
-    pub(super) fn source_ordering(&self) -> Result<Option<SyncState>> {
+    pub(super) fn source_sync_state(&self) -> Result<Option<SyncState>> {
         self.check_borrow()?;
-        if config::sync() { self.ordering().map(Some) } else { Ok(None) }
+        if config::sync() { self.sync_state().map(Some) } else { Ok(None) }
     }
 
     pub(super) fn attributes(&self) -> Result<Option<PointerAttributes>> {
@@ -377,7 +378,7 @@ impl PyDeviceArray {
             Err(error) if error.is_no_driver() || error.is_driver() => None,
             attributes => attributes?,
         };
-        let place = attributes.map(|known| Place { device: known.device_ordinal, kind: known.kind });
+        let place = attributes.map(|found| Place { device: found.device_ordinal, kind: found.kind });
         Ok(place.map(|place| *exchanged.place.get_or_init(|| place)))
     }
 
@@ -412,16 +413,16 @@ impl PyDeviceArray {
     /// [`Error::is_unsupported`]: C cannot express the name of a field.
     pub(super) fn structure(&self) -> Result<Body> {
         if let Some(ready) = self.exchanged.get().and_then(|exchanged| exchanged.structure.get()) {
-            return Ok(ready.again());
+            return Ok(ready.shallow_copy());
         }
         let body = Body::of(&self.interface)?;
         // An unknown location is not stored, so that the next call queries it again.
         let Some(place) = self.place()? else { return Ok(body) };
         let body = body.at(place.device, Some(place.kind));
-        Ok(self.exchanged().structure.get_or_init(|| body).again())
+        Ok(self.exchanged().structure.get_or_init(|| body).shallow_copy())
     }
 
-    /// Whether the order of streams alone puts later work in the legacy default stream after all work on the array.
+    /// Whether later work in the legacy default stream is ordered after all work on the array without another edge.
     #[inline]
     pub(super) fn is_ready_on_legacy(&self) -> bool {
         matches!(self.interface.stream(), StreamEntry::None | StreamEntry::LegacyDefault) && self.is_idle_elsewhere()
@@ -442,8 +443,8 @@ impl PyDeviceArray {
         self.ready_on(py, &Stream::legacy_default(&context_of(self.interface.data())?))
     }
 
-    /// The stream and the event for a consumer to wait for. Work that the home stream does not order is joined into it, or into a new
-    /// stream (clauses P1 to P4). The event is behind all of that work, if the user has asked for events (clause X2).
+    /// The stream and the event for a consumer to wait for. The home stream, or a new one, first waits for all
+    /// pending work that it does not order (clauses P1 to P4). The event follows that work, if the user asked for events (clause X2).
     pub(super) fn announced(&self, py: Python<'_>) -> Result<Announced> {
         if !config::names_streams() {
             return Ok(Announced { stream: None, event: None });
@@ -452,9 +453,9 @@ impl PyDeviceArray {
         if !(joins || config::export_event()) {
             return Ok(Announced { stream: Some(self.interface.stream()), event: None });
         }
-        let (ordering, access) = (self.ordering()?, self.consumers_access());
+        let (state, access) = (self.sync_state()?, self.consumers_access());
         let (stream, event) = py.detach(|| {
-            let Some(stream) = ordering.export(access)? else { return Ok((None, None)) };
+            let Some(stream) = state.export(access)? else { return Ok((None, None)) };
             let event = if config::export_event() { self.pending().announce(&stream)? } else { None };
             Ok::<_, Error>((Some(stream), event))
         })?;

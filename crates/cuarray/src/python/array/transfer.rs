@@ -24,8 +24,8 @@ pub(in crate::python) enum Side {
 /// For a copy between two devices the driver receives both contexts, so neither device needs peer access to the other.
 ///
 /// # Safety
-/// The plan's layouts at these data pointers are live memory of their side while the copy runs, and that of `dst` may
-/// be written.
+/// Both data pointers, with the plan's layouts, describe memory that is live while the copy runs. The memory of `dst` may be
+/// written.
 pub(in crate::python) unsafe fn copy(
     context: &Context,
     plan: &CopyPlan,

@@ -93,7 +93,13 @@ pub(in crate::python) fn field(array: &PyDeviceArray, py: Python<'_>, name: &str
     let (typestr, descr) = match &field.ty {
         FieldType::TypeStr(typestr) => (*typestr, None),
         FieldType::Struct(descr) => {
-            let too_big = || Error::argument(format!("the field {name:?} is of {} bytes", descr.itemsize()));
+            let too_big = || {
+                Error::argument(format!(
+                    "the field {name:?} has {} bytes; at most {} are supported",
+                    descr.itemsize(),
+                    i32::MAX
+                ))
+            };
             (TypeStr::void(i32::try_from(descr.itemsize()).map_err(|_| too_big())? as u32), Some(descr.clone()))
         }
     };
@@ -251,7 +257,7 @@ pub(in crate::python) fn split<'py>(
     py: Python<'py>,
     section: &Bound<'py, PyAny>,
 ) -> Result<Bound<'py, PyList>> {
-    /// More views are a mistake: each is a Python object.
+    /// The most views. A larger number is a mistake of the caller, because each view is a Python object.
     const MOST: usize = 1 << 24;
     let section: usize = numbers::number(section, "section", "an int of at least 1")?;
     let pieces = array.interface().layout().split(section)?.len();
@@ -277,13 +283,13 @@ pub(in crate::python) fn bind<'py>(
     py: Python<'py>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let old = array.ordering()?;
+    let old = array.sync_state()?;
     let interface = array.interface().clone();
     let Some(stream) = stream else {
         py.detach(|| old.synchronize(Access::Write))?;
         return Ok(Bound::new(py, array.bound_to(py, interface.with_stream(StreamEntry::None), None)?)?);
     };
-    let new = stream::kept(stream)?;
+    let new = stream::object(stream)?;
     let stream = &new.get().stream;
     py.detach(|| old.before(stream, Access::Write))?;
     let entry = StreamEntry::try_from(stream.handle() as i128)?;
@@ -304,7 +310,7 @@ pub(in crate::python) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) 
     let interface = array.interface();
     let address = match array.attributes()? {
         None if interface.layout().is_empty() => 0,
-        known => known.and_then(|attributes| attributes.host_ptr).ok_or_else(|| {
+        attributes => attributes.and_then(|attributes| attributes.host_ptr).ok_or_else(|| {
             Error::unsupported("the host cannot access the memory of this array; copy_to_host() copies its elements")
         })?,
     };
@@ -313,7 +319,7 @@ pub(in crate::python) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) 
             "a masked array has no host view; copy_to_host() gives a numpy.ma.MaskedArray, and `data` has a host view",
         ));
     }
-    let ordering = array.ordering()?;
-    py.detach(|| ordering.synchronize(Access::Write))?;
+    let state = array.sync_state()?;
+    py.detach(|| state.synchronize(Access::Write))?;
     HostMemory::array(py, address, interface, array.owner(py)?)
 }

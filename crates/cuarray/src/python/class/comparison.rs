@@ -48,7 +48,7 @@ pub(in crate::python) fn truth(array: &PyDeviceArray, py: Python<'_>) -> Result<
     let layout = array.interface().layout();
     if layout.len() != 1 {
         return Err(Error::argument(format!(
-            "an array of shape {} is neither true nor false; ask for its `size`, or for any() or all() of copy_to_host()",
+            "an array of shape {} has no truth value; use its `size`, or any() or all() of copy_to_host()",
             Tuple(layout.shape())
         )));
     }
@@ -63,7 +63,10 @@ pub(in crate::python) fn truth(array: &PyDeviceArray, py: Python<'_>) -> Result<
 pub(in crate::python) fn number<'py>(array: &PyDeviceArray, kind: Bound<'py, PyType>) -> Result<Bound<'py, PyAny>> {
     let layout = array.interface().layout();
     if layout.ndim() != 0 {
-        let why = format!("an array of shape {} is not a number; index one of its elements", Tuple(layout.shape()));
+        let why = format!(
+            "an array of shape {} cannot become a number; select one element by its indices",
+            Tuple(layout.shape())
+        );
         return Err(PyTypeError::new_err(why).into());
     }
     Ok(kind.call1((scalar(array, kind.py())?,))?)

@@ -154,9 +154,9 @@ impl PyDeviceArray {
     /// >>> a.record_stream(s)  # after a launch in s
     #[pyo3(signature = (stream, *, readonly=false))]
     fn record_stream(&self, py: Python<'_>, stream: &Bound<'_, PyAny>, readonly: bool) -> Result<()> {
-        let (ordering, stream) = (self.ordering()?, stream::argument(stream)?);
+        let (state, stream) = (self.sync_state()?, stream::argument(stream)?);
         let access = if readonly { Access::Read } else { Access::Write };
-        py.detach(|| ordering.record(&stream, access))
+        py.detach(|| state.record(&stream, access))
     }
 
     /// Whether the elements must not be written.
@@ -425,7 +425,8 @@ impl PyDeviceArray {
     }
 
     /// Returns a view of the bytes as elements of another type. If the item size differs, the length of the last axis changes, and
-    /// that axis must be contiguous. Raises ValueError if the sizes do not divide.
+    /// that axis must be contiguous. Raises ValueError if
+    /// the bytes of that axis are not a whole number of new elements.
     ///
     /// >>> cuarray.to_device([1.0, 2.0]).view("complex128").copy_to_host().tolist()
     /// [(1+2j)]
@@ -433,7 +434,7 @@ impl PyDeviceArray {
         view::view(self, dtype)
     }
 
-    /// Returns views of `section` places each along the first axis; the last may be shorter. Their home stream is `stream`, or this array's.
+    /// Splits the first axis into views of length `section`; the last may be shorter. Their home stream is `stream`, or this array's.
     ///
     /// >>> [part.shape for part in cuarray.device_array(7).split(3)]
     /// [(3,), (3,), (1,)]

@@ -66,8 +66,8 @@ pub(in crate::python) fn capsule<'py>(
     match request.stream {
         None if own.device_type == CUDA => given.get().ready_on_legacy(py)?,
         None => {
-            let (ordering, access) = (given.get().ordering()?, given.get().consumers_access());
-            py.detach(|| ordering.synchronize(access))?;
+            let (state, access) = (given.get().sync_state()?, given.get().consumers_access());
+            py.detach(|| state.synchronize(access))?;
         }
         Some(argument) => {
             if let Number::Stream = number(argument)? {

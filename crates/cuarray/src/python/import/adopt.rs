@@ -1,4 +1,4 @@
-//! From a dictionary to a usable array: read, checked, and ordered after its producer.
+//! Import of a dictionary: reads it, checks it, and waits for the producer's work.
 
 use super::{Entries, Reading, careful, entries::OwnedEntries, inert, mask, refuse_lazy};
 use crate::{
@@ -28,7 +28,7 @@ pub(in crate::python) struct Adopted {
 /// Reads the dictionary of `object` in one walk. With `sync`, the host waits for the producer (clauses S2 and N1).
 ///
 /// # Errors
-/// The interface is wrong, or not what the options ask for. The driver refuses a call.
+/// The interface is wrong, the options do not allow it, or a driver call fails.
 #[inline]
 pub(in crate::python) fn adopt<'py>(
     dict: &Bound<'py, PyDict>,
@@ -48,7 +48,7 @@ pub(in crate::python) fn adopt<'py>(
         }
         return Ok(Adopted { interface, mask: None, event: None });
     }
-    // Entries are owned before attaching, which may run deferred destructors. These may change the dictionary.
+    // Takes references before attaching: that may run deferred destructors, which may change the dictionary.
     let entries = entries.own();
     Python::attach(|_| adopt_carefully(dict, &entries, object, sync, options))
 }

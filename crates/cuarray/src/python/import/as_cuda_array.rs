@@ -31,23 +31,23 @@ If the object's type has `__cuda_array_c_interface__`, that C structure is read 
 DLPack tensor is imported, as `from_dlpack` does. `protocol='dict'`, 'c' or 'dlpack' reads that protocol alone; the default is 'any', or
 `cuarray.config.protocol`. `strict=False` and `mask_format` apply to dictionaries, and read the dictionary.
 
-If the object names a stream, the host waits for it (`sync=False` does not), and it becomes the array's default
-stream (clause N1). A DeviceArray is returned as it is. `strict=False` also takes deviations from the text
-that some libraries are known for; `interface(obj, strict=False).deviations` lists them.
+If the object names a stream, the host waits for it (`sync=False` does not), and it becomes the array's home
+stream (clause N1). A DeviceArray is returned as it is. `strict=False` also accepts known deviations of some
+libraries from the text; `interface(obj, strict=False).deviations` lists them.
 
 A mask (clause I10) stays with the array as `a.mask`. `mask=\"ignore\"` drops it, and `mask=\"error\"` refuses an array with
 a mask. `mask_format=\"bits\"` reads a mask of bytes as one bit for each element, the lowest bit of a byte first.
 
 `dtype` names the element type if the interface has only void: bfloat16 travels as `<V2`, and a structure without `descr` as
-`|V16`. It is a name ('bfloat16', 'float8_e4m3fn') or anything that numpy.dtype takes, of the same item size; no byte moves.
-It does not overrule a type that the interface names.
+`|V16`. It is a name ('bfloat16', 'float8_e4m3fn') or anything that numpy.dtype takes, of the same item size; the memory is not
+changed. A type that the interface names takes precedence.
 
-`bounds=True` asks the driver for the allocation at the pointer (and the mask's). It raises ValueError if elements lie outside, and
-BufferError if devices cannot reach the memory. Memory that the driver cannot describe is not checked, with a RuntimeWarning;
-`interface(obj, bounds=True).notes` has its text.
+`bounds=True` checks the elements, and those of the mask, against the allocation that the driver reports. It raises ValueError if
+elements lie outside, and BufferError if devices cannot reach the memory. Memory that the driver cannot describe is
+not checked, with a RuntimeWarning; `interface(obj, bounds=True).notes` has the text of the warning.
 
 Raises TypeError if `obj` is not an array, ValueError if its interface is wrong, BufferError if it cannot be
-taken, CudaError if the driver refuses.
+imported, CudaError if the driver refuses.
 
 >>> a = cuarray.as_cuda_array(other_librarys_array)  # doctest: +SKIP";
 
@@ -82,14 +82,14 @@ fn as_cuda_array<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = object.py();
     if let Ok(array) = object.cast_exact::<PyDeviceArray>()
-        && let Some(array) = Python::attach(|_| again(array, &mut options))?
+        && let Some(array) = Python::attach(|_| with_options(array, &mut options))?
     {
         return Ok(array);
     }
     let protocol = options.protocol();
     if (matches!(protocol, Protocol::C | Protocol::DLPack)
         || protocol == Protocol::Any && c_interface::is_offered(object))
-        && let Some(array) = Python::attach(|_| otherwise(object, sync, protocol, &mut options))?
+        && let Some(array) = Python::attach(|_| by_other_protocol(object, sync, protocol, &mut options))?
     {
         return Ok(array);
     }
@@ -111,7 +111,7 @@ fn as_cuda_array<'py>(
 }
 
 /// Imports an object by another protocol than the dictionary; `None` if the dictionary has to be read.
-fn otherwise<'py>(
+fn by_other_protocol<'py>(
     object: &Bound<'py, PyAny>,
     sync: bool,
     protocol: Protocol,
@@ -144,7 +144,7 @@ fn without_interface<'py>(
         return Err(error);
     }
     if let Some(imported) = c_interface::import(object, sync, &mut options)? {
-        // The type may have got the attribute after it was asked.
+        // The attribute may have been added to the type after the type was queried.
         c_interface::is_offered_now(object);
         return Ok(imported.array);
     }
@@ -191,7 +191,7 @@ pub(in crate::python) fn is_only_a_tensor(object: &Bound<'_, PyAny>) -> Result<b
     Ok(!has_dictionary(object) && dlpack::is_reachable(object)?)
 }
 
-/// Whether an object has a dictionary. A property that raises counts: no other protocol may bypass its reason.
+/// Whether an object has a dictionary. A property that raises counts as one, so that no other protocol hides its error.
 pub(in crate::python) fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
     !matches!(object.getattr_opt(intern!(object.py(), "__cuda_array_interface__")), Ok(None))
 }
@@ -203,7 +203,7 @@ fn of_dlpack<'py>(object: &Bound<'py, PyAny>, sync: bool, options: &mut Options)
     if sync {
         import::wait_for_producer(py, array.get().interface(), None)?;
     }
-    Ok(again(&array, options)?.unwrap_or(array))
+    Ok(with_options(&array, options)?.unwrap_or(array))
 }
 
 /// Imports a DLPack tensor, ordered as the configuration says.
@@ -213,7 +213,7 @@ fn tensor<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> 
 }
 
 /// Applies the options to an array of this library; `None` if it has to be read again without its mask.
-pub(in crate::python) fn again<'py>(
+pub(in crate::python) fn with_options<'py>(
     array: &Bound<'py, PyDeviceArray>,
     options: &mut Options,
 ) -> Result<Option<Bound<'py, PyDeviceArray>>> {
@@ -225,13 +225,13 @@ pub(in crate::python) fn again<'py>(
     if keeps_all && options.element.is_none() {
         return Ok(Some(array.clone()));
     }
-    let known = import::known(array.get().interface().clone(), options.element.take())?;
+    let typed = import::with_element(array.get().interface().clone(), options.element.take())?;
     if keeps_all {
-        let unchanged = known == *array.get().interface();
-        let array = if unchanged { array.clone() } else { Bound::new(py, array.get().retyped(py, known)?)? };
+        let unchanged = typed == *array.get().interface();
+        let array = if unchanged { array.clone() } else { Bound::new(py, array.get().retyped(py, typed)?)? };
         return Ok(Some(array));
     }
-    // The dictionary cannot express every type that the array knows.
-    options.element = Some(Element::of_interface(&known));
+    // The dictionary cannot express every type that an array can have.
+    options.element = Some(Element::of_interface(&typed));
     Ok(None)
 }

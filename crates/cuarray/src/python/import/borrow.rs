@@ -2,10 +2,10 @@
 //!
 //! The borrowed array is a new `DeviceArray` whose home stream is the borrower's. The array and its views are valid
 //! until the borrow ends, which they check in a shared `BorrowState`. `BorrowState` holds the `SyncGuard` with the
-//! edges. So a borrow that is never ended explicitly ends when the last of these arrays is dropped.
+//! edges, and the lent array. So a borrow that is never ended explicitly ends when the last of these arrays is dropped.
 
 use super::{
-    as_cuda_array::{self, again},
+    as_cuda_array::{self, with_options},
     c_interface::{self, Imported},
 };
 use crate::python::{
@@ -21,7 +21,7 @@ use crate::python::{
     values::options::{Options, Policy},
 };
 use crate::{
-    Error, Owner, Result, StreamEntry, Version,
+    Error, Result, StreamEntry, Version,
     driver::Event,
     sync::{Access, SyncGuard, SyncState},
 };
@@ -42,7 +42,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 #[pyclass(frozen, weakref, name = "Borrow", module = "cuarray")]
 pub struct PyBorrow {
     // Dropped first, because the end of the borrow uses the fields below.
-    borrow_state: OnceLock<Arc<BorrowState>>,
+    borrow_state: OnceLock<Py<BorrowState>>,
     object: Py<PyAny>,
     stream: Py<PyStream>,
     event: Option<Py<PyAny>>,
@@ -59,7 +59,7 @@ pub struct PyBorrow {
 /// not entered does nothing. A borrow that is not exited ends with the last of its arrays.
 ///
 /// `readonly=True` is for work that only reads. Then `a` is read-only, and two such borrows of one DeviceArray do not wait for
-/// each other. A read-only array can be borrowed only so.
+/// each other. A read-only array can only be borrowed with `readonly=True`.
 ///
 /// `event` marks the producer's work, and is waited for in place of the producer's stream. It is an Event, a handle, or an object with a
 /// `handle`.
@@ -67,12 +67,12 @@ pub struct PyBorrow {
 /// `sync=False`, or `cuarray.config.sync = False`, leaves the ordering to the caller. The other options are those of
 /// `as_cuda_array`.
 ///
-/// If the object names no stream, there is nothing to wait for and no stream for the edge back: the caller orders the producer's next work.
+/// If the object names no stream, there is nothing to wait for and no stream for the backward edge: the caller orders the producer's next work.
 /// A DeviceArray remembers the work in any case. For a C structure without a stream the exit waits for `stream`, because its release
 /// promises that nothing is pending.
 ///
 /// Raises what `as_cuda_array` raises, and BufferError if only one of two streams takes part in a capture. The capture
-/// continues unharmed.
+/// stays valid.
 ///
 /// >>> x = cuarray.to_device([1, 2, 3], stream=cuarray.stream())
 /// >>> s = cuarray.stream()
@@ -96,7 +96,7 @@ pub(in crate::python) fn borrow(
     Ok(PyBorrow {
         borrow_state: OnceLock::new(),
         object: obj.clone().unbind(),
-        stream: stream::kept(stream)?.unbind(),
+        stream: stream::object(stream)?.unbind(),
         event,
         readonly,
         sync,
@@ -121,7 +121,8 @@ impl PyBorrow {
         let guard = synchronized.then(|| self.guard(py, array, mask.as_ref().map(Py::get), event)).transpose()?;
         // A release promises that nothing is pending, and there is no stream for an edge back.
         let guard = guard.map(|guard| guard.waiting(array.is_taken_without_stream(py)));
-        let borrow_state = self.borrow_state.get_or_init(|| BorrowState::new(guard));
+        let borrow_state = Py::new(py, BorrowState::new(guard, imported.clone()))?;
+        let borrow_state = self.borrow_state.get_or_init(|| borrow_state);
         let borrowed = self.borrowed(py, array, self.readonly, borrow_state)?;
         let Some(mask) = mask else { return Ok(Bound::new(py, borrowed)?) };
         let mask = Py::new(py, self.borrowed(py, mask.get(), true, borrow_state)?)?;
@@ -131,14 +132,13 @@ impl PyBorrow {
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> Result<()> {
         let Some(borrow_state) = self.borrow_state.get() else { return Ok(()) };
-        let lender = Owner::from_python(self.object.clone_ref(py));
-        py.detach(|| borrow_state.end(lender))
+        borrow_state.get().end(py)
     }
 
     fn __repr__(&self) -> String {
         let state = match self.borrow_state.get() {
             None => "not entered",
-            Some(borrow_state) if borrow_state.is_over() => "ended",
+            Some(borrow_state) if borrow_state.get().is_over() => "ended",
             Some(_) => "active",
         };
         format!("<cuarray.Borrow in stream {:#x}, {state}>", self.stream.get().stream.handle())
@@ -146,6 +146,9 @@ impl PyBorrow {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.object)?;
+        if let Some(borrow_state) = self.borrow_state.get() {
+            visit.call(borrow_state)?;
+        }
         visit.call(&self.event)?;
         visit.call(&self.stream)
     }
@@ -161,7 +164,7 @@ impl PyBorrow {
         let object = self.object.bind(py);
         let explicit = self.event.as_ref().map(|explicit| event::argument(explicit.bind(py))).transpose()?;
         if let Ok(array) = object.cast_exact::<PyDeviceArray>() {
-            return Ok((own(array, options)?, explicit));
+            return Ok((device_array(array, options)?, explicit));
         }
         let protocol = options.protocol();
         if protocol == Protocol::DLPack {
@@ -199,18 +202,18 @@ impl PyBorrow {
     ) -> Result<SyncGuard> {
         let access = if self.readonly { Access::Read } else { Access::Write };
         // An import's state belongs to this borrow alone. A DeviceArray's state has other users.
-        let is_own = self.object.bind(py).is_exact_instance_of::<PyDeviceArray>();
-        let kept = |ordering: SyncState| if is_own { ordering } else { ordering.forgotten() };
-        let mut ordering = kept(array.ordering()?);
+        let is_device_array = self.object.bind(py).is_exact_instance_of::<PyDeviceArray>();
+        let kept_or_forgotten = |state: SyncState| if is_device_array { state } else { state.forgotten() };
+        let mut state = kept_or_forgotten(array.sync_state()?);
         if let Some(event) = event {
             let context = context_of(array.interface().data())?;
             // SAFETY: the caller promises that the handle is a live event, as in the driver's interface.
-            ordering = ordering.with_event(Arc::new(unsafe { Event::from_raw(&context, event.0) }));
+            state = state.with_event(Arc::new(unsafe { Event::from_raw(&context, event.0) }));
         }
         let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
-        data.push((ordering, access));
+        data.push((state, access));
         if let Some(mask) = mask {
-            data.push((kept(mask.ordering()?), Access::Read));
+            data.push((kept_or_forgotten(mask.sync_state()?), Access::Read));
         }
         let mut stream = self.stream.get().stream.clone();
         if stream.lacks_context() {
@@ -226,13 +229,14 @@ impl PyBorrow {
         py: Python<'_>,
         array: &PyDeviceArray,
         readonly: bool,
-        borrow_state: &Arc<BorrowState>,
+        borrow_state: &Py<BorrowState>,
     ) -> Result<PyDeviceArray> {
         let entry = StreamEntry::try_from(self.stream.get().stream.handle() as i128)?;
         let interface = array.interface().clone().with_version(Version::V3).with_stream(entry);
         let readonly = readonly || interface.is_read_only();
         let interface = interface.with_read_only(readonly);
-        Ok(PyDeviceArray::borrowed_in(interface, array.owner(py)?, self.stream.clone_ref(py), borrow_state.clone()))
+        let (stream, borrow_state) = (self.stream.clone_ref(py), borrow_state.clone_ref(py));
+        Ok(PyDeviceArray::borrowed_in(interface, array.owner(py)?, stream, borrow_state))
     }
 }
 
@@ -244,8 +248,8 @@ fn cannot_order_release(why: &str) -> Error {
 }
 
 /// Applies the options to an array of this library; the result shares its pending work.
-fn own<'py>(array: &Bound<'py, PyDeviceArray>, mut options: Options) -> Result<Bound<'py, PyDeviceArray>> {
-    if let Some(array) = again(array, &mut options)? {
+fn device_array<'py>(array: &Bound<'py, PyDeviceArray>, mut options: Options) -> Result<Bound<'py, PyDeviceArray>> {
+    if let Some(array) = with_options(array, &mut options)? {
         return Ok(array);
     }
     if options.masks == Policy::Refuse {
@@ -255,6 +259,6 @@ fn own<'py>(array: &Bound<'py, PyDeviceArray>, mut options: Options) -> Result<B
     if options.bounds {
         bounds::verify(py, array.interface(), None)?;
     }
-    let known = import::known(array.interface().clone(), options.element.take())?;
-    Ok(Bound::new(py, array.view_of(py, known)?)?)
+    let typed = import::with_element(array.interface().clone(), options.element.take())?;
+    Ok(Bound::new(py, array.view_of(py, typed)?)?)
 }

@@ -1,9 +1,9 @@
 //! Arrays from `__cuda_array_c_interface__`.
 //!
-//! The attribute belongs to the type. So a type is asked once, and objects of other types, which are nearly all, cost nothing. A type is asked
-//! again only if its object offers nothing else.
+//! The attribute belongs to the type. So each type is queried once, and the result is cached: nearly all types lack the attribute. A type is
+//! queried again only if its object offers nothing else.
 
-use super::{known, wait_for_producer};
+use super::{wait_for_producer, with_element};
 use crate::python::{
     ffi::{inspect::type_name, raised::optional_attribute, type_bits::TypeBits},
     memory::c_array::{TAKEN, UNTAKEN},
@@ -31,24 +31,24 @@ fn name(py: Python<'_>) -> &Bound<'_, PyString> {
     intern!(py, "__cuda_array_c_interface__")
 }
 
-/// The types that were asked for the attribute.
-static KNOWN: TypeBits = TypeBits::new();
+/// Whether each queried type has the attribute.
+static CACHE: TypeBits<16> = TypeBits::new();
 
-/// Whether the type of an object has the attribute. Each type is asked once, so the answer may be outdated: before an object is refused,
-/// [`is_offered_now`] asks again.
+/// Whether the type of an object has the attribute. Each type is queried once, so the result may be outdated: before an object is refused,
+/// [`is_offered_now`] queries again.
 #[inline]
 pub(in crate::python) fn is_offered(object: &Bound<'_, PyAny>) -> bool {
-    KNOWN.get(object.get_type_ptr()).unwrap_or_else(|| is_offered_now(object))
+    CACHE.get(object.get_type_ptr()).unwrap_or_else(|| is_offered_now(object))
 }
 
-/// Whether the type of an object has the attribute now. Later calls of [`is_offered`] give this answer.
+/// Whether the type of an object has the attribute now. Later calls of [`is_offered`] return this result.
 #[cold]
 pub(in crate::python) fn is_offered_now(object: &Bound<'_, PyAny>) -> bool {
     // PyO3 does not know that this thread is attached: see `as_cuda_array`.
     Python::attach(|py| {
         let kind = object.get_type();
         let has = matches!(kind.getattr_opt(name(py)), Ok(Some(_)));
-        KNOWN.set(&kind, has);
+        CACHE.set(&kind, has);
         has
     })
 }
@@ -113,7 +113,7 @@ fn array<'py>(
     let Read { mut interface, mask, event, mask_event, .. } = taken.read()?;
     let owner = ArrayOwner::from(taken);
     if options.element.is_some() {
-        *interface = known(*interface, options.element.take())?;
+        *interface = with_element(*interface, options.element.take())?;
     }
     let mask = match options.masks {
         Policy::Ignore => None,

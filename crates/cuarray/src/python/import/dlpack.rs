@@ -59,7 +59,7 @@ Imports any object with `__dlpack__` as a DeviceArray, without copying; it keeps
 `stream` is the stream in which the tensor is made ready, and becomes the array's home stream. It is any stream argument, None for the
 legacy default stream, or -1 for no ordering. Without `stream`, a type with DLPack's C exchange table names its own stream.
 
-`device` is the ordinal of the array's device; by default the tensor stays on its own. A tensor on another device, or in host memory, is
+`device` is the ordinal of the array's device; the default is the tensor's device. A tensor on another device, or in host memory, is
 copied to that device; with `copy=False`, that raises BufferError.
 
 `copy=True` always copies; cuarray makes the copy if the producer cannot. `copy=False` never copies, and raises BufferError if a copy is
@@ -94,7 +94,7 @@ without a type string), ValueError if the tensor is wrong.
         if stream.is_none()
             && device.is_none()
             && copy.is_none()
-            && let Some(table) = exchange::known(&object.get_type())
+            && let Some(table) = exchange::cached(&object.get_type())
         {
             return match table {
                 Some(table) => table.import(&object),
@@ -189,7 +189,7 @@ fn on_device<'py>(
     }
 }
 
-/// Whether an object has a tensor on a CUDA device, as far as it says.
+/// Whether an object has a tensor that may be on a CUDA device. An object that reports no device counts.
 pub(in crate::python) fn is_reachable(obj: &Bound<'_, PyAny>) -> Result<bool> {
     if optional_attribute("not a CUDA array", obj, intern!(obj.py(), "__dlpack__"), "a method")?.is_none() {
         return Ok(false);
@@ -211,7 +211,7 @@ impl<'py> Ready<'py> {
         let Some(argument) = argument else { return Ok(Ready::Default) };
         match dlpack::number(argument)? {
             Number::NoOrdering => Ok(Ready::Never),
-            Number::Stream => stream::kept(argument).map(Ready::On),
+            Number::Stream => stream::object(argument).map(Ready::On),
         }
     }
 
@@ -273,7 +273,8 @@ fn ask_again<'py>(
     Err(error)
 }
 
-/// Imports an object whose `__dlpack__` gave `error`. An object without that method may have a table that its type got after it was asked.
+/// Imports an object whose `__dlpack__` gave `error`. If the object lacks that method, its type may have
+/// got an exchange table since it was queried.
 #[cold]
 fn by_later_table<'py>(obj: &Bound<'py, PyAny>, error: PyErr) -> Result<Bound<'py, PyDeviceArray>> {
     let has_method = !matches!(obj.getattr_opt(intern!(obj.py(), "__dlpack__")), Ok(None));
@@ -353,7 +354,7 @@ impl Asking {
     }
 }
 
-/// Makes the array over the tensor in a capsule, and refuses tensors of PyTorch with a mark that DLPack does not carry.
+/// Makes the array over the tensor in a capsule, and refuses PyTorch tensors with a conjugate or negative mark, which DLPack loses.
 fn checked<'py>(
     obj: &Bound<'py, PyAny>,
     capsule: &Bound<'py, PyAny>,

@@ -30,19 +30,19 @@ pub(in crate::python) const DESCR: usize = 6;
 pub(in crate::python) const MASK: usize = 7;
 pub(in crate::python) const EVENT: usize = 8;
 
-/// Python objects that exist once in the interpreter, and are recognised by their address.
-pub(in crate::python) struct Known {
+/// Python objects that exist once in the interpreter, so that their address identifies them.
+pub(in crate::python) struct Interned {
     /// [`KEYS`] as the interned strings that literals are.
     pub(in crate::python) keys: [Py<PyString>; KEYS.len()],
     /// The small int 3, which is the version of nearly all interfaces.
     pub(in crate::python) three: Py<PyInt>,
 }
 
-impl Known {
+impl Interned {
     #[inline]
-    pub(in crate::python) fn get(py: Python<'_>) -> &Known {
-        static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
-        KNOWN.get_or_init(py, || Known {
+    pub(in crate::python) fn get(py: Python<'_>) -> &Interned {
+        static INTERNED: PyOnceLock<Interned> = PyOnceLock::new();
+        INTERNED.get_or_init(py, || Interned {
             keys: KEYS.map(|key| PyString::intern(py, &key.to_string_lossy()).unbind()),
             three: PyInt::new(py, 3).unbind(),
         })
@@ -61,7 +61,7 @@ impl<'a, 'py> Entries<'a, 'py> {
         /// The key order of the last dictionary, one index per byte. The next dictionary often comes from the same library.
         static ORDER: AtomicU64 = AtomicU64::new(u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7]));
         let py = dict.py();
-        let interned = &Known::get(py).keys;
+        let interned = &Interned::get(py).keys;
         let mut values = [None; KEYS.len()];
         let expected = ORDER.load(Ordering::Relaxed);
         let (mut order, mut turn) = (expected, 0);
@@ -75,7 +75,7 @@ impl<'a, 'py> Entries<'a, 'py> {
             }
             let mut index = usize::from((order >> turn) as u8) % KEYS.len();
             if interned[index].as_ptr() != key {
-                let found = interned.iter().position(|known| known.as_ptr() == key).or_else(|| {
+                let found = interned.iter().position(|name| name.as_ptr() == key).or_else(|| {
                     // SAFETY: `key` is borrowed from the dictionary, which does not change during the walk.
                     unsafe { index_of_text(key) }
                 });

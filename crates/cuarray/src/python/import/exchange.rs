@@ -1,8 +1,9 @@
 //! The C exchange table: DLPack without a call into Python.
 //!
-//! A type offers a table of C functions in its attribute `__dlpack_c_exchange_api__`. A consumer asks a type once. After that, an exchange is two
-//! C calls: one for the tensor, one for the stream on which the library works. A library such as PyTorch has one current stream for each
-//! device. An array here has its own home stream. So this table first makes a tensor ready on the legacy default stream, and
+//! A type offers a table of C functions in its attribute `__dlpack_c_exchange_api__`, which a consumer reads once for each type.
+//! After that, an exchange is two C calls: one for the tensor, one for the stream on which the library works.
+//!
+//! A library such as PyTorch has one current stream for each device. An array here has its own home stream. So this table first makes a tensor ready on the legacy default stream, and
 //! names that stream.
 
 use crate::python::{
@@ -72,7 +73,7 @@ pub(in crate::python) struct Table {
 // SAFETY: a table is constant, and its functions may be called in any thread that holds the GIL.
 unsafe impl Send for Table {}
 
-/// The type with a table that was asked last. Nearly every import has the type of the previous one.
+/// The most recently used type with a table. Nearly every import has the type of the previous one.
 struct Latest {
     /// The address of the type; the weak reference keeps it from being reused.
     address: usize,
@@ -82,18 +83,18 @@ struct Latest {
 
 static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
 
-/// The address of the type without a table that was asked last.
+/// The address of the most recently used type without a table.
 static WITHOUT: AtomicUsize = AtomicUsize::new(0);
 
 /// The results for all live types, by address.
-static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+static CACHE: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
 /// The longest chain of table versions; a longer chain is treated as endless.
 const MOST_TABLES: usize = 64;
 
 /// The cached result for a type: its table, or that it has none.
 #[inline]
-pub(in crate::python) fn known(kind: &Bound<'_, PyType>) -> Option<Option<Table>> {
+pub(in crate::python) fn cached(kind: &Bound<'_, PyType>) -> Option<Option<Table>> {
     let address = kind.as_ptr() as usize;
     if WITHOUT.load(Relaxed) == address {
         return Some(None);
@@ -104,14 +105,14 @@ pub(in crate::python) fn known(kind: &Bound<'_, PyType>) -> Option<Option<Table>
     latest.kind.bind(kind.py()).upgrade().is_some_and(|of| of.is(kind)).then_some(Some(latest.table))
 }
 
-/// The table of a type in a known version. Each type is asked once. Types that [`known`] reports without a table are never tensors of
-/// PyTorch.
+/// The table of a type in a supported version. Each type is queried once. [`cached`] never reports a PyTorch type as a type without a table,
+/// because its tensors must be checked for marks.
 pub(in crate::python) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
-    if let Some(known) = known(kind) {
-        return Ok(known);
+    if let Some(result) = cached(kind) {
+        return Ok(result);
     }
     let address = kind.as_ptr() as usize;
-    let (table, is_torchs) = remembered(kind)?;
+    let (table, is_torchs) = lookup(kind)?;
     let Some(table) = table else {
         if !is_torchs {
             WITHOUT.store(address, Relaxed);
@@ -120,12 +121,12 @@ pub(in crate::python) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Tabl
     };
     let latest = Latest { address, kind: PyWeakrefReference::new(kind)?.unbind(), table };
     // The old entry is dropped outside the lock.
-    let replaced = LATEST.try_lock().ok().and_then(|mut known| known.replace(latest));
+    let replaced = LATEST.try_lock().ok().and_then(|mut entry| entry.replace(latest));
     drop(replaced);
     Ok(Some(table))
 }
 
-/// As [`of_type`], but asks a type without a table again: it may have got one since. Before an object is refused, this is called.
+/// As [`of_type`], without the cache, because the type may have got a table since. Called before an object is refused.
 #[cold]
 pub(in crate::python) fn of_type_now(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
     forget(kind.py(), kind.as_ptr() as usize);
@@ -133,12 +134,12 @@ pub(in crate::python) fn of_type_now(kind: &Bound<'_, PyType>) -> Result<Option<
 }
 
 /// Looks up the table of a type, and whether the type is PyTorch's.
-fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<(Option<Table>, bool)> {
+fn lookup<'py>(kind: &Bound<'py, PyType>) -> Result<(Option<Table>, bool)> {
     let py = kind.py();
     // By address; a weak reference tells whether the type is still the same.
-    let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    let cache = CACHE.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
     let key = kind.as_ptr() as usize;
-    if let Some(found) = known.get_item(key)? {
+    if let Some(found) = cache.get_item(key)? {
         let (of, address, is_torchs): (Bound<'py, PyWeakrefReference>, usize, bool) = found.extract()?;
         if of.upgrade().is_some_and(|of| of.is(kind)) {
             let functions = NonNull::new(address as *mut DLPackExchangeAPI);
@@ -148,16 +149,16 @@ fn remembered<'py>(kind: &Bound<'py, PyType>) -> Result<(Option<Table>, bool)> {
     let (functions, is_torchs) = (offered(kind)?, import::are_tensors(kind)?);
     let address = functions.map_or(0, |functions| functions.as_ptr() as usize);
     let forget = PyCFunction::new_closure(py, None, None, move |reference, _| forget(reference.py(), key))?;
-    known.set_item(key, (PyWeakrefReference::new_with(kind, forget)?, address, is_torchs))?;
+    cache.set_item(key, (PyWeakrefReference::new_with(kind, forget)?, address, is_torchs))?;
     Ok((functions.map(|functions| Table { functions, is_torchs }), is_torchs))
 }
 
 /// Forgets a type that is being deleted, because a new type may get its address.
 fn forget(py: Python<'_>, key: usize) {
     let _ = WITHOUT.compare_exchange(key, 0, Relaxed, Relaxed);
-    if let Some(known) = KNOWN.get(py) {
+    if let Some(cache) = CACHE.get(py) {
         // A new type at that address may have replaced the entry.
-        let _ = known.bind(py).del_item(key);
+        let _ = cache.bind(py).del_item(key);
     }
 }
 
@@ -248,7 +249,7 @@ fn failed(object: &Bound<'_, PyAny>) -> Error {
 ///
 /// # Safety
 /// Called with the GIL held, as consumers call all functions of the table but the allocator.
-unsafe fn answer(body: impl FnOnce(Python<'_>) -> Result<()>) -> c_int {
+unsafe fn status_of(body: impl FnOnce(Python<'_>) -> Result<()>) -> c_int {
     Python::attach(|py| {
         let error = match catch_unwind(AssertUnwindSafe(|| body(py))) {
             Ok(Ok(())) => return 0,
@@ -260,8 +261,8 @@ unsafe fn answer(body: impl FnOnce(Python<'_>) -> Result<()>) -> c_int {
     })
 }
 
-/// Exports an array that is ready: nothing to look up, to order or to refuse. No Python object is dropped here, so PyO3 need not know that
-/// this thread is attached, which would take half of the time.
+/// Returns the array if later work in the legacy default stream needs no edge. No Python object is dropped here, so this thread need not be
+/// attached again, which would take half of the time.
 ///
 /// # Safety
 /// Called with the GIL held, with an object that the caller holds.
@@ -282,7 +283,7 @@ unsafe extern "C" fn borrow(object: *mut c_void, out: *mut DLTensor) -> c_int {
             *out = tensor;
             return 0;
         }
-        answer(|py| {
+        status_of(|py| {
             let object = Bound::from_borrowed_ptr(py, object.cast());
             let array = object.cast::<PyDeviceArray>().map_err(PyErr::from)?.get();
             let tensor = array.tensor()?;
@@ -306,7 +307,7 @@ unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTe
             *out = tensor.as_ptr();
             return 0;
         }
-        answer(|py| {
+        status_of(|py| {
             let object = Bound::from_borrowed_ptr(py, object.cast());
             let array = object.cast::<PyDeviceArray>().map_err(PyErr::from)?;
             let managed = managed::versioned(array, false)?;
@@ -318,13 +319,12 @@ unsafe extern "C" fn from_object(object: *mut c_void, out: *mut *mut DLManagedTe
 }
 
 /// # Safety
-/// `tensor` is the caller's to give away, `out` may be written.
+/// The caller owns `tensor` and gives up the ownership; `out` may be written.
 unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut *mut c_void) -> c_int {
     let made = catch_unwind(|| {
-        // SAFETY: consumers call with the GIL held. No Python object is dropped here, so PyO3 need not count that.
+        // SAFETY: consumers call with the GIL held. No Python object is dropped here, so PyO3 need not know it.
         let py = unsafe { Python::assume_attached() };
-        let tensor =
-            NonNull::new(tensor).ok_or_else(|| Error::argument("the tensor is null; one to take is expected"))?;
+        let tensor = NonNull::new(tensor).ok_or_else(|| Error::argument("the tensor is null; a tensor is expected"))?;
         let managed = DropDetached::new(Managed::Versioned(tensor));
         let interface = managed.interface()?;
         let array = Bound::new(py, PyDeviceArray::with_stream(interface, managed, None))?;
@@ -337,9 +337,9 @@ unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut 
             0
         }
         // SAFETY: the GIL is held.
-        Ok(Err(error)) => unsafe { answer(|_| Err(error)) },
-        // SAFETY: as above; `answer` catches the resumed panic and reports it.
-        Err(panic) => unsafe { answer(|_| resume_unwind(panic)) },
+        Ok(Err(error)) => unsafe { status_of(|_| Err(error)) },
+        // SAFETY: as above; `status_of` catches the resumed panic and reports it.
+        Err(panic) => unsafe { status_of(|_| resume_unwind(panic)) },
     }
 }
 

@@ -2,20 +2,20 @@
 //!
 //! An entry that is exactly a `tuple`, an `int`, a `bool` or a `str` is *inert*: reading it runs no Python code. While all entries are inert,
 //! nothing can change the dictionary, so its values are borrowed and not owned one by one. Only this common case is read here. Everything else
-//! (a NumPy integer, a mask, an event, anything wrong) returns `None`, and [`super::interface`] reads the same entries with all its care. So this
-//! file decides nothing: the other reader gives the same interface.
+//! (a NumPy integer, a mask, an event, anything wrong) returns `None`, and [`super::interface`] reads the same entries with full checks. This
+//! file is only a shortcut: the full reader gives the same interface.
 
-use super::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
+use super::{DATA, DESCR, EVENT, Entries, Interned, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
 use crate::{Axes, DevicePtr, Dims, Error, Interface, Kind, StreamEntry, Strides, TypeStr, Version};
 use pyo3::{ffi, prelude::*};
 
 /// The interface that inert and correct entries describe.
 #[inline]
 pub(super) fn interface(entries: &Entries<'_, '_>, py: Python<'_>) -> Option<Box<Interface>> {
-    let known = Known::get(py);
+    let interned = Interned::get(py);
     // Version 2 has no stream, and version 3 has all keys; older ones are rare.
     let version = match entries.get(VERSION)? {
-        version if version.as_ptr() == known.three.as_ptr() => Version::V3,
+        version if version.as_ptr() == interned.three.as_ptr() => Version::V3,
         version if integer(version.as_ptr())? == 2 => Version::V2,
         _ => return None,
     };
@@ -39,7 +39,7 @@ pub(super) fn interface(entries: &Entries<'_, '_>, py: Python<'_>) -> Option<Box
     Some(interface)
 }
 
-/// The reason for `None`, which carries no message: the careful reader writes it.
+/// An error without a message, which becomes `None`: the full reader writes the message.
 struct Unread;
 
 impl From<Error> for Unread {
@@ -67,7 +67,7 @@ fn text<'a>(entries: &Entries<'a, '_>, index: usize) -> Option<&'a str> {
     Some(unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(text.cast(), length as usize)) })
 }
 
-/// Reads a tuple of ints that all fit.
+/// Reads a tuple of ints; `None` if an int does not fit the number type.
 #[inline]
 fn integers<T: Copy + Default + TryFrom<i64>>(
     entries: &Entries<'_, '_>,
@@ -106,7 +106,7 @@ fn length(value: *mut ffi::PyObject) -> Option<ffi::Py_ssize_t> {
     unsafe { (ffi::Py_TYPE(value) == &raw mut ffi::PyTuple_Type).then(|| ffi::Py_SIZE(value)) }
 }
 
-/// The value of an exact int that fits.
+/// The value of an exact int; `None` if it does not fit.
 #[inline]
 fn integer(value: *mut ffi::PyObject) -> Option<i64> {
     // SAFETY: `value` is an object, as all values of a dictionary and all items of a tuple are.

@@ -33,7 +33,7 @@ impl PyInterface {
         PyInterface { interface, mask: None, deviations: Vec::new(), notes: Vec::new() }
     }
 
-    /// Compares meanings, not spellings.
+    /// Compares the parsed values, so that two spellings of one interface are equal.
     fn is_equivalent(&self, other: &PyInterface) -> bool {
         let masks = match (&self.mask, &other.mask) {
             (None, None) => true,
@@ -118,7 +118,7 @@ impl PyInterface {
         self.interface.nbytes()
     }
 
-    /// First and last address (exclusive) of any element.
+    /// The addresses that the elements span, as (first, end); `end` is exclusive.
     #[getter]
     fn byte_range(&self) -> (DevicePtr, DevicePtr) {
         let range = self.interface.byte_range();
@@ -131,7 +131,7 @@ impl PyInterface {
         self.mask.as_ref().map(|mask| mask.clone_ref(py))
     }
 
-    /// The deviations from the text that a lenient import accepted, each with its key; empty after a strict one.
+    /// The deviations from the text that `strict=False` accepted, each with its key; empty with `strict=True`.
     #[getter]
     fn deviations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.deviations)
@@ -195,7 +195,7 @@ pub(in crate::python) fn interface(
     let mut element = dtype.map(|dtype| Element::of(obj.py(), Some(dtype))).transpose()?;
     if let Ok(array) = obj.cast_exact::<PyDeviceArray>() {
         // The dictionary cannot express every type that an array can have.
-        element = Some(Element::of_interface(&import::known(array.get().interface().clone(), element)?));
+        element = Some(Element::of_interface(&import::with_element(array.get().interface().clone(), element)?));
     }
     let mut reading = Reading::new(strict).with_masks(Policy::Keep).with_element(element);
     let interface = match obj.cast::<PyDict>() {

@@ -4,8 +4,8 @@
 //! the interface of the elements. The device is named by its UUID, because its ordinal may differ in the other process. There, the memory is
 //! opened in a context of that device, whichever context is current.
 //!
-//! Nothing orders work between processes. The function that makes a handle waits for all work that the array knows of. Other work on the
-//! memory is the caller's to wait for. The caller also tells the other process when the memory goes.
+//! Nothing orders work between processes. The function that makes a handle waits for the array's pending work. The caller waits for
+//! other work on the memory, and tells the other process before the memory is freed.
 
 use crate::python::{
     array::{PyDeviceArray, dictionary},
@@ -32,10 +32,10 @@ use pyo3::{
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A handle of an array in another process's memory: pickle it, send it, and `open()` it there.
+/// A handle by which another process opens an array: pickle it, send it, and `open()` it there.
 ///
-/// Made by `DeviceArray.get_ipc_handle()`. In the process that made it, the handle keeps the memory alive. The memory has to stay
-/// until every other process has closed it, which nothing counts. The handle cannot be opened in the process that made it.
+/// Made by `DeviceArray.get_ipc_handle()`. In the process that made it, the handle keeps the memory alive. The memory must stay
+/// allocated until every other process has closed it; the driver does not check this. The handle cannot be opened in the process that made it.
 ///
 /// >>> import pickle
 /// >>> handle = cuarray.to_device([1, 2, 3, 4])[1:].get_ipc_handle()
@@ -83,15 +83,15 @@ pub(in crate::python) fn handle_of(array: &PyDeviceArray, py: Python<'_>) -> Res
     }
     let interface = array.interface();
     let owner = array.owner(py)?;
-    let enqueued = array.ordering()?;
+    let state = array.sync_state()?;
     let imported = owner.as_ref().and_then(|owner| owner.bind(py).cast::<PyIpcMemory>().ok().map(Bound::get));
     let place = py.detach(|| {
-        enqueued.synchronize(Access::Write)?;
+        state.synchronize(Access::Write)?;
         if interface.byte_range().is_empty() {
             return Ok(None);
         }
         match imported {
-            // The driver gives one handle for an allocation; the first one is still valid.
+            // An allocation has one handle, so the handle that opened it is passed on.
             Some(memory) => memory.place_of(interface.data()).map(Some),
             None => place_of(interface.data()).map(Some),
         }
@@ -102,20 +102,20 @@ pub(in crate::python) fn handle_of(array: &PyDeviceArray, py: Python<'_>) -> Res
 }
 
 fn place_of(data: DevicePtr) -> Result<Place> {
-    let known = reach::known(data)?.ok_or_else(|| reach::unreached(data, None))?;
+    let attributes = reach::attributes(data)?.ok_or_else(|| reach::unreached(data, None))?;
     let context = context_of(data)?;
-    let device_ptr = reach::of_device(&known, data).unwrap_or(data);
+    let device_ptr = reach::of_device(&attributes, data).unwrap_or(data);
     let handle = IpcMemHandle::of(&context, device_ptr).map_err(|error| match error.driver_code() {
         Some(CUresult::CUDA_ERROR_INVALID_VALUE) => Error::unsupported(format!(
-            "the driver gives no handle for the memory at {data:#x}, which is {}; expected memory that cuMemAlloc gave, such as \
+            "the driver gives no handle for the memory at {data:#x}, which is {}; expected memory of cuMemAlloc, such as \
              that of device_array and to_device",
-            reach::kind(&known)
+            reach::kind(&attributes)
         )),
         _ => error,
     })?;
     let start =
-        known.range.as_ref().map(|range| range.start).filter(|start| *start <= device_ptr).ok_or_else(|| {
-            Error::unsupported(format!("the driver does not say where the allocation that holds {data:#x} starts"))
+        attributes.range.as_ref().map(|range| range.start).filter(|start| *start <= device_ptr).ok_or_else(|| {
+            Error::unsupported(format!("the driver does not report where the allocation that holds {data:#x} starts"))
         })?;
     let device = context.device()?.uuid()?;
     Ok(Place { handle, offset: device_ptr - start, device, process: std::process::id() })
@@ -150,7 +150,7 @@ impl PyIpcHandle {
         let data = memory.get().ptr.checked_add(self.offset()).ok_or_else(out_of_space)?;
         let interface = self.interface(data)?.with_stream(entry(stream.as_ref())?);
         // Pickled data is untrusted.
-        if let Some(allocation) = reach::known(memory.get().ptr)?.and_then(|known| known.range) {
+        if let Some(allocation) = reach::attributes(memory.get().ptr)?.and_then(|attributes| attributes.range) {
             bounds::within(interface.byte_range(), &allocation, "data")?;
         }
         Ok(Bound::new(py, PyDeviceArray::with_stream(interface, memory.into_any().unbind(), stream))?)
@@ -183,7 +183,7 @@ impl Place {
         })?;
         let memory = self.handle.open(&context_on(device.ordinal())?).map_err(|error| match error.driver_code() {
             Some(CUresult::CUDA_ERROR_INVALID_CONTEXT) if self.process == std::process::id() => Error::argument(
-                "the handle was made in this process, which cannot open it; use the array itself, or open it in another",
+                "the handle was made in this process, which cannot open it; use the array itself, or open the handle in another process",
             ),
             _ => error,
         })?;
@@ -232,7 +232,7 @@ impl PyIpcHandle {
         Ok(handle)
     }
 
-    /// The array over memory of the other process. The memory stays open until the last view goes.
+    /// The array over memory of the other process. The memory stays open until the last view is released.
     ///
     /// This may be called again, because the driver counts how often memory is open. stream: the array's home stream.
     ///
@@ -240,7 +240,7 @@ impl PyIpcHandle {
     /// this process does not see the device.
     #[pyo3(signature = (stream=None))]
     fn open<'py>(&self, py: Python<'py>, stream: Option<&Bound<'py, PyAny>>) -> Result<Bound<'py, PyDeviceArray>> {
-        let stream = stream.map(|given| stream::kept(given).map(Bound::unbind)).transpose()?;
+        let stream = stream.map(|given| stream::object(given).map(Bound::unbind)).transpose()?;
         let Some(memory) = self.map(py)? else {
             let interface = self.interface(0)?.with_stream(entry(stream.as_ref())?);
             return Ok(Bound::new(
@@ -356,7 +356,7 @@ impl PyIpcHandle {
     }
 }
 
-/// Memory of another process; closed when the last array over it goes.
+/// Memory of another process; closed when the last array over it is released.
 ///
 /// >>> type(array.owner)  # doctest: +SKIP
 /// <class 'cuarray.IpcMemory'>

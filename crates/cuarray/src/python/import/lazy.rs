@@ -1,8 +1,10 @@
 //! Tensors of PyTorch whose memory does not hold their values, or not everything they carry.
 //!
-//! `conj()`, and the imaginary part of its result, only mark a tensor over the same memory. The dictionary does not show the mark. `__dlpack__`
-//! refuses one mark and ignores the other. The functions of the exchange table ignore both marks, and a gradient too, which `__dlpack__` and the
-//! dictionary refuse to lose.
+//! `conj()` returns a tensor over the same memory with a conjugate mark, and the imaginary part of that tensor has a negative mark. The
+//! dictionary does not show the marks. `__dlpack__` refuses the conjugate mark and ignores the negative one.
+//!
+//! A tensor may also have a gradient, which `__dlpack__` and the dictionary refuse to lose. The functions of the exchange table
+//! ignore the gradient and both marks.
 
 use crate::python::ffi::{inspect::type_name, raised::passes_through};
 use crate::{Error, Interface, Kind, Result, Version};
@@ -48,7 +50,7 @@ pub(in crate::python) fn refuse_gradient_or_mark(object: &Bound<'_, PyAny>, inte
     let has_gradient = object.getattr(intern!(object.py(), "requires_grad")).and_then(|answer| answer.is_truthy());
     if has_gradient.map_err(|error| unanswered(object, "requires_grad", error))? {
         return Err(Error::unsupported(format!(
-            "requires_grad of the {} is true, which an array would not remember; pass its detach()",
+            "requires_grad of the {} is true, which a DeviceArray cannot carry; pass its detach()",
             type_name(object)
         )));
     }

@@ -1,4 +1,4 @@
-//! The mask of an array that is read.
+//! Import of an array's mask.
 
 use super::Reading;
 use crate::{
@@ -17,7 +17,7 @@ pub(in crate::python) fn read(reading: &mut Reading<'_>, array: &Layout, bits: b
     of_object(object, reading, array, bits).map(Some)
 }
 
-/// A function of its own, which keeps the path of arrays without a mask small.
+/// Not inlined, which keeps the code for arrays without a mask small.
 #[inline(never)]
 fn of_object<'py>(
     object: Bound<'py, PyAny>,

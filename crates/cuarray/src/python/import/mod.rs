@@ -6,8 +6,8 @@
 //!
 //! The dictionary of a host array, `__array_interface__`, has the same grammar.
 //!
-//! Reading is strict: a deviation from the text is refused, with the reason. A lenient `Reading` takes the deviations that real libraries are
-//! known for, and lists them.
+//! Reading is strict: a deviation from the text is refused, with the reason. A lenient `Reading` accepts the known deviations of real
+//! libraries, and lists them.
 
 mod adopt;
 pub(in crate::python) mod as_cuda_array;
@@ -26,7 +26,7 @@ pub(in crate::python) mod root;
 mod values;
 
 pub(super) use adopt::{Adopted, adopt, wait_for_producer};
-pub(super) use entries::{DATA, DESCR, EVENT, Entries, Known, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
+pub(super) use entries::{DATA, DESCR, EVENT, Entries, Interned, MASK, SHAPE, STREAM, STRIDES, TYPESTR, VERSION};
 pub(super) use lazy::{are_tensors, refuse_gradient_or_mark, refuse_lazy, refuse_lazy_tensor};
 pub(super) use reading::Reading;
 
@@ -84,12 +84,12 @@ fn refused(object: &Bound<'_, PyAny>, error: PyErr) -> Error {
 
 /// The function to call for such an object instead, if there is one.
 fn remedy(object: &Bound<'_, PyAny>) -> &'static str {
-    // The type is asked, because the object's own attributes may run anything.
+    // Queries the type, because the object's own attributes may run any code.
     let on_the_host = || object.get_type().hasattr(intern!(object.py(), "__array__")).unwrap_or(false);
     if object.is_instance_of::<PyDict>() {
-        " (of a dictionary, use cuarray.from_cuda_array_interface)"
+        " (for a dictionary, use cuarray.from_cuda_array_interface)"
     } else if object.is_instance_of::<PyList>() || on_the_host() {
-        " (to copy data of the host to a device, use cuarray.to_device)"
+        " (to copy host data to a device, use cuarray.to_device)"
     } else {
         ""
     }
@@ -135,15 +135,15 @@ pub(super) fn structure<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'
     let Some(Imported { array, event }) = c_interface::import(value, false, &mut Options::default())? else {
         return Ok(None);
     };
-    // An event without a stream is remembered nowhere else, so the host waits for it now.
+    // The array has no field for an event without a stream, so the host waits for it now.
     if array.get().interface().stream() == StreamEntry::None {
         wait_for_producer(value.py(), array.get().interface(), event)?;
     }
     Ok(Some(array))
 }
 
-/// The interface with the element type that the caller knows.
-pub(super) fn known(interface: Interface, element: Option<Element>) -> Result<Interface> {
+/// The interface with the element type that the caller states.
+pub(super) fn with_element(interface: Interface, element: Option<Element>) -> Result<Interface> {
     match element {
         Some(Element { typestr, descr }) => interface.with_type(typestr, descr),
         None => Ok(interface),
@@ -170,7 +170,7 @@ fn careful<'py>(entries: &OwnedEntries<'py>, reading: &mut Reading<'py>) -> Resu
     let mut read = described(entries, reading)?;
     read.set_version(version);
     if let Some(element) = reading.element.take() {
-        *read = known(*read, Some(element))?;
+        *read = with_element(*read, Some(element))?;
     }
     // Clause V2: versions 0 to 2 have no `stream`.
     if version >= Version::V3

@@ -1,4 +1,4 @@
-//! How a dictionary is read, and the deviations from the text that were met.
+//! The options for reading a dictionary, and the deviations from the text that it has.
 
 use crate::{
     Error, Result,
@@ -9,16 +9,16 @@ use crate::{
 };
 use pyo3::prelude::*;
 
-/// How a dictionary is read, with the deviations met so far.
+/// The options for reading a dictionary, and the values found so far that are not part of the interface.
 pub(in crate::python) struct Reading<'py> {
     strict: bool,
     pub(super) masks: Policy,
     deviations: Vec<String>,
-    /// The element type that the caller knows.
+    /// The element type that the caller states.
     pub(super) element: Option<Element>,
-    /// The object under `mask`, where masks are kept and the array has one.
+    /// The object under `mask`, if masks are kept and the array has one.
     pub(in crate::python) mask: Option<Bound<'py, PyAny>>,
-    /// The event under `event`, where the interface names a stream too.
+    /// The event under `event`, if the interface also names a stream.
     pub(in crate::python) event: Option<event::Handle>,
 }
 
@@ -32,12 +32,12 @@ impl<'py> Reading<'py> {
         Reading { masks, ..self }
     }
 
-    /// Sets the element type that the caller knows.
+    /// Sets the element type that the caller states.
     pub(in crate::python) fn with_element(self, element: Option<Element>) -> Reading<'py> {
         Reading { element, ..self }
     }
 
-    /// A reading of the mask of what this one reads, as strict as this one.
+    /// A `Reading` for the mask of this array, equally strict.
     pub(in crate::python) fn of_mask(&self) -> Reading<'py> {
         Reading::new(self.strict).with_masks(Policy::Keep)
     }
@@ -47,7 +47,7 @@ impl<'py> Reading<'py> {
         self.deviations.extend(mask.deviations.iter().map(|note| format!("'mask': {note}")));
     }
 
-    /// The deviations, in the order in which they were met.
+    /// The deviations, in the order in which they were found.
     pub(in crate::python) fn deviations(self) -> Vec<String> {
         self.deviations
     }

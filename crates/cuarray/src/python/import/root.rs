@@ -16,48 +16,49 @@ use crate::python::{array::PyDeviceArray, ffi::type_bits::TypeBits};
 use crate::{Interface, StreamEntry};
 use pyo3::{intern, prelude::*, sync::PyOnceLock, types::PyType};
 
-/// The view of this library's array that `interface`, read from `object`, describes; `None` if `object` has to be kept.
+/// Returns the view of this library's array that `interface` describes; `None` if the import must keep `object` alive.
+/// `interface` was read from `object`.
 #[inline]
 pub(in crate::python) fn returned<'py>(
     object: &Bound<'py, PyAny>,
     interface: &Interface,
 ) -> PyResult<Option<Bound<'py, PyDeviceArray>>> {
-    /// Whether a type is a known one.
-    static KNOWN: TypeBits = TypeBits::new();
-    if KNOWN.get(object.get_type_ptr()) == Some(false) {
+    /// Whether each queried type is numba's array type.
+    static CACHE: TypeBits<16> = TypeBits::new();
+    if CACHE.get(object.get_type_ptr()) == Some(false) {
         return Ok(None);
     }
     // Attached again, because this may drop Python objects (see `as_cuda_array`).
     Python::attach(|_| {
         let of = object.get_type();
-        if !is_known(&of) {
-            KNOWN.set(&of, false);
+        if !is_numba_array(&of) {
+            CACHE.set(&of, false);
             return Ok(None);
         }
-        let Some(root) = keeps(object) else { return Ok(None) };
+        let Some(root) = owner_array(object) else { return Ok(None) };
         view(&root, interface)
     })
 }
 
 /// Whether the type is numba's array type.
-fn is_known(of: &Bound<'_, PyType>) -> bool {
+fn is_numba_array(of: &Bound<'_, PyType>) -> bool {
     static NUMBA: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = of.py();
-    if let Some(known) = NUMBA.get(py) {
-        return of.is(known);
+    if let Some(numba) = NUMBA.get(py) {
+        return of.is(numba);
     }
-    let says = |name: &str, module: &str| {
+    let is_named = |name: &str, module: &str| {
         of.name().is_ok_and(|is| is == name) && of.module().is_ok_and(|is| is.to_string_lossy().ends_with(module))
     };
-    let known = says("DeviceNDArray", "numba.cuda.cudadrv.devicearray");
-    if known {
+    let found = is_named("DeviceNDArray", "numba.cuda.cudadrv.devicearray");
+    if found {
         let _ = NUMBA.set(py, of.clone().unbind());
     }
-    known
+    found
 }
 
 /// The array of this library that owns the memory of a numba array, if any.
-fn keeps<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDeviceArray>> {
+fn owner_array<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDeviceArray>> {
     let py = object.py();
     let owner = object.getattr(intern!(py, "gpu_data")).and_then(|data| data.getattr(intern!(py, "owner"))).ok()?;
     owner.cast_into_exact::<PyDeviceArray>().ok()
@@ -68,13 +69,13 @@ fn view<'py>(root: &Bound<'py, PyDeviceArray>, interface: &Interface) -> PyResul
     let (inner, outer) = (interface.byte_range(), array.interface().byte_range());
     let within = !inner.is_empty() && outer.start <= inner.start && inner.end <= outer.end;
     let stream = interface.stream();
-    let its_own = stream == array.interface().stream();
-    let somebody_elses = matches!(stream, StreamEntry::Handle(_)) && !its_own;
-    if !within || somebody_elses {
+    let is_home = stream == array.interface().stream();
+    let is_foreign = matches!(stream, StreamEntry::Handle(_)) && !is_home;
+    if !within || is_foreign {
         return Ok(None);
     }
     let read_only = interface.is_read_only() || array.interface().is_read_only();
     let interface = interface.clone().with_read_only(read_only);
-    let home = if its_own { array.own_stream(py) } else { None };
+    let home = if is_home { array.stream_object(py) } else { None };
     Bound::new(py, array.bound_to(py, interface, home)?.with_mask(None)).map(Some)
 }

@@ -30,16 +30,16 @@ pub(super) fn typestr(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Re
         Err(error) => error,
     };
     let Ok((typestr, Some(note))) = TypeStr::from_lenient(text) else { return Err(error) };
-    // An 8-bit float without a name, and a caller that names it.
-    let said = reading.element.as_ref().is_some_and(|element| element.typestr.name().is_some());
-    if said && UNNAMED_FLOAT8.contains(&text) {
+    // No deviation if the caller names the 8-bit float, because the type string cannot.
+    let is_named = reading.element.as_ref().is_some_and(|element| element.typestr.name().is_some());
+    if is_named && UNNAMED_FLOAT8.contains(&text) {
         return Ok(typestr);
     }
     reading.deviation("typestr", || note, || error)?;
     Ok(typestr)
 }
 
-/// A tuple; a lenient import also takes any other sequence, as the tuple of its items.
+/// A tuple; a lenient import also accepts any other sequence, as the tuple of its items.
 #[inline]
 fn tuple<'a, 'py>(
     value: &'a Bound<'py, PyAny>,

@@ -40,15 +40,19 @@ fn check(interface: &Interface, key: &'static str) -> Result<Option<String>> {
         return Ok(None);
     }
     let unchecked = |why: &str| Ok(Some(format!("'{key}': bounds were not checked: {why} the memory at {data:#x}")));
-    let Some(known) = reach::known(data)? else {
+    let Some(attributes) = reach::attributes(data)? else {
         let context = super::runtime::driver()?.default_context()?;
         if reach::is_host_memory(data) && !reach::reaches_host_memory(&context)? {
             return Err(reach::unreached(data, None));
         }
         return unchecked("the driver does not describe");
     };
-    let Some(device_ptr) = reach::of_device(&known, data) else { return Err(reach::unreached(data, Some(&known))) };
-    let Some(allocation) = &known.range else { return unchecked("the driver does not name the allocation that holds") };
+    let Some(device_ptr) = reach::of_device(&attributes, data) else {
+        return Err(reach::unreached(data, Some(&attributes)));
+    };
+    let Some(allocation) = &attributes.range else {
+        return unchecked("the driver does not name the allocation that holds");
+    };
     let moved = |address: DevicePtr| address.wrapping_sub(data).wrapping_add(device_ptr);
     within(moved(elements.start)..moved(elements.end), allocation, key)?;
     Ok(None)
@@ -57,7 +61,7 @@ fn check(interface: &Interface, key: &'static str) -> Result<Option<String>> {
 /// Checks that the bytes of the elements lie in an allocation, both by their device addresses.
 ///
 /// # Errors
-/// An entry error for that key.
+/// An error of the entry `key`.
 pub(in crate::python) fn within(
     elements: Range<DevicePtr>,
     allocation: &Range<DevicePtr>,

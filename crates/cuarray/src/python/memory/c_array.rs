@@ -10,7 +10,7 @@ pub(in crate::python) static UNTAKEN: &CStr = c"cuda_array_c_interface";
 /// The name of a capsule whose structure was taken.
 pub(in crate::python) static TAKEN: &CStr = c"used_cuda_array_c_interface";
 
-/// A C structure of another library; released when the last array over it goes.
+/// A C structure of another library; released with the last array over it.
 #[pyclass(frozen, weakref, name = "CArray", module = "cuarray")]
 pub struct PyCArray(Place<CArray>);
 

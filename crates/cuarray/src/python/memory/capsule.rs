@@ -1,6 +1,6 @@
 //! Capsules pass a managed tensor from one Python library to another.
 //!
-//! The name of a capsule says whether its tensor can still be taken. A consumer renames the capsule, and then owes the call of the deleter. A
+//! The name of a capsule says whether its tensor can still be taken. A consumer renames the capsule, and must then call the deleter. A
 //! capsule whose tensor was not taken calls the deleter itself. So the tensor always has exactly one owner, and its deleter is called once.
 
 use crate::python::ffi::inspect::type_name;
@@ -55,7 +55,7 @@ impl Managed {
             ));
         }
         Err(Error::not_an_array(
-            "a PyCapsule of another protocol; one named 'dltensor_versioned' or 'dltensor' is expected as its name",
+            "a PyCapsule of another protocol; a capsule named 'dltensor_versioned' or 'dltensor' is expected",
         ))
     }
 
@@ -70,11 +70,11 @@ impl Managed {
             let capsule = ffi::PyCapsule_New(tensor.as_ptr(), name.as_ptr(), Some(delete_untaken));
             Bound::from_owned_ptr_or_err(py, capsule)?
         };
-        std::mem::forget(self); // It is the capsule's now.
+        std::mem::forget(self); // The capsule owns the tensor now.
         Ok(capsule)
     }
 
-    /// The tensor for a consumer in C, which owes the call of its deleter. A legacy tensor is deleted, and gives `None`.
+    /// The tensor for a consumer in C, which must call its deleter. A legacy tensor is deleted, and gives `None`.
     pub(in crate::python) fn into_versioned(self) -> Option<NonNull<DLManagedTensorVersioned>> {
         let Managed::Versioned(tensor) = self else { return None };
         std::mem::forget(self);
@@ -107,7 +107,7 @@ impl Managed {
     /// The tensor and its flags.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: the major version is unknown. Only the place of its deleter is known.
+    /// [`Error::is_unsupported`]: the major version is unknown, so only the offset of the deleter is certain.
     pub(in crate::python) fn tensor(&self) -> Result<(DLTensor, u64)> {
         match self {
             // SAFETY: the capsule's name promises this structure, which lives until its deleter is called.
@@ -132,7 +132,7 @@ impl Managed {
 }
 
 impl Drop for Managed {
-    /// Calls the deleter. It may wait for a thread that needs the GIL, so the caller should release the GIL before.
+    /// Calls the deleter. It may wait for a thread that needs the GIL, so the caller should release the GIL first.
     fn drop(&mut self) {
         // SAFETY: the structure lives until its deleter is called, which happens once, here. Every version has the deleter at
         // the same offset.

@@ -8,7 +8,7 @@ use crate::{
 use pyo3::prelude::*;
 use std::{mem::MaybeUninit, panic::catch_unwind, sync::OnceLock};
 
-/// The table with the event pools of the process's driver. The function writes them, and returns 0 without a driver. Called attached.
+/// The table with the event pools of the process's driver. The function writes them, and returns 0 without a driver. It is called with the GIL held.
 #[repr(C)]
 pub(in crate::python) struct EventPools {
     event_pools: unsafe extern "C" fn(*mut SharedPools) -> i32,
@@ -37,14 +37,14 @@ pub(super) fn share(py: Python<'_>, driver: &Driver) -> PyResult<()> {
 /// `pools` may be written.
 unsafe extern "C" fn event_pools(pools: *mut SharedPools) -> i32 {
     static POOLS: OnceLock<SharedPools> = OnceLock::new();
-    let known = catch_unwind(|| {
+    let found = catch_unwind(|| {
         let driver = runtime::driver().ok()?;
         Some(*POOLS.get_or_init(|| driver.shared_pools()))
     });
-    match known {
-        Ok(Some(known)) => {
+    match found {
+        Ok(Some(shared)) => {
             // SAFETY: this function's contract.
-            unsafe { pools.write(known) };
+            unsafe { pools.write(shared) };
             1
         }
         _ => 0,

@@ -26,7 +26,7 @@ pub struct PyPointerAttributes {
     host_ptr: Option<u64>,
     /// Whether the memory is managed: the driver moves it to the processor that uses it.
     is_managed: bool,
-    /// First and last address (exclusive) of the allocation on the device.
+    /// The addresses of the allocation on the device, as (first, end); `end` is exclusive.
     range: Option<(DevicePtr, DevicePtr)>,
 }
 
@@ -53,22 +53,22 @@ impl PyPointerAttributes {
 /// Raises CudaError if there is no driver.
 ///
 /// >>> a = cuarray.device_array(4, "u1")
-/// >>> known = cuarray.pointer_attributes(a[1:].ptr)
-/// >>> known.device, known.is_managed, known.range == (a.ptr, a.ptr + 4)
+/// >>> attributes = cuarray.pointer_attributes(a[1:].ptr)
+/// >>> attributes.device, attributes.is_managed, attributes.range == (a.ptr, a.ptr + 4)
 /// (0, False, True)
 #[pyfunction]
 pub(in crate::python) fn pointer_attributes(ptr: DevicePtr) -> Result<Option<PyPointerAttributes>> {
-    Ok(PointerAttributes::query(driver()?, ptr)?.map(|known| PyPointerAttributes {
-        device: known.device_ordinal,
-        context: known.context.map(|context| context.0),
-        memory_type: match known.kind {
+    Ok(PointerAttributes::query(driver()?, ptr)?.map(|attributes| PyPointerAttributes {
+        device: attributes.device_ordinal,
+        context: attributes.context.map(|context| context.0),
+        memory_type: match attributes.kind {
             MemoryKind::Pinned | MemoryKind::Mapped => "host".to_owned(),
             MemoryKind::Device | MemoryKind::StreamOrdered | MemoryKind::Managed => "device".to_owned(),
             MemoryKind::Other(number) => number.to_string(),
         },
-        device_ptr: known.device_ptr,
-        host_ptr: known.host_ptr,
-        is_managed: known.kind == MemoryKind::Managed,
-        range: known.range.map(|range| (range.start, range.end)),
+        device_ptr: attributes.device_ptr,
+        host_ptr: attributes.host_ptr,
+        is_managed: attributes.kind == MemoryKind::Managed,
+        range: attributes.range.map(|range| (range.start, range.end)),
     }))
 }

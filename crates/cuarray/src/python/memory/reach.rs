@@ -54,13 +54,15 @@ impl<'a> Pointer<'a> {
             let device = Some(context.ordinal()?);
             return Ok(Found { pointer: self, device, reached: Some(Reached { address, device }) });
         }
-        let Some(known) = known(address)? else { return Ok(Found { pointer: self, device: None, reached: None }) };
-        match of_device(&known, address) {
+        let Some(attributes) = attributes(address)? else {
+            return Ok(Found { pointer: self, device: None, reached: None });
+        };
+        match of_device(&attributes, address) {
             Some(reached) => {
-                let reached = Reached { address: reached, device: own_device(&known) };
-                Ok(Found { pointer: self, device: known.device_ordinal, reached: Some(reached) })
+                let reached = Reached { address: reached, device: owning_device(&attributes) };
+                Ok(Found { pointer: self, device: attributes.device_ordinal, reached: Some(reached) })
             }
-            None => Err(unreached(address, Some(&known))),
+            None => Err(unreached(address, Some(&attributes))),
         }
     }
 }
@@ -110,7 +112,7 @@ fn is_capturing(status: CaptureStatus) -> bool {
 }
 
 /// The driver's attributes of an address; `None` if the driver does not know it.
-pub(in crate::python) fn known(address: DevicePtr) -> Result<Option<PointerAttributes>> {
+pub(in crate::python) fn attributes(address: DevicePtr) -> Result<Option<PointerAttributes>> {
     let driver = driver()?;
     // For memory that a graph has yet to allocate, some drivers fail instead of returning no attributes.
     let query = || match PointerAttributes::query(driver, address) {
@@ -119,7 +121,7 @@ pub(in crate::python) fn known(address: DevicePtr) -> Result<Option<PointerAttri
     };
     match query()? {
         // Whether devices can access host memory depends on the current context, and there may be none.
-        Some(known) if known.kind == MemoryKind::Pinned && known.device_ptr == 0 => {
+        Some(found) if found.kind == MemoryKind::Pinned && found.device_ptr == 0 => {
             let context = driver.default_context()?;
             let _current = context.push()?;
             query()
@@ -129,17 +131,17 @@ pub(in crate::python) fn known(address: DevicePtr) -> Result<Option<PointerAttri
 }
 
 /// The address by which devices reach the memory at `address`, if they do.
-pub(in crate::python) fn of_device(known: &PointerAttributes, address: DevicePtr) -> Option<DevicePtr> {
-    match (known.kind, known.device_ptr) {
+pub(in crate::python) fn of_device(attributes: &PointerAttributes, address: DevicePtr) -> Option<DevicePtr> {
+    match (attributes.kind, attributes.device_ptr) {
         (MemoryKind::Pinned, 0) => None,
-        // The driver answers for the current context, which may not reach another device's memory.
+        // The driver reports the address for the current context, which may not reach another device's memory.
         (_, 0) => Some(address),
         (_, device_ptr) => Some(device_ptr),
     }
 }
 
-fn own_device(known: &PointerAttributes) -> Option<i32> {
-    known.device_ordinal.filter(|_| known.kind == MemoryKind::Device)
+fn owning_device(attributes: &PointerAttributes) -> Option<i32> {
+    attributes.device_ordinal.filter(|_| attributes.kind == MemoryKind::Device)
 }
 
 /// Whether the device reaches all host memory, registered or not.
@@ -149,9 +151,9 @@ pub(in crate::python) fn reaches_host_memory(context: &Context) -> Result<bool> 
 
 /// The error for memory that devices do not reach.
 #[cold]
-pub(in crate::python) fn unreached(address: DevicePtr, known: Option<&PointerAttributes>) -> Error {
-    let what = match known {
-        Some(known) => kind(known),
+pub(in crate::python) fn unreached(address: DevicePtr, attributes: Option<&PointerAttributes>) -> Error {
+    let what = match attributes {
+        Some(attributes) => kind(attributes),
         None if is_host_memory(address) => "ordinary host memory",
         None => "unknown to the driver: it was freed, or was never device memory",
     };
@@ -162,12 +164,12 @@ pub(in crate::python) fn unreached(address: DevicePtr, known: Option<&PointerAtt
 }
 
 /// Describes memory in words, from the driver's attributes.
-pub(in crate::python) fn kind(known: &PointerAttributes) -> &'static str {
-    match known.kind {
+pub(in crate::python) fn kind(attributes: &PointerAttributes) -> &'static str {
+    match attributes.kind {
         MemoryKind::Managed => "managed memory",
-        MemoryKind::Pinned if known.device_ptr == 0 => "page-locked host memory that is not mapped for devices",
+        MemoryKind::Pinned if attributes.device_ptr == 0 => "page-locked host memory that is not mapped for devices",
         MemoryKind::Pinned => "page-locked host memory",
-        MemoryKind::Device if known.context.is_none() => "device memory of a pool",
+        MemoryKind::Device if attributes.context.is_none() => "device memory of a pool",
         _ => "device memory",
     }
 }

@@ -37,7 +37,7 @@ pub(in crate::python) fn loaded() -> Option<&'static Driver> {
 /// A context of the device whose memory `pointer` addresses (clauses I6 and A1: the pointer decides on the device). The current context if
 /// it belongs to that device, else the primary one. The default context if the driver does not know the memory.
 pub(in crate::python) fn context_of(pointer: DevicePtr) -> Result<Context> {
-    context_by(reach::known(pointer)?.and_then(|known| known.device_ordinal))
+    context_by(reach::attributes(pointer)?.and_then(|attributes| attributes.device_ordinal))
 }
 
 /// As [`context_of`], for a known device, or for memory that the driver does not know.
@@ -53,7 +53,7 @@ pub(in crate::python) fn context_by(device: Option<i32>) -> Result<Context> {
 /// # Errors
 /// An invalid argument: there is no such device.
 pub(in crate::python) fn context_on(ordinal: i32) -> Result<Context> {
-    static KEPT: Mutex<Vec<(i32, Context)>> = Mutex::new(Vec::new());
+    static RETAINED: Mutex<Vec<(i32, Context)>> = Mutex::new(Vec::new());
     let driver = driver()?;
     let count = driver.device_count()?;
     if !usize::try_from(ordinal).is_ok_and(|ordinal| ordinal < count) {
@@ -64,12 +64,12 @@ pub(in crate::python) fn context_on(ordinal: i32) -> Result<Context> {
     }
     // Detached as a whole: the lock is held during driver calls that can block.
     interpreter::detached(|| {
-        let mut kept = interpreter::lock(&KEPT);
-        if let Some((_, context)) = kept.iter().find(|(known, _)| *known == ordinal) {
+        let mut retained = interpreter::lock(&RETAINED);
+        if let Some((_, context)) = retained.iter().find(|(device, _)| *device == ordinal) {
             return Ok(context.clone());
         }
         let context = driver.device(ordinal)?.primary_context()?;
-        kept.push((ordinal, context.clone()));
+        retained.push((ordinal, context.clone()));
         Ok(context)
     })
 }
@@ -96,7 +96,8 @@ pub(in crate::python) fn reclaim_finished() {
 
 /// Frees memory whose release was deferred because work was pending. With `wait`, waits for that work.
 ///
-/// Dropping an array waits for nothing, and memory is never freed under pending work. So memory may stay for a while. cuarray frees it at its next
+/// Dropping an array waits for nothing, and memory is never freed under pending work. So memory may stay allocated after its array is
+/// dropped. cuarray frees it at its next
 /// allocation, at the synchronization of a stream or an event, and at exit. If memory runs out, cuarray waits for it. Call this
 /// before another library needs the room. Memory of Rust extension modules with cuarray is freed too.
 ///
@@ -146,7 +147,7 @@ pub(in crate::python) fn driver_path() -> Result<Option<String>> {
     Ok(driver()?.path().map(|path| path.to_string_lossy().into_owned()))
 }
 
-/// The number of events that the package and Rust extensions keep for later exchanges; they are no leak.
+/// The number of events that the package and Rust extensions keep for later exchanges; they are not leaked.
 ///
 /// >>> cuarray._core.idle_events() >= 0
 /// True

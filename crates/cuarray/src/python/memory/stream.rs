@@ -8,7 +8,7 @@ use crate::python::{
     },
     values::numbers::ordinal,
 };
-use crate::{Error, Owner, Result, driver::Stream};
+use crate::{Error, Owner, Result, driver::Stream, owner::chain::Link};
 use pyo3::{
     PyTraverseError, PyVisit, intern,
     prelude::*,
@@ -30,12 +30,12 @@ pub struct PyStream {
     pub(in crate::python) stream: Stream,
     /// The owner of a foreign stream. It is held here and not in `stream`, so that the garbage collector sees it: an object that
     /// provides a stream and has arrays on it is a cycle.
-    owner: Option<Py<PyAny>>,
+    owner: Option<Link<Py<PyAny>>>,
 }
 
 impl PyStream {
     pub(in crate::python) fn new(stream: Stream, owner: Option<Py<PyAny>>) -> PyStream {
-        PyStream { stream, owner }
+        PyStream { stream, owner: owner.map(Link::new) }
     }
 }
 
@@ -95,7 +95,7 @@ impl PyStream {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.owner)
+        self.owner.as_ref().map_or(Ok(()), |owner| visit.call(&**owner))
     }
 }
 
@@ -122,7 +122,7 @@ impl PyAutoSynchronize {
 }
 
 /// Reads an argument that is a stream of this library, an object with `__cuda_stream__`, or a handle. The argument must stay alive while
-/// the stream is used; [`kept`] ensures that.
+/// the stream is used; [`object`] ensures that.
 ///
 /// # Errors
 /// `TypeError` for any other value; `ValueError` for a number that is no handle.
@@ -145,17 +145,17 @@ fn foreign_handle(value: &Bound<'_, PyAny>) -> Result<usize> {
     }
     let py = value.py();
     if let Some(method) = optional_attribute("stream", value, intern!(py, "__cuda_stream__"), "a method")? {
-        let answer = method.call0()?;
-        let (version, number) = answer
+        let returned = method.call0()?;
+        let (version, number) = returned
             .cast::<PyTuple>()
             .ok()
-            .filter(|answer| answer.len() == 2)
-            .and_then(|answer| Some((answer.get_item(0).ok()?, answer.get_item(1).ok()?)))
+            .filter(|pair| pair.len() == 2)
+            .and_then(|pair| Some((pair.get_item(0).ok()?, pair.get_item(1).ok()?)))
             .ok_or_else(|| {
                 Error::argument(format!(
                     "stream: __cuda_stream__ of a {} returned {}; a tuple (version, handle) is expected",
                     type_name(value),
-                    shown(&answer)
+                    shown(&returned)
                 ))
             })?;
         if version.extract::<i64>().ok() != Some(0) {
@@ -186,7 +186,7 @@ impl<'py> FromPyObject<'_, 'py> for Stream {
             Err(_) => foreign_handle(&object)?,
         };
         let owner = (!is_number(&object)).then(|| Owner::from_python(object.to_owned().unbind()));
-        // SAFETY: the caller's object promises a live stream, and is kept.
+        // SAFETY: the caller's object promises a live stream, and the result keeps the object alive.
         Ok(unsafe { Stream::from_raw(runtime::driver()?, handle, owner) })
     }
 }
@@ -198,7 +198,7 @@ fn handle(value: &Bound<'_, PyAny>) -> Result<usize> {
 }
 
 /// Reads a stream argument as an object that keeps the argument alive (clause L4).
-pub(in crate::python) fn kept<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyStream>> {
+pub(in crate::python) fn object<'py>(value: &Bound<'py, PyAny>) -> Result<Bound<'py, PyStream>> {
     if let Ok(stream) = value.cast::<PyStream>() {
         return Ok(stream.clone());
     }
@@ -253,5 +253,5 @@ pub(in crate::python) fn per_thread_default_stream() -> Result<PyStream> {
 /// alive.
 #[pyfunction]
 pub(in crate::python) fn external_stream<'py>(handle: &Bound<'py, PyAny>) -> Result<Bound<'py, PyStream>> {
-    kept(handle)
+    object(handle)
 }

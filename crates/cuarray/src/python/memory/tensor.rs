@@ -5,7 +5,7 @@ use super::capsule::Managed;
 use crate::exchange::dlpack::abi::IS_COPIED;
 use pyo3::prelude::*;
 
-/// A DLPack tensor of another library. Its deleter is called when the last array over it goes.
+/// A DLPack tensor of another library. Its deleter is called when the last array over it is released.
 #[pyclass(frozen, weakref, name = "DLPackTensor", module = "cuarray")]
 pub struct PyDLPackTensor(Place<Managed>);
 

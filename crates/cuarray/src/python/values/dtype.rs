@@ -1,4 +1,4 @@
-//! Element types between Python and the interface: every argument of `numpy.dtype`, in both directions.
+//! Conversion of element types between Python and the interface, for every argument that `numpy.dtype` accepts.
 //!
 //! NumPy describes a type in more detail than its array interface can. A void may be a type of ml_dtypes, and bytes of a structure
 //! may be a gap or a field of void. Fields may overlap or be out of order, and then NumPy's interface silently describes a bare
@@ -116,7 +116,7 @@ fn named(dtype: &Bound<'_, PyAny>) -> Result<TypeStr> {
         return Err(refused("its bytes are swapped, which void cannot express".to_owned()));
     }
     if dtype.getattr(intern!(py, "itemsize"))?.extract::<usize>()? != typestr.itemsize() {
-        return Err(refused(format!("{name} has {} bytes", typestr.itemsize())));
+        return Err(refused(format!("its item size is not {}, that of {name}", typestr.itemsize())));
     }
     Ok(typestr)
 }
@@ -217,7 +217,7 @@ fn ml_dtype<'py>(py: Python<'py>, name: &str) -> Result<Option<Bound<'py, PyAny>
     Ok(Some(host::numpy(py)?.call_method1(intern!(py, "dtype"), (scalar,))?))
 }
 
-/// Made from offsets, because `numpy.dtype` would turn every gap of a list into a named field.
+/// Makes the `numpy.dtype` of a structure from offsets, because from a list NumPy would turn each gap into a named field.
 fn made_structure<'py>(py: Python<'py>, descr: &Descr) -> Result<Bound<'py, PyAny>> {
     let [names, formats, offsets, titles] = std::array::from_fn(|_| PyList::empty(py));
     for ((index, offset), field) in descr.offsets().enumerate().zip(descr.fields()) {

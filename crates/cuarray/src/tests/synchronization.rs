@@ -1,4 +1,4 @@
-//! The ordering rules on the simulated driver, which runs work as late as allowed: unordered reads see stale data.
+//! The rules of synchronization on the simulated driver, which runs work as late as allowed: unordered reads see stale data.
 
 use super::driver_fixture::{Fixture, calls, streams};
 use crate::{
@@ -26,7 +26,7 @@ impl Counts {
         Counts(ORDERING.map(|symbol| calls(&fixture.sim, symbol)))
     }
 
-    /// The numbers of records, waits, and host waits since then.
+    /// The numbers of records, waits, and host waits since the counts were taken.
     fn since(&self, fixture: &Fixture) -> (usize, usize, usize) {
         let now = Counts::of(fixture).0;
         let made = |index: usize| now[index] - self.0[index];
@@ -48,7 +48,7 @@ impl Data {
         data
     }
 
-    fn ordering(&self, home: Option<&Stream>) -> SyncState {
+    fn sync_state(&self, home: Option<&Stream>) -> SyncState {
         SyncState::new(home.cloned(), self.memory.pending().clone())
     }
 
@@ -111,7 +111,7 @@ fn guard_orders_in_both_directions() {
     let [home, consumer] = streams(&data.context);
     data.fill(2, Some(&home));
     let counts = Counts::of(&fixture);
-    let guard = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
+    let guard = SyncGuard::begin([(data.sync_state(Some(&home)), Access::Write)], &consumer).unwrap();
     assert_eq!(counts.since(&fixture), (1, 1, 0));
     data.fill(3, Some(&consumer));
     guard.end().unwrap();
@@ -120,16 +120,16 @@ fn guard_orders_in_both_directions() {
 }
 
 #[test]
-fn dropped_lease_still_orders_and_home_stream_lease_makes_no_calls() {
+fn dropped_guard_orders_work_and_home_stream_guard_makes_no_calls() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [home, consumer] = streams(&data.context);
-    let guard = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
+    let guard = SyncGuard::begin([(data.sync_state(Some(&home)), Access::Write)], &consumer).unwrap();
     data.fill(4, Some(&consumer));
     drop(guard);
     assert_eq!(data.read(&home), 4);
     let counts = Counts::of(&fixture);
-    SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &home).unwrap().end().unwrap();
+    SyncGuard::begin([(data.sync_state(Some(&home)), Access::Write)], &home).unwrap().end().unwrap();
     assert_eq!(counts.since(&fixture), (0, 0, 0));
 }
 
@@ -139,7 +139,7 @@ fn several_arrays_of_one_stream_share_an_edge() {
     let (one, two) = (Data::new(&fixture), Data::new(&fixture));
     let [home, other, consumer] = streams(&one.context);
     let both = |first: &Stream, second: &Stream| {
-        [(one.ordering(Some(first)), Access::Write), (two.ordering(Some(second)), Access::Read)]
+        [(one.sync_state(Some(first)), Access::Write), (two.sync_state(Some(second)), Access::Read)]
     };
     let counts = Counts::of(&fixture);
     SyncGuard::begin(both(&home, &home), &consumer).unwrap().end().unwrap();
@@ -157,7 +157,7 @@ fn readers_do_not_wait_for_readers() {
     let [first, second, third] = streams(&data.context);
     let acquire = |stream: &Stream, access| {
         let counts = Counts::of(&fixture);
-        let guard = SyncGuard::begin([(data.ordering(None), access)], stream).unwrap();
+        let guard = SyncGuard::begin([(data.sync_state(None), access)], stream).unwrap();
         match access {
             Access::Write => data.fill(9, Some(stream)),
             Access::Read => data.fill(1, Some(&first)), // pending work, so that its event is not done
@@ -173,18 +173,18 @@ fn readers_do_not_wait_for_readers() {
 }
 
 #[test]
-fn interface_text_s_example_joins_three_streams_into_a_fourth() {
+fn example_of_the_interface_text_joins_three_streams_into_a_fourth() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [seven, nine, fifteen, three] = streams(&data.context);
-    let ordering = data.ordering(Some(&three));
+    let state = data.sync_state(Some(&three));
     let counts = Counts::of(&fixture);
     for (value, stream) in [(7, &seven), (9, &nine), (15, &fifteen)] {
         data.fill(value, Some(stream));
-        ordering.record(stream, Access::Write).unwrap();
+        state.record(stream, Access::Write).unwrap();
     }
     assert_eq!(counts.since(&fixture), (3, 3, 0));
-    assert_eq!(ordering.export(Access::Write).unwrap(), Some(three.clone()));
+    assert_eq!(state.export(Access::Write).unwrap(), Some(three.clone()));
     assert_eq!(counts.since(&fixture), (3, 3, 0));
     three.synchronize().unwrap();
     assert!([seven, nine, fifteen].iter().all(|stream| stream.is_done().unwrap()));
@@ -195,23 +195,23 @@ fn export_without_a_home_stream_joins_pending_work_once() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [seven, nine] = streams(&data.context);
-    let ordering = data.ordering(None);
-    assert_eq!(ordering.export(Access::Write).unwrap(), None, "nothing is pending");
+    let state = data.sync_state(None);
+    assert_eq!(state.export(Access::Write).unwrap(), None, "nothing is pending");
     for stream in [&seven, &nine] {
         data.fill(5, Some(stream));
-        ordering.record(stream, Access::Write).unwrap();
+        state.record(stream, Access::Write).unwrap();
     }
     let counts = Counts::of(&fixture);
-    let exported = ordering.export(Access::Write).unwrap().unwrap();
+    let exported = state.export(Access::Write).unwrap().unwrap();
     assert_eq!(counts.since(&fixture), (0, 2, 0));
-    assert_eq!(ordering.export(Access::Write).unwrap().as_ref(), Some(&exported), "the work is still pending");
+    assert_eq!(state.export(Access::Write).unwrap().as_ref(), Some(&exported), "the work is still pending");
     assert_eq!(counts.since(&fixture), (0, 2, 0));
     exported.synchronize().unwrap();
     assert!(seven.is_done().unwrap() && nine.is_done().unwrap());
-    assert_eq!(ordering.export(Access::Write).unwrap(), None);
-    // A consumer continues in the exported stream; our next work is ordered after that.
+    assert_eq!(state.export(Access::Write).unwrap(), None);
+    // A consumer continues in the exported stream; later work in another stream is ordered after it.
     data.fill(6, Some(&exported));
-    let guard = SyncGuard::begin([(ordering, Access::Read)], &seven).unwrap();
+    let guard = SyncGuard::begin([(state, Access::Read)], &seven).unwrap();
     assert_eq!(data.read(&seven), 6);
     guard.end().unwrap();
 }
@@ -222,9 +222,9 @@ fn exporting_for_reading_does_not_join_readers() {
     let data = Data::new(&fixture);
     let [reader] = streams(&data.context);
     data.fill(1, Some(&reader));
-    data.ordering(None).record(&reader, Access::Read).unwrap();
-    assert_eq!(data.ordering(None).export(Access::Read).unwrap(), None);
-    assert!(data.ordering(None).export(Access::Write).unwrap().is_some());
+    data.sync_state(None).record(&reader, Access::Read).unwrap();
+    assert_eq!(data.sync_state(None).export(Access::Read).unwrap(), None);
+    assert!(data.sync_state(None).export(Access::Write).unwrap().is_some());
 }
 
 #[test]
@@ -236,12 +236,12 @@ fn later_work_in_a_stream_replaces_earlier_work() {
         data.fill(value, Some(&busy));
         // The last access only reads; the earlier writes still count.
         let access = if value < 4 { Access::Write } else { Access::Read };
-        data.ordering(None).record(&busy, access).unwrap();
+        data.sync_state(None).record(&busy, access).unwrap();
     }
     let counts = Counts::of(&fixture);
-    data.ordering(None).before(&busy, Access::Write).unwrap();
+    data.sync_state(None).before(&busy, Access::Write).unwrap();
     assert_eq!(counts.since(&fixture), (0, 0, 0), "a stream is ordered by itself");
-    data.ordering(None).before(&then, Access::Read).unwrap();
+    data.sync_state(None).before(&then, Access::Read).unwrap();
     assert_eq!(counts.since(&fixture), (0, 1, 0));
     assert_eq!(data.read(&then), 4);
 }
@@ -251,9 +251,9 @@ fn transitively_ordered_work_is_not_waited_for_again() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [producer, reader, writer, last, home] = streams(&data.context);
-    let waits = |ordering: &SyncState, stream: &Stream, access: Access, value: Option<u8>| {
+    let waits = |state: &SyncState, stream: &Stream, access: Access, value: Option<u8>| {
         let counts = Counts::of(&fixture);
-        let guard = SyncGuard::begin([(ordering.clone(), access)], stream).unwrap();
+        let guard = SyncGuard::begin([(state.clone(), access)], stream).unwrap();
         let waits = counts.since(&fixture).1;
         if let Some(value) = value {
             data.fill(value, Some(stream));
@@ -261,34 +261,34 @@ fn transitively_ordered_work_is_not_waited_for_again() {
         guard.end().unwrap();
         waits
     };
-    let ordering = data.ordering(None);
-    assert_eq!(waits(&ordering, &producer, Access::Write, Some(2)), 0);
-    assert_eq!(waits(&ordering, &reader, Access::Read, None), 1);
-    assert_eq!(waits(&ordering, &reader, Access::Read, None), 0, "the stream waits already");
-    assert_eq!(waits(&ordering, &writer, Access::Write, Some(3)), 1, "the reader is ordered after the producer");
-    assert_eq!(waits(&ordering, &last, Access::Write, Some(4)), 1, "the writer is ordered after both");
+    let state = data.sync_state(None);
+    assert_eq!(waits(&state, &producer, Access::Write, Some(2)), 0);
+    assert_eq!(waits(&state, &reader, Access::Read, None), 1);
+    assert_eq!(waits(&state, &reader, Access::Read, None), 0, "the stream waits already");
+    assert_eq!(waits(&state, &writer, Access::Write, Some(3)), 1, "the reader is ordered after the producer");
+    assert_eq!(waits(&state, &last, Access::Write, Some(4)), 1, "the writer is ordered after both");
     // An unordered access beside it needs a wait of its own.
-    let beside = data.ordering(None);
+    let beside = data.sync_state(None);
     beside.record(&home, Access::Read).unwrap();
-    assert_eq!(waits(&ordering, &writer, Access::Write, Some(5)), 2);
-    // An edge from the home stream covers everything that is recorded of it.
-    let outliving = data.ordering(Some(&writer)).outliving_home();
+    assert_eq!(waits(&state, &writer, Access::Write, Some(5)), 2);
+    // An edge from the home stream covers all work that is recorded in it.
+    let outliving = data.sync_state(Some(&writer)).outliving_home();
     outliving.record(&writer, Access::Write).unwrap();
     assert_eq!(waits(&outliving, &reader, Access::Write, Some(6)), 1);
     assert_eq!(data.read(&reader), 6);
 }
 
 #[test]
-fn dropped_data_records_no_pending_work() {
+fn forgotten_state_records_no_pending_work() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [consumer] = streams(&data.context);
     let per_thread = Stream::per_thread_default(&data.context);
-    // Without a home stream, kept data is recorded. With the per-thread stream: an edge back, and a record for other
-    // threads.
+    // Without a home stream, work is recorded unless the state is forgotten. With the per-thread stream as home stream, there
+    // is a backward edge, and a record for other threads.
     for (home, kept, forgotten) in [(None, (1, 0, 0), (0, 0, 0)), (Some(&per_thread), (2, 1, 0), (1, 1, 0))] {
-        for (ordering, made) in [(data.ordering(home), kept), (data.ordering(home).forgotten(), forgotten)] {
-            let guard = SyncGuard::begin([(ordering, Access::Write)], &consumer).unwrap();
+        for (state, made) in [(data.sync_state(home), kept), (data.sync_state(home).forgotten(), forgotten)] {
+            let guard = SyncGuard::begin([(state, Access::Write)], &consumer).unwrap();
             data.fill(1, Some(&consumer));
             let counts = Counts::of(&fixture);
             guard.end().unwrap();
@@ -304,11 +304,11 @@ fn completed_work_is_not_waited_for() {
     let data = Data::new(&fixture);
     let [busy, then] = streams(&data.context);
     data.fill(2, Some(&busy));
-    data.ordering(None).record(&busy, Access::Write).unwrap();
+    data.sync_state(None).record(&busy, Access::Write).unwrap();
     busy.synchronize().unwrap();
     let counts = Counts::of(&fixture);
-    data.ordering(None).before(&then, Access::Write).unwrap();
-    data.ordering(None).synchronize(Access::Write).unwrap();
+    data.sync_state(None).before(&then, Access::Write).unwrap();
+    data.sync_state(None).synchronize(Access::Write).unwrap();
     assert_eq!(counts.since(&fixture), (0, 0, 0));
     assert!(data.memory.pending().is_idle(None));
 }
@@ -319,7 +319,7 @@ fn per_thread_streams_of_two_threads_are_different_streams() {
     let data = Data::new(&fixture);
     let per_thread = Stream::per_thread_default(&data.context);
     let work = |value: u8| {
-        let guard = SyncGuard::begin([(data.ordering(Some(&per_thread)), Access::Write)], &per_thread).unwrap();
+        let guard = SyncGuard::begin([(data.sync_state(Some(&per_thread)), Access::Write)], &per_thread).unwrap();
         data.fill(value, Some(&per_thread));
         guard.end().unwrap();
     };
@@ -330,7 +330,7 @@ fn per_thread_streams_of_two_threads_are_different_streams() {
         });
         there.join().unwrap();
     });
-    let exported = data.ordering(Some(&per_thread)).export(Access::Write).unwrap().unwrap();
+    let exported = data.sync_state(Some(&per_thread)).export(Access::Write).unwrap().unwrap();
     assert_eq!(exported.handle(), 2);
     assert_eq!(data.read(&exported), 8, "this thread's per-thread stream waits for the other thread's");
 }
@@ -340,7 +340,7 @@ fn guard_in_a_per_thread_stream_that_ends_in_another_thread_waits() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let (per_thread, [home]) = (Stream::per_thread_default(&data.context), streams(&data.context));
-    let guard = SyncGuard::begin([(data.ordering(Some(&home)), Access::Write)], &per_thread).unwrap();
+    let guard = SyncGuard::begin([(data.sync_state(Some(&home)), Access::Write)], &per_thread).unwrap();
     data.fill(6, Some(&per_thread));
     let sim = fixture.sim.clone();
     std::thread::spawn(move || {
@@ -353,18 +353,18 @@ fn guard_in_a_per_thread_stream_that_ends_in_another_thread_waits() {
 }
 
 #[test]
-fn failed_ordering_of_one_array_does_not_affect_the_others() {
+fn failed_edge_of_one_array_does_not_affect_the_others() {
     let fixture = Fixture::new();
     let (one, two) = (Data::new(&fixture), Data::new(&fixture));
     let [home, other, consumer] = streams(&one.context);
-    let data = [(one.ordering(Some(&home)), Access::Write), (two.ordering(Some(&other)), Access::Write)];
+    let data = [(one.sync_state(Some(&home)), Access::Write), (two.sync_state(Some(&other)), Access::Write)];
     let guard = SyncGuard::begin(data, &consumer).unwrap();
     two.fill(5, Some(&consumer));
     fixture.sim.fail_next("cuStreamWaitEvent", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
     assert_eq!(guard.end().unwrap_err().driver_call(), Some("cuStreamWaitEvent"));
     assert_eq!(two.read(&other), 5);
     // A drop cannot return the error, so the driver keeps it.
-    let guard = SyncGuard::begin([(one.ordering(Some(&home)), Access::Write)], &consumer).unwrap();
+    let guard = SyncGuard::begin([(one.sync_state(Some(&home)), Access::Write)], &consumer).unwrap();
     fixture.sim.fail_next("cuEventRecord", CUresult::CUDA_ERROR_LAUNCH_FAILED).unwrap();
     drop(guard);
     assert_eq!(fixture.driver.take_drop_error().unwrap().driver_call(), Some("cuEventRecord"));
@@ -380,7 +380,7 @@ fn memory_is_freed_after_its_work_without_waiting() {
         data.fill(2, Some(&stream));
         match home {
             true => data.memory.add_home(&stream),
-            false => data.ordering(None).record(&stream, Access::Write).unwrap(),
+            false => data.sync_state(None).record(&stream, Access::Write).unwrap(),
         }
         let counts = Counts::of(&fixture);
         drop(data);
@@ -402,7 +402,7 @@ fn failed_allocation_frees_deferred_memory_and_retries() {
     let context = data.context.clone();
     let [stream] = streams(&context);
     data.fill(2, Some(&stream));
-    data.ordering(None).record(&stream, Access::Write).unwrap();
+    data.sync_state(None).record(&stream, Access::Write).unwrap();
     drop(data);
     assert_eq!(fixture.alive().allocations, 1);
     // The first attempt finds no room, so the allocation waits once.

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 
 /// A module with two classes.
 #[pymodule]
-mod memory_for_years {
+mod memory_in_classes {
     use cuarray::{
         CContiguous, DeviceArray, Ix1, Ix2, Stream, TypedView,
         driver::copy::copy_device_to_device,

@@ -10,7 +10,7 @@ from measure import Call, side_by_side
 
 import cuarray
 
-RANKS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 28, 32)
+NDIMS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 28, 32)
 ROUNDS = 101
 
 
@@ -29,31 +29,31 @@ class Line:
         slope = sum((x - middle_x) * (y - middle_y) for x, y in points) / sum((x - middle_x) ** 2 for x, _ in points)
         return cls(middle_y - slope * middle_x, slope)
 
-    def at(self, rank):
-        return self.base + self.slope * rank
+    def at(self, ndim):
+        return self.base + self.slope * ndim
 
 
 def objects():
     """Return two objects for each number of axes: a C-contiguous one without strides, and one with strides."""
     memory = cuarray.device_array(1, "float32")
-    for rank in RANKS:
+    for ndim in NDIMS:
         # Two elements along each of at most 24 axes; the addresses are valid, and no element is read.
-        shape = tuple(2 if axis < 24 else 1 for axis in range(rank))
+        shape = tuple(2 if axis < 24 else 1 for axis in range(ndim))
         # The first axis has the smallest stride, and each axis has gaps: neither C nor Fortran order.
-        strides = tuple(8 * 2**axis for axis in range(rank))
+        strides = tuple(8 * 2**axis for axis in range(ndim))
         plain = Plain(memory, shape=shape)
-        yield rank, {"C order": plain, "strides": Plain(memory, shape=shape, strides=strides)}
+        yield ndim, {"C order": plain, "strides": Plain(memory, shape=shape, strides=strides)}
 
 
 def measured():
     """Return the medians by column and number of axes, in nanoseconds; all calls take turns."""
     calls, keys = {}, []
-    for rank, forms in objects():
+    for ndim, forms in objects():
         for column, obj in forms.items():
-            calls[rank, column] = Call("take(obj, sync=False)", {"take": cuarray.as_cuda_array, "obj": obj})
-            keys.append((rank, column))
+            calls[ndim, column] = Call("take(obj, sync=False)", {"take": cuarray.as_cuda_array, "obj": obj})
+            keys.append((ndim, column))
     times = side_by_side(calls, ROUNDS)
     columns = {}
-    for rank, column in keys:
-        columns.setdefault(column, {})[rank] = times[rank, column].median
+    for ndim, column in keys:
+        columns.setdefault(column, {})[ndim] = times[ndim, column].median
     return columns

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from memory_for_years import History, Table
+from memory_in_classes import History, Table
 from numba import cuda
 
 
@@ -16,16 +16,16 @@ def row(value: float, stream: object = 0) -> object:
 
 
 def test_exported_rows_show_later_pushes() -> None:
-    work, mine = cuda.stream(), cuda.stream()
+    work, producer = cuda.stream(), cuda.stream()
     history = History(2, 3, work)
     rows = history.rows
     for value in (1, 2, 3):
-        history.push(row(value, mine))
+        history.push(row(value, producer))
     assert rows.copy_to_host()[:, 0].tolist() == [3, 2]
     assert cuda.as_cuda_array(history.rows).copy_to_host()[:, 0].tolist() == [3, 2]
     with pytest.raises(ValueError, match="a row of 2 elements; 3 are expected"):
         history.push(cuda.to_device(np.zeros(2, np.float32)))
-    mine.synchronize()
+    producer.synchronize()
 
 
 def test_exported_rows_outlive_the_history() -> None:

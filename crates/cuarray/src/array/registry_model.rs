@@ -1,0 +1,178 @@
+//! The registry of guards under every interleaving of a few threads. Run it with `make loom`.
+
+use super::registry::{Leaked, Registration, forget, leaked};
+use crate::{
+    Interface, Layout, TypeStr,
+    driver::{Api, CUresult, Driver, Stream},
+    sync::{Access, Begun, SyncState},
+};
+use loom::{cell::UnsafeCell, model, sync::Arc, thread};
+use std::{ffi::c_uint, ptr};
+
+/// A view of the only memory in these tests, and the stream of its work.
+struct Data {
+    interface: Interface,
+    stream: Stream,
+}
+
+/// Views with streams of their own, of a driver that is never called.
+fn views<const N: usize>() -> [std::sync::Arc<Data>; N] {
+    extern "C" fn init(_flags: c_uint) -> CUresult {
+        CUresult::CUDA_SUCCESS
+    }
+    let resolve =
+        |symbol: &std::ffi::CStr| if symbol == c"cuInit" { init as *const () as *const _ } else { ptr::null() };
+    // SAFETY: the table's only function behaves as the manual says.
+    let driver = unsafe { Driver::from_api(Api::resolve_with(resolve)) }.unwrap();
+    std::array::from_fn(|index| {
+        let layout = Layout::c_contiguous(&[4], 4).unwrap();
+        let interface = Interface::new(0x1000, TypeStr::of::<f32>(), layout).unwrap();
+        // SAFETY: no call uses the handle.
+        let stream = unsafe { Stream::from_raw(&driver, 0x100 + index, None) };
+        std::sync::Arc::new(Data { interface, stream })
+    })
+}
+
+impl Data {
+    /// Registers a guard. Returns the handles of the streams to wait for as well; `None` if another guard has the memory.
+    fn acquire(&self, access: Access) -> Option<(Registration, Vec<usize>)> {
+        let (registration, others) = Registration::new(&self.stream, &self.interface, access).ok()?;
+        Some((registration, others.iter().map(|state| state.home_stream().unwrap().handle()).collect()))
+    }
+
+    fn state(&self) -> SyncState {
+        SyncState::in_home(self.stream.clone(), None)
+    }
+}
+
+/// The memory: the model reports accesses that are not ordered.
+struct Memory(UnsafeCell<u32>);
+
+// SAFETY: the model checks each access.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn new() -> Arc<Memory> {
+        Arc::new(Memory(UnsafeCell::new(0)))
+    }
+
+    fn write(&self) {
+        // SAFETY: the model checks that no other access is concurrent.
+        self.0.with_mut(|number| unsafe { *number += 1 });
+    }
+
+    fn read(&self) -> u32 {
+        // SAFETY: the model checks that no write is concurrent.
+        self.0.with(|number| unsafe { *number })
+    }
+}
+
+#[test]
+fn writers_exclude_each_other() {
+    model(|| {
+        let ([one, two], memory) = (views(), Memory::new());
+        let other = {
+            let memory = memory.clone();
+            thread::spawn(move || {
+                let acquired = two.acquire(Access::Write);
+                acquired.iter().for_each(|_| memory.write());
+                acquired.is_some()
+            })
+        };
+        let acquired = one.acquire(Access::Write);
+        acquired.iter().for_each(|_| memory.write());
+        let first = acquired.is_some();
+        drop(acquired);
+        let second = other.join().unwrap();
+        assert!(first || second, "one of two guards is granted");
+        assert_eq!(memory.read(), u32::from(first) + u32::from(second));
+        assert!(one.acquire(Access::Write).is_some(), "ended guards leave no entry");
+    });
+}
+
+#[test]
+fn readers_share_and_exclude_a_writer() {
+    model(|| {
+        let ([one, two, three], memory) = (views(), Memory::new());
+        let readers = [one, two].map(|view| {
+            let memory = memory.clone();
+            thread::spawn(move || {
+                let acquired = view.acquire(Access::Read);
+                acquired.iter().for_each(|_| assert!(memory.read() <= 1));
+            })
+        });
+        let acquired = three.acquire(Access::Write);
+        acquired.iter().for_each(|_| memory.write());
+        drop(acquired);
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+    });
+}
+
+#[test]
+fn later_view_waits_for_the_stream_of_the_earlier() {
+    model(|| {
+        let [one, two]: [_; 2] = views();
+        let work = |view: std::sync::Arc<Data>| {
+            let (registration, others) = view.acquire(Access::Write)?;
+            registration.set_begun(Begun::default());
+            registration.release(&view.state());
+            Some(others)
+        };
+        let other = {
+            let two = two.clone();
+            thread::spawn(move || work(two))
+        };
+        let (first, second) = (work(one.clone()), other.join().unwrap());
+        let handles = [one.stream.handle(), two.stream.handle()];
+        match (first, second) {
+            (Some(first), Some(second)) => match (&first[..], &second[..]) {
+                ([], [earlier]) => assert_eq!(*earlier, handles[0]),
+                ([earlier], []) => assert_eq!(*earlier, handles[1]),
+                both => panic!("exactly one view waits for the other: {both:?}"),
+            },
+            (Some(only), None) | (None, Some(only)) => assert_eq!(only, [0; 0]),
+            (None, None) => panic!("one of two guards is granted"),
+        }
+        forget(&one.interface);
+        forget(&two.interface);
+        assert_eq!(one.acquire(Access::Write).unwrap().1, [0; 0], "dropped views leave no entry");
+    });
+}
+
+#[test]
+fn leaked_guard_excludes_others_until_its_view_is_dropped() {
+    model(|| {
+        let ([one, two], memory) = (views(), Memory::new());
+        let (registration, _) = one.acquire(Access::Write).unwrap();
+        registration.set_begun(Begun::default());
+        std::mem::forget(registration);
+        let other = {
+            let memory = memory.clone();
+            thread::spawn(move || two.acquire(Access::Write).iter().for_each(|_| memory.write()))
+        };
+        // The work of the leaked guard goes on until the drop of its view has ordered it.
+        memory.write();
+        let found: Vec<Leaked> = leaked(&one.interface);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].stream == one.stream && found[0].access == Access::Write);
+        drop(found);
+        assert!(leaked(&one.interface).is_empty());
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn view_dropped_during_an_acquisition_is_waited_for_or_gone() {
+    model(|| {
+        let [one, two]: [_; 2] = views();
+        one.acquire(Access::Write).unwrap().0.release(&one.state());
+        let handle = one.stream.handle();
+        let dropped = thread::spawn(move || forget(&one.interface));
+        let (registration, others) = two.acquire(Access::Write).unwrap();
+        assert!(others.is_empty() || others == [handle]);
+        registration.release(&two.state());
+        dropped.join().unwrap();
+        forget(&two.interface);
+        assert_eq!(two.acquire(Access::Read).unwrap().1, [0; 0]);
+    });
+}
