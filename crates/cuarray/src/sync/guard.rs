@@ -16,7 +16,6 @@ use std::thread::{self, ThreadId};
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once orders nothing"]
 pub struct SyncGuard {
-    stream: Stream,
     /// `None` after the end.
     edges: Option<Edges>,
 }
@@ -30,8 +29,7 @@ impl SyncGuard {
     pub fn begin(data: impl IntoIterator<Item = (SyncState, Access)>, stream: &Stream) -> Result<SyncGuard> {
         let data: SmallVec<[(SyncState, Access); 2]> = data.into_iter().collect();
         let begun = begin(each(&data), stream)?;
-        let edges = Edges { data, stream: stream.clone(), begun, waits: false };
-        Ok(SyncGuard { stream: stream.clone(), edges: Some(edges) })
+        Ok(SyncGuard { edges: Some(Edges { data, stream: stream.clone(), begun, waits: false }) })
     }
 
     /// Orders later work on the data after the work now in the stream.
@@ -40,12 +38,12 @@ impl SyncGuard {
     /// As [`SyncGuard::begin`]. After an error the other edges are in place, and the host has waited for the stream. If the stream captures
     /// a graph, the edges are made when the capture has ended.
     pub fn end(mut self) -> Result<()> {
-        self.finish(())
+        self.finish(|| ())
     }
 
-    /// As [`SyncGuard::end`]. `keep` makes what has to live until the edges are made.
+    /// As [`SyncGuard::end`]. If the end is deferred, the result of `keep` is kept until then.
     #[cfg(feature = "python")]
-    pub(crate) fn end_and_keep(mut self, keep: impl Send + 'static) -> Result<()> {
+    pub(crate) fn end_and_keep<K: Send + 'static>(mut self, keep: impl FnOnce() -> K) -> Result<()> {
         self.finish(keep)
     }
 
@@ -60,11 +58,12 @@ impl SyncGuard {
         guard
     }
 
-    fn finish(&mut self, keep: impl Send + 'static) -> Result<()> {
+    #[inline]
+    fn finish<K: Send + 'static>(&mut self, keep: impl FnOnce() -> K) -> Result<()> {
         let Some(edges) = self.edges.take() else { return Ok(()) };
         edges.end().map_err(|NotEnded { error, is_ordered }| {
             if !is_ordered {
-                edges.defer(keep);
+                edges.defer(keep());
             }
             error
         })
@@ -243,7 +242,8 @@ fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
 
 impl Drop for SyncGuard {
     fn drop(&mut self) {
-        let finished = self.finish(());
-        self.stream.driver().dropped(finished);
+        let Some(edges) = &self.edges else { return };
+        let driver = edges.stream.driver().clone();
+        driver.dropped(self.finish(|| ()));
     }
 }

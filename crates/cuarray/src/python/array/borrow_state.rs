@@ -35,10 +35,11 @@ impl BorrowState {
     }
 
     /// Ends the borrow; later calls do nothing. If the stream captures a graph now, the end is deferred, and `lender` is kept until then.
-    pub(in crate::python) fn end(&self, lender: Owner) -> Result<()> {
+    pub(in crate::python) fn end(&self, lender: &Py<PyAny>) -> Result<()> {
         self.over.store(true, SeqCst);
         let guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
-        guard.map_or(Ok(()), |guard| guard.end_and_keep(lender))
+        let keep = || Python::attach(|py| Owner::from_python(lender.clone_ref(py)));
+        guard.map_or(Ok(()), |guard| guard.end_and_keep(keep))
     }
 }
 

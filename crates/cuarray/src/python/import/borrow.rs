@@ -21,7 +21,7 @@ use crate::python::{
     values::options::{Options, Policy},
 };
 use crate::{
-    Error, Owner, Result, StreamEntry, Version,
+    Error, Result, StreamEntry, Version,
     driver::Event,
     sync::{Access, SyncGuard, SyncState},
 };
@@ -131,8 +131,7 @@ impl PyBorrow {
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> Result<()> {
         let Some(borrow_state) = self.borrow_state.get() else { return Ok(()) };
-        let lender = Owner::from_python(self.object.clone_ref(py));
-        py.detach(|| borrow_state.end(lender))
+        py.detach(|| borrow_state.end(&self.object))
     }
 
     fn __repr__(&self) -> String {
@@ -212,12 +211,14 @@ impl PyBorrow {
         if let Some(mask) = mask {
             data.push((kept_or_forgotten(mask.sync_state()?), Access::Read));
         }
-        let mut stream = self.stream.get().stream.clone();
+        let mut stream = &self.stream.get().stream;
+        let in_context;
         if stream.lacks_context() {
             // The edges at both ends have to mean the default stream of one context.
-            stream = stream.in_its(&context_of(array.interface().data())?);
+            in_context = stream.in_its(&context_of(array.interface().data())?);
+            stream = &in_context;
         }
-        py.detach(|| SyncGuard::begin(data, &stream))
+        py.detach(|| SyncGuard::begin(data, stream))
     }
 
     /// Makes an array over the memory in the borrower's stream, valid until the borrow ends.
