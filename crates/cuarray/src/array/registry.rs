@@ -75,8 +75,8 @@ impl Part {
 /// The use of the elements.
 enum Use {
     None,
-    /// By a guard that is live, or has been leaked.
-    Live(Stream),
+    /// By a guard that is live or leaked, in the home stream of its view.
+    Live,
     /// By a guard that is live or leaked, with edges to make at its end.
     Begun(Stream, Begun),
     /// By a guard that has been released; its work is ordered in this state.
@@ -90,10 +90,10 @@ pub(super) type Others = SmallVec<[SyncState; 1]>;
 #[derive(Debug)]
 pub(super) struct Registration(Option<NonZeroU32>);
 
-/// A leaked guard whose view is being dropped.
+/// An entry of a leaked guard whose view is being dropped.
 pub(super) struct Leaked {
-    pub(super) stream: Stream,
-    pub(super) begun: Begun,
+    /// The stream with edges to make, if there are any.
+    pub(super) edges: Option<(Stream, Begun)>,
     pub(super) access: Access,
     pub(super) registration: Registration,
 }
@@ -102,18 +102,17 @@ impl Registration {
     /// The entry of a guard without elements.
     pub(super) const NONE: Registration = Registration(None);
 
-    /// Registers the elements of an interface, for work in `stream`. Returns also the states to wait for.
+    /// Registers the elements of an interface in an address space. Returns also the states to wait for.
     ///
     /// # Errors
     /// [`Error::is_already_acquired`]: a live guard has elements in the same memory, and one of the two writes.
     #[inline]
-    pub(super) fn new(stream: &Stream, interface: &Interface, access: Access) -> Result<(Registration, Others)> {
+    pub(super) fn new(space: usize, interface: &Interface, access: Access) -> Result<(Registration, Others)> {
         let Range { start, end } = interface.byte_range();
         if start == end {
             return Ok((Registration::NONE, Others::new()));
         }
-        let space = stream.driver().address_space();
-        registry().enter(Extent { space, start, end, access }, interface, stream)
+        registry().enter(Extent { space, start, end, access }, interface)
     }
 
     fn index(&self) -> Option<usize> {
@@ -121,11 +120,9 @@ impl Registration {
     }
 
     /// Records that the guard has edges to make at its end.
-    pub(super) fn set_begun(&self, begun: Begun) {
-        let Some(index) = self.index() else { return };
-        let use_of = &mut registry().entries[index].use_of;
-        if let Use::Live(stream) = mem::replace(use_of, Use::None) {
-            *use_of = Use::Begun(stream, begun);
+    pub(super) fn set_begun(&self, stream: &Stream, begun: Begun) {
+        if let Some(index) = self.index() {
+            registry().entries[index].use_of = Use::Begun(stream.clone(), begun);
         }
     }
 
@@ -172,14 +169,14 @@ pub(super) fn leaked(interface: &Interface) -> Vec<Leaked> {
     let registry = registry();
     let mut leaked = Vec::new();
     for (index, entry) in registry.entries.iter().enumerate() {
-        let (stream, begun) = match &entry.use_of {
-            Use::Begun(stream, begun) => (stream.clone(), *begun),
-            Use::Live(stream) => (stream.clone(), Begun::default()),
+        let edges = match &entry.use_of {
+            Use::Begun(stream, begun) => Some((stream.clone(), *begun)),
+            Use::Live => None,
             Use::None | Use::Released(_) => continue,
         };
         if entry.part == part {
             let registration = Registration(NonZeroU32::new(index as u32 + 1));
-            leaked.push(Leaked { stream, begun, access: registry.extents[index].access, registration });
+            leaked.push(Leaked { edges, access: registry.extents[index].access, registration });
         }
     }
     leaked
@@ -192,7 +189,7 @@ fn registry() -> MutexGuard<'static, Registry> {
 impl Registry {
     const EMPTY: Registry = Registry { extents: Vec::new(), entries: Vec::new(), free: Vec::new() };
 
-    fn enter(&mut self, extent: Extent, interface: &Interface, stream: &Stream) -> Result<(Registration, Others)> {
+    fn enter(&mut self, extent: Extent, interface: &Interface) -> Result<(Registration, Others)> {
         let part = Part::of(interface);
         let mut others = Others::new();
         for (index, other) in self.extents.iter().enumerate() {
@@ -212,7 +209,7 @@ impl Registry {
                 return Err(already_acquired(&elements, extent.access, &entry.elements, other.access));
             }
         }
-        let entry = Entry { elements: Elements::of(interface), part, use_of: Use::Live(stream.clone()) };
+        let entry = Entry { elements: Elements::of(interface), part, use_of: Use::Live };
         let index = match self.free.pop() {
             Some(slot) => {
                 let index = slot as usize;

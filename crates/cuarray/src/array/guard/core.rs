@@ -93,7 +93,7 @@ impl<'v, S: Scope> GuardCore<'v, S> {
                 sync::begin(std::iter::once((data, access)).chain(mask).chain(others), stream)
             })?;
             core.has_edges = true;
-            core.elements.set_begun(core.begun);
+            core.elements.set_begun(core.stream(), core.begun);
         }
         Ok(core)
     }
@@ -157,9 +157,10 @@ impl<'v, S: Scope> GuardCore<'v, S> {
 /// Registers elements. Deferred releases are tried first if one of them refuses the guard.
 #[inline]
 fn register(stream: &Stream, interface: &Interface, access: Access) -> Result<(Registration, Others)> {
-    match Registration::new(stream, interface, access) {
+    let space = stream.driver().address_space();
+    match Registration::new(space, interface, access) {
         Err(error) if error.is_already_acquired() && stream.driver().reclaim(false) => {
-            Registration::new(stream, interface, access).map_err(|_| error)
+            Registration::new(space, interface, access).map_err(|_| error)
         }
         registered => registered,
     }

@@ -340,7 +340,8 @@ impl RawView {
     #[cold]
     fn end_leaked(&self) {
         let parts = std::iter::once(&*self.interface).chain(self.interface.mask().map(Mask::interface));
-        for Leaked { stream, begun, access, registration } in parts.flat_map(registry::leaked) {
+        for Leaked { edges, access, registration } in parts.flat_map(registry::leaked) {
+            let Some((stream, begun)) = edges else { continue };
             let ended = sync::end(self.known_orderings(access), &stream, begun);
             if let Err(NotEnded { error, is_ordered }) = ended {
                 if !is_ordered {
