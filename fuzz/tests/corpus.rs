@@ -1,4 +1,4 @@
-//! Each fuzz target over its corpus and over bytes from a fixed generator. Old findings of fuzz runs are tested again on
+//! Runs each fuzz target over its corpus and over bytes from a fixed generator. So old findings of fuzz runs are tested with
 //! any compiler, in seconds.
 
 use std::path::Path;
@@ -52,7 +52,7 @@ fn any_type_string_is_refused_or_read_exactly() {
 }
 
 #[test]
-fn any_fields_are_refused_or_add_up() {
+fn any_fields_are_refused_or_add_up_to_the_item_size() {
     run("descr", 4_000, cuarray_fuzz::descr::check);
 }
 
@@ -66,11 +66,11 @@ fn any_module_is_refused_or_its_kernels_end() {
     run("ptx", 200, cuarray_fuzz::ptx::check);
 }
 
-/// One test, as all of it uses one interpreter: no input breaks a property, and repeated inputs take no
-/// more memory than they took once.
+/// One test, because both targets share one interpreter, whose memory is measured. No input breaks a property, and repeated
+/// inputs take no further memory.
 #[cfg(feature = "python")]
 #[test]
-fn interface_dict_and_structures() {
+fn any_dictionary_or_structure_is_refused_or_read_without_a_leak() {
     use cuarray_fuzz::interface_dict::check;
     use pyo3::prelude::*;
 
@@ -84,7 +84,7 @@ fn interface_dict_and_structures() {
         })
     };
     let corpus = corpus("interface_dict");
-    // The interpreter's caches fill up and then stop growing; a leak of one block by one input grows in every ten rounds.
+    // The interpreter's caches fill up and then stop growing; a leak of one input takes more blocks in every ten rounds.
     let grown = || {
         let before = blocks();
         (0..10).for_each(|_| corpus.iter().for_each(|input| check(input)));

@@ -1,4 +1,5 @@
-"""A type is asked for the C structure once; neither a new type at its address nor a later attribute is refused."""
+"""The lookup of `__cuda_array_c_interface__` is cached for each type. A new type at the address of a deleted type is accepted, and
+so is a type that gains the attribute later."""
 
 from __future__ import annotations
 
@@ -112,7 +113,7 @@ def test_type_that_gains_the_attribute_beside_a_dictionary_is_accepted(memory, s
     assert size_of(Both(memory)) == 2
 
 
-def test_many_types_get_their_own_answers(memory):
+def test_many_types_have_their_own_cached_results(memory):
     kinds = [type("With", (c.Producer,), {}) for _ in range(40)]
     others = [type("Without", (Plain,), {}) for _ in range(40)]
     for _ in range(3):
@@ -121,7 +122,7 @@ def test_many_types_get_their_own_answers(memory):
             assert not cuarray.is_cuda_array(other(memory))
 
 
-def test_threads_with_short_lived_types_get_right_answers(memory):
+def test_cache_is_correct_for_short_lived_types_in_threads(memory):
     def work(offers):
         for _ in range(50):
             entries = {"__cuda_array_c_interface__": property(interface_of)} if offers else {}
@@ -138,7 +139,7 @@ def test_threads_with_short_lived_types_get_right_answers(memory):
         assert all(threads.map(work, [True, False, True, False]))
 
 
-def test_asked_types_are_not_kept_alive(memory, size_of):
+def test_cached_types_are_not_kept_alive(memory, size_of):
     kind = type("With", (Plain,), {"__cuda_array_c_interface__": property(interface_of)})
     assert size_of(kind(memory)) == 2
     gone = weakref.ref(kind)

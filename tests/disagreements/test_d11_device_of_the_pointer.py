@@ -77,7 +77,7 @@ def test_driver_is_asked_for_device_on_access_and_not_on_import(driver: str, dri
 
 
 def test_memory_unknown_to_driver_has_no_device(driver: str) -> None:
-    """Not device 0 by default."""
+    """Device 0 is not assumed."""
     array = cuarray.as_cuda_array(Producer(describe()))
     assert array.device is None
     assert not array.is_managed

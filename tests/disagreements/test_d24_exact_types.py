@@ -81,7 +81,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("entries", WRONG, ids=repr)
-def test_sequence_that_is_no_tuple_is_refused_and_leniently_a_deviation(entries: dict[str, Any]) -> None:
+def test_sequence_other_than_tuple_is_refused_or_leniently_a_deviation(entries: dict[str, Any]) -> None:
     [key] = entries
     with pytest.raises(ValueError, match=rf"__cuda_array_interface__\['{key}'\].*tuple"):
         cuarray.interface(describe(**entries))
@@ -108,7 +108,7 @@ def test_sequence_that_is_no_tuple_is_refused_and_leniently_a_deviation(entries:
     ],
     ids=repr,
 )
-def test_value_that_is_no_int_is_refused_even_leniently(entries: dict[str, Any], strict: bool) -> None:
+def test_value_other_than_int_is_refused_even_leniently(entries: dict[str, Any], strict: bool) -> None:
     with pytest.raises(ValueError, match=next(iter(entries))):
         cuarray.interface(describe(**entries), strict=strict)
 

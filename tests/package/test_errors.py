@@ -151,7 +151,6 @@ except cuarray.CudaError as error:
 assert driver_probe.current_context() == context, "a context was left current"
 allocations, streams, events = account()
 assert (allocations, streams) == before[:2], (allocations, streams, before)
-# The pool keeps the events that it made before the failure, idle.
 # The pool keeps idle events that were created before the failure.
 attempt()  # a second attempt succeeds
 assert driver_probe.current_context() == context

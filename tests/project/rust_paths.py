@@ -39,7 +39,7 @@ def without_comments(text: str) -> str:
 
 
 def leaves(tree: str) -> Iterator[tuple[str, ...]]:
-    """The paths of a tree such as ``a::{b, c::{self, D as E}}``; a name in place of its alias."""
+    """The paths of a tree such as ``a::{b, c::{self, D as E}}``, with the original name for an alias."""
     tree = tree.strip()
     opening = tree.find("{")
     if opening < 0:
@@ -81,7 +81,7 @@ class Source:
         return self.module + tuple(inline)
 
     def absolute(self, path: tuple[str, ...], offset: int) -> tuple[str, ...] | None:
-        """The path from the root of the crate; ``None`` if it leads out of it, or begins with a name that was imported."""
+        """The path from the root of the crate; ``None`` if it leads out of the crate or begins with an imported name."""
         if path[0] == "crate":
             return path[1:]
         at = self.module_at(offset)

@@ -8,6 +8,9 @@
 //! Clauses: the consumer keeps the producer's object for as long as it uses the data (the section *Lifetime management*
 //! of the interface's text).
 
+pub(crate) mod chain;
+
+use chain::Link;
 use std::{any::Any, fmt, sync::Arc};
 
 /// An object that must stay alive for an address or a stream to stay valid. It has the size of two pointers; a clone
@@ -25,8 +28,7 @@ use std::{any::Any, fmt, sync::Arc};
 /// drop(other);
 /// assert_eq!(Arc::strong_count(&memory), 1);
 /// ```
-#[derive(Clone)]
-pub struct Owner(Kept);
+pub struct Owner(Link<Kept>);
 
 #[derive(Clone)]
 enum Kept {
@@ -39,28 +41,34 @@ enum Kept {
 impl Owner {
     /// Keeps a Rust object.
     pub fn new(object: Arc<dyn Any + Send + Sync>) -> Owner {
-        Owner(Kept::Rust(object))
+        Owner(Link::new(Kept::Rust(object)))
     }
 
     /// Keeps a Python object. Clones and drops of the owner need no attached interpreter.
     #[cfg(feature = "python")]
     pub fn from_python(object: pyo3::Py<pyo3::PyAny>) -> Owner {
-        Owner(Kept::Python(Arc::new(object)))
+        Owner(Link::new(Kept::Python(Arc::new(object))))
     }
 
     /// The Python object, if the owner keeps one.
     #[cfg(feature = "python")]
     pub fn as_python(&self) -> Option<&pyo3::Py<pyo3::PyAny>> {
-        match &self.0 {
+        match &*self.0 {
             Kept::Python(object) => Some(object),
             Kept::Rust(_) => None,
         }
     }
 }
 
+impl Clone for Owner {
+    fn clone(&self) -> Owner {
+        Owner(Link::new(self.0.clone()))
+    }
+}
+
 impl fmt::Debug for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
+        f.write_str(match *self.0 {
             Kept::Rust(_) => "Owner(Rust)",
             #[cfg(feature = "python")]
             Kept::Python(_) => "Owner(Python)",

@@ -19,8 +19,8 @@ fn numbers() -> Vec<u64> {
     numbers
 }
 
-fn same(format: Format, ours: u64, theirs: u64) -> bool {
-    ours == theirs || (format.is_nan(ours) && format.is_nan(theirs))
+fn same(format: Format, result: u64, expected: u64) -> bool {
+    result == expected || (format.is_nan(result) && format.is_nan(expected))
 }
 
 #[test]
@@ -36,8 +36,8 @@ fn rounding_to_nearest_agrees_with_the_processor() {
             assert!(same(F64, div(F64, a, b, Rounding::Near), (x / y).to_bits()), "{x:e} / {y:e}");
             for c in [a, b, a ^ F64.sign(), (x * y).to_bits() ^ F64.sign(), 1] {
                 let z = f64::from_bits(c);
-                let ours = fma(F64, a, b, c, Rounding::Near);
-                assert!(same(F64, ours, x.mul_add(y, z).to_bits()), "{x:e} * {y:e} + {z:e}");
+                let result = fma(F64, a, b, c, Rounding::Near);
+                assert!(same(F64, result, x.mul_add(y, z).to_bits()), "{x:e} * {y:e} + {z:e}");
             }
             let (p, q) = ((a >> 32) as u32, (b >> 32) as u32);
             let (x, y) = (f32::from_bits(p), f32::from_bits(q));

@@ -2,7 +2,7 @@
 //!
 //! [`map1`] to [`map3`] turn an operation on values into a function that applies it to 32 lanes. The function works on
 //! pieces of registers, which the compiler turns into vector instructions. If some lanes do not take part, all lanes
-//! are computed, and the results of those lanes are discarded. Registers of exited lanes may be overwritten, so a
+//! are computed, and the results of the inactive ones are discarded. Registers of exited lanes may be overwritten, so a
 //! warp without divergence takes the short path.
 //!
 //! Each function is compiled twice on x86-64: for any processor, and for AVX2 and FMA.
@@ -45,7 +45,7 @@ lanes! {
     f64, u64, value => f64::from_bits(value), value.to_bits();
 }
 
-/// Returns the closure that selected this instance of a function of this module.
+/// Returns the closure of type `F` with which a function of this module was instantiated.
 ///
 /// The operations are closures without captures, so their type alone identifies them.
 #[inline(always)]

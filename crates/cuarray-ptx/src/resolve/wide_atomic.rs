@@ -101,7 +101,7 @@ impl<'a> Builder<'_, 'a> {
         for source in sources {
             extra.push(self.source(source, ty)?);
         }
-        // The offset comes first and is an immediate, so it may count as written.
+        // The targets follow the offset. It counts as written too, which is harmless, because it is an immediate.
         let written = 1 + count;
         self.built().ordered = true;
         let draft =

@@ -82,7 +82,7 @@ pub struct Detector {
     /// Whether each host thread is a lane of its own.
     strict: bool,
     lanes: Vec<LaneInfo>,
-    /// The lanes of host threads by their numbers; one for all of them, under 0, unless `strict`.
+    /// The lanes of host threads by their numbers. Without `strict`, all threads share one lane, under 0.
     hosts: BTreeMap<u64, Lane>,
     retired: Retired,
     /// Ended lanes and their last operations.
@@ -122,7 +122,7 @@ impl Detector {
         }
     }
 
-    /// A detector that is switched off. A feeder asks [`Detector::is_on`] before it builds an event.
+    /// A detector that is switched off. Callers check [`Detector::is_on`] before they build an event.
     pub fn off() -> Detector {
         Detector { on: false, ..Detector::new(HostThreads::default()) }
     }
@@ -227,8 +227,8 @@ impl Detector {
         self.handles.live()
     }
 
-    /// An access that a host function makes while it runs as an operation of a lane. `uses` are uses of the same byte whose
-    /// order is to be checked.
+    /// An access that a host function makes while it runs as an operation of a lane. `uses` are other uses of the same
+    /// byte, which must be ordered with the access.
     pub fn host_function_access<'a>(
         &mut self,
         caller: Caller,

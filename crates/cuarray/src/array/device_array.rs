@@ -253,7 +253,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// The array with its dimensions in reverse order, in the same memory.
     #[must_use]
     pub fn t(&self) -> DeviceArray<T, D> {
-        // A permutation of the strides covers the same bytes, so the only possible error does not occur.
+        // A permutation of the strides covers the same bytes, so `transpose` cannot fail.
         self.transpose(None).unwrap_or_else(|_| self.clone())
     }
 
@@ -291,7 +291,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         self.part(View { offset: 0, layout: self.layout().broadcast_to(shape.lengths())? }, true)
     }
 
-    /// Converts the type of the number of dimensions.
+    /// Converts to another type for the number of dimensions.
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: the array has another number of dimensions.

@@ -84,7 +84,7 @@ enum Use {
 }
 
 /// The states of other views over the same memory, to wait for.
-pub(super) type Others = SmallVec<[SyncState; 1]>;
+pub(super) type Others = Vec<SyncState>;
 
 /// A guard's entry. A drop removes it.
 #[derive(Debug)]
@@ -144,41 +144,36 @@ impl Drop for Registration {
     }
 }
 
-/// Removes the entries of released guards of a view that is being dropped.
-pub(super) fn forget(interface: &Interface) {
+/// Removes the entries of released guards of a view that is being dropped, and returns those of leaked guards.
+pub(super) fn forget(interface: &Interface) -> Vec<Leaked> {
     let part = Part::of(interface);
-    let mut dropped = SmallVec::<[Use; 2]>::new();
+    let (mut leaked, mut dropped_unlocked) = (Vec::new(), SmallVec::<[Use; 1]>::new());
     let mut registry = registry();
-    for index in 0..registry.entries.len() {
-        let entry = &registry.entries[index];
-        if entry.part == part && matches!(entry.use_of, Use::Released(_)) {
-            dropped.push(registry.leave(index));
+    let mut index = 0;
+    // The last entry to leave clears the list.
+    while let Some(entry) = registry.entries.get(index) {
+        if entry.part == part {
+            let edges = match &entry.use_of {
+                Use::None | Use::Released(_) => None,
+                Use::Live => Some(None),
+                Use::Begun(stream, begun) => Some(Some((stream.clone(), *begun))),
+            };
+            let access = registry.extents[index].access;
+            match (edges, &entry.use_of) {
+                (Some(edges), _) => {
+                    leaked.push(Leaked {
+                        edges,
+                        access,
+                        registration: Registration(NonZeroU32::new(index as u32 + 1)),
+                    });
+                }
+                (None, Use::Released(_)) => dropped_unlocked.push(registry.leave(index)),
+                (None, _) => {}
+            }
         }
-        // The last entry to leave clears the list.
-        if registry.entries.is_empty() {
-            break;
-        }
+        index += 1;
     }
     drop(registry);
-}
-
-/// The leaked guards of a view that is being dropped, with edges to make.
-#[cold]
-pub(super) fn leaked(interface: &Interface) -> Vec<Leaked> {
-    let part = Part::of(interface);
-    let registry = registry();
-    let mut leaked = Vec::new();
-    for (index, entry) in registry.entries.iter().enumerate() {
-        let edges = match &entry.use_of {
-            Use::Begun(stream, begun) => Some((stream.clone(), *begun)),
-            Use::Live => None,
-            Use::None | Use::Released(_) => continue,
-        };
-        if entry.part == part {
-            let registration = Registration(NonZeroU32::new(index as u32 + 1));
-            leaked.push(Leaked { edges, access: registry.extents[index].access, registration });
-        }
-    }
     leaked
 }
 

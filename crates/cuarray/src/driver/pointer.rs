@@ -26,10 +26,10 @@ use std::{
 /// # cuarray::__simulated!(driver);
 /// let context = driver.device(0)?.primary_context()?;
 /// let memory = Allocation::device(&context, 1024)?;
-/// let known = PointerAttributes::query(&driver, memory.device_ptr() + 100)?.unwrap();
-/// assert_eq!((known.kind, known.device_ordinal), (MemoryKind::Device, Some(0)));
-/// assert_eq!(known.range, Some(memory.device_ptr()..memory.device_ptr() + 1024));
-/// assert_eq!(known.host_ptr, None);
+/// let attributes = PointerAttributes::query(&driver, memory.device_ptr() + 100)?.unwrap();
+/// assert_eq!((attributes.kind, attributes.device_ordinal), (MemoryKind::Device, Some(0)));
+/// assert_eq!(attributes.range, Some(memory.device_ptr()..memory.device_ptr() + 1024));
+/// assert_eq!(attributes.host_ptr, None);
 ///
 /// let on_the_stack = [0u8; 4];
 /// assert_eq!(PointerAttributes::query(&driver, on_the_stack.as_ptr().addr() as u64)?, None);
@@ -74,7 +74,7 @@ impl PointerAttributes {
             CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
             CU_POINTER_ATTRIBUTE_RANGE_SIZE,
         ];
-        let mut answers: [*mut c_void; 8] = [
+        let mut values: [*mut c_void; 8] = [
             (&raw mut context).cast(),
             (&raw mut memory_type).cast(),
             (&raw mut device_ptr).cast(),
@@ -89,7 +89,7 @@ impl PointerAttributes {
         unsafe {
             call!(
                 driver,
-                cuPointerGetAttributes(attributes.len() as u32, attributes.as_mut_ptr(), answers.as_mut_ptr(), ptr)
+                cuPointerGetAttributes(attributes.len() as u32, attributes.as_mut_ptr(), values.as_mut_ptr(), ptr)
             )
         }?;
         if memory_type == 0 {

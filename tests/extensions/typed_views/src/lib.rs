@@ -1,7 +1,7 @@
 //! An extension module for the tests, which takes arrays of every type, number of dimensions and layout, and enqueues work on them.
 
 mod arrays;
-
+mod ordered;
 mod process_end;
 mod unbound;
 mod views;
@@ -14,6 +14,8 @@ use pyo3::prelude::*;
 mod typed_views {
     #[pymodule_export]
     use super::arrays::{Block, drops, from_object, make, make_bfloat16, pending};
+    #[pymodule_export]
+    use super::ordered::{Writer, fill_and_leak, fill_in_turn};
     #[pymodule_export]
     use super::process_end::{
         drop_at_exit, keep_in_ending_thread, keep_in_process, keep_in_thread, use_thread_storage_first, work_until_exit,

@@ -170,7 +170,7 @@ pub fn fill(mut x: DeviceViewMut1<'_, u8>, byte: u8, stream: Stream, release: bo
     Ok(())
 }
 
-fn enqueue(stream: &Stream, at: u64, length: usize, byte: u8) -> PyResult<()> {
+pub(crate) fn enqueue(stream: &Stream, at: u64, length: usize, byte: u8) -> PyResult<()> {
     let context = stream.work_context()?;
     // SAFETY: a guard keeps the memory and orders it with the stream, or the test does.
     unsafe { fill_bytes(&context, at, &[byte], length, Some(stream)) }?;

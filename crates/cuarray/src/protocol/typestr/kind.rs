@@ -23,7 +23,7 @@ pub enum Kind {
     Int,
     /// `u`: an unsigned integer.
     UInt,
-    /// `f`: an IEEE 754 floating-point number, or the platform's extended one.
+    /// `f`: an IEEE 754 floating-point number, or the platform's extended format (`long double`).
     Float,
     /// `c`: two floating-point numbers, the real part first.
     Complex,
@@ -31,7 +31,8 @@ pub enum Kind {
     Timedelta,
     /// `M`: a point in time, a signed 64-bit count of units since 1970.
     Datetime,
-    /// `O`: a pointer to a Python object. It can be read, but no device array has such elements.
+    /// `O`: a pointer to a Python object. The type string can be parsed, but no device array has
+    /// such elements.
     Object,
     /// `S`: a byte string of fixed length, padded with zeros.
     Bytes,

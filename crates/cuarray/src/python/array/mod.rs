@@ -61,7 +61,7 @@ use std::{
 #[pyclass(frozen, weakref, name = "DeviceArray", module = "cuarray")]
 pub struct PyDeviceArray {
     /// The state of the borrow, for a borrowed array and its views. Dropped first, because ending a borrow needs the other fields.
-    borrow_state: Option<Arc<BorrowState>>,
+    borrow_state: Option<Py<BorrowState>>,
     /// Boxed, because an import moves the array several times.
     interface: Box<Interface>,
     owner: Option<ArrayOwner>,
@@ -157,7 +157,7 @@ impl PyDeviceArray {
         interface: Interface,
         owner: Option<Py<PyAny>>,
         stream: Py<PyStream>,
-        borrow_state: Arc<BorrowState>,
+        borrow_state: Py<BorrowState>,
     ) -> PyDeviceArray {
         PyDeviceArray {
             borrow_state: Some(borrow_state),
@@ -173,7 +173,7 @@ impl PyDeviceArray {
 
     /// Returns an error if the array was borrowed and the borrow has ended.
     pub(super) fn check_borrow(&self) -> Result<()> {
-        self.borrow_state.as_ref().map_or(Ok(()), |borrow_state| borrow_state.check())
+        self.borrow_state.as_ref().map_or(Ok(()), |borrow_state| borrow_state.get().check())
     }
 
     /// This array with `mask`.
@@ -194,7 +194,7 @@ impl PyDeviceArray {
         let interface = Box::new(interface);
         let stream = self.stream.as_ref().map(|stream| stream.clone_ref(py));
         let pending = OnceLock::from(self.pending().clone());
-        let borrow_state = self.borrow_state.clone();
+        let borrow_state = self.borrow_state.as_ref().map(|borrow_state| borrow_state.clone_ref(py));
         let home_thread = self.home_thread;
         let foreign = PyDeviceArray::foreign(interface, self.owner(py)?);
         Ok(PyDeviceArray { borrow_state, stream, home_thread, pending, ..foreign })
@@ -275,6 +275,7 @@ impl PyDeviceArray {
         if let Some(mask) = &self.mask {
             mask.traverse(visit)?;
         }
+        visit.call(&self.borrow_state)?;
         visit.call(&self.stream)
     }
 
@@ -412,13 +413,13 @@ impl PyDeviceArray {
     /// [`Error::is_unsupported`]: C cannot express the name of a field.
     pub(super) fn structure(&self) -> Result<Body> {
         if let Some(ready) = self.exchanged.get().and_then(|exchanged| exchanged.structure.get()) {
-            return Ok(ready.again());
+            return Ok(ready.shallow_copy());
         }
         let body = Body::of(&self.interface)?;
         // An unknown location is not stored, so that the next call queries it again.
         let Some(place) = self.place()? else { return Ok(body) };
         let body = body.at(place.device, Some(place.kind));
-        Ok(self.exchanged().structure.get_or_init(|| body).again())
+        Ok(self.exchanged().structure.get_or_init(|| body).shallow_copy())
     }
 
     /// Whether later work in the legacy default stream is ordered after all work on the array without another edge.

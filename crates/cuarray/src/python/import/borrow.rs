@@ -2,7 +2,7 @@
 //!
 //! The borrowed array is a new `DeviceArray` whose home stream is the borrower's. The array and its views are valid
 //! until the borrow ends, which they check in a shared `BorrowState`. `BorrowState` holds the `SyncGuard` with the
-//! edges. So a borrow that is never ended explicitly ends when the last of these arrays is dropped.
+//! edges, and the lent array. So a borrow that is never ended explicitly ends when the last of these arrays is dropped.
 
 use super::{
     as_cuda_array::{self, with_options},
@@ -42,7 +42,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 #[pyclass(frozen, weakref, name = "Borrow", module = "cuarray")]
 pub struct PyBorrow {
     // Dropped first, because the end of the borrow uses the fields below.
-    borrow_state: OnceLock<Arc<BorrowState>>,
+    borrow_state: OnceLock<Py<BorrowState>>,
     object: Py<PyAny>,
     stream: Py<PyStream>,
     event: Option<Py<PyAny>>,
@@ -121,7 +121,8 @@ impl PyBorrow {
         let guard = synchronized.then(|| self.guard(py, array, mask.as_ref().map(Py::get), event)).transpose()?;
         // A release promises that nothing is pending, and there is no stream for an edge back.
         let guard = guard.map(|guard| guard.waiting(array.is_taken_without_stream(py)));
-        let borrow_state = self.borrow_state.get_or_init(|| BorrowState::new(guard));
+        let borrow_state = Py::new(py, BorrowState::new(guard, imported.clone()))?;
+        let borrow_state = self.borrow_state.get_or_init(|| borrow_state);
         let borrowed = self.borrowed(py, array, self.readonly, borrow_state)?;
         let Some(mask) = mask else { return Ok(Bound::new(py, borrowed)?) };
         let mask = Py::new(py, self.borrowed(py, mask.get(), true, borrow_state)?)?;
@@ -131,13 +132,13 @@ impl PyBorrow {
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> Result<()> {
         let Some(borrow_state) = self.borrow_state.get() else { return Ok(()) };
-        py.detach(|| borrow_state.end(&self.object))
+        borrow_state.get().end(py)
     }
 
     fn __repr__(&self) -> String {
         let state = match self.borrow_state.get() {
             None => "not entered",
-            Some(borrow_state) if borrow_state.is_over() => "ended",
+            Some(borrow_state) if borrow_state.get().is_over() => "ended",
             Some(_) => "active",
         };
         format!("<cuarray.Borrow in stream {:#x}, {state}>", self.stream.get().stream.handle())
@@ -145,6 +146,9 @@ impl PyBorrow {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.object)?;
+        if let Some(borrow_state) = self.borrow_state.get() {
+            visit.call(borrow_state)?;
+        }
         visit.call(&self.event)?;
         visit.call(&self.stream)
     }
@@ -227,13 +231,14 @@ impl PyBorrow {
         py: Python<'_>,
         array: &PyDeviceArray,
         readonly: bool,
-        borrow_state: &Arc<BorrowState>,
+        borrow_state: &Py<BorrowState>,
     ) -> Result<PyDeviceArray> {
         let entry = StreamEntry::try_from(self.stream.get().stream.handle() as i128)?;
         let interface = array.interface().clone().with_version(Version::V3).with_stream(entry);
         let readonly = readonly || interface.is_read_only();
         let interface = interface.with_read_only(readonly);
-        Ok(PyDeviceArray::borrowed_in(interface, array.owner(py)?, self.stream.clone_ref(py), borrow_state.clone()))
+        let (stream, borrow_state) = (self.stream.clone_ref(py), borrow_state.clone_ref(py));
+        Ok(PyDeviceArray::borrowed_in(interface, array.owner(py)?, stream, borrow_state))
     }
 }
 

@@ -4,7 +4,10 @@
 //! Most imports never need that object, and creating it would be their most expensive part.
 
 use super::{c_array::PyCArray, capsule::Managed, owner::PyMemory, tensor::PyDLPackTensor};
-use crate::CArray;
+use crate::{
+    CArray,
+    owner::chain::{self, Link},
+};
 use pyo3::{PyTraverseError, PyVisit, prelude::*};
 use std::{
     mem::{self, ManuallyDrop},
@@ -13,7 +16,7 @@ use std::{
 };
 
 pub(in crate::python) enum ArrayOwner {
-    Object(Py<PyAny>),
+    Object(Link<Py<PyAny>>),
     Taken(Mutex<Taken>),
 }
 
@@ -22,13 +25,13 @@ pub(in crate::python) enum Taken {
     Tensor(DropDetached<Managed>),
     Structure(DropDetached<CArray>),
     /// A tensor or structure that became an object.
-    Object(Py<PyAny>),
+    Object(Link<Py<PyAny>>),
 }
 
 impl From<Py<PyAny>> for ArrayOwner {
     #[inline]
     fn from(object: Py<PyAny>) -> ArrayOwner {
-        ArrayOwner::Object(object)
+        ArrayOwner::Object(Link::new(object))
     }
 }
 
@@ -63,7 +66,7 @@ impl ArrayOwner {
             Taken::Structure(_) => Bound::new(py, PyCArray::empty())?.into_any(),
             Taken::Object(object) => return Ok(object.clone_ref(py)),
         };
-        match mem::replace(&mut *taken, Taken::Object(object.clone().unbind())) {
+        match mem::replace(&mut *taken, Taken::Object(Link::new(object.clone().unbind()))) {
             Taken::Tensor(tensor) => object.cast::<PyDLPackTensor>()?.get().fill(tensor),
             Taken::Structure(array) => object.cast::<PyCArray>()?.get().fill(array),
             Taken::Object(_) => {}
@@ -92,10 +95,10 @@ impl ArrayOwner {
 
     pub(in crate::python) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         match self {
-            ArrayOwner::Object(object) => visit.call(object),
+            ArrayOwner::Object(object) => visit.call(&**object),
             // The collector must not wait for the lock; it skips an owner whose lock is held.
             ArrayOwner::Taken(taken) => match taken.try_lock().as_deref() {
-                Ok(Taken::Object(object)) => visit.call(object),
+                Ok(Taken::Object(object)) => visit.call(&**object),
                 _ => Ok(()),
             },
         }
@@ -103,16 +106,16 @@ impl ArrayOwner {
 }
 
 /// A resource of another library. Its release may wait for a thread that needs the GIL, so it is dropped without the GIL.
-pub(in crate::python) struct DropDetached<T: Send>(ManuallyDrop<T>);
+pub(in crate::python) struct DropDetached<T: Send + 'static>(ManuallyDrop<T>);
 
-impl<T: Send> DropDetached<T> {
+impl<T: Send + 'static> DropDetached<T> {
     #[inline]
     pub(in crate::python) fn new(taken: T) -> DropDetached<T> {
         DropDetached(ManuallyDrop::new(taken))
     }
 }
 
-impl<T: Send> Deref for DropDetached<T> {
+impl<T: Send + 'static> Deref for DropDetached<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -120,13 +123,15 @@ impl<T: Send> Deref for DropDetached<T> {
     }
 }
 
-impl<T: Send> Drop for DropDetached<T> {
+impl<T: Send + 'static> Drop for DropDetached<T> {
     fn drop(&mut self) {
         // SAFETY: the only take, in the destructor of `self`.
         let mut taken = Some(unsafe { ManuallyDrop::take(&mut self.0) });
-        Python::try_attach(|py| {
-            let taken = taken.take();
-            py.detach(|| drop(taken));
+        chain::release(move || {
+            Python::try_attach(|py| {
+                let taken = taken.take();
+                py.detach(|| drop(taken));
+            });
         });
     }
 }

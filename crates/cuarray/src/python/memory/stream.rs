@@ -8,7 +8,7 @@ use crate::python::{
     },
     values::numbers::ordinal,
 };
-use crate::{Error, Owner, Result, driver::Stream};
+use crate::{Error, Owner, Result, driver::Stream, owner::chain::Link};
 use pyo3::{
     PyTraverseError, PyVisit, intern,
     prelude::*,
@@ -30,12 +30,12 @@ pub struct PyStream {
     pub(in crate::python) stream: Stream,
     /// The owner of a foreign stream. It is held here and not in `stream`, so that the garbage collector sees it: an object that
     /// provides a stream and has arrays on it is a cycle.
-    owner: Option<Py<PyAny>>,
+    owner: Option<Link<Py<PyAny>>>,
 }
 
 impl PyStream {
     pub(in crate::python) fn new(stream: Stream, owner: Option<Py<PyAny>>) -> PyStream {
-        PyStream { stream, owner }
+        PyStream { stream, owner: owner.map(Link::new) }
     }
 }
 
@@ -95,7 +95,7 @@ impl PyStream {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.owner)
+        self.owner.as_ref().map_or(Ok(()), |owner| visit.call(&**owner))
     }
 }
 
