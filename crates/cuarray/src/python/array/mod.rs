@@ -71,7 +71,7 @@ pub struct PyDeviceArray {
     mask: Option<ArrayMask>,
     /// The thread that made the array, if its interface names another library's per-thread default stream.
     home_thread: Option<ThreadId>,
-    /// Pending work on the memory, shared by all arrays that were made from one.
+    /// Pending work on the memory, shared by all arrays that were made from the same array.
     pending: OnceLock<Arc<Pending>>,
     template: Template,
     exchanged: OnceLock<Box<Exchanged>>,
