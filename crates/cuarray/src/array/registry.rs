@@ -17,7 +17,7 @@
 
 use super::aliasing::Elements;
 use crate::{
-    DevicePtr, Error, Interface, Result,
+    DevicePtr, Error, Interface, Owner, Result,
     driver::Stream,
     protocol::layout::Tuple,
     sync::{Access, Begun, SyncState},
@@ -67,6 +67,8 @@ struct Entry {
 struct Part(usize);
 
 impl Part {
+    const NONE: Part = Part(0);
+
     fn of(interface: &Interface) -> Part {
         Part(std::ptr::from_ref(interface).addr())
     }
@@ -79,12 +81,12 @@ enum Use {
     Live,
     /// By a guard that is live or leaked, with edges to make at its end.
     Begun(Stream, Begun),
-    /// By a guard that has been released; its work is ordered in this state.
-    Released(SyncState),
+    /// By a guard that has been released; its work is ordered in this state. The owner keeps the state's streams alive.
+    Released(SyncState, Option<Owner>),
 }
 
 /// The states of other views over the same memory, to wait for.
-pub(super) type Others = Vec<SyncState>;
+pub(super) type Others = Vec<(SyncState, Option<Owner>)>;
 
 /// A guard's entry. A drop removes it.
 #[derive(Debug)]
@@ -119,6 +121,15 @@ impl Registration {
         self.0.map(|slot| slot.get() as usize - 1)
     }
 
+    /// Detaches the entry from its view, which may be dropped before the guard is released.
+    #[cold]
+    pub(super) fn without_view(self) -> Registration {
+        if let Some(index) = self.index() {
+            registry().entries[index].part = Part::NONE;
+        }
+        self
+    }
+
     /// Records that the guard has edges to make at its end.
     pub(super) fn set_begun(&self, stream: &Stream, begun: Begun) {
         if let Some(index) = self.index() {
@@ -127,10 +138,10 @@ impl Registration {
     }
 
     /// Removes the entry, but keeps the use in mind until [`forget`]: the work of the guard is ordered in `state`.
-    pub(super) fn release(mut self, state: &SyncState) {
+    pub(super) fn release(mut self, state: &SyncState, owner: Option<&Owner>) {
         let Some(index) = self.index() else { return };
         self.0 = None;
-        let _dropped_unlocked = registry().release(index, state);
+        let _dropped_unlocked = registry().release(index, state, owner);
     }
 }
 
@@ -154,7 +165,7 @@ pub(super) fn forget(interface: &Interface) -> Vec<Leaked> {
     while let Some(entry) = registry.entries.get(index) {
         if entry.part == part {
             let edges = match &entry.use_of {
-                Use::None | Use::Released(_) => None,
+                Use::None | Use::Released(..) => None,
                 Use::Live => Some(None),
                 Use::Begun(stream, begun) => Some(Some((stream.clone(), *begun))),
             };
@@ -167,7 +178,7 @@ pub(super) fn forget(interface: &Interface) -> Vec<Leaked> {
                         registration: Registration(NonZeroU32::new(index as u32 + 1)),
                     });
                 }
-                (None, Use::Released(_)) => dropped_unlocked.push(registry.leave(index)),
+                (None, Use::Released(..)) => dropped_unlocked.push(registry.leave(index)),
                 (None, _) => {}
             }
         }
@@ -193,9 +204,9 @@ impl Registry {
                 continue;
             }
             let entry = &self.entries[index];
-            if let Use::Released(state) = &entry.use_of {
+            if let Use::Released(state, owner) = &entry.use_of {
                 if entry.part != part && Elements::of(interface).share_memory_with(&entry.elements) {
-                    others.push(state.clone());
+                    others.push((state.clone(), owner.clone()));
                 }
                 continue;
             }
@@ -226,10 +237,10 @@ impl Registry {
         Ok((Registration(NonZeroU32::new(index as u32 + 1)), others))
     }
 
-    fn release(&mut self, index: usize, state: &SyncState) -> Use {
+    fn release(&mut self, index: usize, state: &SyncState, owner: Option<&Owner>) -> Use {
         let (part, access) = (self.entries[index].part, self.extents[index].access);
         let earlier =
-            self.entries.iter().position(|entry| entry.part == part && matches!(entry.use_of, Use::Released(_)));
+            self.entries.iter().position(|entry| entry.part == part && matches!(entry.use_of, Use::Released(..)));
         match earlier {
             Some(earlier) => {
                 if access == Access::Write {
@@ -237,7 +248,7 @@ impl Registry {
                 }
                 self.leave(index)
             }
-            None => mem::replace(&mut self.entries[index].use_of, Use::Released(state.clone())),
+            None => mem::replace(&mut self.entries[index].use_of, Use::Released(state.clone(), owner.cloned())),
         }
     }
 

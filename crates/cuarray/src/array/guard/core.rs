@@ -88,8 +88,8 @@ impl<'v, S: Scope> GuardCore<'v, S> {
             core.begun = scope.outside(|| {
                 let (data, mask) = view.orderings(stream)?;
                 let mask = mask.map(|mask| (mask, Access::Read));
-                let others = others.iter().map(|other| (other, access));
-                let others = others.chain(others_of_mask.iter().map(|other| (other, Access::Read)));
+                let others = others.iter().map(|(other, _)| (other, access));
+                let others = others.chain(others_of_mask.iter().map(|(other, _)| (other, Access::Read)));
                 sync::begin(std::iter::once((data, access)).chain(mask).chain(others), stream)
             })?;
             core.has_edges = true;

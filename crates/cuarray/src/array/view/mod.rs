@@ -304,7 +304,7 @@ impl RawView {
         }
         for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
             if let Some(state) = known.get() {
-                registration.release(state);
+                registration.release(state, self.owner.as_ref());
             }
         }
     }
@@ -318,6 +318,7 @@ impl RawView {
         access: Access,
         entries: (Registration, Registration),
     ) {
+        let entries = (entries.0.without_view(), entries.1.without_view());
         sync::end_later(self.known_orderings(access), stream, begun, (entries, self.keep()));
     }
 
@@ -338,7 +339,8 @@ impl RawView {
             let ended = sync::end(self.known_orderings(access), &stream, begun);
             if let Err(NotEnded { error, is_ordered }) = ended {
                 if !is_ordered {
-                    sync::end_later(self.known_orderings(access), &stream, begun, (registration, self.keep()));
+                    let kept = (registration.without_view(), self.keep());
+                    sync::end_later(self.known_orderings(access), &stream, begun, kept);
                 }
                 stream.driver().dropped(Err(error));
             }
