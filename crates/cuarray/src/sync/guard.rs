@@ -41,7 +41,7 @@ impl SyncGuard {
         self.finish(|| ())
     }
 
-    /// As [`SyncGuard::end`]. If the end is deferred, the result of `keep` is kept until then.
+    /// As [`SyncGuard::end`]. `keep` returns a value that must live until deferred edges are made.
     #[cfg(feature = "python")]
     pub(crate) fn end_and_keep<K: Send + 'static>(mut self, keep: impl FnOnce() -> K) -> Result<()> {
         self.finish(keep)
@@ -105,7 +105,7 @@ fn each(data: &[(SyncState, Access)]) -> impl Iterator<Item = (&SyncState, Acces
     data.iter().map(|(data, access)| (data, *access))
 }
 
-/// The facts of a guard's begin that its end needs.
+/// The state at the begin of a guard that the end of the guard needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Begun {
     /// The thread whose per-thread default stream is involved, if one is.
@@ -115,12 +115,12 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Whether this thread's per-thread default stream is the one that is involved, if one is.
+    /// Whether no per-thread default stream is involved, or only the one of this thread.
     pub(crate) fn is_in_this_thread(&self) -> bool {
         self.thread.is_none_or(|thread| thread == thread::current().id())
     }
 
-    /// Checks that work is ordered which is enqueued in `stream` while it takes part in the capture `now`.
+    /// Checks that the guard orders work in `stream` if the stream takes part in the capture `now`.
     pub(crate) fn check_capture(&self, stream: &Stream, now: Option<u64>) -> Result<()> {
         match self.capture {
             Some(then) if then != now => Err(capture::differs(stream, then)),
@@ -147,7 +147,7 @@ pub(crate) fn begin<'a>(data: impl Iterator<Item = (&'a SyncState, Access)> + Cl
 }
 
 /// Orders later work on the data after the work now in `stream`: the second half of a [`SyncGuard`]. If an edge fails, the host
-/// waits for the stream, so the order holds all the same, and the error is returned.
+/// waits for the stream, so the work is ordered nevertheless, and the error is returned.
 pub(crate) fn end<'a>(
     data: impl Iterator<Item = (&'a SyncState, Access)> + Clone,
     stream: &Stream,
@@ -185,7 +185,7 @@ pub(crate) fn end<'a>(
 /// A guard whose end failed.
 pub(crate) struct NotEnded {
     pub(crate) error: Error,
-    /// Whether the work is ordered all the same, because the host has waited for it.
+    /// Whether the work is ordered nevertheless, because the host has waited for it.
     pub(crate) is_ordered: bool,
 }
 
@@ -196,7 +196,7 @@ impl From<Error> for NotEnded {
 }
 
 /// Work of a guard whose end is deferred: no edge could be made, and the host could not wait. The usual reason is a capture that has
-/// begun in the stream. A driver keeps it until an edge can be made, and `kept` with it: the memory, and the entries that refuse other
+/// begun in the stream. The driver stores this object until an edge can be made, together with `kept`: the memory, and the entries that refuse other
 /// guards.
 struct Unreleased<K> {
     edges: Edges,
