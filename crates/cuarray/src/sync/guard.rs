@@ -20,7 +20,6 @@ use std::thread::{self, ThreadId};
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once orders nothing"]
 pub struct SyncGuard {
-    stream: Stream,
     /// `None` after the end.
     edges: Option<Edges>,
 }
@@ -34,8 +33,7 @@ impl SyncGuard {
     pub fn begin(data: impl IntoIterator<Item = (SyncState, Access)>, stream: &Stream) -> Result<SyncGuard> {
         let data: SmallVec<[(SyncState, Access); 2]> = data.into_iter().collect();
         let begun = begin(each(&data), stream)?;
-        let edges = Edges { data, stream: stream.clone(), begun, waits: false };
-        Ok(SyncGuard { stream: stream.clone(), edges: Some(edges) })
+        Ok(SyncGuard { edges: Some(Edges { data, stream: stream.clone(), begun, waits: false }) })
     }
 
     /// Orders later work on the data after the work now in the stream.
@@ -64,6 +62,7 @@ impl SyncGuard {
         guard
     }
 
+    #[inline]
     fn finish<K: Send + 'static>(&mut self, keep: impl FnOnce() -> K) -> Result<()> {
         let Some(edges) = self.edges.take() else { return Ok(()) };
         edges.end().map_err(|NotEnded { error, is_ordered }| {
@@ -257,7 +256,8 @@ fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
 
 impl Drop for SyncGuard {
     fn drop(&mut self) {
-        let finished = self.finish(|| ());
-        self.stream.driver().dropped(finished);
+        let Some(edges) = &self.edges else { return };
+        let driver = edges.stream.driver().clone();
+        driver.dropped(self.finish(|| ()));
     }
 }

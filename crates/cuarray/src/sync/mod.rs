@@ -261,11 +261,14 @@ impl SyncState {
         stream.handle() > 2
             && self.event.is_none()
             && !self.outlives_home
-            && match &self.home {
-                Some(home) => home.handle() == stream.handle(),
-                None => self.pending.as_ref().is_some_and(|pending| pending.is_only_home(stream)),
+            && match (&self.home, &self.pending) {
+                (Some(home), pending) => {
+                    home.handle() == stream.handle()
+                        && pending.as_ref().is_none_or(|pending| pending.is_idle(Some(home)))
+                }
+                (None, Some(pending)) => self.adopts_homes && pending.is_only_home(stream),
+                (None, None) => false,
             }
-            && self.pending.as_ref().is_none_or(|pending| pending.is_idle(self.home.as_ref()))
     }
 
     /// Orders later work in `stream`, which accesses the data as `access` says, after the earlier work that it depends on.
