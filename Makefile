@@ -235,6 +235,29 @@ asan: ## run the Rust tests with the address and leak sanitizers; needs no GPU
 	PROPTEST_CASES=16 RUSTFLAGS='-Zsanitizer=address -Clink-arg=-rdynamic' $(SANITIZED_CARGO) test --quiet --no-fail-fast \
 	    --target $(TARGET) --target-dir target/asan --features cuarray/half $(SANITIZED_CRATES) --lib --tests
 
+# The number of random programs.
+PROGRAMS := 1000000
+
+.PHONY: programs
+programs: ## run PROGRAMS random safe programs (1000000: 20 to 40 minutes) on the simulated driver; a finding is a failure
+	$(call say,$(PROGRAMS) random safe programs)
+	CUARRAY_PROGRAMS=$(PROGRAMS) cargo test --release -p cuarray --test safe_programs random -- --nocapture
+
+# The standard library is compiled without the sanitizer: tests/thread_sanitizer tells the sanitizer of its locks, and lists the false
+# reports that remain. One test runs at a time; the threads of each test run together. The
+# skipped tests use data after a scope of threads, whose end the sanitizer does not always see.
+SANITIZED_SYSROOT = $(shell $(SANITIZED_CARGO:cargo%=rustc%) --print sysroot)
+
+.PHONY: tsan
+tsan: ## run the unit tests and the tests of guards of the crate cuarray with the thread sanitizer
+	$(call say,Rust tests with the thread sanitizer)
+	TSAN_STD="$$(ls $(SANITIZED_SYSROOT)/lib/rustlib/$(TARGET)/lib/libstd-*.so)" \
+	    CARGO_TARGET_$(shell tr a-z- A-Z_ <<<$(TARGET))_LINKER="$(CURDIR)/tests/thread_sanitizer/cc.sh" \
+	    TSAN_OPTIONS=suppressions="$(CURDIR)/tests/thread_sanitizer/suppressions.txt" PROPTEST_CASES=16 \
+	    RUSTFLAGS='-Zsanitizer=thread -Zshare-generics=no -Cunsafe-allow-abi-mismatch=sanitizer -Clink-arg=-rdynamic' \
+	    $(SANITIZED_CARGO) test --quiet --no-fail-fast --target $(TARGET) --target-dir target/tsan \
+	    -p cuarray --lib --test aliasing --test guard -- --test-threads=1 --skip per_thread_default_stream
+
 # The tests `deferred_model` and `event_pool_model` need no flag, so `make test` runs them too.
 .PHONY: loom
 loom: ## run the model tests: each tries every interleaving of a few threads

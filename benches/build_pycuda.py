@@ -3,7 +3,7 @@
     python benches/build_pycuda.py
 
 requirements/bench.txt states the version and provides the headers. PyCUDA is linked with the simulated driver, which has the name of
-the real one, so it uses a real one if there is one. A C++ compiler is needed. cuRAND is left out, as it needs the toolkit."""
+the real one, so PyCUDA uses the real driver where it is installed. A C++ compiler is needed. cuRAND is left out, as it needs the toolkit."""
 
 import re
 import subprocess

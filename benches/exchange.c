@@ -49,7 +49,7 @@ static void (*volatile empty_call)(void) = nothing;
 static void keep(dl_managed *managed) { (void)managed; }
 static void keep_array(cuarray *array) { (void)array; }
 
-/* Structures that are never freed, to leave out the allocator. All arrays share them: an array reads its structure only at import. */
+/* Structures that are never freed, so that the allocator is not measured. All arrays share them: an array reads its structure only at import. */
 static dl_managed managed;
 static cuarray structure;
 
@@ -271,7 +271,7 @@ static PyObject *table_export(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* Exporting a tensor that owns nothing. */
+/* Exporting a tensor that borrows the object's memory. */
 static PyObject *table_borrow(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, count;
     PyObject *object;
@@ -313,7 +313,7 @@ static PyObject *call_import(PyObject *module, PyObject *arguments) {
     Py_RETURN_NONE;
 }
 
-/* Calling function(object); returns the nanoseconds of the calls. The results are released between the measured parts. */
+/* As table_import, without the releases: returns the nanoseconds of the calls. The arrays are released between the measured parts. */
 static PyObject *table_make(PyObject *module, PyObject *arguments) {
     Py_ssize_t i, j, count;
     PyObject *object;

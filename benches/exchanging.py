@@ -20,7 +20,7 @@ import cuarray
 LOOP = 1000
 MADE = "exchange table: an array of a tensor, without its release"
 DICTIONARY_OUT, DICTIONARY_IN = "dictionary: `__cuda_array_interface__`", "dictionary: `as_cuda_array(obj)`"
-EMPTY, ATTRIBUTE = "an empty call of C", "reading an attribute of C"
+EMPTY, ATTRIBUTE = "an empty C function", "reading an attribute implemented in C"
 RELEASE = "releasing the GIL and taking it again"
 OWN = "cuarray.from_dlpack(tensor)"
 CORE = "cuda.core StridedMemoryView.from_dlpack(tensor, -1)"

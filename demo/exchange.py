@@ -22,14 +22,14 @@ import cuarray
 
 
 def main():
-    # The arrows of the table must not fail with another encoding of the output.
+    # Printing the arrows of the table must not fail if the output has an encoding without them.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")
     try:
         current = driver.current()
     except cuarray.CudaError as error:
         print(f"There is no CUDA driver here: {error}", file=sys.stderr)
-        print("On the simulated one: python -m cuarray_sim demo/exchange.py", file=sys.stderr)
+        print("To use the simulated driver: python -m cuarray_sim demo/exchange.py", file=sys.stderr)
         return 2
     print(f"Arrays between CUDA libraries, without copies, on the {current}", flush=True)
 

@@ -12,7 +12,7 @@ from cases import Case
 
 
 class Refused(Exception):
-    """A library refuses this layout with its known error."""
+    """A library refuses this layout with the error that its `refuses` states."""
 
 
 def arrives_in_place(route, case):
@@ -44,7 +44,7 @@ def writes_are_seen(route, case):
 
 
 def owner_is_kept(route, case):
-    """The consumer's array alone keeps the producer's alive, and releases it at its own end (clauses L2, L3)."""
+    """The consumer's array alone keeps the producer's alive, and its end releases the producer's (clauses L2, L3)."""
     made = route.producer.make(case)
     watch = weakref.ref(made.held)
     imported = route.take(made)

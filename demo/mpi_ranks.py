@@ -33,14 +33,14 @@ SMALL = Case("float32", (3, 4), "C")
 ROUND_TRIPS = 300
 
 
-def mpi_knows_cuda():
+def mpi_supports_cuda():
     """Return whether this MPI supports device memory."""
     query = getattr(ctypes.CDLL(MPI.__file__), "MPIX_Query_cuda_support", None)
     return bool(query is not None and query())
 
 
 class Way:
-    """An array of `producer` to and from mpi4py, through cuarray for other libraries."""
+    """Sends and receives arrays of `producer` by mpi4py. cuarray first imports the arrays of other libraries."""
 
     def __init__(self, producer, driver):
         self.producer = producer
@@ -51,7 +51,7 @@ class Way:
         self.receiving = " → ".join(["mpi4py", *reversed(names)])
 
     def enter(self, made, ordered=True):
-        """cuarray's array for mpi4py."""
+        """Return the array that mpi4py uses."""
         return (self.through.take(made.offer(), ordered=ordered) if self.through else made).held
 
     def arrives_in_place(self, case):
@@ -85,7 +85,7 @@ class Way:
             for other in others:
                 other.write(LARGE.values(2))
         finally:
-            # After an error, too, rank 1 must find its half of the request before the next control message.
+            # Even after an error, rank 1 must do its half of the exchange before the next control message.
             CONTROL.send(("send" if receives else "receive", LARGE), PARTNER)
             request.Wait()
             received = None if receives else CONTROL.recv(source=PARTNER)
@@ -93,13 +93,13 @@ class Way:
         gc.collect()
         assert was_kept, "the array was released while a request was pending on it"
         for other in others:
-            _compare("an array that nothing was received into holds", other.read(), LARGE.values(2))
+            _compare("an array that received no message holds", other.read(), LARGE.values(2))
         if not receives:
             _compare("rank 1 received", received, LARGE.values())
         assert watch() is None, "the array is still held by another object after the request is done"
 
     def stream_is_honoured(self, ordered=True):
-        """The message has the values that the producer's stream had not written: cuarray waits on import."""
+        """The message has the values that the producer's stream had not written yet: cuarray waits at import."""
         stream = self.producer.stream()
         made = self.producer.make(LARGE, stream)
         staged = made.stage(LARGE.values(1))
@@ -208,7 +208,7 @@ def main(findings):
     if COMM.size != 2:
         sys.exit(f"{COMM.size} processes; this program needs 2")
     current = driver.current()
-    readable = current.host_reads_device_memory or mpi_knows_cuda()
+    readable = current.host_reads_device_memory or mpi_supports_cuda()
     if COMM.rank != 0:
         follow(readable)
         return

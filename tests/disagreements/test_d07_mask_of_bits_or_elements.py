@@ -6,9 +6,9 @@ Warp, PyArrow, PyCUDA and RMM ignore them, and read invalid elements as valid.
 
 The text: the elements of the mask are true or not true, which says which elements of the array are valid (I10).
 
-cuarray: reads masks by the text, with elements of any type that has a truth value. A mask of the type ``t1`` holds bits. A buffer
-of bytes with bits does not show it, so the user passes ``mask_format="bits"``; otherwise cuDF's mask is refused if its shape does
-not fit. A mask is dropped only on request, and exported by the text.
+cuarray: reads masks as the text defines them, with elements of any type that has a truth value. A mask of the type ``t1`` holds bits. A buffer
+of bytes does not show that it holds bits, so the user passes ``mask_format="bits"``; otherwise cuDF's mask is refused if its shape does
+not fit. A mask is dropped only on request. The export follows the text.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def test_ambiguous_mask_is_read_as_elements_without_mask_format(driver: str) -> 
     producer = as_cudf_exports(values, valid)
     by_text = cuarray.as_cuda_array(producer).copy_to_host()
     assert np.array_equal(~by_text.mask, np.arange(PADDED) < PADDED // 8)
-    by_name = cuarray.as_cuda_array(producer, mask_format="bits").copy_to_host()
-    assert np.array_equal(~by_name.mask, valid)
+    by_option = cuarray.as_cuda_array(producer, mask_format="bits").copy_to_host()
+    assert np.array_equal(~by_option.mask, valid)
 
 
 def test_invalid_elements_are_masked_and_filled(driver: str) -> None:

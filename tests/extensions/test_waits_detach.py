@@ -1,7 +1,7 @@
 """Calls of the Rust crate that wait in the driver release the GIL, also in a function that has no ``Python`` token.
 
-The stream holds a host function in Python. It returns when a Python thread says so. A call that waits for the stream with the GIL held
-waits forever. So each test runs in a process of its own, which is killed after a time.
+The stream holds a host function in Python. The function returns when a Python thread tells it to. A call that waits for the stream with the GIL held
+waits forever. So each test runs in a process of its own, which is killed after a timeout.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Reason:
         """Return whether this reason explains an outcome. It explains a failure only if it names the test."""
         named = any(fnmatch.fnmatchcase(name, pattern) for pattern in self.tests)
         matched = any(re.search(message, outcome.message) for message in self.messages)
-        return matched and (named or (outcome.what == SKIPPED and not self.tests))
+        return matched and (named or (outcome.result == SKIPPED and not self.tests))
 
 
 def reasons() -> list[Reason]:
@@ -100,14 +100,20 @@ def write(modules: list[Module], known: list[Reason]) -> None:
     for name, outcome in not_passed(modules):
         reason = explanation(known, name, outcome)
         assert reason is not None, f"{name} is not explained"
-        lines += ["[[not_passed]]", f'test = "{name}"', f'outcome = "{outcome.what}"', f'reason = "{reason.name}"', ""]
+        lines += [
+            "[[not_passed]]",
+            f'test = "{name}"',
+            f'outcome = "{outcome.result}"',
+            f'reason = "{reason.name}"',
+            "",
+        ]
     EXPECTED.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
 def not_passed(modules: list[Module]) -> list[tuple[str, Outcome]]:
     """Return the full name and outcome of each test that does not pass."""
     every = ((f"{module.name}:{test}", outcome) for module in modules for test, outcome in module.tests.items())
-    return [(name, outcome) for name, outcome in every if outcome.what != PASSED]
+    return [(name, outcome) for name, outcome in every if outcome.result != PASSED]
 
 
 def differences(modules: list[Module], expected: Expected, known: list[Reason]) -> list[str]:
@@ -118,10 +124,10 @@ def differences(modules: list[Module], expected: Expected, known: list[Reason]) 
         reason = explanation(known, name, outcome)
         if reason is None:
             before = "it passed before" if same and name not in expected.not_passed else "unexplained"
-            wrong.append(f"{name} {outcome.what}, {before}: {outcome.message}")
-        elif same and expected.not_passed.get(name) != (outcome.what, reason.name):
+            wrong.append(f"{name} {outcome.result}, {before}: {outcome.message}")
+        elif same and expected.not_passed.get(name) != (outcome.result, reason.name):
             before = ", ".join(expected.not_passed.get(name, ("it passed",)))
-            wrong.append(f"{name} {outcome.what} ({reason.name}); before: {before}")
+            wrong.append(f"{name} {outcome.result} ({reason.name}); before: {before}")
     if not same:
         return wrong
     now = {name for name, _ in not_passed(modules)}

@@ -16,7 +16,7 @@ WHOLE = "(the module)"
 class Outcome:
     """The outcome of one test."""
 
-    what: str
+    result: str
     """One of :data:`OUTCOMES`."""
     message: str = ""
     """The reason of a skipped test, or the first line of the error of a failed test."""
@@ -32,8 +32,8 @@ class Module:
     seconds: float = 0.0
     """Processor time, including child processes."""
 
-    def count(self, what: str) -> int:
-        return sum(test.what == what for test in self.tests.values())
+    def count(self, result: str) -> int:
+        return sum(test.result == result for test in self.tests.values())
 
 
 def read(name: str, record: Path, ended: str) -> Module:
@@ -51,7 +51,7 @@ def read(name: str, record: Path, ended: str) -> Module:
         elif "started" in entry:
             running = entry["started"]
         else:
-            module.tests[entry["test"]] = Outcome(entry["what"], entry["reason"])
+            module.tests[entry["test"]] = Outcome(entry["result"], entry["reason"])
             running = WHOLE
     if ended:
         module.tests[running] = Outcome(TIMED_OUT if ended.startswith("timed out") else FAILED, ended)

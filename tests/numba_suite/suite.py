@@ -67,7 +67,7 @@ def main() -> int:
         print("Running modules with timeouts again, one at a time:")
         results |= _run(late, options, at_a_time=1)
     done = [results[name] for name in names]
-    total = ", ".join(f"{sum(module.count(what) for module in done)} {what}" for what in OUTCOMES)
+    total = ", ".join(f"{sum(module.count(result) for module in done)} {result}" for result in OUTCOMES)
     seconds = sum(module.seconds for module in done)
     print(f"{len(done)} modules: {total}; {time.monotonic() - started:.0f} s, processor time {seconds:.0f} s")
     return _compare_or_update(done, options)
@@ -78,31 +78,31 @@ def _run(names: list[str], options: argparse.Namespace, at_a_time: int) -> dict[
     results = {}
     for module in pool.run(names, options.logs, at_a_time, options.limit):
         results[module.name] = module
-        counts = ", ".join(f"{module.count(what)} {what}" for what in OUTCOMES if module.count(what))
+        counts = ", ".join(f"{module.count(result)} {result}" for result in OUTCOMES if module.count(result))
         print(f"{module.name:40} {module.seconds:6.1f} s  {counts}", flush=True)
     return results
 
 
 def _is_late(outcome: Outcome) -> bool:
     """Return whether a test failed by one of its own time limits, as some tests of numba do on a busy machine."""
-    return outcome.what == FAILED and OUT_OF_TIME.search(outcome.message) is not None
+    return outcome.result == FAILED and OUT_OF_TIME.search(outcome.message) is not None
 
 
 def _compare_or_update(done: list[Module], options: argparse.Namespace) -> int:
     """Compare with the expected outcomes, or update them. Return the exit status."""
-    known = expected.reasons()
+    reasons = expected.reasons()
     unexplained = [
-        f"{name} {outcome.what}: {outcome.message}"
+        f"{name} {outcome.result}: {outcome.message}"
         for name, outcome in expected.not_passed(done)
-        if expected.explanation(known, name, outcome) is None
+        if expected.explanation(reasons, name, outcome) is None
     ]
     if options.update and not unexplained:
-        expected.write(done, known)
-        TABLE.write_text(markdown(done, known), encoding="utf-8")
+        expected.write(done, reasons)
+        TABLE.write_text(markdown(done, reasons), encoding="utf-8")
         print(f"written: {expected.EXPECTED}, {TABLE}")
         return 0
     before = expected.read()
-    wrong = unexplained if options.update else expected.differences(done, before, known)
+    wrong = unexplained if options.update else expected.differences(done, before, reasons)
     if not options.names and before.versions == expected.versions():
         gone = before.passed.keys() - {module.name for module in done}
         wrong += [f"{name}: the module no longer exists" for name in sorted(gone)]
@@ -116,7 +116,7 @@ def _compare_or_update(done: list[Module], options: argparse.Namespace) -> int:
         )
     elif before.versions != expected.versions():
         print(
-            "every test that does not pass has a reason; counts were not compared, since expected.toml is for other versions"
+            "every test that does not pass has a reason; counts were not compared, since expected.toml states the counts of other versions"
         )
     return 1 if wrong else 0
 

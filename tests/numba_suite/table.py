@@ -44,22 +44,22 @@ def markdown(modules: list[Module], known: list[Reason]) -> str:
         "|---|---:|---|---|---|",
     ]
     for reason in known:
-        here = Counter(outcome.what for _, outcome, because in explained if because is reason)
+        here = Counter(outcome.result for _, outcome, because in explained if because is reason)
         if here:
             lines.append(
                 f"| {reason.name} | {here.total()} | {', '.join(sorted(here))} | {reason.gpu} | {reason.description} |"
             )
-    for title, whats in (("failed", (FAILED, TIMED_OUT)), ("skipped", (SKIPPED,))):
-        listed = [(name, reason) for name, outcome, reason in explained if outcome.what in whats]
+    for title, wanted in (("failed", (FAILED, TIMED_OUT)), ("skipped", (SKIPPED,))):
+        listed = [(name, reason) for name, outcome, reason in explained if outcome.result in wanted]
         lines += ["", f"### Tests that are {title}" if title == "skipped" else "### Tests that fail", ""]
         lines += ["| test (in `numba.cuda.tests`) | reason |", "|---|---|"] if listed else ["None."]
         lines += [f"| `{name}` | {reason.name} |" for name, reason in listed]
     lines += ["", "## By module", "", "| module | passed | failed | skipped | timed out |", "|---|---:|---:|---:|---:|"]
     lines += ["| {} | {} |".format(module.name, " | ".join(_counts(module))) for module in modules]
-    totals = [str(sum(module.count(what) for module in modules)) for what in OUTCOMES]
+    totals = [str(sum(module.count(result) for module in modules)) for result in OUTCOMES]
     lines.append(f"| **all** | {' | '.join(totals)} |")
     return "\n".join(lines) + "\n"
 
 
 def _counts(module: Module) -> list[str]:
-    return [str(module.count(what) or "") for what in OUTCOMES]
+    return [str(module.count(result) or "") for result in OUTCOMES]

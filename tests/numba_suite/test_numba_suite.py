@@ -59,7 +59,7 @@ from numba_suite import pool
 pool.TESTS, pool.FORKED_WITH = "numba_tests.test_", ("pytest",)
 for module in pool.run(sys.argv[2:], Path(sys.argv[1]), at_a_time=2, limit=10.0):
     for name, outcome in sorted(module.tests.items()):
-        print(module.name, name, outcome.what, outcome.message, sep="; ")
+        print(module.name, name, outcome.result, outcome.message, sep="; ")
 """
 
 
@@ -129,13 +129,13 @@ def test_run_as_expected_has_no_differences(before: Expected) -> None:
 def test_unexpected_outcome_is_a_difference(
     before: Expected, tests: dict[str, tuple[str, str]], difference: str
 ) -> None:
-    now = {name.removeprefix("T."): (each.what, each.message) for name, each in AS_EXPECTED[0].tests.items()}
+    now = {name.removeprefix("T."): (each.result, each.message) for name, each in AS_EXPECTED[0].tests.items()}
     assert difference in differences(results(**{**now, **tests}), before, KNOWN)
 
 
 def test_test_with_varying_reason_may_pass(before: Expected) -> None:
     root = Expected(before.versions, before.passed, {**before.not_passed, "m:T.rights": (SKIPPED, RIGHTS.name)})
-    now = {name.removeprefix("T."): (each.what, each.message) for name, each in AS_EXPECTED[0].tests.items()}
+    now = {name.removeprefix("T."): (each.result, each.message) for name, each in AS_EXPECTED[0].tests.items()}
     assert differences(results(**now, rights=(SKIPPED, "as root")), root, KNOWN) == []
     assert differences(results(**now, rights=(PASSED, "")), root, KNOWN) == []
     assert differences(results(**now, rights=(FAILED, "Error: oh")), root, KNOWN) == [

@@ -48,9 +48,9 @@ class Recorder:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self._write(test=WHOLE, what=FAILED, reason=_message(report))
+            self._write(test=WHOLE, result=FAILED, reason=_message(report))
         elif report.skipped:
-            self._write(test=WHOLE, what=SKIPPED, reason=_skip_reason(report))
+            self._write(test=WHOLE, result=SKIPPED, reason=_skip_reason(report))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._write(started=_name(nodeid))
@@ -67,7 +67,7 @@ class Recorder:
             self._outcome, self._reason = SKIPPED, _skip_reason(report)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self._write(test=_name(nodeid), what=self._outcome, reason=self._reason)
+        self._write(test=_name(nodeid), result=self._outcome, reason=self._reason)
 
     def _write(self, **entry: object) -> None:
         self._file.write(json.dumps(entry) + "\n")

@@ -152,9 +152,9 @@ def test_borrowed_array_cannot_be_used_after_the_end(memory: cuarray.DeviceArray
         assert part.ptr >= memory.ptr
     later = VIEWS[view](array)
     for name, use in USES.items():
-        for gone in (part, later):
+        for ended in (part, later):
             with pytest.raises(BufferError, match="borrow has ended"):
-                pytest.fail(f"{name}: {use(gone)!r}")
+                pytest.fail(f"{name}: {use(ended)!r}")
     assert "borrow ended" in repr(part)
     assert hex(memory.ptr) not in repr(part)
     assert part.shape == later.shape, "the shape stays readable"
@@ -220,10 +220,10 @@ def test_borrow_takes_two_edges_in_other_stream_and_none_in_same_stream(
     memory: cuarray.DeviceArray, producer_stream: ForeignStream, consumer_stream: ForeignStream, driver_calls: Any
 ) -> None:
     producer = foreign(memory, stream=producer_stream.handle)
-    for stream, each in ((consumer_stream, 2), (producer_stream, 0)):
+    for stream, edges in ((consumer_stream, 2), (producer_stream, 0)):
         with driver_calls() as calls, cuarray.borrow(producer, stream):
             pass
-        assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (each, each)
+        assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (edges, edges)
         assert calls["cuStreamSynchronize"] == calls["cuEventSynchronize"] == calls["cuCtxSynchronize"] == 0
 
 
@@ -327,8 +327,8 @@ def test_work_after_borrow_waits_for_the_borrower(
 ) -> None:
     array = cuarray.to_device(np.zeros(4, np.uint8))
     with held(consumer_stream.handle) as hold:
-        with cuarray.borrow(array, consumer_stream) as lent:
-            driver_probe.fill(lent.ptr, NEW, 4, consumer_stream.handle)
+        with cuarray.borrow(array, consumer_stream) as borrowed:
+            driver_probe.fill(borrowed.ptr, NEW, 4, consumer_stream.handle)
         exported = array.__cuda_array_interface__["stream"]
         assert exported is not None
         with cuarray.borrow(array, producer_stream):
@@ -349,9 +349,9 @@ def test_release_of_memory_is_deferred_until_borrower_is_done(simulator: str, co
     before = allocations()
     array = cuarray.to_device(np.zeros(4, np.uint8))
     with held(consumer_stream.handle) as hold:
-        with cuarray.borrow(array, consumer_stream) as lent:
-            driver_probe.fill(lent.ptr, NEW, 4, consumer_stream.handle)
-        del array, lent
+        with cuarray.borrow(array, consumer_stream) as borrowed:
+            driver_probe.fill(borrowed.ptr, NEW, 4, consumer_stream.handle)
+        del array, borrowed
         gc.collect()
         cuarray.reclaim(wait=False)
         assert allocations() == before + 1

@@ -1,4 +1,4 @@
-"""`bounds=True`: every element must lie in one driver allocation; a warning says so if the driver does not know the memory."""
+"""`bounds=True`: every element must lie in one driver allocation. A warning is given for unknown memory."""
 
 from __future__ import annotations
 

@@ -337,11 +337,11 @@ def test_imported_export_equals_original(driver: str) -> None:
         cuarray.device_array((), "c16"),
         cuarray.device_array((1, 3), "f4", strides=(999, 4)),
     ):
-        again = cuarray.as_cuda_array(foreign(array))
-        assert (again.shape, again.typestr, again.ptr) == (array.shape, array.typestr, array.ptr)
+        imported = cuarray.as_cuda_array(foreign(array))
+        assert (imported.shape, imported.typestr, imported.ptr) == (array.shape, array.typestr, array.ptr)
         if not array.is_c_contiguous():
-            assert again.strides == array.strides
-        assert again.__cuda_array_interface__ == array.__cuda_array_interface__
+            assert imported.strides == array.strides
+        assert imported.__cuda_array_interface__ == array.__cuda_array_interface__
 
 
 def test_read_only_array_refuses_writes_and_exports_flag(driver: str) -> None:
@@ -351,9 +351,9 @@ def test_read_only_array_refuses_writes_and_exports_flag(driver: str) -> None:
     for source in ([1, 2, 3], np.arange(3), memory, foreign(memory)):
         with pytest.raises(BufferError, match="read-only"):
             array.copy_to_device(source)
-    again = cuarray.as_cuda_array(Producer(array.__cuda_array_interface__, keeps=array))
-    assert again.readonly
-    assert cuarray.interface(again).readonly
+    imported = cuarray.as_cuda_array(Producer(array.__cuda_array_interface__, keeps=array))
+    assert imported.readonly
+    assert cuarray.interface(imported).readonly
     assert array.copy_to_host().tolist() == [0, 1, 2]
 
 
@@ -403,14 +403,14 @@ def test_imported_array_keeps_object_alive_and_dictionary_keeps_nothing() -> Non
     reference = weakref.ref(producer)
     array = cuarray.as_cuda_array(producer)
     unowned = cuarray.from_cuda_array_interface(producer.__cuda_array_interface__)
-    seen = cuarray.interface(producer)
+    read = cuarray.interface(producer)
     assert array.owner is producer
     assert unowned.owner is None
     del producer
     assert reference() is not None
     del array
     assert reference() is None
-    assert (unowned.shape, seen.shape) == ((2,), (2,))
+    assert (unowned.shape, read.shape) == ((2,), (2,))
 
 
 def test_reference_cycle_through_owner_is_collected() -> None:
@@ -427,13 +427,13 @@ def test_reference_cycle_through_owner_is_collected() -> None:
 
 def test_reference_cycle_through_stream_is_collected(driver: str) -> None:
     class Provider:
-        kept: object = None
+        array: object = None
 
         def __cuda_stream__(self) -> tuple[int, int]:
             return (0, 2)
 
     provider = Provider()
-    provider.kept = cuarray.device_array(3, "u1", stream=provider)
+    provider.array = cuarray.device_array(3, "u1", stream=provider)
     reference = weakref.ref(provider)
     del provider
     gc.collect()

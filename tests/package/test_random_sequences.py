@@ -65,7 +65,7 @@ class Program:
         self.model[target][:] = self.model[source]
 
     def record(self, array: int, value: int, stream: int) -> None:
-        """Foreign work in a stream that the consumer has ordered after the exported one, then recorded."""
+        """Foreign work in a stream that is ordered after the exported stream, and is recorded afterwards."""
         exported = self.arrays[array].__cuda_array_interface__["stream"]
         if exported is not None:
             event = cuarray.event()
@@ -76,7 +76,7 @@ class Program:
         self.model[array][:] = value
 
     def consume(self, array: int) -> None:
-        """A consumer that knows only the dictionary."""
+        """A consumer that reads only the dictionary."""
         desc = self.arrays[array].__cuda_array_interface__
         consumed = cuarray.as_cuda_array(type("Other", (), {"__cuda_array_interface__": desc})())
         np.testing.assert_array_equal(consumed.copy_to_host(), self.model[array])

@@ -338,7 +338,7 @@ def _line_counter(text: str) -> list[int]:
 
 
 def slashes(path: str, text: str, messages: bool = True) -> Iterator[Finding]:
-    """Rust, C, C++ and Cython's C-like comments."""
+    """Check the comments and messages of Rust, C, C++ and CUDA."""
     newlines = _line_counter(text)
 
     def line_of(position: int) -> int:

@@ -69,8 +69,8 @@ def test_n3_config_value_turns_synchronization_off(driver: str, foreign_stream: 
         assert hold.is_held
 
 
-def test_n4_signatures_have_the_texts_arguments() -> None:
-    """The names, order and defaults are the text's; arguments that cuarray adds are keyword-only."""
+def test_n4_signatures_match_the_specification() -> None:
+    """The names, order and defaults are those of the specification; arguments that cuarray adds are keyword-only."""
     for function, expected in (
         (cuarray.as_cuda_array, {"obj": inspect.Parameter.empty, "sync": True}),
         (cuarray.from_cuda_array_interface, {"desc": inspect.Parameter.empty, "owner": None, "sync": True}),

@@ -1,9 +1,9 @@
 //! Exhaustive exploration of the schedules of a small program.
 //!
 //! The program runs repeatedly. Each run replays the beginning of a schedule, continues lazily, and records its
-//! choices. The next schedule changes the last choice that has an option left; without one, all schedules have run.
-//! Only the choices of one run are kept, and they repeat it exactly. The number of schedules grows like the number of
-//! orders of the work. So there are bounds: on the schedules, and on the deviations of each from the lazy one. Few
+//! choices. The next schedule changes the last choice that has an option left; if no choice has one, all schedules have run.
+//! Only the choices of one run are stored, and replaying them repeats the run exactly. The number of schedules grows with the number of
+//! possible orders of the work. So there are bounds: on the schedules, and on the deviations of each from the lazy one. Few
 //! deviations find most bugs.
 
 use crate::Sim;

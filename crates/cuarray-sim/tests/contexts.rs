@@ -71,13 +71,13 @@ fn primary_context_ends_with_its_last_release() {
 #[test]
 fn primary_context_reset_runs_pending_work_and_frees_everything() {
     let program = Program::new();
-    let (stream, event, device, own) = (program.stream(0), program.event(), program.alloc(1), [5_u8; 4]);
-    let host = own.as_ptr().cast_mut().cast::<c_void>();
+    let (stream, event, device, bytes) = (program.stream(0), program.event(), program.alloc(1), [5_u8; 4]);
+    let host = bytes.as_ptr().cast_mut().cast::<c_void>();
     ok!(program, cuMemHostRegister_v2(host, 4, 0));
     program.fill(device, 7, 1, stream);
     ok!(program, cuMemcpyDtoHAsync_v2(host, device, 1, stream));
     ok!(program, cuDevicePrimaryCtxReset_v2(0));
-    assert_eq!(read(own.as_ptr()), 7);
+    assert_eq!(read(bytes.as_ptr()), 7);
     assert_eq!((program.statistic("streams"), program.statistic("events")), (0, 0));
     assert!(program.sim.statistics().starts_with("{\"allocations\":[]"));
     program.primary(0);

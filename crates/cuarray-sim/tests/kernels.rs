@@ -222,10 +222,10 @@ fn linked_modules_may_each_declare_a_driver_function() {
     let callee = format!(
         "{declared}.visible .func (.param .b32 r) other() {{ .reg .b64 %p; .reg .b32 %a; .reg .pred %q; {call} st.param.b32 [r], %a; ret; }}"
     );
-    let own = format!("{head}.func (.param .b64 r) malloc(.param .b64 n) {{ st.param.b64 [r], 0; ret; }}");
+    let private = format!("{head}.func (.param .b64 r) malloc(.param .b64 n) {{ st.param.b64 [r], 0; ret; }}");
     let (mut link, none) = (CUlinkState::NULL, std::ptr::null_mut::<c_void>());
     ok!(program, cuLinkCreate_v2(0, none.cast(), none.cast(), &mut link));
-    for text in [caller, callee, own] {
+    for text in [caller, callee, private] {
         let (data, size) = (text.as_ptr().cast_mut().cast(), text.len());
         ok!(program, cuLinkAddData_v2(link, CU_JIT_INPUT_PTX, data, size, c"".as_ptr(), 0, none.cast(), none.cast()));
     }
@@ -301,7 +301,7 @@ fn captured_launch_runs_with_its_graph() {
     assert_eq!(floats(&program, device, 4), [8.0; 4]);
 }
 
-/// A kernel in which thread 5 of block 2 accesses four bytes at `data + n`, at line 77 of `bad.cu`.
+/// A kernel in which thread 5 of block 2 writes four bytes at `data + n`, at line 77 of `bad.cu`.
 const BAD: &CStr = c"
 .version 8.0
 .target sm_90

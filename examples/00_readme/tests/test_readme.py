@@ -1,4 +1,4 @@
-"""The extension module that README.md shows is this one, and does what README.md says."""
+"""README.md shows the source of this extension module, and the module behaves as README.md states."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Statistics of the simulated driver: live objects, pending work, calls, and refused requests.
 
 The driver counts for the whole process and all libraries in it, and returns the statistics as JSON through an additional
-export. A leaked allocation is still listed. ``refused`` shows which functions a library needs and the simulator lacks.
+export. The list of allocations includes leaked ones. ``refused`` shows which functions a library needs and the simulator lacks.
 """
 
 from __future__ import annotations

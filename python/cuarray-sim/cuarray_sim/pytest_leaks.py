@@ -1,7 +1,7 @@
 """The check of ``pytest --cuarray-sim`` that fails tests which leave device objects alive.
 
 It compares the driver's statistics before and after each test. A test that leaves an allocation, a stream or an event alive
-gets an error at teardown, which lists them with the calls that made them. ``@pytest.mark.cuarray_sim_leaks`` allows them.
+gets an error at teardown, which lists the objects with the calls that made them. ``@pytest.mark.cuarray_sim_leaks`` allows leaks.
 
 - Objects of fixtures with a wider scope than one test, and older objects, are not leaks of the test.
 - Before the comparison, garbage is collected and deferred releases are made: those of cuarray, and numba's queue of

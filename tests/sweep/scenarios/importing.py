@@ -57,9 +57,9 @@ def import_from_another_device(peer: Peer) -> None:
 def import_of_an_export(peer: Peer) -> None:
     array, source = cuarray.to_device(np.zeros(SIZE, "u1")), pinned()
     array.copy_to_device(source, stream=peer.stream())
-    again = cuarray.as_cuda_array(Array(array.ptr, None, **array.__cuda_array_interface__))
-    peer.write(again, peer.stream())
-    peer.keep(array, again, source)
+    imported = cuarray.as_cuda_array(Array(array.ptr, None, **array.__cuda_array_interface__))
+    peer.write(imported, peer.stream())
+    peer.keep(array, imported, source)
 
 
 @scenario("import of a field of a structured array")

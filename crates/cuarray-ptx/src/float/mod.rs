@@ -1,8 +1,8 @@
 //! Exact floating-point arithmetic with one rounding, in every rounding mode, for every format of PTX.
 //!
-//! The processor supports two formats, and rounding to nearest. This folder computes other modes (`.rz`, `.rm`,
-//! `.rp`), `f16` and `bf16`. A number becomes a sign, an integer of up to 128 bits, a power of two, and a flag for
-//! lower digits. All operations end in [`round`].
+//! The processor supports two formats, and only rounding to nearest. This folder computes other modes (`.rz`, `.rm`,
+//! `.rp`), `f16` and `bf16`. A number becomes a sign, an integer of up to 128 bits, a power of two, and a flag
+//! that states whether nonzero lower digits were cut off. All operations end in [`round`].
 
 /// A floating-point format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +69,7 @@ enum Value {
     Number(Number),
 }
 
-/// `digits` times two to the power of `exponent`. Without `exact`, the number has lower digits too.
+/// `digits` times two to the power of `exponent`. If `exact` is false, further digits below these are not zero.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Number {
     negative: bool,
@@ -95,7 +95,7 @@ fn unpack(format: Format, bits: u64) -> Value {
     Value::Number(Number { negative, exponent, digits: u128::from(digits), exact: true })
 }
 
-/// Whether digits are rounded away from zero, given the digits that were cut off.
+/// Whether digits are rounded away from zero. `half` compares the digits that were cut off with half of the last digit.
 fn rounds_up(rounding: Rounding, negative: bool, odd: bool, half: std::cmp::Ordering, exact: bool) -> bool {
     use std::cmp::Ordering::{Equal, Greater};
     match rounding {
@@ -131,7 +131,7 @@ fn round(format: Format, number: Number, rounding: Rounding) -> u64 {
     let last = (number.exponent + length - 1 - format.fraction as i32).max(format.least());
     let shift = last - number.exponent;
     let kept = if shift <= 0 {
-        // Appending as many zeros as the format has digits leaves room below the digits.
+        // At most as many zeros are appended as the format has digits, so the digits fit.
         let widened = Number { digits: number.digits << -shift, ..number };
         cut(widened, 0, rounding).0
     } else {
@@ -150,7 +150,7 @@ fn round(format: Format, number: Number, rounding: Rounding) -> u64 {
     sign | magnitude
 }
 
-/// The sign of a zero sum of two nonzero numbers.
+/// The zero that is the sum of two nonzero numbers.
 fn zero(format: Format, rounding: Rounding) -> u64 {
     if rounding == Rounding::Down { format.sign() } else { 0 }
 }

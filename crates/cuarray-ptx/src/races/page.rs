@@ -19,7 +19,8 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Prepares the page for accesses of a size. Marks of earlier blocks may stay, because their clocks are smaller.
+    /// Prepares the page for accesses of a size. Cells may still hold accesses of earlier blocks,
+    /// whose clocks are smaller.
     pub(crate) fn start(&mut self, size: u32, grid: usize) {
         self.shift = size.trailing_zeros().min(3);
         let count = (PAGE >> self.shift) as usize;
@@ -131,7 +132,7 @@ impl Page {
     }
 }
 
-/// The index in place of a page that is not watched.
+/// Replaces the index of a page that is not watched.
 pub(crate) const NONE: usize = usize::MAX;
 
 /// The pages that a block accesses.
@@ -141,7 +142,7 @@ pub(crate) struct Shadow {
     pub shared: Vec<Page>,
     pages: Vec<Page>,
     used: usize,
-    /// A hash table of the pages of global memory: the page number plus one, the block, the index.
+    /// A hash table of the pages of global memory: the page number, the block, the index.
     table: Vec<(u64, u64, usize)>,
     block: u64,
 }
@@ -153,7 +154,7 @@ impl Shadow {
         self.used = 0;
     }
 
-    /// Drops all marks.
+    /// Drops all recorded accesses.
     pub(crate) fn clear(&mut self) {
         self.pages.clear();
         self.shared.clear();
@@ -189,11 +190,11 @@ impl Shadow {
         let mask = self.table.len() - 1;
         let mut at = hash(number) as usize & mask;
         loop {
-            let (known, block, place) = self.table[at];
+            let (stored, block, place) = self.table[at];
             if block != self.block {
                 return NONE;
             }
-            if known == number {
+            if stored == number {
                 return place;
             }
             at = (at + 1) & mask;

@@ -24,7 +24,7 @@ pub(super) fn order(next: &[Vec<usize>]) -> Vec<usize> {
     }
     let mut search = Search::new(next);
     let mut result = Vec::with_capacity(members.len());
-    // Pieces that are not ordered yet; the last one comes first.
+    // Pieces that are not ordered yet; the last one is ordered first.
     let mut pieces = vec![Piece { members, head: None, depth: 0, whole: false }];
     // The piece of each block, by a number that is never reused.
     let mut inside = vec![0_u32; next.len()];

@@ -2,7 +2,7 @@
 //!
 //! PTX manual: [integer
 //! arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#integer-arithmetic-instructions); bit
-//! operations are in [`bits`]. A division by zero returns all ones, as on GPUs; the manual leaves it open.
+//! operations are in [`bits`]. A division by zero returns all ones, as on GPUs; the manual does not define it.
 
 use super::bits;
 use super::builder::Builder;
@@ -240,7 +240,7 @@ impl<'a> Builder<'_, 'a> {
         for ((source, operand), ty) in sources.iter_mut().zip(&instruction.operands[1..]).zip(types) {
             *source = self.source(operand, *ty)?;
         }
-        // Functions of three sources receive one of the others in place of a missing source.
+        // Functions of three sources receive the first source in place of a missing one.
         let first = sources[0];
         sources.iter_mut().filter(|source| **source == Operand::Nothing).for_each(|source| *source = first);
         let d = self.target(&instruction.operands[0], target)?;

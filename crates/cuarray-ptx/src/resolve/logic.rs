@@ -172,7 +172,7 @@ fn permute(a: u32, b: u32, c: u32, mode: i64) -> u32 {
             let selected = |index: usize| {
                 let selector = c >> (4 * index) & 15;
                 let byte = bytes[(selector & 7) as usize];
-                // The fourth bit of a selector replicates the sign.
+                // The fourth bit of a selector copies the sign bit of the byte to all its bits.
                 if selector & 8 != 0 { if byte & 0x80 != 0 { 0xff } else { 0 } } else { byte }
             };
             return u32::from_le_bytes([selected(0), selected(1), selected(2), selected(3)]);

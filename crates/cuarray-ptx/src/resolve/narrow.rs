@@ -4,7 +4,7 @@
 //! PTX manual: [alternate floating-point data
 //! formats](https://docs.nvidia.com/cuda/parallel-thread-execution/#alternate-floating-point-data-formats). `e5m2`
 //! follows the pattern of other formats. `e4m3` has no infinity: its greatest exponent holds numbers too. Divided by
-//! 2⁸, its numbers have the digits of a format with one more bit of exponent, which computes them.
+//! 2⁸, its numbers have the same bits in a format with one more exponent bit, in which they are computed.
 
 use super::builder::Builder;
 use super::draft::Draft;
@@ -19,11 +19,12 @@ use crate::machine::lanes::map_coded;
 const E5M2: Format = Format { fraction: 2, exponent: 5, nan: 0x7f };
 /// `e4m3` with one more bit of exponent.
 const E5M3: Format = Format { fraction: 3, exponent: 5, nan: 0xff };
-/// The factor between the two formats.
+/// The factor between `e4m3` and `E5M3`.
 const SCALE: f64 = 256.0;
 const NAN: u64 = 0x7f;
 /// `tf32` without the bits below its fraction.
 const TF32: Format = Format { fraction: 10, exponent: 8, nan: 0x3ffff };
+/// The number of bits below the fraction of `tf32`.
 const PLACES: u32 = 13;
 
 /// Flags in the code of a conversion.
@@ -49,7 +50,7 @@ fn narrowed(from: Format, bits: u64, code: i64) -> u32 {
     float::convert(F64, format, scaled.to_bits(), Rounding::Near).min(most) as u32 | sign
 }
 
-/// Widens a number to `f16`, which represents all of them.
+/// Widens a number to `f16`, which represents all numbers of the narrow formats.
 fn widened(bits: u64, code: i64) -> u32 {
     let (sign, magnitude) = (bits & 0x80, bits & 0x7f);
     let (format, scale, is_nan) = match code & E4M3 {

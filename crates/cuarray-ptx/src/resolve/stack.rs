@@ -12,7 +12,7 @@ use crate::grammar::types::Type;
 use crate::machine::alloca;
 use crate::machine::program::Exec;
 
-/// The alignment of `alloca` without an operand for it.
+/// The alignment of an `alloca` that has no operand for the alignment.
 const DEFAULT_ALIGN: u64 = 8;
 /// The greatest alignment that `alloca` accepts.
 const MAX_ALIGN: u64 = 1 << 23;

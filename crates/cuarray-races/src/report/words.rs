@@ -48,7 +48,7 @@ pub(crate) fn action(side: &Side, finding: &Finding) -> String {
 
 /// More about an operation: the name of its kernel, printed beside the call, or a remark on a line of its own.
 pub(crate) enum Detail<'a> {
-    /// Nothing.
+    /// No detail.
     None,
     /// A name.
     Name(&'a str),
@@ -64,7 +64,7 @@ pub(crate) fn variable(variable: &Variable) -> String {
     }
 }
 
-/// The kind of detail that a text is.
+/// Classifies a detail: a text with a space is a remark, and any other text is a name.
 pub(crate) fn detail(text: Option<&str>) -> Detail<'_> {
     match text {
         None => Detail::None,
@@ -114,7 +114,7 @@ pub(crate) fn lane(lanes: &[Lane], number: u32) -> String {
 
 /// The problem, in one sentence without its full stop.
 pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
-    let who = |side: Option<&Side>| side.map_or("the program".into(), |side| lane(lanes, side.lane));
+    let subject = |side: Option<&Side>| side.map_or("the program".into(), |side| lane(lanes, side.lane));
     let access = |side: Option<&Side>| does(side.map_or(AccessKind::Use, |side| side.access));
     let name = |side: Option<&Side>| side.map_or("a call", |side| call_name(side.call)).to_owned();
     let object = finding.object.as_ref().map(|object| object.kind);
@@ -122,7 +122,7 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
     let how_many = finding.bytes.map_or("bytes".into(), |range| bytes(range.length));
     match finding.kind {
         Kind::DataRace => {
-            let (one, other) = (who(first), who(last));
+            let (one, other) = (subject(first), subject(last));
             format!("{other} {} {how_many} that {one} {}, and nothing orders the two", access(last), access(first))
         }
         Kind::KernelRace => {
@@ -134,15 +134,15 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
                 "threads of {where_} of {kernel} race: one {one} {how_many} that another {other}, and nothing orders the two"
             )
         }
-        Kind::UseAfterFree => format!("{} {} memory after its release", who(last), access(last)),
-        Kind::UseBeforeAllocation => format!("{} {} memory that may not be allocated yet", who(last), access(last)),
+        Kind::UseAfterFree => format!("{} {} memory after its release", subject(last), access(last)),
+        Kind::UseBeforeAllocation => format!("{} {} memory that may not be allocated yet", subject(last), access(last)),
         Kind::FreeBeforePendingWork => {
-            format!("memory is released, and nothing makes that wait until {} has finished with it", who(first))
+            format!("memory is released, and nothing makes the release wait for the pending work of {}", subject(first))
         }
-        Kind::UninitializedRead => format!("{} reads {how_many} that nothing has written", who(last)),
-        Kind::OutOfBounds => format!("{} {} outside of the allocation", who(last), access(last)),
+        Kind::UninitializedRead => format!("{} reads {how_many} that nothing has written", subject(last)),
+        Kind::OutOfBounds => format!("{} {} outside of the allocation", subject(last), access(last)),
         Kind::MisalignedAccess => {
-            format!("{} {} at an address that is no multiple of the element size", who(last), access(last))
+            format!("{} {} at an address that is not a multiple of the element size", subject(last), access(last))
         }
         Kind::DestroyedHandle => {
             let object = object.unwrap_or("handle");
@@ -155,7 +155,7 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
             (None, Some(allocation)) => {
                 format!("{} of {} memory are never freed", bytes(allocation.size), allocation.kind)
             }
-            (None, None) => "something is still there at the end".into(),
+            (None, None) => "an object still exists at the end".into(),
         },
     }
 }

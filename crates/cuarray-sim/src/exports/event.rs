@@ -41,15 +41,15 @@ pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUst
     if capture::captures(&mut state, handle)? {
         let captured = capture::captured_in(&state, handle);
         if let Some(event) = state.events.get_mut(&event) {
-            event.meet(None);
+            event.set_point(None);
             event.captured = captured;
         }
         return Ok(());
     }
-    // The event is set to the new point before that point can happen. Under the eager schedule it happens at once.
+    // The event is set to the new point before that point can happen. Under the eager schedule the point happens at once.
     let next = state.streams.get(&handle).map(|stream| stream.next(handle));
     if let Some(event) = state.events.get_mut(&event) {
-        event.meet(next);
+        event.set_point(next);
     }
     drop(submit(call, state, handle, Work::Record(event), Vec::new())?);
     Ok(())

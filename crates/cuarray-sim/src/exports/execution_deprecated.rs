@@ -1,4 +1,4 @@
-//! The launch interface before `cuLaunchKernel`, which old programs and PyCUDA's launches use.
+//! The launch interface that preceded `cuLaunchKernel`. Old programs and PyCUDA use it.
 //!
 //! Driver API: [execution control,
 //! deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html). A function stores
@@ -12,7 +12,7 @@ use std::ptr;
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The maximum size of a kernel's parameters in bytes.
-const MOST: usize = 4096;
+const MAX_PARAMETER_BYTES: usize = 4096;
 
 fn change(
     call: &Call<'_>,
@@ -24,10 +24,10 @@ fn change(
     change(&mut function.next)
 }
 
-/// Stores bytes among a function's arguments.
+/// Writes bytes to the stored arguments of a function.
 fn set(call: &Call<'_>, handle: CUfunction, offset: c_int, bytes: &[u8]) -> Result<(), CUresult> {
     let start = usize::try_from(offset).map_err(|_| INVALID_VALUE)?;
-    let end = start.checked_add(bytes.len()).filter(|end| *end <= MOST).ok_or(INVALID_VALUE)?;
+    let end = start.checked_add(bytes.len()).filter(|end| *end <= MAX_PARAMETER_BYTES).ok_or(INVALID_VALUE)?;
     change(call, handle, |next| {
         if next.arguments.len() < end {
             next.arguments.resize(end, 0);
@@ -64,7 +64,7 @@ pub(super) unsafe fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, byt
 }
 
 pub(super) unsafe fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes: c_uint) -> Result<(), CUresult> {
-    if numbytes as usize > MOST {
+    if numbytes as usize > MAX_PARAMETER_BYTES {
         return Err(INVALID_VALUE);
     }
     change(call, hfunc, |next| {
@@ -99,7 +99,7 @@ pub(super) unsafe fn cuParamSetv(
     numbytes: c_uint,
 ) -> Result<(), CUresult> {
     present(ptr)?;
-    if numbytes as usize > MOST {
+    if numbytes as usize > MAX_PARAMETER_BYTES {
         return Err(INVALID_VALUE);
     }
     let mut bytes = vec![0_u8; numbytes as usize];

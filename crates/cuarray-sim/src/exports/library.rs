@@ -54,8 +54,8 @@ pub(super) unsafe fn cuLibraryLoadFromFile(
 /// Runs pending work first, which may include the library's kernels.
 pub(super) unsafe fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Result<(), CUresult> {
     let mut state = call.lock();
-    let known = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
-    let contexts: Vec<CUcontext> = known.modules.keys().copied().collect();
+    let loaded = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
+    let contexts: Vec<CUcontext> = loaded.modules.keys().copied().collect();
     for context in contexts {
         state = drain::drain_context(call.driver, state, context);
     }
@@ -81,9 +81,9 @@ pub(super) unsafe fn cuLibraryGetKernelCount(
     count: *mut c_uint,
     lib: CUlibrary,
 ) -> Result<(), CUresult> {
-    let count_of = call.lock().code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program.kernels().len();
+    let kernels = call.lock().code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program.kernels().len();
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(count, count_of as c_uint) }
+    unsafe { put(count, kernels as c_uint) }
 }
 
 pub(super) unsafe fn cuLibraryEnumerateKernels(

@@ -2,8 +2,8 @@
 //!
 //! Driver API: [stream ordered memory
 //! allocator](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html). The address is known at
-//! the call. The memory is valid from the allocation's place in the stream to the release's; the allocation overwrites
-//! bytes that another stream wrote earlier.
+//! the call. The memory is valid from the position of the allocation in the stream to that of the release. When the
+//! allocation runs, it overwrites bytes that another stream wrote too early.
 
 use super::transfer::submit;
 use super::*;
@@ -118,8 +118,8 @@ pub(super) unsafe fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Re
         return Err(INVALID_VALUE);
     }
     destroyed.destroyed = true;
-    let (device, over) = (destroyed.device, destroyed.used == 0);
-    if over {
+    let (device, unused) = (destroyed.device, destroyed.used == 0);
+    if unused {
         state.pools.remove(&pool);
     }
     let device = &mut state.devices[device];

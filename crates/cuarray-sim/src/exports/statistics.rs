@@ -4,7 +4,7 @@ use super::*;
 use crate::process::current;
 
 /// Writes the statistics of the calling thread's driver to `buf`, as JSON and a nul. `buf` has room for `cap` bytes.
-/// `len` receives the length of the JSON in bytes. If it does not fit, the call writes only the length and returns
+/// `len` receives the length of the JSON in bytes. If the JSON does not fit, the call writes only the length and returns
 /// `CUDA_ERROR_INVALID_VALUE`. A null `buf` queries the length.
 ///
 /// # Safety
@@ -27,7 +27,7 @@ pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usiz
     }
 }
 
-/// Writes a text and a nul to `buf`, with the interface of all extensions.
+/// Writes a text and a nul to `buf`, with the parameters that all extension functions share.
 ///
 /// # Safety
 /// `buf` is null or has room for `cap` bytes; `len` is null or writable.

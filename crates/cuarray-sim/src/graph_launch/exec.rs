@@ -274,7 +274,7 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
             let next = state.streams.get(&lane).map(|stream| stream.next(lane));
             match state.events.get_mut(&event) {
                 Some(recorded) => {
-                    recorded.meet(next);
+                    recorded.set_point(next);
                     Work::Record(event)
                 }
                 None => Work::Wait,

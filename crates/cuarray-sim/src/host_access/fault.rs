@@ -137,12 +137,12 @@ pub(crate) fn take_logged(driver: u64) -> Vec<Fault> {
     if !any_logged() {
         return faults;
     }
-    for place in &LOG {
-        if place.state.compare_exchange(ready(driver), BUSY, AcqRel, Relaxed).is_ok() {
+    for slot in &LOG {
+        if slot.state.compare_exchange(ready(driver), BUSY, AcqRel, Relaxed).is_ok() {
             // SAFETY: this thread made the slot busy.
-            faults.push(unsafe { *place.fault.get() });
+            faults.push(unsafe { *slot.fault.get() });
             READY_COUNT.fetch_sub(1, Relaxed);
-            place.state.store(FREE, Release);
+            slot.state.store(FREE, Release);
         }
     }
     faults.sort_unstable_by_key(|fault| fault.sequence);
@@ -218,17 +218,17 @@ fn open_and_log(address: u64, writes: Option<bool>, instruction: usize) -> bool 
         return false;
     }
     PASSED_ON.store(false, Relaxed);
-    let free = |place: &&Logged| place.state.compare_exchange(FREE, BUSY, AcqRel, Relaxed).is_ok();
-    if first && let Some(place) = LOG.iter().find(free) {
+    let free = |slot: &&Logged| slot.state.compare_exchange(FREE, BUSY, AcqRel, Relaxed).is_ok();
+    if first && let Some(slot) = LOG.iter().find(free) {
         // SAFETY: this thread made the slot busy.
-        let fault = unsafe { &mut *place.fault.get() };
+        let fault = unsafe { &mut *slot.fault.get() };
         fault.sequence = SEQUENCE.fetch_add(1, Relaxed);
         fault.address = address;
         fault.writes = writes.unwrap_or(false);
         // SAFETY: the call has no preconditions.
         fault.thread = unsafe { libc::gettid() };
         fault.spot.take(instruction);
-        place.state.store(ready(area.driver.load(Relaxed)), Release);
+        slot.state.store(ready(area.driver.load(Relaxed)), Release);
         READY_COUNT.fetch_add(1, Relaxed);
     }
     true

@@ -6,7 +6,7 @@
 use crate::memory::page_size;
 use std::io;
 
-/// Whole pages, mapped twice.
+/// Whole pages, mapped at one address or at two.
 pub(crate) struct HostPages {
     address: u64,
     /// The driver's address of the byte at `address`; equal to `address` if the pages are never guarded.
@@ -15,8 +15,8 @@ pub(crate) struct HostPages {
 }
 
 impl HostPages {
-    /// Allocates zeroed, readable and writable pages for `size` bytes; `None` if the system has too little memory. Only
-    /// `twofold` pages can be guarded.
+    /// Allocates zeroed, readable and writable pages for `size` bytes; `None` if the system has too little memory. With
+    /// `twofold` they are mapped at two addresses, and only then can they be guarded.
     pub(crate) fn new(size: u64, twofold: bool) -> Option<HostPages> {
         let length = usize::try_from(size.checked_next_multiple_of(page_size())?).ok()?;
         if twofold && let Ok(pages) = HostPages::twofold(length) {

@@ -1,26 +1,26 @@
-//! Captures in progress, and what streams and events have to do with them.
+//! Captures in progress, and their state in streams and events.
 
 use cuarray_abi::*;
 use cuarray_races::Operation;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// One capture, from its begin to its end.
+/// A capture in progress.
 pub(crate) struct Capture {
     pub graph: CUgraph,
-    /// Whether the graph was created for this capture, and is removed if it fails.
+    /// Whether the graph was created for this capture, and is removed if the capture fails.
     pub owns_graph: bool,
-    /// The stream in which it began and must end.
+    /// The stream in which the capture began and must end.
     pub origin: CUstream,
     pub mode: CUstreamCaptureMode,
-    /// The thread that began it.
+    /// The thread that began the capture.
     pub thread: u64,
     pub invalidated: bool,
-    /// The call that began it, while findings are on.
+    /// The call that began the capture; `None` if findings are off.
     pub begun: Option<Arc<Operation>>,
-    /// The streams that have joined it.
+    /// The streams that have joined the capture.
     pub streams: BTreeSet<CUstream>,
-    /// The last nodes of streams that were destroyed meanwhile.
+    /// The last nodes of streams that were destroyed during the capture.
     pub loose: Vec<CUgraphNode>,
 }
 
@@ -30,11 +30,11 @@ pub(crate) struct Capturing {
     pub id: u64,
     /// The dependencies of the next node that the stream captures.
     pub after: Vec<CUgraphNode>,
-    /// The data of those edges: zero, in an array of the last queried length.
+    /// The data of the edges from these dependencies: zeros, as many as the last query returned.
     pub edges: Vec<CUgraphEdgeData>,
 }
 
-/// The meaning of an event that was last recorded in a capturing stream.
+/// The capture and the nodes that an event stands for, if it was last recorded in a capturing stream.
 #[derive(Clone)]
 pub(crate) struct Captured {
     pub id: u64,

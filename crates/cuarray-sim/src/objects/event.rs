@@ -23,8 +23,8 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Makes the event mean an operation that is about to be enqueued.
-    pub(crate) fn meet(&mut self, point: Option<Point>) {
+    /// Sets the event to an operation that is about to be enqueued, or to none.
+    pub(crate) fn set_point(&mut self, point: Option<Point>) {
         (self.recorded, self.captured, self.time, self.clock) = (point, None, None, None);
     }
 

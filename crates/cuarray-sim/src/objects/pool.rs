@@ -1,6 +1,6 @@
 //! Memory pools, the source of stream-ordered allocations.
 //!
-//! A pool only counts bytes: the device's address range allocates, and physical memory is freed at once. *Used* is
+//! A pool only counts bytes: addresses come from the device's address range, and physical memory is freed at once. *Used* is
 //! the size of live allocations. *Reserved* is the memory that a real pool would hold. It grows with use, and falls
 //! to the release threshold (never below *used*) when a synchronization or a trim lets the pool release memory.
 

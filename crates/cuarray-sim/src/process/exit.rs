@@ -1,7 +1,7 @@
 //! The report at process exit.
 //!
 //! A program rarely declares that it is done with CUDA, so a function that the C library calls at exit writes the
-//! report. It runs at the very end, after Python has finalized and destructors have run. Objects that are alive then
+//! report. The function runs at the very end, after Python has finalized and destructors have run. Objects that are alive then
 //! are leaks; objects that were released late are not. A process that is killed, or exits through `_exit`, writes no
 //! report.
 //!
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The process that created the driver; children of `fork` inherit its handlers and its settings.
+/// The id of the process that created the driver; children of `fork` inherit its handlers and its settings.
 static MADE_IN: AtomicU32 = AtomicU32::new(0);
 /// The driver whose report the handler makes.
 static WATCHED: OnceLock<Arc<Driver>> = OnceLock::new();

@@ -2,7 +2,7 @@
 //!
 //! A run under a chosen schedule makes a series of choices among numbered options. Together with the program, the
 //! choices determine the whole schedule. The text form includes the number of options, so that it can go into a bug
-//! report, and a program with other choices is detected at the first difference.
+//! report, and a program that makes other choices is detected at the first difference.
 //!
 //! `2:01-3:2-2:0{15}` reads: two choices of two options, which took the first and the second; one choice of three
 //! options, which took the third; fifteen choices of two options, which took the first. Options are numbered from 0
@@ -36,7 +36,7 @@ pub struct Choices(Vec<Choice>);
 
 /// The maximum number of choices. No schedule that is written down has as many.
 const MOST: usize = 1 << 26;
-/// The number of equal choices from which a count replaces repetition.
+/// The least number of equal choices that are written as one choice with a count.
 const RUN: usize = 4;
 
 impl Choices {
@@ -69,7 +69,7 @@ impl Choices {
         self.0.iter().filter(|choice| choice.chosen != 0).count() as u64
     }
 
-    /// The beginning of the next schedule in the order of all schedules; the rest of it is lazy.
+    /// The beginning of the next schedule in lexicographic order; its further choices are those of the lazy schedule.
     ///
     /// `most_deviations` skips schedules with more deviations from the lazy one. Returns `None` after the last
     /// schedule.
@@ -96,7 +96,7 @@ impl Choices {
     }
 }
 
-/// The number of digits for choices of so many options.
+/// The number of digits of a choice among `options` options.
 fn digits(options: u32) -> usize {
     let (mut largest, mut digits) = (options.saturating_sub(1) / 36, 1);
     while largest > 0 {
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// All schedules of a program whose next number of options is `options_after` of its choices so far.
+    /// All schedules of a program. `options_after` maps the choices so far to the number of options of the next one.
     fn all(options_after: impl Fn(&[u32]) -> Option<u32>, most: Option<u64>) -> Vec<String> {
         let (mut schedules, mut next) = (Vec::new(), Some(Choices::default()));
         while let Some(mut choices) = next {
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn next_visits_every_schedule_once() {
-        // Two choices of two options, and a third of three if the first was 1.
+        // Two choices of two options; if the first took option 1, a third choice of three options.
         let options_after = |choices: &[u32]| match choices {
             [] | [_] => Some(2),
             [1, _] => Some(3),

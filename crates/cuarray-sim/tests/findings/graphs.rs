@@ -13,7 +13,7 @@ fn launched(program: &Program, origin: CUstream, work: impl FnOnce()) -> CUgraph
     exec
 }
 
-/// Orders one stream after another.
+/// Makes the later work of `to` wait for the work in `from`.
 fn order(program: &Program, from: CUstream, to: CUstream) {
     let event = program.event();
     ok!(program, cuEventRecord(event, from));
@@ -189,12 +189,12 @@ fn race_in_a_graph_names_the_captured_calls() {
 fn missing_edge_outside_a_graph_names_its_launch() {
     let program = Program::new();
     let [stream, other] = [CU_STREAM_NON_BLOCKING; 2].map(|flags| program.stream(flags));
-    let (memory, branches) = (program.alloc(64), program.stream(CU_STREAM_NON_BLOCKING));
+    let (memory, branch) = (program.alloc(64), program.stream(CU_STREAM_NON_BLOCKING));
     launched(&program, stream, || {
-        order(&program, stream, branches);
+        order(&program, stream, branch);
         ok!(program, cuMemcpyDtoDAsync_v2(memory, memory + 32, 8, stream));
-        program.fill(memory + 16, 1, 8, branches);
-        order(&program, branches, stream);
+        program.fill(memory + 16, 1, 8, branch);
+        order(&program, branch, stream);
     });
     program.sim.clear_findings();
     program.fill(memory + 16, 2, 8, other);
@@ -268,7 +268,7 @@ fn auto_free_happens_before_every_branch_of_the_next_launch() {
         params.poolProps.location = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: 0 };
         params.bytesize = 64;
         ok!(program, cuGraphCreate(&mut graph, 0));
-        // The allocation is on the second lane.
+        // The empty node is on the first lane, and the allocation on the second.
         ok!(program, cuGraphAddEmptyNode(&mut first, graph, none, 0));
         ok!(program, cuGraphAddMemAllocNode(&mut node, graph, none, 0, &mut params));
         let (mut record, event) = (CUgraphNode::NULL, program.event());
@@ -278,7 +278,7 @@ fn auto_free_happens_before_every_branch_of_the_next_launch() {
         let used_at_most = [(); 3].map(|()| {
             ok!(program, cuGraphLaunch(exec, stream));
             program.fill(params.dptr, 1, 64, stream);
-            // This wait runs the branch, and only the stream work before it.
+            // This wait runs the second lane, and only that work of the stream which precedes it.
             ok!(program, cuEventSynchronize(event));
             let mut used = 0_u64;
             let attribute = CU_GRAPH_MEM_ATTR_USED_MEM_HIGH;

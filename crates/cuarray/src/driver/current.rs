@@ -22,14 +22,14 @@ struct Cached {
 }
 
 thread_local! {
-    static KNOWN: Cell<Cached> = const { Cell::new(Cached { table: ptr::null(), raw: None }) };
+    static CACHED: Cell<Cached> = const { Cell::new(Cached { table: ptr::null(), raw: None }) };
 }
 
 /// The handle of this thread's current context; null if there is none.
 pub(super) fn current(table: &Table) -> Result<CUcontext> {
-    let known = KNOWN.get();
-    let remembers = ptr::eq(known.table, table);
-    if remembers && let Some(raw) = known.raw {
+    let cached = CACHED.get();
+    let remembers = ptr::eq(cached.table, table);
+    if remembers && let Some(raw) = cached.raw {
         return Ok(raw);
     }
     let mut raw = CUcontext::NULL;
@@ -43,8 +43,8 @@ pub(super) fn current(table: &Table) -> Result<CUcontext> {
 
 /// Updates the cached context, if there is one.
 fn remember(table: &Table, raw: Option<CUcontext>) {
-    if ptr::eq(KNOWN.get().table, table) {
-        KNOWN.set(Cached { table, raw });
+    if ptr::eq(CACHED.get().table, table) {
+        CACHED.set(Cached { table, raw });
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn push(state: &ContextState) -> Result<Current<'_>> {
     if before == state.handle() {
         return Ok(Current { state, pushed_on: None, of_this_thread: PhantomData });
     }
-    // SAFETY: the handle is a context's: it was retained, or came from the driver. The driver rejects a destroyed context.
+    // SAFETY: the handle was retained, or came from the driver. The driver rejects a destroyed context.
     unsafe { call!(table, cuCtxPushCurrent_v2(state.handle())) }?;
     remember(table, Some(state.handle()));
     Ok(Current { state, pushed_on: Some(before), of_this_thread: PhantomData })
@@ -111,14 +111,14 @@ pub(crate) struct Remembered {
 }
 
 impl Driver {
-    /// Queries this thread's current context once, and not before each call, until the guard is dropped. Use it in an
-    /// operation of several calls, during which this thread runs only this crate's code. Drop guards, also
-    /// [`Current`]s, in the reverse order of their creation.
+    /// Caches this thread's current context until the guard is dropped. Use it in an operation of several calls, during
+    /// which this thread runs only this crate's code. Drop guards, including [`Current`]s, in the reverse order of their
+    /// creation.
     pub(crate) fn remember_current(&self) -> Remembered {
         let table = ptr::from_ref::<Table>(self.table());
-        let before = KNOWN.get();
+        let before = CACHED.get();
         if !ptr::eq(before.table, table) {
-            KNOWN.set(Cached { table, raw: None });
+            CACHED.set(Cached { table, raw: None });
         }
         Remembered { before, of_this_thread: PhantomData }
     }
@@ -126,6 +126,6 @@ impl Driver {
 
 impl Drop for Remembered {
     fn drop(&mut self) {
-        KNOWN.set(self.before);
+        CACHED.set(self.before);
     }
 }

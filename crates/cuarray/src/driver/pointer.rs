@@ -42,7 +42,7 @@ pub struct PointerAttributes {
     pub context: Option<CUcontext>,
     /// The device of the memory, or of its context.
     pub device_ordinal: Option<i32>,
-    /// The kind of the memory, as far as the driver tells kinds apart: it reports stream-ordered memory as [`MemoryKind::Device`],
+    /// The kind of the memory, as far as the driver distinguishes kinds: it reports stream-ordered memory as [`MemoryKind::Device`],
     /// and all page-locked host memory as [`MemoryKind::Pinned`].
     pub kind: MemoryKind,
     /// The address for kernels.

@@ -56,7 +56,7 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 /// The structure is `repr(C)`, `Clone` and `Copy`. Each field is an [`Element`] or an array, also nested, of elements. The list
 /// of fields includes the gaps of alignment, between fields and at the end, so every reader finds every field.
 /// Attributes and documentation are kept; `#[repr(packed)]` and `#[repr(align(16))]` have their usual effect. An attribute macro
-/// that adds, removes or retypes a field is refused, because the checks are of the declared fields. Uploads and kernel arguments
+/// that adds, removes or retypes a field is refused, because only the declared fields are checked. Uploads and kernel arguments
 /// have zeros as padding.
 ///
 /// ```

@@ -86,7 +86,7 @@ pub(super) fn still_pending(stream: &Stream) -> Error {
     ))
 }
 
-/// The error for work with a guard that was acquired in the capture `then`, or before any, as the stream's capture differs now.
+/// The error for work with a guard that was acquired during another capture, `then`, or before any capture.
 #[cold]
 pub(super) fn differs(stream: &Stream, then: Option<u64>) -> Error {
     let why = match then {

@@ -1,6 +1,10 @@
 //! [`SyncGuard`]: ordered work in one stream on the data of several arrays, with edges before and after it.
 
-use super::{Access, SyncState, capture, lane, mark::Mark, release::is_for_later};
+use super::{
+    Access, SyncState, capture, lane,
+    mark::Mark,
+    release::{is_for_later, wait_for_context},
+};
 use crate::{
     Error, Result,
     driver::{DeferredRelease, Stream},
@@ -16,7 +20,6 @@ use std::thread::{self, ThreadId};
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once orders nothing"]
 pub struct SyncGuard {
-    stream: Stream,
     /// `None` after the end.
     edges: Option<Edges>,
 }
@@ -30,8 +33,7 @@ impl SyncGuard {
     pub fn begin(data: impl IntoIterator<Item = (SyncState, Access)>, stream: &Stream) -> Result<SyncGuard> {
         let data: SmallVec<[(SyncState, Access); 2]> = data.into_iter().collect();
         let begun = begin(each(&data), stream)?;
-        let edges = Edges { data, stream: stream.clone(), begun, waits: false };
-        Ok(SyncGuard { stream: stream.clone(), edges: Some(edges) })
+        Ok(SyncGuard { edges: Some(Edges { data, stream: stream.clone(), begun, waits: false }) })
     }
 
     /// Orders later work on the data after the work now in the stream.
@@ -43,7 +45,7 @@ impl SyncGuard {
         self.finish(|| ())
     }
 
-    /// As [`SyncGuard::end`]. `keep` makes what has to live until deferred edges are made.
+    /// As [`SyncGuard::end`]. `keep` returns a value that must live until deferred edges are made.
     #[cfg(feature = "python")]
     pub(crate) fn end_and_keep<K: Send + 'static>(mut self, keep: impl FnOnce() -> K) -> Result<()> {
         self.finish(keep)
@@ -60,6 +62,7 @@ impl SyncGuard {
         guard
     }
 
+    #[inline]
     fn finish<K: Send + 'static>(&mut self, keep: impl FnOnce() -> K) -> Result<()> {
         let Some(edges) = self.edges.take() else { return Ok(()) };
         edges.end().map_err(|NotEnded { error, is_ordered }| {
@@ -106,7 +109,7 @@ fn each(data: &[(SyncState, Access)]) -> impl Iterator<Item = (&SyncState, Acces
     data.iter().map(|(data, access)| (data, *access))
 }
 
-/// The facts of a guard's begin that its end needs.
+/// The state at the begin of a guard that the end of the guard needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Begun {
     /// The thread whose per-thread default stream is involved, if one is.
@@ -116,12 +119,12 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Whether this thread's per-thread default stream is the one that is involved, if one is.
+    /// Whether no per-thread default stream is involved, or only the one of this thread.
     pub(crate) fn is_in_this_thread(&self) -> bool {
         self.thread.is_none_or(|thread| thread == thread::current().id())
     }
 
-    /// Checks that work is ordered which is enqueued in `stream` while it takes part in the capture `now`.
+    /// Checks that the guard orders work in `stream` if the stream takes part in the capture `now`.
     pub(crate) fn check_capture(&self, stream: &Stream, now: Option<u64>) -> Result<()> {
         match self.capture {
             Some(then) if then != now => Err(capture::differs(stream, then)),
@@ -144,11 +147,15 @@ pub(crate) fn begin<'a>(data: impl Iterator<Item = (&'a SyncState, Access)> + Cl
         }
         involved |= data_of_one.home.as_ref().is_some_and(per_thread);
     }
+    // A record at the end has to tell work that runs from work of a capture that began in between.
+    if data.clone().any(|(data, _)| data.records_work_in(stream)) {
+        then.capture()?;
+    }
     Ok(Begun { thread: involved.then(|| thread::current().id()), capture: then.known_capture() })
 }
 
 /// Orders later work on the data after the work now in `stream`: the second half of a [`SyncGuard`]. If an edge fails, the host
-/// waits for the stream, so the order holds all the same, and the error is returned.
+/// waits for the stream, so the work is ordered nevertheless, and the error is returned.
 pub(crate) fn end<'a>(
     data: impl Iterator<Item = (&'a SyncState, Access)> + Clone,
     stream: &Stream,
@@ -158,7 +165,7 @@ pub(crate) fn end<'a>(
     if !begun.is_in_this_thread() {
         // Clause S3 allows a host wait in place of the edge, which cannot be made from this thread.
         return Ok(match stream.is_per_thread_default() {
-            true => stream.work_context()?.synchronize(),
+            true => super::wait_for_all_threads(stream),
             false => super::synchronize(stream),
         }?);
     }
@@ -186,7 +193,7 @@ pub(crate) fn end<'a>(
 /// A guard whose end failed.
 pub(crate) struct NotEnded {
     pub(crate) error: Error,
-    /// Whether the work is ordered all the same, because the host has waited for it.
+    /// Whether the work is ordered nevertheless, because the host has waited for it.
     pub(crate) is_ordered: bool,
 }
 
@@ -197,7 +204,7 @@ impl From<Error> for NotEnded {
 }
 
 /// Work of a guard whose end is deferred: no edge could be made, and the host could not wait. The usual reason is a capture that has
-/// begun in the stream. A driver keeps it until an edge can be made, and `kept` with it: the memory, and the entries that refuse other
+/// begun in the stream. The driver stores this object until an edge can be made, together with `kept`: the memory, and the entries that refuse other
 /// guards.
 struct Unreleased<K> {
     edges: Edges,
@@ -222,8 +229,14 @@ impl<K: Send + 'static> DeferredRelease for Unreleased<K> {
         match self.edges.end() {
             Ok(()) => drop(self.kept),
             Err(NotEnded { is_ordered: false, error }) if !wait || is_for_later(&error) => driver.defer(self),
-            // The stream is broken or destroyed, so none of its work runs.
-            Err(NotEnded { error, .. }) => driver.dropped(Err(error)),
+            Err(NotEnded { is_ordered, error }) => {
+                driver.dropped(Err(error));
+                // The stream may be broken or destroyed.
+                let context = self.edges.stream.work_context();
+                if !is_ordered && context.is_ok_and(|context| !wait_for_context(&context)) {
+                    driver.defer(self);
+                }
+            }
         }
     }
 }
@@ -243,7 +256,8 @@ fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
 
 impl Drop for SyncGuard {
     fn drop(&mut self) {
-        let finished = self.finish(|| ());
-        self.stream.driver().dropped(finished);
+        let Some(edges) = &self.edges else { return };
+        let driver = edges.stream.driver().clone();
+        driver.dropped(self.finish(|| ()));
     }
 }

@@ -3,7 +3,7 @@
 //! Work in one stream runs in order; work in two streams does not, unless it is ordered explicitly. There are two ways. A
 //! *host wait* blocks the calling thread until a stream is done. An *edge* blocks no thread: an event is recorded at the end of
 //! the first stream's work, and later work in the second stream waits for it. Both are left out where they are not needed:
-//! within one stream, from the legacy default stream to a blocking stream, and for work that is known to be done.
+//! within one stream, from the legacy default stream to work in a blocking stream, and for work that is known to be done.
 //!
 //! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a guard: an edge from the
 //! home stream before the work, and an edge back after it. An array without a home stream records the streams that worked on it,
@@ -110,11 +110,24 @@ pub fn synchronize(stream: &Stream) -> Result<()> {
     stream.synchronize()
 }
 
-/// Waits on the host for all work in the context of a per-thread default stream, which another thread cannot name.
+/// Waits on the host for the work in the per-thread default streams of all threads, in the context of one of these streams. Another
+/// thread cannot name them.
+///
+/// They are blocking streams, so an event in the legacy default stream comes after their work. A wait for the whole context would
+/// invalidate captures.
+///
+/// # Errors
+/// Unsupported: a blocking stream of the context captures. The capture stays intact.
 #[cold]
-fn wait_for_all_threads(home: &Stream) -> Result<()> {
-    let _remembered = home.driver().remember_current();
-    home.work_context()?.synchronize()
+fn wait_for_all_threads(one: &Stream) -> Result<()> {
+    let _remembered = one.driver().remember_current();
+    let context = one.work_context()?;
+    let legacy = Stream::legacy_default(&context);
+    may_wait(&legacy)?;
+    let _relaxed = one.driver().relaxed();
+    let event = context.event_pool().take()?;
+    event.record(&legacy)?;
+    event.synchronize()
 }
 
 /// The id of the capture that a stream takes part in; `None` if the stream runs its work.
@@ -264,11 +277,14 @@ impl SyncState {
         stream.handle() > 2
             && self.event.is_none()
             && !self.outlives_home
-            && match &self.home {
-                Some(home) => home.handle() == stream.handle(),
-                None => self.pending.as_ref().is_some_and(|pending| pending.is_only_home(stream)),
+            && match (&self.home, &self.pending) {
+                (Some(home), pending) => {
+                    home.handle() == stream.handle()
+                        && pending.as_ref().is_none_or(|pending| pending.is_idle(Some(home)))
+                }
+                (None, Some(pending)) => self.adopts_homes && pending.is_only_home(stream),
+                (None, None) => false,
             }
-            && self.pending.as_ref().is_none_or(|pending| pending.is_idle(self.home.as_ref()))
     }
 
     /// Orders later work in `stream`, which accesses the data as `access` says, after the earlier work that it depends on.
@@ -339,6 +355,27 @@ impl SyncState {
         self.after(&Mark::new(stream), access)
     }
 
+    /// Whether [`SyncState::after`] records work in `stream`.
+    fn records_work_in(&self, stream: &Stream) -> bool {
+        self.pending.is_some()
+            && !self.forgotten
+            && match &self.home {
+                Some(home) => self.outlives_home || home.is_per_thread_default(),
+                None => !(self.adopts_homes && stream.is_owned()),
+            }
+    }
+
+    /// Records the work in the home stream, for an array that is being dropped.
+    #[inline]
+    pub(crate) fn record_home(&self) {
+        if let (true, Some(home), Some(pending)) = (self.outlives_home, &self.home, &self.pending)
+            // Memory is freed when the default streams of its context are idle.
+            && home.handle() > 2
+        {
+            pending.record_home(home);
+        }
+    }
+
     /// Orders later work on the data after the mark.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         if let Some(home) = &self.home {
@@ -346,7 +383,8 @@ impl SyncState {
                 // Clause S3 allows a host wait in place of the edge, which only the other thread could make.
                 synchronize(mark.stream())?;
             } else {
-                mark.wait_in(home)?;
+                // The producer may wait for its stream on the host, and then free the memory.
+                mark.wait_in_for_host(home)?;
             }
             // An array of this library exports an event of its own for its work in its home stream.
             let is_own_work = self.outlives_home || home.is_owned();
@@ -354,17 +392,11 @@ impl SyncState {
                 edges_back::put(home);
             }
         }
-        let Some(pending) = self.pending.as_ref().filter(|_| !self.forgotten) else { return Ok(()) };
-        let Some(home) = &self.home else {
-            return match self.adopts_homes && mark.stream().is_owned() {
-                true => Ok(()),
-                false => pending.remember(mark, access),
-            };
-        };
-        // In another thread, the handle of the per-thread default stream means another stream.
-        if !self.outlives_home && !home.is_per_thread_default() {
+        let Some(pending) = self.pending.as_ref().filter(|_| self.records_work_in(mark.stream())) else {
             return Ok(());
-        }
+        };
+        let Some(home) = &self.home else { return pending.remember(mark, access) };
+        // In another thread, the handle of the per-thread default stream means another stream.
         match lane::is_same(mark.stream(), home)? {
             true => pending.remember(mark, access),
             false => pending.remember(&Mark::new(home), access),

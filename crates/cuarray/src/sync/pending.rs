@@ -253,10 +253,42 @@ impl Pending {
         Ok(Some(event.handle()))
     }
 
-    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it.
+    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it. Drops the home
+    /// streams that are done and that only this list keeps, so that the list does not grow with each stream of a long-lived module.
     pub(super) fn add_home(&self, home: &Stream) {
+        if !home.is_owned() {
+            return;
+        }
+        let mut idle = SmallVec::<[Stream; 1]>::new();
         let mut work = self.lock();
-        if home.is_owned() && !work.homes.contains(home) {
+        if work.homes.contains(home) {
+            return;
+        }
+        work.homes.retain(|known| {
+            let is_idle = known.is_unique() && is_idle(known);
+            if is_idle {
+                idle.push(known.clone());
+            }
+            !is_idle
+        });
+        work.homes.push(home.clone());
+        // The streams are destroyed without the lock.
+        drop(work);
+    }
+
+    /// Records the work in the home stream of an array that is being dropped, if another library may destroy the stream afterwards.
+    /// Consumers of the array's interface have ordered their work there.
+    pub(super) fn record_home(&self, home: &Stream) {
+        if is_idle(home) {
+            return;
+        }
+        let recorded = match capture::of(home) {
+            Ok(None) => self.remember(&Mark::new(home), Access::Write).or_else(|_| super::synchronize(home)).is_ok(),
+            _ => false,
+        };
+        let mut work = self.lock();
+        if !recorded && !work.homes.contains(home) {
+            // The stream has to be asked later.
             work.homes.push(home.clone());
         }
     }
@@ -343,6 +375,12 @@ impl Pending {
             Err(TryLockError::WouldBlock) => false,
         }
     }
+}
+
+/// Whether a stream is known to have no work.
+fn is_idle(stream: &Stream) -> bool {
+    let _relaxed = stream.driver().relaxed();
+    matches!(capture::of(stream), Ok(None)) && matches!(stream.is_done(), Ok(true))
 }
 
 const _: () = {

@@ -91,7 +91,7 @@ fn offsets_become_padding_and_round_trip() {
 #[test]
 fn overlapping_or_truncated_offsets_are_refused() {
     let (long, short) = (|| Field::new("long", typestr("<i8")), || Field::new("short", typestr("<i2")));
-    for (itemsize, fields, what) in [
+    for (itemsize, fields, message) in [
         (8, vec![(0, long()), (0, short())], "field ('short', '<i2') begins at byte 0"),
         (16, vec![(8, long()), (0, short())], "field ('short', '<i2') begins at byte 0"),
         (16, vec![(0, long()), (7, short())], "the fields before that take 8 bytes"),
@@ -102,7 +102,7 @@ fn overlapping_or_truncated_offsets_are_refused() {
     ] {
         let error = Descr::from_offsets(itemsize, fields).unwrap_err();
         assert_eq!(error.key(), Some("descr"));
-        assert!(error.to_string().contains(what), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
 }
 
@@ -144,7 +144,7 @@ fn nesting_depth_is_bounded() {
     assert!(refused(vec![Field::new("x", descr)]).contains("32 levels"));
 }
 
-/// Nests a list that holds one list twice, to a depth: few objects, but two to the power of the depth fields.
+/// Each level holds the level below it twice, so n levels have 2^n fields.
 #[test]
 fn shared_structures_count_every_repetition() {
     let mut descr = Descr::new(vec![Field::new("x", typestr("|V0"))]).unwrap();
@@ -157,7 +157,7 @@ fn shared_structures_count_every_repetition() {
     assert!(error.to_string().contains("65536 fields"), "{error}");
 }
 
-/// A field list or a name may be of any length, but a message about it may not.
+/// The length of a message does not depend on the length of a field list or a name.
 #[test]
 fn messages_about_long_lists_are_short() {
     let many = Descr::new((0..60_000).map(|index| Field::new(format!("f{index}"), typestr("|u1"))).collect()).unwrap();
@@ -175,7 +175,7 @@ fn messages_about_long_lists_are_short() {
     assert!(message.len() < 400 && message.contains("... adds up to 60000 bytes"), "{message}");
 }
 
-/// A name is also cut between characters that take several bytes.
+/// A message is never cut within a character that takes several bytes.
 #[test]
 fn message_is_cut_between_characters() {
     for length in 195..205 {

@@ -68,7 +68,7 @@ fn use_everything(driver: &Driver) -> Result<()> {
         height: 8,
         depth: 4,
     };
-    // SAFETY: everything has 256 bytes and lives until the context is synchronized, or is freed in its stream's order.
+    // SAFETY: all memory has 256 bytes and lives until the context is synchronized, or is freed in its stream's order.
     let enqueued = unsafe {
         let (device, target) = (memory.device_ptr(), target.device_ptr());
         (|| {
@@ -114,7 +114,7 @@ fn every_failing_call_is_named_and_leaks_nothing() {
 
     for (symbol, times) in made {
         for call in 1..=times as u64 {
-            // A result that every part of the layer treats as a failure.
+            // A result that every part of the module `driver` treats as a failure.
             let result = CUresult::CUDA_ERROR_ECC_UNCORRECTABLE;
             let faults = vec![Fault { symbol: symbol.to_owned(), call, result }];
             let sim = Sim::new(Config { faults, ..config.clone() });
@@ -150,7 +150,7 @@ fn every_failing_call_is_named_and_leaks_nothing() {
             let left = alive.allocations + alive.streams + alive.events + alive.primaries;
             match (returned, dropped) {
                 (Some(_), None) => assert_eq!(alive, Alive::NOTHING, "{case} leaked"),
-                // An object whose drop failed is still alive, but no others.
+                // Only an object whose drop failed is still alive.
                 (_, Some(_)) => assert!(left <= 1, "{case} leaked: {alive:?}"),
                 // Another call freed the memory, or the capture mode stayed changed while nothing captures.
                 (None, None) => {
@@ -253,7 +253,7 @@ fn older_calls_replace_missing_newer_ones() {
 }
 
 /// A driver that returns a stream's context only to threads with a current context.
-extern "C" fn context_for_a_context(stream: CUstream, context: *mut CUcontext) -> CUresult {
+extern "C" fn context_if_one_is_current(stream: CUstream, context: *mut CUcontext) -> CUresult {
     let api = Sim::new(Config::default()).api(); // the same functions for every simulated driver
     let mut current = CUcontext::NULL;
     // SAFETY: the driver writes one handle to each.
@@ -270,7 +270,7 @@ extern "C" fn context_for_a_context(stream: CUstream, context: *mut CUcontext) -
 #[test]
 fn context_of_a_stream_is_found_from_a_thread_without_a_context() {
     let fixture = Fixture::altered(Config { devices: 2, ..Config::default() }, |api| {
-        api.cuStreamGetCtx = Some(context_for_a_context);
+        api.cuStreamGetCtx = Some(context_if_one_is_current);
     });
     let second = fixture.driver.device(1).unwrap().primary_context().unwrap();
     let stream = Stream::new(&second).unwrap();

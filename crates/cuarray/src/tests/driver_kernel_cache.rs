@@ -109,7 +109,7 @@ fn borrowed_context_keeps_its_kernels_between_calls() {
     let fixture = Fixture::new();
     let raw = created(&fixture, 0);
     for _ in 0..3 {
-        // No object of the context is alive between two turns.
+        // No object of the context is alive between two iterations.
         let context = fixture.driver.current_context().unwrap().unwrap();
         assert_eq!(context.handle(), raw);
         context.kernel(PTX, "one").unwrap();
@@ -176,14 +176,14 @@ fn clone_of_a_function_keeps_its_module_loaded() {
     let fixture = Fixture::new();
     let context = fixture.primary();
     let function = Module::load_ptx(&context, PTX).unwrap().function("one").unwrap();
-    let again = function.clone();
+    let cloned = function.clone();
     drop(function);
     assert_eq!(unloads(&fixture), 0);
     // SAFETY: the kernel has no parameters.
     unsafe {
-        again.launch(&Stream::legacy_default(&context), LaunchConfig::new([1, 1, 1], [1, 1, 1]), ()).unwrap();
+        cloned.launch(&Stream::legacy_default(&context), LaunchConfig::new([1, 1, 1], [1, 1, 1]), ()).unwrap();
     }
     context.synchronize().unwrap();
-    drop(again);
+    drop(cloned);
     assert_eq!(unloads(&fixture), 1);
 }

@@ -1,7 +1,7 @@
 //! Arrays of any layout are copied to the device and back.
 
 use cuarray::{
-    AnyLayout, Complex, DeviceArray, Driver, Element, Interface, IxDyn as AnyRank, Layout, RawView, Stream, TypeStr,
+    AnyLayout, Complex, DeviceArray, Driver, Element, Interface, IxDyn as AnyNdim, Layout, RawView, Stream, TypeStr,
 };
 use device_ndarray::{to_device, to_host};
 use ndarray::{Array, Array2, Array3, ArrayD, Axis, IxDyn, array, s};
@@ -59,7 +59,7 @@ fn device_views_of_any_strides_are_copied_to_host() {
         let interface = Interface::new(pointer + start, TypeStr::of::<i32>(), layout).unwrap();
         // SAFETY: the memory lives as long as `whole`.
         let view = unsafe { RawView::new(one.driver(), interface, None) }.unwrap();
-        to_host(&view.typed::<i32, AnyRank, AnyLayout>().unwrap().acquire(other).unwrap()).unwrap()
+        to_host(&view.typed::<i32, AnyNdim, AnyLayout>().unwrap().acquire(other).unwrap()).unwrap()
     };
     assert_eq!(part(0, &[8, 6], &[4, 32]), host.t().into_dyn());
     assert_eq!(part(47 * 4, &[6, 8], &[-32, -4]), host.slice(s![..;-1, ..;-1]).into_dyn());
@@ -73,7 +73,7 @@ fn typed_view_of_wrong_element_type_is_an_error() {
     let array = to_device(&array![1.0f32, 2.0], one).unwrap();
     // SAFETY: the memory lives as long as `array`.
     let view = unsafe { RawView::new(one.driver(), array.interface().clone(), None) }.unwrap();
-    let error = view.typed::<i32, AnyRank, AnyLayout>().err().unwrap();
+    let error = view.typed::<i32, AnyNdim, AnyLayout>().err().unwrap();
     assert!(error.is_unsupported() && error.to_string().contains("<f4"), "{error}");
 }
 

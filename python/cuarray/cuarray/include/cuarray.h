@@ -1,6 +1,6 @@
 /* cuarray.h: the C structure of the CUDA Array Interface, version 1. C99 and C++.
  *
- * A GPU array as one structure: the entries of the dictionary __cuda_array_interface__, an event beside the stream, and the owner
+ * A GPU array as one structure: the entries of the dictionary __cuda_array_interface__, an event for pending work, and the owner
  * of the memory. Python objects export it in a capsule, the attribute __cuda_array_c_interface__; C programs pass a pointer. There
  * is no library to link. docs/reference/c-interface.md lists the duties of both sides.
  */
@@ -24,7 +24,7 @@
 
 /* Flags. A consumer refuses an array with an unknown flag among the lower 32, and ignores unknown upper ones. */
 #define CUARRAY_READ_ONLY ((uint64_t)1 << 0)  /* the elements may not be written */
-#define CUARRAY_HAS_STREAM ((uint64_t)1 << 1) /* `stream` is a stream; else there is no pending work, or only `event` */
+#define CUARRAY_HAS_STREAM ((uint64_t)1 << 1) /* `stream` is a stream; without it there is no pending work, or `event` ends it */
 #define CUARRAY_HAS_EVENT ((uint64_t)1 << 2)  /* `event` is an event after all pending work */
 #define CUARRAY_KNOWN_FLAGS (CUARRAY_READ_ONLY | CUARRAY_HAS_STREAM | CUARRAY_HAS_EVENT)
 
@@ -105,7 +105,7 @@ static inline const char *cuarray_problem(const cuarray *array) {
     if (array == NULL) return "the array is NULL";
     if (array->major != CUARRAY_MAJOR) return "the array is of another major version";
     flags = array->flags;
-    if ((flags & 0xffffffffu & ~CUARRAY_KNOWN_FLAGS) != 0) return "the array has a flag that must not be overlooked";
+    if ((flags & 0xffffffffu & ~CUARRAY_KNOWN_FLAGS) != 0) return "the array has an unknown flag among the lower 32";
     if (array->ndim < 0 || array->ndim > CUARRAY_MAX_NDIM) return "ndim is not between 0 and 64";
     if (array->ndim > 0 && array->shape == NULL) return "shape is NULL";
     for (axis = 0; axis < array->ndim; axis++)
@@ -113,13 +113,13 @@ static inline const char *cuarray_problem(const cuarray *array) {
     if (((flags & CUARRAY_HAS_STREAM) != 0) != (array->stream != 0)) return "stream and CUARRAY_HAS_STREAM disagree";
     if (((flags & CUARRAY_HAS_EVENT) != 0) != (array->event != 0)) return "event and CUARRAY_HAS_EVENT disagree";
     if (array->nfields < 0 || (array->nfields > 0) != (array->fields != NULL)) return "fields and nfields disagree";
-    if (array->device < -1) return "device is no ordinal";
+    if (array->device < -1) return "device is neither an ordinal nor -1";
     if (array->mask != NULL && array->mask->mask != NULL) return "the mask has a mask";
     if (array->mask != NULL && cuarray_problem(array->mask) != NULL) return "the mask cannot be read";
     for (i = 0; array->typestr[i] != 0; i++)
-        if (i == 23) return "typestr does not end";
+        if (i == 23) return "typestr has no nul";
     for (i = 0; array->type_name[i] != 0; i++)
-        if (i == 23) return "type_name does not end";
+        if (i == 23) return "type_name has no nul";
     return NULL;
 }
 

@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::work::{modules, streams};
 use std::sync::{Arc, OnceLock};
 
-/// Grid, block, shared memory and kind of a launch.
+/// The grid, the block and the shared memory of a launch, and whether it is cooperative.
 pub(in crate::exports) struct Shape {
     pub grid: [c_uint; 3],
     pub threads: [c_uint; 3],
@@ -90,7 +90,7 @@ pub(in crate::exports) unsafe fn prepare(
     shape: &Shape,
     (params, extra): (*mut *mut c_void, *mut *mut c_void),
 ) -> Result<Arc<Launch>, CUresult> {
-    // A kernel is replaced by its function in the context.
+    // The handle of a library's kernel is replaced by the kernel's function in the context.
     let handle = match state.code.functions.contains_key(&handle) {
         true => handle,
         false => modules::function_of(state, CUkernel(handle.0), context)?,

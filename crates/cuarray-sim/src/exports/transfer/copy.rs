@@ -160,15 +160,19 @@ fn serialized(
         // An operation of the legacy default stream follows the work of all blocking streams of its context.
         before.push(execution::enqueue(&mut state, legacy, Work::Wait, Vec::new())?);
     }
-    let own = streams::stream_of(&mut state, call, current, CU_STREAM_LEGACY)?;
-    execution::enqueue(&mut state, own, Work::Wait, before)?;
+    let current_legacy = streams::stream_of(&mut state, call, current, CU_STREAM_LEGACY)?;
+    execution::enqueue(&mut state, current_legacy, Work::Wait, before)?;
     drop(state);
     copy()?;
     let mut state = call.lock();
-    let done = state.streams.get(&own).map(|stream| stream.last(own)).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
+    let done = state
+        .streams
+        .get(&current_legacy)
+        .map(|stream| stream.last(current_legacy))
+        .ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
     for context in contexts {
         let legacy = state.context(context)?.legacy;
-        if legacy != own {
+        if legacy != current_legacy {
             execution::enqueue(&mut state, legacy, Work::Wait, vec![done])?;
         }
     }
@@ -232,7 +236,7 @@ fn end(side: Described, extent: Extent) -> Result<End, CUresult> {
         let down = y.checked_add(extent.height)?;
         let pitch = if side.pitch == 0 { across } else { side.pitch as u64 };
         let height = if side.height == 0 { down } else { side.height as u64 };
-        // A pitch with only one row, or a height with only one slice, is never used.
+        // The pitch of a single row and the height of a single slice are never used.
         if (extent.height > 1 || extent.depth > 1) && pitch < across || extent.depth > 1 && height < down {
             return None;
         }

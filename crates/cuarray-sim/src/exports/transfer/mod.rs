@@ -1,8 +1,8 @@
 //! Copies and fills.
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html) and [how calls
-//! synchronize](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html). Every call becomes a box of
-//! bytes, which is checked, enqueued, and waited for if the manual requires it. Where the manual leaves a choice, the
+//! synchronize](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html). Every call becomes work on a
+//! box of bytes, which is checked, enqueued, and waited for if the manual requires it. Where the manual leaves a choice, the
 //! call returns early, which reveals missing synchronization.
 
 mod copy;

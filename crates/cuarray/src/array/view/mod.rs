@@ -35,7 +35,7 @@ use crate::{
 use std::{
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread::{self, ThreadId},
 };
@@ -69,12 +69,10 @@ pub struct RawView {
     mask: OnceLock<SyncState>,
     /// The thread that made the view, if a per-thread default stream is named.
     home_thread: Option<ThreadId>,
-    /// The number of guards that have not ended. When the view is dropped, they are leaked guards.
-    guards: AtomicU32,
+    /// Whether the registry may have entries of the view's guards.
+    guarded: AtomicBool,
     /// Whether views that share no synchronization state with this one may be over the same memory.
     tells_others: bool,
-    /// Whether released guards may be in the registry.
-    told_others: AtomicBool,
     owner: Option<Owner>,
     #[cfg(feature = "python")]
     lender: Option<Lender>,
@@ -139,9 +137,8 @@ impl RawView {
             data,
             mask: OnceLock::new(),
             home_thread: per_thread.then(|| thread::current().id()),
-            guards: AtomicU32::new(0),
+            guarded: AtomicBool::new(false),
             tells_others: false,
-            told_others: AtomicBool::new(false),
             owner,
             #[cfg(feature = "python")]
             lender: None,
@@ -293,23 +290,21 @@ impl RawView {
         }
     }
 
-    /// Counts a guard that begins.
+    /// Takes note of a guard that begins.
     #[inline]
-    pub(super) fn count_guard(&self) {
-        self.guards.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn set_guarded(&self) {
+        self.guarded.store(true, Ordering::Relaxed);
     }
 
     /// Records that a guard has ended. Its entries stay in the registry if other views must be ordered after its work.
     #[inline]
     pub(super) fn release(&self, elements: Registration, mask: Registration) {
-        self.guards.fetch_sub(1, Ordering::Relaxed);
         if !self.tells_others && !self.data.get().is_some_and(SyncState::is_exposed) {
             return;
         }
         for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
             if let Some(state) = known.get() {
-                self.told_others.store(true, Ordering::Relaxed);
-                registration.release(state);
+                registration.release(state, self.owner.as_ref());
             }
         }
     }
@@ -323,7 +318,7 @@ impl RawView {
         access: Access,
         entries: (Registration, Registration),
     ) {
-        self.guards.fetch_sub(1, Ordering::Relaxed);
+        let entries = (entries.0.without_view(), entries.1.without_view());
         sync::end_later(self.known_orderings(access), stream, begun, (entries, self.keep()));
     }
 
@@ -336,15 +331,16 @@ impl RawView {
         self.owner.clone()
     }
 
-    /// Ends the guards that were leaked.
-    #[cold]
-    fn end_leaked(&self) {
+    /// Removes the entries of the guards, and ends those guards that were leaked.
+    fn end_guards(&self) {
         let parts = std::iter::once(&*self.interface).chain(self.interface.mask().map(Mask::interface));
-        for Leaked { stream, begun, access, registration } in parts.flat_map(registry::leaked) {
+        for Leaked { edges, access, registration } in parts.flat_map(registry::forget) {
+            let Some((stream, begun)) = edges else { continue };
             let ended = sync::end(self.known_orderings(access), &stream, begun);
             if let Err(NotEnded { error, is_ordered }) = ended {
                 if !is_ordered {
-                    sync::end_later(self.known_orderings(access), &stream, begun, (registration, self.keep()));
+                    let kept = (registration.without_view(), self.keep());
+                    sync::end_later(self.known_orderings(access), &stream, begun, kept);
                 }
                 stream.driver().dropped(Err(error));
             }
@@ -392,14 +388,13 @@ impl RawView {
 impl Drop for RawView {
     #[inline]
     fn drop(&mut self) {
-        if *self.guards.get_mut() != 0 {
-            self.end_leaked();
-        }
-        if *self.told_others.get_mut() {
-            registry::forget(&self.interface);
-            self.interface.mask().into_iter().for_each(|mask| registry::forget(mask.interface()));
+        if *self.guarded.get_mut() {
+            self.end_guards();
         }
         self.defer_owner();
+        if let Some(data) = self.data.get() {
+            data.record_home();
+        }
     }
 }
 

@@ -17,7 +17,7 @@ pub use abi::RawCArray;
 pub(crate) use read::Read;
 #[cfg(feature = "python")]
 #[cfg(feature = "python")]
-pub(crate) use write::{Body, export, kept};
+pub(crate) use write::{Body, export, into_owner};
 
 use crate::{
     Error, Interface, Owner, Result,

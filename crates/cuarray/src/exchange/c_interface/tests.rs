@@ -159,10 +159,10 @@ fn error_after(change: impl FnOnce(&mut RawCArray)) -> Error {
 }
 
 /// Keeps an object that a hostile structure points to. Its address is stored, so that leak sanitizers find it.
-fn kept<T>(value: T) -> *mut T {
-    static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+fn leaked<T>(value: T) -> *mut T {
+    static LEAKED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     let object = Box::into_raw(Box::new(value));
-    KEPT.lock().unwrap().push(object.expose_provenance());
+    LEAKED.lock().unwrap().push(object.expose_provenance());
     object
 }
 
@@ -186,9 +186,9 @@ fn hostile_structures_are_refused_and_released_once() {
         ("2147483647 dimensions", Box::new(|raw| raw.ndim = i32::MAX)),
         ("65 dimensions", Box::new(|raw| raw.ndim = 65)),
         ("null in a cuarray of 2", Box::new(|raw| raw.shape = null())),
-        ("length -3", Box::new(|raw| raw.shape = kept([-3i64, 2]).cast())),
-        ("too big", Box::new(|raw| raw.shape = kept([i64::MAX, 2]).cast())),
-        ("reach further", Box::new(|raw| raw.strides = kept([i64::MAX, i64::MIN]).cast())),
+        ("length -3", Box::new(|raw| raw.shape = leaked([-3i64, 2]).cast())),
+        ("too big", Box::new(|raw| raw.shape = leaked([i64::MAX, 2]).cast())),
+        ("reach further", Box::new(|raw| raw.strides = leaked([i64::MAX, i64::MIN]).cast())),
         ("'data'", Box::new(|raw| raw.data = 0)),
         ("'data'", Box::new(|raw| raw.data = u64::MAX - 8)),
         ("'stream'", Box::new(|raw| raw.flags = abi::HAS_STREAM)),
@@ -202,11 +202,11 @@ fn hostile_structures_are_refused_and_released_once() {
         ("is named bfloat16", Box::new(|raw| raw.type_name = text("bfloat16"))),
         ("Python objects", Box::new(|raw| raw.typestr = text("|O8"))),
         ("disagree", Box::new(|raw| raw.nfields = 1)),
-        ("disagree", Box::new(move |raw| raw.fields = kept(field(c"x", "<f4")))),
+        ("disagree", Box::new(move |raw| raw.fields = leaked(field(c"x", "<f4")))),
         (
             "void is expected",
             Box::new(move |raw| {
-                raw.fields = kept(field(c"x", "<f4"));
+                raw.fields = leaked(field(c"x", "<f4"));
                 raw.nfields = 1;
             }),
         ),
@@ -214,7 +214,7 @@ fn hostile_structures_are_refused_and_released_once() {
             "adds up to 4 bytes",
             Box::new(move |raw| {
                 raw.typestr = text("|V8");
-                raw.fields = kept(field(c"x", "<f4"));
+                raw.fields = leaked(field(c"x", "<f4"));
                 raw.nfields = 1;
             }),
         ),
@@ -222,7 +222,7 @@ fn hostile_structures_are_refused_and_released_once() {
             "not UTF-8",
             Box::new(move |raw| {
                 raw.typestr = text("|V4");
-                raw.fields = kept(field(c"\xff", "<f4"));
+                raw.fields = leaked(field(c"\xff", "<f4"));
                 raw.nfields = 1;
             }),
         ),
@@ -230,7 +230,7 @@ fn hostile_structures_are_refused_and_released_once() {
             "2147483647 fields",
             Box::new(move |raw| {
                 raw.typestr = text("|V4");
-                raw.fields = kept(field(c"x", "<f4"));
+                raw.fields = leaked(field(c"x", "<f4"));
                 raw.nfields = i32::MAX;
             }),
         ),
@@ -239,7 +239,7 @@ fn hostile_structures_are_refused_and_released_once() {
             Box::new(move |raw| {
                 // A table that contains itself.
                 raw.typestr = text("|V4");
-                let table = kept(field(c"x", "|V4"));
+                let table = leaked(field(c"x", "|V4"));
                 // SAFETY: the object is never freed, and no reference to it exists.
                 unsafe { ((*table).fields, (*table).nfields) = (table, 1) };
                 (raw.fields, raw.nfields) = (table, 1);
@@ -249,11 +249,11 @@ fn hostile_structures_are_refused_and_released_once() {
         (
             "'mask'",
             Box::new(|raw| {
-                let shape = kept([7i64]).cast();
-                raw.mask = kept(RawCArray { release: None, owner: null_mut(), ndim: 1, shape, ..copy(raw) });
+                let shape = leaked([7i64]).cast();
+                raw.mask = leaked(RawCArray { release: None, owner: null_mut(), ndim: 1, shape, ..copy(raw) });
             }),
         ),
-        ("version 2.0", Box::new(|raw| raw.mask = kept(RawCArray { major: 2, ..copy(raw) }))),
+        ("version 2.0", Box::new(|raw| raw.mask = leaked(RawCArray { major: 2, ..copy(raw) }))),
     ];
     for (expected, change) in cases {
         let error = error_after(change);

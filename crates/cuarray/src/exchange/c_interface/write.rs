@@ -1,6 +1,6 @@
 //! Writes the structure: one allocation for the structure and the objects that it keeps alive, and a second for fields or a mask.
 //!
-//! Lengths and strides are not copied: the structure points to those of the kept layout. On the machines that CUDA supports
+//! Lengths and strides are not copied: the structure points to those of the layout that the owner holds. On the machines that CUDA supports
 //! they are 64 bits wide, and no layout exceeds `isize::MAX`.
 
 use super::{
@@ -23,10 +23,10 @@ use std::{
 struct Exported<K> {
     raw: RawCArray,
     extras: Option<Box<Extras>>,
-    kept: K,
+    owner: K,
 }
 
-/// Targets of the structure's pointers that no layout holds.
+/// Data for the structure's pointers, apart from the data in a layout.
 struct Extras {
     _fields: Option<Fields>,
     _mask: Option<Box<Body>>,
@@ -38,17 +38,17 @@ pub(crate) struct Body {
     extras: Option<Box<Extras>>,
 }
 
-/// Makes a structure that keeps `kept` alive until its release; `fill` makes the content.
+/// Makes a structure that keeps `owner` alive until its release; `fill` makes the content.
 ///
 /// # Safety
-/// `fill` makes the body of an interface that `kept` holds at a fixed address.
+/// `fill` makes the body of an interface that `owner` holds at a fixed address.
 pub(crate) unsafe fn export<K: Send + Sync + 'static>(
-    kept: K,
+    owner: K,
     fill: impl FnOnce(&K) -> Result<Body>,
 ) -> Result<CArray> {
-    let exported = Box::into_raw(Box::new(Exported { raw: BLANK, extras: None, kept }));
+    let exported = Box::into_raw(Box::new(Exported { raw: BLANK, extras: None, owner }));
     // SAFETY: `exported` is a box made above, and there is no other reference to it.
-    let (filled, raw) = unsafe { (fill(&(*exported).kept), &raw mut (*exported).raw) };
+    let (filled, raw) = unsafe { (fill(&(*exported).owner), &raw mut (*exported).raw) };
     match filled {
         Ok(body) => {
             // SAFETY: as above.
@@ -66,14 +66,14 @@ pub(crate) unsafe fn export<K: Send + Sync + 'static>(
     }
 }
 
-/// Takes the kept object out of a structure of [`export`], instead of dropping it at the release.
+/// Takes the owner out of a structure of [`export`], instead of dropping the owner at the release.
 ///
 /// # Safety
-/// The structure was made to keep a `K`.
+/// The structure was made with an owner of type `K`.
 #[cfg(feature = "python")]
-pub(crate) unsafe fn kept<K>(array: CArray) -> K {
+pub(crate) unsafe fn into_owner<K>(array: CArray) -> K {
     // SAFETY: this function's contract; the owner is the box that contains the structure.
-    unsafe { Box::from_raw((*array.into_raw()).owner.cast::<Exported<K>>()).kept }
+    unsafe { Box::from_raw((*array.into_raw()).owner.cast::<Exported<K>>()).owner }
 }
 
 /// # Safety
@@ -87,12 +87,12 @@ unsafe extern "C" fn release<K>(raw: *mut RawCArray) {
 
 /// Implements [`CArray::new`].
 pub(super) fn of_described(described: Described, owner: Option<Owner>) -> Result<CArray> {
-    struct Kept {
+    struct DescribedOwner {
         described: Described,
         _owner: Option<Owner>,
     }
-    let fill = |kept: &Kept| {
-        let Described { interface, event, mask_event, device, memory } = &kept.described;
+    let fill = |owner: &DescribedOwner| {
+        let Described { interface, event, mask_event, device, memory } = &owner.described;
         let mask = interface.mask().map(|mask| {
             let mask = mask.interface();
             Ok::<_, Error>(Body::of(mask)?.naming(mask.stream(), *mask_event))
@@ -100,8 +100,8 @@ pub(super) fn of_described(described: Described, owner: Option<Owner>) -> Result
         let body = Body::of(interface)?.at(*device, *memory).naming(interface.stream(), *event);
         Ok(body.masked(mask.transpose()?))
     };
-    // SAFETY: the interface is in `kept`, which has a fixed address.
-    unsafe { export(Kept { described, _owner: owner }, fill) }
+    // SAFETY: the interface is in the owner, which has a fixed address.
+    unsafe { export(DescribedOwner { described, _owner: owner }, fill) }
 }
 
 const BLANK: RawCArray = RawCArray {
@@ -162,7 +162,7 @@ impl Body {
 
     /// Copies the structure; the copy must not outlive this body.
     #[cfg(feature = "python")]
-    pub(crate) fn again(&self) -> Body {
+    pub(crate) fn shallow_copy(&self) -> Body {
         Body { raw: RawCArray { release: None, ..self.raw }, extras: None }
     }
 
@@ -190,7 +190,7 @@ impl Body {
     }
 }
 
-/// A type string with its terminating zero. The longest is `<M8[2147483647as]`.
+/// A type string with its terminating nul. The longest is `<M8[2147483647as]`.
 fn typestr_text(typestr: TypeStr) -> [u8; TEXT] {
     let mut text = [0; TEXT];
     let (size, is_number) = (typestr.itemsize(), !matches!(typestr.kind(), Kind::Void | Kind::BitField));
@@ -205,7 +205,7 @@ fn typestr_text(typestr: TypeStr) -> [u8; TEXT] {
     text
 }
 
-/// The name of a type that is written as void, with its terminating zero.
+/// The name of a type that is written as void, with its terminating nul.
 fn name_text(typestr: TypeStr) -> [u8; TEXT] {
     let mut text = [0; TEXT];
     if let Some(name) = typestr.name() {
@@ -222,19 +222,21 @@ struct Fields {
     _structures: Vec<Fields>,
 }
 
-// SAFETY: the pointers lead to heap memory kept here, which is not written.
+// SAFETY: the pointers lead to heap memory that `Fields` owns, which is not written.
 unsafe impl Send for Extras {}
 // SAFETY: as above.
 unsafe impl Sync for Extras {}
 
 impl Fields {
     /// # Errors
-    /// [`Error::is_unsupported`]: a name or title contains a zero.
+    /// [`Error::is_unsupported`]: a name or title contains a nul.
     fn of(descr: &Descr) -> Result<Fields> {
         let (mut texts, mut shapes, mut structures) = (Vec::new(), Vec::new(), Vec::new());
         let mut text = |text: &str| -> Result<*const c_char> {
             let text = CString::new(text).map_err(|_| {
-                Error::unsupported(format!("the name {text:?} of a field holds a zero, where a name ends in C"))
+                Error::unsupported(format!(
+                    "the name {text:?} of a field contains a nul, which would end the name in C"
+                ))
             })?;
             let pointer = text.as_ptr();
             texts.push(text);

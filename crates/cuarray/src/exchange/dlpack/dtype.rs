@@ -1,6 +1,6 @@
 //! Element types in DLPack: a code, bits, and lanes.
 //!
-//! DLPack has codes for bfloat16 and the 8-bit floats, so these types keep their names. It has none for bytes, text, times and
+//! DLPack has codes for bfloat16 and the 8-bit floats, so these types keep their names. It has no codes for bytes, text, times and
 //! structures, so such arrays cannot be exchanged. All numbers are in the machine's byte order. An interface cannot express
 //! vectors (`lanes` above 1) or types of less than a byte.
 
@@ -49,7 +49,8 @@ pub(crate) fn read(dtype: DLDataType) -> Result<TypeStr> {
         COMPLEX => Kind::Complex,
         BOOL => Kind::Bool,
         _ => {
-            let named = NAMED.iter().find(|(known, name)| *known == code && usize::from(bits) == name.itemsize() * 8);
+            let named =
+                NAMED.iter().find(|(candidate, name)| *candidate == code && usize::from(bits) == name.itemsize() * 8);
             return named.map(|(_, name)| TypeStr::named(*name)).ok_or_else(|| refused(dtype));
         }
     };
@@ -69,7 +70,7 @@ fn refused(DLDataType { code, bits, .. }: DLDataType) -> Error {
         FLOAT => "float",
         COMPLEX => "complex",
         BOOL => "bool",
-        _ => names.into_iter().find(|(known, _)| *known == code).map_or("an unknown type", |(_, name)| name),
+        _ => names.into_iter().find(|(candidate, _)| *candidate == code).map_or("an unknown type", |(_, name)| name),
     };
     Error::unsupported(format!(
         "the DLPack elements are {name} (code {code}) of {bits} bits, for which the CUDA Array Interface has no type string"
@@ -83,7 +84,7 @@ fn refused(DLDataType { code, bits, .. }: DLDataType) -> Error {
 pub(crate) fn write(typestr: TypeStr) -> Result<DLDataType> {
     let of = |code| DLDataType { code, bits: (typestr.itemsize() * 8) as u8, lanes: 1 };
     if let Some(name) = typestr.name() {
-        let code = NAMED.into_iter().find_map(|(code, known)| (known == name).then_some(code));
+        let code = NAMED.into_iter().find_map(|(code, candidate)| (candidate == name).then_some(code));
         return code.map(of).ok_or_else(|| unnameable(typestr, "no code"));
     }
     let code = match typestr.kind() {
@@ -94,7 +95,7 @@ pub(crate) fn write(typestr: TypeStr) -> Result<DLDataType> {
         Kind::Bool => BOOL,
         _ => return Err(unnameable(typestr, "no code")),
     };
-    // Bits are counted in a byte. Only complex numbers of long doubles exceed it, with 256 bits.
+    // `bits` is one byte. Only complex numbers of long doubles exceed its range, with 256 bits.
     if typestr.itemsize() > 31 {
         return Err(unnameable(typestr, "no code of that size"));
     }

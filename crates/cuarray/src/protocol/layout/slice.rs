@@ -78,7 +78,7 @@ impl<const N: usize, D> AsRef<[Index]> for SliceArg<N, D> {
     note = "write integers and ranges of `i32`, `isize` or `usize`, such as `s![0, 1..-1, ..;2]`; a range with a step is `range; step`"
 )]
 pub trait SliceItem {
-    /// The dimensions left by this index and the earlier indices, which leave `D`.
+    /// The number of dimensions after this index, where the earlier indices leave `D`.
     type Left<D: Larger>: Larger;
 
     fn into_index(self) -> Index;

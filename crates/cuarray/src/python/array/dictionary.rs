@@ -56,7 +56,7 @@ impl Template {
     }
 }
 
-/// The key for the name of a type without a letter; only extension modules read it.
+/// The key for the name of a named type, which no type letter states; only extension modules read it.
 pub(in crate::python) const NAMED: &str = "cuarray_named_type";
 
 /// The dictionary of `interface` in version 3, with its stream, regardless of the configuration; only for extension modules.

@@ -71,7 +71,7 @@ pub struct PyDeviceArray {
     mask: Option<ArrayMask>,
     /// The thread that made the array, if its interface names another library's per-thread default stream.
     home_thread: Option<ThreadId>,
-    /// Pending work on the memory, shared by all arrays that were made from one.
+    /// Pending work on the memory, shared by all arrays that were made from the same array.
     pending: OnceLock<Arc<Pending>>,
     template: Template,
     exchanged: OnceLock<Box<Exchanged>>,
@@ -413,13 +413,13 @@ impl PyDeviceArray {
     /// [`Error::is_unsupported`]: C cannot express the name of a field.
     pub(super) fn structure(&self) -> Result<Body> {
         if let Some(ready) = self.exchanged.get().and_then(|exchanged| exchanged.structure.get()) {
-            return Ok(ready.again());
+            return Ok(ready.shallow_copy());
         }
         let body = Body::of(&self.interface)?;
         // An unknown location is not stored, so that the next call queries it again.
         let Some(place) = self.place()? else { return Ok(body) };
         let body = body.at(place.device, Some(place.kind));
-        Ok(self.exchanged().structure.get_or_init(|| body).again())
+        Ok(self.exchanged().structure.get_or_init(|| body).shallow_copy())
     }
 
     /// Whether later work in the legacy default stream is ordered after all work on the array without another edge.

@@ -3,7 +3,7 @@
 use crate::python::memory::c_array::UNTAKEN;
 use crate::{
     CArray, Result, StreamEntry,
-    exchange::c_interface::{Body, RawCArray, export, kept},
+    exchange::c_interface::{Body, RawCArray, export, into_owner},
     python::{
         array::{Announced, PyDeviceArray},
         export::managed::KeptArray,
@@ -25,13 +25,13 @@ pub(in crate::python) fn capsule<'py>(array: &Bound<'py, PyDeviceArray>) -> Resu
 pub(in crate::python) fn structure(array: &Bound<'_, PyDeviceArray>) -> Result<CArray> {
     let py = array.py();
     array.get().check_borrow()?;
-    let fill = |kept: &KeptArray| {
-        let array = kept.get();
+    let fill = |owner: &KeptArray| {
+        let array = owner.get();
         let body = body(array, py)?;
         let Some(mask) = array.mask() else { return Ok(body) };
         Ok(body.masked(Some(self::body(mask.array(py)?.get(), py)?)))
     };
-    // SAFETY: the interfaces of an array and of its mask are boxes that live as long as the array, and `kept` keeps the array.
+    // SAFETY: the interfaces of an array and of its mask are boxes that live as long as the array, and the owner keeps the array.
     unsafe { export(KeptArray::new(array), fill) }
 }
 
@@ -64,7 +64,7 @@ unsafe extern "C" fn release_untaken(capsule: *mut ffi::PyObject) {
             && let Ok(array) =
                 CArray::from_raw(ffi::PyCapsule_GetPointer(capsule, UNTAKEN.as_ptr()).cast::<RawCArray>())
         {
-            kept::<KeptArray>(array).release(Python::assume_attached());
+            into_owner::<KeptArray>(array).release(Python::assume_attached());
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Argument handling dominates the cost of a short call. Functions that every exchange calls read their parameters in
 //! place, recognise a keyword by its address, and parse options only if there are any.
 //!
-//! PyO3 does not count these threads as attached, because the counter alone costs as much as reading a small
+//! PyO3 does not count the thread of such a call as attached, because the counter alone costs as much as reading a small
 //! structure. So code that drops a [`Py`], whose release would be delayed, must run inside [`Python::attach`]. A
 //! [`Bound`] is released at once.
 
@@ -135,8 +135,8 @@ impl<'py> Arguments<'py> {
     }
 }
 
-/// Whether a keyword has this name. Nearly always it is the same string object.
+/// Whether `name` equals `expected`. Nearly always, both are the same string object.
 #[inline]
-pub(in crate::python) fn is(name: &Bound<'_, PyAny>, known: &Bound<'_, PyString>) -> bool {
-    name.is(known) || name.eq(known).unwrap_or(false)
+pub(in crate::python) fn is(name: &Bound<'_, PyAny>, expected: &Bound<'_, PyString>) -> bool {
+    name.is(expected) || name.eq(expected).unwrap_or(false)
 }

@@ -40,7 +40,7 @@ impl<const N: usize> TypeBits<N> {
         (address >> 4 ^ address >> 8) % N
     }
 
-    /// Replaces the type and the bit of a slot; the old reference is for the caller to drop.
+    /// Replaces the type and the bit of a slot; the caller drops the old reference.
     fn replace(
         &self,
         slot: usize,

@@ -219,12 +219,14 @@ impl PyBorrow {
         if let Some(mask) = mask {
             data.push((kept_or_forgotten(mask.sync_state()?), Access::Read));
         }
-        let mut stream = self.stream.get().stream.clone();
+        let mut stream = &self.stream.get().stream;
+        let in_context;
         if stream.lacks_context() {
             // The edges at both ends have to mean the default stream of one context.
-            stream = stream.in_its(&context_of(array.interface().data())?);
+            in_context = stream.in_its(&context_of(array.interface().data())?);
+            stream = &in_context;
         }
-        py.detach(|| SyncGuard::begin(data, &stream))
+        py.detach(|| SyncGuard::begin(data, stream))
     }
 
     /// Makes an array over the memory in the borrower's stream, valid until the borrow ends.

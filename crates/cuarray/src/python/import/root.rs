@@ -16,7 +16,8 @@ use crate::python::{array::PyDeviceArray, ffi::type_bits::TypeBits};
 use crate::{Interface, StreamEntry};
 use pyo3::{intern, prelude::*, sync::PyOnceLock, types::PyType};
 
-/// The view of this library's array that `interface`, read from `object`, describes; `None` if `object` has to be kept.
+/// Returns the view of this library's array that `interface` describes; `None` if the import must keep `object` alive.
+/// `interface` was read from `object`.
 #[inline]
 pub(in crate::python) fn returned<'py>(
     object: &Bound<'py, PyAny>,
@@ -34,7 +35,7 @@ pub(in crate::python) fn returned<'py>(
             CACHE.set(&of, false);
             return Ok(None);
         }
-        let Some(root) = kept_array(object) else { return Ok(None) };
+        let Some(root) = owner_array(object) else { return Ok(None) };
         view(&root, interface)
     })
 }
@@ -57,7 +58,7 @@ fn is_numba_array(of: &Bound<'_, PyType>) -> bool {
 }
 
 /// The array of this library that owns the memory of a numba array, if any.
-fn kept_array<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDeviceArray>> {
+fn owner_array<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDeviceArray>> {
     let py = object.py();
     let owner = object.getattr(intern!(py, "gpu_data")).and_then(|data| data.getattr(intern!(py, "owner"))).ok()?;
     owner.cast_into_exact::<PyDeviceArray>().ok()

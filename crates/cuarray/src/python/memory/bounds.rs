@@ -61,7 +61,7 @@ fn check(interface: &Interface, key: &'static str) -> Result<Option<String>> {
 /// Checks that the bytes of the elements lie in an allocation, both by their device addresses.
 ///
 /// # Errors
-/// An entry error for that key.
+/// An error of the entry `key`.
 pub(in crate::python) fn within(
     elements: Range<DevicePtr>,
     allocation: &Range<DevicePtr>,

@@ -1,4 +1,4 @@
-//! The plan of a diagram: the places of its boxes, lanes and arrows.
+//! The plan of a diagram: the positions of its boxes, lanes and arrows.
 
 use crate::finding::{Finding, Lane, LaneKind};
 use crate::report::html::markup::{columns, shorten};
@@ -7,12 +7,13 @@ use crate::report::words::{self, Detail};
 use crate::symbol::call_name;
 use std::fmt::Write as _;
 
-/// The height of the first line. The ordinals are above it.
+/// The vertical position of the first lane. The ordinals are above it.
 const AXIS: i32 = 26;
 pub(super) const GUTTER: i32 = 36;
 const MARGIN: i32 = 20;
 /// The width of the page's content.
 const WIDTH: i32 = 1160;
+/// The maximum width that is added between two boxes.
 const MOST_SPARE: i32 = 60;
 /// The width of a cut, where operations are left out.
 pub(super) const CUT: i32 = 46;
@@ -106,7 +107,7 @@ pub(super) fn plan(shown: &[Shown], finding: &Finding, lanes: &[Lane]) -> Plan {
     Plan { width: (x + MARGIN).max(WIDTH), height: y - channel_space(0) + 1, boxes, bands, edges, labels }
 }
 
-/// The height of a channel with tracks of this height.
+/// The height of a channel whose tracks have this total height.
 fn channel_space(tracks: i32) -> i32 {
     12 + tracks
 }
