@@ -1,15 +1,15 @@
-//! The registry of guards: what is done with which memory, by address.
+//! The registry of guards: the memory, the access and the stream of each guard in the process.
 //!
-//! Types know one array. They do not know that two arrays share memory: clones, views, objects of two libraries. So each live guard has
-//! an entry in one registry for the process, as in rust-numpy. It serves three rules.
+//! The borrow checker sees one array object. It does not see that two objects share memory, such as clones, views, or objects of two
+//! libraries. So each live guard has an entry in one registry for the process, as in rust-numpy. The registry serves three rules.
 //!
 //! **Aliasing.** If the elements of two live guards share memory, both guards are for reading. Extents are compared first, and elements
 //! only if the extents overlap.
 //!
-//! **Leaks.** A guard may be leaked ([`std::mem::forget`]), and its borrow of the array ends all the same. Its entry stays. The drop of
-//! its [`RawView`](super::view::RawView) finds the entry and makes the missing edge back, before the memory can go.
+//! **Leaks.** A guard may be leaked ([`std::mem::forget`]). Its borrow of the array ends, but its entry stays. The drop of the guard's
+//! [`RawView`](super::view::RawView) finds the entry and makes the missing edge back before the memory can be freed.
 //!
-//! **Two views over one memory.** A released guard has ordered its work in the home stream of its view. Another view may have another
+//! **Two views over the same memory.** A released guard has ordered its work in the home stream of its view. Another view may have another
 //! home stream, or none. So the entry of a released guard stays until its view is dropped, with the view's synchronization state. A
 //! guard of another view waits for that state if their elements share memory and one of them writes.
 //!
@@ -30,7 +30,7 @@ use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(all(test, loom)))]
 use std::sync::{Mutex, MutexGuard};
 
-/// The number of entries for which memory is reserved at the first registration; up to it, later ones allocate nothing.
+/// The number of entries to reserve memory for at the first registration. Registrations up to that number then allocate nothing.
 const USUAL: usize = 64;
 
 #[cfg(not(all(test, loom)))]
@@ -41,13 +41,13 @@ loom::lazy_static! {
 }
 
 struct Registry {
-    /// A list apart from [`Registry::entries`], as each registration scans it. A free slot has an empty extent.
+    /// The extent of each entry, in a list of its own because each registration scans it. A free slot has an empty extent.
     extents: Vec<Extent>,
     entries: Vec<Entry>,
     free: Vec<u32>,
 }
 
-/// The bytes from the first to the last element of a guard.
+/// The bytes from the first to the last element of a guard, in one driver's address space.
 #[derive(Clone, Copy)]
 struct Extent {
     space: usize,
@@ -62,7 +62,7 @@ struct Entry {
     use_of: Use,
 }
 
-/// The identity of a view's elements, or of those of its mask: the address of the interface, which a view does not move.
+/// The identity of a view, or of its mask: the address of the interface, which does not move while the view lives.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Part(usize);
 
@@ -72,18 +72,18 @@ impl Part {
     }
 }
 
-/// The use of the elements.
+/// The state of the guard that uses an entry.
 enum Use {
     None,
-    /// By a guard that is live, or has been leaked.
+    /// The guard is live or leaked. No edges at its end are recorded.
     Live(Stream),
-    /// By a guard that is live or leaked, with edges to make at its end.
+    /// The guard is live or leaked, and has edges to make at its end.
     Begun(Stream, Begun),
-    /// By a guard that has been released; its work is ordered in this state.
+    /// The guard has been released, and its work is ordered in this state.
     Released(SyncState),
 }
 
-/// The states of other views over the same memory, to wait for.
+/// The synchronization states of other views over the same memory, for a new guard to wait for.
 pub(super) type Others = SmallVec<[SyncState; 1]>;
 
 /// A guard's entry. A drop removes it.
@@ -129,7 +129,7 @@ impl Registration {
         }
     }
 
-    /// Removes the entry, but keeps the use in mind until [`forget`]: the work of the guard is ordered in `state`.
+    /// Ends the guard. The entry stays until [`forget`], with the `state` that orders the guard's work.
     pub(super) fn release(mut self, state: &SyncState) {
         let Some(index) = self.index() else { return };
         self.0 = None;
@@ -141,7 +141,7 @@ impl Drop for Registration {
     #[inline]
     fn drop(&mut self) {
         if let Some(index) = self.index() {
-            // A stream may be destroyed here, which is a driver call.
+            // The entry is dropped after the lock is released: it may destroy a stream, which is a driver call.
             let _dropped_unlocked = registry().leave(index);
         }
     }
@@ -157,7 +157,7 @@ pub(super) fn forget(interface: &Interface) {
         if entry.part == part && matches!(entry.use_of, Use::Released(_)) {
             dropped.push(registry.leave(index));
         }
-        // The last entry to leave clears the list.
+        // Removing the last entry clears the list.
         if registry.entries.is_empty() {
             break;
         }

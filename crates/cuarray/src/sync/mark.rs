@@ -17,8 +17,8 @@ pub(super) struct Mark<'a> {
     event: RefCell<Option<Recorded>>,
 }
 
-/// The recorded event. It moves into an `Arc` only when it is kept: most events are used once, and an exchange of arrays
-/// allocates nothing.
+/// The recorded event. It moves into an `Arc` only when a caller keeps it. Most events are used once, so most exchanges of
+/// arrays allocate nothing.
 enum Recorded {
     Alone(PooledEvent),
     Shared(Arc<PooledEvent>),
@@ -90,7 +90,7 @@ impl<'a> Mark<'a> {
         if lane::is_same(self.stream, then.stream)? {
             return Ok(());
         }
-        // Usually also the context of `then`: pushing it here saves a push in each call below.
+        // This is usually the context of `then` too. Pushing it here saves a push in each call below.
         let context = self.stream.work_context()?;
         let _current = context.push()?;
         capture::agree((self.stream, self.capture()?), (then.stream, then.capture()?))?;
@@ -122,7 +122,7 @@ pub(super) fn wait_for(event: &Event, home: Option<&Stream>, then: &Mark<'_>) ->
         None if capture.is_some() => {
             return Err(Error::unsupported(
                 "the event was recorded in an unknown stream, and a stream that is capturing a graph cannot wait for it; wait \
-                 for the event before the capture begins (nothing was done to the capture)",
+                 for the event before the capture begins (the capture is unchanged)",
             ));
         }
         None => {}

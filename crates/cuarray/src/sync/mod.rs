@@ -1,8 +1,8 @@
 //! Synchronization: decides which work waits for which. No other module does.
 //!
-//! Work in one stream runs in order; work in two streams does not, unless it is ordered explicitly. There are two ways. A
+//! Work in one stream runs in order; work in two streams does not, unless it is ordered explicitly. There are two ways to order them. A
 //! *host wait* blocks the calling thread until a stream is done. An *edge* blocks no thread: an event is recorded at the end of
-//! the first stream's work, and later work in the second stream waits for it. Both are left out where they are not needed:
+//! the first stream's work, and later work in the second stream waits for it. Neither is made where it is not needed:
 //! within one stream, from the legacy default stream to a blocking stream, and for work that is known to be done.
 //!
 //! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a guard: an edge from the
@@ -11,11 +11,11 @@
 //! between them.
 //!
 //! A stream that *captures* records work into a graph and does not run it. Recorded work and running work cannot be ordered, and
-//! the driver invalidates a capture when a program tries. So both streams are asked first (`cuStreamIsCapturing`). An error
-//! returned here comes before any other call, and the capture stays intact. Within one capture, events order work as usual and
+//! the driver invalidates a capture when a program tries. So this module first asks the driver whether each stream captures
+//! (`cuStreamIsCapturing`). It returns an error before it makes any other call, and the capture stays intact. Within one capture, events order work as usual and
 //! become edges of the graph.
 //!
-//! Memory is freed when the work on it is done, also without a wait.
+//! Memory is freed when the work on it is done. The host does not wait for that.
 //!
 //! | | driver calls |
 //! |---|---|
@@ -154,10 +154,10 @@ pub(crate) struct SyncState {
     event: Option<Arc<Event>>,
     /// Whether work in the home stream is recorded too, as the stream may be destroyed first.
     outlives_home: bool,
-    /// Whether work is not recorded, because `pending` is not read again.
-    forgotten: bool,
-    /// Whether the streams of guards become home streams.
-    adopts_homes: bool,
+    /// Whether work of guards is not recorded in `pending`, because no later guard reads it.
+    unrecorded: bool,
+    /// Whether a guard's stream is added to the home streams in `pending`, if that stream stays alive.
+    adds_homes: bool,
 }
 
 impl SyncState {
@@ -169,8 +169,8 @@ impl SyncState {
             pending: Some(pending),
             event: None,
             outlives_home: false,
-            forgotten: false,
-            adopts_homes: false,
+            unrecorded: false,
+            adds_homes: false,
         }
     }
 
@@ -183,20 +183,20 @@ impl SyncState {
             pending: None,
             event: None,
             outlives_home: false,
-            forgotten: true,
-            adopts_homes: false,
+            unrecorded: true,
+            adds_homes: false,
         }
     }
 
-    /// The state of another library's data for which no stream is known. Work in a stream that stays alive needs no record: the stream
-    /// becomes a home stream. All other work is recorded.
+    /// The state of another library's data for which no stream is known. A guard's stream that stays alive becomes a home stream, so
+    /// its work needs no record. All other work is recorded.
     pub(crate) fn without_home() -> SyncState {
-        SyncState { adopts_homes: true, ..SyncState::new(None, Arc::default()) }
+        SyncState { adds_homes: true, ..SyncState::new(None, Arc::default()) }
     }
 
     /// The recorded work, if no stream was known for the data.
     pub(crate) fn pending_without_home(&self) -> Option<&Arc<Pending>> {
-        self.pending.as_ref().filter(|_| self.adopts_homes)
+        self.pending.as_ref().filter(|_| self.adds_homes)
     }
 
     /// Sets the thread whose per-thread default stream the home stream is.
@@ -219,19 +219,19 @@ impl SyncState {
         SyncState { outlives_home: true, ..self }
     }
 
-    /// Stops recording, because no other array will use this `pending` after the work, as with an array made for one guard. The
-    /// home stream, if there is one, still orders the work.
+    /// Stops recording work in `pending`, for an array that is made for one guard: no later guard reads the record. The home
+    /// stream, if there is one, still orders the work.
     #[must_use]
-    pub fn forgotten(self) -> SyncState {
-        SyncState { forgotten: true, ..self }
+    pub fn unrecorded(self) -> SyncState {
+        SyncState { unrecorded: true, ..self }
     }
 
-    /// Takes note that the address of the data is known outside of this crate.
+    /// Records that code outside of this crate knows the address of the data.
     pub(crate) fn expose(&self) {
         self.pending.iter().for_each(|pending| pending.expose());
     }
 
-    /// Whether the address of the data may be known outside of this crate.
+    /// Whether code outside of this crate may know the address of the data.
     #[inline]
     pub(crate) fn is_exposed(&self) -> bool {
         self.pending.as_ref().is_some_and(|pending| pending.is_exposed())
@@ -265,29 +265,29 @@ impl SyncState {
     fn before_mark(&self, then: &Mark<'_>, access: Access) -> Result<()> {
         match &self.home {
             Some(home) if self.is_home_of_another_thread() => wait_for_all_threads(home)?,
-            // The event was recorded before this process put edges to the home stream, if it ever did.
+            // An edge back into the home stream is newer than the event, so the event does not cover it.
             Some(home) => match &self.event {
-                Some(event) if !edges_back::may_have(home) => mark::wait_for(event, Some(home), then)?,
+                Some(event) if !edges_back::may_contain(home) => mark::wait_for(event, Some(home), then)?,
                 event => {
                     event.iter().try_for_each(|event| mark::wait_for(event, Some(home), then))?;
                     Mark::new(home).wait_at(then)?;
-                    return self.before_behind_home(then.stream(), access);
+                    return self.before_except_home(then.stream(), access);
                 }
             },
             None => self.event.iter().try_for_each(|event| mark::wait_for(event, None, then))?,
         }
         let Some(pending) = &self.pending else { return Ok(()) };
         pending.before(then.stream(), access)?;
-        if self.adopts_homes {
+        if self.adds_homes {
             pending.add_home(then.stream());
         }
         Ok(())
     }
 
-    /// As [`SyncState::before`], if `stream` already waits for the home stream.
-    fn before_behind_home(&self, stream: &Stream, access: Access) -> Result<()> {
+    /// As [`SyncState::before`], for a `stream` that already waits for the home stream.
+    fn before_except_home(&self, stream: &Stream, access: Access) -> Result<()> {
         let Some(pending) = &self.pending else { return Ok(()) };
-        pending.before_and_behind(stream, access, self.home.as_ref())
+        pending.before_except(stream, access, self.home.as_ref())
     }
 
     /// Whether the home stream is the per-thread default stream of another thread than the calling one.
@@ -300,12 +300,12 @@ impl SyncState {
         match &self.home {
             Some(home) if self.is_home_of_another_thread() => wait_for_all_threads(home)?,
             Some(home) => match &self.event {
-                Some(event) if !edges_back::may_have(home) => event.synchronize()?,
+                Some(event) if !edges_back::may_contain(home) => event.synchronize()?,
                 _ => synchronize(home)?,
             },
             None => self.event.iter().try_for_each(|event| event.synchronize())?,
         }
-        self.pending.as_ref().map_or(Ok(()), |pending| pending.synchronize_behind(access, self.home.as_ref()))
+        self.pending.as_ref().map_or(Ok(()), |pending| pending.synchronize_except(access, self.home.as_ref()))
     }
 
     /// The stream to export to a consumer: it orders all work that `access` depends on. `None` if there is no such work (clauses P1
@@ -324,7 +324,7 @@ impl SyncState {
         self.after(&Mark::new(stream), access)
     }
 
-    /// Orders later work on the data after the mark.
+    /// Orders later work on the data after the mark, which is the end of a stream's work.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         if let Some(home) = &self.home {
             if self.is_home_of_another_thread() {
@@ -333,11 +333,11 @@ impl SyncState {
             } else {
                 mark.wait_in(home)?;
             }
-            edges_back::put(home);
+            edges_back::record(home);
         }
-        let Some(pending) = self.pending.as_ref().filter(|_| !self.forgotten) else { return Ok(()) };
+        let Some(pending) = self.pending.as_ref().filter(|_| !self.unrecorded) else { return Ok(()) };
         let Some(home) = &self.home else {
-            return match self.adopts_homes && mark.stream().is_owned() {
+            return match self.adds_homes && mark.stream().is_owned() {
                 true => Ok(()),
                 false => pending.remember(mark, access),
             };

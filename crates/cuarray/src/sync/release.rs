@@ -1,7 +1,7 @@
 //! [`Deferred`]: a resource of a context whose release is deferred until the work that uses it is done, without a wait.
 //!
-//! Memory is one such resource. A module is another, because kernels run its code. Both may be dropped in any thread, at any time. The
-//! driver call that releases them may fail there, or wait for unrelated work; [`Memory`](super::Memory) has the details.
+//! Memory is one such resource. A module is another, because kernels run its code. Either may be dropped in any thread, at any time. The
+//! driver call that releases it may fail there, or wait for unrelated work; [`Memory`](super::Memory) has the details.
 
 use super::{Access, Mark, Pending, capture};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 use std::{fmt, mem::ManuallyDrop, sync::Arc};
 
-/// A resource that is released to the driver once. A drop releases it at once.
+/// A resource that is released to the driver once. Dropping it releases it immediately, even while work uses it.
 pub(crate) trait Resource: fmt::Debug + Send + 'static {
     /// The context of the resource.
     fn context(&self) -> &Context;
@@ -102,11 +102,11 @@ impl<R: Resource> Release<R> {
         if !self.pending.record_homes()? {
             return Ok(false);
         }
-        let others = Stream::legacy_default(self.resource.context());
-        capture::of(&others)?;
+        let legacy = Stream::legacy_default(self.resource.context());
+        capture::of(&legacy)?;
         if wait {
             self.pending.synchronize(Access::Write)?;
-        } else if !self.pending.is_done()? || !others.is_done()? {
+        } else if !self.pending.is_done()? || !legacy.is_done()? {
             return Ok(false);
         }
         let driver = self.resource.context().driver().clone();

@@ -11,7 +11,7 @@
 //! If the interface names no stream, its producer has no pending work (clause S1), and there is no stream for a backward edge. The view
 //! records the work of its guards: later guards are ordered after that work, and the owner is dropped after it.
 //!
-//! A view may be over the memory of another view, with another stream. The [registry](super::registry) of guards orders the work of both
+//! Two views may be over the same memory, with different streams. The [registry](super::registry) of guards orders the work of both
 //! while they live.
 
 mod typed;
@@ -69,15 +69,16 @@ pub struct RawView {
     mask: OnceLock<SyncState>,
     /// The thread that made the view, if a per-thread default stream is named.
     home_thread: Option<ThreadId>,
-    /// The number of guards that have not ended. When the view is dropped, they are leaked guards.
+    /// The number of guards that have not ended. Guards that are left when the view is dropped were leaked.
     guards: AtomicU32,
-    /// Whether views that share no synchronization state with this one may be over the same memory.
-    tells_others: bool,
-    /// Whether released guards may be in the registry.
-    told_others: AtomicBool,
+    /// Whether entries of released guards stay in the registry, because views with another synchronization state may be over the
+    /// same memory.
+    keeps_released: bool,
+    /// Whether the registry may have entries of released guards.
+    has_released: AtomicBool,
     owner: Option<Owner>,
     #[cfg(feature = "python")]
-    lender: Option<Lender>,
+    borrowed_object: Option<BorrowedObject>,
 }
 
 impl RawView {
@@ -108,7 +109,7 @@ impl RawView {
         Ok(view)
     }
 
-    /// As [`RawView::new`], with a driver that need not be loaded yet.
+    /// As [`RawView::new`], but the driver may be loaded later.
     ///
     /// # Safety
     /// As [`RawView::new`]. The driver is the driver of the streams that the view is acquired in.
@@ -117,7 +118,7 @@ impl RawView {
         interface: Box<Interface>,
         owner: Option<Owner>,
     ) -> RawView {
-        // A state that needs no driver call is created here, and not at each acquisition.
+        // A state that needs no driver call is created here, so that acquisitions need not create it.
         let data = match (driver, interface.stream().handle()) {
             (Some(driver), Some(handle)) if handle > 2 => {
                 // SAFETY: the stream is live by this function's contract.
@@ -126,7 +127,7 @@ impl RawView {
             _ => OnceLock::new(),
         };
         let mut view = RawView::over(interface, data, owner);
-        view.tells_others = true;
+        view.keeps_released = true;
         view
     }
 
@@ -140,11 +141,11 @@ impl RawView {
             mask: OnceLock::new(),
             home_thread: per_thread.then(|| thread::current().id()),
             guards: AtomicU32::new(0),
-            tells_others: false,
-            told_others: AtomicBool::new(false),
+            keeps_released: false,
+            has_released: AtomicBool::new(false),
             owner,
             #[cfg(feature = "python")]
-            lender: None,
+            borrowed_object: None,
         }
     }
 
@@ -174,12 +175,12 @@ impl RawView {
                 "the array has a mask, which is another array and cannot lie in the same memory",
             ));
         }
-        let home = home.map(|home| home.in_its(allocation.context()));
+        let home = home.map(|home| home.resolve_in(allocation.context()));
         let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
         let mut data = SyncState::new(home.clone(), memory.pending().clone());
         match &home {
             Some(home) if home.is_owned() => memory.add_home(home),
-            // The stream may be destroyed before the memory is freed, so its work is recorded by events.
+            // The stream's owner may destroy it before the memory is freed, so events record its work.
             Some(_) => data = data.outliving_home(),
             None => {}
         }
@@ -246,14 +247,15 @@ impl RawView {
     }
 
     /// The synchronization states of the array's data and mask, for work in `stream`.
-    pub(crate) fn orderings(&self, stream: &Stream) -> Result<(&SyncState, Option<&SyncState>)> {
-        let data = self.ordering(&self.data, &self.interface, stream)?;
-        let mask = self.interface.mask().map(|mask| self.ordering(&self.mask, mask.interface(), stream)).transpose()?;
+    pub(crate) fn sync_states(&self, stream: &Stream) -> Result<(&SyncState, Option<&SyncState>)> {
+        let data = self.sync_state(&self.data, &self.interface, stream)?;
+        let mask =
+            self.interface.mask().map(|mask| self.sync_state(&self.mask, mask.interface(), stream)).transpose()?;
         Ok((data, mask))
     }
 
     /// The synchronization state of an interface's data, created at first use.
-    fn ordering<'a>(
+    fn sync_state<'a>(
         &self,
         known: &'a OnceLock<SyncState>,
         interface: &Interface,
@@ -270,8 +272,8 @@ impl RawView {
         }))
     }
 
-    /// The states that [`RawView::orderings`] has set.
-    pub(crate) fn known_orderings(&self, access: Access) -> impl Iterator<Item = (&SyncState, Access)> + Clone {
+    /// The states that [`RawView::sync_states`] has set.
+    pub(crate) fn known_sync_states(&self, access: Access) -> impl Iterator<Item = (&SyncState, Access)> + Clone {
         let mask = self.mask.get().map(|mask| (mask, Access::Read));
         self.data.get().map(|data| (data, access)).into_iter().chain(mask)
     }
@@ -303,12 +305,12 @@ impl RawView {
     #[inline]
     pub(super) fn release(&self, elements: Registration, mask: Registration) {
         self.guards.fetch_sub(1, Ordering::Relaxed);
-        if !self.tells_others && !self.data.get().is_some_and(SyncState::is_exposed) {
+        if !self.keeps_released && !self.data.get().is_some_and(SyncState::is_exposed) {
             return;
         }
         for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
             if let Some(state) = known.get() {
-                self.told_others.store(true, Ordering::Relaxed);
+                self.has_released.store(true, Ordering::Relaxed);
                 registration.release(state);
             }
         }
@@ -324,14 +326,14 @@ impl RawView {
         entries: (Registration, Registration),
     ) {
         self.guards.fetch_sub(1, Ordering::Relaxed);
-        sync::end_later(self.known_orderings(access), stream, begun, (entries, self.keep()));
+        sync::end_later(self.known_sync_states(access), stream, begun, (entries, self.keep()));
     }
 
     /// An owner that keeps the memory alive, if the view has one.
     pub(super) fn keep(&self) -> Option<Owner> {
         #[cfg(feature = "python")]
-        if let Some(lender) = &self.lender {
-            return Some(lender.keep());
+        if let Some(borrowed_object) = &self.borrowed_object {
+            return Some(borrowed_object.keep());
         }
         self.owner.clone()
     }
@@ -341,17 +343,17 @@ impl RawView {
     fn end_leaked(&self) {
         let parts = std::iter::once(&*self.interface).chain(self.interface.mask().map(Mask::interface));
         for Leaked { stream, begun, access, registration } in parts.flat_map(registry::leaked) {
-            let ended = sync::end(self.known_orderings(access), &stream, begun);
+            let ended = sync::end(self.known_sync_states(access), &stream, begun);
             if let Err(NotEnded { error, is_ordered }) = ended {
                 if !is_ordered {
-                    sync::end_later(self.known_orderings(access), &stream, begun, (registration, self.keep()));
+                    sync::end_later(self.known_sync_states(access), &stream, begun, (registration, self.keep()));
                 }
                 stream.driver().dropped(Err(error));
             }
         }
     }
 
-    /// Keeps the owner until the work on the memory is done, if no stream orders the owner's drop after that work.
+    /// Keeps the owner until the work on the memory is done, unless a home stream orders the owner's drop after that work.
     fn defer_owner(&mut self) {
         let Some(pending) = self.data.get().and_then(SyncState::pending_without_home) else { return };
         let (Ok(Some(context)), Some(owner)) = (pending.context(), self.keep()) else { return };
@@ -362,19 +364,19 @@ impl RawView {
     /// Sets the owner, unless the view has one.
     #[cfg(feature = "python")]
     pub(crate) fn with_owner(mut self, owner: Owner) -> RawView {
-        self.lender = None;
+        self.borrowed_object = None;
         self.owner.get_or_insert(owner);
         self
     }
 
-    /// Sets the Python object that keeps the memory alive while the view lives.
+    /// Sets the Python object that keeps the memory alive, without a reference to it.
     ///
     /// # Safety
     /// The object outlives the view.
     #[cfg(feature = "python")]
-    pub(crate) unsafe fn lent_by(mut self, object: &pyo3::Bound<'_, pyo3::PyAny>) -> RawView {
-        self.lender = std::ptr::NonNull::new(object.as_ptr()).map(Lender);
-        self.tells_others = true;
+    pub(crate) unsafe fn borrowed_from(mut self, object: &pyo3::Bound<'_, pyo3::PyAny>) -> RawView {
+        self.borrowed_object = std::ptr::NonNull::new(object.as_ptr()).map(BorrowedObject);
+        self.keeps_released = true;
         self
     }
 
@@ -395,7 +397,7 @@ impl Drop for RawView {
         if *self.guards.get_mut() != 0 {
             self.end_leaked();
         }
-        if *self.told_others.get_mut() {
+        if *self.has_released.get_mut() {
             registry::forget(&self.interface);
             self.interface.mask().into_iter().for_each(|mask| registry::forget(mask.interface()));
         }
@@ -406,21 +408,21 @@ impl Drop for RawView {
 /// A Python object that outlives a view. The caller holds the reference to it.
 #[cfg(feature = "python")]
 #[derive(Debug)]
-struct Lender(std::ptr::NonNull<pyo3::ffi::PyObject>);
+struct BorrowedObject(std::ptr::NonNull<pyo3::ffi::PyObject>);
 
 // SAFETY: the object is only touched by a thread that is attached to the interpreter.
 #[cfg(feature = "python")]
-unsafe impl Send for Lender {}
+unsafe impl Send for BorrowedObject {}
 // SAFETY: as above.
 #[cfg(feature = "python")]
-unsafe impl Sync for Lender {}
+unsafe impl Sync for BorrowedObject {}
 
 #[cfg(feature = "python")]
-impl Lender {
+impl BorrowedObject {
     /// Takes a reference to the object.
     fn keep(&self) -> Owner {
         use pyo3::prelude::*;
-        // SAFETY: the object is alive, by the contract of `RawView::lent_by`.
+        // SAFETY: the object is alive, by the contract of `RawView::borrowed_from`.
         Python::attach(|py| Owner::from_python(unsafe { Bound::from_borrowed_ptr(py, self.0.as_ptr()) }.unbind()))
     }
 }
