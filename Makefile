@@ -235,6 +235,14 @@ asan: ## run the Rust tests with the address and leak sanitizers; needs no GPU
 	PROPTEST_CASES=16 RUSTFLAGS='-Zsanitizer=address -Clink-arg=-rdynamic' $(SANITIZED_CARGO) test --quiet --no-fail-fast \
 	    --target $(TARGET) --target-dir target/asan --features cuarray/half $(SANITIZED_CRATES) --lib --tests
 
+# The number of random programs.
+PROGRAMS := 1000000
+
+.PHONY: programs
+programs: ## run PROGRAMS random safe programs (1000000: 20 to 40 minutes) on the simulated driver; a finding is a failure
+	$(call say,$(PROGRAMS) random safe programs)
+	CUARRAY_PROGRAMS=$(PROGRAMS) cargo test --release -p cuarray --test safe_programs random -- --nocapture
+
 # The standard library is compiled without the sanitizer: tests/thread_sanitizer tells the sanitizer of its locks, and lists the false
 # reports that remain. One test runs at a time; the threads of each test run together. The
 # skipped tests use data after a scope of threads, whose end the sanitizer does not always see.

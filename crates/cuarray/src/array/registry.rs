@@ -17,7 +17,7 @@
 
 use super::aliasing::Elements;
 use crate::{
-    DevicePtr, Error, Interface, Result,
+    DevicePtr, Error, Interface, Owner, Result,
     driver::Stream,
     protocol::layout::Tuple,
     sync::{Access, Begun, SyncState},
@@ -67,6 +67,8 @@ struct Entry {
 struct Part(usize);
 
 impl Part {
+    const NONE: Part = Part(0);
+
     fn of(interface: &Interface) -> Part {
         Part(std::ptr::from_ref(interface).addr())
     }
@@ -75,25 +77,25 @@ impl Part {
 /// The state of the guard that uses an entry.
 enum Use {
     None,
-    /// The guard is live or leaked. No edges at its end are recorded.
-    Live(Stream),
-    /// The guard is live or leaked, and has edges to make at its end.
+    /// By a guard that is live or leaked, in the home stream of its view.
+    Live,
+    /// By a guard that is live or leaked, with edges to make at its end.
     Begun(Stream, Begun),
-    /// The guard has been released, and its work is ordered in this state.
-    Released(SyncState),
+    /// By a guard that has been released; its work is ordered in this state. The owner keeps the state's streams alive.
+    Released(SyncState, Option<Owner>),
 }
 
-/// The synchronization states of other views over the same memory, for a new guard to wait for.
-pub(super) type Others = SmallVec<[SyncState; 1]>;
+/// The states of other views over the same memory, to wait for.
+pub(super) type Others = Vec<(SyncState, Option<Owner>)>;
 
 /// A guard's entry. A drop removes it.
 #[derive(Debug)]
 pub(super) struct Registration(Option<NonZeroU32>);
 
-/// A leaked guard whose view is being dropped.
+/// An entry of a leaked guard whose view is being dropped.
 pub(super) struct Leaked {
-    pub(super) stream: Stream,
-    pub(super) begun: Begun,
+    /// The stream with edges to make, if there are any.
+    pub(super) edges: Option<(Stream, Begun)>,
     pub(super) access: Access,
     pub(super) registration: Registration,
 }
@@ -102,38 +104,44 @@ impl Registration {
     /// The entry of a guard without elements.
     pub(super) const NONE: Registration = Registration(None);
 
-    /// Registers the elements of an interface, for work in `stream`. Returns also the states to wait for.
+    /// Registers the elements of an interface in an address space. Returns also the states to wait for.
     ///
     /// # Errors
     /// [`Error::is_already_acquired`]: a live guard has elements in the same memory, and one of the two writes.
     #[inline]
-    pub(super) fn new(stream: &Stream, interface: &Interface, access: Access) -> Result<(Registration, Others)> {
+    pub(super) fn new(space: usize, interface: &Interface, access: Access) -> Result<(Registration, Others)> {
         let Range { start, end } = interface.byte_range();
         if start == end {
             return Ok((Registration::NONE, Others::new()));
         }
-        let space = stream.driver().address_space();
-        registry().enter(Extent { space, start, end, access }, interface, stream)
+        registry().enter(Extent { space, start, end, access }, interface)
     }
 
     fn index(&self) -> Option<usize> {
         self.0.map(|slot| slot.get() as usize - 1)
     }
 
+    /// Detaches the entry from its view, which may be dropped before the guard is released.
+    #[cold]
+    pub(super) fn without_view(self) -> Registration {
+        if let Some(index) = self.index() {
+            registry().entries[index].part = Part::NONE;
+        }
+        self
+    }
+
     /// Records that the guard has edges to make at its end.
-    pub(super) fn set_begun(&self, begun: Begun) {
-        let Some(index) = self.index() else { return };
-        let use_of = &mut registry().entries[index].use_of;
-        if let Use::Live(stream) = mem::replace(use_of, Use::None) {
-            *use_of = Use::Begun(stream, begun);
+    pub(super) fn set_begun(&self, stream: &Stream, begun: Begun) {
+        if let Some(index) = self.index() {
+            registry().entries[index].use_of = Use::Begun(stream.clone(), begun);
         }
     }
 
-    /// Ends the guard. The entry stays until [`forget`], with the `state` that orders the guard's work.
-    pub(super) fn release(mut self, state: &SyncState) {
+    /// Removes the entry, but keeps the use in mind until [`forget`]: the work of the guard is ordered in `state`.
+    pub(super) fn release(mut self, state: &SyncState, owner: Option<&Owner>) {
         let Some(index) = self.index() else { return };
         self.0 = None;
-        let _dropped_unlocked = registry().release(index, state);
+        let _dropped_unlocked = registry().release(index, state, owner);
     }
 }
 
@@ -147,41 +155,36 @@ impl Drop for Registration {
     }
 }
 
-/// Removes the entries of released guards of a view that is being dropped.
-pub(super) fn forget(interface: &Interface) {
+/// Removes the entries of released guards of a view that is being dropped, and returns those of leaked guards.
+pub(super) fn forget(interface: &Interface) -> Vec<Leaked> {
     let part = Part::of(interface);
-    let mut dropped = SmallVec::<[Use; 2]>::new();
+    let (mut leaked, mut dropped_unlocked) = (Vec::new(), SmallVec::<[Use; 1]>::new());
     let mut registry = registry();
-    for index in 0..registry.entries.len() {
-        let entry = &registry.entries[index];
-        if entry.part == part && matches!(entry.use_of, Use::Released(_)) {
-            dropped.push(registry.leave(index));
+    let mut index = 0;
+    // The last entry to leave clears the list.
+    while let Some(entry) = registry.entries.get(index) {
+        if entry.part == part {
+            let edges = match &entry.use_of {
+                Use::None | Use::Released(..) => None,
+                Use::Live => Some(None),
+                Use::Begun(stream, begun) => Some(Some((stream.clone(), *begun))),
+            };
+            let access = registry.extents[index].access;
+            match (edges, &entry.use_of) {
+                (Some(edges), _) => {
+                    leaked.push(Leaked {
+                        edges,
+                        access,
+                        registration: Registration(NonZeroU32::new(index as u32 + 1)),
+                    });
+                }
+                (None, Use::Released(..)) => dropped_unlocked.push(registry.leave(index)),
+                (None, _) => {}
+            }
         }
-        // Removing the last entry clears the list.
-        if registry.entries.is_empty() {
-            break;
-        }
+        index += 1;
     }
     drop(registry);
-}
-
-/// The leaked guards of a view that is being dropped, with edges to make.
-#[cold]
-pub(super) fn leaked(interface: &Interface) -> Vec<Leaked> {
-    let part = Part::of(interface);
-    let registry = registry();
-    let mut leaked = Vec::new();
-    for (index, entry) in registry.entries.iter().enumerate() {
-        let (stream, begun) = match &entry.use_of {
-            Use::Begun(stream, begun) => (stream.clone(), *begun),
-            Use::Live(stream) => (stream.clone(), Begun::default()),
-            Use::None | Use::Released(_) => continue,
-        };
-        if entry.part == part {
-            let registration = Registration(NonZeroU32::new(index as u32 + 1));
-            leaked.push(Leaked { stream, begun, access: registry.extents[index].access, registration });
-        }
-    }
     leaked
 }
 
@@ -192,7 +195,7 @@ fn registry() -> MutexGuard<'static, Registry> {
 impl Registry {
     const EMPTY: Registry = Registry { extents: Vec::new(), entries: Vec::new(), free: Vec::new() };
 
-    fn enter(&mut self, extent: Extent, interface: &Interface, stream: &Stream) -> Result<(Registration, Others)> {
+    fn enter(&mut self, extent: Extent, interface: &Interface) -> Result<(Registration, Others)> {
         let part = Part::of(interface);
         let mut others = Others::new();
         for (index, other) in self.extents.iter().enumerate() {
@@ -201,9 +204,9 @@ impl Registry {
                 continue;
             }
             let entry = &self.entries[index];
-            if let Use::Released(state) = &entry.use_of {
+            if let Use::Released(state, owner) = &entry.use_of {
                 if entry.part != part && Elements::of(interface).share_memory_with(&entry.elements) {
-                    others.push(state.clone());
+                    others.push((state.clone(), owner.clone()));
                 }
                 continue;
             }
@@ -212,7 +215,7 @@ impl Registry {
                 return Err(already_acquired(&elements, extent.access, &entry.elements, other.access));
             }
         }
-        let entry = Entry { elements: Elements::of(interface), part, use_of: Use::Live(stream.clone()) };
+        let entry = Entry { elements: Elements::of(interface), part, use_of: Use::Live };
         let index = match self.free.pop() {
             Some(slot) => {
                 let index = slot as usize;
@@ -234,10 +237,10 @@ impl Registry {
         Ok((Registration(NonZeroU32::new(index as u32 + 1)), others))
     }
 
-    fn release(&mut self, index: usize, state: &SyncState) -> Use {
+    fn release(&mut self, index: usize, state: &SyncState, owner: Option<&Owner>) -> Use {
         let (part, access) = (self.entries[index].part, self.extents[index].access);
         let earlier =
-            self.entries.iter().position(|entry| entry.part == part && matches!(entry.use_of, Use::Released(_)));
+            self.entries.iter().position(|entry| entry.part == part && matches!(entry.use_of, Use::Released(..)));
         match earlier {
             Some(earlier) => {
                 if access == Access::Write {
@@ -245,12 +248,13 @@ impl Registry {
                 }
                 self.leave(index)
             }
-            None => mem::replace(&mut self.entries[index].use_of, Use::Released(state.clone())),
+            None => mem::replace(&mut self.entries[index].use_of, Use::Released(state.clone(), owner.cloned())),
         }
     }
 
     fn leave(&mut self, index: usize) -> Use {
         let extent = &mut self.extents[index];
+        debug_assert!(extent.start != extent.end, "an entry is removed once");
         (extent.start, extent.end) = (0, 0);
         let left = mem::replace(&mut self.entries[index].use_of, Use::None);
         self.free.push(index as u32);

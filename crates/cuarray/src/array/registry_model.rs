@@ -1,6 +1,6 @@
 //! Model tests of the registry of guards, under every interleaving of a few threads. `make loom` runs them.
 
-use super::registry::{Leaked, Registration, forget, leaked};
+use super::registry::{Leaked, Registration, forget};
 use crate::{
     Interface, Layout, TypeStr,
     driver::{Api, CUresult, Driver, Stream},
@@ -36,8 +36,9 @@ fn views<const N: usize>() -> [std::sync::Arc<Data>; N] {
 impl Data {
     /// Registers a guard. Returns the registration and the handles of the streams to wait for; `None` if another guard conflicts.
     fn acquire(&self, access: Access) -> Option<(Registration, Vec<usize>)> {
-        let (registration, others) = Registration::new(&self.stream, &self.interface, access).ok()?;
-        Some((registration, others.iter().map(|state| state.home_stream().unwrap().handle()).collect()))
+        let (registration, others) =
+            Registration::new(self.stream.driver().address_space(), &self.interface, access).ok()?;
+        Some((registration, others.iter().map(|(state, _)| state.home_stream().unwrap().handle()).collect()))
     }
 
     fn state(&self) -> SyncState {
@@ -114,8 +115,8 @@ fn later_view_waits_for_the_stream_of_the_earlier_view() {
         let [one, two]: [_; 2] = views();
         let work = |view: std::sync::Arc<Data>| {
             let (registration, others) = view.acquire(Access::Write)?;
-            registration.set_begun(Begun::default());
-            registration.release(&view.state());
+            registration.set_begun(&view.stream, Begun::default());
+            registration.release(&view.state(), None);
             Some(others)
         };
         let other = {
@@ -144,7 +145,7 @@ fn leaked_guard_excludes_others_until_its_view_is_dropped() {
     model(|| {
         let ([one, two], memory) = (views(), Memory::new());
         let (registration, _) = one.acquire(Access::Write).unwrap();
-        registration.set_begun(Begun::default());
+        registration.set_begun(&one.stream, Begun::default());
         std::mem::forget(registration);
         let other = {
             let memory = memory.clone();
@@ -152,11 +153,12 @@ fn leaked_guard_excludes_others_until_its_view_is_dropped() {
         };
         // The work of the leaked guard goes on until the drop of its view has ordered it.
         memory.write();
-        let found: Vec<Leaked> = leaked(&one.interface);
+        let found: Vec<Leaked> = forget(&one.interface);
         assert_eq!(found.len(), 1);
-        assert!(found[0].stream == one.stream && found[0].access == Access::Write);
+        let (stream, _) = found[0].edges.as_ref().unwrap();
+        assert!(*stream == one.stream && found[0].access == Access::Write);
         drop(found);
-        assert!(leaked(&one.interface).is_empty());
+        assert!(forget(&one.interface).is_empty());
         other.join().unwrap();
     });
 }
@@ -165,12 +167,12 @@ fn leaked_guard_excludes_others_until_its_view_is_dropped() {
 fn acquisition_during_the_drop_of_another_view_waits_for_its_stream_or_finds_no_entry() {
     model(|| {
         let [one, two]: [_; 2] = views();
-        one.acquire(Access::Write).unwrap().0.release(&one.state());
+        one.acquire(Access::Write).unwrap().0.release(&one.state(), None);
         let handle = one.stream.handle();
         let dropped = thread::spawn(move || forget(&one.interface));
         let (registration, others) = two.acquire(Access::Write).unwrap();
         assert!(others.is_empty() || others == [handle]);
-        registration.release(&two.state());
+        registration.release(&two.state(), None);
         dropped.join().unwrap();
         forget(&two.interface);
         assert_eq!(two.acquire(Access::Read).unwrap().1, [0; 0]);

@@ -230,8 +230,13 @@ impl Allocation {
             (MemoryKind::StreamOrdered, Some(stream)) => stream.in_context_or(&self.context, || {
                 // SAFETY: the address came from cuMemAllocAsync, and no other object holds it; the stream is alive by its type's invariant.
                 let freed = unsafe { call!(driver, cuMemFreeAsync(self.device_ptr, stream.cu_stream())) };
-                // SAFETY: as above. The stream may have failed without the memory; this call takes no stream.
-                freed.or_else(|error| unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }.map_err(|_| error))
+                freed.or_else(|error| {
+                    // The stream may have failed without the memory. The call without a stream does not wait for work on such memory.
+                    // SAFETY: this call has no arguments.
+                    let waited = unsafe { call!(driver, cuCtxSynchronize()) };
+                    // SAFETY: as above, and the work is done.
+                    waited.and_then(|()| unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }).map_err(|_| error)
+                })
             })?,
             _ => {
                 let _current = self.context.push()?;

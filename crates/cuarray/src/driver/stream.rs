@@ -127,6 +127,11 @@ impl Stream {
         matches!(self.0.keep, Keep::Owned)
     }
 
+    /// Whether this is the only clone.
+    pub(crate) fn is_unique(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
     /// Waits until all work in the stream is done.
     ///
     /// Driver API: [`cuStreamSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).

@@ -1,6 +1,10 @@
 //! [`SyncGuard`]: ordered work in one stream on the data of several arrays, with edges before and after it.
 
-use super::{Access, SyncState, capture, lane, mark::Mark, release::is_for_later};
+use super::{
+    Access, SyncState, capture, lane,
+    mark::Mark,
+    release::{is_for_later, wait_for_context},
+};
 use crate::{
     Error, Result,
     driver::{DeferredRelease, Stream},
@@ -16,7 +20,6 @@ use std::thread::{self, ThreadId};
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once orders nothing"]
 pub struct SyncGuard {
-    stream: Stream,
     /// `None` after the end.
     edges: Option<Edges>,
 }
@@ -30,8 +33,7 @@ impl SyncGuard {
     pub fn begin(data: impl IntoIterator<Item = (SyncState, Access)>, stream: &Stream) -> Result<SyncGuard> {
         let data: SmallVec<[(SyncState, Access); 2]> = data.into_iter().collect();
         let begun = begin(each(&data), stream)?;
-        let edges = Edges { data, stream: stream.clone(), begun, waits: false };
-        Ok(SyncGuard { stream: stream.clone(), edges: Some(edges) })
+        Ok(SyncGuard { edges: Some(Edges { data, stream: stream.clone(), begun, waits: false }) })
     }
 
     /// Orders later work on the data after the work now in the stream.
@@ -60,6 +62,7 @@ impl SyncGuard {
         guard
     }
 
+    #[inline]
     fn finish<K: Send + 'static>(&mut self, keep: impl FnOnce() -> K) -> Result<()> {
         let Some(edges) = self.edges.take() else { return Ok(()) };
         edges.end().map_err(|NotEnded { error, is_ordered }| {
@@ -144,6 +147,10 @@ pub(crate) fn begin<'a>(data: impl Iterator<Item = (&'a SyncState, Access)> + Cl
         }
         involved |= data_of_one.home.as_ref().is_some_and(per_thread);
     }
+    // A record at the end has to tell work that runs from work of a capture that began in between.
+    if data.clone().any(|(data, _)| data.records_work_in(stream)) {
+        then.capture()?;
+    }
     Ok(Begun { thread: involved.then(|| thread::current().id()), capture: then.known_capture() })
 }
 
@@ -158,7 +165,7 @@ pub(crate) fn end<'a>(
     if !begun.is_in_this_thread() {
         // Clause S3 allows a host wait in place of the edge, which cannot be made from this thread.
         return Ok(match stream.is_per_thread_default() {
-            true => stream.work_context()?.synchronize(),
+            true => super::wait_for_all_threads(stream),
             false => super::synchronize(stream),
         }?);
     }
@@ -222,8 +229,14 @@ impl<K: Send + 'static> DeferredRelease for Unreleased<K> {
         match self.edges.end() {
             Ok(()) => drop(self.kept),
             Err(NotEnded { is_ordered: false, error }) if !wait || is_for_later(&error) => driver.defer(self),
-            // The stream is broken or destroyed, so none of its work runs.
-            Err(NotEnded { error, .. }) => driver.dropped(Err(error)),
+            Err(NotEnded { is_ordered, error }) => {
+                driver.dropped(Err(error));
+                // The stream may be broken or destroyed.
+                let context = self.edges.stream.work_context();
+                if !is_ordered && context.is_ok_and(|context| !wait_for_context(&context)) {
+                    driver.defer(self);
+                }
+            }
         }
     }
 }
@@ -243,7 +256,8 @@ fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
 
 impl Drop for SyncGuard {
     fn drop(&mut self) {
-        let finished = self.finish(|| ());
-        self.stream.driver().dropped(finished);
+        let Some(edges) = &self.edges else { return };
+        let driver = edges.stream.driver().clone();
+        driver.dropped(self.finish(|| ()));
     }
 }

@@ -85,8 +85,18 @@ impl<'a> Mark<'a> {
         self.wait_at(&Mark::new(then))
     }
 
+    /// As [`Mark::wait_in`]. Also orders a host wait for `then` after the mark. The driver's own order between the legacy default stream
+    /// and a blocking stream holds for work only.
+    pub(super) fn wait_in_for_host(&self, then: &Stream) -> Result<()> {
+        self.wait(&Mark::new(then), false)
+    }
+
     /// As [`Mark::wait_in`], for the stream of another mark, which remembers the stream's capture.
     pub(super) fn wait_at(&self, then: &Mark<'_>) -> Result<()> {
+        self.wait(then, true)
+    }
+
+    fn wait(&self, then: &Mark<'_>, work_only: bool) -> Result<()> {
         if lane::is_same(self.stream, then.stream)? {
             return Ok(());
         }
@@ -95,7 +105,7 @@ impl<'a> Mark<'a> {
         let _current = context.push()?;
         capture::agree((self.stream, self.capture()?), (then.stream, then.capture()?))?;
         let then = then.stream;
-        if lane::is_ordered(self.stream, then)? {
+        if work_only && lane::is_ordered(self.stream, then)? {
             return Ok(());
         }
         let recorded = self.recorded()?;

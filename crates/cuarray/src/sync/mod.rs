@@ -2,8 +2,8 @@
 //!
 //! Work in one stream runs in order; work in two streams does not, unless it is ordered explicitly. There are two ways to order them. A
 //! *host wait* blocks the calling thread until a stream is done. An *edge* blocks no thread: an event is recorded at the end of
-//! the first stream's work, and later work in the second stream waits for it. Neither is made where it is not needed:
-//! within one stream, from the legacy default stream to a blocking stream, and for work that is known to be done.
+//! the first stream's work, and later work in the second stream waits for it. Both are left out where they are not needed:
+//! within one stream, from the legacy default stream to work in a blocking stream, and for work that is known to be done.
 //!
 //! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a guard: an edge from the
 //! home stream before the work, and an edge back after it. An array without a home stream records the streams that worked on it,
@@ -110,11 +110,24 @@ pub fn synchronize(stream: &Stream) -> Result<()> {
     stream.synchronize()
 }
 
-/// Waits on the host for all work in the context of a per-thread default stream, which another thread cannot name.
+/// Waits on the host for the work in the per-thread default streams of all threads, in the context of one of these streams. Another
+/// thread cannot name them.
+///
+/// They are blocking streams, so an event in the legacy default stream comes after their work. A wait for the whole context would
+/// invalidate captures.
+///
+/// # Errors
+/// Unsupported: a blocking stream of the context captures. The capture stays intact.
 #[cold]
-fn wait_for_all_threads(home: &Stream) -> Result<()> {
-    let _remembered = home.driver().remember_current();
-    home.work_context()?.synchronize()
+fn wait_for_all_threads(one: &Stream) -> Result<()> {
+    let _remembered = one.driver().remember_current();
+    let context = one.work_context()?;
+    let legacy = Stream::legacy_default(&context);
+    may_wait(&legacy)?;
+    let _relaxed = one.driver().relaxed();
+    let event = context.event_pool().take()?;
+    event.record(&legacy)?;
+    event.synchronize()
 }
 
 /// The id of the capture that a stream takes part in; `None` if the stream runs its work.
@@ -152,6 +165,8 @@ pub(crate) struct SyncState {
     pending: Option<Arc<Pending>>,
     /// The event to wait for in place of the home stream (clause X2).
     event: Option<Arc<Event>>,
+    /// Whether the event was recorded after all earlier work, that of earlier guards included.
+    is_event_latest: bool,
     /// Whether work in the home stream is recorded too, as the stream may be destroyed first.
     outlives_home: bool,
     /// Whether work of guards is not recorded in `pending`, because no later guard reads it.
@@ -168,6 +183,7 @@ impl SyncState {
             home_thread: None,
             pending: Some(pending),
             event: None,
+            is_event_latest: false,
             outlives_home: false,
             unrecorded: false,
             adds_homes: false,
@@ -182,6 +198,7 @@ impl SyncState {
             home_thread,
             pending: None,
             event: None,
+            is_event_latest: false,
             outlives_home: false,
             unrecorded: true,
             adds_homes: false,
@@ -210,6 +227,18 @@ impl SyncState {
     #[must_use]
     pub fn with_event(self, event: Arc<Event>) -> SyncState {
         SyncState { event: Some(event), ..self }
+    }
+
+    /// As [`SyncState::with_event`]. The caller promises that the event was recorded after the work of all earlier guards too.
+    #[cfg(feature = "python")]
+    #[must_use]
+    pub(crate) fn with_latest_event(self, event: Arc<Event>) -> SyncState {
+        SyncState { is_event_latest: true, ..self.with_event(event) }
+    }
+
+    /// The event, if it stands for all work in the home stream: no guard of this process has put an edge to that stream since.
+    fn event_for(&self, home: &Stream) -> Option<&Arc<Event>> {
+        self.event.as_ref().filter(|_| self.is_event_latest || !edges_back::may_have(home))
     }
 
     /// Records work in the home stream like work in other streams, because the data may outlive that stream. [`Memory`] may
@@ -248,11 +277,14 @@ impl SyncState {
         stream.handle() > 2
             && self.event.is_none()
             && !self.outlives_home
-            && match &self.home {
-                Some(home) => home.handle() == stream.handle(),
-                None => self.pending.as_ref().is_some_and(|pending| pending.is_only_home(stream)),
+            && match (&self.home, &self.pending) {
+                (Some(home), pending) => {
+                    home.handle() == stream.handle()
+                        && pending.as_ref().is_none_or(|pending| pending.is_idle(Some(home)))
+                }
+                (None, Some(pending)) => self.adopts_homes && pending.is_only_home(stream),
+                (None, None) => false,
             }
-            && self.pending.as_ref().is_none_or(|pending| pending.is_idle(self.home.as_ref()))
     }
 
     /// Orders later work in `stream`, which accesses the data as `access` says, after the earlier work that it depends on.
@@ -265,11 +297,10 @@ impl SyncState {
     fn before_mark(&self, then: &Mark<'_>, access: Access) -> Result<()> {
         match &self.home {
             Some(home) if self.is_home_of_another_thread() => wait_for_all_threads(home)?,
-            // An edge back into the home stream is newer than the event, so the event does not cover it.
-            Some(home) => match &self.event {
-                Some(event) if !edges_back::may_contain(home) => mark::wait_for(event, Some(home), then)?,
-                event => {
-                    event.iter().try_for_each(|event| mark::wait_for(event, Some(home), then))?;
+            Some(home) => match self.event_for(home) {
+                Some(event) => mark::wait_for(event, Some(home), then)?,
+                None => {
+                    self.event.iter().try_for_each(|event| mark::wait_for(event, Some(home), then))?;
                     Mark::new(home).wait_at(then)?;
                     return self.before_except_home(then.stream(), access);
                 }
@@ -299,9 +330,9 @@ impl SyncState {
     pub fn synchronize(&self, access: Access) -> Result<()> {
         match &self.home {
             Some(home) if self.is_home_of_another_thread() => wait_for_all_threads(home)?,
-            Some(home) => match &self.event {
-                Some(event) if !edges_back::may_contain(home) => event.synchronize()?,
-                _ => synchronize(home)?,
+            Some(home) => match self.event_for(home) {
+                Some(event) => event.synchronize()?,
+                None => synchronize(home)?,
             },
             None => self.event.iter().try_for_each(|event| event.synchronize())?,
         }
@@ -324,28 +355,48 @@ impl SyncState {
         self.after(&Mark::new(stream), access)
     }
 
-    /// Orders later work on the data after the mark, which is the end of a stream's work.
+    /// Whether [`SyncState::after`] records work in `stream`.
+    fn records_work_in(&self, stream: &Stream) -> bool {
+        self.pending.is_some()
+            && !self.forgotten
+            && match &self.home {
+                Some(home) => self.outlives_home || home.is_per_thread_default(),
+                None => !(self.adopts_homes && stream.is_owned()),
+            }
+    }
+
+    /// Records the work in the home stream, for an array that is being dropped.
+    #[inline]
+    pub(crate) fn record_home(&self) {
+        if let (true, Some(home), Some(pending)) = (self.outlives_home, &self.home, &self.pending)
+            // Memory is freed when the default streams of its context are idle.
+            && home.handle() > 2
+        {
+            pending.record_home(home);
+        }
+    }
+
+    /// Orders later work on the data after the mark.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         if let Some(home) = &self.home {
             if self.is_home_of_another_thread() {
                 // Clause S3 allows a host wait in place of the edge, which only the other thread could make.
                 synchronize(mark.stream())?;
             } else {
-                mark.wait_in(home)?;
+                // The producer may wait for its stream on the host, and then free the memory.
+                mark.wait_in_for_host(home)?;
             }
-            edges_back::record(home);
+            // An array of this library exports an event of its own for its work in its home stream.
+            let is_own_work = self.outlives_home || home.is_owned();
+            if !(is_own_work && mark.stream().handle() == home.handle()) {
+                edges_back::put(home);
+            }
         }
-        let Some(pending) = self.pending.as_ref().filter(|_| !self.unrecorded) else { return Ok(()) };
-        let Some(home) = &self.home else {
-            return match self.adds_homes && mark.stream().is_owned() {
-                true => Ok(()),
-                false => pending.remember(mark, access),
-            };
-        };
-        // In another thread, the handle of the per-thread default stream means another stream.
-        if !self.outlives_home && !home.is_per_thread_default() {
+        let Some(pending) = self.pending.as_ref().filter(|_| self.records_work_in(mark.stream())) else {
             return Ok(());
-        }
+        };
+        let Some(home) = &self.home else { return pending.remember(mark, access) };
+        // In another thread, the handle of the per-thread default stream means another stream.
         match lane::is_same(mark.stream(), home)? {
             true => pending.remember(mark, access),
             false => pending.remember(&Mark::new(home), access),

@@ -94,6 +94,17 @@ impl Work {
         Ok(others)
     }
 
+    /// The home streams with work, to export. A stream that captures counts as busy: the query would invalidate its capture.
+    fn busy_homes(&self) -> Result<SmallVec<[Stream; 1]>> {
+        let mut busy = SmallVec::new();
+        for home in &self.homes {
+            if capture::of(home)?.is_some() || !home.is_done()? {
+                busy.push(home.clone());
+            }
+        }
+        Ok(busy)
+    }
+
     /// Drops the entries whose work is done.
     fn forget_done(&mut self) {
         let Some(first) = self.entries.iter().find(|entry| entry.capture.is_none()).map(|entry| entry.event.clone())
@@ -111,6 +122,16 @@ impl Work {
         let done = capture::of(stream)?.is_none() && stream.is_done()?;
         Ok((!done).then_some(stream))
     }
+}
+
+/// The home streams of data that no array uses any more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Homes {
+    Idle,
+    /// A home stream has work, behind which an event was recorded.
+    Busy,
+    /// A home stream captures a graph, so whether its earlier work is done is unknown.
+    Capturing,
 }
 
 impl Pending {
@@ -187,7 +208,8 @@ impl Pending {
         }
         work.forget_done();
         let due = |entry: &Entry| entry.capture.is_none() && entry.concerns(access);
-        let context = match (work.entries.iter().find(|entry| due(entry)), work.homes.first()) {
+        let homes = work.busy_homes()?;
+        let context = match (work.entries.iter().find(|entry| due(entry)), homes.first()) {
             (Some(entry), _) => entry.event.context().clone(),
             (None, Some(home)) => home.work_context()?,
             (None, None) => return Ok(work.exported_and_busy()?.cloned()),
@@ -200,7 +222,7 @@ impl Pending {
         if capture::of(&stream)?.is_some() {
             return Err(capture::still_pending(&stream));
         }
-        work.other_homes(None, &stream, None)?.into_iter().try_for_each(|home| edge(home, &stream))?;
+        homes.iter().try_for_each(|home| edge(home, &stream))?;
         work.entries.iter().filter(|entry| due(entry)).try_for_each(|entry| stream.wait(&entry.event))?;
         // The exported stream now stands for the joined entries.
         let joined =
@@ -231,25 +253,58 @@ impl Pending {
         Ok(Some(event.handle()))
     }
 
-    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it.
+    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it. Drops the home
+    /// streams that are done and that only this list keeps, so that the list does not grow with each stream of a long-lived module.
     pub(super) fn add_home(&self, home: &Stream) {
+        if !home.is_owned() {
+            return;
+        }
+        let mut idle = SmallVec::<[Stream; 1]>::new();
         let mut work = self.lock();
-        if home.is_owned() && !work.homes.contains(home) {
+        if work.homes.contains(home) {
+            return;
+        }
+        work.homes.retain(|known| {
+            let is_idle = known.is_unique() && is_idle(known);
+            if is_idle {
+                idle.push(known.clone());
+            }
+            !is_idle
+        });
+        work.homes.push(home.clone());
+        // The streams are destroyed without the lock.
+        drop(work);
+    }
+
+    /// Records the work in the home stream of an array that is being dropped, if another library may destroy the stream afterwards.
+    /// Consumers of the array's interface have ordered their work there.
+    pub(super) fn record_home(&self, home: &Stream) {
+        if is_idle(home) {
+            return;
+        }
+        let recorded = match capture::of(home) {
+            Ok(None) => self.remember(&Mark::new(home), Access::Write).or_else(|_| super::synchronize(home)).is_ok(),
+            _ => false,
+        };
+        let mut work = self.lock();
+        if !recorded && !work.homes.contains(home) {
+            // The stream has to be asked later.
             work.homes.push(home.clone());
         }
     }
 
-    /// Replaces each home stream by an event after its work. Called when no array uses the data any more. Returns `false` if a home stream
-    /// captures a graph: whether its earlier work is done is then unknown.
-    pub(super) fn record_homes(&self) -> Result<bool> {
+    /// Replaces the home streams by events after their work, for data that no array uses any more.
+    pub(super) fn record_homes(&self) -> Result<Homes> {
+        let mut homes = Homes::Idle;
         loop {
-            let Some(home) = self.lock().homes.last().cloned() else { return Ok(true) };
+            let Some(home) = self.lock().homes.last().cloned() else { return Ok(homes) };
             if capture::of(&home)?.is_some() {
-                return Ok(false);
+                return Ok(Homes::Capturing);
             }
             // A new event would not be done yet, even if the stream is idle.
             if !home.is_done()? {
                 self.remember(&Mark::new(&home), Access::Write)?;
+                homes = Homes::Busy;
             }
             self.lock().homes.retain(|known| *known != home);
         }
@@ -320,6 +375,12 @@ impl Pending {
             Err(TryLockError::WouldBlock) => false,
         }
     }
+}
+
+/// Whether a stream is known to have no work.
+fn is_idle(stream: &Stream) -> bool {
+    let _relaxed = stream.driver().relaxed();
+    matches!(capture::of(stream), Ok(None)) && matches!(stream.is_done(), Ok(true))
 }
 
 const _: () = {

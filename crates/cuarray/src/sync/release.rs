@@ -3,10 +3,10 @@
 //! Memory is one such resource. A module is another, because kernels run its code. Either may be dropped in any thread, at any time. The
 //! driver call that releases it may fail there, or wait for unrelated work; [`Memory`](super::Memory) has the details.
 
-use super::{Access, Mark, Pending, capture};
+use super::{Access, Mark, Pending, capture, pending::Homes};
 use crate::{
     Error, Result,
-    driver::{CUresult, Context, DeferredRelease, Stream},
+    driver::{CUresult, Context, DeferredRelease, Driver, Stream},
     interpreter,
 };
 use std::{fmt, mem::ManuallyDrop, sync::Arc};
@@ -87,20 +87,34 @@ impl<R: Resource> Release<R> {
             Ok(true) => {}
             Ok(false) => driver.defer(Box::new(self)),
             Err(error) if is_for_later(&error) => driver.defer(Box::new(self)),
-            // A stream is broken or destroyed, or the driver cannot record an event.
             Err(error) => {
-                if !self.resource.is_gone() {
-                    let _ = self.resource.context().synchronize();
-                }
                 driver.dropped(Err(error));
+                if !self.resource.is_gone() {
+                    self.attempt_after_error(&driver, wait);
+                }
             }
+        }
+    }
+
+    /// Releases the resource although a stream is broken or destroyed, or the driver cannot record an event: after a wait for the
+    /// context. A drop does not wait, as that would invalidate captures.
+    #[cold]
+    fn attempt_after_error(self, driver: &Driver, wait: bool) {
+        if !wait {
+            return driver.defer(Box::new(self));
+        }
+        match wait_for_context(self.resource.context()) {
+            true => drop(self),
+            false => driver.defer(Box::new(self)),
         }
     }
 
     /// Releases the resource if its work is done. Returns whether it did.
     fn try_release(&mut self, wait: bool) -> Result<bool> {
-        if !self.pending.record_homes()? {
-            return Ok(false);
+        match self.pending.record_homes()? {
+            Homes::Idle => {}
+            Homes::Busy if wait => {}
+            Homes::Busy | Homes::Capturing => return Ok(false),
         }
         let legacy = Stream::legacy_default(self.resource.context());
         capture::of(&legacy)?;
@@ -111,8 +125,14 @@ impl<R: Resource> Release<R> {
         }
         let driver = self.resource.context().driver().clone();
         let _relaxed = driver.relaxed();
-        self.resource.release()?;
-        Ok(true)
+        match self.resource.release() {
+            Err(error) if is_for_later(&error) => Err(error),
+            // The work is done, so the drop of the resource may try again.
+            released => {
+                driver.dropped(released);
+                Ok(true)
+            }
+        }
     }
 }
 
@@ -120,6 +140,30 @@ impl<R: Resource> DeferredRelease for Release<R> {
     fn attempt(self: Box<Self>, wait: bool) {
         Release::attempt(*self, wait);
     }
+}
+
+/// Waits until no work runs in a context, where a finer wait has failed. Returns `false` if some may still run.
+pub(super) fn wait_for_context(context: &Context) -> bool {
+    let Err(error) = context.synchronize() else { return true };
+    // The context is gone, or one of its kernels has failed.
+    matches!(
+        error.driver_code(),
+        Some(
+            CUresult::CUDA_ERROR_DEINITIALIZED
+                | CUresult::CUDA_ERROR_INVALID_CONTEXT
+                | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+                | CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+                | CUresult::CUDA_ERROR_LAUNCH_FAILED
+                | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
+                | CUresult::CUDA_ERROR_ASSERT
+                | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+                | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+                | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+                | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
+                | CUresult::CUDA_ERROR_INVALID_PC
+                | CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
+        )
+    )
 }
 
 /// Whether a later attempt can succeed: host functions permit no driver call, and captures forbid some.

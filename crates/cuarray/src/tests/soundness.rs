@@ -11,7 +11,7 @@ use crate::{
     kernel::{Function, LaunchConfig, Module},
     sync::Memory,
 };
-use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUgraphExec, CUstream};
+use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUgraphExec, CUresult, CUstream};
 use cuarray_sim::{Config, finding::Kind};
 use std::{mem, sync::Arc, thread};
 
@@ -242,7 +242,31 @@ fn guards_in_a_cycle_are_released_when_the_array_is_dropped() {
     program.finish();
 }
 
-// Arrays over the same memory with different home streams.
+#[test]
+fn a_guard_whose_end_is_deferred_ends_once_although_another_guard_was_leaked() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, other, captures] = streams(&context);
+    let (array, mut unrelated) = (numbers(&home), numbers(&home));
+    let mut also_unrelated = unrelated.slice(crate::s![..]).unwrap();
+    home.synchronize().unwrap();
+    mem::forget(array.acquire(&other).unwrap());
+    let deferred = array.acquire(&captures).unwrap();
+    begin_capture(&program, &captures);
+    assert!(deferred.release().unwrap_err().is_unsupported());
+    drop(array);
+    let guard = unrelated.acquire_mut(&other).unwrap();
+    let graph = end_capture(&program, &captures);
+    destroy(&program, graph);
+    program.fixture.driver.reclaim(true);
+    // The deferred end has not removed the entry of this guard.
+    assert!(also_unrelated.acquire_mut(&other).unwrap_err().is_already_acquired());
+    drop(guard);
+    drop((unrelated, also_unrelated, home, other, captures, context));
+    program.finish();
+}
+
+// 2. Arrays over one memory with different homes.
 
 #[test]
 fn arrays_over_one_memory_with_two_home_streams_are_ordered() {
@@ -488,7 +512,35 @@ fn memory_is_kept_while_a_stream_with_work_on_it_captures() {
 }
 
 #[test]
-fn a_guard_acquired_before_a_capture_is_refused_during_it() {
+fn memory_of_an_owner_is_kept_while_a_stream_with_work_on_it_captures() {
+    let program = Program::new();
+    let context = program.context();
+    let [stream, home] = streams(&context);
+    let kernel = set(&context);
+    // SAFETY: the owner keeps the stream.
+    let external =
+        unsafe { Stream::from_raw(&program.fixture.driver, home.handle(), Some(Owner::new(Arc::new(home.clone())))) };
+    for (home, on) in [(None, &stream), (Some(&external), &external)] {
+        let memory = allocation(&context);
+        let interface = interface(memory.device_ptr());
+        // SAFETY: the owner keeps the memory.
+        let mut array =
+            unsafe { crate::RawDeviceArray::from_owner(&context, interface, Owner::new(memory), home) }.unwrap();
+        let mut guard = array.acquire_mut(on).unwrap();
+        launch!(kernel, guard).unwrap();
+        begin_capture(&program, on);
+        assert!(guard.release().unwrap_err().is_unsupported());
+        drop(array);
+        let graph = end_capture(&program, on);
+        destroy(&program, graph);
+        program.fixture.driver.reclaim(false);
+    }
+    drop((stream, home, external, kernel, context));
+    program.finish();
+}
+
+#[test]
+fn a_guard_is_refused_outside_of_its_capture() {
     let program = Program::new();
     let context = program.context();
     let [stream, other] = streams(&context);
@@ -555,4 +607,145 @@ fn the_owner_of_a_view_without_stream_is_kept_until_its_work_is_done() {
         drop((one, two, stream, kernel, context));
         program.finish();
     }
+}
+
+// Streams of launches.
+
+#[test]
+fn a_module_keeps_no_stream_whose_launches_are_done() {
+    let program = Program::new();
+    let context = program.context();
+    let [home] = streams(&context);
+    let (kernel, mut array) = (set(&context), numbers(&home));
+    for _ in 0..20 {
+        let [stream] = streams(&context);
+        let mut guard = array.acquire_mut(&stream).unwrap();
+        launch!(kernel, guard).unwrap();
+        guard.release().unwrap();
+        stream.synchronize().unwrap();
+    }
+    assert!(program.fixture.alive().streams <= 2);
+    drop((array, home, kernel, context));
+    program.finish();
+}
+
+// The order that the driver makes between the legacy default stream and blocking streams.
+
+#[test]
+fn work_in_the_legacy_default_stream_is_done_when_the_blocking_home_stream_is() {
+    let program = Program::new();
+    let context = program.context();
+    let (home, legacy) = (Stream::new(&context).unwrap(), Stream::legacy_default(&context));
+    let (kernel, memory) = (set(&context), allocation(&context));
+    let mut view = view(&program, &memory, entry(&home));
+    let mut guard = view.acquire_mut(&legacy).unwrap();
+    launch!(kernel, guard).unwrap();
+    guard.release().unwrap();
+    drop(view);
+    // The producer waits for the stream that it named, and frees the memory.
+    home.synchronize().unwrap();
+    drop(memory);
+    drop((home, legacy, kernel, context));
+    program.finish();
+}
+
+#[test]
+fn a_guard_that_ends_in_another_thread_leaves_a_capture_intact() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, captures] = streams(&context);
+    let (kernel, mut array) = (set(&context), numbers(&home));
+    let stream = Stream::per_thread_default(&context);
+    begin_capture(&program, &captures);
+    let mut guard = array.acquire_mut(&stream).unwrap();
+    launch!(kernel, guard).unwrap();
+    let sim = &program.fixture.sim;
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let _entered = sim.enter();
+            guard.release().unwrap();
+        });
+    });
+    let graph = end_capture(&program, &captures);
+    destroy(&program, graph);
+    assert_eq!(array.to_host().unwrap(), [1; N]);
+    drop((array, home, captures, stream, kernel, context));
+    program.finish();
+}
+
+// Failing driver calls.
+
+#[test]
+fn stream_ordered_memory_is_freed_after_its_work_if_the_free_in_order_fails() {
+    let program = Program::new();
+    let context = program.context();
+    let [stream] = streams(&context);
+    let kernel = set(&context);
+    let memory = Allocation::stream_ordered(&stream, 4 * N).unwrap();
+    let config = LaunchConfig::new([1, 1, 1], [N as u32, 1, 1]);
+    // SAFETY: the memory has N numbers, and its stream orders the work.
+    unsafe { kernel.launch(&stream, config, (memory.device_ptr(), 1u32)) }.unwrap();
+    program.fixture.sim.fail_next("cuMemFreeAsync", CUresult::CUDA_ERROR_UNKNOWN).unwrap();
+    drop(memory);
+    drop((stream, kernel, context));
+    program.finish();
+}
+
+#[test]
+fn a_failing_query_frees_no_memory_early_and_leaves_a_capture_intact() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, other] = streams(&context);
+    let array = numbers(&home);
+    begin_capture(&program, &other);
+    program.fixture.sim.fail_next("cuStreamQuery", CUresult::CUDA_ERROR_UNKNOWN).unwrap();
+    drop(array);
+    assert!(program.fixture.driver.take_drop_error().is_some());
+    let graph = end_capture(&program, &other);
+    destroy(&program, graph);
+    drop((home, other, context));
+    program.finish();
+}
+
+#[test]
+fn a_guard_whose_end_fails_twice_is_ordered_by_a_wait_for_the_context() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, other] = streams(&context);
+    let (kernel, mut array) = (set(&context), numbers(&home));
+    home.synchronize().unwrap();
+    let mut guard = array.acquire_mut(&other).unwrap();
+    launch!(kernel, guard).unwrap();
+    let (symbol, code) = ("cuStreamIsCapturing", CUresult::CUDA_ERROR_INVALID_VALUE);
+    program.fixture.sim.fail_next(symbol, code).unwrap();
+    assert!(guard.release().is_err());
+    program.fixture.sim.fail_next(symbol, code).unwrap();
+    program.fixture.driver.reclaim(true);
+    assert_eq!(array.to_host().unwrap(), [1; N]);
+    drop(program.fixture.driver.take_drop_error());
+    drop((array, home, other, kernel, context));
+    program.finish();
+}
+
+// A home stream of another library.
+
+#[test]
+fn memory_is_freed_after_the_work_that_consumers_order_in_an_external_home_stream() {
+    let program = Program::new();
+    let context = program.context();
+    let [theirs, other] = streams(&context);
+    let kernel = set(&context);
+    // SAFETY: the stream outlives the array.
+    let home = unsafe { Stream::from_raw(&program.fixture.driver, theirs.handle(), None) };
+    let array = DeviceArray::<u32, _>::empty([N], &home).unwrap();
+    let owner = Owner::new(Arc::new(array.clone()));
+    // SAFETY: the owner keeps the array.
+    let mut view = unsafe { RawView::new(&program.fixture.driver, array.interface().clone(), Some(owner)) }.unwrap();
+    drop(array);
+    let mut guard = view.acquire_mut(&other).unwrap();
+    launch!(kernel, guard).unwrap();
+    guard.release().unwrap();
+    drop((view, home));
+    drop((theirs, other, kernel, context));
+    program.finish();
 }

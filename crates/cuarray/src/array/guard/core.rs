@@ -82,18 +82,18 @@ impl<'v, S: Scope> GuardCore<'v, S> {
             elements,
             mask,
         };
-        view.count_guard();
+        view.set_guarded();
         if !(view.is_at_home(core.stream()) && others.is_empty()) {
             let stream = core.stream();
             core.begun = scope.detached(|| {
                 let (data, mask) = view.sync_states(stream)?;
                 let mask = mask.map(|mask| (mask, Access::Read));
-                let others = others.iter().map(|other| (other, access));
-                let others = others.chain(others_of_mask.iter().map(|other| (other, Access::Read)));
+                let others = others.iter().map(|(other, _)| (other, access));
+                let others = others.chain(others_of_mask.iter().map(|(other, _)| (other, Access::Read)));
                 sync::begin(std::iter::once((data, access)).chain(mask).chain(others), stream)
             })?;
             core.has_edges = true;
-            core.elements.set_begun(core.begun);
+            core.elements.set_begun(core.stream(), core.begun);
         }
         Ok(core)
     }
@@ -158,9 +158,10 @@ impl<'v, S: Scope> GuardCore<'v, S> {
 /// Registers elements. If an entry refuses the guard, tries deferred releases, which may remove that entry, and registers again.
 #[inline]
 fn register(stream: &Stream, interface: &Interface, access: Access) -> Result<(Registration, Others)> {
-    match Registration::new(stream, interface, access) {
+    let space = stream.driver().address_space();
+    match Registration::new(space, interface, access) {
         Err(error) if error.is_already_acquired() && stream.driver().reclaim(false) => {
-            Registration::new(stream, interface, access).map_err(|_| error)
+            Registration::new(space, interface, access).map_err(|_| error)
         }
         registered => registered,
     }

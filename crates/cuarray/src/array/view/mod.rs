@@ -35,7 +35,7 @@ use crate::{
 use std::{
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread::{self, ThreadId},
 };
@@ -69,13 +69,10 @@ pub struct RawView {
     mask: OnceLock<SyncState>,
     /// The thread that made the view, if a per-thread default stream is named.
     home_thread: Option<ThreadId>,
-    /// The number of guards that have not ended. Guards that are left when the view is dropped were leaked.
-    guards: AtomicU32,
-    /// Whether entries of released guards stay in the registry, because views with another synchronization state may be over the
-    /// same memory.
-    keeps_released: bool,
-    /// Whether the registry may have entries of released guards.
-    has_released: AtomicBool,
+    /// Whether the registry may have entries of the view's guards.
+    guarded: AtomicBool,
+    /// Whether views that share no synchronization state with this one may be over the same memory.
+    tells_others: bool,
     owner: Option<Owner>,
     #[cfg(feature = "python")]
     borrowed_object: Option<BorrowedObject>,
@@ -140,9 +137,8 @@ impl RawView {
             data,
             mask: OnceLock::new(),
             home_thread: per_thread.then(|| thread::current().id()),
-            guards: AtomicU32::new(0),
-            keeps_released: false,
-            has_released: AtomicBool::new(false),
+            guarded: AtomicBool::new(false),
+            tells_others: false,
             owner,
             #[cfg(feature = "python")]
             borrowed_object: None,
@@ -295,23 +291,21 @@ impl RawView {
         }
     }
 
-    /// Counts a guard that begins.
+    /// Takes note of a guard that begins.
     #[inline]
-    pub(super) fn count_guard(&self) {
-        self.guards.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn set_guarded(&self) {
+        self.guarded.store(true, Ordering::Relaxed);
     }
 
     /// Records that a guard has ended. Its entries stay in the registry if other views must be ordered after its work.
     #[inline]
     pub(super) fn release(&self, elements: Registration, mask: Registration) {
-        self.guards.fetch_sub(1, Ordering::Relaxed);
-        if !self.keeps_released && !self.data.get().is_some_and(SyncState::is_exposed) {
+        if !self.tells_others && !self.data.get().is_some_and(SyncState::is_exposed) {
             return;
         }
         for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
             if let Some(state) = known.get() {
-                self.has_released.store(true, Ordering::Relaxed);
-                registration.release(state);
+                registration.release(state, self.owner.as_ref());
             }
         }
     }
@@ -325,8 +319,8 @@ impl RawView {
         access: Access,
         entries: (Registration, Registration),
     ) {
-        self.guards.fetch_sub(1, Ordering::Relaxed);
-        sync::end_later(self.known_sync_states(access), stream, begun, (entries, self.keep()));
+        let entries = (entries.0.without_view(), entries.1.without_view());
+        sync::end_later(self.known_orderings(access), stream, begun, (entries, self.keep()));
     }
 
     /// An owner that keeps the memory alive, if the view has one.
@@ -338,15 +332,16 @@ impl RawView {
         self.owner.clone()
     }
 
-    /// Ends the guards that were leaked.
-    #[cold]
-    fn end_leaked(&self) {
+    /// Removes the entries of the guards, and ends those guards that were leaked.
+    fn end_guards(&self) {
         let parts = std::iter::once(&*self.interface).chain(self.interface.mask().map(Mask::interface));
-        for Leaked { stream, begun, access, registration } in parts.flat_map(registry::leaked) {
-            let ended = sync::end(self.known_sync_states(access), &stream, begun);
+        for Leaked { edges, access, registration } in parts.flat_map(registry::forget) {
+            let Some((stream, begun)) = edges else { continue };
+            let ended = sync::end(self.known_orderings(access), &stream, begun);
             if let Err(NotEnded { error, is_ordered }) = ended {
                 if !is_ordered {
-                    sync::end_later(self.known_sync_states(access), &stream, begun, (registration, self.keep()));
+                    let kept = (registration.without_view(), self.keep());
+                    sync::end_later(self.known_orderings(access), &stream, begun, kept);
                 }
                 stream.driver().dropped(Err(error));
             }
@@ -394,14 +389,13 @@ impl RawView {
 impl Drop for RawView {
     #[inline]
     fn drop(&mut self) {
-        if *self.guards.get_mut() != 0 {
-            self.end_leaked();
-        }
-        if *self.has_released.get_mut() {
-            registry::forget(&self.interface);
-            self.interface.mask().into_iter().for_each(|mask| registry::forget(mask.interface()));
+        if *self.guarded.get_mut() {
+            self.end_guards();
         }
         self.defer_owner();
+        if let Some(data) = self.data.get() {
+            data.record_home();
+        }
     }
 }
 

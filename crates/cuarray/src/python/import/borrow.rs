@@ -61,7 +61,7 @@ pub struct PyBorrow {
 /// `readonly=True` is for work that only reads. Then `a` is read-only, and two such borrows of one DeviceArray do not wait for
 /// each other. A read-only array can only be borrowed with `readonly=True`.
 ///
-/// `event` marks the producer's work, and is waited for in place of the producer's stream. It is an Event, a handle, or an object with a
+/// `event` marks the producer's work and that of earlier borrows, and is waited for in place of the producer's stream. It is an Event, a handle, or an object with a
 /// `handle`.
 ///
 /// `sync=False`, or `cuarray.config.sync = False`, leaves the ordering to the caller. The other options are those of
@@ -208,19 +208,25 @@ impl PyBorrow {
         if let Some(event) = event {
             let context = context_of(array.interface().data())?;
             // SAFETY: the caller promises that the handle is a live event, as in the driver's interface.
-            state = state.with_event(Arc::new(unsafe { Event::from_raw(&context, event.0) }));
+            let event = Arc::new(unsafe { Event::from_raw(&context, event.0) });
+            state = match self.event {
+                Some(_) => state.with_latest_event(event),
+                None => state.with_event(event),
+            };
         }
         let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
         data.push((state, access));
         if let Some(mask) = mask {
             data.push((state_for_borrow(mask.sync_state()?), Access::Read));
         }
-        let mut stream = self.stream.get().stream.clone();
+        let mut stream = &self.stream.get().stream;
+        let in_context;
         if stream.lacks_context() {
             // The edges at both ends have to mean the default stream of one context.
-            stream = stream.resolve_in(&context_of(array.interface().data())?);
+            in_context = stream.in_its(&context_of(array.interface().data())?);
+            stream = &in_context;
         }
-        py.detach(|| SyncGuard::begin(data, &stream))
+        py.detach(|| SyncGuard::begin(data, stream))
     }
 
     /// Makes an array over the memory in the borrower's stream, valid until the borrow ends.
