@@ -77,24 +77,24 @@ impl Part {
 /// The state of the guard that uses an entry.
 enum Use {
     None,
-    /// By a guard that is live or leaked, in the home stream of its view.
+    /// The guard is live or leaked, and works in the home stream of its view.
     Live,
-    /// By a guard that is live or leaked, with edges to make at its end.
+    /// The guard is live or leaked, and has edges to make at its end.
     Begun(Stream, Begun),
-    /// By a guard that has been released; its work is ordered in this state. The owner keeps the state's streams alive.
+    /// The guard has been released, and its work is ordered in this state. The owner keeps the state's streams alive.
     Released(SyncState, Option<Owner>),
 }
 
-/// The states of other views over the same memory, to wait for.
+/// The synchronization states of other views over the same memory, for a new guard to wait for.
 pub(super) type Others = Vec<(SyncState, Option<Owner>)>;
 
 /// A guard's entry. A drop removes it.
 #[derive(Debug)]
 pub(super) struct Registration(Option<NonZeroU32>);
 
-/// An entry of a leaked guard whose view is being dropped.
+/// The entry of a leaked guard whose view is being dropped.
 pub(super) struct Leaked {
-    /// The stream with edges to make, if there are any.
+    /// The guard's stream and the state that its end needs, if the guard has edges to make.
     pub(super) edges: Option<(Stream, Begun)>,
     pub(super) access: Access,
     pub(super) registration: Registration,
@@ -104,7 +104,7 @@ impl Registration {
     /// The entry of a guard without elements.
     pub(super) const NONE: Registration = Registration(None);
 
-    /// Registers the elements of an interface in an address space. Returns also the states to wait for.
+    /// Registers the elements of an interface, in a driver's address space. Returns the entry, and the states to wait for.
     ///
     /// # Errors
     /// [`Error::is_already_acquired`]: a live guard has elements in the same memory, and one of the two writes.
@@ -137,7 +137,7 @@ impl Registration {
         }
     }
 
-    /// Removes the entry, but keeps the use in mind until [`forget`]: the work of the guard is ordered in `state`.
+    /// Ends the guard. The entry stays until [`forget`], with the `state` that orders the guard's work.
     pub(super) fn release(mut self, state: &SyncState, owner: Option<&Owner>) {
         let Some(index) = self.index() else { return };
         self.0 = None;
@@ -161,7 +161,7 @@ pub(super) fn forget(interface: &Interface) -> Vec<Leaked> {
     let (mut leaked, mut dropped_unlocked) = (Vec::new(), SmallVec::<[Use; 1]>::new());
     let mut registry = registry();
     let mut index = 0;
-    // The last entry to leave clears the list.
+    // Removing the last entry clears the list.
     while let Some(entry) = registry.entries.get(index) {
         if entry.part == part {
             let edges = match &entry.use_of {

@@ -1,4 +1,4 @@
-//! Records which home streams of other libraries have received an edge back from this process, or its work.
+//! Records which home streams of other libraries have received work or an edge back from this process.
 //!
 //! A C structure may name an event beside its stream (clause X2). A consumer that waits for the event need not wait for later work
 //! in the stream. But the event does not cover the work of guards whose edges back entered the stream after it was recorded. So the event
@@ -11,15 +11,15 @@
 use crate::driver::Stream;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A process may have many streams, one after the other. Pages of the filter that are not used cost no memory.
+/// The filter is large because a process may create many streams during its life. Its unused pages take no memory.
 const WORDS: usize = 1 << 14;
 
 static FILTER: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
 
 /// The word and the bit of a stream. A handle is an address or a small number, so its low bits hardly vary.
-fn place(stream: &Stream) -> (&'static AtomicU64, u64) {
+fn slot(stream: &Stream) -> (&'static AtomicU64, u64) {
     let hash = (stream.handle() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;
-    (&PUT[hash as usize % WORDS], 1 << (hash as usize / WORDS))
+    (&FILTER[hash as usize % WORDS], 1 << (hash as usize / WORDS))
 }
 
 /// Records an edge back to a stream.

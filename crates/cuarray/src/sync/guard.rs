@@ -147,7 +147,7 @@ pub(crate) fn begin<'a>(data: impl Iterator<Item = (&'a SyncState, Access)> + Cl
         }
         involved |= data_of_one.home.as_ref().is_some_and(per_thread);
     }
-    // A record at the end has to tell work that runs from work of a capture that began in between.
+    // If the end of the guard records work, it has to know whether a capture has begun since.
     if data.clone().any(|(data, _)| data.records_work_in(stream)) {
         then.capture()?;
     }

@@ -85,8 +85,8 @@ impl<'a> Mark<'a> {
         self.wait_at(&Mark::new(then))
     }
 
-    /// As [`Mark::wait_in`]. Also orders a host wait for `then` after the mark. The driver's own order between the legacy default stream
-    /// and a blocking stream holds for work only.
+    /// As [`Mark::wait_in`]. Also makes a host wait for `then` wait for the mark. The driver orders work in a blocking stream after the
+    /// legacy default stream, but not a host wait for a blocking stream without work.
     pub(super) fn wait_in_for_host(&self, then: &Stream) -> Result<()> {
         self.wait(&Mark::new(then), false)
     }

@@ -2,7 +2,7 @@
 //!
 //! Work in one stream runs in order; work in two streams does not, unless it is ordered explicitly. There are two ways to order them. A
 //! *host wait* blocks the calling thread until a stream is done. An *edge* blocks no thread: an event is recorded at the end of
-//! the first stream's work, and later work in the second stream waits for it. Both are left out where they are not needed:
+//! the first stream's work, and later work in the second stream waits for it. Neither is made where it is not needed:
 //! within one stream, from the legacy default stream to work in a blocking stream, and for work that is known to be done.
 //!
 //! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a guard: an edge from the
@@ -110,11 +110,11 @@ pub fn synchronize(stream: &Stream) -> Result<()> {
     stream.synchronize()
 }
 
-/// Waits on the host for the work in the per-thread default streams of all threads, in the context of one of these streams. Another
-/// thread cannot name them.
+/// Waits on the host for the work in the per-thread default streams of all threads, in the context of `one`, which is one of these
+/// streams. A thread cannot name another thread's stream.
 ///
-/// They are blocking streams, so an event in the legacy default stream comes after their work. A wait for the whole context would
-/// invalidate captures.
+/// Per-thread default streams are blocking streams, so an event in the legacy default stream comes after their work. A wait for the
+/// whole context would invalidate captures.
 ///
 /// # Errors
 /// Unsupported: a blocking stream of the context captures. The capture stays intact.
@@ -236,9 +236,9 @@ impl SyncState {
         SyncState { is_event_latest: true, ..self.with_event(event) }
     }
 
-    /// The event, if it stands for all work in the home stream: no guard of this process has put an edge to that stream since.
+    /// The event, if it covers all work on the data: no guard of this process has made an edge into the home stream since its record.
     fn event_for(&self, home: &Stream) -> Option<&Arc<Event>> {
-        self.event.as_ref().filter(|_| self.is_event_latest || !edges_back::may_have(home))
+        self.event.as_ref().filter(|_| self.is_event_latest || !edges_back::may_contain(home))
     }
 
     /// Records work in the home stream like work in other streams, because the data may outlive that stream. [`Memory`] may
@@ -282,7 +282,7 @@ impl SyncState {
                     home.handle() == stream.handle()
                         && pending.as_ref().is_none_or(|pending| pending.is_idle(Some(home)))
                 }
-                (None, Some(pending)) => self.adopts_homes && pending.is_only_home(stream),
+                (None, Some(pending)) => self.adds_homes && pending.is_only_home(stream),
                 (None, None) => false,
             }
     }
@@ -358,10 +358,10 @@ impl SyncState {
     /// Whether [`SyncState::after`] records work in `stream`.
     fn records_work_in(&self, stream: &Stream) -> bool {
         self.pending.is_some()
-            && !self.forgotten
+            && !self.unrecorded
             && match &self.home {
                 Some(home) => self.outlives_home || home.is_per_thread_default(),
-                None => !(self.adopts_homes && stream.is_owned()),
+                None => !(self.adds_homes && stream.is_owned()),
             }
     }
 
@@ -369,27 +369,27 @@ impl SyncState {
     #[inline]
     pub(crate) fn record_home(&self) {
         if let (true, Some(home), Some(pending)) = (self.outlives_home, &self.home, &self.pending)
-            // Memory is freed when the default streams of its context are idle.
+            // A default stream needs no record: memory is freed only when the default streams of its context are idle.
             && home.handle() > 2
         {
             pending.record_home(home);
         }
     }
 
-    /// Orders later work on the data after the mark.
+    /// Orders later work on the data after the mark, which is the end of a stream's work.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         if let Some(home) = &self.home {
             if self.is_home_of_another_thread() {
                 // Clause S3 allows a host wait in place of the edge, which only the other thread could make.
                 synchronize(mark.stream())?;
             } else {
-                // The producer may wait for its stream on the host, and then free the memory.
+                // The edge must also order a host wait: the producer may wait for its stream on the host, and then free the memory.
                 mark.wait_in_for_host(home)?;
             }
-            // An array of this library exports an event of its own for its work in its home stream.
+            // Own work in the home stream is not recorded in the filter: the event that an array of this library exports covers it.
             let is_own_work = self.outlives_home || home.is_owned();
             if !(is_own_work && mark.stream().handle() == home.handle()) {
-                edges_back::put(home);
+                edges_back::record(home);
             }
         }
         let Some(pending) = self.pending.as_ref().filter(|_| self.records_work_in(mark.stream())) else {

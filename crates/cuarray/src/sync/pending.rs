@@ -94,7 +94,8 @@ impl Work {
         Ok(others)
     }
 
-    /// The home streams with work, to export. A stream that captures counts as busy: the query would invalidate its capture.
+    /// The home streams that have work and so must be joined by an export. A stream that captures counts as busy, because a query
+    /// would invalidate its capture.
     fn busy_homes(&self) -> Result<SmallVec<[Stream; 1]>> {
         let mut busy = SmallVec::new();
         for home in &self.homes {
@@ -124,11 +125,11 @@ impl Work {
     }
 }
 
-/// The home streams of data that no array uses any more.
+/// The state of the home streams of data that no array uses any more.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Homes {
     Idle,
-    /// A home stream has work, behind which an event was recorded.
+    /// A home stream has work, and an event was recorded after that work.
     Busy,
     /// A home stream captures a graph, so whether its earlier work is done is unknown.
     Capturing,
@@ -253,8 +254,8 @@ impl Pending {
         Ok(Some(event.handle()))
     }
 
-    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it. Drops the home
-    /// streams that are done and that only this list keeps, so that the list does not grow with each stream of a long-lived module.
+    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it. Drops home streams
+    /// without work that only this list keeps. Otherwise, a long-lived module would keep every stream that it was launched in.
     pub(super) fn add_home(&self, home: &Stream) {
         if !home.is_owned() {
             return;
@@ -272,7 +273,7 @@ impl Pending {
             !is_idle
         });
         work.homes.push(home.clone());
-        // The streams are destroyed without the lock.
+        // The streams are destroyed after the lock is released.
         drop(work);
     }
 
@@ -288,12 +289,12 @@ impl Pending {
         };
         let mut work = self.lock();
         if !recorded && !work.homes.contains(home) {
-            // The stream has to be asked later.
+            // The work could not be recorded, so the stream is kept and queried later.
             work.homes.push(home.clone());
         }
     }
 
-    /// Replaces the home streams by events after their work, for data that no array uses any more.
+    /// Replaces each home stream by an event after its work. Called when no array uses the data any more.
     pub(super) fn record_homes(&self) -> Result<Homes> {
         let mut homes = Homes::Idle;
         loop {

@@ -96,8 +96,8 @@ impl<R: Resource> Release<R> {
         }
     }
 
-    /// Releases the resource although a stream is broken or destroyed, or the driver cannot record an event: after a wait for the
-    /// context. A drop does not wait, as that would invalidate captures.
+    /// Releases the resource after a wait for the context: a stream is broken or destroyed, or the driver cannot record an event.
+    /// Does not wait during a drop, because that would invalidate captures.
     #[cold]
     fn attempt_after_error(self, driver: &Driver, wait: bool) {
         if !wait {
@@ -142,7 +142,7 @@ impl<R: Resource> DeferredRelease for Release<R> {
     }
 }
 
-/// Waits until no work runs in a context, where a finer wait has failed. Returns `false` if some may still run.
+/// Waits for all work in a context, after a wait for a stream or an event has failed. Returns `false` if work may still run.
 pub(super) fn wait_for_context(context: &Context) -> bool {
     let Err(error) = context.synchronize() else { return true };
     // The context is gone, or one of its kernels has failed.

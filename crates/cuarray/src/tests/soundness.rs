@@ -243,7 +243,7 @@ fn guards_in_a_cycle_are_released_when_the_array_is_dropped() {
 }
 
 #[test]
-fn a_guard_whose_end_is_deferred_ends_once_although_another_guard_was_leaked() {
+fn a_deferred_guard_ends_once_although_another_guard_was_leaked() {
     let program = Program::new();
     let context = program.context();
     let [home, other, captures] = streams(&context);
@@ -266,7 +266,7 @@ fn a_guard_whose_end_is_deferred_ends_once_although_another_guard_was_leaked() {
     program.finish();
 }
 
-// 2. Arrays over one memory with different homes.
+// Arrays over the same memory with different home streams.
 
 #[test]
 fn arrays_over_one_memory_with_two_home_streams_are_ordered() {
@@ -540,7 +540,7 @@ fn memory_of_an_owner_is_kept_while_a_stream_with_work_on_it_captures() {
 }
 
 #[test]
-fn a_guard_is_refused_outside_of_its_capture() {
+fn a_guard_acquired_before_a_capture_is_refused_during_it() {
     let program = Program::new();
     let context = program.context();
     let [stream, other] = streams(&context);
@@ -629,7 +629,7 @@ fn a_module_keeps_no_stream_whose_launches_are_done() {
     program.finish();
 }
 
-// The order that the driver makes between the legacy default stream and blocking streams.
+// The driver's own order between the legacy default stream and blocking streams.
 
 #[test]
 fn work_in_the_legacy_default_stream_is_done_when_the_blocking_home_stream_is() {
@@ -642,7 +642,7 @@ fn work_in_the_legacy_default_stream_is_done_when_the_blocking_home_stream_is() 
     launch!(kernel, guard).unwrap();
     guard.release().unwrap();
     drop(view);
-    // The producer waits for the stream that it named, and frees the memory.
+    // The producer waits for the stream that its interface names, and frees the memory.
     home.synchronize().unwrap();
     drop(memory);
     drop((home, legacy, kernel, context));
@@ -676,7 +676,7 @@ fn a_guard_that_ends_in_another_thread_leaves_a_capture_intact() {
 // Failing driver calls.
 
 #[test]
-fn stream_ordered_memory_is_freed_after_its_work_if_the_free_in_order_fails() {
+fn stream_ordered_memory_is_freed_after_its_work_if_the_stream_ordered_free_fails() {
     let program = Program::new();
     let context = program.context();
     let [stream] = streams(&context);

@@ -82,7 +82,7 @@ impl<'v, S: Scope> GuardCore<'v, S> {
             elements,
             mask,
         };
-        view.set_guarded();
+        view.set_has_entries();
         if !(view.is_at_home(core.stream()) && others.is_empty()) {
             let stream = core.stream();
             core.begun = scope.detached(|| {

@@ -70,9 +70,10 @@ pub struct RawView {
     /// The thread that made the view, if a per-thread default stream is named.
     home_thread: Option<ThreadId>,
     /// Whether the registry may have entries of the view's guards.
-    guarded: AtomicBool,
-    /// Whether views that share no synchronization state with this one may be over the same memory.
-    tells_others: bool,
+    has_entries: AtomicBool,
+    /// Whether entries of released guards stay in the registry, because views with another synchronization state may be over the
+    /// same memory.
+    keeps_released: bool,
     owner: Option<Owner>,
     #[cfg(feature = "python")]
     borrowed_object: Option<BorrowedObject>,
@@ -137,8 +138,8 @@ impl RawView {
             data,
             mask: OnceLock::new(),
             home_thread: per_thread.then(|| thread::current().id()),
-            guarded: AtomicBool::new(false),
-            tells_others: false,
+            has_entries: AtomicBool::new(false),
+            keeps_released: false,
             owner,
             #[cfg(feature = "python")]
             borrowed_object: None,
@@ -291,16 +292,16 @@ impl RawView {
         }
     }
 
-    /// Takes note of a guard that begins.
+    /// Records that a guard begins: its entry may be in the registry from now on.
     #[inline]
-    pub(super) fn set_guarded(&self) {
-        self.guarded.store(true, Ordering::Relaxed);
+    pub(super) fn set_has_entries(&self) {
+        self.has_entries.store(true, Ordering::Relaxed);
     }
 
     /// Records that a guard has ended. Its entries stay in the registry if other views must be ordered after its work.
     #[inline]
     pub(super) fn release(&self, elements: Registration, mask: Registration) {
-        if !self.tells_others && !self.data.get().is_some_and(SyncState::is_exposed) {
+        if !self.keeps_released && !self.data.get().is_some_and(SyncState::is_exposed) {
             return;
         }
         for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
@@ -320,7 +321,7 @@ impl RawView {
         entries: (Registration, Registration),
     ) {
         let entries = (entries.0.without_view(), entries.1.without_view());
-        sync::end_later(self.known_orderings(access), stream, begun, (entries, self.keep()));
+        sync::end_later(self.known_sync_states(access), stream, begun, (entries, self.keep()));
     }
 
     /// An owner that keeps the memory alive, if the view has one.
@@ -337,11 +338,11 @@ impl RawView {
         let parts = std::iter::once(&*self.interface).chain(self.interface.mask().map(Mask::interface));
         for Leaked { edges, access, registration } in parts.flat_map(registry::forget) {
             let Some((stream, begun)) = edges else { continue };
-            let ended = sync::end(self.known_orderings(access), &stream, begun);
+            let ended = sync::end(self.known_sync_states(access), &stream, begun);
             if let Err(NotEnded { error, is_ordered }) = ended {
                 if !is_ordered {
                     let kept = (registration.without_view(), self.keep());
-                    sync::end_later(self.known_orderings(access), &stream, begun, kept);
+                    sync::end_later(self.known_sync_states(access), &stream, begun, kept);
                 }
                 stream.driver().dropped(Err(error));
             }
@@ -389,7 +390,7 @@ impl RawView {
 impl Drop for RawView {
     #[inline]
     fn drop(&mut self) {
-        if *self.guarded.get_mut() {
+        if *self.has_entries.get_mut() {
             self.end_guards();
         }
         self.defer_owner();

@@ -223,7 +223,7 @@ impl PyBorrow {
         let in_context;
         if stream.lacks_context() {
             // The edges at both ends have to mean the default stream of one context.
-            in_context = stream.in_its(&context_of(array.interface().data())?);
+            in_context = stream.resolve_in(&context_of(array.interface().data())?);
             stream = &in_context;
         }
         py.detach(|| SyncGuard::begin(data, stream))
