@@ -449,15 +449,6 @@ def test_objects_support_weak_references(driver: str) -> None:
     assert [reference() for reference in references] == [None] * 4
 
 
-def test_long_chain_of_owners_is_released_without_recursion() -> None:
-    array: Any = Producer(describe())
-    reference = weakref.ref(array)
-    for _ in range(10_000):
-        array = cuarray.from_cuda_array_interface(describe(), owner=array)
-    del array
-    assert reference() is None
-
-
 # --- interface() ------------------------------------------------------------------------------------------------------------
 
 

@@ -113,10 +113,10 @@ impl Sim {
         self.driver.lock().mode.choices()
     }
 
-    /// The reason why a replayed schedule does not fit the program: the program made different choices, or fewer.
+    /// Returns why a replayed schedule does not fit the program: the program made different choices, or fewer. `None` if it fits.
     /// From the first difference on, calls fail with `CUDA_ERROR_ILLEGAL_STATE`.
-    pub fn misfit(&self) -> Option<String> {
-        chosen::misfit(&self.driver)
+    pub fn schedule_mismatch(&self) -> Option<String> {
+        chosen::mismatch(&self.driver)
     }
 
     /// The findings so far. Pending work whose accesses are not known yet runs first.

@@ -61,11 +61,11 @@ pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize,
         if driver.initialized_elsewhere() {
             return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
-        let misfit = chosen::misfit(&driver);
-        let text = misfit.clone().unwrap_or_else(|| chosen::schedule_ran(&driver).to_string());
+        let mismatch = chosen::mismatch(&driver);
+        let text = mismatch.clone().unwrap_or_else(|| chosen::schedule_ran(&driver).to_string());
         // SAFETY: by this function's contract.
         unsafe { write_text(&text, buf, cap, len)? };
-        if misfit.is_some() { Err(CUresult::CUDA_ERROR_ILLEGAL_STATE) } else { Ok(()) }
+        if mismatch.is_some() { Err(CUresult::CUDA_ERROR_ILLEGAL_STATE) } else { Ok(()) }
     })
 }
 
