@@ -44,7 +44,7 @@ impl Elements {
             let last = length as i128 - 1;
             let (least, most) = if step > 0 { (0, last) } else { (-last, 0) };
             match terms.iter_mut().find(|term| term.step == step.abs()) {
-                // Equal strides are combined into one term, whose bounds are the sums of theirs.
+                // Equal strides are combined into one term, whose bounds are the sums of the bounds of both.
                 Some(term) => (term.least, term.most) = (term.least + least, term.most + most),
                 None => terms.push(Term { step: step.abs(), least, most }),
             }

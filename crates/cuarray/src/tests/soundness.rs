@@ -667,7 +667,7 @@ fn a_module_keeps_no_stream_whose_launches_are_done() {
 // The driver's own order between the legacy default stream and blocking streams.
 
 #[test]
-fn work_in_the_legacy_default_stream_is_done_when_the_blocking_home_stream_is() {
+fn host_wait_for_a_blocking_home_stream_waits_for_a_guard_in_the_legacy_default_stream() {
     let program = Program::new();
     let context = program.context();
     let (home, legacy) = (Stream::new(&context).unwrap(), Stream::legacy_default(&context));
