@@ -166,6 +166,8 @@ impl RawDeviceArray {
             Some(_) => ordering = ordering.outliving_home(),
             None => {}
         }
+        // The owner comes from other code, which may have made other views of the memory.
+        ordering.expose();
         let view = RawView::ordered(Box::new(interface.with_stream(entry)), ordering, Some(held.as_owner()));
         Ok(RawDeviceArray { view: Arc::new(view), held, home })
     }
@@ -228,7 +230,11 @@ impl RawDeviceArray {
     /// Errors of the driver.
     pub fn record_stream(&self, stream: &Stream, access: Access) -> Result<()> {
         match self.view.known_sync_states(access).next() {
-            Some((ordering, access)) => ordering.record(stream, access),
+            Some((ordering, access)) => {
+                ordering.record(stream, access)?;
+                self.view.tell_others(stream, access);
+                Ok(())
+            }
             None => Ok(()),
         }
     }

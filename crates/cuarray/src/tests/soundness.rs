@@ -347,6 +347,41 @@ fn an_array_and_a_view_of_its_memory_are_ordered_while_both_live() {
     program.finish();
 }
 
+#[test]
+fn arrays_of_one_owner_are_ordered_while_both_live() {
+    for recorded in [true, false] {
+        let program = Program::new();
+        let context = program.context();
+        let [one, two] = streams(&context);
+        let (kernel, memory) = (set(&context), allocation(&context));
+        let array = || {
+            let interface = interface(memory.device_ptr());
+            // SAFETY: the owner keeps the memory.
+            unsafe { crate::RawDeviceArray::from_owner(&context, interface, Owner::new(memory.clone()), None) }.unwrap()
+        };
+        let (mut first, mut second) = (array(), array());
+        match recorded {
+            true => {
+                let config = LaunchConfig::new([1, 1, 1], [N as u32, 1, 1]);
+                // SAFETY: the memory has N numbers, and the work is recorded.
+                unsafe { kernel.launch(&one, config, (memory.device_ptr(), 1u32)) }.unwrap();
+                first.record_stream(&one, crate::sync::Access::Write).unwrap();
+            }
+            false => {
+                let mut guard = first.acquire_mut(&one).unwrap();
+                launch!(kernel, guard).unwrap();
+                guard.release().unwrap();
+            }
+        }
+        let mut guard = second.acquire_mut(&two).unwrap();
+        launch!(kernel, guard).unwrap();
+        guard.release().unwrap();
+        drop((first, second));
+        drop((one, two, kernel, memory, context));
+        program.finish();
+    }
+}
+
 // Stream-ordered memory.
 
 #[test]

@@ -127,6 +127,11 @@ pub enum Action {
         writes: bool,
         launches: bool,
     },
+    /// Launches a kernel in a scope with a guard for writing.
+    With {
+        array: usize,
+        stream: usize,
+    },
     Launch {
         guard: usize,
         wrong_stream: Option<usize>,
@@ -249,7 +254,8 @@ impl Program {
             37..39 => Action::Typed(random.slot()),
             39..48 => Action::DropArray(random.slot()),
             48..51 => Action::DropMemory(random.slot()),
-            51..72 => Action::Acquire {
+            51..54 => Action::With { array: random.slot(), stream: random.slot() },
+            54..72 => Action::Acquire {
                 array: random.slot(),
                 stream: random.slot(),
                 writes: !random.one_in(3),

@@ -311,6 +311,16 @@ impl RawView {
         }
     }
 
+    /// Records work without a guard, if other views must be ordered after it.
+    #[cold]
+    pub(super) fn tell_others(&self, stream: &Stream, access: Access) {
+        // If a live guard refuses the entry, its release records this work too.
+        if let Ok((elements, _)) = Registration::new(stream.driver().address_space(), &self.interface, access) {
+            self.set_has_entries();
+            self.release(elements, Registration::NONE);
+        }
+    }
+
     /// Defers the end of a guard, and keeps the memory and the guard's entries until then.
     #[cold]
     pub(super) fn defer_end(
