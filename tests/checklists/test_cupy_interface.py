@@ -1,6 +1,6 @@
-"""Checklist 4C: arrays and views, from CuPy's tests of the interface.
+"""Tests of arrays and views, taken from CuPy's tests of the interface.
 
-Each test's name has the item's number. Items 32 to 40 are in `test_cupy_creation.py`.
+The names have the items of the project's checklist 4C. Items 32 to 40 are in `test_cupy_creation.py`.
 """
 
 from __future__ import annotations

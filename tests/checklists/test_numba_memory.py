@@ -1,6 +1,6 @@
-"""Checklist 4B, items 56 to 66 and 73 to 80: memory, streams, unusual layouts and two devices, from numba-cuda's test suites.
+"""Tests of memory, streams, unusual layouts and two devices, taken from numba-cuda's test suites.
 
-Each test's name has the item's number.
+The names have the items of the project's checklist 4B, numbers 56 to 66 and 73 to 80.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def test_4b_56_every_memory_kind_has_device_pointer(driver_kind: str, kind: str)
 
 
 def test_4b_56_pinned_memory_has_device_pointer(driver_kind: str) -> None:
-    """The host address of pinned memory is its device address, and is given to the interface like any other."""
+    """The host address of pinned memory is also its device address, so an interface dictionary can contain it."""
     pinned = cuarray.pinned_array(4, "<i4")
     pinned[:] = [1, 2, 3, 4]
     array = cuarray.from_cuda_array_interface({**pinned.__array_interface__, "version": 3}, owner=pinned)
@@ -187,7 +187,7 @@ def test_4b_73_empty_and_0d_arrays_round_trip(driver_kind: str, shape: tuple[int
 
 
 def test_4b_74_unaligned_and_interleaved_host_arrays_round_trip(driver_kind: str) -> None:
-    """Fields of packed records. Numba refuses the interleaved array; cuarray copies any layout."""
+    """The host arrays are a field of packed records and an unaligned view. Numba refuses the first; cuarray copies both."""
     records = np.zeros(3, [("gap", "u1"), ("x", "<f8")])
     records["x"] = [1.5, 2.5, 3.5]
     unaligned = np.frombuffer(bytes(3) + np.arange(4.0).tobytes(), np.uint8)[3:].view("<f8")
@@ -230,7 +230,7 @@ def test_4b_75_device_array_like_view_is_contiguous(driver_kind: str, key: Any, 
 def test_4b_77_reshape_of_empty_arrays_and_with_inferred_length(
     driver_kind: str, shape: tuple[int, ...], new: tuple[int, ...]
 ) -> None:
-    """The item reshapes in a kernel; this test reshapes on the host."""
+    """The checklist's item calls reshape in a kernel; this test calls it on the host."""
     host = np.arange(np.prod(shape)).reshape(shape)
     array = cuarray.to_device(host).reshape(new)
     assert array.shape == host.reshape(new).shape
@@ -238,7 +238,7 @@ def test_4b_77_reshape_of_empty_arrays_and_with_inferred_length(
 
 
 @pytest.mark.parametrize("new", [(4, -1), (-1, -1), (5,), (-2, 3)])
-def test_4b_77_reshape_that_cannot_be_inferred_is_refused(new: tuple[int, ...]) -> None:
+def test_4b_77_reshape_to_impossible_shape_is_refused(new: tuple[int, ...]) -> None:
     array = cuarray.as_cuda_array(Producer(describe(shape=(6,))))
     with pytest.raises(ValueError, match=rf"\({new[0]},"):
         array.reshape(new)

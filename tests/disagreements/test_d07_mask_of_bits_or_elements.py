@@ -74,7 +74,7 @@ def test_mask_of_type_t1_is_read_as_bits(driver: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i1", "i4", "u8", "f4", "c8"])
 def test_mask_of_elements_is_read_for_each_type(driver: str, dtype: str) -> None:
-    """Also for bytes, which cuDF would read as bits."""
+    """A mask of bytes (`u1`, `i1`) has an element in each byte, although cuDF would read its bits."""
     mask = foreign(cuarray.to_device(VALID.astype(dtype) * np.array(3 if dtype != "?" else True, dtype)))
     assert_masked(cuarray.as_cuda_array(foreign(cuarray.to_device(VALUES), mask=mask)))
 

@@ -25,7 +25,7 @@ else:
 
 ROOT = Path(__file__).parents[2]
 SESSION = Path(__file__).parent / "session.py"
-# For the examples of a page that installs nothing, as docs/introduction.md says.
+# The command for pages without a pip command of their own; docs/introduction.md tells the reader to run it first.
 DEFAULT = "pip install cuarray cuarray-sim"
 
 

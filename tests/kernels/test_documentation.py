@@ -18,7 +18,8 @@ from kernel_modules import Module
 from random_programs import kernel
 
 ROOT = Path(__file__).parents[2]
-# The driver's own tests cover instructions that end a launch. Not every device of its generation accepts `setmaxnreg`.
+# Instructions without a test kernel. `trap` and `brkpt` end a launch, so the simulated driver's own tests cover them. `setmaxnreg` is
+# refused by some devices of the generation that introduced it.
 ELSEWHERE = {"trap", "brkpt", "setmaxnreg"}
 
 

@@ -24,7 +24,8 @@ THREADS, LANES, ONES = 96, 32, 0xFFFFFFFF
 class Together:
     """A kernel whose ``text`` computes ``d`` (64 bits) from the thread's ``a``, its lower half ``x``, ``t`` and ``lane``.
 
-    ``expected`` computes the results from the values of ``a`` of a warp, or of the whole block if ``block`` is set.
+    ``expected`` computes the results from the values of ``a`` of a warp, or of the whole block if ``block`` is set. ``since`` is the
+    least compute capability, and ``outside`` is PTX in front of the kernel.
     """
 
     name: str
@@ -67,7 +68,7 @@ def groups(size: int) -> list[list[int]]:
 
 
 def votes() -> Iterator[Together]:
-    # The members are the whole warp, or parts of it at the same instruction.
+    # The member mask m{size} of a vote names the whole warp, or a part of it. All parts vote in the same instruction.
     for kind, size in itertools.product(("all", "any", "uni", "ballot"), (32, 16, 4, 1)):
 
         def expected(words: list[int], kind: str = kind, size: int = size) -> list[int]:
@@ -137,7 +138,7 @@ def votes() -> Iterator[Together]:
 
 
 def diverged() -> Iterator[Together]:
-    """Instructions of some threads of a warp while the others are elsewhere."""
+    """Return cases in which only some threads of a warp execute an instruction."""
     odd = [lane for lane in range(LANES) if lane & 1]
     even = [lane for lane in range(LANES) if not lane & 1]
 
@@ -159,7 +160,7 @@ def diverged() -> Iterator[Together]:
         "ODD: redux.sync.add.u32 z, x, 0xaaaaaaaa; MET: bar.warp.sync 0xffffffff; cvt.u64.u32 d, z;"
     )
     yield Together("diverged_sums_of_odd_and_even_lanes", text, sums, since=80)
-    # Threads leave a loop one after the other. The members are the threads still in it.
+    # Threads leave a loop one after the other. The vote's member mask has the threads that are still in the loop.
     text = (
         "and.b32 w, x, 15; mov.u32 z, 0; mov.u32 m, 0xffffffff; AGAIN: setp.lt.u32 p, z, w; vote.sync.ballot.b32 m, p, m;"
         "@!p bra OUT; add.u32 z, z, 1; popc.b32 y, m; cvt.u64.u32 u, y; add.u64 d, d, u; bra AGAIN; OUT:"

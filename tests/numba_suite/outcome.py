@@ -39,7 +39,7 @@ class Module:
 def read(name: str, record: Path, ended: str) -> Module:
     """Read a worker's record. ``ended`` is the reason why the worker ended early, or empty.
 
-    The test in which it ended has failed or timed out, and the tests after it have failed.
+    The test that ran when the worker ended has failed or timed out. The tests after it count as failed.
     """
     module = Module(name)
     running = WHOLE

@@ -1,4 +1,4 @@
-"""Lenient reading of unusual input: it terminates, refuses other faults as strict reading does, and lists every deviation."""
+"""Lenient reading (`strict=False`) of unusual input: it terminates, refuses input that is not merely a deviation, and lists deviations."""
 
 from __future__ import annotations
 

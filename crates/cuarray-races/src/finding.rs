@@ -1,8 +1,8 @@
 //! Findings and the history in which they happened, as plain data.
 //!
-//! A [`Finding`] names one or two [`Side`]s, the bytes in which they met, the allocation of those bytes, and the edge that
-//! would have ordered them. A [`Report`] holds all findings and the operations that are still remembered, so that a
-//! reader or a picture can show what lay between. All types serialize as `docs/reference/findings.md` describes.
+//! A [`Finding`] names one or two [`Side`]s, the bytes that both accessed, the allocation of those bytes, and the edge that
+//! would have ordered the sides. A [`Report`] holds all findings and the latest operations, so that a diagram can show the
+//! operations between the sides. All types serialize as `docs/reference/findings.md` describes.
 
 use crate::site::{Site, SourceLine};
 use serde::Serialize;
@@ -230,7 +230,7 @@ pub struct Finding {
     pub kind: Kind,
     /// How often it was found between the same two sites.
     pub count: u64,
-    /// The bytes in question. For a pair that was found again, the bytes of the first time.
+    /// The bytes in question. If the same pair of sites was found several times, the bytes of the first time.
     pub bytes: Option<Range>,
     /// The offset of the first of these bytes from the start of the allocation; `None` without one.
     pub offset: Option<u64>,
@@ -259,8 +259,8 @@ pub struct Operation {
     pub detail: Option<String>,
     /// Where the call came from.
     pub site: Arc<Site>,
-    /// The ordinals of the operations of other lanes that this call puts in front of it. Such edges run from an event's
-    /// record to a wait, from a stream to a synchronization, and between the legacy default stream and blocking streams.
+    /// The ordinals of the operations in other lanes that this operation is ordered after by a direct edge. Such edges run from
+    /// an event's record to a wait, from a stream to a synchronization, and between the legacy default stream and blocking streams.
     pub after: Vec<u64>,
     /// The bytes it touched.
     pub accesses: Vec<Access>,
@@ -287,7 +287,7 @@ pub struct Suppressed {
     pub line: u32,
     /// The line without its comment.
     pub text: String,
-    /// How many findings it has suppressed, each as often as it was found.
+    /// The number of findings that it has suppressed. A finding that was found several times counts several times.
     pub count: u64,
 }
 
@@ -306,7 +306,7 @@ pub struct Report {
     pub operations: Vec<Operation>,
     /// The number of earlier operations that are forgotten.
     pub forgotten: u64,
-    /// The program that fed the detector, as the page names it; empty if it is unknown.
+    /// The name and version of the program that recorded the operations, for the HTML page; empty if it is unknown.
     #[serde(skip)]
     pub recorded_by: String,
 }

@@ -88,8 +88,8 @@ pub fn explore(config: &Config, bounds: Bounds, mut program: impl FnMut(&Sim)) -
             let schedule = Schedule::Replay(made.clone());
             exploration.first_failure.get_or_insert(Failure { schedule, message: text.unwrap_or_default() });
         }
-        if let Some(misfit) = sim.misfit() {
-            return Err(misfit);
+        if let Some(mismatch) = sim.schedule_mismatch() {
+            return Err(mismatch);
         }
         next = made.next(bounds.deviations);
         exploration.complete &= next == made.next(None);

@@ -113,10 +113,10 @@ impl Sim {
         self.driver.lock().mode.choices()
     }
 
-    /// The reason why a replayed schedule does not fit the program: the program made different choices, or fewer.
+    /// Returns why a replayed schedule does not fit the program: the program made different choices, or fewer. `None` if it fits.
     /// From the first difference on, calls fail with `CUDA_ERROR_ILLEGAL_STATE`.
-    pub fn misfit(&self) -> Option<String> {
-        chosen::misfit(&self.driver)
+    pub fn schedule_mismatch(&self) -> Option<String> {
+        chosen::mismatch(&self.driver)
     }
 
     /// The findings so far. Pending work whose accesses are not known yet runs first.
@@ -128,7 +128,7 @@ impl Sim {
     /// let (api, _entered) = (sim.api(), sim.enter());
     /// let (mut context, mut memory) = (Default::default(), 0);
     /// let mut streams = [Default::default(); 2];
-    /// // SAFETY: the arguments are those that the driver's manual requires.
+    /// SAFETY: the arguments are those that the driver's manual requires.
     /// unsafe {
     ///     api.cuInit.unwrap()(0);
     ///     api.cuCtxCreate_v2.unwrap()(&mut context, 0, 0);

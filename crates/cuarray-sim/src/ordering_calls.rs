@@ -1,7 +1,7 @@
 //! Dropping one ordering call, to test whether it is needed.
 //!
-//! The author of ordering code wants to know that each edge matters: without it, some test must find a race. So a
-//! tool can drop the *n*-th ordering call. The dropped call returns success, but neither runs work nor orders
+//! If an edge is needed, some test must find a race without it. To check that, a tool can drop the *n*-th ordering
+//! call. The dropped call returns success, but neither runs work nor orders
 //! anything. The count can be limited to the calls of one library, so that a sweep over that library skips the calls
 //! of the test itself.
 
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 #[derive(Default)]
 struct Watch {
-    /// The index of the dropped call, counted from 1; 0 for none.
+    /// The index of the call to drop, counted from 1; 0 for none.
     nth: u64,
     /// The library whose calls count; all if `None`.
     library: Option<String>,

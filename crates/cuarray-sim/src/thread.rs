@@ -1,9 +1,9 @@
 //! The state of a host thread: its contexts, its number, and whether it runs a host function.
 //!
-//! By the driver's manual every host thread has its own stack of contexts and its own default stream. They must exist
+//! According to the driver's manual, every host thread has its own stack of contexts and its own default stream. They must exist
 //! until the very end of the thread, because destructors of other libraries' thread-local data may call the driver, in
-//! any order. So a key of pthreads frees them after all other destructors of the thread; in the main thread they are
-//! never freed. After that, [`with`] returns `None`, and a call returns `CUDA_ERROR_DEINITIALIZED`.
+//! any order. So the destructor of a pthread key frees them, after the destructors of `thread_local` data; in the main
+//! thread they are never freed. After that, [`with`] returns `None`, and a call returns `CUDA_ERROR_DEINITIALIZED`.
 
 use cuarray_abi::{CUcontext, CUstreamCaptureMode};
 use cuarray_races::Caller;

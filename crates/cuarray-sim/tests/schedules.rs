@@ -23,7 +23,7 @@ fn outcomes<T: Ord>(bounds: Bounds, run: impl Fn(&Program) -> T) -> (Exploration
 fn under<T>(schedule: Schedule, run: impl Fn(&Program) -> T) -> (T, Choices) {
     let program = Program::with(Config { schedule, ..Config::default() });
     let outcome = run(&program);
-    assert_eq!(program.sim.misfit(), None);
+    assert_eq!(program.sim.schedule_mismatch(), None);
     (outcome, program.sim.choices())
 }
 
@@ -130,8 +130,8 @@ fn schedule_of_another_program_is_refused_without_hanging() {
     let device = program.alloc(1);
     streams.iter().for_each(|stream| program.fill(device, 1, 1, *stream));
     fails!(program, ILLEGAL_STATE, cuCtxSynchronize());
-    let misfit = program.sim.misfit().unwrap();
-    assert!(misfit.contains("its choice 1 has 3 options, but the program has 2"), "{misfit}");
+    let mismatch = program.sim.schedule_mismatch().unwrap();
+    assert!(mismatch.contains("its choice 1 has 3 options, but the program has 2"), "{mismatch}");
     fails!(program, ILLEGAL_STATE, cuStreamSynchronize(streams[0]));
     program.sim.set_schedule(&Schedule::Lazy);
     ok!(program, cuStreamSynchronize(streams[0]));
@@ -141,8 +141,8 @@ fn schedule_of_another_program_is_refused_without_hanging() {
 fn schedule_with_too_many_choices_is_refused() {
     let program = Program::with(Config { schedule: Schedule::Replay("2:10".parse().unwrap()), ..Config::default() });
     assert_eq!(two_streams(1, 1)(&program), 1);
-    let misfit = program.sim.misfit().unwrap();
-    assert!(misfit.contains("the program made 1 choices, the schedule has 1 more"), "{misfit}");
+    let mismatch = program.sim.schedule_mismatch().unwrap();
+    assert!(mismatch.contains("the program made 1 choices, the schedule has 1 more"), "{mismatch}");
 }
 
 // Exhaustive schedules: their number and their outcomes are those that combinatorics gives.

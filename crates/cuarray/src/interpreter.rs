@@ -4,8 +4,8 @@
 //! attached (holds the GIL), both wait forever. So a thread that is attached detaches around each call that can block. Without the
 //! feature `python`, and in a process without an interpreter, nothing here does anything.
 //!
-//! Two rules keep locks out of such cycles. A thread that holds one of this crate's locks stays attached, because the thread runs
-//! destructors of Python objects when it attaches again, and these may need the lock. A thread waits for such a lock detached.
+//! Two rules keep this crate's locks out of such deadlocks. A thread that holds a lock stays attached: attaching again runs
+//! destructors of Python objects, which may need the lock. A thread that waits for a lock does so detached.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -15,8 +15,8 @@ use std::{
 #[cfg(feature = "python")]
 use attached::{Staying, detached_unchecked};
 
-/// Runs `work` detached from the interpreter, if this thread is attached. The bounds are those of [`Python::detach`]: nothing that
-/// is bound to the interpreter gets in.
+/// Runs `work` detached from the interpreter, if this thread is attached. As for [`Python::detach`], `work` must not capture values
+/// that are bound to the interpreter.
 ///
 /// [`Python::detach`]: https://docs.rs/pyo3/latest/pyo3/marker/struct.Python.html#method.detach
 #[inline]
@@ -37,7 +37,7 @@ pub(crate) unsafe fn driver_call<R>(call: impl FnOnce() -> R) -> R {
 
 /// A locked mutex whose holder stays attached.
 pub(crate) struct Locked<'a, T> {
-    // Unlocked first.
+    // Dropped first, so that the mutex is unlocked while the thread still stays attached.
     guard: MutexGuard<'a, T>,
     _staying: Staying,
 }
@@ -56,7 +56,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
     }
 }
 
-/// Waits until the mutex was unlocked once. It is unlocked again before this thread attaches.
+/// Waits until the mutex is free. It locks and unlocks the mutex, so that this thread attaches without holding the lock.
 #[cold]
 fn wait_for<T>(mutex: &Mutex<T>) {
     // SAFETY: the mutex is locked and unlocked, and its content is not used.
@@ -132,7 +132,7 @@ mod attached {
         }
     }
 
-    /// A value that `detach` takes by this module's contract.
+    /// A value that is not `Send`, wrapped so that `detach` accepts it.
     struct Unbound<T>(T);
 
     // SAFETY: the value stays in its thread, and is not bound to the interpreter.
@@ -222,7 +222,7 @@ mod attached {
         if current.is_null() {
             return false;
         }
-        // `PyGILState_Check` says yes in every thread once there was a subinterpreter.
+        // `PyGILState_Check` is not used: it returns 1 in every thread after a subinterpreter was created.
         // SAFETY: as above.
         let is_own = interpreter.is_of_this_thread || current == unsafe { ffi::PyGILState_GetThisThreadState() };
         // While the interpreter ends, no other thread can attach, and this one could not do so again.

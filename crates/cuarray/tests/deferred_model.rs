@@ -39,7 +39,7 @@ fn taken(threads: [(usize, &'static [usize]); 2], last: usize) -> (Vec<usize>, V
 fn release_is_taken_once() {
     model(|| {
         let (mut all, left) = taken([(0, &[1, 2]), (0, &[3])], 0);
-        assert_eq!(left, [0; 0], "each thread takes what it has added, or another has");
+        assert_eq!(left, [0; 0], "the threads have taken all releases");
         all.sort_unstable();
         assert_eq!(all, [1, 2, 3]);
     });
@@ -56,7 +56,7 @@ fn drivers_take_their_own_releases_only() {
 }
 
 #[test]
-fn release_added_during_a_take_is_found_by_the_next() {
+fn release_added_during_a_take_is_found_by_the_next_take() {
     model(|| {
         let list = Arc::new(DeferredList::default());
         list.add(0, 1);

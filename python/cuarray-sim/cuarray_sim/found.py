@@ -167,7 +167,7 @@ def findings(*, leaks: bool = False) -> Report:
 
 
 def report(format: Format = "text", *, leaks: bool = False) -> str:
-    """Return the findings of this process in a format for people; a text is empty if there are none.
+    """Return a report of the findings of this process as a string. A text report without findings is empty.
 
     :param format: see :data:`Format`.
     :param leaks: whether to report live memory as leaks.
@@ -196,7 +196,7 @@ def drop_ordering(nth: int, library: str | None = None) -> None:
     """Make one ordering call return success without any effect, to test whether the program needs it.
 
     Ordering calls are ``cuEventRecord``, ``cuStreamWaitEvent``, ``cuStreamSynchronize``, ``cuEventSynchronize`` and
-    ``cuCtxSynchronize``. Their count restarts at 0.
+    ``cuCtxSynchronize``. This function resets their count to 0.
 
     :param nth: the number of the call, counted from 1; 0 drops none and only counts.
     :param library: count and drop only the calls of this library, by its name in findings (``"cuarray"``);

@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"cuarray inspect: {error}", file=sys.stderr)
             if isinstance(error, TypeError) and error.__cause__ is not None:
                 cause = error.__cause__
-                print(f"  raised there: {type(cause).__name__}: {cause}", file=sys.stderr)
+                print(f"  caused by {type(cause).__name__}: {cause}", file=sys.stderr)
         return NO_ARRAY
     if options.json:
         print(json.dumps({"target": options.target, **report.as_json()}, indent=2))

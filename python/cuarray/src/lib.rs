@@ -1,4 +1,4 @@
-//! The extension module `cuarray._core`: what the crate's feature `python` defines, under the names that Python sees.
+//! The extension module `cuarray._core`. It registers the classes and functions of the crate's feature `python`.
 
 use pyo3::prelude::*;
 

@@ -6,8 +6,8 @@ use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A vector of `imm` elements at `a`. Further operands: the offset, the targets and the sources of all elements. The
-/// mode `c` selects the address space.
+/// Executes an atomic operation on each element of a vector. Operand `a` is the vector's address, `imm` the number of elements,
+/// and `c` the address space. The extra operands are the offset, the targets and the sources of all elements.
 unsafe fn vector_body<T: Stored, F: Fn(T, T) -> T + Copy>(
     machine: &mut Machine<'_>,
     instruction: &Instruction,

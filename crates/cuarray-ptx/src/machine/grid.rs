@@ -35,7 +35,7 @@ const RESIDENT: usize = 4096;
 /// The host memory of each region is valid until the call returns, and writable if the region is. Other threads access
 /// it by atomic operations only. `start` and `host` of a region are equal modulo 8.
 ///
-/// Regions are in ascending order and do not overlap. The constants come from [`Program::constants`] of the same
+/// Regions are in ascending order and do not overlap. The constants come from `Program::constants` of the same
 /// program.
 pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     let (kernel, program) = (launch.kernel, launch.program);

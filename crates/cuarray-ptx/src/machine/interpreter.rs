@@ -1,4 +1,6 @@
 //! The machine: the state that instructions work on, and the loop that executes them.
+//!
+//! A *fragment* is the lanes of a warp that execute together. A divergent branch splits a fragment, and fragments merge where they meet.
 
 use super::block::{Block, GridBarrier};
 use super::fault::{Fault, FaultKind};
@@ -35,6 +37,7 @@ pub(crate) struct Machine<'p> {
     pub rotated: bool,
     /// Executed instructions, counted once for a warp.
     pub executed: u64,
+    /// Executed instructions, counted once for each lane.
     pub lanes: u64,
     /// The instruction count at which the fragment's turn ends.
     pub turn_end: u64,
@@ -94,7 +97,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the further operand `index`.
+    /// Returns an operand beyond those in the instruction's own fields, by its `index`.
     #[inline(always)]
     pub(crate) fn extra(&self, instruction: &Instruction, index: usize) -> u32 {
         self.program.operands[instruction.extra as usize + index]
@@ -130,7 +133,7 @@ impl Machine<'_> {
     pub(crate) fn interpret(&mut self) {
         #[cfg(target_arch = "x86_64")]
         if processor::wide() {
-            // // SAFETY: the processor has the features, as was just checked.
+            // SAFETY: the processor has the features, as was just checked.
             unsafe { self.interpret_wide() };
             return;
         }

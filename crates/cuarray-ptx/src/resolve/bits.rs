@@ -20,7 +20,7 @@ pub(super) struct Operation {
     pub sources: Vec<Type>,
 }
 
-/// Looks up an operation for a type, with `.shiftamt`, and with `.clamp` (0) or `.wrap` (1).
+/// Looks up an operation for a type. `amount` is set with the modifier `.shiftamt`; `wraps` is 0 with `.clamp`, and 1 with `.wrap`.
 pub(super) fn operation(opcode: &str, ty: Type, amount: bool, wraps: Option<usize>) -> Option<Operation> {
     use Type::{B32, B64, S32, S64, U32, U64};
     let (mut target, mut sources) = (ty, vec![ty]);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Race;
 
-/// Returns the races of a kernel over 4096 words.
+/// Runs a kernel on 4096 words, and returns its races and its outcome. `workers` is the number of host threads.
 fn races(body: &str, grid: u32, threads: u32, workers: usize) -> (Vec<Race>, Outcome) {
     let source = format!(
         ".global .align 4 .u32 word; .visible .entry k(.param .u64 out) {{ .reg .pred %p; .reg .b32 %t, %b, %g, %v; .reg .b64 %out, %a;\n\
@@ -18,7 +18,7 @@ fn races(body: &str, grid: u32, threads: u32, workers: usize) -> (Vec<Race>, Out
 
 #[test]
 fn races_do_not_depend_on_the_number_of_cores() {
-    // Neighbouring blocks overlap in a byte of each of many pages; then each block has a race of its own.
+    // With `overlap`, neighbouring blocks write overlapping bytes. With `alone`, two threads of one block write the same word.
     let overlap = "mul.wide.u32 %a, %g, 8; add.u64 %a, %out, %a; mul.lo.u32 %v, %b, 8; cvt.u64.u32 %out, %v; sub.u64 %a, %a, %out; st.global.u64 [%a], %out;";
     let alone = "shr.u32 %v, %g, 1; mul.wide.u32 %a, %v, 8; add.u64 %a, %out, %a; st.global.u32 [%a], %g;";
     for (body, different) in [(overlap, true), (alone, false)] {
@@ -45,10 +45,10 @@ fn a_failed_launch_reports_races_up_to_the_failure() {
 #[test]
 fn a_byte_access_races_with_the_word() {
     for (body, count) in [
-        // Adjacent bytes of each thread; then a byte of the next thread.
+        // Each thread writes its own byte; in the second case it also reads the next thread's byte.
         ("cvt.u64.u32 %a, %g; add.u64 %a, %out, %a; st.global.u8 [%a], %t;", 0),
         ("cvt.u64.u32 %a, %g; add.u64 %a, %out, %a; st.global.u8 [%a], %t; ld.global.u8 %v, [%a + 1];", 1),
-        // A word whose first byte other threads have written.
+        // Four threads write the first byte of a word. Reading the whole word races; reading its second byte does not.
         (
             "and.b32 %v, %t, 60; cvt.u64.u32 %a, %v; add.u64 %a, %out, %a; st.global.u8 [%a], %v; ld.global.u32 %v, [%a];",
             1,
@@ -64,7 +64,7 @@ fn a_byte_access_races_with_the_word() {
 
 #[test]
 fn a_writer_races_with_any_of_many_readers() {
-    // The first lanes of each warp read a word, and one thread writes it: a race with every other reader.
+    // The first `readers` lanes of each warp read a word, and one thread writes it. It races with every reader other than itself.
     for threads in [32, 96] {
         for (readers, writer) in [(1, 0), (1, 1), (2, 0), (2, 1), (3, 2), (32, 0), (32, 1), (32, 31), (32, 40)] {
             let body = format!(
@@ -99,7 +99,7 @@ fn blocks_that_write_equal_values_do_not_race() {
     let body = "and.b32 %v, %g, 31; mul.wide.u32 %a, %v, 1024; add.u64 %a, %out, %a; st.global.u32 [%a], %v; st.global.u32 [%a], %v;";
     assert_eq!(races(body, 16, 64, 2).0, []);
     assert_eq!(races(&format!("{body} st.global.u32 [%a], %g;"), 16, 64, 2).0.len(), 1);
-    // Warps of a block write equal values, and blocks write different ones: no race within a block may be reported.
+    // Warps of a block write equal values, and blocks write different ones: only the race between blocks is reported.
     for value in ["cvt.u64.u32 %a, %b;", "add.u32 %v, %b, 1023; cvt.u64.u32 %a, %v; shl.b64 %a, %a, 52;"] {
         for workers in [1, 4] {
             let (races, _) = races(&format!("{value} st.global.u64 [%out], %a;"), 500, 64, workers);

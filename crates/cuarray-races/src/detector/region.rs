@@ -108,8 +108,9 @@ impl Region {
     }
 }
 
-/// Whether `start..end` meets one of `count` pieces of `length` bytes. The pieces start at `base` and are `step`
-/// bytes apart. At the ends of the range, `inside` decides for the piece that begins at its last argument.
+/// Whether `start..end` has a byte of one of `count` pieces of `length` bytes. The pieces start at `base` and are `step`
+/// bytes apart. A piece may have gaps. So for a piece that the range covers in part, `inside` decides: its arguments are the range and
+/// the start of the piece.
 fn meets(
     start: u64,
     end: u64,
@@ -125,12 +126,14 @@ fn meets(
     if step == 0 {
         return inside(start, end, base);
     }
-    // Pieces overlap each other only where the result need not be exact, so two pieces at each end are enough.
+    // The first and the last piece that may share bytes with the range. An earlier piece reaches the range only if pieces overlap
+    // each other, and then the result need not be exact.
     let first = start.saturating_sub(base) / step;
     let behind = ((end - 1 - base) / step).min(count - 1);
     let first = first.min(count - 1);
-    let wholly = behind > first + 1;
-    wholly
+    // If there is a piece between these two, the range covers it.
+    let covers_one = behind > first + 1;
+    covers_one
         || (first..=behind).any(|index| {
             let piece = base + index * step;
             start < piece + length && end > piece && inside(start, end, piece)
@@ -159,7 +162,8 @@ pub struct Touched {
     pub touch: Touch,
 }
 
-/// Boxes for ranges that ascend within each kind of touch. Ranges of one length at one distance become one box.
+/// Converts ranges, which are sorted by address within each kind of touch, to boxes. Ranges of equal length at equal distances become
+/// one box.
 pub(super) fn boxes(ranges: &[Touched]) -> Vec<(Region, Touch)> {
     let mut boxes = Vec::new();
     let mut rest = ranges;
@@ -224,8 +228,8 @@ mod tests {
             touched(100, 110, update),
         ]);
         let boxes = boxes(&ranges);
-        let told: Vec<_> = boxes.iter().map(|(region, touch)| (region.start(), region.row_count(), *touch)).collect();
-        assert_eq!(told, [(0, 100, read), (1600, 1, read), (5, 1, write), (90, 1, write), (100, 1, update)]);
+        let found: Vec<_> = boxes.iter().map(|(region, touch)| (region.start(), region.row_count(), *touch)).collect();
+        assert_eq!(found, [(0, 100, read), (1600, 1, read), (5, 1, write), (90, 1, write), (100, 1, update)]);
         assert_eq!(boxes[0].0.end(), 99 * 16 + 4);
     }
 

@@ -67,16 +67,16 @@ fn seen_by_the_host(state: &State, work: &Work) -> bool {
 
 /// Makes a choice.
 fn choose(state: &mut State, options: usize) -> usize {
-    let Some(chooser) = state.mode.chooser().filter(|chooser| chooser.misfit.is_none()) else { return 0 };
+    let Some(chooser) = state.mode.chooser().filter(|chooser| chooser.mismatch.is_none()) else { return 0 };
     let options = options.try_into().unwrap_or(u32::MAX);
     match chooser.scheduler.choose(options) {
         Ok(chosen) => {
             chooser.made.push(Choice { options, chosen });
             chosen as usize
         }
-        Err(misfit) => {
-            eprintln!("cuarray-sim: {misfit}");
-            chooser.misfit = Some(misfit);
+        Err(mismatch) => {
+            eprintln!("cuarray-sim: {mismatch}");
+            chooser.mismatch = Some(mismatch);
             0
         }
     }
@@ -156,7 +156,7 @@ pub(crate) fn schedule_ran(driver: &Driver) -> Schedule {
 }
 
 /// The reason why the schedule does not fit the program: a choice has other options, or choices are left over.
-pub(crate) fn misfit(driver: &Driver) -> Option<String> {
+pub(crate) fn mismatch(driver: &Driver) -> Option<String> {
     let state = driver.lock();
     let Mode::Chosen(chooser) = &state.mode else { return None };
     let left = chooser.scheduler.left();
@@ -166,7 +166,7 @@ pub(crate) fn misfit(driver: &Driver) -> Option<String> {
             chooser.made.len()
         )
     };
-    chooser.misfit.clone().or_else(|| (left > 0).then(too_few))
+    chooser.mismatch.clone().or_else(|| (left > 0).then(too_few))
 }
 
 /// Whether the schedule fits the program so far.
@@ -178,7 +178,7 @@ pub(crate) fn fits(driver: &Driver) -> Result<(), CUresult> {
         return Ok(());
     }
     match &driver.lock().mode {
-        Mode::Chosen(chooser) if chooser.misfit.is_some() => Err(CUresult::CUDA_ERROR_ILLEGAL_STATE),
+        Mode::Chosen(chooser) if chooser.mismatch.is_some() => Err(CUresult::CUDA_ERROR_ILLEGAL_STATE),
         _ => Ok(()),
     }
 }

@@ -156,7 +156,7 @@ fn dispatch<const N: usize>(
     catch_unwind(guarded).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
 }
 
-/// Refuses a call after the end of the driver or of its thread.
+/// Refuses a call after the shutdown of the driver, or after the calling thread's state was freed.
 fn refuse_after_shutdown(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
     let result = CUresult::CUDA_ERROR_DEINITIALIZED;
     if let Some(trace) = current::of_process().and_then(|driver| driver.trace.as_ref()) {
@@ -283,7 +283,7 @@ pub(crate) fn index_of(symbol: &str) -> Option<usize> {
     ENTRY_POINTS.iter().position(|entry| entry.symbol == symbol)
 }
 
-/// One meaning of a name: its first version, and the two addresses.
+/// One meaning of a name: the first CUDA version that has it, and the addresses of the legacy and the per-thread function.
 #[derive(Clone, Copy)]
 struct Meaning {
     since: c_int,
@@ -301,7 +301,7 @@ fn meanings(name: &str) -> &'static [Meaning] {
             let per_thread = per_thread.unwrap_or(address) as usize;
             names.entry(entry.name).or_default().push(Meaning { since, legacy, per_thread });
         }
-        // From 12.0 on, two names mean one symbol.
+        // From CUDA 12.0 on, `cuGraphInstantiate` is another name for `cuGraphInstantiateWithFlags`.
         if let Some(with_flags) =
             names.get("cuGraphInstantiateWithFlags").and_then(|meanings| meanings.first()).copied()
         {

@@ -86,8 +86,8 @@ fn report_schedule(driver: &Driver) {
     {
         eprintln!("cuarray-sim: {}: {error}", path.display());
     }
-    if let Some(misfit) = chosen::misfit(driver) {
-        eprintln!("cuarray-sim: {misfit}");
+    if let Some(mismatch) = chosen::mismatch(driver) {
+        eprintln!("cuarray-sim: {mismatch}");
     } else if matches!(schedule, Schedule::Random(_)) && !settings.quiet {
         eprintln!("cuarray-sim: CUARRAY_SIM_SCHEDULE={schedule} runs the program under the same schedule again");
     }

@@ -1,6 +1,6 @@
 //! Statistics of a driver as JSON: live objects, pending work, calls and refusals.
 //!
-//! Tests and users read them; an allocation that is left at the end is a leak.
+//! Tests and users read them, for example to find allocations that a program has leaked.
 
 use crate::driver::Driver;
 use crate::objects::allocation::{Allocation, Kind};
@@ -26,7 +26,7 @@ struct Statistics<'a> {
     wrong_setting: Option<&'a str>,
 }
 
-/// The statistics that need the state.
+/// The statistics that are computed from the driver's state, under its lock.
 #[derive(Serialize)]
 struct Alive<'a> {
     allocations: Vec<LiveAllocation<'a>>,
@@ -80,7 +80,7 @@ fn as_map<S: serde::Serializer>(pairs: &[(&'static str, u64)], serializer: S) ->
 }
 
 fn alive(state: &State) -> Alive<'_> {
-    // The program cannot free the memory of modules.
+    // The memory of modules is left out, because the program cannot free it.
     let own = |allocation: &&Allocation| !matches!(allocation.kind, Kind::Code { .. });
     let allocations = state.memory.iter().filter(own).map(|allocation| LiveAllocation {
         kind: allocation.kind.name(),

@@ -20,7 +20,7 @@ pub(crate) struct Chooser {
     pub scheduler: Box<dyn Scheduler>,
     pub made: Choices,
     /// The reason why the schedule does not fit the program.
-    pub misfit: Option<String>,
+    pub mismatch: Option<String>,
     /// The stream that ran last.
     pub last: Option<CUstream>,
     /// Pending operations that the program can observe without a call.
@@ -45,7 +45,7 @@ impl Mode {
             schedule: schedule.clone(),
             scheduler,
             made: Choices::default(),
-            misfit: None,
+            mismatch: None,
             last: None,
             visible: BTreeSet::new(),
             seen: 0,

@@ -15,7 +15,7 @@ pairs! {
         }
         download(p, memory, 64);
     }
-    a_part_forgotten: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
+    partly_written_memory: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
         let memory = p.alloc(64);
         ok!(p, cuMemsetD8_v2(memory, 0, if right { 64 } else { 60 }));
         download(p, memory, 64);
@@ -27,7 +27,7 @@ pairs! {
         }
         download(p, memory, 64);
     }
-    a_copy_of_unwritten_memory: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
+    copy_of_unwritten_memory: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
         let (memory, copy) = (p.alloc(64), p.alloc(64));
         if right {
             ok!(p, cuMemsetD8_v2(memory, 0, 64));
@@ -35,12 +35,12 @@ pairs! {
         p.copy(copy, memory, 64, CUstream::NULL);
         download(p, copy, 64);
     }
-    the_padding_of_rows: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
+    padding_of_rows: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
         let memory = p.alloc(64 * 4);
         ok!(p, cuMemsetD2D8_v2(memory, 64, 0, 48, 4));
         download(p, memory, if right { 48 } else { 64 });
     }
-    the_same_address_again: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
+    reallocated_memory: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
         let memory = p.written(64);
         ok!(p, cuMemFree_v2(memory));
         let memory = p.alloc(64);

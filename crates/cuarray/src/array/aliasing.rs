@@ -1,7 +1,7 @@
 //! Whether the elements of two arrays share memory: [`Elements::share_memory_with`].
 //!
-//! The elements are compared exactly: `x[::2]` and `x[1::2]` share no memory. A comparison that would take long counts as shared
-//! memory.
+//! The elements are compared exactly: `x[::2]` and `x[1::2]` share no memory. If a comparison takes too many steps, the elements
+//! count as shared.
 
 use crate::{DevicePtr, Interface, Layout, protocol::layout::MAX_NDIM};
 use smallvec::SmallVec;
@@ -31,8 +31,8 @@ impl Elements {
         if self.packed || other.packed {
             return true;
         }
-        // An element of `self` and one of `other` share a byte if the distance of their first bytes lies in the window. That distance is
-        // a sum of steps, each taken a number of times between two bounds.
+        // An element of `self` and one of `other` share a byte if the distance between their first bytes is within the window. The distance
+        // is a sum of strides. Each stride is multiplied by an integer between two bounds.
         let distance = i128::from(self.data) - i128::from(other.data);
         let (size, other_size) = (self.layout.itemsize() as i128, other.layout.itemsize() as i128);
         let window = (1 - size - distance, other_size - 1 - distance);
@@ -44,7 +44,7 @@ impl Elements {
             let last = length as i128 - 1;
             let (least, most) = if step > 0 { (0, last) } else { (-last, 0) };
             match terms.iter_mut().find(|term| term.step == step.abs()) {
-                // Equal steps of both arrays are combined, since only their difference counts.
+                // Equal strides are combined into one term, whose bounds are the sums of the bounds of both.
                 Some(term) => (term.least, term.most) = (term.least + least, term.most + most),
                 None => terms.push(Term { step: step.abs(), least, most }),
             }
@@ -54,7 +54,7 @@ impl Elements {
     }
 }
 
-/// A step, with the bounds of how often it may be taken.
+/// A stride, with the least and the greatest factor it may be multiplied by.
 struct Term {
     step: i128,
     least: i128,

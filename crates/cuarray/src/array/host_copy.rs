@@ -26,7 +26,7 @@ pub(crate) fn fetch<T: Element>(interface: &Interface, stream: &Stream) -> Resul
     if let Some(plan) = CopyPlan::new(&in_c_order(layout)?, layout)? {
         // SAFETY: the vector has room for all elements in C order, and is not read before the stream is done; the guard orders the
         // access to the device memory.
-        unsafe { carry_out(&plan, host, interface, Way::ToHost, stream) }?;
+        unsafe { execute(&plan, host, interface, Direction::ToHost, stream) }?;
     }
     // SAFETY: the plan writes all bytes of each element, and any bytes are a valid `T`.
     unsafe { elements.set_len(layout.len()) };
@@ -43,7 +43,7 @@ pub(crate) fn repeated<T: Element>(value: T, count: usize) -> Result<Vec<T>> {
         )));
     }
     if size_of::<T>() == 0 {
-        // A loop over elements without bytes could be endless.
+        // `resize` loops over the elements, and a count of elements without bytes can be huge.
         // SAFETY: `value` is a value of the type, and each element has its zero bytes.
         unsafe { elements.set_len(count) };
     } else {
@@ -63,7 +63,7 @@ pub(crate) fn send<T: Element>(interface: &Interface, stream: &Stream, elements:
         let host = elements.as_ptr().cast_mut();
         // SAFETY: the slice or its copy has all elements in C order, is only read, and lives until the stream is done; the guard orders the
         // access to the device memory.
-        unsafe { carry_out(&plan, host, interface, Way::ToDevice, stream) }?;
+        unsafe { execute(&plan, host, interface, Direction::ToDevice, stream) }?;
     }
     Ok(())
 }
@@ -73,7 +73,7 @@ fn in_c_order(layout: &Layout) -> Result<Layout> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Direction {
     ToHost,
     ToDevice,
 }
@@ -81,38 +81,44 @@ enum Way {
 /// # Safety
 /// The plan is between the interface's layout and the memory at `host`, which is valid for it until this function returns. The array
 /// is live, and its use is ordered in the stream.
-unsafe fn carry_out(plan: &CopyPlan, host: *mut u8, interface: &Interface, way: Way, stream: &Stream) -> Result<()> {
+unsafe fn execute(
+    plan: &CopyPlan,
+    host: *mut u8,
+    interface: &Interface,
+    direction: Direction,
+    stream: &Stream,
+) -> Result<()> {
     sync::may_wait(stream)?;
     let context = stream.work_context()?;
     let copied = plan.starts().try_for_each(|(dst, src)| {
-        let (on_host, on_device) = if way == Way::ToHost { (dst, src) } else { (src, dst) };
+        let (on_host, on_device) = if direction == Direction::ToHost { (dst, src) } else { (src, dst) };
         let (host, device) = (host.wrapping_offset(on_host), interface.data().wrapping_add_signed(on_device as i64));
         // SAFETY: this function's contract; a plan stays within both layouts.
-        unsafe { copy_one(&context, plan, host, device, way, stream) }
+        unsafe { copy_one(&context, plan, host, device, direction, stream) }
     });
-    // Also after an error: earlier boxes may still access the host memory.
+    // Waits also after an error: copies of earlier boxes may still access the host memory.
     let done = sync::synchronize(stream);
     copied.and(done)
 }
 
 /// # Safety
-/// As [`carry_out`], for one box.
+/// As [`execute`], for one box.
 unsafe fn copy_one(
     context: &Context,
     plan: &CopyPlan,
     host: *mut u8,
     device: DevicePtr,
-    way: Way,
+    direction: Direction,
     stream: &Stream,
 ) -> Result<()> {
-    match (plan.is_runs(), way) {
+    match (plan.is_runs(), direction) {
         // SAFETY: this function's contract, here and below.
-        (true, Way::ToHost) => unsafe { copy_device_to_host(context, host, device, plan.width, Some(stream)) },
+        (true, Direction::ToHost) => unsafe { copy_device_to_host(context, host, device, plan.width, Some(stream)) },
         // SAFETY: as above.
-        (true, Way::ToDevice) => unsafe { copy_host_to_device(context, device, host, plan.width, Some(stream)) },
-        (false, way) => {
+        (true, Direction::ToDevice) => unsafe { copy_host_to_device(context, device, host, plan.width, Some(stream)) },
+        (false, direction) => {
             let (host, device) = (CopyAddress::Host(host), CopyAddress::Device(device));
-            let (dst, src) = if way == Way::ToHost { (host, device) } else { (device, host) };
+            let (dst, src) = if direction == Direction::ToHost { (host, device) } else { (device, host) };
             // SAFETY: as above.
             unsafe { copy_3d(context, &Copy3d::of(plan, dst, src), Some(stream)) }
         }

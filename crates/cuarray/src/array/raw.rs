@@ -1,7 +1,7 @@
 //! [`RawDeviceArray`]: an owned array whose element type and number of dimensions are known only at run time.
 //!
-//! This crate allocated the memory, or any Rust object, its owner, keeps it. The memory is freed when the last array over it is dropped
-//! and the work on it is done; no thread waits for that (see [`sync::Memory`](crate::sync::Memory)).
+//! Either this crate allocated the memory, or an *owner*, which is any Rust object, keeps it alive. The memory is freed when the last
+//! array over it is dropped and the work on it is done; no thread waits for that (see [`sync::Memory`](crate::sync::Memory)).
 
 use super::{
     device_array::DeviceArray,
@@ -33,14 +33,14 @@ pub struct RawDeviceArray {
     home: Option<Stream>,
 }
 
-/// The owner of an array's memory, with the work that is pending on it.
+/// The object that keeps an array's memory alive, with the work that is pending on it.
 #[derive(Clone, Debug)]
 pub(crate) enum Held {
     Memory(Arc<Memory>),
     Owner(Arc<Deferred<Kept>>),
 }
 
-/// The owner of memory that this crate did not allocate.
+/// The owner of memory that this crate did not allocate, and the context of that memory.
 #[derive(Debug)]
 pub(crate) struct Kept {
     context: Context,
@@ -73,7 +73,7 @@ impl Held {
         Held::until_done(context, bytes, owner, Arc::default())
     }
 
-    /// Keeps an owner until this is dropped and the pending work is done.
+    /// Keeps an owner alive until the result is dropped and the pending work is done.
     pub(crate) fn until_done(context: &Context, bytes: Range<DevicePtr>, owner: Owner, pending: Arc<Pending>) -> Held {
         let kept = Kept { context: context.clone(), bytes, owner: Some(owner) };
         Held::Owner(Arc::new(Deferred::after(kept, pending)))
@@ -123,7 +123,7 @@ impl RawDeviceArray {
         interface: Interface,
         home: Option<&Stream>,
     ) -> Result<RawDeviceArray> {
-        let home = home.map(|home| home.in_its(memory.allocation().context()));
+        let home = home.map(|home| home.resolve_in(memory.allocation().context()));
         let view = Arc::new(RawView::from_memory(&memory, interface, home.as_ref())?);
         Ok(RawDeviceArray { view, held: Held::Memory(memory), home })
     }
@@ -157,15 +157,17 @@ impl RawDeviceArray {
             )));
         }
         let held = Held::owner(context, interface.byte_range(), owner);
-        let home = home.map(|home| home.in_its(context));
+        let home = home.map(|home| home.resolve_in(context));
         let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
         let mut ordering = SyncState::new(home.clone(), held.pending().clone());
         match &home {
             Some(home) if home.is_owned() => held.add_home(home),
-            // The stream may be destroyed before the memory is freed, so its work is recorded by events.
+            // The stream's owner may destroy it before the memory is freed, so events record its work.
             Some(_) => ordering = ordering.outliving_home(),
             None => {}
         }
+        // The owner comes from other code, which may have made other views of the memory.
+        ordering.expose();
         let view = RawView::ordered(Box::new(interface.with_stream(entry)), ordering, Some(held.as_owner()));
         Ok(RawDeviceArray { view: Arc::new(view), held, home })
     }
@@ -213,7 +215,7 @@ impl RawDeviceArray {
         let interface = self.view.interface().view(view)?;
         let read_only = read_only || interface.is_read_only();
         let interface = Box::new(interface.with_read_only(read_only));
-        let ordering = match self.view.known_orderings(Access::Write).next() {
+        let ordering = match self.view.known_sync_states(Access::Write).next() {
             Some((ordering, _)) => ordering.clone(),
             None => SyncState::new(self.home.clone(), self.held.pending().clone()),
         };
@@ -227,8 +229,12 @@ impl RawDeviceArray {
     /// # Errors
     /// Errors of the driver.
     pub fn record_stream(&self, stream: &Stream, access: Access) -> Result<()> {
-        match self.view.known_orderings(access).next() {
-            Some((ordering, access)) => ordering.record(stream, access),
+        match self.view.known_sync_states(access).next() {
+            Some((ordering, access)) => {
+                ordering.record(stream, access)?;
+                self.view.tell_others(stream, access);
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -236,7 +242,7 @@ impl RawDeviceArray {
     /// The shape, strides, element type, address and home stream.
     pub fn interface(&self) -> &Interface {
         // Another library may make a view of the memory, with a home stream of its own.
-        self.view.known_orderings(Access::Read).for_each(|(state, _)| state.expose());
+        self.view.known_sync_states(Access::Read).for_each(|(state, _)| state.expose());
         self.private_interface()
     }
 
@@ -263,8 +269,8 @@ impl RawDeviceArray {
     }
 
     #[cfg(feature = "python")]
-    pub(crate) fn ordering(&self) -> Option<&SyncState> {
-        self.view.known_orderings(Access::Write).next().map(|(ordering, _)| ordering)
+    pub(crate) fn sync_state(&self) -> Option<&SyncState> {
+        self.view.known_sync_states(Access::Write).next().map(|(ordering, _)| ordering)
     }
 }
 

@@ -1,15 +1,15 @@
-//! The registry of guards: what is done with which memory, by address.
+//! The registry of guards: the memory, the access and the stream of each guard in the process.
 //!
-//! Types know one array. They do not know that two arrays share memory: clones, views, objects of two libraries. So each live guard has
-//! an entry in one registry for the process, as in rust-numpy. It serves three rules.
+//! The borrow checker sees one array object. It does not see that two objects share memory, such as clones, views, or objects of two
+//! libraries. So each live guard has an entry in one registry for the process, as in rust-numpy. The registry serves three rules.
 //!
 //! **Aliasing.** If the elements of two live guards share memory, both guards are for reading. Extents are compared first, and elements
 //! only if the extents overlap.
 //!
-//! **Leaks.** A guard may be leaked ([`std::mem::forget`]), and its borrow of the array ends all the same. Its entry stays. The drop of
-//! its [`RawView`](super::view::RawView) finds the entry and makes the missing edge back, before the memory can go.
+//! **Leaks.** A guard may be leaked ([`std::mem::forget`]). Its borrow of the array ends, but its entry stays. The drop of the guard's
+//! [`RawView`](super::view::RawView) finds the entry and makes the missing edge back before the memory can be freed.
 //!
-//! **Two views over one memory.** A released guard has ordered its work in the home stream of its view. Another view may have another
+//! **Two views over the same memory.** A released guard has ordered its work in the home stream of its view. Another view may have another
 //! home stream, or none. So the entry of a released guard stays until its view is dropped, with the view's synchronization state. A
 //! guard of another view waits for that state if their elements share memory and one of them writes.
 //!
@@ -30,7 +30,7 @@ use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(all(test, loom)))]
 use std::sync::{Mutex, MutexGuard};
 
-/// The number of entries for which memory is reserved at the first registration; up to it, later ones allocate nothing.
+/// The number of entries to reserve memory for at the first registration. Registrations up to that number then allocate nothing.
 const USUAL: usize = 64;
 
 #[cfg(not(all(test, loom)))]
@@ -41,13 +41,13 @@ loom::lazy_static! {
 }
 
 struct Registry {
-    /// A list apart from [`Registry::entries`], as each registration scans it. A free slot has an empty extent.
+    /// The extent of each entry, in a list of its own because each registration scans it. A free slot has an empty extent.
     extents: Vec<Extent>,
     entries: Vec<Entry>,
     free: Vec<u32>,
 }
 
-/// The bytes from the first to the last element of a guard.
+/// The bytes from the first to the last element of a guard, in one driver's address space.
 #[derive(Clone, Copy)]
 struct Extent {
     space: usize,
@@ -62,7 +62,7 @@ struct Entry {
     use_of: Use,
 }
 
-/// The identity of a view's elements, or of those of its mask: the address of the interface, which a view does not move.
+/// The identity of a view, or of its mask: the address of the interface, which does not move while the view lives.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Part(usize);
 
@@ -74,27 +74,27 @@ impl Part {
     }
 }
 
-/// The use of the elements.
+/// The state of the guard that uses an entry.
 enum Use {
     None,
-    /// By a guard that is live or leaked, in the home stream of its view.
+    /// The guard is live or leaked, and works in the home stream of its view.
     Live,
-    /// By a guard that is live or leaked, with edges to make at its end.
+    /// The guard is live or leaked, and has edges to make at its end.
     Begun(Stream, Begun),
-    /// By a guard that has been released; its work is ordered in this state. The owner keeps the state's streams alive.
+    /// The guard has been released, and its work is ordered in this state. The owner keeps the state's streams alive.
     Released(SyncState, Option<Owner>),
 }
 
-/// The states of other views over the same memory, to wait for.
+/// The synchronization states of other views over the same memory, for a new guard to wait for.
 pub(super) type Others = Vec<(SyncState, Option<Owner>)>;
 
 /// A guard's entry. A drop removes it.
 #[derive(Debug)]
 pub(super) struct Registration(Option<NonZeroU32>);
 
-/// An entry of a leaked guard whose view is being dropped.
+/// The entry of a leaked guard whose view is being dropped.
 pub(super) struct Leaked {
-    /// The stream with edges to make, if there are any.
+    /// The guard's stream and the state that its end needs, if the guard has edges to make.
     pub(super) edges: Option<(Stream, Begun)>,
     pub(super) access: Access,
     pub(super) registration: Registration,
@@ -104,7 +104,7 @@ impl Registration {
     /// The entry of a guard without elements.
     pub(super) const NONE: Registration = Registration(None);
 
-    /// Registers the elements of an interface in an address space. Returns also the states to wait for.
+    /// Registers the elements of an interface, in a driver's address space. Returns the entry, and the states to wait for.
     ///
     /// # Errors
     /// [`Error::is_already_acquired`]: a live guard has elements in the same memory, and one of the two writes.
@@ -137,7 +137,7 @@ impl Registration {
         }
     }
 
-    /// Removes the entry, but keeps the use in mind until [`forget`]: the work of the guard is ordered in `state`.
+    /// Ends the guard. The entry stays until [`forget`], with the `state` that orders the guard's work.
     pub(super) fn release(mut self, state: &SyncState, owner: Option<&Owner>) {
         let Some(index) = self.index() else { return };
         self.0 = None;
@@ -149,7 +149,7 @@ impl Drop for Registration {
     #[inline]
     fn drop(&mut self) {
         if let Some(index) = self.index() {
-            // A stream may be destroyed here, which is a driver call.
+            // The entry is dropped after the lock is released: it may destroy a stream, which is a driver call.
             let _dropped_unlocked = registry().leave(index);
         }
     }
@@ -161,7 +161,7 @@ pub(super) fn forget(interface: &Interface) -> Vec<Leaked> {
     let (mut leaked, mut dropped_unlocked) = (Vec::new(), SmallVec::<[Use; 1]>::new());
     let mut registry = registry();
     let mut index = 0;
-    // The last entry to leave clears the list.
+    // Removing the last entry clears the list.
     while let Some(entry) = registry.entries.get(index) {
         if entry.part == part {
             let edges = match &entry.use_of {

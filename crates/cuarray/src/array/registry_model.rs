@@ -1,4 +1,4 @@
-//! The registry of guards under every interleaving of a few threads. Run it with `make loom`.
+//! Model tests of the registry of guards, under every interleaving of a few threads. `make loom` runs them.
 
 use super::registry::{Leaked, Registration, forget};
 use crate::{
@@ -9,13 +9,13 @@ use crate::{
 use loom::{cell::UnsafeCell, model, sync::Arc, thread};
 use std::{ffi::c_uint, ptr};
 
-/// A view of the only memory in these tests, and the stream of its work.
+/// A view and the stream of its work. All views in these tests are over the same memory.
 struct Data {
     interface: Interface,
     stream: Stream,
 }
 
-/// Views with streams of their own, of a driver that is never called.
+/// Creates views, each with a stream of its own. Their driver is never called.
 fn views<const N: usize>() -> [std::sync::Arc<Data>; N] {
     extern "C" fn init(_flags: c_uint) -> CUresult {
         CUresult::CUDA_SUCCESS
@@ -34,7 +34,7 @@ fn views<const N: usize>() -> [std::sync::Arc<Data>; N] {
 }
 
 impl Data {
-    /// Registers a guard. Returns the handles of the streams to wait for as well; `None` if another guard has the memory.
+    /// Registers a guard. Returns the registration and the handles of the streams to wait for; `None` if another guard conflicts.
     fn acquire(&self, access: Access) -> Option<(Registration, Vec<usize>)> {
         let (registration, others) =
             Registration::new(self.stream.driver().address_space(), &self.interface, access).ok()?;
@@ -46,7 +46,7 @@ impl Data {
     }
 }
 
-/// The memory: the model reports accesses that are not ordered.
+/// The shared memory. The model reports accesses to it that are not ordered.
 struct Memory(UnsafeCell<u32>);
 
 // SAFETY: the model checks each access.
@@ -110,7 +110,7 @@ fn readers_share_and_exclude_a_writer() {
 }
 
 #[test]
-fn later_view_waits_for_the_stream_of_the_earlier() {
+fn later_view_waits_for_the_stream_of_the_earlier_view() {
     model(|| {
         let [one, two]: [_; 2] = views();
         let work = |view: std::sync::Arc<Data>| {
@@ -164,7 +164,7 @@ fn leaked_guard_excludes_others_until_its_view_is_dropped() {
 }
 
 #[test]
-fn view_dropped_during_an_acquisition_is_waited_for_or_gone() {
+fn acquisition_during_the_drop_of_another_view_waits_for_its_stream_or_finds_no_entry() {
     model(|| {
         let [one, two]: [_; 2] = views();
         one.acquire(Access::Write).unwrap().0.release(&one.state(), None);

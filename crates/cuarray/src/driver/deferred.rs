@@ -1,4 +1,4 @@
-//! Releases that wait for pending work. The process keeps them until they are tried again.
+//! Deferred releases, which wait for pending work. A list of the process keeps them until they are tried again.
 //!
 //! A release holds its context, which holds its driver. A list in the driver would be a cycle: if the program dropped the driver, no
 //! code could reach the list any more, and the memory would never be freed. A list of the process stays reachable, and a driver that
@@ -13,12 +13,13 @@ static DEFERRED: LazyLock<DeferredList<Library, Box<dyn DeferredRelease>>> = Laz
 /// A loaded library, by its address space and the address of its `cuInit`. All drivers loaded from one library share their objects.
 type Library = (usize, usize);
 
-/// The number of rounds of a reclaim that waits. A release may defer another: of a graph's arrays, a leaked guard, its memory.
+/// The number of rounds of a reclaim that waits. A release may defer another one: a graph defers its arrays, an array its leaked guard,
+/// and a leaked guard its memory.
 const CHAIN: usize = 3;
 
 /// The release of a resource whose work may still be pending.
 pub(crate) trait DeferredRelease: Send {
-    /// Tries the release, and defers it again where work is pending; with `wait`, waits for that work.
+    /// Tries the release, and defers it again if work is pending; with `wait`, waits for that work first.
     fn attempt(self: Box<Self>, wait: bool);
 }
 
@@ -32,9 +33,8 @@ impl Driver {
         (self.address_space(), self.api().cuInit.map_or(0, |function| function as usize))
     }
 
-    /// Frees memory whose release was deferred, because work on it was pending or because no call was permitted where it was dropped.
-    /// With `wait`, waits for that work; without, releases with pending work stay deferred.
-    /// Returns whether any release was deferred.
+    /// Frees memory whose release was deferred: work on it was pending, or the driver permitted no call where it was dropped.
+    /// With `wait`, waits for the pending work; without it, such releases stay deferred. Returns whether the list had any release.
     ///
     /// Allocating memory calls this first. Call it where a program waits anyway, and before it ends.
     pub fn reclaim(&self, wait: bool) -> bool {

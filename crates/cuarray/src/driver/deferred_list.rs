@@ -5,7 +5,7 @@
 
 use super::sync::{AtomicBool, Mutex, PoisonError, Relaxed};
 
-/// Releases `T`, each of a driver `K`. They are owned here; `take` transfers them to the caller.
+/// The deferred releases, of type `T`, each with the key `K` of its driver's library. `take` moves them to the caller.
 pub(super) struct DeferredList<K, T> {
     entries: Mutex<Vec<(K, T)>>,
     /// Whether there are entries. It changes under the lock only.

@@ -30,8 +30,8 @@ unsafe extern "C" fn release(kept: *mut c_void) {
     driver.defer(kept);
 }
 
-/// Keeps `kept` as long as the graph lives that the stream captures, or an executable graph made from it. The stream's context is
-/// current.
+/// Keeps `kept` alive as long as the graph that the stream captures, its clones, and executable graphs made from them. The stream's
+/// context must be current.
 ///
 /// # Errors
 /// Unsupported: the driver has no user objects (before CUDA 11.3). Errors of the driver.

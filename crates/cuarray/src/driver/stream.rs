@@ -252,8 +252,8 @@ impl Stream {
         self.is_default() && self.0.context.get().is_none()
     }
 
-    /// This stream; for a default stream without a context, that of `context`.
-    pub(crate) fn in_its(&self, context: &Context) -> Stream {
+    /// Returns this stream, or, if it is a default stream without a context, the default stream of `context`.
+    pub(crate) fn resolve_in(&self, context: &Context) -> Stream {
         match self.lacks_context() {
             true => Stream::with(context, self.0.raw, Keep::Default),
             false => self.clone(),

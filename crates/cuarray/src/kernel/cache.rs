@@ -83,13 +83,13 @@ impl Context {
     /// # Ok::<(), cuarray::Error>(())
     /// ```
     ///
-    /// The PTX stays loaded until the context ends. That is when the last object of a context that this crate retained is dropped, or
-    /// when the owner of another context destroys it, at the latest when the [`Driver`](crate::Driver) is dropped. To unload it
-    /// earlier, use [`Module::load_ptx`]. A driver before CUDA 12.0 cannot tell contexts apart whose handles it reuses, so there each
-    /// call loads the PTX.
+    /// The PTX stays loaded until the context ends. A context that this crate retained ends when the last object in it is dropped.
+    /// Another library's context ends when its owner destroys it, and its PTX is unloaded at the latest when the
+    /// [`Driver`](crate::Driver) is dropped. To unload PTX earlier, use [`Module::load_ptx`]. Drivers before CUDA 12.0 have no context
+    /// ids, so each call loads the PTX there.
     ///
     /// # Errors
-    /// As [`Module::load_ptx`] and [`Module::function`]. Nothing is kept of PTX that cannot be loaded.
+    /// As [`Module::load_ptx`] and [`Module::function`]. PTX that cannot be loaded is not cached.
     pub fn kernel(&self, ptx: impl Into<Cow<'static, str>>, name: &str) -> Result<Function> {
         let ptx = ptx.into();
         let (Some(id), Some(cache)) = (self.id()?, self.data::<KernelCache>()) else {
@@ -99,7 +99,7 @@ impl Context {
             lock(&cache.0).iter().find(|entry| entry.is_of(id, &ptx)).map(|entry| (entry.module, entry.kernel(name)));
         let (module, kernel) = match known {
             Some((module, Some(kernel))) => (module, kernel),
-            // Detached as a whole: the lock is held while the driver compiles.
+            // The whole call runs detached from the interpreter: it holds the lock while the driver compiles.
             _ => interpreter::detached(|| cache.load(self, id, ptx, name))?,
         };
         Ok(Function::new(Module::kept_with_context(self, module), kernel))
@@ -109,7 +109,7 @@ impl Context {
 impl KernelCache {
     /// Loads the PTX and the kernel, unless another thread did meanwhile.
     fn load(&self, context: &Context, id: u64, ptx: Cow<'static, str>, name: &str) -> Result<(CUmodule, Arc<Kernel>)> {
-        // Before the lock, as the owners of released memory run code of their own.
+        // Before the lock is taken, because a release may run arbitrary code of an owner.
         context.driver().reclaim(false);
         let mut entries = lock(&self.0);
         // The driver has unloaded the modules of a context that was destroyed.

@@ -61,7 +61,7 @@ impl Kernel {
             max_threads_per_block: attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             max_dynamic_shared: AtomicU32::new(attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?),
             // SAFETY: as above.
-            parameters: unsafe { Kernel::ask_parameters(driver, raw) }?,
+            parameters: unsafe { Kernel::query_parameters(driver, raw) }?,
         })
     }
 
@@ -80,7 +80,7 @@ impl Kernel {
 
     /// # Safety
     /// As [`Kernel::new`].
-    unsafe fn ask_parameters(driver: &Driver, raw: CUfunction) -> Result<Option<SmallVec<[usize; 8]>>> {
+    unsafe fn query_parameters(driver: &Driver, raw: CUfunction) -> Result<Option<SmallVec<[usize; 8]>>> {
         if driver.api().cuFuncGetParamInfo.is_none() {
             return Ok(None);
         }
@@ -88,9 +88,9 @@ impl Kernel {
         loop {
             let (mut offset, mut size) = (0usize, 0usize);
             // SAFETY: this function's contract; the driver writes two sizes, which outlive the call.
-            let told =
+            let result =
                 unsafe { call!(driver, cuFuncGetParamInfo(raw, sizes.len(), &mut offset, ptr::from_mut(&mut size))) };
-            match told {
+            match result {
                 Ok(()) => sizes.push(size),
                 // The documented answer for an index past the last parameter.
                 Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) => {
@@ -103,7 +103,7 @@ impl Kernel {
 }
 
 impl Function {
-    /// The module is the kernel's.
+    /// A kernel of `module`.
     pub(super) fn new(module: Module, kernel: Arc<Kernel>) -> Function {
         Function { module, kernel }
     }

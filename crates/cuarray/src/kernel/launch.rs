@@ -186,7 +186,8 @@ pub(crate) mod sealed {
         /// The only stream that the guard can be used in.
         fn stream(&self) -> &Stream;
 
-        /// Checks that work is ordered which this thread enqueues in the stream, while the stream takes part in `capture`.
+        /// Checks that the guard orders work which this thread enqueues in the stream. `capture` is the capture that the stream
+        /// takes part in now.
         fn check_order(&self, capture: Option<u64>) -> Result<()>;
 
         /// An owner that keeps the memory alive.
@@ -194,7 +195,7 @@ pub(crate) mod sealed {
     }
 
     impl<'a> Passed<'a> {
-        /// An argument with its value in place: the kernel reads all bytes of it, also the padding.
+        /// An argument whose value is at its place in memory. Clears the padding, because the kernel receives all bytes.
         pub(super) fn new<A: Argument>(argument: &'a A, value: &'a mut MaybeUninit<A::Value>) -> Passed<'a> {
             padding::clear_value(value);
             Passed { value: value.as_ptr().cast(), size: size_of::<A::Value>(), guard: argument.guard() }
@@ -227,7 +228,7 @@ pub(crate) mod sealed {
     }
 }
 
-// Otherwise the compiler's message is about elements, and not about kernels.
+// Without this, the compiler's message would be about `Element`, and not about kernels.
 #[diagnostic::do_not_recommend]
 impl<T: Element> sealed::Argument for T {
     type Value = T;
@@ -317,8 +318,8 @@ impl<T, D: Dimension, S: Scope> fmt::Debug for InPlace<'_, T, D, S> {
 impl<'v, T, D: Dimension, S: Scope> AcquiredMut<'v, T, D, S> {
     /// The array as several arguments of one launch, for a kernel with a parameter for its input and another one for its output.
     ///
-    /// The kernel reads what it writes. Each thread may read the elements that it writes itself, before it writes them. An element that
-    /// another thread writes needs the kernel's own synchronization, as in every launch.
+    /// Input and output are the same elements. A thread may read an element before it writes that element itself. Reading an element
+    /// that another thread writes needs synchronization in the kernel, as in every launch.
     ///
     /// ```
     /// # cuarray::__simulated!(driver, context, stream);
@@ -339,7 +340,7 @@ impl<'v, T, D: Dimension, S: Scope> AcquiredMut<'v, T, D, S> {
     /// let mut x = DeviceArray::from_host(&[1.0f32, 2.0, 3.0], [3], &stream)?;
     /// let mut guard = x.acquire_mut(&stream)?;
     /// let both = guard.in_place();
-    /// // SAFETY: each of the 3 threads reads its element, and then writes it.
+    /// SAFETY: each of the 3 threads reads its element, and then writes it.
     /// unsafe { scale.launch(&stream, LaunchConfig::new([1, 1, 1], [3, 1, 1]), (10.0f32, both, both)) }?;
     /// guard.release()?;
     /// assert_eq!(x.to_host()?, [10.0, 20.0, 30.0]);
@@ -392,7 +393,7 @@ arguments! { A B C D E F G H I J K L M N O }
 arguments! { A B C D E F G H I J K L M N O P }
 
 impl Function {
-    /// Enqueues the kernel in `stream`. The host does not wait. Memory freed later is freed after the kernel.
+    /// Enqueues the kernel in `stream`. The host does not wait. Memory that the guards keep is freed after the kernel.
     ///
     /// If the stream captures a graph, the graph keeps the module and the arrays of the guards. Launches of the graph are not
     /// ordered with other work on the arrays; the program that launches it orders them.
@@ -415,7 +416,7 @@ impl Function {
         if stream.known_context()?.is_some_and(|of_stream| of_stream != *context) {
             return Err(self.refused(format!("{stream:?} belongs to another context than the module")));
         }
-        let stream = &stream.in_its(context);
+        let stream = &stream.resolve_in(context);
         let capture = sync::capture_of(stream)?;
         arguments.pass(|passed| {
             self.check_arguments(stream, capture, passed)?;

@@ -48,11 +48,12 @@ use std::{
 #[derive(Clone)]
 pub struct Module(Kept);
 
+/// The object that keeps a module loaded.
 #[derive(Clone)]
 enum Kept {
-    /// By the module's own clones, and by launched kernels.
+    /// The module's clones and launched kernels keep it loaded.
     Alone(Arc<Deferred<Loaded>>),
-    /// By the cache of the context, until the context ends.
+    /// The cache of the context keeps it loaded, until the context ends.
     WithContext(Context, CUmodule),
 }
 
@@ -125,9 +126,9 @@ impl Module {
         match loaded {
             Ok(()) => Ok(raw),
             Err(error) => {
-                let said = log.split(|byte| *byte == 0).next().unwrap_or_default();
-                let said = String::from_utf8_lossy(said);
-                Err(if said.trim().is_empty() { error } else { error.with_log(said.trim()) })
+                let log = log.split(|byte| *byte == 0).next().unwrap_or_default();
+                let log = String::from_utf8_lossy(log);
+                Err(if log.trim().is_empty() { error } else { error.with_log(log.trim()) })
             }
         }
     }

@@ -67,7 +67,7 @@ impl<'py> IntoPyObject<'py> for RawDeviceArray {
             return Ok(Bound::new(py, PyDeviceArray::returned(py, &self)?)?.into_any());
         };
         let access = if self.interface().is_read_only() { Access::Read } else { Access::Write };
-        let state = self.ordering();
+        let state = self.sync_state();
         let ready = py.detach(|| state.map_or(Ok(None), |state| state.export(access)))?;
         let entry =
             ready.as_ref().map_or(Ok(StreamEntry::None), |ready| StreamEntry::try_from(ready.handle() as i128))?;

@@ -18,7 +18,7 @@ pub(super) fn of(stream: &Stream) -> Result<Option<u64>> {
         Ok(CaptureStatus::None) => Ok(None),
         // A driver that has captures but no capture ids: treat all of its captures as one.
         Ok(CaptureStatus::Active) => Ok(Some(stream.capture_id()?.unwrap_or(0))),
-        spoiled => Err(unusable(stream.handle(), spoiled)),
+        status => Err(unusable(stream.handle(), status)),
     }
 }
 
@@ -30,14 +30,14 @@ pub(super) fn of(stream: &Stream) -> Result<Option<u64>> {
 pub(super) fn of_legacy(context: &crate::driver::Context) -> Result<()> {
     match context.legacy_capture_status() {
         Ok(CaptureStatus::None) => Ok(()),
-        spoiled => Err(unusable(1, spoiled)),
+        status => Err(unusable(1, status)),
     }
 }
 
 /// The error for a stream whose capture has failed, or whose capture status is unknown.
 #[cold]
-fn unusable(handle: usize, answer: Result<CaptureStatus>) -> Error {
-    match answer {
+fn unusable(handle: usize, status: Result<CaptureStatus>) -> Error {
+    match status {
         Ok(_) => Error::unsupported(format!(
             "{} is capturing a graph, and the capture has failed; end it, and begin a new capture",
             name(handle)
@@ -45,7 +45,7 @@ fn unusable(handle: usize, answer: Result<CaptureStatus>) -> Error {
         Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) => {
             Error::unsupported(format!(
                 "{} cannot be used while a stream of its context that waits for it is capturing a graph; capture in a \
-                 non-blocking stream, or order the work in another stream (nothing was done to the capture)",
+                 non-blocking stream, or order the work in another stream (the capture is unchanged)",
                 name(handle)
             ))
         }
@@ -61,8 +61,8 @@ pub(super) fn agree(first: (&Stream, Option<u64>), then: (&Stream, Option<u64>))
         (Some(_), None) => (then.0, first.0),
         _ => {
             return Err(Error::unsupported(format!(
-                "{} and {} are capturing two graphs, so their work cannot be ordered; use streams of one capture (nothing was done \
-                 to the captures)",
+                "{} and {} are capturing two graphs, so their work cannot be ordered; use streams of one capture (the captures \
+                 are unchanged)",
                 name(first.0.handle()),
                 name(then.0.handle())
             )));
@@ -70,7 +70,7 @@ pub(super) fn agree(first: (&Stream, Option<u64>), then: (&Stream, Option<u64>))
     };
     Err(Error::unsupported(format!(
         "{} is capturing a graph and {} is not, so their work cannot be ordered; let both take part in the capture, or work on \
-         the array before it begins, or pass sync=False and order the work yourself (nothing was done to the capture)",
+         the array before it begins, or pass sync=False and order the work yourself (the capture is unchanged)",
         name(capturing.handle()),
         name(running.handle())
     )))
@@ -81,12 +81,12 @@ pub(super) fn agree(first: (&Stream, Option<u64>), then: (&Stream, Option<u64>))
 pub(super) fn still_pending(stream: &Stream) -> Error {
     Error::unsupported(format!(
         "{} is capturing a graph, and work on the array that was enqueued outside of it is not done; wait for that work before the \
-         capture begins (nothing was done to the capture)",
+         capture begins (the capture is unchanged)",
         name(stream.handle())
     ))
 }
 
-/// The error for work with a guard that was acquired during another capture, `then`, or before any capture.
+/// The error for work with a guard that was acquired in another capture, whose id is `then`, or before any capture.
 #[cold]
 pub(super) fn differs(stream: &Stream, then: Option<u64>) -> Error {
     let why = match then {
@@ -101,7 +101,7 @@ pub(super) fn differs(stream: &Stream, then: Option<u64>) -> Error {
 pub(super) fn began_since(stream: &Stream) -> Error {
     Error::unsupported(format!(
         "{} has begun to capture a graph since the array was acquired, so the array cannot be released now; it is released when the \
-         capture has ended, and until then the array cannot be acquired (nothing was done to the capture)",
+         capture has ended, and until then the array cannot be acquired (the capture is unchanged)",
         name(stream.handle())
     ))
 }
@@ -111,7 +111,7 @@ pub(super) fn began_since(stream: &Stream) -> Error {
 pub(super) fn cannot_wait(stream: &Stream) -> Error {
     Error::unsupported(format!(
         "{} is capturing a graph: its work does not run, so the host cannot wait for it; order your work in a stream of the capture, or \
-         pass sync=False (nothing was done to the capture)",
+         pass sync=False (the capture is unchanged)",
         name(stream.handle())
     ))
 }

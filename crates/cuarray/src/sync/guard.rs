@@ -16,7 +16,7 @@ use std::thread::{self, ThreadId};
 /// the data, and before later work.
 ///
 /// The guard ends when it is dropped; [`SyncGuard::end`] ends it too and returns errors. The host does not wait, with one
-/// exception: a guard that involves a per-thread default stream ends in another thread, where that stream cannot be named.
+/// exception: a guard that involves a per-thread default stream, and that ends in another thread. No handle names the stream there.
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once orders nothing"]
 pub struct SyncGuard {
@@ -51,8 +51,8 @@ impl SyncGuard {
         self.finish(keep)
     }
 
-    /// Waits at the end on the host until the work is done, so that no edge is needed: the alternative that clause S3 allows. Captured
-    /// work does not run, so there is nothing to wait for.
+    /// Makes the end of the guard wait on the host for the work, in place of edges, as clause S3 allows. It does not wait for captured
+    /// work, which does not run.
     #[cfg(feature = "python")]
     pub(crate) fn waiting(self, waits: bool) -> SyncGuard {
         let mut guard = self;
@@ -109,7 +109,7 @@ fn each(data: &[(SyncState, Access)]) -> impl Iterator<Item = (&SyncState, Acces
     data.iter().map(|(data, access)| (data, *access))
 }
 
-/// The state at the begin of a guard that the end of the guard needs.
+/// The state that the begin of a guard passes to its end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Begun {
     /// The thread whose per-thread default stream is involved, if one is.
@@ -142,12 +142,12 @@ pub(crate) fn begin<'a>(data: impl Iterator<Item = (&'a SyncState, Access)> + Cl
     let then = Mark::new(stream);
     for (index, (data_of_one, access)) in data.clone().enumerate() {
         match data.clone().take(index).any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
-            true => data_of_one.before_behind_home(stream, access)?,
+            true => data_of_one.before_except_home(stream, access)?,
             false => data_of_one.before_mark(&then, access)?,
         }
         involved |= data_of_one.home.as_ref().is_some_and(per_thread);
     }
-    // A record at the end has to tell work that runs from work of a capture that began in between.
+    // If the end of the guard records work, it has to know whether a capture has begun since.
     if data.clone().any(|(data, _)| data.records_work_in(stream)) {
         then.capture()?;
     }
@@ -173,7 +173,7 @@ pub(crate) fn end<'a>(
     match begun.capture {
         // Work of a capture that has ended does not run, so there is nothing to order.
         Some(Some(then)) if mark.capture()? != Some(then) => return Ok(()),
-        // An event would be part of the graph, and not after the work that runs.
+        // An event recorded now would be part of the graph, and would not follow the guard's work, which runs outside of it.
         Some(None) if mark.capture()?.is_some() => return Err(capture::began_since(stream).into()),
         _ => {}
     }
@@ -184,7 +184,7 @@ pub(crate) fn end<'a>(
         }
     }
     ended.map_err(|error| {
-        // A failure here repeats the error, or says that the stream captures a graph.
+        // The error of this wait is dropped: it repeats the first error, or says that the stream captures a graph.
         let is_ordered = super::synchronize(stream).is_ok();
         NotEnded { error, is_ordered }
     })
@@ -203,9 +203,9 @@ impl From<Error> for NotEnded {
     }
 }
 
-/// Work of a guard whose end is deferred: no edge could be made, and the host could not wait. The usual reason is a capture that has
-/// begun in the stream. The driver stores this object until an edge can be made, together with `kept`: the memory, and the entries that refuse other
-/// guards.
+/// A guard whose end is deferred: no edge could be made, and the host could not wait. The usual reason is a capture that has begun
+/// in the stream. The driver stores this object until an edge can be made. `kept` holds the memory, and the registry entries that
+/// refuse other guards.
 struct Unreleased<K> {
     edges: Edges,
     kept: K,
@@ -241,7 +241,7 @@ impl<K: Send + 'static> DeferredRelease for Unreleased<K> {
     }
 }
 
-/// Whether an edge to the home stream of `one` is an edge to that of `other`.
+/// Whether both states have the same home stream, so that one edge serves both.
 fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
     match (&one.home, &other.home) {
         // For a per-thread default stream, each piece of data has to record the thread.

@@ -46,8 +46,8 @@ pub(super) fn is_same(first: &Stream, second: &Stream) -> Result<bool> {
 }
 
 /// Whether the driver itself orders work in `then` after work in `first`. It does so from the legacy default stream to every
-/// blocking stream of its context. (The opposite edge exists only after work is enqueued in the legacy default stream. The manual
-/// does not promise it to a consumer that only synchronizes with that stream.)
+/// blocking stream of its context. (The opposite order exists only for work that is enqueued in the legacy default stream.
+/// The manual does not promise it to a consumer that only synchronizes with that stream.)
 ///
 /// Driver API: [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
 pub(super) fn is_ordered(first: &Stream, then: &Stream) -> Result<bool> {

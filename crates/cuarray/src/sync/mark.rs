@@ -17,8 +17,8 @@ pub(super) struct Mark<'a> {
     event: RefCell<Option<Recorded>>,
 }
 
-/// The recorded event. It moves into an `Arc` only when it is kept: most events are used once, and an exchange of arrays
-/// allocates nothing.
+/// The recorded event. It moves into an `Arc` only when a caller keeps it. Most events are used once, so most exchanges of
+/// arrays allocate nothing.
 enum Recorded {
     Alone(PooledEvent),
     Shared(Arc<PooledEvent>),
@@ -85,8 +85,8 @@ impl<'a> Mark<'a> {
         self.wait_at(&Mark::new(then))
     }
 
-    /// As [`Mark::wait_in`]. Also orders a host wait for `then` after the mark. The driver's own order between the legacy default stream
-    /// and a blocking stream holds for work only.
+    /// As [`Mark::wait_in`]. Also makes a host wait for `then` wait for the mark. The driver orders work in a blocking stream after the
+    /// legacy default stream, but not a host wait for a blocking stream without work.
     pub(super) fn wait_in_for_host(&self, then: &Stream) -> Result<()> {
         self.wait(&Mark::new(then), false)
     }
@@ -100,7 +100,7 @@ impl<'a> Mark<'a> {
         if lane::is_same(self.stream, then.stream)? {
             return Ok(());
         }
-        // Usually also the context of `then`: pushing it here saves a push in each call below.
+        // This is usually the context of `then` too. Pushing it here saves a push in each call below.
         let context = self.stream.work_context()?;
         let _current = context.push()?;
         capture::agree((self.stream, self.capture()?), (then.stream, then.capture()?))?;
@@ -132,7 +132,7 @@ pub(super) fn wait_for(event: &Event, home: Option<&Stream>, then: &Mark<'_>) ->
         None if capture.is_some() => {
             return Err(Error::unsupported(
                 "the event was recorded in an unknown stream, and a stream that is capturing a graph cannot wait for it; wait \
-                 for the event before the capture begins (nothing was done to the capture)",
+                 for the event before the capture begins (the capture is unchanged)",
             ));
         }
         None => {}

@@ -1,7 +1,7 @@
 //! [`Memory`]: memory whose release is deferred until the work on it is done, without a wait.
 //!
-//! A destructor may run in any thread, at any time. If it frees memory too early, data is destroyed; if it waits, it stalls the
-//! thread that happened to drop the last reference. The driver's free may even wait for all work on the device. So a drop
+//! A destructor may run in any thread, at any time. Freeing memory too early destroys data. Waiting stalls
+//! the thread that drops the last reference. The driver's free may even wait for all work on the device. So a drop
 //! frees memory only if the work on it is known to be done, and the legacy default stream, which stands for all blocking
 //! streams, is idle. Every other release is *deferred*. [`Driver::reclaim`](crate::Driver::reclaim) retries deferred releases
 //! when memory is allocated, when the program synchronizes, and at its end. An allocation that runs out of memory waits for them.

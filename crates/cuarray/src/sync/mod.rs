@@ -1,8 +1,8 @@
 //! Synchronization: decides which work waits for which. No other module does.
 //!
-//! Work in one stream runs in order; work in two streams does not, unless it is ordered explicitly. There are two ways. A
+//! Work in one stream runs in order; work in two streams does not, unless it is ordered explicitly. There are two ways to order them. A
 //! *host wait* blocks the calling thread until a stream is done. An *edge* blocks no thread: an event is recorded at the end of
-//! the first stream's work, and later work in the second stream waits for it. Both are left out where they are not needed:
+//! the first stream's work, and later work in the second stream waits for it. Neither is made where it is not needed:
 //! within one stream, from the legacy default stream to work in a blocking stream, and for work that is known to be done.
 //!
 //! Work on an array is ordered in one stream, its *home stream*. Work in another stream takes a guard: an edge from the
@@ -11,11 +11,11 @@
 //! between them.
 //!
 //! A stream that *captures* records work into a graph and does not run it. Recorded work and running work cannot be ordered, and
-//! the driver invalidates a capture when a program tries. So both streams are asked first (`cuStreamIsCapturing`). An error
-//! returned here comes before any other call, and the capture stays intact. Within one capture, events order work as usual and
+//! the driver invalidates a capture when a program tries. So this module first asks the driver whether each stream captures
+//! (`cuStreamIsCapturing`). It returns an error before it makes any other call, and the capture stays intact. Within one capture, events order work as usual and
 //! become edges of the graph.
 //!
-//! Memory is freed when the work on it is done, also without a wait.
+//! Memory is freed when the work on it is done. The host does not wait for that.
 //!
 //! | | driver calls |
 //! |---|---|
@@ -110,11 +110,11 @@ pub fn synchronize(stream: &Stream) -> Result<()> {
     stream.synchronize()
 }
 
-/// Waits on the host for the work in the per-thread default streams of all threads, in the context of one of these streams. Another
-/// thread cannot name them.
+/// Waits on the host for the work in the per-thread default streams of all threads, in the context of `one`, which is one of these
+/// streams. A thread cannot name another thread's stream.
 ///
-/// They are blocking streams, so an event in the legacy default stream comes after their work. A wait for the whole context would
-/// invalidate captures.
+/// Per-thread default streams are blocking streams, so an event in the legacy default stream comes after their work. A wait for the
+/// whole context would invalidate captures.
 ///
 /// # Errors
 /// Unsupported: a blocking stream of the context captures. The capture stays intact.
@@ -169,10 +169,10 @@ pub(crate) struct SyncState {
     is_event_latest: bool,
     /// Whether work in the home stream is recorded too, as the stream may be destroyed first.
     outlives_home: bool,
-    /// Whether work is not recorded, because `pending` is not read again.
-    forgotten: bool,
-    /// Whether the streams of guards become home streams.
-    adopts_homes: bool,
+    /// Whether work of guards is not recorded in `pending`, because no later guard reads it.
+    unrecorded: bool,
+    /// Whether a guard's stream is added to the home streams in `pending`, if that stream stays alive.
+    adds_homes: bool,
 }
 
 impl SyncState {
@@ -185,8 +185,8 @@ impl SyncState {
             event: None,
             is_event_latest: false,
             outlives_home: false,
-            forgotten: false,
-            adopts_homes: false,
+            unrecorded: false,
+            adds_homes: false,
         }
     }
 
@@ -200,20 +200,20 @@ impl SyncState {
             event: None,
             is_event_latest: false,
             outlives_home: false,
-            forgotten: true,
-            adopts_homes: false,
+            unrecorded: true,
+            adds_homes: false,
         }
     }
 
-    /// The state of another library's data for which no stream is known. Work in a stream that stays alive needs no record: the stream
-    /// becomes a home stream. All other work is recorded.
+    /// The state of another library's data for which no stream is known. A guard's stream that stays alive becomes a home stream, so
+    /// its work needs no record. All other work is recorded.
     pub(crate) fn without_home() -> SyncState {
-        SyncState { adopts_homes: true, ..SyncState::new(None, Arc::default()) }
+        SyncState { adds_homes: true, ..SyncState::new(None, Arc::default()) }
     }
 
     /// The recorded work, if no stream was known for the data.
     pub(crate) fn pending_without_home(&self) -> Option<&Arc<Pending>> {
-        self.pending.as_ref().filter(|_| self.adopts_homes)
+        self.pending.as_ref().filter(|_| self.adds_homes)
     }
 
     /// Sets the thread whose per-thread default stream the home stream is.
@@ -236,9 +236,9 @@ impl SyncState {
         SyncState { is_event_latest: true, ..self.with_event(event) }
     }
 
-    /// The event, if it stands for all work in the home stream: no guard of this process has put an edge to that stream since.
+    /// The event, if it covers all work on the data: no guard of this process has made an edge into the home stream since its record.
     fn event_for(&self, home: &Stream) -> Option<&Arc<Event>> {
-        self.event.as_ref().filter(|_| self.is_event_latest || !edges_back::may_have(home))
+        self.event.as_ref().filter(|_| self.is_event_latest || !edges_back::may_contain(home))
     }
 
     /// Records work in the home stream like work in other streams, because the data may outlive that stream. [`Memory`] may
@@ -248,19 +248,19 @@ impl SyncState {
         SyncState { outlives_home: true, ..self }
     }
 
-    /// Stops recording, because no other array will use this `pending` after the work, as with an array made for one guard. The
-    /// home stream, if there is one, still orders the work.
+    /// Stops recording work in `pending`, for an array that is made for one guard: no later guard reads the record. The home
+    /// stream, if there is one, still orders the work.
     #[must_use]
-    pub fn forgotten(self) -> SyncState {
-        SyncState { forgotten: true, ..self }
+    pub fn unrecorded(self) -> SyncState {
+        SyncState { unrecorded: true, ..self }
     }
 
-    /// Takes note that the address of the data is known outside of this crate.
+    /// Records that code outside of this crate knows the address of the data.
     pub(crate) fn expose(&self) {
         self.pending.iter().for_each(|pending| pending.expose());
     }
 
-    /// Whether the address of the data may be known outside of this crate.
+    /// Whether code outside of this crate may know the address of the data.
     #[inline]
     pub(crate) fn is_exposed(&self) -> bool {
         self.pending.as_ref().is_some_and(|pending| pending.is_exposed())
@@ -282,7 +282,7 @@ impl SyncState {
                     home.handle() == stream.handle()
                         && pending.as_ref().is_none_or(|pending| pending.is_idle(Some(home)))
                 }
-                (None, Some(pending)) => self.adopts_homes && pending.is_only_home(stream),
+                (None, Some(pending)) => self.adds_homes && pending.is_only_home(stream),
                 (None, None) => false,
             }
     }
@@ -302,23 +302,23 @@ impl SyncState {
                 None => {
                     self.event.iter().try_for_each(|event| mark::wait_for(event, Some(home), then))?;
                     Mark::new(home).wait_at(then)?;
-                    return self.before_behind_home(then.stream(), access);
+                    return self.before_except_home(then.stream(), access);
                 }
             },
             None => self.event.iter().try_for_each(|event| mark::wait_for(event, None, then))?,
         }
         let Some(pending) = &self.pending else { return Ok(()) };
         pending.before(then.stream(), access)?;
-        if self.adopts_homes {
+        if self.adds_homes {
             pending.add_home(then.stream());
         }
         Ok(())
     }
 
-    /// As [`SyncState::before`], if `stream` already waits for the home stream.
-    fn before_behind_home(&self, stream: &Stream, access: Access) -> Result<()> {
+    /// As [`SyncState::before`], for a `stream` that already waits for the home stream.
+    fn before_except_home(&self, stream: &Stream, access: Access) -> Result<()> {
         let Some(pending) = &self.pending else { return Ok(()) };
-        pending.before_and_behind(stream, access, self.home.as_ref())
+        pending.before_except(stream, access, self.home.as_ref())
     }
 
     /// Whether the home stream is the per-thread default stream of another thread than the calling one.
@@ -336,7 +336,7 @@ impl SyncState {
             },
             None => self.event.iter().try_for_each(|event| event.synchronize())?,
         }
-        self.pending.as_ref().map_or(Ok(()), |pending| pending.synchronize_behind(access, self.home.as_ref()))
+        self.pending.as_ref().map_or(Ok(()), |pending| pending.synchronize_except(access, self.home.as_ref()))
     }
 
     /// The stream to export to a consumer: it orders all work that `access` depends on. `None` if there is no such work (clauses P1
@@ -358,10 +358,10 @@ impl SyncState {
     /// Whether [`SyncState::after`] records work in `stream`.
     fn records_work_in(&self, stream: &Stream) -> bool {
         self.pending.is_some()
-            && !self.forgotten
+            && !self.unrecorded
             && match &self.home {
                 Some(home) => self.outlives_home || home.is_per_thread_default(),
-                None => !(self.adopts_homes && stream.is_owned()),
+                None => !(self.adds_homes && stream.is_owned()),
             }
     }
 
@@ -369,27 +369,27 @@ impl SyncState {
     #[inline]
     pub(crate) fn record_home(&self) {
         if let (true, Some(home), Some(pending)) = (self.outlives_home, &self.home, &self.pending)
-            // Memory is freed when the default streams of its context are idle.
+            // A default stream needs no record: memory is freed only when the default streams of its context are idle.
             && home.handle() > 2
         {
             pending.record_home(home);
         }
     }
 
-    /// Orders later work on the data after the mark.
+    /// Orders later work on the data after the mark, which is the end of a stream's work.
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         if let Some(home) = &self.home {
             if self.is_home_of_another_thread() {
                 // Clause S3 allows a host wait in place of the edge, which only the other thread could make.
                 synchronize(mark.stream())?;
             } else {
-                // The producer may wait for its stream on the host, and then free the memory.
+                // The edge must also order a host wait: the producer may wait for its stream on the host, and then free the memory.
                 mark.wait_in_for_host(home)?;
             }
-            // An array of this library exports an event of its own for its work in its home stream.
+            // Own work in the home stream is not recorded in the filter: the event that an array of this library exports covers it.
             let is_own_work = self.outlives_home || home.is_owned();
             if !(is_own_work && mark.stream().handle() == home.handle()) {
-                edges_back::put(home);
+                edges_back::record(home);
             }
         }
         let Some(pending) = self.pending.as_ref().filter(|_| self.records_work_in(mark.stream())) else {

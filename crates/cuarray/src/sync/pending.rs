@@ -19,7 +19,7 @@ use std::sync::{
 #[derive(Debug, Default)]
 pub struct Pending {
     work: Mutex<Work>,
-    /// Whether the address of the data may be known outside of this crate.
+    /// Whether code outside of this crate may know the address of the data.
     exposed: AtomicBool,
 }
 
@@ -31,9 +31,9 @@ struct Work {
     /// The exported stream. It lives as long as the data (clause L4). Consumers may have enqueued work there, or edges to it, so
     /// the data has pending work until the stream is done.
     exported: Option<Stream>,
-    /// The events that were exported beside a stream. They live as long as the data too. Each stays with its stream: a later
-    /// record covers all work that an earlier one did.
-    announced: Vec<(Lane, PooledEvent)>,
+    /// The event exported beside each stream. It lives as long as the data. Each export records it again, which covers all work
+    /// that an earlier record did.
+    exported_events: Vec<(Lane, PooledEvent)>,
 }
 
 /// The end of one stream's work on the data.
@@ -51,7 +51,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether `access` has to wait for this entry, also if it waits for the other entries.
+    /// Whether `access` has to wait for this entry, given that it waits for all other entries.
     fn concerns(&self, access: Access) -> bool {
         match access {
             Access::Write => !self.followed,
@@ -94,7 +94,8 @@ impl Work {
         Ok(others)
     }
 
-    /// The home streams with work, to export. A stream that captures counts as busy: the query would invalidate its capture.
+    /// The home streams that have work and so must be joined by an export. A stream that captures counts as busy, because a query
+    /// would invalidate its capture.
     fn busy_homes(&self) -> Result<SmallVec<[Stream; 1]>> {
         let mut busy = SmallVec::new();
         for home in &self.homes {
@@ -118,17 +119,17 @@ impl Work {
     /// The exported stream, if it has work.
     fn exported_and_busy(&self) -> Result<Option<&Stream>> {
         let Some(stream) = &self.exported else { return Ok(None) };
-        // A consumer may have drawn the stream into a capture, where `is_done` would invalidate the capture.
+        // A consumer may have made the stream take part in a capture, which `is_done` would invalidate.
         let done = capture::of(stream)?.is_none() && stream.is_done()?;
         Ok((!done).then_some(stream))
     }
 }
 
-/// The home streams of data that no array uses any more.
+/// The state of the home streams of data that no array uses any more.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Homes {
     Idle,
-    /// A home stream has work, behind which an event was recorded.
+    /// A home stream has work, and an event was recorded after that work.
     Busy,
     /// A home stream captures a graph, so whether its earlier work is done is unknown.
     Capturing,
@@ -153,7 +154,7 @@ impl Pending {
             if replaced && known.access == Access::Write {
                 entry.access = Access::Write;
             }
-            // Of two captures the newer counts: the older one has ended, or is unrelated.
+            // Entries of another capture are dropped: that capture has ended, or is unrelated.
             !replaced && (capture.is_none() || known.capture.is_none() || known.capture == capture)
         });
         work.forget_done();
@@ -167,11 +168,11 @@ impl Pending {
     /// # Errors
     /// Unsupported: the stream captures, and some pending work is not part of the capture. The capture stays intact.
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
-        self.before_and_behind(stream, access, None)
+        self.before_except(stream, access, None)
     }
 
-    /// As [`Pending::before`], if `stream` already waits for the work in `home`.
-    pub(super) fn before_and_behind(&self, stream: &Stream, access: Access, home: Option<&Stream>) -> Result<()> {
+    /// As [`Pending::before`], for a `stream` that already waits for the work in `home`.
+    pub(super) fn before_except(&self, stream: &Stream, access: Access, home: Option<&Stream>) -> Result<()> {
         let mut work = self.lock();
         if work.is_only_in(home) {
             return Ok(());
@@ -234,27 +235,27 @@ impl Pending {
 
     /// The handle of an event after all work now in `stream`, to export beside the stream (clause X2). `None` if the stream captures:
     /// the event would be meaningless outside of the graph.
-    pub fn announce(&self, stream: &Stream) -> Result<Option<usize>> {
+    pub fn export_event(&self, stream: &Stream) -> Result<Option<usize>> {
         if capture::of(stream)?.is_some() {
             return Ok(None);
         }
         let lane = Lane::of(stream)?;
         let mut work = self.lock();
-        let index = match work.announced.iter().position(|(known, _)| known.is(&lane)) {
+        let index = match work.exported_events.iter().position(|(known, _)| known.is(&lane)) {
             Some(index) => index,
             None => {
                 let event = stream.work_context()?.event_pool().take()?;
-                work.announced.push((lane, event));
-                work.announced.len() - 1
+                work.exported_events.push((lane, event));
+                work.exported_events.len() - 1
             }
         };
-        let event = &work.announced[index].1;
+        let event = &work.exported_events[index].1;
         event.record(stream)?;
         Ok(Some(event.handle()))
     }
 
-    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it. Drops the home
-    /// streams that are done and that only this list keeps, so that the list does not grow with each stream of a long-lived module.
+    /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it. Drops home streams
+    /// without work that only this list keeps. Otherwise, a long-lived module would keep every stream that it was launched in.
     pub(super) fn add_home(&self, home: &Stream) {
         if !home.is_owned() {
             return;
@@ -272,7 +273,7 @@ impl Pending {
             !is_idle
         });
         work.homes.push(home.clone());
-        // The streams are destroyed without the lock.
+        // The streams are destroyed after the lock is released.
         drop(work);
     }
 
@@ -288,12 +289,12 @@ impl Pending {
         };
         let mut work = self.lock();
         if !recorded && !work.homes.contains(home) {
-            // The stream has to be asked later.
+            // The work could not be recorded, so the stream is kept and queried later.
             work.homes.push(home.clone());
         }
     }
 
-    /// Replaces the home streams by events after their work, for data that no array uses any more.
+    /// Replaces each home stream by an event after its work. Called when no array uses the data any more.
     pub(super) fn record_homes(&self) -> Result<Homes> {
         let mut homes = Homes::Idle;
         loop {
@@ -319,11 +320,11 @@ impl Pending {
 
     /// Waits on the host for the pending work that `access` depends on.
     pub fn synchronize(&self, access: Access) -> Result<()> {
-        self.synchronize_behind(access, None)
+        self.synchronize_except(access, None)
     }
 
-    /// As [`Pending::synchronize`], if the host has waited for the work in `home`.
-    pub(super) fn synchronize_behind(&self, access: Access, home: Option<&Stream>) -> Result<()> {
+    /// As [`Pending::synchronize`], for a host that has already waited for the work in `home`.
+    pub(super) fn synchronize_except(&self, access: Access, home: Option<&Stream>) -> Result<()> {
         let (events, exported, homes) = {
             let mut work = self.lock();
             if work.is_only_in(home) {
@@ -342,7 +343,7 @@ impl Pending {
         exported.iter().chain(&homes).try_for_each(super::synchronize)
     }
 
-    /// Takes note that the address of the data is known outside of this crate.
+    /// Records that code outside of this crate knows the address of the data.
     pub(super) fn expose(&self) {
         self.exposed.store(true, Ordering::Relaxed);
     }

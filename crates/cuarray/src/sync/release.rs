@@ -1,7 +1,7 @@
 //! [`Deferred`]: a resource of a context whose release is deferred until the work that uses it is done, without a wait.
 //!
-//! Memory is one such resource. A module is another, because kernels run its code. Both may be dropped in any thread, at any time. The
-//! driver call that releases them may fail there, or wait for unrelated work; [`Memory`](super::Memory) has the details.
+//! Memory is one such resource. A module is another, because kernels run its code. Either may be dropped in any thread, at any time. The
+//! driver call that releases it may fail there, or wait for unrelated work; [`Memory`](super::Memory) has the details.
 
 use super::{Access, Mark, Pending, capture, pending::Homes};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 use std::{fmt, mem::ManuallyDrop, sync::Arc};
 
-/// A resource that is released to the driver once. A drop releases it at once.
+/// A resource that is released to the driver once. Dropping it releases it immediately, even while work uses it.
 pub(crate) trait Resource: fmt::Debug + Send + 'static {
     /// The context of the resource.
     fn context(&self) -> &Context;
@@ -96,8 +96,8 @@ impl<R: Resource> Release<R> {
         }
     }
 
-    /// Releases the resource although a stream is broken or destroyed, or the driver cannot record an event: after a wait for the
-    /// context. A drop does not wait, as that would invalidate captures.
+    /// Releases the resource after a wait for the context: a stream is broken or destroyed, or the driver cannot record an event.
+    /// Does not wait during a drop, because that would invalidate captures.
     #[cold]
     fn attempt_after_error(self, driver: &Driver, wait: bool) {
         if !wait {
@@ -116,11 +116,11 @@ impl<R: Resource> Release<R> {
             Homes::Busy if wait => {}
             Homes::Busy | Homes::Capturing => return Ok(false),
         }
-        let others = Stream::legacy_default(self.resource.context());
-        capture::of(&others)?;
+        let legacy = Stream::legacy_default(self.resource.context());
+        capture::of(&legacy)?;
         if wait {
             self.pending.synchronize(Access::Write)?;
-        } else if !self.pending.is_done()? || !others.is_done()? {
+        } else if !self.pending.is_done()? || !legacy.is_done()? {
             return Ok(false);
         }
         let driver = self.resource.context().driver().clone();
@@ -142,7 +142,7 @@ impl<R: Resource> DeferredRelease for Release<R> {
     }
 }
 
-/// Waits until no work runs in a context, where a finer wait has failed. Returns `false` if some may still run.
+/// Waits for all work in a context, after a wait for a stream or an event has failed. Returns `false` if work may still run.
 pub(super) fn wait_for_context(context: &Context) -> bool {
     let Err(error) = context.synchronize() else { return true };
     // The context is gone, or one of its kernels has failed.

@@ -12,8 +12,8 @@ use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUresult, CUstream};
 use cuarray_sim::Config;
 use std::sync::Arc;
 
-/// The kernel `add` adds a value to each of n numbers. The kernel `sum_of` adds the vector of a structure to each of n
-/// points, through dynamic shared memory.
+/// The kernel `add` adds a value to each of n numbers. The kernel `sum_of` adds both fields of a structure to
+/// each number, through dynamic shared memory.
 const PTX: &str = "
 .version 8.0
 .target sm_80

@@ -1,8 +1,8 @@
-//! Ways to touch data before its stream is ordered, or after it is gone. Each is tried from safe code. The only `unsafe` is a launch
-//! whose kernel keeps to its arrays, a constructor whose contract is met, or a graph that a program makes and launches.
+//! Tests that safe code can neither race nor use freed memory. The only `unsafe` code is a launch whose kernel keeps to its arrays, a
+//! constructor whose contract is met, or a graph that a program makes and launches.
 //!
-//! The simulated driver reports races and uses after free, with memory that is freed without a wait. Each test has a twin that orders
-//! the work by hand and finds nothing either, so that a finding is not an artefact.
+//! The simulated driver reports races and uses after free. Its frees do not wait for pending work. The first test checks that it reports
+//! work that no guard orders.
 
 use super::driver_fixture::{Alive, Fixture, entry, streams};
 use crate::{
@@ -45,7 +45,7 @@ impl Program {
     }
 
     fn with(config: Config) -> Program {
-        // By default, work stays pending until the program waits for it.
+        // Work stays pending until the program waits for it, and a free does not wait.
         Program { fixture: Fixture::with(Config { free_synchronizes: false, ..config }) }
     }
 
@@ -53,7 +53,7 @@ impl Program {
         self.fixture.primary()
     }
 
-    /// Runs all work, and checks that it was ordered and that nothing is left.
+    /// Waits for all work. Checks that there are no findings and no live objects.
     #[track_caller]
     fn finish(self) {
         let driver = &self.fixture.driver;
@@ -152,13 +152,13 @@ fn the_simulator_finds_work_that_no_guard_orders() {
     let [home, other] = streams(&context);
     let (kernel, mut array) = (set(&context), numbers(&home));
     let address = array.acquire_mut(&home).unwrap().as_device_ptr();
-    // SAFETY: the kernel writes N numbers, and the array has as many. Nothing orders the work, which the test is about.
+    // SAFETY: the kernel writes N numbers, and the array has as many. The work is not ordered: the simulator should report that.
     unsafe { kernel.launch(&other, LaunchConfig::new([1, 1, 1], [N as u32, 1, 1]), (address, 1u32)) }.unwrap();
     context.synchronize().unwrap();
     assert_eq!(program.fixture.sim.report().findings[0].kind, Kind::DataRace);
 }
 
-// 1. A leaked guard.
+// A leaked guard.
 
 #[test]
 fn a_leaked_guard_of_an_array_is_released_when_the_array_is_dropped() {
@@ -212,7 +212,7 @@ fn a_leaked_guard_of_a_view_is_released_before_the_owner_is_dropped() {
         mem::forget(guard);
         drop((view, other));
         if named {
-            // The producer's later work in the stream that it named.
+            // Stands for the producer's later work in the stream that the interface names.
             home.synchronize().unwrap();
         }
         drop(memory);
@@ -243,7 +243,7 @@ fn guards_in_a_cycle_are_released_when_the_array_is_dropped() {
 }
 
 #[test]
-fn a_guard_whose_end_is_deferred_ends_once_although_another_guard_was_leaked() {
+fn a_deferred_guard_ends_once_although_another_guard_was_leaked() {
     let program = Program::new();
     let context = program.context();
     let [home, other, captures] = streams(&context);
@@ -266,10 +266,10 @@ fn a_guard_whose_end_is_deferred_ends_once_although_another_guard_was_leaked() {
     program.finish();
 }
 
-// 2. Arrays over one memory with different homes.
+// Arrays over the same memory with different home streams.
 
 #[test]
-fn arrays_over_one_memory_with_two_homes_are_ordered() {
+fn arrays_over_one_memory_with_two_home_streams_are_ordered() {
     for second_has_home in [true, false] {
         let program = Program::new();
         let context = program.context();
@@ -347,7 +347,42 @@ fn an_array_and_a_view_of_its_memory_are_ordered_while_both_live() {
     program.finish();
 }
 
-// 3. Stream-ordered memory.
+#[test]
+fn arrays_of_one_owner_are_ordered_while_both_live() {
+    for recorded in [true, false] {
+        let program = Program::new();
+        let context = program.context();
+        let [one, two] = streams(&context);
+        let (kernel, memory) = (set(&context), allocation(&context));
+        let array = || {
+            let interface = interface(memory.device_ptr());
+            // SAFETY: the owner keeps the memory.
+            unsafe { crate::RawDeviceArray::from_owner(&context, interface, Owner::new(memory.clone()), None) }.unwrap()
+        };
+        let (mut first, mut second) = (array(), array());
+        match recorded {
+            true => {
+                let config = LaunchConfig::new([1, 1, 1], [N as u32, 1, 1]);
+                // SAFETY: the memory has N numbers, and the work is recorded.
+                unsafe { kernel.launch(&one, config, (memory.device_ptr(), 1u32)) }.unwrap();
+                first.record_stream(&one, crate::sync::Access::Write).unwrap();
+            }
+            false => {
+                let mut guard = first.acquire_mut(&one).unwrap();
+                launch!(kernel, guard).unwrap();
+                guard.release().unwrap();
+            }
+        }
+        let mut guard = second.acquire_mut(&two).unwrap();
+        launch!(kernel, guard).unwrap();
+        guard.release().unwrap();
+        drop((first, second));
+        drop((one, two, kernel, memory, context));
+        program.finish();
+    }
+}
+
+// Stream-ordered memory.
 
 #[test]
 fn stream_ordered_memory_is_ordered_after_its_allocation() {
@@ -369,7 +404,7 @@ fn stream_ordered_memory_is_ordered_after_its_allocation() {
     }
 }
 
-// 4. and 5. Per-thread default streams.
+// Per-thread default streams.
 
 #[test]
 fn a_view_without_stream_is_ordered_between_per_thread_default_streams() {
@@ -425,12 +460,12 @@ fn a_view_of_a_per_thread_default_stream_is_ordered_with_its_own_thread() {
     program.finish();
 }
 
-// 6. A C array with an event and a stream: see c_interface.
+// The module c_interface tests C structures with an event and a stream.
 
-// 7. A default stream of no context.
+// A default stream without a context.
 
 #[test]
-fn a_default_stream_without_context_means_that_of_the_memory() {
+fn a_default_stream_without_context_is_resolved_to_the_context_of_the_memory() {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     let driver = &program.fixture.driver;
     let contexts = [0, 1].map(|device| driver.device(device).unwrap().primary_context().unwrap());
@@ -456,7 +491,7 @@ fn a_default_stream_without_context_means_that_of_the_memory() {
     program.finish();
 }
 
-// 8. A capture that begins while a guard lives.
+// A capture that begins while a guard lives.
 
 #[test]
 fn work_before_a_capture_is_ordered_when_the_capture_has_ended() {
@@ -540,7 +575,7 @@ fn memory_of_an_owner_is_kept_while_a_stream_with_work_on_it_captures() {
 }
 
 #[test]
-fn a_guard_is_refused_outside_of_its_capture() {
+fn a_guard_acquired_before_a_capture_is_refused_during_it() {
     let program = Program::new();
     let context = program.context();
     let [stream, other] = streams(&context);
@@ -560,7 +595,7 @@ fn a_guard_is_refused_outside_of_its_capture() {
     program.finish();
 }
 
-// 9. A captured launch, the array dropped, the graph launched.
+// A graph that is launched after the arrays of its launches were dropped.
 
 #[test]
 fn a_graph_keeps_the_arrays_and_the_module_of_its_launches() {
@@ -582,7 +617,7 @@ fn a_graph_keeps_the_arrays_and_the_module_of_its_launches() {
     program.finish();
 }
 
-// 11. A view without a stream, dropped after release.
+// A view without a stream, dropped after the release of its guard.
 
 #[test]
 fn the_owner_of_a_view_without_stream_is_kept_until_its_work_is_done() {
@@ -629,10 +664,10 @@ fn a_module_keeps_no_stream_whose_launches_are_done() {
     program.finish();
 }
 
-// The order that the driver makes between the legacy default stream and blocking streams.
+// The driver's own order between the legacy default stream and blocking streams.
 
 #[test]
-fn work_in_the_legacy_default_stream_is_done_when_the_blocking_home_stream_is() {
+fn host_wait_for_a_blocking_home_stream_waits_for_a_guard_in_the_legacy_default_stream() {
     let program = Program::new();
     let context = program.context();
     let (home, legacy) = (Stream::new(&context).unwrap(), Stream::legacy_default(&context));
@@ -642,7 +677,7 @@ fn work_in_the_legacy_default_stream_is_done_when_the_blocking_home_stream_is() 
     launch!(kernel, guard).unwrap();
     guard.release().unwrap();
     drop(view);
-    // The producer waits for the stream that it named, and frees the memory.
+    // The producer waits for the stream that its interface names, and frees the memory.
     home.synchronize().unwrap();
     drop(memory);
     drop((home, legacy, kernel, context));
@@ -676,7 +711,7 @@ fn a_guard_that_ends_in_another_thread_leaves_a_capture_intact() {
 // Failing driver calls.
 
 #[test]
-fn stream_ordered_memory_is_freed_after_its_work_if_the_free_in_order_fails() {
+fn stream_ordered_memory_is_freed_after_its_work_if_the_stream_ordered_free_fails() {
     let program = Program::new();
     let context = program.context();
     let [stream] = streams(&context);

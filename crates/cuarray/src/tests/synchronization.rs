@@ -279,15 +279,15 @@ fn transitively_ordered_work_is_not_waited_for_again() {
 }
 
 #[test]
-fn forgotten_state_records_no_pending_work() {
+fn unrecorded_state_adds_no_pending_work() {
     let fixture = Fixture::new();
     let data = Data::new(&fixture);
     let [consumer] = streams(&data.context);
     let per_thread = Stream::per_thread_default(&data.context);
-    // Without a home stream, work is recorded unless the state is forgotten. With the per-thread stream as home stream, there
+    // Without a home stream, work is recorded unless the state is unrecorded. With the per-thread stream as home stream, there
     // is a backward edge, and a record for other threads.
-    for (home, kept, forgotten) in [(None, (1, 0, 0), (0, 0, 0)), (Some(&per_thread), (2, 1, 0), (1, 1, 0))] {
-        for (state, made) in [(data.sync_state(home), kept), (data.sync_state(home).forgotten(), forgotten)] {
+    for (home, recorded, unrecorded) in [(None, (1, 0, 0), (0, 0, 0)), (Some(&per_thread), (2, 1, 0), (1, 1, 0))] {
+        for (state, made) in [(data.sync_state(home), recorded), (data.sync_state(home).unrecorded(), unrecorded)] {
             let guard = SyncGuard::begin([(state, Access::Write)], &consumer).unwrap();
             data.fill(1, Some(&consumer));
             let counts = Counts::of(&fixture);

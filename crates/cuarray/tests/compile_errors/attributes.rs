@@ -1,4 +1,5 @@
 //! Attribute macros that rewrite a structure.
+// The compiler's errors for this program must contain each text above.
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 

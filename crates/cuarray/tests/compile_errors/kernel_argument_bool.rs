@@ -1,6 +1,7 @@
 //! E0277
 //! `bool` cannot be passed to a kernel
 //! pass numbers, `Bool8` and structures of `cuarray::element!` by value
+// The compiler's errors for this program must contain each text above.
 
 use cuarray::kernel::{Function, LaunchConfig};
 

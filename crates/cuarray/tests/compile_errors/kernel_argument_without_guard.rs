@@ -1,6 +1,7 @@
 //! E0277
 //! cannot be passed to a kernel
 //! acquire arrays for the launch's stream, and pass the guards as `&Acquired` or `&mut AcquiredMut`
+// The compiler's errors for this program must contain each text above.
 
 use cuarray::kernel::{Function, LaunchConfig};
 

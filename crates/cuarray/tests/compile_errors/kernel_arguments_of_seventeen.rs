@@ -1,6 +1,7 @@
 //! E0277
 //! cannot be the arguments of a kernel
 //! a tuple of up to 16 arguments
+// The compiler's errors for this program must contain each text above.
 
 use cuarray::kernel::{Function, LaunchConfig};
 

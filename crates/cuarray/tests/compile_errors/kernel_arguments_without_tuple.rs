@@ -1,6 +1,7 @@
 //! E0277
 //! `f32` cannot be the arguments of a kernel
 //! also for one argument: `(x,)`
+// The compiler's errors for this program must contain each text above.
 
 use cuarray::kernel::{Function, LaunchConfig};
 

@@ -28,10 +28,10 @@ use std::{
 };
 
 /// The number of programs without a variable.
-const USUAL: u64 = 600;
+const USUAL: u64 = 500;
 
 /// The number of programs that also run without each of their ordering calls.
-const SPOILED: u64 = 120;
+const SPOILED: u64 = 80;
 
 /// A program that runs longer than this has deadlocked.
 const LONGEST: Duration = Duration::from_secs(60);

@@ -20,7 +20,7 @@ impl Random {
         (self.next() % bound as u64) as usize
     }
 
-    /// A number for a slot. The interpreter takes it modulo the number of slots.
+    /// A number that selects an object. The interpreter takes it modulo the number of objects of the needed kind.
     fn slot(&mut self) -> usize {
         self.below(60)
     }
@@ -88,7 +88,8 @@ pub enum End {
     Panic,
 }
 
-/// A slot is a number modulo the count of what exists; a step without its objects does nothing.
+/// The action of a step. A `usize` selects an object, modulo the number of existing objects of that kind. If there is none, the step does
+/// nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
     Stream {
@@ -125,6 +126,11 @@ pub enum Action {
         stream: usize,
         writes: bool,
         launches: bool,
+    },
+    /// Launches a kernel in a scope with a guard for writing.
+    With {
+        array: usize,
+        stream: usize,
     },
     Launch {
         guard: usize,
@@ -169,7 +175,7 @@ pub struct Step {
     pub current: Option<usize>,
 }
 
-/// The features that a program may use, so that failures are found in small programs.
+/// The features that a program may use. Most programs use few, so that a failing program is small.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
     pub devices: usize,
@@ -248,7 +254,8 @@ impl Program {
             37..39 => Action::Typed(random.slot()),
             39..48 => Action::DropArray(random.slot()),
             48..51 => Action::DropMemory(random.slot()),
-            51..72 => Action::Acquire {
+            51..54 => Action::With { array: random.slot(), stream: random.slot() },
+            54..72 => Action::Acquire {
                 array: random.slot(),
                 stream: random.slot(),
                 writes: !random.one_in(3),

@@ -2,7 +2,10 @@
 //!
 //! Types cannot express borrows between slots. So a slot counts the guards of its array, and refuses what the borrow checker would.
 
-use super::{foreign::Foreign, rig::Kernels};
+use super::{
+    foreign::Foreign,
+    rig::{Kernels, Shared},
+};
 use cuarray::{
     Acquired, AcquiredMut, DeviceArray, IxDyn, Layout, RawDeviceArray, RawView, Result, Stream, TypedView,
     kernel::LaunchConfig,
@@ -25,7 +28,7 @@ pub struct Slot {
     array: NonNull<Array>,
     pub device: usize,
     /// The memory of another library that the array is a view of.
-    pub memory: Option<Weak<Foreign>>,
+    memory: Option<Weak<Foreign>>,
     readers: usize,
     writers: usize,
 }
@@ -34,7 +37,8 @@ pub struct Slot {
 unsafe impl Send for Slot {}
 
 impl Slot {
-    pub fn new(array: Array, device: usize, memory: Option<Weak<Foreign>>) -> Slot {
+    pub fn new(array: Array, device: usize, memory: Option<&Arc<Foreign>>) -> Slot {
+        let memory = memory.map(Arc::downgrade);
         Slot { array: NonNull::from(Box::leak(Box::new(array))), device, memory, readers: 0, writers: 0 }
     }
 
@@ -42,6 +46,35 @@ impl Slot {
     pub fn get(&self) -> Option<&Array> {
         // SAFETY: no guard has a unique borrow.
         (self.writers == 0).then(|| unsafe { self.array.as_ref() })
+    }
+
+    /// The memory of another library that the array is a view of.
+    pub fn memory(&self) -> Option<Arc<Foreign>> {
+        self.memory.as_ref()?.upgrade()
+    }
+
+    /// Launches a kernel that writes all elements, in a scope, if the borrow checker would allow that.
+    pub fn with_mut(&mut self, stream: &Stream, shared: &Shared) -> Option<Result<()>> {
+        fn launch(guard: &mut AcquiredMut<'_, u32>, shared: &Shared) -> Result<()> {
+            let (stream, (count, (columns, down, right))) = (guard.stream().clone(), described(guard.layout()));
+            let Some(kernels) = stream.context()?.as_ref().and_then(|context| shared.kernels(context)) else {
+                return Ok(());
+            };
+            if count == 0 {
+                return Ok(());
+            }
+            let (config, arguments) =
+                (LaunchConfig::new([1, 1, 1], [count, 1, 1]), (guard, columns, down, right, 4u32));
+            // SAFETY: the kernel writes the elements of the array.
+            unsafe { kernels.set.launch(&stream, config, arguments) }
+        }
+        self.is_free().then_some(())?;
+        // SAFETY: no other borrow exists.
+        match unsafe { self.array.as_mut() } {
+            Array::Typed(array) => Some(array.with_mut(stream, |guard| launch(guard, shared))),
+            Array::TypedView(view) => Some(view.with_mut(stream, |guard| launch(guard, shared))),
+            Array::Raw(_) | Array::View(_) => None,
+        }
     }
 
     /// Whether the array is a view of this memory.

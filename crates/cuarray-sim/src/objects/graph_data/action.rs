@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub(crate) struct Given<T>(pub T);
 
-// // SAFETY: the pointers belong to the program; the simulator returns them as numbers and never follows them.
+// SAFETY: the pointers belong to the program; the simulator returns them as numbers and never follows them.
 unsafe impl<T> Send for Given<T> {}
 
 /// The action of a node.
@@ -46,7 +46,7 @@ pub(crate) struct FillNode {
 }
 
 impl Action {
-    /// `cuGraphNodeGetType`.
+    /// The type that `cuGraphNodeGetType` returns.
     pub(crate) fn kind(&self) -> CUgraphNodeType {
         match self {
             Action::Empty => CU_GRAPH_NODE_TYPE_EMPTY,
@@ -64,8 +64,8 @@ impl Action {
 }
 
 impl Action {
-    /// Keeps the attributes that a node's parameters do not contain, so that a change preserves them: whether its
-    /// launch is cooperative.
+    /// Copies from `old` the attribute that a node's parameters do not contain: whether the launch is cooperative. So a change
+    /// of the parameters preserves it.
     pub(crate) fn keep_attributes(&mut self, old: &Action) {
         if let (Action::Launch(new), Action::Launch(old)) = (self, old)
             && let Some(new) = Arc::get_mut(new)

@@ -32,7 +32,7 @@ pub(crate) enum Owner {
 
 /// One graph.
 pub(crate) struct Graph {
-    /// `cuGraphGetId`.
+    /// The id that `cuGraphGetId` returns.
     pub id: u32,
     pub owner: Owner,
     /// The nodes in the order in which they were added, which the edges may not allow as execution order.
@@ -51,7 +51,7 @@ pub(crate) struct Graph {
 /// One node of a graph.
 pub(crate) struct Node {
     pub graph: CUgraph,
-    /// `cuGraphNodeGetLocalId`.
+    /// The id that `cuGraphNodeGetLocalId` returns.
     pub number: u32,
     pub action: Action,
     /// The direct predecessors, each once, in the order in which the edges were added.

@@ -9,14 +9,14 @@ use crate::{
 };
 use std::mem;
 
-/// The place of a guard: [`Anywhere`], or for a Python argument a thread that is attached to the interpreter, and detached during
-/// driver calls.
+/// The threads that a guard may be used in: [`Anywhere`], or, for a Python argument, one thread that is attached to the interpreter.
+/// Driver calls run detached from the interpreter.
 pub trait Scope: sealed::Sealed + Copy {
-    /// Runs `work`, which calls the driver.
-    fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R;
+    /// Runs `work`, which calls the driver, detached from the interpreter.
+    fn detached<R: Send>(self, work: impl FnOnce() -> R + Send) -> R;
 
-    /// Reports an error of a drop.
-    fn report(self, stream: &Stream, met: Error);
+    /// Reports an error of a guard's drop.
+    fn report(self, stream: &Stream, error: Error);
 }
 
 /// Any thread.
@@ -24,12 +24,12 @@ pub trait Scope: sealed::Sealed + Copy {
 pub struct Anywhere;
 
 impl Scope for Anywhere {
-    fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
+    fn detached<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
         interpreter::detached(work)
     }
 
-    fn report(self, stream: &Stream, met: Error) {
-        stream.driver().dropped(Err(met));
+    fn report(self, stream: &Stream, error: Error) {
+        stream.driver().dropped(Err(error));
     }
 }
 
@@ -62,7 +62,7 @@ impl<'v, S: Scope> GuardCore<'v, S> {
         }
         let in_context = match stream.lacks_context() {
             false => None,
-            true => Some(scope.outside(|| view.context(stream.driver()).map(|context| stream.in_its(&context)))?),
+            true => Some(scope.detached(|| view.context(stream.driver()).map(|context| stream.resolve_in(&context)))?),
         };
         let on = in_context.as_ref().unwrap_or(stream);
         let (elements, others) = register(on, view.interface(), access)?;
@@ -82,11 +82,11 @@ impl<'v, S: Scope> GuardCore<'v, S> {
             elements,
             mask,
         };
-        view.set_guarded();
+        view.set_has_entries();
         if !(view.is_at_home(core.stream()) && others.is_empty()) {
             let stream = core.stream();
-            core.begun = scope.outside(|| {
-                let (data, mask) = view.orderings(stream)?;
+            core.begun = scope.detached(|| {
+                let (data, mask) = view.sync_states(stream)?;
                 let mask = mask.map(|mask| (mask, Access::Read));
                 let others = others.iter().map(|(other, _)| (other, access));
                 let others = others.chain(others_of_mask.iter().map(|(other, _)| (other, Access::Read)));
@@ -103,7 +103,8 @@ impl<'v, S: Scope> GuardCore<'v, S> {
         self.in_context.as_ref().unwrap_or(self.stream)
     }
 
-    /// Checks that work is ordered which this thread enqueues in the guard's stream, while the stream takes part in `capture`.
+    /// Checks that the guard orders work which this thread enqueues in the guard's stream. `capture` is the capture that the stream
+    /// takes part in now.
     ///
     /// # Errors
     /// Unsupported. The handle of the per-thread default stream means another stream in every thread. Work of a capture and work that runs
@@ -120,10 +121,10 @@ impl<'v, S: Scope> GuardCore<'v, S> {
         self.view.keep()
     }
 
-    /// Runs `work`, which enqueues in the guard's stream, and fails if the stream captures.
+    /// Runs `work`, which enqueues in the guard's stream. Fails if the guard was acquired in a capture.
     pub(super) fn enqueue<R: Send>(&self, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
         self.check_order(None)?;
-        self.scope.outside(work)
+        self.scope.detached(work)
     }
 
     #[inline]
@@ -137,7 +138,7 @@ impl<'v, S: Scope> GuardCore<'v, S> {
             false => Ok(()),
             true => {
                 let (view, access, begun, stream) = (self.view, self.access, self.begun, self.stream());
-                self.scope.outside(|| sync::end(view.known_orderings(access), stream, begun))
+                self.scope.detached(|| sync::end(view.known_sync_states(access), stream, begun))
             }
         };
         match ended {
@@ -146,7 +147,7 @@ impl<'v, S: Scope> GuardCore<'v, S> {
                 Err(error)
             }
             ended => {
-                // Only now other guards may use the elements.
+                // The entries are released last: other guards may use the elements only after the edges back.
                 self.view.release(elements, mask);
                 ended.map_err(|ended| ended.error)
             }
@@ -154,7 +155,7 @@ impl<'v, S: Scope> GuardCore<'v, S> {
     }
 }
 
-/// Registers elements. Deferred releases are tried first if one of them refuses the guard.
+/// Registers elements. If an entry refuses the guard, tries deferred releases, which may remove that entry, and registers again.
 #[inline]
 fn register(stream: &Stream, interface: &Interface, access: Access) -> Result<(Registration, Others)> {
     let space = stream.driver().address_space();

@@ -31,7 +31,7 @@ use crate::{
 };
 use std::{fmt, marker::PhantomData};
 
-/// The element type of a [`RawView`](crate::RawView)'s guards, where the compiler does not know it.
+/// A marker for the element type of a [`RawView`](crate::RawView)'s guards, which the compiler does not know.
 #[derive(Clone, Copy, Debug)]
 pub enum Untyped {}
 
@@ -39,7 +39,7 @@ macro_rules! guard {
     ($(#[$doc:meta])* $name:ident, $method:literal) => {
         $(#[$doc])*
         ///
-        /// The guard is released when dropped, also by a panic; [`release`](Self::release) returns the error as well.
+        /// A drop releases the guard, also during a panic; [`release`](Self::release) does so too, and returns errors.
         ///
         /// # Aliasing
         ///
@@ -49,7 +49,7 @@ macro_rules! guard {
         /// over one memory. Elements decide, not extents, so `x[::2]` and `x[1::2]` may both be written. Arrays without elements never
         /// conflict. Views whose comparison would take long count as overlapping.
         ///
-        /// Not promised: other extension modules have a registry of their own, and Python code and other libraries are not bound by it.
+        /// Not checked: guards of other extension modules, which have a registry of their own, and accesses by Python code and other libraries.
         /// Unordered addresses (`acquire_unordered`) are not registered. A Python argument is not registered by its extraction, only while a
         /// guard is live: `f(x, x)` is an error if `f` acquires both at once and writes one.
         ///
@@ -214,7 +214,7 @@ impl<T: Element, D: Dimension, S: Scope> AcquiredMut<'_, T, D, S> {
     /// Copies elements in C order from the host, in the guard's stream. The host waits.
     ///
     /// # Errors
-    /// A wrong number of elements. A broadcast array, several of whose elements share memory. [`Error::is_unsupported`]: the stream
+    /// [`Error::is_invalid_argument`]: `elements` has a wrong length. Elements of the array share memory, as after a broadcast. [`Error::is_unsupported`]: the stream
     /// captures, or it is a per-thread default stream and another thread acquired the guard. Errors of the driver.
     pub fn copy_from_host(&mut self, elements: &[T]) -> Result<()> {
         let (interface, stream) = (self.interface(), self.stream());

@@ -11,7 +11,7 @@
 //! If the interface names no stream, its producer has no pending work (clause S1), and there is no stream for a backward edge. The view
 //! records the work of its guards: later guards are ordered after that work, and the owner is dropped after it.
 //!
-//! A view may be over the memory of another view, with another stream. The [registry](super::registry) of guards orders the work of both
+//! Two views may be over the same memory, with different streams. The [registry](super::registry) of guards orders the work of both
 //! while they live.
 
 mod typed;
@@ -52,7 +52,7 @@ use std::{
 /// # let layout = Layout::c_contiguous(&[4], 4)?;
 /// let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), layout)?
 ///     .with_stream(StreamEntry::try_from(producer.handle() as i128)?);
-/// // SAFETY: the memory and the stream live as long as the view.
+/// SAFETY: the memory and the stream live as long as the view.
 /// let mut view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
 /// let consumer = Stream::non_blocking(&context)?;
 /// let array = view.acquire_mut(&consumer)?; // `consumer` waits for `producer`
@@ -70,12 +70,13 @@ pub struct RawView {
     /// The thread that made the view, if a per-thread default stream is named.
     home_thread: Option<ThreadId>,
     /// Whether the registry may have entries of the view's guards.
-    guarded: AtomicBool,
-    /// Whether views that share no synchronization state with this one may be over the same memory.
-    tells_others: bool,
+    has_entries: AtomicBool,
+    /// Whether entries of released guards stay in the registry, because views with another synchronization state may be over the
+    /// same memory.
+    keeps_released: bool,
     owner: Option<Owner>,
     #[cfg(feature = "python")]
-    lender: Option<Lender>,
+    borrowed_object: Option<BorrowedObject>,
 }
 
 impl RawView {
@@ -106,7 +107,7 @@ impl RawView {
         Ok(view)
     }
 
-    /// As [`RawView::new`], with a driver that need not be loaded yet.
+    /// As [`RawView::new`], but the driver may be loaded later.
     ///
     /// # Safety
     /// As [`RawView::new`]. The driver is the driver of the streams that the view is acquired in.
@@ -115,7 +116,7 @@ impl RawView {
         interface: Box<Interface>,
         owner: Option<Owner>,
     ) -> RawView {
-        // A state that needs no driver call is created here, and not at each acquisition.
+        // A state that needs no driver call is created here, so that acquisitions need not create it.
         let data = match (driver, interface.stream().handle()) {
             (Some(driver), Some(handle)) if handle > 2 => {
                 // SAFETY: the stream is live by this function's contract.
@@ -124,7 +125,7 @@ impl RawView {
             _ => OnceLock::new(),
         };
         let mut view = RawView::over(interface, data, owner);
-        view.tells_others = true;
+        view.keeps_released = true;
         view
     }
 
@@ -137,11 +138,11 @@ impl RawView {
             data,
             mask: OnceLock::new(),
             home_thread: per_thread.then(|| thread::current().id()),
-            guarded: AtomicBool::new(false),
-            tells_others: false,
+            has_entries: AtomicBool::new(false),
+            keeps_released: false,
             owner,
             #[cfg(feature = "python")]
-            lender: None,
+            borrowed_object: None,
         }
     }
 
@@ -171,12 +172,12 @@ impl RawView {
                 "the array has a mask, which is another array and cannot lie in the same memory",
             ));
         }
-        let home = home.map(|home| home.in_its(allocation.context()));
+        let home = home.map(|home| home.resolve_in(allocation.context()));
         let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
         let mut data = SyncState::new(home.clone(), memory.pending().clone());
         match &home {
             Some(home) if home.is_owned() => memory.add_home(home),
-            // The stream may be destroyed before the memory is freed, so its work is recorded by events.
+            // The stream's owner may destroy it before the memory is freed, so events record its work.
             Some(_) => data = data.outliving_home(),
             None => {}
         }
@@ -243,14 +244,15 @@ impl RawView {
     }
 
     /// The synchronization states of the array's data and mask, for work in `stream`.
-    pub(crate) fn orderings(&self, stream: &Stream) -> Result<(&SyncState, Option<&SyncState>)> {
-        let data = self.ordering(&self.data, &self.interface, stream)?;
-        let mask = self.interface.mask().map(|mask| self.ordering(&self.mask, mask.interface(), stream)).transpose()?;
+    pub(crate) fn sync_states(&self, stream: &Stream) -> Result<(&SyncState, Option<&SyncState>)> {
+        let data = self.sync_state(&self.data, &self.interface, stream)?;
+        let mask =
+            self.interface.mask().map(|mask| self.sync_state(&self.mask, mask.interface(), stream)).transpose()?;
         Ok((data, mask))
     }
 
     /// The synchronization state of an interface's data, created at first use.
-    fn ordering<'a>(
+    fn sync_state<'a>(
         &self,
         known: &'a OnceLock<SyncState>,
         interface: &Interface,
@@ -267,8 +269,8 @@ impl RawView {
         }))
     }
 
-    /// The states that [`RawView::orderings`] has set.
-    pub(crate) fn known_orderings(&self, access: Access) -> impl Iterator<Item = (&SyncState, Access)> + Clone {
+    /// The states that [`RawView::sync_states`] has set.
+    pub(crate) fn known_sync_states(&self, access: Access) -> impl Iterator<Item = (&SyncState, Access)> + Clone {
         let mask = self.mask.get().map(|mask| (mask, Access::Read));
         self.data.get().map(|data| (data, access)).into_iter().chain(mask)
     }
@@ -290,22 +292,32 @@ impl RawView {
         }
     }
 
-    /// Takes note of a guard that begins.
+    /// Records that a guard begins: its entry may be in the registry from now on.
     #[inline]
-    pub(super) fn set_guarded(&self) {
-        self.guarded.store(true, Ordering::Relaxed);
+    pub(super) fn set_has_entries(&self) {
+        self.has_entries.store(true, Ordering::Relaxed);
     }
 
     /// Records that a guard has ended. Its entries stay in the registry if other views must be ordered after its work.
     #[inline]
     pub(super) fn release(&self, elements: Registration, mask: Registration) {
-        if !self.tells_others && !self.data.get().is_some_and(SyncState::is_exposed) {
+        if !self.keeps_released && !self.data.get().is_some_and(SyncState::is_exposed) {
             return;
         }
         for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
             if let Some(state) = known.get() {
                 registration.release(state, self.owner.as_ref());
             }
+        }
+    }
+
+    /// Records work without a guard, if other views must be ordered after it.
+    #[cold]
+    pub(super) fn tell_others(&self, stream: &Stream, access: Access) {
+        // If a live guard refuses the entry, its release records this work too.
+        if let Ok((elements, _)) = Registration::new(stream.driver().address_space(), &self.interface, access) {
+            self.set_has_entries();
+            self.release(elements, Registration::NONE);
         }
     }
 
@@ -319,14 +331,14 @@ impl RawView {
         entries: (Registration, Registration),
     ) {
         let entries = (entries.0.without_view(), entries.1.without_view());
-        sync::end_later(self.known_orderings(access), stream, begun, (entries, self.keep()));
+        sync::end_later(self.known_sync_states(access), stream, begun, (entries, self.keep()));
     }
 
     /// An owner that keeps the memory alive, if the view has one.
     pub(super) fn keep(&self) -> Option<Owner> {
         #[cfg(feature = "python")]
-        if let Some(lender) = &self.lender {
-            return Some(lender.keep());
+        if let Some(borrowed_object) = &self.borrowed_object {
+            return Some(borrowed_object.keep());
         }
         self.owner.clone()
     }
@@ -336,18 +348,18 @@ impl RawView {
         let parts = std::iter::once(&*self.interface).chain(self.interface.mask().map(Mask::interface));
         for Leaked { edges, access, registration } in parts.flat_map(registry::forget) {
             let Some((stream, begun)) = edges else { continue };
-            let ended = sync::end(self.known_orderings(access), &stream, begun);
+            let ended = sync::end(self.known_sync_states(access), &stream, begun);
             if let Err(NotEnded { error, is_ordered }) = ended {
                 if !is_ordered {
                     let kept = (registration.without_view(), self.keep());
-                    sync::end_later(self.known_orderings(access), &stream, begun, kept);
+                    sync::end_later(self.known_sync_states(access), &stream, begun, kept);
                 }
                 stream.driver().dropped(Err(error));
             }
         }
     }
 
-    /// Keeps the owner until the work on the memory is done, if no stream orders the owner's drop after that work.
+    /// Keeps the owner until the work on the memory is done, unless a home stream orders the owner's drop after that work.
     fn defer_owner(&mut self) {
         let Some(pending) = self.data.get().and_then(SyncState::pending_without_home) else { return };
         let (Ok(Some(context)), Some(owner)) = (pending.context(), self.keep()) else { return };
@@ -358,19 +370,19 @@ impl RawView {
     /// Sets the owner, unless the view has one.
     #[cfg(feature = "python")]
     pub(crate) fn with_owner(mut self, owner: Owner) -> RawView {
-        self.lender = None;
+        self.borrowed_object = None;
         self.owner.get_or_insert(owner);
         self
     }
 
-    /// Sets the Python object that keeps the memory alive while the view lives.
+    /// Sets the Python object that keeps the memory alive, without a reference to it.
     ///
     /// # Safety
     /// The object outlives the view.
     #[cfg(feature = "python")]
-    pub(crate) unsafe fn lent_by(mut self, object: &pyo3::Bound<'_, pyo3::PyAny>) -> RawView {
-        self.lender = std::ptr::NonNull::new(object.as_ptr()).map(Lender);
-        self.tells_others = true;
+    pub(crate) unsafe fn borrowed_from(mut self, object: &pyo3::Bound<'_, pyo3::PyAny>) -> RawView {
+        self.borrowed_object = std::ptr::NonNull::new(object.as_ptr()).map(BorrowedObject);
+        self.keeps_released = true;
         self
     }
 
@@ -388,7 +400,7 @@ impl RawView {
 impl Drop for RawView {
     #[inline]
     fn drop(&mut self) {
-        if *self.guarded.get_mut() {
+        if *self.has_entries.get_mut() {
             self.end_guards();
         }
         self.defer_owner();
@@ -401,21 +413,21 @@ impl Drop for RawView {
 /// A Python object that outlives a view. The caller holds the reference to it.
 #[cfg(feature = "python")]
 #[derive(Debug)]
-struct Lender(std::ptr::NonNull<pyo3::ffi::PyObject>);
+struct BorrowedObject(std::ptr::NonNull<pyo3::ffi::PyObject>);
 
 // SAFETY: the object is only touched by a thread that is attached to the interpreter.
 #[cfg(feature = "python")]
-unsafe impl Send for Lender {}
+unsafe impl Send for BorrowedObject {}
 // SAFETY: as above.
 #[cfg(feature = "python")]
-unsafe impl Sync for Lender {}
+unsafe impl Sync for BorrowedObject {}
 
 #[cfg(feature = "python")]
-impl Lender {
+impl BorrowedObject {
     /// Takes a reference to the object.
     fn keep(&self) -> Owner {
         use pyo3::prelude::*;
-        // SAFETY: the object is alive, by the contract of `RawView::lent_by`.
+        // SAFETY: the object is alive, by the contract of `RawView::borrowed_from`.
         Python::attach(|py| Owner::from_python(unsafe { Bound::from_borrowed_ptr(py, self.0.as_ptr()) }.unbind()))
     }
 }

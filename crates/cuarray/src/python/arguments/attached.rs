@@ -29,14 +29,14 @@ impl fmt::Debug for Attached<'_> {
 impl sealed::Sealed for Attached<'_> {}
 
 impl Scope for Attached<'_> {
-    fn outside<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
+    fn detached<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
         self.0.detach(work)
     }
 
     /// Through `sys.unraisablehook`, as Python does for its own destructors.
-    fn report(self, stream: &Stream, met: Error) {
+    fn report(self, stream: &Stream, error: Error) {
         // `dropped` ignores errors that do not matter at the end of a process.
-        stream.driver().dropped(Err(met));
+        stream.driver().dropped(Err(error));
         if let Some(error) = stream.driver().take_drop_error() {
             PyErr::from(error).write_unraisable(self.0, None);
         }

@@ -83,7 +83,7 @@ impl<'py, T: Element, D: Dimension> FromPyObject<'_, 'py> for DeviceArray<T, D> 
 fn home<T: Element, D: Dimension>(view: &DeviceView<'_, T, D>) -> Result<Option<Stream>> {
     if view.object.cast_exact::<PyDeviceArray>().is_ok() {
         let access = if view.interface().is_read_only() { Access::Read } else { Access::Write };
-        let Some((ordering, access)) = view.raw.known_orderings(access).next() else { return Ok(None) };
+        let Some((ordering, access)) = view.raw.known_sync_states(access).next() else { return Ok(None) };
         let home = view.object.py().detach(|| ordering.export(access))?;
         return Ok(home.map(|home| match home.is_owned() || home.handle() <= 2 {
             true => home,
@@ -123,7 +123,7 @@ impl<'py> Source<'py> {
         let interface = import::interface(&dict, &mut reading)?;
         import::refuse_lazy(object, &interface)?;
         // SAFETY: the object keeps the memory and the stream alive (clauses L2 and L4), and the view keeps the object.
-        let raw = unsafe { RawView::from_boxed(runtime::loaded(), interface, None).lent_by(object) };
+        let raw = unsafe { RawView::from_boxed(runtime::loaded(), interface, None).borrowed_from(object) };
         Ok(Source { raw, mask: reading.mask, object: object.clone() })
     }
 
@@ -142,7 +142,7 @@ impl<'py> Source<'py> {
         let owner = owner.map(|owner| Owner::from_python(owner.into_any()));
         let raw = RawView::ordered(Box::new(array.interface().clone()), array.sync_state()?, owner);
         // SAFETY: the view is dropped before the array, which it is returned with.
-        let raw = unsafe { raw.lent_by(&object) };
+        let raw = unsafe { raw.borrowed_from(&object) };
         Ok(Source { raw, mask, object })
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{
 };
 
 /// The state of a borrow, shared by the `Borrow` and the borrowed arrays. It is a Python object, because the garbage collector has to
-/// see how they keep the lender.
+/// see how they keep the lent array.
 #[pyclass(frozen, name = "BorrowState", module = "cuarray")]
 pub(in crate::python) struct BorrowState {
     /// `None` after the end, or if the caller switched synchronization off.

@@ -94,7 +94,7 @@ pub(super) struct Place {
 }
 
 /// The stream and the event that an export names.
-pub(super) struct Announced {
+pub(super) struct ExportedStream {
     /// `None` if exports name no streams, or if no stream orders the array's work.
     pub(super) stream: Option<StreamEntry>,
     pub(super) event: Option<NonZeroUsize>,
@@ -445,22 +445,22 @@ impl PyDeviceArray {
 
     /// The stream and the event for a consumer to wait for. The home stream, or a new one, first waits for all
     /// pending work that it does not order (clauses P1 to P4). The event follows that work, if the user asked for events (clause X2).
-    pub(super) fn announced(&self, py: Python<'_>) -> Result<Announced> {
+    pub(super) fn export_stream(&self, py: Python<'_>) -> Result<ExportedStream> {
         if !config::names_streams() {
-            return Ok(Announced { stream: None, event: None });
+            return Ok(ExportedStream { stream: None, event: None });
         }
         let joins = !self.is_idle_elsewhere();
         if !(joins || config::export_event()) {
-            return Ok(Announced { stream: Some(self.interface.stream()), event: None });
+            return Ok(ExportedStream { stream: Some(self.interface.stream()), event: None });
         }
         let (state, access) = (self.sync_state()?, self.consumers_access());
         let (stream, event) = py.detach(|| {
             let Some(stream) = state.export(access)? else { return Ok((None, None)) };
-            let event = if config::export_event() { self.pending().announce(&stream)? } else { None };
+            let event = if config::export_event() { self.pending().export_event(&stream)? } else { None };
             Ok::<_, Error>((Some(stream), event))
         })?;
         let entry = stream.map(|stream| StreamEntry::try_from(stream.handle() as i128)).transpose()?;
-        Ok(Announced { stream: entry, event: event.and_then(NonZeroUsize::new) })
+        Ok(ExportedStream { stream: entry, event: event.and_then(NonZeroUsize::new) })
     }
 
     /// Another array over this memory, without the mask.

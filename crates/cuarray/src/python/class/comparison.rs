@@ -12,8 +12,8 @@ use pyo3::{
     types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyNotImplemented, PyTuple, PyType},
 };
 
-/// `array == other` and `!=`. They do not compare elements: `NotImplemented` lets NumPy's and other libraries' arrays
-/// decide. Any other object is unequal.
+/// `array == other` and `!=`. Elements are not compared. The result is `NotImplemented`, so that Python asks `other`, for
+/// example a NumPy array. If `other` does not compare either, the two are unequal.
 ///
 /// # Errors
 /// A TypeError if `other` is a `DeviceArray`, a number, a list or a tuple.
@@ -36,7 +36,7 @@ pub(in crate::python) fn compared<'py>(other: &Bound<'py, PyAny>) -> PyResult<Bo
 
 /// The hash of the object's identity, because the elements may change.
 pub(in crate::python) fn hash(array: &Bound<'_, PyDeviceArray>) -> isize {
-    // The lowest bits of an address are all 0.
+    // The lowest 4 bits of an object's address are 0, so they are rotated to the top.
     array.as_ptr().addr().rotate_right(4).cast_signed()
 }
 
@@ -55,8 +55,8 @@ pub(in crate::python) fn truth(array: &PyDeviceArray, py: Python<'_>) -> Result<
     Ok(scalar(array, py)?.is_truthy()?)
 }
 
-/// `float(array)`, or with `kind` an int or a complex: the element of a 0-d array, copied to the host. NumPy calls
-/// this for a 0-d array in a list.
+/// Converts a 0-d array to `kind`, which is `float`, `int` or `complex`: copies its element to the host. NumPy calls this
+/// for a 0-d array in a list.
 ///
 /// # Errors
 /// A TypeError for an array with axes, as in NumPy.

@@ -8,7 +8,7 @@ use crate::{
     DevicePtr, Result,
     driver::MemoryKind,
     python::{
-        array::{Announced, PyDeviceArray, assign, indexing, tensor, view},
+        array::{ExportedStream, PyDeviceArray, assign, indexing, tensor, view},
         export::{
             c_interface,
             dlpack::{self, Request},
@@ -36,7 +36,7 @@ impl PyDeviceArray {
     fn cuda_array_interface<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         self.check_borrow()?;
         let dict = self.dictionary(py)?;
-        let Announced { stream, event } = self.announced(py)?;
+        let ExportedStream { stream, event } = self.export_stream(py)?;
         if let Some(stream) = stream.filter(|stream| *stream != self.interface().stream()) {
             dict.set_item(intern!(py, "stream"), stream.handle())?;
         }

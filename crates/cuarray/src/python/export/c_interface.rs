@@ -5,7 +5,7 @@ use crate::{
     CArray, Result, StreamEntry,
     exchange::c_interface::{Body, RawCArray, export, into_owner},
     python::{
-        array::{Announced, PyDeviceArray},
+        array::{ExportedStream, PyDeviceArray},
         export::managed::KeptArray,
     },
 };
@@ -36,7 +36,7 @@ pub(in crate::python) fn structure(array: &Bound<'_, PyDeviceArray>) -> Result<C
 }
 
 fn body(array: &PyDeviceArray, py: Python<'_>) -> Result<Body> {
-    let Announced { stream, event } = array.announced(py)?;
+    let ExportedStream { stream, event } = array.export_stream(py)?;
     Ok(array.structure()?.naming(stream.unwrap_or(StreamEntry::None), event))
 }
 

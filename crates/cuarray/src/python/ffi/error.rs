@@ -53,8 +53,8 @@ impl From<Error> for PyErr {
     }
 }
 
-/// The table with the class of the driver's errors. The function returns a new reference, or null with an exception
-/// set. The thread must be attached.
+/// The table through which extension modules share one class of driver errors. Its function returns a new reference to the class, or
+/// null with an exception set. The calling thread must be attached to the interpreter.
 #[repr(C)]
 pub(in crate::python) struct ErrorClass {
     cuda_error: unsafe extern "C" fn() -> *mut ffi::PyObject,

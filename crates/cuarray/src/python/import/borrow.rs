@@ -203,8 +203,8 @@ impl PyBorrow {
         let access = if self.readonly { Access::Read } else { Access::Write };
         // An import's state belongs to this borrow alone. A DeviceArray's state has other users.
         let is_device_array = self.object.bind(py).is_exact_instance_of::<PyDeviceArray>();
-        let kept_or_forgotten = |state: SyncState| if is_device_array { state } else { state.forgotten() };
-        let mut state = kept_or_forgotten(array.sync_state()?);
+        let state_for_borrow = |state: SyncState| if is_device_array { state } else { state.unrecorded() };
+        let mut state = state_for_borrow(array.sync_state()?);
         if let Some(event) = event {
             let context = context_of(array.interface().data())?;
             // SAFETY: the caller promises that the handle is a live event, as in the driver's interface.
@@ -217,13 +217,13 @@ impl PyBorrow {
         let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
         data.push((state, access));
         if let Some(mask) = mask {
-            data.push((kept_or_forgotten(mask.sync_state()?), Access::Read));
+            data.push((state_for_borrow(mask.sync_state()?), Access::Read));
         }
         let mut stream = &self.stream.get().stream;
         let in_context;
         if stream.lacks_context() {
             // The edges at both ends have to mean the default stream of one context.
-            in_context = stream.in_its(&context_of(array.interface().data())?);
+            in_context = stream.resolve_in(&context_of(array.interface().data())?);
             stream = &in_context;
         }
         py.detach(|| SyncGuard::begin(data, stream))

@@ -26,7 +26,7 @@ pub(in crate::python) struct Pointer<'a> {
     pub(in crate::python) allocated_in: Option<&'a Context>,
 }
 
-/// The attributes of the memory at an address.
+/// The result of a query for the memory at an address.
 #[derive(Clone, Copy)]
 pub(in crate::python) struct Found<'a> {
     pointer: Pointer<'a>,
@@ -36,7 +36,7 @@ pub(in crate::python) struct Found<'a> {
     reached: Option<Reached>,
 }
 
-/// Memory as a device sees it.
+/// Memory that devices can access.
 #[derive(Clone, Copy)]
 pub(in crate::python) struct Reached {
     /// The address on the device.
@@ -76,7 +76,7 @@ impl Found<'_> {
         }
     }
 
-    /// The memory as work in `context` sees it. `stream` tells whether a capture is in progress.
+    /// The memory for work in `context`, enqueued in `stream`. While `stream` captures, unknown memory is accepted.
     ///
     /// # Errors
     /// [`Error::is_unsupported`]: no device reaches the memory.
@@ -99,7 +99,7 @@ impl Reached {
     }
 }
 
-/// The memory at `address` as work in `context` sees it. `stream` tells whether a capture is in progress.
+/// The memory at `address` for work in `context`, enqueued in `stream`. While `stream` captures, unknown memory is accepted.
 ///
 /// # Errors
 /// [`Error::is_unsupported`]: no device reaches the memory.
@@ -134,7 +134,7 @@ pub(in crate::python) fn attributes(address: DevicePtr) -> Result<Option<Pointer
 pub(in crate::python) fn of_device(attributes: &PointerAttributes, address: DevicePtr) -> Option<DevicePtr> {
     match (attributes.kind, attributes.device_ptr) {
         (MemoryKind::Pinned, 0) => None,
-        // The driver reports the address for the current context, which may not reach another device's memory.
+        // The driver reports no address if the current context cannot access another device's memory.
         (_, 0) => Some(address),
         (_, device_ptr) => Some(device_ptr),
     }
@@ -144,7 +144,7 @@ fn owning_device(attributes: &PointerAttributes) -> Option<i32> {
     attributes.device_ordinal.filter(|_| attributes.kind == MemoryKind::Device)
 }
 
-/// Whether the device reaches all host memory, registered or not.
+/// Whether the device can access all host memory, registered or not.
 pub(in crate::python) fn reaches_host_memory(context: &Context) -> Result<bool> {
     Ok(context.device()?.attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)? == 1)
 }

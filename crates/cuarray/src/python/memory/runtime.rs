@@ -18,7 +18,8 @@ pub(in crate::python) fn driver() -> Result<&'static Driver> {
         return Ok(driver);
     }
     let driver = Driver::load()?;
-    // Before the first use. While the interpreter ends this is impossible, and the driver keeps its own events.
+    // The driver is joined to other modules before its first use. An interpreter that is ending permits no attachment; the driver
+    // then keeps its events to itself.
     let _ = Python::try_attach(|py| {
         let shared = event_pools::share(py, &driver);
         // An interpreter that is ending refuses exit functions; the driver works all the same.
@@ -62,7 +63,7 @@ pub(in crate::python) fn context_on(ordinal: i32) -> Result<Context> {
     if let Some(current) = current_on(ordinal)? {
         return Ok(current);
     }
-    // Detached as a whole: the lock is held during driver calls that can block.
+    // The whole block runs detached from the interpreter: it holds the lock during driver calls that can block.
     interpreter::detached(|| {
         let mut retained = interpreter::lock(&RETAINED);
         if let Some((_, context)) = retained.iter().find(|(device, _)| *device == ordinal) {
@@ -96,10 +97,9 @@ pub(in crate::python) fn reclaim_finished() {
 
 /// Frees memory whose release was deferred because work was pending. With `wait`, waits for that work.
 ///
-/// Dropping an array waits for nothing, and memory is never freed under pending work. So memory may stay allocated after its array is
-/// dropped. cuarray frees it at its next
-/// allocation, at the synchronization of a stream or an event, and at exit. If memory runs out, cuarray waits for it. Call this
-/// before another library needs the room. Memory of Rust extension modules with cuarray is freed too.
+/// Dropping an array does not wait, and memory is never freed under pending work. So memory may stay allocated after its array is
+/// dropped. cuarray frees it at its next allocation, at the synchronization of a stream or an event, and at exit. If an allocation
+/// runs out of memory, cuarray waits for the pending work. Call this before another library needs the memory. Memory of Rust extension modules with cuarray is freed too.
 ///
 /// >>> cuarray.reclaim()
 #[pyfunction]
@@ -147,7 +147,7 @@ pub(in crate::python) fn driver_path() -> Result<Option<String>> {
     Ok(driver()?.path().map(|path| path.to_string_lossy().into_owned()))
 }
 
-/// The number of events that the package and Rust extensions keep for later exchanges; they are not leaked.
+/// The number of events that the package and Rust extensions keep to use again. They are no leak.
 ///
 /// >>> cuarray._core.idle_events() >= 0
 /// True

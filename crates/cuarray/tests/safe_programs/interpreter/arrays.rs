@@ -50,8 +50,8 @@ impl Interpreter<'_> {
         let array = match slot.get()? {
             Array::Typed(array) => array,
             Array::Raw(array) => {
-                let clone = array.clone();
-                self.push(Array::Raw(clone), device);
+                let (clone, memory) = (array.clone(), slot.memory());
+                self.push_over(Array::Raw(clone), device, memory.as_ref());
                 return Some(());
             }
             Array::View(_) | Array::TypedView(_) => return None,
@@ -80,8 +80,9 @@ impl Interpreter<'_> {
             }
             .and_then(DeviceArray::into_dimensionality),
         };
+        let memory = slot.memory();
         let derived = self.check(derived)?;
-        self.push(Array::Typed(derived), device);
+        self.push_over(Array::Typed(derived), device, memory.as_ref());
         Some(())
     }
 
@@ -107,15 +108,19 @@ impl Interpreter<'_> {
         Some(memory)
     }
 
+    /// Waits for the work of views that have been dropped, before a new view of the memory.
+    fn wait_before_reuse(&self, of: Of, memory: &Arc<Foreign>) -> Option<()> {
+        if matches!(of, Of::Existing(_)) && !self.arrays.iter().any(|(_, slot)| slot.is_over(memory)) {
+            self.captures.is_empty().then_some(())?;
+            self.wait_for_all();
+        }
+        Some(())
+    }
+
     pub(super) fn from_owner(&mut self, of: Of, home: Option<usize>) -> Option<()> {
         (self.arrays.len() < MOST_ARRAYS).then_some(())?;
-        // An array over another library's memory has it alone.
-        let of = match of {
-            Of::Existing(_) => Of::New,
-            new => new,
-        };
         let memory = self.memory(of)?;
-        self.memories.pop();
+        self.wait_before_reuse(of, &memory)?;
         let home = match home {
             Some(slot) => Some(Self::pick(&self.own, slot)?.0),
             None => None,
@@ -128,7 +133,7 @@ impl Interpreter<'_> {
         let array = unsafe { RawDeviceArray::from_owner(context, interface, owner, home.as_deref()) };
         let device = memory.device;
         let array = self.check(array)?;
-        self.push(Array::Raw(array), device);
+        self.push_over(Array::Raw(array), device, Some(&memory));
         Some(())
     }
 
@@ -136,11 +141,7 @@ impl Interpreter<'_> {
         (self.arrays.len() < MOST_ARRAYS).then_some(())?;
         let memory = self.memory(of)?;
         let device = memory.device;
-        // An earlier view may have been dropped whose work is pending, and whose release is deferred.
-        if matches!(of, Of::Existing(_)) && !self.arrays.iter().any(|(_, slot)| slot.is_over(&memory)) {
-            self.captures.is_empty().then_some(())?;
-            self.wait_for_all();
-        }
+        self.wait_before_reuse(of, &memory)?;
         let context = &self.contexts[device];
         let (entry, named) = match names {
             Names::Nothing => (StreamEntry::None, None),
@@ -172,16 +173,21 @@ impl Interpreter<'_> {
             Array::Raw(array) => array.clone(),
             Array::View(_) | Array::TypedView(_) => return None,
         };
-        // An array without a home stream has no stream to name.
-        let home = array.home_stream()?.clone();
+        let memory = slot.memory();
+        let home = array.home_stream().cloned();
+        if home.is_none() {
+            // The interface names no stream, so no work may be pending.
+            self.captures.is_empty().then_some(())?;
+            self.wait_for_all();
+        }
         // Each thread reads another stream from an interface that names the per-thread default stream.
-        (home.handle() != 2).then_some(())?;
+        (home.as_ref().is_none_or(|home| home.handle() != 2)).then_some(())?;
         let mut described = Described::from(array.interface().clone());
         let mut event = None;
-        if with_event && !is_capturing(&home) {
+        if let Some(home) = home.as_ref().filter(|home| with_event && !is_capturing(home)) {
             let context = self.check(home.work_context())?;
             let recorded = self.check(Event::new(&context, false))?;
-            let result = recorded.record(&home);
+            let result = recorded.record(home);
             self.check(result)?;
             described.event = NonZeroUsize::new(recorded.handle());
             described.device = Some(device as i32);
@@ -192,7 +198,7 @@ impl Interpreter<'_> {
         // SAFETY: the owner keeps the array, its home stream and the event.
         let view = unsafe { exported.into_view(&self.shared.driver) };
         let view = self.check(view)?;
-        self.push(Array::View(view), device);
+        self.push_over(Array::View(view), device, memory.as_ref());
         Some(())
     }
 

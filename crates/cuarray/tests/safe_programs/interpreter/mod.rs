@@ -81,7 +81,6 @@ pub struct Interpreter<'r> {
     pub leaks_contexts: bool,
     pub freeing_failed: bool,
     pub failure: Option<String>,
-    pub executed: usize,
 }
 
 impl<'r> Interpreter<'r> {
@@ -123,7 +122,6 @@ impl<'r> Interpreter<'r> {
             leaks_contexts: false,
             freeing_failed: false,
             failure: None,
-            executed: 0,
         }
     }
 
@@ -142,10 +140,7 @@ impl<'r> Interpreter<'r> {
     /// Takes note of an error, and whether a correct library may return it.
     fn check<T>(&mut self, result: Result<T>) -> Option<T> {
         let error = match result {
-            Ok(value) => {
-                self.executed += 1;
-                return Some(value);
-            }
+            Ok(value) => return Some(value),
             Err(error) => error,
         };
         self.check_error(&error);
@@ -186,13 +181,13 @@ impl<'r> Interpreter<'r> {
 
     fn push_over(&mut self, array: Array, device: usize, memory: Option<&Arc<Foreign>>) {
         self.numbers += 1;
-        self.arrays.push((self.numbers, Slot::new(array, device, memory.map(Arc::downgrade))));
+        self.arrays.push((self.numbers, Slot::new(array, device, memory)));
     }
 
     /// Whether the array in a slot shares another library's memory with another slot.
     fn is_shared(&self, index: usize) -> bool {
-        let Some(memory) = &self.arrays[index].1.memory else { return false };
-        let users = self.arrays.iter().filter(|(_, slot)| slot.memory.as_ref().is_some_and(|of| of.ptr_eq(memory)));
+        let Some(memory) = self.arrays[index].1.memory() else { return false };
+        let users = self.arrays.iter().filter(|(_, slot)| slot.is_over(&memory));
         users.count() > 1
     }
 
@@ -241,6 +236,12 @@ impl<'r> Interpreter<'r> {
                 drop(self.memories.swap_remove(index));
             }
             Action::Acquire { array, stream, writes, launches } => self.acquire(array, stream, writes, launches)?,
+            Action::With { array, stream } => {
+                let (index, stream, shared) = (self.array(array)?, self.stream(stream), self.shared);
+                let result = self.arrays[index].1.with_mut(&stream, shared)?;
+                self.has_unreleased |= self.has_captured;
+                self.check(result)?;
+            }
             Action::Launch { guard, wrong_stream } => {
                 let index = self.guard(guard)?;
                 let stream = wrong_stream.map(|slot| self.stream(slot));
