@@ -84,7 +84,7 @@ def test_8_bit_float_that_numpy_cannot_read_is_read_with_dtype_given() -> None:
     with pytest.raises(TypeError):
         np.dtype(written["typestr"])
     dictionary = describe(typestr=written["typestr"], descr=written["descr"])
-    with pytest.raises(ValueError, match="travel as '<V1'"):
+    with pytest.raises(ValueError, match="8-bit floats are written as '<V1'"):
         cuarray.interface(dictionary)
     assert cuarray.interface(dictionary, dtype="float8_e5m2").dtype == ml_dtypes.float8_e5m2
     exported = cuarray.from_cuda_array_interface(dictionary, dtype="float8_e5m2").__cuda_array_interface__

@@ -1,7 +1,7 @@
 //! Suppressions: a file of known findings that are not to be reported.
 //!
 //! As with the sanitizers, each line names a kind of finding and patterns for one of its sides. Suppressed findings are
-//! counted. A line that matches nothing is reported, so that a file does not outlive its bugs. `docs/reference/reports.md` describes the format.
+//! counted. A line that matches nothing is reported, so that obsolete lines are noticed. `docs/reference/reports.md` describes the format.
 
 use crate::finding::{Finding, Kind, Side};
 use crate::symbol::call_name;

@@ -12,7 +12,7 @@ use crate::machine::program::Function;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Waiting {
     Nothing,
-    /// A barrier of the block, and its turn.
+    /// A barrier of the block. `turn` counts how often the barrier had been passed when the fragment arrived.
     Barrier {
         number: u8,
         turn: u32,
@@ -20,7 +20,7 @@ pub(crate) enum Waiting {
     },
     /// Threads of its warp that arrive at the same instruction.
     Warp,
-    /// The barrier of the grid, and its turn.
+    /// The barrier of the grid, with the number of times that it had been passed.
     Grid(u32),
 }
 
@@ -228,7 +228,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Lets the first fragment continue where all wait for threads of the warp that cannot arrive.
+    /// If all fragments wait for threads of the warp, which then cannot arrive, lets the first fragment continue.
     fn force(&mut self) -> bool {
         let all_wait = self.warp.fragments.iter().all(|fragment| fragment.waiting == Waiting::Warp);
         let first = self.warp.fragments.iter().enumerate().min_by_key(|(_, fragment)| fragment.pc);

@@ -26,7 +26,7 @@ impl Detector {
         operation
     }
 
-    /// Checks an operation, once the operations in front of it in the queue are resolved.
+    /// Checks an operation, after the earlier ones in the queue. An operation whose accesses are not known yet waits in the queue.
     pub(super) fn check(&mut self, entry: Entry) {
         if self.queue.is_empty() && !matches!(entry.effect, Effect::Unknown) {
             return self.examine(entry);

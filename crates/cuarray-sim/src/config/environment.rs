@@ -148,8 +148,10 @@ fn written_at_exit(value: &str) -> Option<PathBuf> {
     path.parent().is_some_and(Path::is_dir).then_some(path)
 }
 
+/// Refuses variables that begin with `CUARRAY_SIM_` and are not in `settings`.
+///
 /// # Errors
-/// A sentence that names a variable with the prefix of settings that is not in `settings`.
+/// A sentence that names such a variable.
 fn refuse_others(mut names: impl Iterator<Item = String>, settings: &[String]) -> Result<(), String> {
     match names.find(|name| name.starts_with("CUARRAY_SIM_") && !settings.contains(name)) {
         Some(other) => Err(format!("{other} is not a setting; the settings are {}", settings.join(", "))),

@@ -1,4 +1,4 @@
-//! Extensions for tools that have loaded the shared library: the schedule.
+//! C functions beyond the driver API, with which tools set and read the schedule.
 
 use super::statistics::write_text;
 use super::*;
@@ -69,8 +69,8 @@ pub(crate) unsafe extern "C" fn cuarraySimSchedule(buf: *mut c_char, cap: usize,
     })
 }
 
-/// Writes the schedule that follows `schedule`, a `replay:`, in the order of all schedules; an empty text after the
-/// last. With a non-negative `deviations`, schedules with more deviations from the lazy one are skipped.
+/// Writes the schedule that follows `schedule` in the order of all schedules, or an empty text after the last one. `schedule` has
+/// the form `replay:CHOICES`. With a non-negative `deviations`, schedules with more deviations from the lazy one are skipped.
 ///
 /// # Safety
 /// `schedule` is null or a nul-terminated string; `buf` is null or has room for `cap` bytes; `len` is null or writable.

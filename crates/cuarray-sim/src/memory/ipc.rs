@@ -2,9 +2,9 @@
 //!
 //! A device's memory is an anonymous file ([`arena`](crate::memory::arena)), and a process can open such files of other
 //! processes of its user under `/proc`. So a handle names a process, a file and an allocation, and an importer maps
-//! those pages. It verifies everything: the process must be the one that started at that time, and the file must be a
-//! device's. A table behind the memory lists the exported allocations ([`Entry`]). A handle of a freed allocation finds
-//! another number there, or none, and is refused; it never opens other bytes.
+//! those pages. It verifies the handle. The start time of the process must be that in the handle, and the file must be a
+//! device's. A table after the memory lists the number of each exported allocation ([`Entry`]). If the allocation was freed, the
+//! table has another number or none at its place, and the handle is refused. So a handle never opens another allocation.
 //!
 //! The manual does not define what happens if the exporter frees memory that another process has open. The simulator
 //! removes its entry at once, so that new uses are refused. The pages stay unchanged until the last importer closes
@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 
 /// The name of a device's file, which the system shows in `/proc`.
 pub(crate) const FILE_NAME: &std::ffi::CStr = c"cuarray simulated device";
-/// The number of parts of a file, of [`PARTS`], that are memory; the rest is the table of exports.
+/// A device's file is divided into [`PARTS`] equal parts. This many are memory; the last one is the table of exports.
 const MEMORY_PARTS: u64 = ALIGNMENT / Entry::SIZE;
 const PARTS: u64 = MEMORY_PARTS + 1;
 const MAGIC: [u8; 8] = *b"cuarrsim";

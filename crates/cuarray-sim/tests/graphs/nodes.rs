@@ -27,7 +27,7 @@ fn nodes_and_edges_are_listed_as_the_manual_defines() {
     let mut room = 2;
     ok!(program, cuGraphGetEdges_v2(graph, from.as_mut_ptr(), to.as_mut_ptr(), data.as_mut_ptr(), &mut room));
     assert_eq!((room, from, to), (2, [a, a], [b, c]));
-    // Edges that exist already, form a loop, lead into another graph, or carry edge data.
+    // These edges are refused: one that exists already, a loop, one into another graph, and one with edge data.
     fails!(program, INVALID_VALUE, cuGraphAddDependencies(graph, &a, &c, 1));
     fails!(program, INVALID_VALUE, cuGraphAddDependencies(graph, &a, &a, 1));
     fails!(program, INVALID_VALUE, cuGraphAddDependencies(self::graph(&program), &b, &c, 1));

@@ -93,7 +93,7 @@ fn candidates<'a>(report: &'a Report, first: &Side, last: &Side) -> Vec<Vec<&'a 
     let mut candidates = Vec::new();
     if first.lane != last.lane {
         candidates.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
-        // The second side waited for this operation instead.
+        // The last edge from another lane: the second side may have waited for the wrong stream.
         candidates.extend(earlier.iter().rev().filter(|each| each.lane == last.lane).find_map(|to| edge(to, false)));
         candidates.extend(later.iter().filter(|each| each.lane == last.lane).find_map(|to| edge(to, true)));
     }

@@ -1,8 +1,8 @@
 //! Views: other layouts over the same bytes.
 //!
 //! Indexing, reshaping, and the functions here (transposing, broadcasting, splitting, another item size) move no element. Each
-//! computes new shape and strides and an offset for the data pointer. These files hold only that arithmetic, so tests compare
-//! it with NumPy value by value. That includes the offset of an empty slice, the strides of axes of length 1, and the
+//! computes new shape and strides and an offset for the data pointer. This is pure arithmetic, so tests compare the results
+//! with NumPy's value by value. The results include the offset of an empty slice, the strides of axes of length 1, and the
 //! reshapes that need no copy. A view never leaves the bytes of its base; an impossible index is an error.
 
 use super::Tuple;
@@ -201,8 +201,8 @@ impl Layout {
         Layout::from_parts(self.shape().into(), Some(strides), self.itemsize())
     }
 
-    /// Like [`Layout::packed`], but reversed axes stay reversed, so that a copy between the two has the fewest boxes. The offset
-    /// is that of the first element in the packed bytes.
+    /// Like [`Layout::packed`], but reversed axes stay reversed, so that a copy between the two layouts needs the fewest driver
+    /// calls. The offset is that of the first element in the packed bytes.
     #[cfg(feature = "python")]
     pub(crate) fn packed_in_step(&self) -> Result<View> {
         let packed = self.packed()?;

@@ -1,7 +1,7 @@
 //! Recognition of this library's own arrays when another library exports them again.
 //!
-//! An import keeps the object that it was made from (clause L2), and that object keeps the array that the object was
-//! made from. An array that travels between two libraries would grow a chain of owners. But if the object only keeps
+//! An import keeps the other library's object (clause L2). If that object was made from an array of this library, it keeps that
+//! array. So an array that is passed to and fro would get an ever longer chain of owners. But if the object owns nothing except
 //! an array of this library, the import can keep that array's memory instead.
 //!
 //! This is sound if the import needs nothing that belongs to the object. The elements lie within the first array,
@@ -28,7 +28,7 @@ pub(in crate::python) fn returned<'py>(
     if CACHE.get(object.get_type_ptr()) == Some(false) {
         return Ok(None);
     }
-    // Attached again, because this may drop Python objects (see `as_cuda_array`).
+    // `fastcall` does not count this thread as attached, and then the release of a dropped Python object is delayed.
     Python::attach(|_| {
         let of = object.get_type();
         if !is_numba_array(&of) {
