@@ -59,7 +59,7 @@ def sources(calls):
 
 
 def exports(calls, array, source):
-    """Return the calls that export, by row; two floors come first."""
+    """Return the calls that export, by row. The first two rows are baselines: calls that do no export."""
     return {
         EMPTY: loop(calls.call_empty),
         ATTRIBUTE: loop(calls.read_dictionary, source),

@@ -49,7 +49,7 @@ impl Library {
         Classes::of(self.classes.bind(py).clone())
     }
 
-    /// A function of the package with `strict`, and with `sync=False` if it takes that.
+    /// Calls a function of the package with the keyword `strict`, and with `sync=False` if the function has that keyword.
     fn call<'py>(&self, function: &str, argument: &Bound<'py, PyAny>, strict: bool) -> PyResult<Bound<'py, PyAny>> {
         let py = argument.py();
         let options = [("strict", strict)].into_py_dict(py)?;
@@ -257,7 +257,7 @@ fn exported<'py>(library: &Library, interface: &Bound<'py, PyAny>, array: &Bound
     let pointer = if get::<usize>(interface, "nbytes") == 0 { 0 } else { get::<u64>(interface, "ptr") };
     assert_eq!(get::<u64>(&again, "ptr"), pointer);
     assert!(!array.repr().expect("an array prints").to_string().is_empty());
-    // An array of the array's dictionary is equal again.
+    // An import of the exported dictionary exports an equal dictionary.
     let second = library.call("from_cuda_array_interface", &dictionary, true).expect("an import is imported again");
     let second = second.getattr("__cuda_array_interface__").expect("an array exports");
     let (first, second) = (without_mask(&dictionary), without_mask(&second));

@@ -1,4 +1,4 @@
-//! Properties of all code that reads external input, for any bytes.
+//! Fuzz checks of the code that reads external input: its properties must hold for any input bytes.
 //!
 //! Each module has a function `check`, which makes an input out of bytes, passes it to the library, and panics if a
 //! property fails. The properties are implemented here a second time in the simplest way (visiting each element,

@@ -1,4 +1,6 @@
-"""The demo's facts of every route as test methods. A test file adds the route as a fixture.
+"""Test methods for an exchange from one library to another (a *route*). They run the checks of `demo/facts.py`.
+
+A test file adds the route as a fixture.
 
 Each test takes one layout and one number of dimensions, and arrays of every type. A case that the consumer is known to
 refuse must be refused: if a newer peer accepts it, the test fails.

@@ -220,7 +220,7 @@ def test_copy_of_array_onto_itself_keeps_values(driver: str) -> None:
 
 
 def test_many_small_boxes_are_copied_through_staging(driver: str) -> None:
-    """The 2000 elements have no layout that one driver copy of a box of bytes covers."""
+    """No driver copy of one box of bytes covers the elements, so they are copied through a staging buffer, in both directions."""
     host = values((10, 10, 4, 5), "<i2")[::-1, ::2, ::-1, ::3]
     device = same_layout_on_device(host)
     assert np.array_equal(device.array.copy_to_host(), host)

@@ -27,9 +27,9 @@ ROOT = Path(__file__).parents[2]
 ROOTS = ["crates/cuarray/src", "crates/cuarray/src/python"]
 
 METHODS_ELSEWHERE = {
-    # The formats of a report are methods for users, each in the file of its format. Nothing below `report` writes one.
+    # Each format of a report is a method for users, in the file of the format. The nodes that `report` depends on call none of them.
     ("crates/cuarray-races/src", "report", "Report"),
-    # A program asks a context for a kernel. Nothing below `kernel` does.
+    # Users call `Context::kernel`. The nodes that `kernel` depends on do not call it.
     ("crates/cuarray/src", "kernel", "Context"),
     # Python calls these methods, and Rust does not.
     ("crates/cuarray/src/python", "class", "PyDeviceArray"),

@@ -53,7 +53,7 @@ driver, count, pointer, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), c
 assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
 assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and driver.cuCtxPushCurrent_v2(context) == 0
 assert driver.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(64)) == 0
-# Neither works with the default settings: the host access, nor seeing the fill without a synchronization.
+# With the default settings, the host access below would crash, and the fill would still be pending.
 assert driver.cuMemsetD8Async(pointer, ctypes.c_ubyte(7), ctypes.c_size_t(64), None) == 0
 print(count.value, ctypes.string_at(pointer.value, 64) == bytes([7]) * 64)
 """)

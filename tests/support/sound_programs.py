@@ -495,7 +495,7 @@ def borrow_without_exit_and_without_capture() -> None:
 
 
 def freed_after_the_capture(memory: weakref.ref[Memory], elsewhere: int) -> None:
-    """The lender keeps the memory until the edge is made, and no longer."""
+    """End the capture. Assert that the memory is alive before, and freed afterwards, when the edge back can be made."""
     assert memory() is not None
     end_capture(elsewhere)
     c_arrays._HANDED_OUT.clear()

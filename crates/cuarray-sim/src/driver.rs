@@ -99,7 +99,7 @@ impl Driver {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `cuInit`.
+    /// Initializes the driver, for `cuInit`.
     pub(crate) fn initialize(&self) -> Result<(), CUresult> {
         let config = self.config.as_ref().map_err(|wrong| {
             eprintln!("cuarray-sim: {wrong}");
@@ -183,7 +183,7 @@ impl Driver {
         }
     }
 
-    /// Prints, once per text, why a program's code is refused.
+    /// Prints why a program's code is refused. Only the first refusal is printed.
     pub(crate) fn explain(&self, text: &str) {
         let quiet = self.config.as_ref().is_ok_and(|config| config.quiet);
         if !quiet && !self.explained.swap(true, Ordering::Relaxed) {

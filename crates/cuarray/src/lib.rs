@@ -86,7 +86,7 @@
 //! let context = driver.default_context()?;
 //! let (home, work) = (Stream::non_blocking(&context)?, Stream::non_blocking(&context)?);
 //!
-//! // An array of our own. One of another library's comes as an `Interface` and its owner (`RawView::new`), or as a Python argument.
+//! // This crate allocates the array. An array of another library is an `Interface` with an owner (`RawView::new`), or a Python argument.
 //! let mut numbers = DeviceArray::<u32, _>::empty([32], &home)?;
 //!
 //! let kernel = context.kernel(

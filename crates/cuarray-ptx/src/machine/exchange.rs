@@ -71,8 +71,8 @@ pub(crate) unsafe fn warp_barrier(machine: &mut Machine<'_>, instruction: &Instr
 }
 
 /// `shfl.sync`: copies `a` of a source lane to `d`. The mode `imm` (up, down, bfly, idx), the offset `b`, and the clamp
-/// and segment mask `c` select the source lane. Further operands: an optional predicate, set if the source lane is in
-/// range; the member mask.
+/// and segment mask `c` select the source lane. The first extra operand is an optional predicate, which is set if the source
+/// lane is in range. The second one is the member mask.
 pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits.
     unsafe {
@@ -136,7 +136,7 @@ pub(crate) unsafe fn vote(machine: &mut Machine<'_>, instruction: &Instruction) 
     Flow::Next
 }
 
-/// `activemask`.
+/// `activemask`: writes the mask of the lanes that execute the instruction to `d`.
 pub(crate) unsafe fn active_mask(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: `d` is a register of 32 bits.
     unsafe { machine.set32(instruction.d, &[machine.mask; 32]) };
@@ -147,7 +147,7 @@ pub(crate) unsafe fn active_mask(machine: &mut Machine<'_>, instruction: &Instru
 /// values are equal, otherwise 0.
 unsafe fn matches(machine: &mut Machine<'_>, instruction: &Instruction, values: [u64; 32]) -> Flow {
     let (mut results, mut agreed) = ([0_u32; 32], 0);
-    // SAFETY: `b` is a member mask, `d` a register of 32 bits, and the first further operand a predicate or left out.
+    // SAFETY: `b` is a member mask, `d` a register of 32 bits, and the first extra operand a predicate or left out.
     unsafe {
         for group in machine.groups(instruction.b) {
             for lane in (0..32).filter(|lane| group >> lane & 1 == 1) {
@@ -223,7 +223,7 @@ pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction
     Flow::Next
 }
 
-/// `elect.sync`: elects the first lane of the member mask `a`. The first further operand is the predicate that is set for
+/// `elect.sync`: elects the first lane of the member mask `a`. The first extra operand is the predicate that is set for
 /// this lane.
 pub(crate) unsafe fn elect(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits and a predicate.

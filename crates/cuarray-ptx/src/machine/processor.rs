@@ -1,6 +1,6 @@
 //! The features of the processor that the machine uses.
 
-/// Whether this processor supports the wide versions of the functions of [`lanes`](super::lanes).
+/// Whether this processor has AVX2 and the other features that the wide build of the interpreter loop needs.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn wide() -> bool {
     use std::sync::OnceLock;

@@ -61,7 +61,7 @@ pub(crate) trait Scene {
 pub(crate) struct Watched {
     pub order: Order,
     pub shadow: Shadow,
-    /// Whether the block has acquired from other blocks. From then on, its races with other blocks cannot be
+    /// Whether the block has observed a release of another block. From then on, its races with other blocks cannot be
     /// determined.
     pub exempt: bool,
 }
@@ -93,9 +93,9 @@ pub(crate) struct Races {
     found: BTreeMap<Key, Candidates>,
     /// The turn of the grid barrier since which the grid's accesses are recorded.
     pub grid_turn: u32,
-    /// The first block that has released.
+    /// The first block that has executed a release, such as a fence.
     pub releaser: Option<u64>,
-    /// Whether several blocks have released.
+    /// Whether several blocks have executed a release.
     pub releasers: bool,
 }
 

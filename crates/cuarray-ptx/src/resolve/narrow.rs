@@ -3,8 +3,8 @@
 //!
 //! PTX manual: [alternate floating-point data
 //! formats](https://docs.nvidia.com/cuda/parallel-thread-execution/#alternate-floating-point-data-formats). `e5m2`
-//! follows the pattern of other formats. `e4m3` has no infinity: its greatest exponent holds numbers too. Divided by
-//! 2⁸, its numbers have the same bits in a format with one more exponent bit, in which they are computed.
+//! follows the pattern of other formats. `e4m3` has no infinity: its greatest exponent holds numbers too. So an
+//! `e4m3` number is computed in [`E5M3`], a format with one more exponent bit: the bits of `x` in `e4m3` are those of `x / 2⁸` there.
 
 use super::builder::Builder;
 use super::draft::Draft;

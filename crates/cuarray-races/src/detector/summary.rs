@@ -94,7 +94,7 @@ impl Detector {
         }
     }
 
-    /// The live allocations and handles. Those that were made by calls from the same site are one finding.
+    /// The live allocations and handles. Objects made by calls from the same site are one finding.
     fn leaks(&self) -> Vec<Found> {
         let mut leaks = Findings::default();
         for block in self.blocks.live() {

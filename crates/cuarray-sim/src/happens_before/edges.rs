@@ -92,7 +92,8 @@ pub(crate) fn stream_joins(state: &mut State, handle: CUstream, clock: &Clock) {
     }
 }
 
-/// Adds edges from dependencies. The clock of a point is available while the point is the last of its stream.
+/// Adds an edge from each of these points to the next operation of a stream. A point that is not the last operation of its stream is
+/// skipped: a stream stores only the clock of its last operation.
 pub(crate) fn stream_joins_points(state: &mut State, handle: CUstream, points: &[Point]) {
     if !state.detector.is_on() {
         return;

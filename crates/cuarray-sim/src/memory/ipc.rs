@@ -2,7 +2,7 @@
 //!
 //! A device's memory is an anonymous file ([`arena`](crate::memory::arena)), and a process can open such files of other
 //! processes of its user under `/proc`. So a handle names a process, a file and an allocation, and an importer maps
-//! those pages. It verifies the handle: the start time of the process must be that in the handle, and the file must be a
+//! those pages. It verifies the handle. The start time of the process must be that in the handle, and the file must be a
 //! device's. A table after the memory lists the number of each exported allocation ([`Entry`]). If the allocation was freed, the
 //! table has another number or none at its place, and the handle is refused. So a handle never opens another allocation.
 //!

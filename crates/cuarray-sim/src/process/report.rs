@@ -14,7 +14,7 @@ pub(crate) fn make(driver: &Driver, leaks: bool) -> Report {
     completed(driver, report)
 }
 
-/// Like `report`, but at the end of the program and without running its code; `None` if another thread holds the
+/// Like [`make`], for the end of the program: runs no code of the program. Returns `None` if another thread holds the
 /// lock.
 pub(crate) fn make_last(driver: &Driver, leaks: bool) -> Option<Report> {
     let mut state = driver.try_lock()?;
@@ -25,7 +25,7 @@ pub(crate) fn make_last(driver: &Driver, leaks: bool) -> Option<Report> {
     Some(completed(driver, report))
 }
 
-/// Reads files, so the driver must not be locked.
+/// Adds source lines and suppressions to a report. The driver must not be locked, because this reads files.
 fn completed(driver: &Driver, mut report: Report) -> Report {
     report.recorded_by = concat!("cuarray-sim ", env!("CARGO_PKG_VERSION"), ", the simulated CUDA driver").to_owned();
     add_lines(&mut report);

@@ -64,7 +64,7 @@ pairs! {
             }
         }
     }
-    a_device_writes_what_another_uploads: DataRace ["cuMemcpyHtoDAsync_v2 on stream 1", "cuMemcpyDtoHAsync_v2 on stream 2"], |p, right| {
+    download_into_the_source_of_a_pending_upload: DataRace ["cuMemcpyHtoDAsync_v2 on stream 1", "cuMemcpyDtoHAsync_v2 on stream 2"], |p, right| {
         let (one, two, memory, other, host) = (p.stream(0), p.stream(0), p.alloc(64), p.written(64), p.pinned(64));
         ok!(p, cuMemcpyHtoDAsync_v2(memory, host.cast(), 64, one));
         if right {

@@ -120,7 +120,8 @@ impl CopyPlan {
 
     /// Chooses the axes for rows and slices that leave the fewest boxes.
     ///
-    /// A row axis has steps no shorter than a run. A slice axis has steps that are whole numbers of rows and hold all of them.
+    /// The stride of a row axis is at least the length of a run. The stride of a slice axis is a multiple of the row stride, and is at
+    /// least the length of all rows of a slice.
     /// Few axes are left at this point, so all pairs are tried.
     fn take_rows_and_slices(&mut self) {
         let pitch = self.width as isize..=MAX_PITCH;
@@ -182,7 +183,7 @@ impl CopyPlan {
     #[cfg(feature = "python")]
     pub(crate) fn carry_out(&self, dst: &mut [u8], dst_at: isize, src: &[u8], src_at: isize) {
         match self.width {
-            // A size known to the compiler moves each element through a register.
+            // For a size that the compiler knows, it copies each element through a register.
             1 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<1>),
             2 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<2>),
             4 => self.carry_out_by(dst, dst_at, src, src_at, copy_element::<4>),
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_the_axis_that_divides_the_other_step() {
+    fn axis_whose_stride_divides_the_other_stride_becomes_the_rows() {
         // Every third element of every second row: 12 bytes between columns are no whole number of rows of 264 bytes.
         let plan = plan(&[20, 11], &[264, 12], &[264, 12], 4).unwrap().unwrap();
         assert_eq!((plan.boxes(), plan.width, plan.rows, plan.slices), (1, 4, 11, 20));

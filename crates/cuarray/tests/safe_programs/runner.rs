@@ -53,7 +53,7 @@ impl Runner {
             for step in steps {
                 rig.run_in(step.thread, || interpreter.step(step));
             }
-            interpreter.finish(seed % 2 == 0);
+            interpreter.finish(seed.is_multiple_of(2));
             freeing_failed = interpreter.freeing_failed;
             leaks_contexts = interpreter.leaks_contexts;
             interpreter.failure.take()

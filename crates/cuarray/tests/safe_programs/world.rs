@@ -44,8 +44,11 @@ impl Slot {
 
     /// The array, unless a guard for writing borrows it.
     pub fn get(&self) -> Option<&Array> {
+        if self.writers != 0 {
+            return None;
+        }
         // SAFETY: no guard has a unique borrow.
-        (self.writers == 0).then(|| unsafe { self.array.as_ref() })
+        Some(unsafe { self.array.as_ref() })
     }
 
     /// The memory of another library that the array is a view of.

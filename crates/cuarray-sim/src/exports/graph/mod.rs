@@ -182,7 +182,7 @@ pub(super) unsafe fn cuGraphNodeGetLocalId(
     unsafe { put(node_id, call.lock().node(node)?.number) }
 }
 
-/// Writes a DOT file. Of the flags that select its content only handles have an effect.
+/// Writes a DOT file. The flags select its content; only those for handles have an effect.
 pub(super) unsafe fn cuGraphDebugDotPrint(
     call: &Call<'_>,
     graph: CUgraph,

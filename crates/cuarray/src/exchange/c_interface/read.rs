@@ -161,7 +161,7 @@ fn handle(key: &'static str, value: u64, flagged: bool) -> Result<Option<NonZero
         return Err(Error::entry(
             key,
             format!(
-                "{value:#x} in a cuarray that {says} the flag of a {key}; the flag and a handle, or neither and 0, are expected"
+                "{value:#x} in a cuarray that {says} the flag of a {key}; a handle with the flag, or 0 without the flag, is expected"
             ),
         ));
     }

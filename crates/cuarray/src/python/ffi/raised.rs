@@ -1,4 +1,4 @@
-//! One policy for what reading an attribute raises.
+//! The handling of exceptions that reading an attribute raises.
 //!
 //! A property of a real library may raise anything: RuntimeError where a tensor needs a gradient, KeyError for a type that it cannot name. For the
 //! importer that means one thing: the object gives no array. So the exception becomes the cause of a `TypeError`, whichever protocol the
@@ -20,8 +20,7 @@ pub(in crate::python) fn passes_through(py: Python<'_>, error: &PyErr) -> bool {
         || error.is_instance_of::<PyRecursionError>(py)
 }
 
-/// The error for the attribute `name` of `object` that raised. `subject` names what is wrong, `expected` says what
-/// the caller needs.
+/// The error for the attribute `name` of `object`, which raised `error`. The message begins with `subject` and ends with `expected`.
 #[cold]
 pub(in crate::python) fn unreadable(
     subject: &str,

@@ -28,7 +28,7 @@ pub(in crate::python) fn returned<'py>(
     if CACHE.get(object.get_type_ptr()) == Some(false) {
         return Ok(None);
     }
-    // This may drop Python objects, so it runs with an attached token of its own; `as_cuda_array` has the reason.
+    // `fastcall` does not count this thread as attached, and then the release of a dropped Python object is delayed.
     Python::attach(|_| {
         let of = object.get_type();
         if !is_numba_array(&of) {

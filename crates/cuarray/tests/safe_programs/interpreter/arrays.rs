@@ -117,7 +117,7 @@ impl Interpreter<'_> {
         Some(())
     }
 
-    pub(super) fn from_owner(&mut self, of: Of, home: Option<usize>) -> Option<()> {
+    pub(super) fn owned(&mut self, of: Of, home: Option<usize>) -> Option<()> {
         (self.arrays.len() < MOST_ARRAYS).then_some(())?;
         let memory = self.memory(of)?;
         self.wait_before_reuse(of, &memory)?;

@@ -221,7 +221,7 @@ impl<'r> Interpreter<'r> {
             }
             Action::Create { fill, stream } => self.create(fill, stream)?,
             Action::Derive { array, part } => self.derive(array, part)?,
-            Action::FromOwner { of, home } => self.from_owner(of, home)?,
+            Action::FromOwner { of, home } => self.owned(of, home)?,
             Action::View { of, names } => self.view(of, names)?,
             Action::Exchange { array, with_event } => self.exchange(array, with_event)?,
             Action::Typed(array) => self.typed(array)?,
@@ -283,7 +283,7 @@ impl<'r> Interpreter<'r> {
             }
             Action::SynchronizeContext(slot) => {
                 (self.captures.is_empty()).then_some(())?;
-                let context = Self::pick(&self.contexts, slot)?;
+                let context = Self::pick(self.contexts, slot)?;
                 let result = context.synchronize();
                 self.check(result)?;
             }
