@@ -128,7 +128,7 @@ impl Sim {
     /// let (api, _entered) = (sim.api(), sim.enter());
     /// let (mut context, mut memory) = (Default::default(), 0);
     /// let mut streams = [Default::default(); 2];
-    /// SAFETY: the arguments are those that the driver's manual requires.
+    /// // SAFETY: the arguments are those that the driver's manual requires.
     /// unsafe {
     ///     api.cuInit.unwrap()(0);
     ///     api.cuCtxCreate_v2.unwrap()(&mut context, 0, 0);

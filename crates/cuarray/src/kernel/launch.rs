@@ -340,7 +340,7 @@ impl<'v, T, D: Dimension, S: Scope> AcquiredMut<'v, T, D, S> {
     /// let mut x = DeviceArray::from_host(&[1.0f32, 2.0, 3.0], [3], &stream)?;
     /// let mut guard = x.acquire_mut(&stream)?;
     /// let both = guard.in_place();
-    /// SAFETY: each of the 3 threads reads its element, and then writes it.
+    /// // SAFETY: each of the 3 threads reads its element, and then writes it.
     /// unsafe { scale.launch(&stream, LaunchConfig::new([1, 1, 1], [3, 1, 1]), (10.0f32, both, both)) }?;
     /// guard.release()?;
     /// assert_eq!(x.to_host()?, [10.0, 20.0, 30.0]);

@@ -52,7 +52,7 @@ use std::{
 /// # let layout = Layout::c_contiguous(&[4], 4)?;
 /// let interface = Interface::new(memory.device_ptr(), TypeStr::of::<f32>(), layout)?
 ///     .with_stream(StreamEntry::try_from(producer.handle() as i128)?);
-/// SAFETY: the memory and the stream live as long as the view.
+/// // SAFETY: the memory and the stream live as long as the view.
 /// let mut view = unsafe { RawView::new(&driver, interface, Some(Owner::new(memory.clone()))) }?;
 /// let consumer = Stream::non_blocking(&context)?;
 /// let array = view.acquire_mut(&consumer)?; // `consumer` waits for `producer`

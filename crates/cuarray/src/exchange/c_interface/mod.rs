@@ -69,7 +69,7 @@ impl From<Interface> for Described {
 /// let array = CArray::new(interface.clone(), Some(Owner::new(memory.clone())))?;
 ///
 /// let pointer = array.into_raw(); // to a consumer in C, which must call `release`; or back:
-/// SAFETY: this code owns the pointer, and no other code has it.
+/// // SAFETY: this code owns the pointer, and no other code has it.
 /// let array = unsafe { CArray::from_raw(pointer) }?;
 /// assert_eq!(array.describe()?.interface, interface);
 /// drop(array);
