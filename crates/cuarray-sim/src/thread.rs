@@ -126,6 +126,8 @@ pub(crate) fn with_contexts<R>(driver: u64, f: impl FnOnce(&mut Vec<CUcontext>) 
         let index = match stacks.iter().position(|(owner, _)| *owner == driver) {
             Some(index) => index,
             None => {
+                // Most of these drivers no longer exist, and each call searches the list.
+                stacks.retain(|(_, stack)| !stack.is_empty());
                 stacks.push((driver, Vec::new()));
                 stacks.len() - 1
             }
