@@ -80,7 +80,7 @@ impl Held {
     }
 
     /// An owner of the memory, for a view.
-    fn as_owner(&self) -> Owner {
+    pub(super) fn as_owner(&self) -> Owner {
         match self {
             Held::Memory(memory) => Owner::new(memory.clone()),
             Held::Owner(kept) => Owner::new(kept.clone()),

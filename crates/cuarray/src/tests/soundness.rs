@@ -547,6 +547,34 @@ fn memory_is_kept_while_a_stream_with_work_on_it_captures() {
 }
 
 #[test]
+fn the_owner_of_a_view_without_stream_is_kept_after_a_deferred_end() {
+    for leaked in [true, false] {
+        let program = Program::new();
+        let context = program.context();
+        let (legacy, captures) = (Stream::legacy_default(&context), Stream::new(&context).unwrap());
+        let (kernel, memory) = (set(&context), allocation(&context));
+        let mut view = view(&program, &memory, StreamEntry::None);
+        drop(memory);
+        let mut guard = view.acquire_mut(&legacy).unwrap();
+        launch!(kernel, guard).unwrap();
+        // A blocking stream that captures makes the legacy default stream unusable.
+        begin_capture(&program, &captures);
+        match leaked {
+            true => mem::forget(guard),
+            false => assert!(guard.release().unwrap_err().is_unsupported()),
+        }
+        drop(view);
+        let graph = end_capture(&program, &captures);
+        destroy(&program, graph);
+        // The deferred end records the work, which is pending.
+        program.fixture.driver.reclaim(false);
+        drop(program.fixture.driver.take_drop_error());
+        drop((legacy, captures, kernel, context));
+        program.finish();
+    }
+}
+
+#[test]
 fn memory_of_an_owner_is_kept_while_a_stream_with_work_on_it_captures() {
     let program = Program::new();
     let context = program.context();

@@ -71,6 +71,8 @@ fn run(seeds: std::ops::Range<u64>, worker: usize, running: &[AtomicU64]) {
         let program = Program::of(seed);
         let steps = program.steps(seed);
         if let Outcome::Failed(why) = runner.run(seed, &program, &steps, 0).outcome {
+            // Shrinking takes time, and is no deadlock.
+            running[worker].store(DONE, Ordering::Relaxed);
             panic!("{}", runner::explained(seed, seeds.start, &program, steps, &why));
         }
     }

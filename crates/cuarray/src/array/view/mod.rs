@@ -331,7 +331,7 @@ impl RawView {
         entries: (Registration, Registration),
     ) {
         let entries = (entries.0.without_view(), entries.1.without_view());
-        sync::end_later(self.known_sync_states(access), stream, begun, (entries, self.keep()));
+        sync::end_later(self.known_sync_states(access), stream, begun, (entries, self.keep_for_deferred_end(stream)));
     }
 
     /// An owner that keeps the memory alive, if the view has one.
@@ -343,6 +343,15 @@ impl RawView {
         self.owner.clone()
     }
 
+    /// An owner that keeps the memory alive until a guard's end, which is deferred, and until the work that this end records is done.
+    #[cold]
+    fn keep_for_deferred_end(&self, stream: &Stream) -> Option<Owner> {
+        let owner = self.keep()?;
+        let pending = self.data.get().and_then(SyncState::pending_without_home);
+        let (Some(pending), Ok(context)) = (pending, stream.work_context()) else { return Some(owner) };
+        Some(Held::until_done(&context, self.interface.byte_range(), owner, pending.clone()).as_owner())
+    }
+
     /// Removes the entries of the guards, and ends those guards that were leaked.
     fn end_guards(&self) {
         let parts = std::iter::once(&*self.interface).chain(self.interface.mask().map(Mask::interface));
@@ -351,7 +360,7 @@ impl RawView {
             let ended = sync::end(self.known_sync_states(access), &stream, begun);
             if let Err(NotEnded { error, is_ordered }) = ended {
                 if !is_ordered {
-                    let kept = (registration.without_view(), self.keep());
+                    let kept = (registration.without_view(), self.keep_for_deferred_end(&stream));
                     sync::end_later(self.known_sync_states(access), &stream, begun, kept);
                 }
                 stream.driver().dropped(Err(error));
