@@ -239,7 +239,7 @@ asan: ## run the Rust tests with the address and leak sanitizers; needs no GPU
 PROGRAMS := 1000000
 
 .PHONY: programs
-programs: ## run PROGRAMS random safe programs (1000000: about 15 minutes) on the simulated driver; a finding is a failure
+programs: ## run PROGRAMS random safe programs (1000000: about 10 minutes) on the simulated driver; a finding is a failure
 	$(call say,$(PROGRAMS) random safe programs)
 	CUARRAY_PROGRAMS=$(PROGRAMS) cargo test --release -p cuarray --test safe_programs random -- --nocapture
 
