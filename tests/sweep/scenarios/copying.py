@@ -37,7 +37,8 @@ for_each_kind("copy from the host, array's stream", copy_to_device_in, ("legacy"
 def copy_to_device_in_a_thread(peer: Peer) -> None:
     # The handle means another stream in the other thread, so the work in this thread's stream must be recorded.
     home, given, source = peer.stream("per-thread"), peer.stream(), pinned()
-    array = cuarray.as_cuda_array(peer.array(home), sync=False)
+    array = cuarray.as_cuda_array(peer.array(None), sync=False).bind(home)
+    peer.write(array, home)
     array.copy_to_device(source, stream=given)
 
     def use() -> None:
