@@ -78,7 +78,12 @@ impl Effect {
             touches.iter().map(|(region, access)| (*region, *access, Strength::Weak)).collect::<Vec<_>>()
         };
         match self {
-            Effect::Ran { touches, strong, .. } => [weak(touches), strong.clone()].concat(),
+            Effect::Ran { touches, strong, .. } => {
+                let mut all = [strong.clone(), weak(touches)].concat();
+                // Writes come first: the work reads no unwritten bytes where it has written before.
+                all.sort_by_key(|(_, access, _)| *access == AccessKind::Read);
+                all
+            }
             Effect::HostAccess(region, access) => vec![(*region, *access, Strength::Host)],
             Effect::Touches(touches) => weak(touches),
             _ => Vec::new(),

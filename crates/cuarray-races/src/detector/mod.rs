@@ -170,7 +170,7 @@ impl Detector {
     }
 
     /// The accesses of an operation with an [unknown](Effect::Unknown) effect, after it has run. Returns the accesses
-    /// as boxes, without those that cannot race with a host access.
+    /// as boxes, without those that no host access can race or synchronize with.
     pub fn resolve(&mut self, ticket: &Ticket, touched: &[Touched]) -> Vec<(Region, AccessKind)> {
         let (mut touches, mut strong, mut updated) = (Vec::new(), Vec::new(), Vec::new());
         let block = |address| self.blocks.at(address).map_or(0, |block| block.address);
@@ -184,7 +184,9 @@ impl Detector {
         }
         let all = touches.iter().copied().chain(strong.iter().map(|(region, access, _)| (*region, *access)));
         let _ = ticket.operation.accesses.set(self.hulls(all));
-        let for_host = strong.iter().filter(|(.., strength)| *strength != Strength::System);
+        // A host read of bytes that the work publishes makes the host acquire.
+        let publishes = ticket.operation.fences().publishes;
+        let for_host = strong.iter().filter(|(.., strength)| publishes || *strength != Strength::System);
         let for_host: Vec<_> = for_host.map(|(region, access, _)| (*region, *access)).collect();
         let for_host = touches.iter().copied().chain(for_host).collect();
         self.queue.resolve(ticket.operation.ordinal, Effect::Ran { touches, strong, updated });
