@@ -44,6 +44,12 @@ pub(super) struct Built {
     pub calls_address: bool,
     pub ordered: bool,
     pub grid_wide: bool,
+    /// Whether the code releases to threads of other launches, as a fence does.
+    pub publishes: bool,
+    /// Whether the code can acquire from threads of other launches: it reads by strong accesses or atomic operations.
+    pub observes: bool,
+    /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
+    pub publishes_to_host: bool,
 }
 
 /// A function that is being resolved.
@@ -83,6 +89,9 @@ impl<'s, 'a> Builder<'s, 'a> {
             calls_address: false,
             ordered: false,
             grid_wide: false,
+            publishes: false,
+            observes: false,
+            publishes_to_host: false,
         };
         Builder {
             symbols,

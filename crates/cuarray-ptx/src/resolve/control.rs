@@ -91,9 +91,14 @@ impl<'a> Builder<'_, 'a> {
                 self.push(draft);
             }
             opcode => {
-                // The scope and the kind of a fence make no difference.
-                words.drop_hints(&[""]);
                 let fence = matches!(opcode, "membar" | "fence");
+                if fence {
+                    // Within a launch, the scope and the kind of a fence make no difference.
+                    let scope = words.one_of(&["sys", "gl", "gpu"]);
+                    self.built().publishes |= scope.is_some();
+                    self.built().publishes_to_host |= scope == Some(0);
+                }
+                words.drop_hints(&[""]);
                 let draft = self.draft(if fence { branching::fence } else { branching::nothing });
                 self.push(draft);
             }

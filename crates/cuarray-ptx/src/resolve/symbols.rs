@@ -308,5 +308,8 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         calls_address: false,
         ordered: false,
         grid_wide: false,
+        publishes: false,
+        observes: false,
+        publishes_to_host: false,
     })
 }
