@@ -23,7 +23,6 @@ fn name_resolves_to_the_newest_signature_of_the_requested_version() {
     let missing = CUresult::CUDA_ERROR_NOT_FOUND;
     let status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
     assert_eq!(resolve(&program, c"cuMemAllocAsync", 11000, 0), (missing, 0, status));
-    // The newest version of a function that is not newer than the requested version is returned.
     let host = program.api.cuLaunchHostFunc.unwrap() as usize;
     assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13010, 0).1, host);
     let status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
