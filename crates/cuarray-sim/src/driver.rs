@@ -43,6 +43,9 @@ pub(crate) struct Driver {
     pub calls_of: Vec<AtomicU64>,
     /// The requested or called functions that this driver does not implement, with their counts.
     pub refused: Mutex<BTreeMap<String, u64>>,
+    /// The refused images with machine code, and the refused PTX.
+    pub refused_machine_code: AtomicU64,
+    pub refused_ptx: AtomicU64,
     /// Whether the schedule makes choices.
     pub chooses: AtomicBool,
     pub has_faults: AtomicBool,
@@ -86,6 +89,8 @@ impl Driver {
             initialized: AtomicU64::new(0),
             calls_of: ENTRY_POINTS.iter().map(|_| AtomicU64::new(0)).collect(),
             refused: Mutex::default(),
+            refused_machine_code: AtomicU64::new(0),
+            refused_ptx: AtomicU64::new(0),
             chooses: AtomicBool::new(!matches!(schedule, Schedule::Lazy | Schedule::Eager)),
             has_faults: AtomicBool::new(!faults.is_empty()),
             faults: Mutex::new(faults),

@@ -6,6 +6,7 @@
 
 use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
+use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::state::State;
@@ -87,6 +88,9 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         let races = outcome.races.iter().map(|race| kernel_race(state, launch, race)).collect();
         state.detector.threads_raced(ticket, races);
     }
+    if launch.settings.races && ticket.is_some() {
+        note_partial_search(&mut state.code.partly_searched, &outcome.touched);
+    }
     let mut touched = Vec::new();
     for range in without_overwritten(&outcome.touched) {
         match state.memory.holding(range.start) {
@@ -104,6 +108,28 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         }
     }
     touched
+}
+
+/// Counts a launch that touched more memory than is searched for races.
+fn note_partial_search(partly: &mut Partly, touched: &[TouchedRange]) {
+    let most: u64 = touched.iter().map(|range| range.end - range.start).sum();
+    if most <= cuarray_ptx::SEARCHED_BYTES {
+        return;
+    }
+    let mut ranges: Vec<(u64, u64)> = touched.iter().map(|range| (range.start, range.end)).collect();
+    ranges.sort_unstable();
+    let (mut bytes, mut reached) = (0, 0);
+    for (start, end) in ranges {
+        bytes += end.saturating_sub(start.max(reached));
+        reached = reached.max(end);
+    }
+    // The search halves its part until it fits.
+    let halvings = (0..64).find(|halvings| bytes >> halvings <= cuarray_ptx::SEARCHED_BYTES).unwrap_or(0);
+    if halvings > 0 {
+        partly.launches += 1;
+        partly.touched += bytes;
+        partly.searched += bytes >> halvings;
+    }
 }
 
 /// Marks the context of a failed kernel as failed, and reports the failure.
