@@ -206,6 +206,7 @@ fn errors_of_peer_access_are_those_of_the_manual() {
     fails!(program, PEER_ACCESS_UNSUPPORTED, cuCtxEnablePeerAccess(program.context, 0));
     // Access of one context is not access of another context of the same device.
     fails!(program, PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(peer));
+    ok!(program, cuCtxDestroy_v2(second));
     ok!(program, cuCtxSetCurrent(CUcontext::NULL));
     fails!(program, INVALID_CONTEXT, cuCtxEnablePeerAccess(peer, 0));
     fails!(program, INVALID_CONTEXT, cuCtxDisablePeerAccess(peer));

@@ -14,6 +14,10 @@ const CHECKED: usize = 4096;
 /// Whether the byte at `address` can be read.
 fn is_readable(address: u64) -> bool {
     let place = address & !7;
+    // The kernel reads no set at null.
+    if place == 0 {
+        return false;
+    }
     // The kernel reads the set of signals before it refuses the invalid operation, so the mask never changes.
     // SAFETY: the kernel checks the address itself, and the call has no effect.
     let result = unsafe {
