@@ -145,9 +145,7 @@ fn enqueue_host_function(call: &Call<'_>, stream: CUstream, function: HostFuncti
         return Ok(());
     }
     let (mut state, _) = submit(call, state, handle, Work::HostFunction(function), Vec::new())?;
-    if state.host_functions > 0 {
-        progress::watch_host_functions(call.driver, &mut state);
-    }
+    progress::watch(call.driver, &mut state);
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use cuarray_ptx::{Access, AccessKind as TouchKind, Fault, FaultKind, Program, Ra
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
 use cuarray_races::site::SourceLine;
-use cuarray_races::{KernelRace, Ticket, Touch, Touched};
+use cuarray_races::{Fences, KernelRace, Strength, Ticket, Touch, Touched};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -86,6 +86,8 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     if let Some(ticket) = ticket {
         let races = outcome.races.iter().map(|race| kernel_race(state, launch, race)).collect();
         state.detector.threads_raced(ticket, races);
+        let cuarray_ptx::Synchronization { publishes, observes, .. } = launch.program.synchronization(launch.kernel);
+        state.detector.synchronizes(ticket, Fences { publishes, observes });
     }
     let mut touched = Vec::new();
     for range in without_overwritten(&outcome.touched) {
@@ -248,15 +250,22 @@ fn noted(range: TouchedRange) -> Touched {
         TouchKind::Write => Touch::Write,
         TouchKind::Update => Touch::Update,
     };
-    Touched { start: range.start, end: range.end, touch }
+    let strength = match range.strength {
+        cuarray_ptx::Strength::Weak => Strength::Weak,
+        cuarray_ptx::Strength::Device => Strength::Device,
+        cuarray_ptx::Strength::System => Strength::System,
+    };
+    Touched { start: range.start, end: range.end, touch, strength }
 }
 
-/// Removes written bytes from the reads, because a later access conflicts with the write anyway. Keeps writes and
-/// updates.
+/// Removes written bytes from the weak reads, because a later access conflicts with the weak write anyway. Keeps all
+/// other ranges.
 fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
-    let of = |kind| touched.iter().copied().filter(move |range| range.kind == kind);
-    let (reads, writes): (Vec<TouchedRange>, Vec<TouchedRange>) =
-        (of(TouchKind::Read).collect(), of(TouchKind::Write).collect());
+    let weak = |kind| {
+        let alike = move |range: &&TouchedRange| range.kind == kind && range.strength == cuarray_ptx::Strength::Weak;
+        touched.iter().filter(alike).copied().collect::<Vec<_>>()
+    };
+    let (reads, writes) = (weak(TouchKind::Read), weak(TouchKind::Write));
     let mut kept = Vec::new();
     let mut next = 0;
     for read in reads {
@@ -275,7 +284,9 @@ fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
         }
     }
     kept.extend(writes);
-    kept.extend(of(TouchKind::Update));
+    let others =
+        touched.iter().filter(|range| range.kind == TouchKind::Update || range.strength != cuarray_ptx::Strength::Weak);
+    kept.extend(others);
     kept
 }
 
