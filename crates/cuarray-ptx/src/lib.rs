@@ -20,8 +20,10 @@ pub use error::Error;
 pub use grammar::types::Space;
 pub use image::{Image, ImageError};
 pub use machine::address_windows::{SHARED_WINDOW, in_window};
-pub use machine::program::{Function, Location, Parameter, Program, Variable};
-pub use machine::{AccessKind, Fault, FaultKind, Launch, NoService, Outcome, Region, Service, TouchedRange, execute};
+pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
+pub use machine::{
+    AccessKind, Fault, FaultKind, Launch, NoService, Outcome, Region, Service, Strength, TouchedRange, execute,
+};
 pub use races::{Access, Race, SEARCHED_BYTES};
 
 /// Parses, links and resolves the modules of an image.

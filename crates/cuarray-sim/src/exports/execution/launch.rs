@@ -3,6 +3,7 @@
 use super::super::*;
 use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS, SHARED};
 use crate::capture;
+use crate::execution::progress;
 use crate::exports::transfer::submit;
 use crate::objects::code::ResolvedKernel;
 use crate::objects::graph_data::Action;
@@ -161,7 +162,7 @@ pub(in crate::exports) unsafe fn launch(
     stream: CUstream,
     lists: (*mut *mut c_void, *mut *mut c_void),
 ) -> Result<(), CUresult> {
-    let (mut state, current) = call.current()?;
+    let (mut state, current) = call.current_for(stream)?;
     let handle = streams::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&handle).map_or(current, |stream| stream.context);
     // SAFETY: the caller's lists, by the driver's contract.
@@ -169,7 +170,10 @@ pub(in crate::exports) unsafe fn launch(
     if capture::capture(&mut state, handle, || Action::Launch(launch.clone()))? {
         return Ok(());
     }
-    drop(submit(call, state, handle, Work::Launch(launch), Vec::new())?);
+    let (mut state, at) = submit(call, state, handle, Work::Launch(launch), Vec::new())?;
+    if state.streams.get(&handle).is_some_and(|stream| stream.last_polled_launch == at.operation) {
+        progress::watch(call.driver, &mut state);
+    }
     Ok(())
 }
 
