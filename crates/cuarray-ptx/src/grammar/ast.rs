@@ -11,6 +11,8 @@ pub(crate) struct Module<'a> {
     pub target: Vec<&'a str>,
     pub variables: Vec<Variable<'a>>,
     pub functions: Vec<Function<'a>>,
+    /// `.alias`: the further name of a function, the function, and the line.
+    pub aliases: Vec<(&'a str, &'a str, u32)>,
     /// `.file`: numbers and names.
     pub files: Vec<(u64, &'a str)>,
 }
@@ -110,6 +112,11 @@ pub(crate) enum Statement<'a> {
         name: &'a str,
         labels: Vec<&'a str>,
         line: u32,
+    },
+    /// `name: .calltargets f, g;`: functions of one signature.
+    CallTargets {
+        name: &'a str,
+        function: &'a str,
     },
     /// `name: .callprototype (results) _ (parameters);`
     Prototype(Prototype<'a>),

@@ -40,6 +40,12 @@ impl<'a> Parser<'a> {
                         self.expect(b';')?;
                         into.push(Statement::BranchTargets { name: token.text, labels, line: token.line });
                     }
+                    (Kind::Dotted, "calltargets") => {
+                        self.at += 1;
+                        let function = self.word("the name of a function")?;
+                        self.skip_to_semicolon()?;
+                        into.push(Statement::CallTargets { name: token.text, function });
+                    }
                     (Kind::Dotted, "callprototype") => {
                         self.at += 1;
                         into.push(Statement::Prototype(self.prototype(token.text)?));

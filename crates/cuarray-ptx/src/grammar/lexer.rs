@@ -83,7 +83,8 @@ impl<'a> Lexer<'a> {
             match self.peek(0) {
                 b'\n' => self.line += 1,
                 byte if byte.is_ascii_whitespace() => {}
-                b'/' if self.peek(1) == b'/' => {
+                // A line of a preprocessor, such as `#line`, is no part of the program.
+                b'#' | b'/' if self.peek(0) == b'#' || self.peek(1) == b'/' => {
                     while self.at < self.bytes.len() && self.peek(0) != b'\n' {
                         self.at += 1;
                     }

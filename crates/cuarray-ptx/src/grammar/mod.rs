@@ -199,7 +199,14 @@ impl<'a> Parser<'a> {
             }
             "loc" => drop(self.location()?),
             "pragma" => self.skip_to_semicolon()?,
-            "alias" => return Err(Error::new(token.line, ".alias", "aliases are not supported")),
+            "alias" => {
+                self.at += 1;
+                let alias = self.word("the name of the alias")?;
+                self.expect(b',')?;
+                let function = self.word("the name of a function")?;
+                self.expect(b';')?;
+                module.aliases.push((alias, function, token.line));
+            }
             "b8" | "b16" | "b32" | "b64" if self.peek_ahead(1).kind != Kind::Dotted => self.skip_line(token.line),
             _ => self.declaration(module)?,
         }

@@ -31,6 +31,8 @@ struct Scope<'a> {
     labels: HashMap<&'a str, usize>,
     targets: HashMap<&'a str, (Vec<&'a str>, u32)>,
     prototypes: HashMap<&'a str, &'a Prototype<'a>>,
+    /// `.calltargets`: the first function of each list.
+    call_targets: HashMap<&'a str, &'a str>,
 }
 
 /// A resolved function before register allocation.
@@ -172,6 +174,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                 Statement::BranchTargets { name, labels, line } => {
                     self.scope().targets.insert(name, (labels.clone(), *line));
                 }
+                Statement::CallTargets { name, function } => drop(self.scope().call_targets.insert(name, function)),
                 Statement::Prototype(prototype) => drop(self.scope().prototypes.insert(prototype.name, prototype)),
                 _ => {}
             }
@@ -193,7 +196,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                     self.location.file = *file as u32;
                     self.location.source_line = *line as u32;
                 }
-                Statement::BranchTargets { .. } | Statement::Prototype(_) => {}
+                Statement::BranchTargets { .. } | Statement::CallTargets { .. } | Statement::Prototype(_) => {}
                 Statement::Instruction(instruction) => self.guarded(instruction)?,
             }
         }
@@ -359,8 +362,21 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.scopes.iter().rev().find_map(|scope| scope.targets.get(name)).map(|(labels, _)| labels)
     }
 
-    pub(super) fn find_prototype(&self, name: &str) -> Option<&'a Prototype<'a>> {
+    fn find_prototype(&self, name: &str) -> Option<&'a Prototype<'a>> {
         self.scopes.iter().rev().find_map(|scope| scope.prototypes.get(name)).copied()
+    }
+
+    /// Looks up the signature of an indirect call: a prototype, a list of targets, or an array of functions.
+    pub(super) fn find_signature(&self, name: &str) -> Option<(&'a [Variable<'a>], &'a [Variable<'a>])> {
+        if let Some(prototype) = self.find_prototype(name) {
+            return Some((&prototype.results, &prototype.parameters));
+        }
+        let target = self.scopes.iter().rev().find_map(|scope| scope.call_targets.get(name));
+        let shape = match target {
+            Some(function) => self.symbols.shape(self.module, function),
+            None => self.symbols.first_target(self.module, name),
+        };
+        shape.map(|shape| (shape.results.as_slice(), shape.parameters.as_slice()))
     }
 
     pub(super) fn constant(&mut self, constant: Constant, width: Width) -> Operand {

@@ -196,9 +196,10 @@ impl<'a> Builder<'_, 'a> {
                 let Some(Written::Name(prototype)) = prototype else {
                     return Err(self.wrong(name, "a call of an address needs a prototype"));
                 };
-                let shape = self.find_prototype(prototype);
-                let shape = shape.ok_or_else(|| self.wrong(prototype, "the prototype is not declared"))?;
-                shape_of(&shape.results, &shape.parameters)
+                let shape = self.find_signature(prototype);
+                let (results, parameters) =
+                    shape.ok_or_else(|| self.wrong(prototype, "the prototype is not declared"))?;
+                shape_of(results, parameters)
             }
             _ => return Err(self.wrong(name, "the function is not declared")),
         };

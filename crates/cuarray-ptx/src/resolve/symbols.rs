@@ -58,6 +58,9 @@ impl<'a> Symbols<'a> {
             }
         }
         for (index, module) in modules.iter().enumerate() {
+            for (alias, function, line) in &module.aliases {
+                symbols.add_alias(index, alias, function, *line)?;
+            }
             for variable in module.variables.iter().filter(|variable| variable.linkage == Linkage::Extern) {
                 if symbols.lookup(index, variable.name).is_none() {
                     let message = "no module defines the variable";
@@ -185,6 +188,44 @@ impl<'a> Symbols<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Binds a further name to a function. The name is declared, and the function is defined, before.
+    fn add_alias(&mut self, module: usize, alias: &'a str, function: &str, line: u32) -> Result<(), Error> {
+        let symbol = self.lookup(module, function);
+        let defined = |number: u32| self.definitions[number as usize].body.is_some_and(|(_, function)| !function.entry);
+        let Some(symbol @ Symbol::Function(number)) = symbol else {
+            return Err(Error::new(line, function, "the function of an alias is not declared"));
+        };
+        if !defined(number) {
+            return Err(Error::new(line, function, "the function of an alias is not defined in this module"));
+        }
+        match self.lookup(module, alias) {
+            Some(Symbol::Function(number)) if self.definitions[number as usize].body.is_none() => {}
+            _ => return Err(Error::new(line, alias, "an alias must be declared as a function without a body")),
+        }
+        let names =
+            if self.private[module].contains_key(alias) { &mut self.private[module] } else { &mut self.visible };
+        names.insert(alias, symbol);
+        Ok(())
+    }
+
+    /// The function whose address is the first element of a variable.
+    pub(super) fn first_target(&self, module: usize, name: &str) -> Option<&'a Function<'a>> {
+        let Some(Symbol::Variable(number)) = self.lookup(module, name) else { return None };
+        let (_, declared) = self.declared[number as usize];
+        match declared.initializer.first() {
+            Some(Value::Address { name, .. }) => self.shape(module, name),
+            _ => None,
+        }
+    }
+
+    /// The declaration of a function.
+    pub(super) fn shape(&self, module: usize, name: &str) -> Option<&'a Function<'a>> {
+        match self.lookup(module, name)? {
+            Symbol::Function(number) => Some(self.definitions[number as usize].shape),
+            _ => None,
+        }
     }
 
     /// Creates a program with variables and functions, without code.

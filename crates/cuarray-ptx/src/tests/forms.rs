@@ -1,6 +1,6 @@
 //! Forms of operands and modifiers that NVIDIA's assembler takes, and errors for those that it does not take.
 
-use super::{computed, load};
+use super::{Run, computed, load};
 use crate::Error;
 
 fn error(source: &str) -> Error {
@@ -106,5 +106,41 @@ fn instructions_that_ptx_does_not_have_are_invalid() {
         assert!(!error.unsupported && error.token == token, "{body}: {error}");
         assert!(error.message.ends_with("does not exist"), "{error}");
         assert_eq!(error.line, 4);
+    }
+}
+
+#[test]
+fn directives_of_functions_are_understood() {
+    let functions = ".visible .func (.reg .b32 res) next(.reg .b32 a) { add.u32 res, a, 1; ret; }\n\
+        .visible .func (.reg .b32 res) twice(.reg .b32 a) { add.u32 res, a, a; ret; }\n\
+        .visible .func (.reg .b32 res) same(.reg .b32 a);\n.alias same, next;\n\
+        # 1 \"source.cu\"\n.func stop() .noreturn { exit; }\n.global .u64 table[2] = {next, twice};\n\
+        .common .global .align 4 .u32 shared_by_all;\n.weak .global .u32 weak = 3;\n.pragma \"nounroll\";\n";
+    let body = |text: &str| {
+        format!(
+            "{functions} .visible .entry k(.param .u64 out) .maxnreg 32 .maxntid 64, 2 .minnctapersm 1 {{ \
+             .reg .b64 %o, %f; .reg .b32 %r; .reg .pred %p; ld.param.u64 %o, [out]; {text} st.global.u32 [%o], %r; ret; }}"
+        )
+    };
+    for (text, expected) in [
+        ("call (%r), same, (4);", 5),
+        ("mov.u64 %f, twice; T: .calltargets next, twice; call (%r), %f, (4), T;", 8),
+        ("ld.global.u64 %f, [table+8]; call (%r), %f, (4), table;", 8),
+        ("ld.global.u64 %f, [table]; P: .callprototype (.reg .b32 _) _ (.reg .b32 _); call (%r), %f, (4), P;", 5),
+        (
+            "mov.u64 %f, stop; P: .callprototype _ () .noreturn; mov.u32 %r, 9; setp.eq.u32 %p, %r, 1; @%p call %f, P;",
+            9,
+        ),
+        ("T: .branchtargets A, B; mov.u32 %r, 1; brx.idx %r, T; A: mov.u32 %r, 4; B: .pragma \"x\"; ", 1),
+        ("ld.global.u32 %r, [weak];", 3),
+        ("ld.global.u32 %r, [shared_by_all];", 0),
+    ] {
+        let mut out = [0_u64; 1];
+        let source = body(text);
+        let outcome = Run { source: &source, threads: [1, 1, 1], ..Run::default() }.over(&mut [&mut out]);
+        assert_eq!((outcome.fault, out[0]), (None, expected), "{text}");
+    }
+    for wrong in [".alias same2, next;", ".func missing();\n.func also();\n.alias also, missing;"] {
+        assert!(!error(wrong).unsupported, "{wrong}");
     }
 }

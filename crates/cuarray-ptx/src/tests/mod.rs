@@ -77,11 +77,14 @@ impl Run<'_> {
         let mut at = 0_u64;
         for (variable, place) in program.variables.iter().zip(&mut places) {
             *place = start + at;
-            for (index, byte) in variable.contents.iter().enumerate() {
-                let place = at as usize + index;
+            at += variable.size.next_multiple_of(16);
+        }
+        for (variable, place) in program.variables.iter().zip(&places) {
+            let bytes = program.initial_bytes(variable, |number| places[number as usize]);
+            for (index, byte) in bytes.iter().take(variable.size as usize).enumerate() {
+                let place = (place - start) as usize + index;
                 storage[place / 8] |= u64::from(*byte) << (place % 8 * 8);
             }
-            at += variable.size.next_multiple_of(16);
         }
         let mut regions = regions;
         let end = start + storage.len() as u64 * 8;
