@@ -6,7 +6,7 @@ NVRTC compiles divisions to chains of instructions with carry that mix subtracti
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,13 +48,13 @@ EXPECTED: dict[str, Callable[[int, int], int]] = {
 
 
 @pytest.fixture(scope="module")
-def kernels(driver_kind: str) -> Iterator[Any]:
+def kernels(driver_kind: str) -> Any:
     pytest.importorskip("cuda.core")
     from cuda.core import Device, Program, ProgramOptions
 
     device = Device(0)
     device.set_current()
-    yield Program(SOURCE, "c++", ProgramOptions(arch=f"sm_{device.arch}", device_int128=True)).compile("ptx")
+    return Program(SOURCE, "c++", ProgramOptions(arch=f"sm_{device.arch}", device_int128=True)).compile("ptx")
 
 
 def operand(generator: random.Random) -> int:
@@ -77,9 +77,13 @@ def test_128_bit_arithmetic_agrees_with_python(kernels: Any, device: Any, stream
     generator = random.Random(f"{sign} {name}")
     first, second = ([operand(generator) for _ in range(COUNT)] for _ in range(2))
     signed = sign == "signed"
-    a, b = ([value - (1 << 128) if signed and value >> 127 else value for value in values] for values in (first, second))
+    a, b = (
+        [value - (1 << 128) if signed and value >> 127 else value for value in values] for values in (first, second)
+    )
     arrays = [cuarray.to_device(words(values)) for values in (first, second, [0] * COUNT)]
-    launch(stream, LaunchConfig(grid=20, block=100), kernels.get_kernel(f"{sign}_{name}"), *(array.ptr for array in arrays))
+    launch(
+        stream, LaunchConfig(grid=20, block=100), kernels.get_kernel(f"{sign}_{name}"), *(array.ptr for array in arrays)
+    )
     stream.sync()
     result = arrays[2].copy_to_host()
     got = [int(low) | int(high) << 64 for low, high in result.reshape(-1, 2)]

@@ -15,6 +15,7 @@ import test_divergence
 import test_instructions
 import test_memory
 import test_threads
+from random_arithmetic import Kernel
 from random_programs import kernel
 
 ASSEMBLER = shutil.which("ptxas")
@@ -23,6 +24,7 @@ ASSEMBLER = shutil.which("ptxas")
 def modules() -> dict[str, tuple[int, str]]:
     """Return the required compute capability and the kernels of each test module."""
     found = {"divergence": (75, "\n".join(kernel(*program) for program in test_divergence.PROGRAMS.items()))}
+    found["random_arithmetic"] = (75, "\n".join(Kernel(seed).ptx() for seed in range(60)))
     for tests in (test_instructions, test_memory, test_threads):
         name = tests.__name__.removeprefix("test_")
         found |= {f"{name}_{since}": (since, text) for since, text in tests.TEXTS.items()}

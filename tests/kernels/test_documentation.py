@@ -36,7 +36,7 @@ def documented() -> set[str]:
 
 
 def refused() -> list[str]:
-    names = section("Unsupported instructions").split(".\n")[0]
+    names = section("Unsupported instructions").strip().split("\n\n")[0]
     return re.findall(r"`([a-z0-9]+)`", names)
 
 

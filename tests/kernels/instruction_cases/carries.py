@@ -42,7 +42,9 @@ def pairs() -> Iterator[Case]:
         for first in SETTERS:
             for second in USERS:
 
-                def expected(a: int, b: int, c: int, e: int, first: str = first, second: str = second, ty: str = ty) -> int:
+                def expected(
+                    a: int, b: int, c: int, e: int, first: str = first, second: str = second, ty: str = ty
+                ) -> int:
                     one, flag = step(first, ty, 0, a, b, *([e] if "mad" in first else []))
                     two, flag = step(second, ty, flag, c, one, *([e] if "mad" in second else []))
                     return two + flag & (1 << int(ty[1:])) - 1
