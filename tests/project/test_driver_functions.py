@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,7 +15,7 @@ HEAD = """# Functions of the driver
 
 `python -m pytest tests/project/test_driver_functions.py` compares this page with the lists of entry points in `crates/cuarray-abi`;
 `UPDATE=1` writes it. A test compares the lists with NVIDIA's headers (CUDA 13.5, with the symbols of older versions). The shared library exports all of
-them, and `cuGetProcAddress` finds each name at the versions of its signatures.
+them, and `cuGetProcAddress` finds each name at the versions of its signatures. `cuMemAlloc_v2@3.2` is a symbol, with the version of CUDA that introduced it.
 
 """
 
@@ -36,10 +37,17 @@ def version(number: str) -> str:
 
 
 def table(listed: dict[str, list[tuple[str, str, str]]]) -> str:
-    lines = ["| group | functions, with the version of CUDA that introduced the signature |", "|---|---|"]
+    """A block for each group: each function with the version of CUDA that introduced its signature."""
+    blocks = []
     for group, entries in listed.items():
-        lines.append(f"| {group.replace('_', ' ')} | {', '.join(f'`{symbol}` {version(since)}' for _, since, symbol in entries)} |")
-    return "\n".join(lines) + "\n"
+        names = textwrap.fill(
+            ", ".join(f"{symbol}@{version(since)}" for _, since, symbol in entries),
+            150,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        blocks.append(f"{group.replace('_', ' ').capitalize()}:\n\n```text\n{names}\n```\n")
+    return "\n".join(blocks)
 
 
 def page() -> str:

@@ -72,7 +72,8 @@ def report(command: list[str], environment: dict[str, str], cwd: Path, **setting
 
 
 @pytest.mark.parametrize(
-    "options", ["-g", "-g -no-pie", "-g -pie", "-g -gdwarf-4", "-g -gdwarf-5", "-g -gz", "-g1", "-g -gsplit-dwarf", "-g -O2"]
+    "options",
+    ["-g", "-g -no-pie", "-g -pie", "-g -gdwarf-4", "-g -gdwarf-5", "-g -gz", "-g1", "-g -gsplit-dwarf", "-g -O2"],
 )
 def test_site_is_a_source_line_with_each_form_of_debug_information(
     folder: Path, environment: dict[str, str], options: str
@@ -100,7 +101,10 @@ def test_site_is_a_source_line_from_a_separate_file_of_debug_information(
     program = build(folder, "-g")
     (folder / place).mkdir(exist_ok=True)
     debug = f"{place}/program.debug"
-    for options in (["--only-keep-debug", "program", debug], ["--strip-debug", f"--add-gnu-debuglink={debug}", "program"]):
+    for options in (
+        ["--only-keep-debug", "program", debug],
+        ["--strip-debug", f"--add-gnu-debuglink={debug}", "program"],
+    ):
         subprocess.run(["objcopy", *options], cwd=folder, check=True)
     assert f"{folder}/backend.c:4" in report([str(program)], environment, folder)
 
@@ -122,7 +126,9 @@ def test_skipped_function_that_was_inlined_gives_the_site_of_its_caller(
 ) -> None:
     source = folder / "program.c"
     source.write_text(PROGRAM.replace('#include "program.h"', '#include "backend.c"', 1))
-    (folder / "backend.c").write_text(WRAPPER.replace("int backend_fill", "static inline __attribute__((always_inline)) int backend_fill"))
+    (folder / "backend.c").write_text(
+        WRAPPER.replace("int backend_fill", "static inline __attribute__((always_inline)) int backend_fill")
+    )
     (folder / "program.h").write_text(HEADER.replace("int backend_fill(CUdeviceptr memory, handle stream);", ""))
     library = cuarray_sim.library_path()
     command = ["cc", "-g", "-O2", "-o", "program", "program.c", str(library), f"-Wl,-rpath,{library.parent}"]

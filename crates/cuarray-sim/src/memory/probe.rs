@@ -93,7 +93,7 @@ mod tests {
 
     impl Hole {
         fn new(pages: u64) -> Hole {
-            // SAFETY: a new mapping, of which the middle page is unmapped again.
+            // SAFETY: a new mapping; the unmapped page lies in it.
             unsafe {
                 let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
                 let access = libc::PROT_READ | libc::PROT_WRITE;

@@ -31,15 +31,22 @@ pub(super) fn matches(function: Option<&str>, file: Option<&str>) -> bool {
     patterns().iter().any(|pattern| texts.iter().flatten().any(|text| glob(pattern, text)))
 }
 
+/// The return addresses looked up so far, and the debug information of their objects.
+#[derive(Default)]
+struct LookedUp {
+    addresses: HashMap<usize, bool>,
+    objects: HashMap<String, Option<DebugInfo>>,
+}
+
 thread_local! {
-    static SKIPPED: RefCell<(HashMap<usize, bool>, HashMap<String, Option<DebugInfo>>)> = RefCell::default();
+    static LOOKED_UP: RefCell<LookedUp> = RefCell::default();
 }
 
 /// Whether the frame with a return address is skipped. A frame with inlined functions is skipped if all are.
 pub(super) fn is_skipped(address: usize) -> bool {
-    let looked_up = SKIPPED.try_with(|skipped| {
-        let (known, objects) = &mut *skipped.try_borrow_mut().ok()?;
-        if let Some(skipped) = known.get(&address) {
+    let found = LOOKED_UP.try_with(|looked_up| {
+        let LookedUp { addresses, objects } = &mut *looked_up.try_borrow_mut().ok()?;
+        if let Some(skipped) = addresses.get(&address) {
             return Some(*skipped);
         }
         let native = object_of(address)?;
@@ -50,8 +57,8 @@ pub(super) fn is_skipped(address: usize) -> bool {
             && frames.iter().all(|frame| {
                 matches(frame.function.as_deref(), frame.source.as_ref().map(|source| source.file.as_str()))
             });
-        known.insert(address, by_object || by_frames);
+        addresses.insert(address, by_object || by_frames);
         Some(by_object || by_frames)
     });
-    looked_up.ok().flatten().unwrap_or(false)
+    found.ok().flatten().unwrap_or(false)
 }
