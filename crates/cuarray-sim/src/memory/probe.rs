@@ -6,7 +6,7 @@
 use super::page_size;
 
 /// The number of pages up to which each page is probed by itself.
-const PROBED: u64 = 16;
+const PROBED: u64 = 4;
 
 /// The number of pages that one call of `mincore` checks.
 const CHECKED: usize = 4096;
