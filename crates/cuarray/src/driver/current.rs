@@ -86,13 +86,21 @@ impl Drop for Current<'_> {
     fn drop(&mut self) {
         if let Some(before) = self.pushed_on {
             let table = self.state.table();
-            let mut popped = CUcontext::NULL;
-            // SAFETY: the driver writes one handle, which outlives the call.
-            let done = unsafe { call!(table, cuCtxPopCurrent_v2(&mut popped)) };
+            let done = pop(table).or_else(|error| {
+                // A failed call may have popped nothing. The context below is another one, so the current one tells.
+                remember(table, None);
+                if current(table)? == self.state.handle() { pop(table) } else { Err(error) }
+            });
             remember(table, done.is_ok().then_some(before));
             table.dropped(done);
         }
     }
+}
+
+fn pop(table: &Table) -> Result<()> {
+    let mut popped = CUcontext::NULL;
+    // SAFETY: the driver writes one handle, which outlives the call.
+    unsafe { call!(table, cuCtxPopCurrent_v2(&mut popped)) }
 }
 
 impl fmt::Debug for Current<'_> {

@@ -124,7 +124,7 @@ impl<R: Resource> Release<R> {
             return Ok(false);
         }
         let driver = self.resource.context().driver().clone();
-        let _relaxed = driver.relaxed();
+        let _relaxed = driver.relaxed()?;
         match self.resource.release() {
             Err(error) if is_for_later(&error) => Err(error),
             // The work is done, so the drop of the resource may try again.
