@@ -18,6 +18,7 @@ import argparse
 import ctypes
 import faulthandler
 import gc
+import re
 import sys
 import time
 import traceback
@@ -38,6 +39,8 @@ RESULTS = ("CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_U
 
 #: Calls whose failure an operation may survive without an error, with the reason.
 HANDLED = {
+    "cuCtxGetCurrent": "a release repeats the call; a query of pending work is asked again later",
+    "cuCtxPushCurrent_v2": "a release repeats the call; a query of pending work is asked again later",
     "cuCtxPopCurrent_v2": "a pop that popped nothing is repeated",
     "cuEventQuery": "the record of the work is kept, and waited for or asked again later",
     "cuMemAlloc_v2": "out of memory: deferred releases are waited for, and the allocation is repeated",
@@ -48,7 +51,7 @@ HANDLED = {
 }
 #: Calls that release an object. After a failure the object stays with the driver: a second call could release another object that
 #: got the same handle meanwhile. The error is reported.
-RELEASES = {"cuStreamDestroy_v2": "streams", "cuEventDestroy_v2": "events", "cuIpcCloseMemHandle": "contexts"}
+RELEASES = {"cuStreamDestroy_v2": "streams", "cuEventDestroy_v2": "events", "cuIpcCloseMemHandle": "allocations"}
 #: The longest time for one operation, in seconds.
 PATIENCE = 120
 
@@ -75,7 +78,7 @@ def settle() -> None:
 
 
 def account(attempt: Attempt) -> dict[str, Any]:
-    """Return the driver's objects and the thread's state."""
+    """Return the driver's objects, the state of the thread, and the references to the objects of the operation."""
     statistics = cuarray_sim.statistics()
     mode = capture_mode()
     cells = [cell.cell_contents for cell in attempt.__closure__ or ()]
@@ -165,20 +168,22 @@ def inject(result: Result, attempt: Attempt, expected: Any, symbol: str, number:
         if not is_named(error, symbol, code):
             result.wrong.append(f"{case}: reported {error!r}")
     del raised, reports
-    after = account(attempt)
-    left = RELEASES.get(symbol)
-    for key, value in before.items():
-        if key == left:
-            continue
-        if after[key] != value:
-            result.wrong.append(f"{case}: {key} changed from {value} to {after[key]}")
+    for name, state in (("current context", driver_probe.current_context()), ("capture mode", capture_mode())):
+        if state != before[name]:
+            result.wrong.append(f"{case}: {name} changed from {before[name]} to {state}")
     try:
         again = attempt()
         if again != expected:
             result.wrong.append(f"{case}: the second attempt returned {again!r}, not {expected!r}")
     except BaseException as error:
         result.wrong.append(f"{case}: the second attempt raised {error!r}")
+    again = None
     settle()
+    # Compared after the second attempt, since the operation's arrays keep events of their latest work.
+    after = account(attempt)
+    for key, value in before.items():
+        if key != RELEASES.get(symbol) and after[key] != value:
+            result.wrong.append(f"{case}: {key} changed from {value} to {after[key]}")
 
 
 def sweep(operation: Operation) -> Result:
@@ -199,6 +204,10 @@ def sweep(operation: Operation) -> Result:
                 inject(result, attempt, expected, symbol, number, code)
     del attempt, expected
     settle()
+    report = cuarray_sim.report()
+    result.wrong += [
+        f"after the faults: {finding}" for finding in re.findall(r"^\[\d+\] .*", report, re.MULTILINE)
+    ]
     cuarray_sim.clear_findings()
     faulthandler.cancel_dump_traceback_later()
     return result

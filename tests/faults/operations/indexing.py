@@ -94,7 +94,7 @@ def delitem() -> Attempt:
     def attempt() -> object:
         try:
             del array[0]
-        except TypeError as error:
+        except NotImplementedError as error:
             return str(error)
         return None
 
@@ -109,7 +109,7 @@ def iterate() -> Attempt:
 
 @operation("DeviceArray.__float__", "DeviceArray.__float__", "DeviceArray.__int__", "DeviceArray.__complex__")
 def numbers() -> Attempt:
-    array = cuarray.to_device(np.array([3], dtype="f4"), stream=cuarray.stream())
+    array = cuarray.to_device(np.array(3, dtype="f4"), stream=cuarray.stream())
     return lambda: (float(array), int(array), complex(array))
 
 

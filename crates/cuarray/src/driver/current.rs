@@ -61,6 +61,11 @@ pub(super) fn push(state: &ContextState) -> Result<Current<'_>> {
     Ok(Current { state, pushed_on: Some(before), of_this_thread: PhantomData })
 }
 
+/// As [`push`], for the release of an object. No caller can try a release again, so a failed attempt is repeated once.
+pub(super) fn push_to_release(state: &ContextState) -> Result<Current<'_>> {
+    push(state).or_else(|_| push(state))
+}
+
 /// A guard that keeps a context current for this thread, from [`Context::push`](super::Context::push).
 ///
 /// ```

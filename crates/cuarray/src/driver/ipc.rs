@@ -113,13 +113,11 @@ impl IpcMemory {
         if device_ptr == 0 {
             return Ok(());
         }
-        let closed = self.context.synchronize().map_err(|error| {
-            let driver = self.context.driver();
-            driver.defer(Box::new(Unclosed(IpcMemory { context: self.context.clone(), device_ptr })));
-            error
-        });
-        closed?;
-        let _current = self.context.push()?;
+        let waited = self.context.push_to_release().and_then(|current| self.context.synchronize().map(|()| current));
+        let _current = waited.inspect_err(|_| {
+            let unclosed = IpcMemory { context: self.context.clone(), device_ptr };
+            self.context.driver().defer(Box::new(Unclosed(unclosed)));
+        })?;
         // SAFETY: the address came from cuIpcOpenMemHandle, and this is the one close for that open.
         unsafe { call!(self.context.driver(), cuIpcCloseMemHandle(device_ptr)) }
     }

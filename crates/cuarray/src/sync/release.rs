@@ -120,6 +120,10 @@ impl<R: Resource> Release<R> {
         capture::of(&legacy)?;
         if wait {
             self.pending.synchronize(Access::Write)?;
+            // Work without a stream is not in the list: a call that failed may have left some.
+            if !legacy.is_done()? {
+                super::synchronize(&legacy)?;
+            }
         } else if !self.pending.is_done()? || !legacy.is_done()? {
             return Ok(false);
         }
