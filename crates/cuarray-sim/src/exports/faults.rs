@@ -5,7 +5,7 @@ use super::*;
 use crate::process::current;
 
 /// Makes a later call of the calling thread's driver fail. `fault` has the form of `CUARRAY_SIM_FAULTS`, where calls are counted from
-/// now on: `cuMemAlloc_v2:1:CUDA_ERROR_OUT_OF_MEMORY` is for the next allocation. The failed call has no other effect. Returns
+/// now on: `cuMemAlloc_v2:1:CUDA_ERROR_OUT_OF_MEMORY` makes the next allocation fail. The failed call has no other effect. Returns
 /// `CUDA_ERROR_INVALID_VALUE` if the text is no fault.
 ///
 /// # Safety

@@ -257,7 +257,7 @@ impl Allocation {
             Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) => {
                 return Err(error);
             }
-            // Without the stream, the wait below is for the context.
+            // The wait below falls back to the context.
             Err(_) => {}
         }
         let _relaxed = driver.relaxed()?;
@@ -287,7 +287,11 @@ fn of_bytes(error: Error, len: usize) -> Error {
 impl Drop for Allocation {
     fn drop(&mut self) {
         if !self.is_null() {
-            let freed = self.free();
+            // A release has no caller who could try again after a context could not be made current.
+            let freed = self.free().or_else(|error| match error.driver_call() {
+                Some("cuCtxGetCurrent" | "cuCtxPushCurrent") => self.free(),
+                _ => Err(error),
+            });
             self.context.driver().dropped(freed);
         }
     }

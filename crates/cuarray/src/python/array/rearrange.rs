@@ -119,7 +119,7 @@ impl Work<'_> {
         }
     }
 
-    /// Frees a host buffer after a failed copy, parts of which may still be enqueued.
+    /// Frees the host buffer of a failed copy. Parts of the copy may still be enqueued.
     #[cold]
     fn free_after_copies(&self, buffer: Vec<u8>, error: Error) -> Error {
         if self.synchronize().is_err() {
