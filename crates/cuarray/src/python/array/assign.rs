@@ -109,8 +109,7 @@ fn from_device(
     let kept = Kept { source: source.source_sync_state()?, host: None };
     target.ordered(py, stream, Access::Write, kept, false, |context, on, ours| {
         let work = Work { context, on };
-        work.rearrange((ours, dst.layout()), (source_pointer.find()?.reach(context, on)?, &wide))?;
-        work.settle()
+        work.rearrange((ours, dst.layout()), (source_pointer.find()?.reach(context, on)?, &wide))
     })
 }
 

@@ -155,8 +155,7 @@ impl PyDeviceArray {
         let kept = Kept { source: src.source_sync_state()?, host: None };
         self.ordered(py, stream, Access::Write, kept, true, |context, on, ours| {
             let work = Work { context, on };
-            work.rearrange((ours, dst.layout()), (src_pointer.find()?.reach(context, on)?, src_layout))?;
-            work.settle()
+            work.rearrange((ours, dst.layout()), (src_pointer.find()?.reach(context, on)?, src_layout))
         })
     }
 

@@ -29,7 +29,7 @@ pub(in crate::python) struct Work<'a> {
 
 impl Work<'_> {
     /// Copies every element of `src` to its place in `dst`, which has the same shape. The two may overlap: the copy
-    /// reads the values from before the call.
+    /// reads the values from before the call. Without a stream, this waits for it.
     pub(in crate::python) fn rearrange(&self, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<()> {
         let range = |(data, layout): (Reached, &Layout)| {
             let extent = layout.byte_extent();
@@ -37,7 +37,7 @@ impl Work<'_> {
         };
         let (target, source) = (range(dst), range(src));
         if target.start >= source.end || source.start >= target.end {
-            return self.spread(dst, src);
+            return self.spread(dst, src).and_then(|()| self.settle());
         }
         // A repeated element is copied to the temporary memory once.
         let once = src.1.strides().iter().zip(src.1.shape()).map(|(&step, &length)| if step == 0 { 1 } else { length });
@@ -50,7 +50,8 @@ impl Work<'_> {
         let reached = reach(self.context, memory.device_ptr(), self.on)?;
         let done = self
             .spread((reached, &packed), (src.0, &once))
-            .and_then(|()| self.spread(dst, (reached, &packed.broadcast_to(dst.1.shape())?)));
+            .and_then(|()| self.spread(dst, (reached, &packed.broadcast_to(dst.1.shape())?)))
+            .and_then(|()| self.settle());
         done.and(Memory::free_later(memory, self.on))
     }
 
