@@ -48,6 +48,19 @@ pub(crate) fn strength_bits(strength: Strength) -> u32 {
     (strength as u32) << STRENGTH
 }
 
+/// The lowest of the bits with the number of last elements whose values nothing uses.
+const UNUSED: u32 = 24;
+
+/// Decodes the number of last elements whose values nothing uses.
+pub(super) fn unused_elements(code: u32) -> u32 {
+    code >> UNUSED & 0xf
+}
+
+/// Encodes the number of last elements whose values nothing uses.
+pub(crate) fn unused_bits(count: u32) -> u32 {
+    count << UNUSED
+}
+
 /// Decodes the number of elements.
 pub(super) fn elements(code: u32) -> u32 {
     code >> 4 & 0xf

@@ -1,6 +1,7 @@
 //! A launch as its caller describes it: the kernel, its memory and limits, the host's services, and the results.
 
 use super::fault::Fault;
+use super::misuse::Misuse;
 use super::program::Program;
 use super::region::{Region, TouchedRange};
 use crate::races::Race;
@@ -73,6 +74,9 @@ pub struct Outcome {
     pub touched: Vec<TouchedRange>,
     /// Races between threads of the launch.
     pub races: Vec<Race>,
+    /// Accesses with undefined values, and accesses behind a region: the first of each instruction. Recorded with
+    /// [`Launch::record`].
+    pub misuses: Vec<Misuse>,
     /// The output of `printf`, in the order of the blocks.
     pub printed: Vec<u8>,
 }

@@ -49,6 +49,19 @@ pub(super) struct Draft {
     pub guard: Option<(u32, bool)>,
     pub next: Next,
     pub location: Location,
+    /// The use of the results that the encoder looks for.
+    pub results: Results,
+}
+
+/// The instructions for which the uses of their results matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Results {
+    #[default]
+    Any,
+    /// A load of a vector, whose last elements may be unused. Operand `c` is the mode.
+    Vector,
+    /// A shuffle, whose value may be undefined in some lanes.
+    Shuffle,
 }
 
 /// A basic block: instructions that run one after the other.

@@ -5,17 +5,20 @@
 //! destroyed.
 
 use crate::happens_before::calls;
-use crate::objects::allocation::Kind;
+use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::state::State;
 use crate::work::modules;
 use cuarray_abi::*;
-use cuarray_ptx::{Access, AccessKind as TouchKind, Fault, FaultKind, Program, Race, Region, Service, TouchedRange};
+use cuarray_ptx::{
+    Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, Race, Region, Service,
+    Space, TouchedRange,
+};
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
 use cuarray_races::site::SourceLine;
-use cuarray_races::{Fences, KernelRace, Strength, Ticket, Touch, Touched};
+use cuarray_races::{Fences, KernelMisuse, KernelRace, Strength, Ticket, Touch, Touched};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -84,28 +87,19 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         fail_launch(state, launch, ticket, fault);
     }
     if let Some(ticket) = ticket {
-        let races = outcome.races.iter().map(|race| kernel_race(state, launch, race)).collect();
+        let races = outcome.races.iter().map(|race| kernel_race(launch, race)).collect();
         state.detector.threads_raced(ticket, races);
+        let misuses = misuses(launch, &regions, &outcome);
+        state.detector.threads_misused(ticket, misuses);
         let cuarray_ptx::Synchronization { publishes, observes, .. } = launch.program.synchronization(launch.kernel);
         state.detector.synchronizes(ticket, Fences { publishes, observes });
     }
-    let mut touched = Vec::new();
-    for range in without_overwritten(&outcome.touched) {
-        match state.memory.holding(range.start) {
-            // Accesses to a module's own memory are not checked.
-            Some(allocation) if matches!(allocation.kind, Kind::Code { .. }) => {}
-            Some(allocation) => {
-                let end = allocation.address + allocation.size;
-                touched.push(noted(TouchedRange { end: range.end.min(end), ..range }));
-                if range.end > end && range.kind != TouchKind::Update {
-                    touched.push(noted(TouchedRange { start: end, ..range }));
-                }
-            }
-            None if range.kind == TouchKind::Update => {}
-            None => touched.push(noted(range)),
-        }
-    }
-    touched
+    let kept = |range: &TouchedRange| match state.memory.holding(range.start) {
+        // Accesses to the heap of the kernels are not checked.
+        Some(allocation) if matches!(allocation.kind, Kind::Code) => state.detector.block_at(range.start).is_some(),
+        _ => true,
+    };
+    without_overwritten(&outcome.touched).into_iter().filter(kept).map(noted).collect()
 }
 
 /// Marks the context of a failed kernel as failed, and reports the failure.
@@ -142,7 +136,7 @@ fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, faul
 
 /// A description of the program's allocation nearest to an address.
 fn nearest_to(state: &State, address: u64) -> Option<String> {
-    let own = state.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code { .. }));
+    let own = state.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code));
     let distance = |start: u64, size: u64| {
         if address < start { start - address } else { address.saturating_sub(start + size) }
     };
@@ -153,18 +147,10 @@ fn nearest_to(state: &State, address: u64) -> Option<String> {
 }
 
 /// Converts a race between threads of a launch into the form of a finding.
-fn kernel_race(state: &State, launch: &Launch, race: &Race) -> KernelRace {
+fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
     let [one, other] = &race.accesses;
     let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
-    let variable = if race.shared {
-        let number = launch.program.shared_variable_at(race.address);
-        let variable = number.map(|number| &launch.program.variables()[number]);
-        let start = variable.map_or(launch.program.static_shared(), |variable| variable.offset);
-        let offset = race.address.saturating_sub(start);
-        Some(Variable { name: variable.map(|variable| variable.name.clone()), space: "shared", offset })
-    } else {
-        state.code.global_at(address).map(|(name, offset)| Variable { name: Some(name), space: "global", offset })
-    };
+    let variable = race.shared.then(|| shared_variable(launch, race.address));
     let side = |access: &Access| {
         let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
         let block = index_in(launch.grid, access.block);
@@ -184,23 +170,96 @@ fn kernel_race(state: &State, launch: &Launch, race: &Race) -> KernelRace {
     KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
 }
 
+/// The shared variable at an offset in shared memory.
+fn shared_variable(launch: &Launch, address: u64) -> Variable {
+    let number = launch.program.shared_variable_at(address);
+    let variable = number.map(|number| &launch.program.variables()[number]);
+    let start = variable.map_or(launch.program.static_shared(), |variable| variable.offset);
+    let offset = address.saturating_sub(start);
+    Variable { name: variable.map(|variable| variable.name.clone()), space: "shared", offset }
+}
+
+/// Converts misuses by threads of a launch into the form of findings.
+fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<KernelMisuse> {
+    let line =
+        |pc: u32| launch.program.location(pc).map(|location| (location.file, location.source_line, location.line));
+    // An unordered read may precede the write that it should follow; the race is the finding then.
+    let races = || outcome.races.iter().filter(|race| race.shared).flat_map(|race| &race.accesses);
+    let raced = |misuse: &Misuse| races().any(|access| access.pc.and_then(line) == line(misuse.pc));
+    let kept = |misuse: &&Misuse| misuse.kind != MisuseKind::UnwrittenShared || !raced(misuse);
+    let converted = outcome.misuses.iter().filter(kept).map(|misuse| {
+        let Misuse { kind, pc, block, thread, address, size, write } = *misuse;
+        let place = place(
+            &launch.program,
+            Some(pc),
+            index_in(launch.grid, block),
+            index_in(launch.threads, thread.into()),
+            false,
+        );
+        let access = if write { AccessKind::Write } else { AccessKind::Read };
+        let bytes = |address| Some(Range { address, length: size.into() });
+        let (kind, bytes, owner, variable, missing) = match kind {
+            MisuseKind::BeyondRegion => {
+                let index = regions.partition_point(|region| region.start <= address).saturating_sub(1);
+                let Region { start, end, .. } = regions[index];
+                let missing = format!(
+                    "keep within the {} bytes: the access ends {} bytes behind them",
+                    end - start,
+                    address + u64::from(size) - end
+                );
+                (finding::Kind::OutOfBounds, bytes(address), start, None, missing)
+            }
+            MisuseKind::UnwrittenShared => {
+                let missing = "write shared memory before it is read: each block starts with undefined bytes";
+                let generic = cuarray_ptx::SHARED_WINDOW + address;
+                let variable = Some(shared_variable(launch, address));
+                (finding::Kind::UninitializedRead, bytes(generic), generic, variable, missing.to_owned())
+            }
+            MisuseKind::AbsentLane => {
+                let missing = format!(
+                    "let lane {address} execute the shuffle and put it into the mask, or do not use its value: \
+                     the value of a lane that does not take part is undefined"
+                );
+                (finding::Kind::UninitializedRead, None, 0, None, missing)
+            }
+        };
+        KernelMisuse { kind, bytes, owner, variable, access, place, missing }
+    });
+    converted.collect()
+}
+
 /// All memory that a kernel can reach, in ascending order.
 fn reachable(state: &State) -> Vec<Region> {
     let live = state.memory.iter().filter(|allocation| match &allocation.kind {
         Kind::Imported(imported) => imported.is_live(),
+        // Variables follow one by one.
+        Kind::Code => state.code.heaps.values().any(|heap| heap.base == allocation.address),
         _ => allocation.size > 0,
     });
-    live.map(|allocation| Region {
+    let region = |allocation: &Allocation| Region {
         start: allocation.address,
-        // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
-        end: allocation.address + allocation.size.max(allocation.taken),
+        end: allocation.address + allocation.size,
         host: match &allocation.kind {
             Kind::Imported(imported) => imported.shadow_of(allocation.address),
             _ => state.host_address(allocation.address),
         },
-        writable: !matches!(allocation.kind, Kind::Code { constant: true }),
-    })
-    .collect()
+        writable: true,
+        // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
+        slack: allocation.taken.saturating_sub(allocation.size),
+    };
+    let mut regions: Vec<Region> = live.map(region).collect();
+    let before = regions.len();
+    regions.extend(state.code.variables().map(|(variable, address)| Region {
+        start: address,
+        end: address + variable.size,
+        host: state.host_address(address),
+        writable: variable.space == Space::Global,
+        slack: modules::gap(variable.size),
+    }));
+    if regions.len() > before {
+        regions.sort_unstable_by_key(|region| region.start);
+    }
+    regions
 }
 
 /// The heap of a context's kernels; `None` if it cannot be allocated.
@@ -209,7 +268,7 @@ fn heap_of(state: &mut State, context: CUcontext) -> Option<Arc<Heap>> {
         return Some(heap.clone());
     }
     let size = state.contexts.get(&context)?.limits[HEAP_LIMIT] as u64;
-    let base = modules::take_for_code(state, context, size, false).ok()?;
+    let base = modules::take_for_code(state, context, size).ok()?;
     let heap = Arc::new(Heap::new(base, size));
     state.code.heaps.insert(context, heap.clone());
     Some(heap)
