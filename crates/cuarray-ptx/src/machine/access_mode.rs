@@ -30,6 +30,9 @@ pub(crate) const RELEASES: u32 = 1 << 17;
 /// The bit of an updating access.
 pub(crate) const UPDATES: u32 = 1 << 18;
 
+/// The bit of a plain read whose value only begins a loop of compare-and-swap operations.
+pub(crate) const GUESS: u32 = 1 << 19;
+
 /// The lowest of the two bits of the strength.
 const STRENGTH: u32 = 20;
 

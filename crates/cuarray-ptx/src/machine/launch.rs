@@ -29,6 +29,8 @@ pub struct Launch<'a> {
     pub record: bool,
     /// Whether to record [`Outcome::races`].
     pub races: bool,
+    /// Whether a plain read races if its value is only the first comparison of a compare-and-swap loop.
+    pub guesses: bool,
     /// The maximum number of instructions to execute; an instruction of a warp counts once.
     pub budget: u64,
     /// Whether the launch is cooperative: all blocks are resident, and the grid can synchronize.
@@ -55,6 +57,7 @@ impl<'a> Launch<'a> {
             regions: &[],
             record: true,
             races: true,
+            guesses: false,
             budget: 1 << 32,
             cooperative: false,
             workers: 1,

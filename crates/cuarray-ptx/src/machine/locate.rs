@@ -4,7 +4,7 @@
 //! of bounds and alignment, the recording and the race detection need only the first and the last lane. If the
 //! addresses have no such pattern, or an access faults, each lane is resolved separately.
 
-use super::access_mode::{UPDATES, strength};
+use super::access_mode::{GUESS, UPDATES, strength};
 use super::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use super::fault::FaultKind;
 use super::misuse::MisuseKind;
@@ -103,7 +103,11 @@ impl Machine<'_> {
             }
         };
         self.local_lanes = 0;
-        self.recorder.strength = strength(mode);
+        self.recorder.strength = match mode & GUESS {
+            0 => strength(mode),
+            _ if self.launch.guesses => Strength::Weak,
+            _ => Strength::Device,
+        };
         match mode & 7 {
             0 => self.locate_generic(hull, size, write),
             1 => self.locate_global(hull, size, write),

@@ -5,7 +5,7 @@ use crate::machine::program::{Constant, Exec, Location, constant_bytes};
 use std::collections::HashMap;
 
 /// An operand before registers have offsets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Operand {
     /// No operand.
     Nothing,
@@ -62,6 +62,10 @@ pub(super) enum Results {
     Vector,
     /// A shuffle, whose value may be undefined in some lanes.
     Shuffle,
+    /// A plain load of one element. Operand `c` is the mode.
+    Load,
+    /// A compare-and-swap operation.
+    CompareAndSwap,
 }
 
 /// A basic block: instructions that run one after the other.

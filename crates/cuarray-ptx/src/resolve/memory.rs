@@ -210,7 +210,8 @@ impl<'a> Builder<'_, 'a> {
             let exec = cell(ty, wide, if stores { STORE } else { LOAD });
             let (d, b) = if stores { (Operand::Nothing, registers[0]) } else { (registers[0], Operand::Nothing) };
             let (a, c) = (address.base, Operand::Number(address.mode.code()));
-            let draft = Draft { d, a, b, c, imm: address.offset, ..self.draft(exec) };
+            let results = if stores || strong { Results::Any } else { Results::Load };
+            let draft = Draft { d, a, b, c, imm: address.offset, results, ..self.draft(exec) };
             self.push(draft);
             return Ok(());
         }
@@ -325,7 +326,8 @@ impl<'a> Builder<'_, 'a> {
             self.note_atomic(releases, d != Operand::Nothing, strength);
         }
         let (a, c) = (address.base, Operand::Number(address.mode.code()));
-        let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, ..self.draft(exec) };
+        let results = if compares { Results::CompareAndSwap } else { Results::Any };
+        let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, results, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }

@@ -37,7 +37,7 @@ pub(super) fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
 }
 
 /// The registers that an instruction writes.
-fn writes(draft: &Draft) -> impl Iterator<Item = u32> {
+pub(super) fn writes(draft: &Draft) -> impl Iterator<Item = u32> {
     let further = &draft.extra[..draft.written.min(draft.extra.len())];
     [draft.d].into_iter().chain(further.iter().copied()).filter_map(|operand| match operand {
         Operand::Register(register) => Some(register),
@@ -145,7 +145,8 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
                     Operand::Register(register) => !bit(&live, *register),
                     _ => true,
                 };
-                let count = draft.extra.iter().rev().take_while(|operand| dead(operand)).count();
+                // The first element is always accessed, so that a bad address is noticed.
+                let count = draft.extra.iter().skip(1).rev().take_while(|operand| dead(operand)).count();
                 unused.insert((*index, at), count as u32);
             }
             if draft.guard.is_none() {

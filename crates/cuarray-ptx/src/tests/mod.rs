@@ -100,6 +100,7 @@ impl Run<'_> {
             regions: &regions,
             record: true,
             races: true,
+            guesses: false,
             budget: self.budget,
             cooperative: self.cooperative,
             workers: self.workers,

@@ -121,6 +121,7 @@ fn launch(program: &Program, kernel: u32) {
         parameters: &parameters,
         regions: &regions,
         races: true,
+        guesses: false,
         record: true,
         budget: 20_000,
         cooperative: false,

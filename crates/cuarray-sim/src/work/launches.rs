@@ -70,6 +70,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         regions: &regions,
         record: ticket.is_some(),
         races: launch.settings.races && ticket.is_some(),
+        guesses: launch.settings.guesses,
         budget: launch.settings.budget,
         cooperative: launch.cooperative,
         workers: workers(launch.settings.cores),
@@ -289,35 +290,35 @@ fn noted(range: TouchedRange) -> Touched {
     Touched { start: range.start, end: range.end, touch, strength }
 }
 
-/// Removes written bytes from the weak reads, because a later access conflicts with the weak write anyway. Keeps all
-/// other ranges.
+/// Removes written bytes from the reads of each strength, because a later access conflicts with the write anyway. Keeps
+/// all other ranges.
 fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
-    let weak = |kind| {
-        let alike = move |range: &&TouchedRange| range.kind == kind && range.strength == cuarray_ptx::Strength::Weak;
-        touched.iter().filter(alike).copied().collect::<Vec<_>>()
-    };
-    let (reads, writes) = (weak(TouchKind::Read), weak(TouchKind::Write));
     let mut kept = Vec::new();
-    let mut next = 0;
-    for read in reads {
-        let mut start = read.start;
-        while next < writes.len() && writes[next].end <= start {
-            next += 1;
-        }
-        for write in writes[next..].iter().take_while(|write| write.start < read.end) {
-            if start < write.start {
-                kept.push(TouchedRange { start, end: write.start, ..read });
+    for strength in [cuarray_ptx::Strength::Weak, cuarray_ptx::Strength::Device, cuarray_ptx::Strength::System] {
+        let of = |kind| {
+            let alike = move |range: &&TouchedRange| range.kind == kind && range.strength == strength;
+            touched.iter().filter(alike).copied().collect::<Vec<_>>()
+        };
+        let (reads, writes) = (of(TouchKind::Read), of(TouchKind::Write));
+        let mut next = 0;
+        for read in reads {
+            let mut start = read.start;
+            while next < writes.len() && writes[next].end <= start {
+                next += 1;
             }
-            start = start.max(write.end);
+            for write in writes[next..].iter().take_while(|write| write.start < read.end) {
+                if start < write.start {
+                    kept.push(TouchedRange { start, end: write.start, ..read });
+                }
+                start = start.max(write.end);
+            }
+            if start < read.end {
+                kept.push(TouchedRange { start, ..read });
+            }
         }
-        if start < read.end {
-            kept.push(TouchedRange { start, ..read });
-        }
+        kept.extend(writes);
     }
-    kept.extend(writes);
-    let others =
-        touched.iter().filter(|range| range.kind == TouchKind::Update || range.strength != cuarray_ptx::Strength::Weak);
-    kept.extend(others);
+    kept.extend(touched.iter().filter(|range| range.kind == TouchKind::Update));
     kept
 }
 

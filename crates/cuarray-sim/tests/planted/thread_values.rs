@@ -89,6 +89,6 @@ pairs! {
             add.u64 %shared, %out, %shared;
             ld.global.v4.f32 {{%f1, %f2, %f3, %f4}}, [%shared];
             add.f32 %f1, %f1, {last};
-            st.global.f32 [%global], %f1;"), 28);
+            st.global.f32 [%shared], %f1;"), 28);
     }
 }
