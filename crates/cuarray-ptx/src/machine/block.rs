@@ -223,7 +223,7 @@ impl Machine<'_> {
         self.block.shared_bytes = bytes;
         self.block.shared.clear();
         self.block.shared.resize(bytes.div_ceil(16) as usize, u128::MAX);
-        if self.recorder.enabled {
+        if self.races.on && self.recorder.enabled {
             self.block.shared_written.clear();
             self.block.shared_written.resize(bytes.div_ceil(64) as usize, 0);
         }

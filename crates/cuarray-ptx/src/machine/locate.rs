@@ -234,7 +234,8 @@ impl Machine<'_> {
         for lane in 0..32 {
             self.pointers[lane] = base.wrapping_add(self.addresses[lane]) as *mut u8;
         }
-        if self.recorder.enabled {
+        // A read before a write that it races with looks unwritten, so the races must be known.
+        if self.races.on && self.recorder.enabled {
             self.note_shared(start, size, write);
         }
         Flow::Next
@@ -322,7 +323,7 @@ impl Machine<'_> {
                 region.host.wrapping_add(address - region.start)
             }
             1 if within(self.block.shared_bytes()) => {
-                if self.recorder.enabled {
+                if self.races.on && self.recorder.enabled {
                     self.note_shared_lane(lane, offset, size as u32, write);
                 }
                 self.block.shared_base() as u64 + offset
