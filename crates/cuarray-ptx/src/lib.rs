@@ -25,7 +25,7 @@ pub use machine::{
     AccessKind, Fault, FaultKind, Launch, Misuse, MisuseKind, NoService, Outcome, Region, Service, Strength,
     TouchedRange, execute,
 };
-pub use races::{Access, Race};
+pub use races::{Access, Race, SEARCHED_BYTES};
 
 /// Parses, links and resolves the modules of an image.
 ///

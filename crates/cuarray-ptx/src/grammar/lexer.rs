@@ -114,7 +114,7 @@ impl<'a> Lexer<'a> {
                 self.word();
                 Kind::Word
             }
-            b'.' if self.peek(1).is_ascii_alphabetic() || self.peek(1) == b'_' => {
+            b'.' if self.peek(1).is_ascii_alphabetic() || self.peek(1) == b'_' || self.is_shape() => {
                 self.at += 1;
                 self.word();
                 while self.peek(0) == b':' && self.peek(1) == b':' && continues(self.peek(2)) {
@@ -149,6 +149,12 @@ impl<'a> Lexer<'a> {
             }
         };
         Ok(Token { kind, text: &self.source[start..self.at], line })
+    }
+
+    /// Whether the text is a modifier that begins with digits: `.2d`, `.32x32b`.
+    fn is_shape(&self) -> bool {
+        let digits = self.bytes[self.at + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && matches!(self.peek(1 + digits), b'd' | b'x')
     }
 
     fn word(&mut self) {
@@ -275,6 +281,21 @@ mod tests {
             ]
         );
         assert_eq!(tokens[17].line, 3);
+    }
+
+    #[test]
+    fn modifiers_that_begin_with_a_digit_are_words() {
+        assert_eq!(
+            kinds("tex.2d .5 .32x32b 1.5"),
+            [
+                Kind::Word,
+                Kind::Dotted,
+                Kind::Double(0.5_f64.to_bits()),
+                Kind::Dotted,
+                Kind::Double(1.5_f64.to_bits()),
+                Kind::End,
+            ]
+        );
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 /// A variable of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
-    /// A variable in local memory: its offset in the frame, and its size.
-    Memory { offset: u32, size: u32 },
+    /// A variable in local memory: its offset in the frame, its size, and the size of its elements.
+    Memory { offset: u32, size: u32, element: u32 },
     /// A parameter of a kernel.
     Parameter { offset: u32, size: u32 },
     /// A variable of the program that only this function names.
@@ -138,7 +138,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             let offset = place.next_multiple_of(align);
             place = offset + if entry { variable.size() } else { variable.size().next_multiple_of(8) };
             let (offset, size) = (offset as u32, variable.size() as u32);
-            let local = if entry { Local::Parameter { offset, size } } else { Local::Memory { offset, size } };
+            let element = variable.ty.size() as u32;
+            let local = if entry { Local::Parameter { offset, size } } else { Local::Memory { offset, size, element } };
             if variable.space != Space::Param {
                 // A parameter in a register is loaded when the function begins.
                 let register = self.register(variable.ty.width());
@@ -250,7 +251,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                 if variable.space == Space::Local {
                     self.built.local_variables += variable.size() as u32;
                 }
-                Local::Memory { offset, size: variable.size() as u32 }
+                Local::Memory { offset, size: variable.size() as u32, element: variable.ty.size() as u32 }
             }
             _ => match self.symbols.inside(variable) {
                 Some(number) => Local::Program(number),

@@ -33,10 +33,19 @@ struct Address {
 
 impl<'a> Builder<'_, 'a> {
     fn address(&mut self, operand: &'a Written<'a>, space: Space) -> Result<Address, Error> {
-        let Written::Address { base, offset } = operand else {
-            return Err(self.wrong("", "an address in brackets is expected"));
+        let (base, offset) = match operand {
+            Written::Address { base, offset } => (*base, *offset),
+            Written::Element { name, register: None, index } => {
+                let (size, _) = self.array(name)?;
+                (Some(*name), index.wrapping_mul(size))
+            }
+            Written::Element { name, register, index } => {
+                let (_, own) = self.array(name)?;
+                let base = self.element(name, *register, *index, Type::U64)?;
+                return Ok(Address { base, offset: 0, mode: Mode::new(own.unwrap_or(space), true), parameter: None });
+            }
+            _ => return Err(self.wrong("", "an address in brackets is expected")),
         };
-        let offset = *offset;
         // Registers hold addresses of parameters as generic ones.
         let by_register = if space == Space::Param { Space::Generic } else { space };
         let mode = |space, wide| Mode::new(space, wide);
@@ -58,9 +67,8 @@ impl<'a> Builder<'_, 'a> {
             });
         }
         match self.find_variable(name) {
-            Some(Local::Memory { offset: place, size }) => {
+            Some(Local::Memory { offset: place, .. }) => {
                 let base = Operand::Register(self.frame_base());
-                let _ = size;
                 let offset = offset.wrapping_add(i64::from(place));
                 return Ok(Address { base, offset, mode: mode(Space::Local, true), parameter: None });
             }

@@ -3,6 +3,7 @@
 mod address_spaces;
 mod arithmetic;
 mod control_flow;
+mod forms;
 mod mutated;
 mod patterns;
 mod thread_races;

@@ -69,6 +69,7 @@ nvcc does with -gencode arch=compute_90,code=compute_90";
 pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> CUresult {
     match error {
         ImageError::MachineCode => {
+            call.driver.refused_machine_code.fetch_add(1, Ordering::Relaxed);
             call.driver.explain(&format!("machine code was refused: {HOW}"));
             // SAFETY: this function's contract.
             unsafe { log.error.write(&format!("error   : {HOW}\n")) };
@@ -96,6 +97,7 @@ pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Resul
         Err(error) => {
             let name = if error.module.is_empty() { "application ptx input" } else { &error.module };
             let text = format!("ptxas {name}, line {}; error   : '{}': {}\n", error.line, error.token, error.message);
+            call.driver.refused_ptx.fetch_add(1, Ordering::Relaxed);
             call.driver.explain(&format!("PTX was refused: {error}"));
             let code = match error.unsupported {
                 true => CUresult::CUDA_ERROR_NOT_SUPPORTED,

@@ -158,6 +158,10 @@ pub(super) unsafe fn cuKernelGetName(
     name: *mut *const c_char,
     hfunc: CUkernel,
 ) -> Result<(), CUresult> {
+    present(name)?;
+    if hfunc.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     let text = call.lock().code.kernels.get(&hfunc).ok_or(INVALID_HANDLE)?.name.as_ptr();
     // SAFETY: the caller's pointer, by the driver's contract. The name lives as long as the library.
     unsafe { put(name, text) }

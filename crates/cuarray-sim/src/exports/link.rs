@@ -114,3 +114,8 @@ pub(super) unsafe fn cuLinkComplete(
 pub(super) unsafe fn cuLinkDestroy(call: &Call<'_>, state: CUlinkState) -> Result<(), CUresult> {
     call.lock().links.remove(&state).map(|_| ()).ok_or(INVALID_HANDLE)
 }
+
+// Older symbols with the same signature.
+pub(super) use self::cuLinkAddData_v2 as cuLinkAddData;
+pub(super) use self::cuLinkAddFile_v2 as cuLinkAddFile;
+pub(super) use self::cuLinkCreate_v2 as cuLinkCreate;

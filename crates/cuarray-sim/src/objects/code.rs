@@ -24,8 +24,19 @@ pub(crate) struct Code {
     pub heaps: HashMap<CUcontext, Arc<Heap>>,
     /// The number of instructions that kernels have executed, counted per thread.
     pub executed_instructions: u64,
+    /// The launches whose memory was searched for races only in part.
+    pub partly_searched: Partly,
     /// Whether a kernel has failed in some context; shared with the driver, which reads it without its lock.
     pub failed: Arc<AtomicBool>,
+}
+
+/// Launches that were searched in part.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Partly {
+    pub launches: u64,
+    /// The bytes that these launches touched, and about how many of them were searched.
+    pub touched: u64,
+    pub searched: u64,
 }
 
 /// A program in a context.

@@ -6,10 +6,11 @@
 
 use crate::happens_before::calls;
 use crate::objects::allocation::{Allocation, Kind};
+use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::state::State;
-use crate::work::modules;
+use crate::work::{allocations, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{
     Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, Race, Region, Service,
@@ -57,7 +58,7 @@ const HEAP_LIMIT: usize = CU_LIMIT_MALLOC_HEAP_SIZE as usize;
 /// Executes a launch; returns its accesses to the program's memory, if findings need them.
 pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket>) -> Vec<Touched> {
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
-    let regions = reachable(state);
+    let regions = reachable(state, launch.context);
     let services = Services { heap, assertions: Mutex::default() };
     let kernel = cuarray_ptx::Launch {
         program: &launch.program,
@@ -95,6 +96,9 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         let cuarray_ptx::Synchronization { publishes, observes, .. } = launch.program.synchronization(launch.kernel);
         state.detector.synchronizes(ticket, Fences { publishes, observes });
     }
+    if launch.settings.races && ticket.is_some() {
+        note_partial_search(&mut state.code.partly_searched, &outcome.touched);
+    }
     let kept = |range: &TouchedRange| match state.memory.holding(range.start) {
         // Accesses to the heap of the kernels are not checked.
         Some(allocation) if matches!(allocation.kind, Kind::Code) => state.detector.block_at(range.start).is_some(),
@@ -103,12 +107,39 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     without_overwritten(&outcome.touched).into_iter().filter(kept).map(noted).collect()
 }
 
+/// Counts a launch that touched more memory than is searched for races.
+fn note_partial_search(partly: &mut Partly, touched: &[TouchedRange]) {
+    let most: u64 = touched.iter().map(|range| range.end - range.start).sum();
+    if most <= cuarray_ptx::SEARCHED_BYTES {
+        return;
+    }
+    let mut ranges: Vec<(u64, u64)> = touched.iter().map(|range| (range.start, range.end)).collect();
+    ranges.sort_unstable();
+    let (mut bytes, mut reached) = (0, 0);
+    for (start, end) in ranges {
+        bytes += end.saturating_sub(start.max(reached));
+        reached = reached.max(end);
+    }
+    // The search halves its part until it fits.
+    let halvings = (0..64).find(|halvings| bytes >> halvings <= cuarray_ptx::SEARCHED_BYTES).unwrap_or(0);
+    if halvings > 0 {
+        partly.launches += 1;
+        partly.touched += bytes;
+        partly.searched += bytes >> halvings;
+    }
+}
+
 /// Marks the context of a failed kernel as failed, and reports the failure.
 fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
-    let (what, place) = described(launch, fault);
+    let (mut what, place) = described(launch, fault);
+    let closed = closed_to(state, launch.context, fault);
+    if let Some((closed, _)) = &closed {
+        what = what.replace(", where nothing is allocated", closed).replace(", in constant memory", closed);
+    }
     let window = cuarray_ptx::in_window(fault.address);
     let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
-    let more = illegal.then(|| nearest_to(state, fault.address)).flatten().unwrap_or_default();
+    let more = illegal.then(|| nearest_to(state, fault.address)).flatten().filter(|_| closed.is_none());
+    let more = more.unwrap_or_default();
     if !launch.settings.quiet {
         eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
     }
@@ -121,6 +152,9 @@ fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, faul
         let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
         let bytes = Range { address: fault.address, length: fault.size.into() };
         let wrong = match fault.kind {
+            FaultKind::IllegalAddress | FaultKind::ReadOnly if closed.is_some() => {
+                closed.map(|(_, missing)| (finding::Kind::OutOfBounds, missing))
+            }
             FaultKind::Misaligned => {
                 Some((finding::Kind::MisalignedAccess, format!("use an address that is a multiple of {}", fault.size)))
             }
@@ -133,6 +167,23 @@ fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, faul
         };
         calls::launch_failed(state, ticket, (access, bytes), wrong, place, &more);
     }
+}
+
+/// For an access to memory of another device that is closed to the context: a description, and what is missing.
+fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String, String)> {
+    let allocation = state.memory.holding(fault.address)?;
+    let access = allocations::kernel_access(state, context, allocation);
+    let needed = if fault.write { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { CU_MEM_ACCESS_FLAGS_PROT_READ };
+    if access >= needed || !matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::ReadOnly) {
+        return None;
+    }
+    let (own, other) = (state.contexts.get(&context)?.device, allocation.device);
+    let missing = match allocation.kind {
+        Kind::Pool(_) => format!("give device {own} access to the memory of the pool with cuMemPoolSetAccess"),
+        Kind::Graph { .. } => format!("give device {own} access in the parameters of the allocation node"),
+        _ => format!("call cuCtxEnablePeerAccess in the context of device {own} for the context of device {other}"),
+    };
+    Some((format!(", in memory of device {other} that is closed to kernels of device {own}"), missing))
 }
 
 /// A description of the program's allocation nearest to an address.
@@ -229,28 +280,35 @@ fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<Kernel
     converted.collect()
 }
 
-/// All memory that a kernel can reach, in ascending order.
-fn reachable(state: &State) -> Vec<Region> {
+/// All memory that a kernel of a context can reach, in ascending order.
+fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
     let live = state.memory.iter().filter(|allocation| match &allocation.kind {
         Kind::Imported(imported) => imported.is_live(),
         // Variables follow one by one.
         Kind::Code => state.code.heaps.values().any(|heap| heap.base == allocation.address),
         _ => allocation.size > 0,
     });
-    let region = |allocation: &Allocation| Region {
+    let live = live.map(|allocation| (allocation, allocations::kernel_access(state, context, allocation)));
+    let open = live.filter(|(_, access)| *access != CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    let region = |(allocation, access): (&Allocation, _)| Region {
         start: allocation.address,
         end: allocation.address + allocation.size,
         host: match &allocation.kind {
             Kind::Imported(imported) => imported.shadow_of(allocation.address),
             _ => state.host_address(allocation.address),
         },
-        writable: true,
+        writable: access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
         slack: allocation.taken.saturating_sub(allocation.size),
     };
-    let mut regions: Vec<Region> = live.map(region).collect();
+    let mut regions: Vec<Region> = open.map(region).collect();
     let before = regions.len();
-    regions.extend(state.code.variables().map(|(variable, address)| Region {
+    let is_open = |address: u64| {
+        let access = |allocation| allocations::kernel_access(state, context, allocation);
+        state.memory.holding(address).map(access) == Some(CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+    };
+    let variables = state.code.variables().filter(|(_, address)| is_open(*address));
+    regions.extend(variables.map(|(variable, address)| Region {
         start: address,
         end: address + variable.size,
         host: state.host_address(address),

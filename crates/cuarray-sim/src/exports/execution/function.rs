@@ -107,6 +107,10 @@ pub(in crate::exports) unsafe fn cuFuncGetName(
     name: *mut *const c_char,
     hfunc: CUfunction,
 ) -> Result<(), CUresult> {
+    present(name)?;
+    if hfunc.is_null() {
+        return Err(INVALID_VALUE);
+    }
     let state = call.lock();
     let text = match state.code.functions.get(&hfunc) {
         Some(function) => function.name.as_ptr(),

@@ -163,7 +163,7 @@ pub(in crate::exports) unsafe fn launch(
     stream: CUstream,
     lists: (*mut *mut c_void, *mut *mut c_void),
 ) -> Result<(), CUresult> {
-    let (mut state, current) = call.current()?;
+    let (mut state, current) = call.current_for(stream)?;
     let handle = streams::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&handle).map_or(current, |stream| stream.context);
     // SAFETY: the caller's lists, by the driver's contract.
