@@ -302,8 +302,7 @@ fn advice_on_managed_memory_is_reported_back() {
     }
     let node = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_HOST_NUMA, id: 1 };
     let (mut kind, mut id, mut prefetched) = (9_u32, 9_i32, 9_u32);
-    let mut data: [*mut c_void; 3] =
-        [(&raw mut kind).cast(), (&raw mut id).cast(), (&raw mut prefetched).cast()];
+    let mut data: [*mut c_void; 3] = [(&raw mut kind).cast(), (&raw mut id).cast(), (&raw mut prefetched).cast()];
     let mut attributes = [
         CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE,
         CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID,

@@ -142,7 +142,8 @@ fn device_pointer_of_a_peer_needs_access_and_a_context() {
 
 #[test]
 fn pool_memory_follows_the_access_of_the_pool_and_not_of_contexts() {
-    let access = |flags| CUmemAccessDesc { location: CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: 0 }, flags };
+    let access =
+        |flags| CUmemAccessDesc { location: CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: 0 }, flags };
     let outcomes = [
         (None, ILLEGAL, ILLEGAL),
         (Some(CU_MEM_ACCESS_FLAGS_PROT_NONE), ILLEGAL, ILLEGAL),

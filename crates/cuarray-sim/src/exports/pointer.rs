@@ -139,7 +139,9 @@ pub(super) unsafe fn cuPointerGetAttributes(
         // SAFETY: both arrays have that many elements, by the driver's contract.
         let (attribute, data) = unsafe { (attributes.add(index).read_unaligned(), data.add(index).read_unaligned()) };
         let zero = Value::zero(attribute).ok_or(INVALID_VALUE)?;
-        let value = allocation.and_then(|allocation| self::attribute(&state, current, allocation, attribute, ptr).ok()).unwrap_or(zero);
+        let value = allocation
+            .and_then(|allocation| self::attribute(&state, current, allocation, attribute, ptr).ok())
+            .unwrap_or(zero);
         // SAFETY: each element has room for its attribute's type, by the driver's contract.
         unsafe { value.put(data)? };
     }

@@ -57,9 +57,7 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
         return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     }
     match &allocation.kind {
-        Kind::Pool(pool) => {
-            state.pools.get(pool).map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |pool| shared(&pool.access))
-        }
+        Kind::Pool(pool) => state.pools.get(pool).map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |pool| shared(&pool.access)),
         Kind::Graph { access, .. } => shared(access),
         _ if own.is_some_and(|own| own.peers.contains(&allocation.context)) => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         _ => CU_MEM_ACCESS_FLAGS_PROT_NONE,

@@ -140,8 +140,7 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
         }
         Action::Allocate(mut params) => {
             // SAFETY: the caller's array of descriptions is readable during the call, by the driver's contract.
-            let access =
-                unsafe { super::pool::descriptions(state, params.0.accessDescs, params.0.accessDescCount)? };
+            let access = unsafe { super::pool::descriptions(state, params.0.accessDescs, params.0.accessDescCount)? };
             let size = params.0.bytesize as u64;
             params.0.dptr = reservations::reserve_graph_memory(
                 state,
