@@ -17,6 +17,7 @@ mod races;
 mod resolve;
 
 pub use error::Error;
+pub use grammar::header::Header;
 pub use grammar::types::Space;
 pub use image::{Image, ImageError};
 pub use machine::address_windows::{SHARED_WINDOW, in_window};
@@ -38,6 +39,15 @@ pub fn load(image: &Image) -> Result<Program, Error> {
     let mut program = resolve::resolve(&modules)?;
     program.max_registers = image.max_registers;
     Ok(program)
+}
+
+/// Reads the version and target of each module of an image, without loading it.
+///
+/// # Errors
+/// For a module that does not begin with `.version` and `.target`.
+pub fn headers(image: &Image) -> Result<Vec<Header>, Error> {
+    let modules = image.modules.iter();
+    modules.map(|(name, text)| grammar::header::header(text).map_err(|error| error.in_module(name))).collect()
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ impl Default for Config {
             schedule_file: None,
             trace: None,
             compute_capability: (9, 0),
-            driver_version: 13000,
+            driver_version: 13050,
             faults: Vec::new(),
             quiet: false,
             findings: true,
