@@ -6,7 +6,7 @@
 
 use crate::config::{Config, Fault, HostOrder};
 use crate::fork;
-use crate::host_access::HostAccess;
+use crate::host_access::{self, HostAccess};
 use crate::objects::device;
 use crate::objects::stream::Kind;
 use crate::ordering_calls::OrderingCalls;
@@ -79,7 +79,8 @@ impl Driver {
         let watched = config.as_ref().is_ok_and(|config| config.findings && config.host_accesses);
         let host_access_changed = Arc::new(AtomicBool::new(false));
         let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
-        let state = State::new(Mode::of(&schedule), detector, host_access);
+        let mut state = State::new(Mode::of(&schedule), detector, host_access);
+        state.host_writes_devices = config.as_ref().is_ok_and(|config| config.host_readable);
         Arc::new(Driver {
             number,
             config,
@@ -131,6 +132,10 @@ impl Driver {
                 CUresult::CUDA_ERROR_OUT_OF_MEMORY
             })?;
             for (device, pool) in devices {
+                if !config.host_readable && !config.quiet {
+                    let (start, length) = device.arena.addresses();
+                    host_access::explain_faults_in(start, length);
+                }
                 state.pools.insert(device.default_pool, pool);
                 state.devices.push(device);
             }

@@ -59,6 +59,8 @@ struct LaneInfo {
     device: Option<i32>,
     /// The number of the lane among the streams that the program created, or among the other lanes; counted from 1.
     label: u32,
+    /// The call that made the stream.
+    made: Option<Arc<Operation>>,
 }
 
 /// A data race: two unordered accesses by threads of one kernel launch.

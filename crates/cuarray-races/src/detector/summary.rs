@@ -30,6 +30,7 @@ impl Lanes {
                 handle,
                 device: info.and_then(|info| info.device),
                 name,
+                made: info.and_then(|info| info.made.as_ref()).map(|made| made.caller.site.clone()),
             });
             next
         })

@@ -291,7 +291,7 @@ mod tests {
         let refused = |name: &str| refuse_others(["PATH".to_owned(), name.to_owned()].into_iter(), &settings);
         assert_eq!(refused("CUARRAY_SIM_REPORT"), Ok(()));
         assert_eq!(refused("CUARRAY_SYNC"), Ok(()));
-        let message = "CUARRAY_SIM_REPROT is not a setting; the settings are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
+        let message = "CUARRAY_SIM_REPROT is not a setting; did you mean CUARRAY_SIM_REPORT? the settings are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
         assert_eq!(refused("CUARRAY_SIM_REPROT"), Err(message.to_owned()));
     }
 
