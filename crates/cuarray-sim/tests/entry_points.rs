@@ -23,9 +23,15 @@ fn name_resolves_to_the_newest_signature_of_the_requested_version() {
     let missing = CUresult::CUDA_ERROR_NOT_FOUND;
     let status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
     assert_eq!(resolve(&program, c"cuMemAllocAsync", 11000, 0), (missing, 0, status));
-    // The simulated driver claims version 13.0, so functions of 13.1 are missing.
-    let host = program.api.cuLaunchHostFunc.unwrap() as usize;
-    assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13010, 0).1, host);
+    let [old, new] =
+        [program.api.cuLaunchHostFunc.unwrap() as usize, program.api.cuLaunchHostFunc_v2.unwrap() as usize];
+    assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13000, 0).1, old);
+    assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13010, 0).1, new);
+    {
+        // A driver of version 13.0 has no functions of 13.1.
+        let program = Program::with(Config { driver_version: 13000, ..Config::default() });
+        assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13010, 0).1, old);
+    }
     let status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     for name in [c"cuNoSuchFunction", c"cuMemAlloc_v2"] {
         assert_eq!(resolve(&program, name, 13000, 0), (missing, 0, status));

@@ -80,6 +80,10 @@ pub(crate) struct Function<'a> {
     pub body: Option<Vec<Statement<'a>>>,
     /// The threads of `.maxntid` or `.reqntid`, and whether it was `.reqntid`.
     pub max_threads: Option<(u32, bool)>,
+    /// `.maxnreg`; 0 without it.
+    pub max_registers: u32,
+    /// `.minnctapersm`; 0 without it.
+    pub min_blocks: u32,
     pub line: u32,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Token<'a> {
 /// # Errors
 /// For an unknown character, a malformed number, and a comment or string without an end.
 pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Error> {
-    let mut lexer = Lexer { source, bytes: source.as_bytes(), at: 0, line: 1 };
+    let mut lexer = Lexer::new(source);
     let mut tokens = Vec::with_capacity(source.len() / 5);
     loop {
         let token = lexer.token()?;
@@ -51,7 +51,8 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Error> {
     }
 }
 
-struct Lexer<'a> {
+/// The state of the lexer in a source.
+pub(super) struct Lexer<'a> {
     source: &'a str,
     bytes: &'a [u8],
     at: usize,
@@ -64,6 +65,10 @@ fn continues(byte: u8) -> bool {
 }
 
 impl<'a> Lexer<'a> {
+    pub(super) fn new(source: &'a str) -> Lexer<'a> {
+        Lexer { source, bytes: source.as_bytes(), at: 0, line: 1 }
+    }
+
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -103,7 +108,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn token(&mut self) -> Result<Token<'a>, Error> {
+    /// Reads the next token.
+    pub(super) fn token(&mut self) -> Result<Token<'a>, Error> {
         self.skip()?;
         let (start, line) = (self.at, self.line);
         let first = self.peek(0);

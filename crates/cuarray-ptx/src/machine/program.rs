@@ -114,6 +114,10 @@ pub struct Function {
     pub max_threads: Option<(u32, bool)>,
     /// The most 32-bit registers of a thread that are live at once.
     pub registers: u32,
+    /// The registers of a thread that `.maxnreg` allows; 0 without it.
+    pub max_registers: u32,
+    /// The blocks that `.minnctapersm` asks to fit on a multiprocessor; 0 without it.
+    pub min_blocks: u32,
     /// The indices of the shared variables that the code uses.
     pub(crate) shared: Vec<u32>,
     /// The indices of the functions that the code calls by name.
@@ -208,6 +212,11 @@ impl Program {
     /// The `.version`: ten times the major version plus the minor version.
     pub fn version(&self) -> u32 {
         self.version
+    }
+
+    /// The number behind `sm_` in `.target`: the virtual architecture that the program was compiled for.
+    pub fn target(&self) -> u32 {
+        self.target
     }
 
     /// Whether some function calls `malloc`.

@@ -183,8 +183,8 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    fn special(&mut self, name: &str, ty: Type) -> Result<Operand, Error> {
-        if name == "%pm" || name.starts_with("%envreg") {
+    pub(super) fn special(&mut self, name: &str, ty: Type) -> Result<Operand, Error> {
+        if NOTHING_TO_READ.iter().any(|start| name.starts_with(start)) {
             return Ok(self.bits(ty, 0));
         }
         let number = special::number(name).ok_or_else(|| self.wrong(name, "the register is not declared"))?;
@@ -274,6 +274,12 @@ impl<'a> Builder<'_, 'a> {
             Written::Integer(value) => return Ok(self.bits(Type::Pred, u64::from(*value != 0))),
             _ => return Err(self.wrong(&text(operand), "a predicate is expected")),
         };
+        if *name == "%is_explicit_cluster" {
+            let (flag, zero) = (self.special(name, Type::U32)?, self.bits(Type::U32, 0));
+            let holds = Operand::Register(self.register(Width::Predicate));
+            self.emit_always(lanes::compare(|a: u32, b: u32| a != b), holds, [flag, zero, Operand::Nothing]);
+            return Ok(holds);
+        }
         let register = self.predicate_target(name)?;
         if !negated {
             return Ok(register);
@@ -283,6 +289,9 @@ impl<'a> Builder<'_, 'a> {
         Ok(other)
     }
 }
+
+/// Special registers that are always zero: no profiler counts, no driver sets them, and no shared memory is reserved.
+const NOTHING_TO_READ: &[&str] = &["%pm", "%envreg", "%reserved_smem_offset_", "%current_graph_exec"];
 
 /// The opcode of an instruction with its modifiers.
 pub(super) fn spelled(instruction: &Instruction<'_>) -> String {

@@ -303,6 +303,8 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         results,
         max_threads: body.and_then(|body| body.max_threads),
         registers: 0,
+        max_registers: body.map_or(0, |body| body.max_registers),
+        min_blocks: body.map_or(0, |body| body.min_blocks),
         shared: Vec::new(),
         calls: Vec::new(),
         calls_address: false,

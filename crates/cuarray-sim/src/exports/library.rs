@@ -212,7 +212,7 @@ pub(super) unsafe fn cuKernelSetAttribute(
     let mut state = call.lock();
     state.device(dev)?;
     let resolved = state.code.resolve_kernel(kernel)?;
-    let settings = set_attribute(&resolved, attrib, val)?;
+    let settings = set_attribute(call, &resolved, attrib, val)?;
     state.code.kernels.get_mut(&kernel).ok_or(INVALID_HANDLE)?.settings = settings;
     Ok(())
 }

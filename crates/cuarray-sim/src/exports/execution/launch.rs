@@ -1,7 +1,7 @@
 //! Kernel launches.
 
 use super::super::*;
-use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS, SHARED};
+use super::{INVALID_HANDLE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared, most_shared};
 use crate::capture;
 use crate::execution::progress;
 use crate::exports::transfer::submit;
@@ -112,11 +112,7 @@ pub(in crate::exports) unsafe fn prepare(
     if function.max_threads.is_some_and(|(most, exact)| threads > most || (exact && threads != most)) {
         return Err(INVALID_VALUE);
     }
-    if threads > resolved.max_threads() {
-        return Err(CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    }
-    let allowed = resolved.settings.max_dynamic_shared.unwrap_or(0).max(SHARED.saturating_sub(resolved.shared()));
-    if resolved.shared() > MOST_SHARED || shape.shared > allowed {
+    if resolved.shared() > most_shared(call) || shape.shared > dynamic_shared(&resolved) {
         return Err(INVALID_VALUE);
     }
     let settings = call.driver.settings();
@@ -146,6 +142,7 @@ pub(in crate::exports) unsafe fn prepare(
             cores: settings.cores,
             quiet: settings.quiet,
             races: settings.findings && settings.kernel_races,
+            guesses: settings.guessed_reads,
         },
         program: resolved.program,
     }))
