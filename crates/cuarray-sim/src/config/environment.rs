@@ -94,6 +94,12 @@ impl Config {
                 .and_then(|lines| suppression::parse(&lines))
                 .map_err(|wrong| format!("CUARRAY_SIM_SUPPRESSIONS={path}: {wrong}"))?;
         }
+        // Sites are captured without a driver, so `site` reads the value itself.
+        read(
+            "CUARRAY_SIM_SKIP_FRAMES",
+            "patterns of functions, files or objects, separated by colons",
+            &mut |value| (!value.is_empty()).then_some(()),
+        )?;
         read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {
             config.trace = Some(PathBuf::from(value));
             Some(())
