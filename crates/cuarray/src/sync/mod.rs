@@ -287,6 +287,16 @@ impl SyncState {
             }
     }
 
+    /// Whether `stream` is the home stream, and orders all work on the data without recorded work or an event. A default stream does not
+    /// count: its handle means another stream in each context.
+    #[inline]
+    pub(crate) fn is_home_alone(&self, stream: &Stream) -> bool {
+        self.pending.is_none()
+            && self.event.is_none()
+            && stream.handle() > 2
+            && self.home.as_ref().is_some_and(|home| home.handle() == stream.handle())
+    }
+
     /// Orders later work in `stream`, which accesses the data as `access` says, after the earlier work that it depends on.
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
         let _remembered = stream.driver().remember_current();
