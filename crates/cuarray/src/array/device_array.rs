@@ -5,10 +5,10 @@ use super::{
     raw::RawDeviceArray,
 };
 use crate::{
-    Dimension, Element, Error, Interface, IntoShape, IxDyn, Layout, Order, Result, SliceArg, TypeStr, View,
+    Dimension, Element, Error, Interface, IntoShape, IxDyn, Layout, Result, SliceArg, TypeStr,
     array::{host_copy, view::expect_shape},
     driver::{Allocation, Stream, fill::fill_bytes, keep_with_graph},
-    protocol::{layout::Tuple, typestr::Kind},
+    protocol::typestr::Kind,
     sync::{self, Access, Memory},
 };
 use std::{fmt, marker::PhantomData, slice, sync::Arc};
@@ -247,7 +247,9 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// [`Error::is_out_of_bounds`]: an index is outside of its dimension. [`Error::is_unsupported`]: `s!` has another number of indices than the
     /// array has dimensions.
     pub fn slice<const N: usize, E: Dimension>(&self, indices: SliceArg<N, E>) -> Result<DeviceArray<T, E>> {
-        self.part(self.layout().index(indices.as_ref())?, false)
+        let raw = self.raw.index(indices.as_ref())?;
+        expect_shape::<E, crate::AnyLayout>(raw.private_interface())?;
+        Ok(DeviceArray::from_checked(raw))
     }
 
     /// The array with its dimensions in reverse order, in the same memory.
@@ -262,7 +264,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// # Errors
     /// [`Error::is_invalid_argument`]: `axes` does not name each dimension once.
     pub fn transpose(&self, axes: Option<&[isize]>) -> Result<DeviceArray<T, D>> {
-        self.part(View { offset: 0, layout: self.layout().transpose(axes)? }, false)
+        self.raw.transpose(axes).map(DeviceArray::from_checked)
     }
 
     /// The elements in C order under another shape, in the same memory.
@@ -272,15 +274,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// that shape without a copy.
     pub fn reshape<S: IntoShape>(&self, shape: S) -> Result<DeviceArray<T, S::Dim>> {
         let lengths: Vec<isize> = shape.lengths().iter().map(|&length| length as isize).collect();
-        let Some(layout) = self.layout().reshape(&lengths, Order::C)? else {
-            return Err(Error::unsupported(format!(
-                "an array of shape {} and strides {} cannot have the shape {} without a copy",
-                Tuple(self.shape()),
-                Tuple(self.strides()),
-                Tuple(shape.lengths())
-            )));
-        };
-        self.part(View { offset: 0, layout }, false)
+        self.raw.reshape(&lengths).map(DeviceArray::from_checked)
     }
 
     /// The array repeated to a larger shape by NumPy's rules, in the same memory. It is read-only, as several indices address one element.
@@ -288,7 +282,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// # Errors
     /// [`Error::is_invalid_argument`]: the shapes are incompatible.
     pub fn broadcast<S: IntoShape>(&self, shape: S) -> Result<DeviceArray<T, S::Dim>> {
-        self.part(View { offset: 0, layout: self.layout().broadcast_to(shape.lengths())? }, true)
+        self.raw.broadcast(shape.lengths()).map(DeviceArray::from_checked)
     }
 
     /// Converts to another type for the number of dimensions.
@@ -298,12 +292,6 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     pub fn into_dimensionality<E: Dimension>(self) -> Result<DeviceArray<T, E>> {
         expect_shape::<E, crate::AnyLayout>(self.raw.private_interface())?;
         Ok(DeviceArray::from_checked(self.raw))
-    }
-
-    fn part<E: Dimension>(&self, view: View, read_only: bool) -> Result<DeviceArray<T, E>> {
-        let raw = self.raw.view(view, read_only)?;
-        expect_shape::<E, crate::AnyLayout>(raw.private_interface())?;
-        Ok(DeviceArray::from_checked(raw))
     }
 
     /// The untyped array.
