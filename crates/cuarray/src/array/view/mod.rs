@@ -145,6 +145,16 @@ impl RawView {
         }
     }
 
+    /// Another part of the same memory, with the same synchronization state and owner.
+    pub(super) fn part(&self, interface: Box<Interface>) -> RawView {
+        RawView::over(interface, self.data.clone(), self.owner.clone())
+    }
+
+    /// The home stream, if it is known.
+    pub(super) fn home_stream(&self) -> Option<&Stream> {
+        self.data.get().and_then(SyncState::home_stream)
+    }
+
     /// An array with a known synchronization state.
     pub(crate) fn ordered(interface: Box<Interface>, data: SyncState, owner: Option<Owner>) -> RawView {
         RawView::over(interface, KnownState::given(Some(data)), owner)
@@ -171,17 +181,9 @@ impl RawView {
                 "the array has a mask, which is another array and cannot lie in the same memory",
             ));
         }
-        let home = home.map(|home| home.resolve_in(allocation.context()));
-        let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
-        let mut data = SyncState::new(home.clone(), memory.pending().clone());
-        match &home {
-            Some(home) if home.is_owned() => memory.add_home(home),
-            // The stream's owner may destroy it before the memory is freed, so events record its work.
-            Some(_) => data = data.outliving_home(),
-            None => {}
-        }
-        let owner = Some(Owner::new(memory.clone()));
-        Ok(RawView::ordered(Box::new(interface.with_stream(entry)), data, owner))
+        let held = Held::Memory(memory.clone());
+        let (interface, data) = held.with_home(interface, home)?;
+        Ok(RawView::ordered(interface, data, Some(held.as_owner())))
     }
 
     /// Sets events to wait for in place of the streams of the array and its mask (clause X2).
@@ -404,11 +406,6 @@ impl RawView {
     #[cfg(feature = "python")]
     pub(crate) fn interface_mut(&mut self) -> &mut Interface {
         &mut self.interface
-    }
-
-    /// The owner that keeps the memory alive, if the view has one.
-    pub(crate) fn owner(&self) -> Option<&Owner> {
-        self.owner.as_ref()
     }
 }
 
