@@ -142,7 +142,7 @@ pub(crate) fn begin<'a>(data: impl Iterator<Item = (&'a SyncState, Access)> + Cl
     let then = Mark::new(stream);
     for (index, (data_of_one, access)) in data.clone().enumerate() {
         match data.clone().take(index).any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
-            true => data_of_one.before_except_home(stream, access)?,
+            true => data_of_one.before_except_home(&then, access)?,
             false => data_of_one.before_mark(&then, access)?,
         }
         involved |= data_of_one.home.as_ref().is_some_and(per_thread);

@@ -210,10 +210,8 @@ impl PyDeviceArray {
         interface: Interface,
         stream: Option<Py<PyStream>>,
     ) -> PyResult<PyDeviceArray> {
-        if let Some(stream) = &stream
-            && let Some(memory) = self.owner.as_ref().and_then(|owner| owner.memory(py))
-        {
-            memory.get().used_in(&stream.get().stream);
+        if let Some(stream) = &stream {
+            self.pending().add_home(&stream.get().stream);
         }
         let mask = self.mask.as_ref().map(|mask| mask.clone_ref(py));
         Ok(PyDeviceArray { stream, mask, ..self.view_of(py, interface)? })
