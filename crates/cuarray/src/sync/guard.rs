@@ -51,6 +51,15 @@ impl SyncGuard {
         self.finish(keep)
     }
 
+    /// The capture that the stream takes part in. The driver is asked only if the begin of the guard did not ask.
+    #[cfg(feature = "python")]
+    pub(crate) fn capture(&self) -> Result<Option<u64>> {
+        match &self.edges {
+            Some(edges) => edges.begun.capture.map_or_else(|| capture::of(&edges.stream), Ok),
+            None => Ok(None),
+        }
+    }
+
     /// Makes the end of the guard wait on the host for the work, in place of edges, as clause S3 allows. It does not wait for captured
     /// work, which does not run.
     #[cfg(feature = "python")]

@@ -346,6 +346,10 @@ impl SyncState {
     /// The stream to export to a consumer: it orders all work that `access` depends on. `None` if there is no such work (clauses P1
     /// to P3).
     pub fn export(&self, access: Access) -> Result<Option<Stream>> {
+        if let Some(home) = self.home.as_ref().filter(|_| self.is_home_of_another_thread()) {
+            // The exported handle means the stream of this thread, which cannot wait for the other one.
+            wait_for_all_threads(home)?;
+        }
         match (&self.home, &self.pending) {
             (Some(home), Some(pending)) => pending.before(home, access).map(|()| Some(home.clone())),
             (None, Some(pending)) => pending.join(access),

@@ -21,9 +21,9 @@ use crate::python::{
     },
 };
 use crate::{
-    Error, Interface, Result,
+    Error, Interface, Owner, Result,
     copy::strided_copy::CopyPlan,
-    driver::{Context, Stream},
+    driver::{Context, Stream, keep_with_graph},
     sync::{self, Access, SyncGuard, SyncState},
 };
 use pyo3::{
@@ -33,6 +33,26 @@ use pyo3::{
 };
 use smallvec::SmallVec;
 use std::borrow::Cow;
+
+/// The other side of a copy.
+#[derive(Clone, Copy)]
+pub(in crate::python) enum Other<'a> {
+    Device(&'a PyDeviceArray),
+    Host(&'a Py<PyAny>),
+    /// A value that the driver has read when a call returns.
+    Value,
+}
+
+impl Other<'_> {
+    /// The object that keeps the memory alive.
+    fn owner(self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        match self {
+            Other::Device(array) => array.owner(py),
+            Other::Host(array) => Ok(Some(array.clone_ref(py))),
+            Other::Value => Ok(None),
+        }
+    }
+}
 
 /// The elements to copy into an array.
 #[derive(Clone, Copy)]
@@ -119,11 +139,12 @@ impl PyDeviceArray {
             };
             plan = better;
         }
-        let source = Side::Host(source.interface.data());
-        self.ordered(py, stream, Access::Write, None, true, |context, on, ours| {
+        let from = Side::Host(source.interface.data());
+        let host = Other::Host(source.array.as_unbound());
+        self.ordered(py, stream, Access::Write, (host, None), true, |context, on, ours| {
             // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive until the copy is done, even
             // if it is asynchronous.
-            unsafe { transfer::copy(context, &plan, Side::Device(ours), source, on) }
+            unsafe { transfer::copy(context, &plan, Side::Device(ours), from, on) }
         })
     }
 
@@ -138,7 +159,8 @@ impl PyDeviceArray {
         }
         let src_pointer = src.pointer(py);
         let _owner = src.deferred_owner(py)?;
-        self.ordered(py, stream, Access::Write, src.source_sync_state()?, true, |context, on, ours| {
+        let source = (Other::Device(src), src.source_sync_state()?);
+        self.ordered(py, stream, Access::Write, source, true, |context, on, ours| {
             let work = Work { context, on };
             work.rearrange((ours, dst.layout()), (src_pointer.find()?.reach(context, on)?, src_layout))?;
             work.settle()
@@ -152,19 +174,21 @@ impl PyDeviceArray {
         py: Python<'_>,
         stream: Option<&Bound<'_, PyAny>>,
         plan: &CopyPlan,
-        target: &Interface,
+        host: &HostArray<'_>,
         offset: isize,
     ) -> Result<()> {
-        let target = Side::Host(target.data());
-        self.ordered(py, stream, Access::Read, None, true, |context, on, ours| {
+        let target = Side::Host(host.interface.data());
+        let host = Other::Host(host.array.as_unbound());
+        self.ordered(py, stream, Access::Read, (host, None), true, |context, on, ours| {
             // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive until the copy is done, even
             // if it is asynchronous.
             unsafe { transfer::copy(context, plan, target, Side::Device(ours.at(offset)), on) }
         })
     }
 
-    /// Runs `work` without the GIL, on the memory of this array and, for a copy, of `source`. The stream is `stream`, else this array's
-    /// home stream, else that of `source`, else none. The work waits for all pending work on both, and later work waits for it.
+    /// Runs `work` without the GIL, on the memory of this array and of `other`, whose state is given for a device array. The stream is
+    /// `stream`, else this array's home stream, else that of `other`, else none. The work waits for all pending work on both, and later
+    /// work waits for it. A graph that captures the work keeps both.
     ///
     /// With `stream` the host does not wait. Without it the host waits, unless `wait` is false and this array has a home stream, which
     /// orders the work. The context is current during `work`, which makes driver calls and runs no code of other libraries.
@@ -173,7 +197,7 @@ impl PyDeviceArray {
         py: Python<'_>,
         stream: Option<&Bound<'_, PyAny>>,
         access: Access,
-        source: Option<SyncState>,
+        (other, source): (Other<'_>, Option<SyncState>),
         wait: bool,
         work: impl FnOnce(&Context, Option<&Stream>, Reached) -> Result<()> + Send,
     ) -> Result<()> {
@@ -201,10 +225,20 @@ impl PyDeviceArray {
                 sync::may_wait(&on)?;
             }
             let guard = SyncGuard::begin(data, &on)?;
+            if remembered && guard.capture()?.is_some() {
+                Python::attach(|py| self.keep_with_graph(py, other, &on))?;
+            }
             let done = found.reach(&context, Some(&on)).and_then(|reached| work(&context, Some(&on), reached));
             // The guard ends also after a failure, because a part of the work may have been enqueued.
             done.and(guard.waiting(!remembered).end())
         })
+    }
+
+    /// Keeps the memory of this array and of `other` alive as long as the graph that the stream captures.
+    #[cold]
+    fn keep_with_graph(&self, py: Python<'_>, other: Other<'_>, stream: &Stream) -> Result<()> {
+        let owners = [self.owner(py)?, other.owner(py)?].map(|owner| owner.map(Owner::from_python));
+        keep_with_graph(stream, owners)
     }
 
     pub(in crate::python) fn require_type(&self, other: &Interface) -> Result<()> {
@@ -268,7 +302,7 @@ impl PyDeviceArray {
         if many || overlap(self.interface(), &target.interface) {
             self.gather(py, &target.array, extent, stream)?;
         } else {
-            self.copy_out(py, stream, &plan, &target.interface, 0)?;
+            self.copy_out(py, stream, &plan, &target, 0)?;
         }
         Ok(target.array)
     }
@@ -322,7 +356,7 @@ impl PyDeviceArray {
         let numpy = host::numpy(py)?;
         let fetched = HostArray::empty((extent,).into_pyobject(py)?.as_any(), intern!(py, "u1").as_any(), "C")?;
         if let Some(plan) = CopyPlan::new(fetched.interface.layout(), &bytes)? {
-            self.copy_out(py, stream, &plan, &fetched.interface, layout.byte_extent().start)?;
+            self.copy_out(py, stream, &plan, &fetched, layout.byte_extent().start)?;
         }
         let view = numpy.getattr(intern!(py, "ndarray"))?.call1((
             self.shape(py)?,
