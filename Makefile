@@ -130,8 +130,10 @@ test-rust: install ## run the Rust tests
 
 .PHONY: test-python
 test-python: peers $(EXTENSIONS) mpi4py-tests ## run the Python tests on the simulated driver
+	$(call say,Planted bugs that the simulator must find)
+	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/results/spec-coverage.md
+	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest tests --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
 
 .PHONY: mpi4py-tests
 mpi4py-tests: $(MPI4PY_TESTS) ## download mpi4py's own tests into build/mpi4py-tests
@@ -143,6 +145,14 @@ extensions: $(EXTENSIONS) ## build the extension modules of tests/extensions int
 sweep: install ## remove each ordering call of cuarray in turn; the simulator must report it; writes docs/results/sweep.md
 	$(call say,Edge-removal sweep)
 	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests:tests/support $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
+
+# Freeing memory does not wait for pending work here, so that a release which does not wait is found.
+.PHONY: faults
+faults: install ## let each driver call of each public operation fail, with three results; writes docs/results/faults.md
+	$(call say,Fault sweep: the Rust crate)
+	CUARRAY_FAULTS=all cargo test --quiet -p cuarray --test faults
+	$(call say,Fault sweep: the Python package)
+	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests:tests/support $(BIN)/python -m cuarray_sim --devices 2 -m faults --table docs/results/faults.md
 
 # Programs in C and Rust find the simulated driver in the loader's search path. Some load it by the name without a version.
 EXAMPLES_DRIVER := target/examples/driver

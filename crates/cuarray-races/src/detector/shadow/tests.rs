@@ -11,6 +11,7 @@ struct Fixture {
     host: Lane,
     streams: Vec<Lane>,
     retired: Retired,
+    strength: Strength,
     count: u64,
 }
 
@@ -19,7 +20,7 @@ impl Fixture {
         let mut shadow = Shadow::default();
         shadow.create(0, 1000, false, None);
         let streams = vec![Lane::new(1), Lane::new(2)];
-        Fixture { shadow, host: Lane::new(0), streams, retired: Retired::default(), count: 0 }
+        Fixture { shadow, host: Lane::new(0), streams, retired: Retired::default(), strength: Strength::Weak, count: 0 }
     }
 
     /// Accesses bytes in a stream; returns the conflicting operations.
@@ -28,7 +29,14 @@ impl Fixture {
         let lane = &mut self.streams[stream];
         lane.called_by(&self.host, &self.retired);
         let (operation, clock) = (operation(self.count, lane.number), lane.clock());
-        let by = Observer { operation: &operation, clock: &clock, retired: &self.retired, floor: Some(&self.host) };
+        let by = Observer {
+            operation: &operation,
+            clock: &clock,
+            retired: &self.retired,
+            floor: Some(&self.host),
+            strength: self.strength,
+            device: Some(0),
+        };
         let conflicts = self.shadow.access(&region, access, &by);
         let mut found: Vec<u64> = conflicts.iter().map(|conflict| conflict.other.ordinal).collect();
         found.sort_unstable();
@@ -50,8 +58,8 @@ impl Fixture {
 }
 
 fn operation(ordinal: u64, lane: LaneNumber) -> Arc<Operation> {
-    let (caller, after, accesses) = (Caller::new(1, ""), Box::default(), OnceLock::new());
-    Arc::new(Operation { ordinal, lane, caller, after, accesses })
+    let (caller, after, accesses, fences) = (Caller::new(1, ""), Box::default(), OnceLock::new(), OnceLock::new());
+    Arc::new(Operation { ordinal, lane, caller, after, accesses, fences })
 }
 
 fn columns(start: u64, width: u64, rows: u64) -> Region {
@@ -106,6 +114,37 @@ fn conflicts_of_tall_boxes_are_exact() {
     assert_eq!(memory.access(0, AccessKind::Read, columns(2, 2, 100)), [2]);
     assert!(memory.read(1, 23, 7).is_empty());
     assert_eq!(memory.access(0, AccessKind::Write, columns(4, 1, 100)), [2, 5]);
+}
+
+#[test]
+fn tall_boxes_are_never_forgotten() {
+    let mut memory = Fixture::new();
+    memory.shadow.create(1000, 1_000_000, false, None);
+    assert!(memory.access(0, AccessKind::Write, columns(0, 3, 70)).is_empty());
+    for column in 0..TALL as u64 + 10 {
+        let region = Region::new(1000 + column, 10_000, 0, Extent { width: 1, height: 90, depth: 1 });
+        assert!(memory.access(0, AccessKind::Write, region).is_empty());
+    }
+    assert!(memory.read(1, 3, 7).is_empty());
+    assert_eq!(memory.read(1, 11, 1), [1]);
+    assert_eq!(memory.access(1, AccessKind::Write, columns(2, 1, 70)), [1]);
+    assert_eq!(memory.read(1, 41_005, 1), [7]);
+}
+
+#[test]
+fn strong_accesses_conflict_outside_of_their_scope() {
+    let mut memory = Fixture::new();
+    let strong = |memory: &mut Fixture, stream, strength, start| {
+        memory.strength = strength;
+        let found = memory.access(stream, AccessKind::Write, Region::row(start, 4));
+        memory.strength = Strength::Weak;
+        found
+    };
+    assert!(strong(&mut memory, 0, Strength::Device, 0).is_empty());
+    assert!(strong(&mut memory, 1, Strength::System, 0).is_empty());
+    assert_eq!(strong(&mut memory, 0, Strength::Host, 0), [2]);
+    assert_eq!(memory.read(1, 0, 4), [1, 3]);
+    assert_eq!(memory.write(0, 0, 4), [2, 4]);
 }
 
 #[test]

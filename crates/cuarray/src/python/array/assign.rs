@@ -10,7 +10,7 @@
 
 use super::{
     PyDeviceArray,
-    copies::{self, Other},
+    copies::{self, Kept},
     indexing,
     rearrange::{Work, arranged},
     transfer::{self, Side},
@@ -106,11 +106,10 @@ fn from_device(
     }
     let source_pointer = source.pointer(py);
     let _owner = source.deferred_owner(py)?;
-    let other = (Other::Device(source), source.source_sync_state()?);
-    target.ordered(py, stream, Access::Write, other, false, |context, on, ours| {
+    let kept = Kept { source: source.source_sync_state()?, array: Some(source), host: None };
+    target.ordered(py, stream, Access::Write, kept, false, |context, on, ours| {
         let work = Work { context, on };
-        work.rearrange((ours, dst.layout()), (source_pointer.find()?.reach(context, on)?, &wide))?;
-        work.settle()
+        work.rearrange((ours, dst.layout()), (source_pointer.find()?.reach(context, on)?, &wide))
     })
 }
 
@@ -132,7 +131,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
         let waits = stream.is_none() && target.home_stream()?.is_none();
         let small = dst.layout().nbytes() <= BYTES_TO_BROADCAST_ON_HOST;
         if let Some(fill) = Fill::of(dst.data(), dst.layout(), bytes, &wide, waits && small)? {
-            return target.ordered(py, stream, Access::Write, (Other::Value, None), false, |context, on, ours| {
+            return target.ordered(py, stream, Access::Write, Kept::default(), false, |context, on, ours| {
                 let work = Work { context, on };
                 work.fill(ours, &fill, bytes)?;
                 work.settle()
@@ -159,8 +158,9 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
     }
     // The driver has read pageable memory when the call returns, but page-locked memory only when the copy is done.
     let wait = staged.is_none() && PointerAttributes::query(driver()?, start)?.is_some();
-    // A capturing stream is refused below, so no graph needs the host array.
-    target.ordered(py, stream, Access::Write, (Other::Value, None), wait, |context, on, ours| {
+    let kept =
+        Kept { source: None, array: None, host: Some(staged.as_ref().map_or(&source.array, |staged| &staged.array)) };
+    target.ordered(py, stream, Access::Write, kept, wait, |context, on, ours| {
         let work = Work { context, on };
         if work.is_capturing()? {
             return Err(Error::unsupported(
