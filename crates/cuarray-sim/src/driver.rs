@@ -147,7 +147,16 @@ impl Driver {
     /// Whether this process may make calls.
     pub(crate) fn ready(&self) -> Result<(), CUresult> {
         let own = self.initialized.load(Ordering::Acquire);
-        if own == fork::generation() { Ok(()) } else { Err(CUresult::CUDA_ERROR_NOT_INITIALIZED) }
+        if own == fork::generation() {
+            return Ok(());
+        }
+        if own != 0 {
+            self.explain(
+                "this process was forked after the driver was initialized, and a CUDA driver does not work in the child of a fork; \
+                 start processes with 'spawn', or fork before the first CUDA call",
+            );
+        }
+        Err(CUresult::CUDA_ERROR_NOT_INITIALIZED)
     }
 
     /// Whether the driver was initialized before a `fork`, in the parent process. Then its lock may never be
@@ -207,8 +216,27 @@ impl Driver {
         if !self.has_faults.load(Ordering::Relaxed) {
             return None;
         }
-        let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        faults.iter().find(|fault| fault.call == number && fault.symbol == symbol).map(|fault| fault.result)
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = faults.iter().position(|fault| fault.call == number && fault.symbol == symbol)?;
+        let result = faults.swap_remove(index).result;
+        self.has_faults.store(!faults.is_empty(), Ordering::Relaxed);
+        Some(result)
+    }
+
+    /// Injects a fault whose `call` counts from the next call of the symbol, `made` calls after the first.
+    pub(crate) fn inject(&self, fault: Fault, made: u64) {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.push(Fault { call: made + fault.call, ..fault });
+        self.has_faults.store(true, Ordering::Relaxed);
+    }
+
+    /// Removes the injected faults that no call has reached, and returns their number.
+    pub(crate) fn clear_faults(&self) -> usize {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        self.has_faults.store(false, Ordering::Relaxed);
+        let left = faults.len();
+        faults.clear();
+        left
     }
 }
 

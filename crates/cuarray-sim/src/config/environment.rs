@@ -6,6 +6,7 @@ use cuarray_races::report::Format;
 use cuarray_races::suppression;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 impl Config {
     /// Reads the settings from this process's environment.
@@ -93,6 +94,12 @@ impl Config {
                 .and_then(|lines| suppression::parse(&lines))
                 .map_err(|wrong| format!("CUARRAY_SIM_SUPPRESSIONS={path}: {wrong}"))?;
         }
+        // Sites are captured without a driver, so `site` reads the value itself.
+        read(
+            "CUARRAY_SIM_SKIP_FRAMES",
+            "patterns of functions, files or objects, separated by colons",
+            &mut |value| (!value.is_empty()).then_some(()),
+        )?;
         read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {
             config.trace = Some(PathBuf::from(value));
             Some(())
@@ -110,7 +117,7 @@ impl Config {
             "CUARRAY_SIM_FAULTS",
             "symbol:call:result[,...], as cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY",
             &mut |value| {
-                config.faults = value.split(',').map(fault).collect::<Option<_>>()?;
+                config.faults = value.split(',').map(|fault| fault.trim().parse().ok()).collect::<Option<_>>()?;
                 Some(())
             },
         )?;
@@ -205,14 +212,19 @@ fn switch(value: &str, setting: &mut bool) -> Option<()> {
     Some(())
 }
 
-fn fault(text: &str) -> Option<Fault> {
-    let mut parts = text.trim().split(':');
-    let (symbol, call, result) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
-    let result = match result.parse() {
-        Ok(code) => CUresult(code),
-        Err(_) => (0..1000).map(CUresult).find(|code| code.name() == Some(result))?,
-    };
-    parts.next().is_none().then(|| Fault { symbol: symbol.to_owned(), call, result })
+impl FromStr for Fault {
+    type Err = ();
+
+    /// Reads `symbol:call:result`; the result is a name or a number.
+    fn from_str(text: &str) -> Result<Fault, ()> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let [symbol, call, result] = parts[..] else { return Err(()) };
+        let result = match result.parse() {
+            Ok(code) => CUresult(code),
+            Err(_) => (0..1000).map(CUresult).find(|code| code.name() == Some(result)).ok_or(())?,
+        };
+        Ok(Fault { symbol: symbol.to_owned(), call: call.parse().map_err(drop)?, result })
+    }
 }
 
 #[cfg(test)]

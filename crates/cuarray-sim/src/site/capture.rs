@@ -5,16 +5,16 @@
 //! used part of the line table are compared byte by byte. Only new places create strings and query the dynamic linker.
 
 use super::frame::{self, Text};
-use super::native::{Entry, object_of, objects_outside};
+use super::native::{Entry, caller_outside, object_of, objects_outside};
 use super::python::python;
-use super::{Frame, Site, library};
+use super::{Frame, Site, library, skip};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The site of a driver call.
 pub(crate) fn capture(entry: Entry<'_>) -> Arc<Site> {
-    let address = entry.return_address();
+    let address = caller_outside(entry);
     let captured = SEEN.try_with(|seen| {
         // A reentrant call finds the cache borrowed, and gets no site instead of a panic.
         let mut seen = seen.try_borrow_mut().ok()?;
@@ -149,7 +149,8 @@ impl SeenFrame {
         // Generated code without line numbers is named by the line at which it begins.
         let (line, decided) = frame.line().unwrap_or((u32::try_from(frame.first_line()).unwrap_or(0), table.len()));
         let (file, function) = (file_name.to_text(), name.to_text());
-        let (installed, packaged) = (library::is_installed(&file), library::is_packaged(&file));
+        let skipped = skip::matches(Some(&function), Some(&file));
+        let (installed, packaged) = (skipped || library::is_installed(&file), library::is_packaged(&file));
         Some(SeenFrame {
             code: frame.code,
             offset: frame.offset,
