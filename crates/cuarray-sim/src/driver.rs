@@ -6,8 +6,9 @@
 
 use crate::config::{Config, Fault, HostOrder};
 use crate::fork;
-use crate::host_access::HostAccess;
+use crate::host_access::{self, HostAccess};
 use crate::objects::device;
+use crate::objects::stream::Kind;
 use crate::ordering_calls::OrderingCalls;
 use crate::schedule::Schedule;
 use crate::schedule::mode::Mode;
@@ -43,6 +44,9 @@ pub(crate) struct Driver {
     pub calls_of: Vec<AtomicU64>,
     /// The requested or called functions that this driver does not implement, with their counts.
     pub refused: Mutex<BTreeMap<String, u64>>,
+    /// The refused images with machine code, and the refused PTX.
+    pub refused_machine_code: AtomicU64,
+    pub refused_ptx: AtomicU64,
     /// Whether the schedule makes choices.
     pub chooses: AtomicBool,
     pub has_faults: AtomicBool,
@@ -75,7 +79,8 @@ impl Driver {
         let watched = config.as_ref().is_ok_and(|config| config.findings && config.host_accesses);
         let host_access_changed = Arc::new(AtomicBool::new(false));
         let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
-        let state = State::new(Mode::of(&schedule), detector, host_access);
+        let mut state = State::new(Mode::of(&schedule), detector, host_access);
+        state.host_writes_devices = config.as_ref().is_ok_and(|config| config.host_readable);
         Arc::new(Driver {
             number,
             config,
@@ -86,6 +91,8 @@ impl Driver {
             initialized: AtomicU64::new(0),
             calls_of: ENTRY_POINTS.iter().map(|_| AtomicU64::new(0)).collect(),
             refused: Mutex::default(),
+            refused_machine_code: AtomicU64::new(0),
+            refused_ptx: AtomicU64::new(0),
             chooses: AtomicBool::new(!matches!(schedule, Schedule::Lazy | Schedule::Eager)),
             has_faults: AtomicBool::new(!faults.is_empty()),
             faults: Mutex::new(faults),
@@ -125,6 +132,10 @@ impl Driver {
                 CUresult::CUDA_ERROR_OUT_OF_MEMORY
             })?;
             for (device, pool) in devices {
+                if !config.host_readable && !config.quiet {
+                    let (start, length) = device.arena.addresses();
+                    host_access::explain_faults_in(start, length);
+                }
                 state.pools.insert(device.default_pool, pool);
                 state.devices.push(device);
             }
@@ -136,7 +147,16 @@ impl Driver {
     /// Whether this process may make calls.
     pub(crate) fn ready(&self) -> Result<(), CUresult> {
         let own = self.initialized.load(Ordering::Acquire);
-        if own == fork::generation() { Ok(()) } else { Err(CUresult::CUDA_ERROR_NOT_INITIALIZED) }
+        if own == fork::generation() {
+            return Ok(());
+        }
+        if own != 0 {
+            self.explain(
+                "this process was forked after the driver was initialized, and a CUDA driver does not work in the child of a fork; \
+                 start processes with 'spawn', or fork before the first CUDA call",
+            );
+        }
+        Err(CUresult::CUDA_ERROR_NOT_INITIALIZED)
     }
 
     /// Whether the driver was initialized before a `fork`, in the parent process. Then its lock may never be
@@ -196,8 +216,27 @@ impl Driver {
         if !self.has_faults.load(Ordering::Relaxed) {
             return None;
         }
-        let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        faults.iter().find(|fault| fault.call == number && fault.symbol == symbol).map(|fault| fault.result)
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = faults.iter().position(|fault| fault.call == number && fault.symbol == symbol)?;
+        let result = faults.swap_remove(index).result;
+        self.has_faults.store(!faults.is_empty(), Ordering::Relaxed);
+        Some(result)
+    }
+
+    /// Injects a fault whose `call` counts from the next call of the symbol, `made` calls after the first.
+    pub(crate) fn inject(&self, fault: Fault, made: u64) {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.push(Fault { call: made + fault.call, ..fault });
+        self.has_faults.store(true, Ordering::Relaxed);
+    }
+
+    /// Removes the injected faults that no call has reached, and returns their number.
+    pub(crate) fn clear_faults(&self) -> usize {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        self.has_faults.store(false, Ordering::Relaxed);
+        let left = faults.len();
+        faults.clear();
+        left
     }
 }
 
@@ -253,5 +292,26 @@ impl<'a> Call<'a> {
             return Err(failed);
         }
         Ok((state, handle))
+    }
+
+    /// Locks the driver and returns the context of a call in a stream: the current one, or that of the stream in a
+    /// thread without one.
+    ///
+    /// By the manual of the stream-ordered allocator, a missing context is an error only for a default stream.
+    ///
+    /// # Errors
+    /// Those of [`Call::current`]; the error of a kernel that failed in the stream's context.
+    pub(crate) fn current_for(&self, stream: CUstream) -> Result<(Guard<'a>, CUcontext), CUresult> {
+        let has_context = self.top_context().is_some_and(|handle| !handle.is_null());
+        if has_context || stream.is_null() || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD {
+            return self.current();
+        }
+        let state = self.lock();
+        let known = state.streams.get(&stream).filter(|stream| stream.kind == Kind::Created && !stream.destroyed);
+        let context = known.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context;
+        match state.context(context)?.failed {
+            Some(failed) => Err(failed),
+            None => Ok((state, context)),
+        }
     }
 }

@@ -5,8 +5,9 @@
 //! in the order of the code, including loops that it lives through. Diverged threads of a warp use the same places,
 //! but different lanes of them.
 
-use super::draft::{Block, Draft, Next, Operand};
+use super::draft::{Block, Draft, Next, Operand, Results};
 use crate::grammar::types::Width;
+use std::collections::HashMap;
 
 /// The places of a function's registers.
 pub(super) struct Places {
@@ -17,13 +18,15 @@ pub(super) struct Places {
     pub cleared: Vec<(u32, u32)>,
     /// The maximum number of 32-bit words of a thread that are live at once.
     pub words: u32,
+    /// The number of last elements that nothing uses, for loads of vectors: by block and index in the block.
+    pub unused: HashMap<(usize, usize), u32>,
 }
 
 /// If the product of blocks and registers exceeds this limit, places are not shared.
 const LARGEST: usize = 1 << 28;
 
 /// The registers that an instruction reads.
-fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
+pub(super) fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
     let further = &draft.extra[draft.written.min(draft.extra.len())..];
     let operands = [draft.a, draft.b, draft.c].into_iter().chain(further.iter().copied());
     let registers = operands.filter_map(|operand| match operand {
@@ -34,7 +37,7 @@ fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
 }
 
 /// The registers that an instruction writes.
-fn writes(draft: &Draft) -> impl Iterator<Item = u32> {
+pub(super) fn writes(draft: &Draft) -> impl Iterator<Item = u32> {
     let further = &draft.extra[..draft.written.min(draft.extra.len())];
     [draft.d].into_iter().chain(further.iter().copied()).filter_map(|operand| match operand {
         Operand::Register(register) => Some(register),
@@ -104,6 +107,7 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
             break;
         }
     }
+    let most = order.iter().map(|index| most_live(&blocks[*index], out[*index].clone(), widths)).max().unwrap_or(0);
     // The first and last position at which each register is live. An instruction reads at an even position and writes
     // at the next odd position. An instruction that writes several registers counts as reading until then.
     let mut spans = vec![(u32::MAX, 0_u32); count];
@@ -128,11 +132,67 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
         }
         at += 1;
     }
+    // The loads of vectors whose last registers are not live afterwards.
+    let mut unused = HashMap::new();
+    for index in order {
+        let drafts = &blocks[*index].drafts;
+        if drafts.iter().all(|draft| draft.results != Results::Vector) {
+            continue;
+        }
+        let mut live = out[*index].clone();
+        for (at, draft) in drafts.iter().enumerate().rev() {
+            if draft.results == Results::Vector {
+                let dead = |operand: &Operand| match operand {
+                    Operand::Register(register) => !bit(&live, *register),
+                    _ => true,
+                };
+                // The first element is always accessed, so that a bad address is noticed.
+                let count = draft.extra.iter().skip(1).rev().take_while(|operand| dead(operand)).count();
+                unused.insert((*index, at), count as u32);
+            }
+            if draft.guard.is_none() {
+                writes(draft).for_each(|register| live[register as usize / 64] &= !(1 << (register % 64)));
+            }
+            reads(draft).for_each(|register| set(&mut live, register));
+        }
+    }
     let entry = order.first().map_or(Vec::new(), |first| alive[*first].clone());
-    scan(&spans, widths, |register| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register)))
+    let places =
+        scan(&spans, widths, most, |register| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register)));
+    Places { unused, ..places }
 }
 
-fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool) -> Places {
+/// The maximum number of 32-bit words that are live at once in a block, from the registers that are live at its end.
+/// Predicates are not counted, because GPUs keep them apart.
+fn most_live(block: &Block, mut alive: Vec<u64>, widths: &[Width]) -> u32 {
+    let words = |register: u32| match widths[register as usize] {
+        Width::Predicate => 0,
+        width => width.bits() / 32,
+    };
+    let all =
+        |set: &[u64]| (0..widths.len() as u32).filter(|one| set[*one as usize / 64] >> (one % 64) & 1 == 1).collect();
+    let live: Vec<u32> = all(&alive);
+    let mut now: u32 = live.into_iter().map(words).sum();
+    let mut most = now;
+    for draft in block.drafts.iter().rev() {
+        if draft.guard.is_none() {
+            for register in writes(draft) {
+                let (word, bit) = (&mut alive[register as usize / 64], 1 << (register % 64));
+                now -= if *word & bit != 0 { words(register) } else { 0 };
+                *word &= !bit;
+            }
+        }
+        for register in reads(draft) {
+            let (word, bit) = (&mut alive[register as usize / 64], 1 << (register % 64));
+            now += if *word & bit == 0 { words(register) } else { 0 };
+            *word |= bit;
+        }
+        most = most.max(now);
+    }
+    most
+}
+
+fn scan(spans: &[(u32, u32)], widths: &[Width], words: u32, read_first: impl Fn(u32) -> bool) -> Places {
     let mut by_start: Vec<u32> =
         (0..spans.len() as u32).filter(|register| spans[*register as usize].0 != u32::MAX).collect();
     by_start.sort_unstable_by_key(|register| (spans[*register as usize].0, *register));
@@ -143,7 +203,6 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool
     // The live registers by the end of their span.
     let mut alive: std::collections::BinaryHeap<std::cmp::Reverse<(u32, u32)>> = Default::default();
     let mut slots = vec![0_u32; spans.len()];
-    let (mut words, mut most) = (0_u32, 0_u32);
     for register in by_start {
         let (start, end) = spans[register as usize];
         while let Some(std::cmp::Reverse((over, old))) = alive.peek().copied()
@@ -151,7 +210,6 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool
         {
             alive.pop();
             free[kind(widths[old as usize])].push(slots[old as usize]);
-            words -= widths[old as usize].bits().div_ceil(32);
         }
         let width = widths[register as usize];
         let class = kind(width);
@@ -159,8 +217,6 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool
             used[class] += 1;
             used[class] - 1
         });
-        words += width.bits().div_ceil(32);
-        most = most.max(words);
         alive.push(std::cmp::Reverse((end, register)));
     }
     let mut bases = [0_u32; 4];
@@ -174,11 +230,12 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool
     let read =
         (0..spans.len() as u32).filter(|register| spans[*register as usize].0 != u32::MAX && read_first(*register));
     let cleared = read.map(|register| (of[register as usize], widths[register as usize].bytes())).collect();
-    Places { of, frame: frame.next_multiple_of(64), cleared, words: most }
+    Places { of, frame: frame.next_multiple_of(64), cleared, words, unused: HashMap::new() }
 }
 
 /// Gives each register its own place.
 fn apart(widths: &[Width]) -> Places {
     let spans = vec![(0, 1); widths.len()];
-    scan(&spans, widths, |_| true)
+    let words = widths.iter().map(|width| width.bits() / 32).sum();
+    scan(&spans, widths, words, |_| true)
 }

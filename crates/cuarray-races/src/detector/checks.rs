@@ -18,7 +18,8 @@ impl Detector {
             let _ = accesses.set(effect.accesses());
         }
         let after = after.into_boxed_slice();
-        let operation = Arc::new(Operation { ordinal: self.operations, lane, caller, after, accesses });
+        let fences = OnceLock::new();
+        let operation = Arc::new(Operation { ordinal: self.operations, lane, caller, after, accesses, fences });
         if self.history.len() == HISTORY {
             self.history.pop_front();
         }
@@ -35,11 +36,11 @@ impl Detector {
     }
 
     /// The accesses as the history shows them: the bytes from the first to the last in each allocation.
-    pub(super) fn hulls(&self, touches: &[(Region, AccessKind)]) -> Box<[Access]> {
+    pub(super) fn hulls(&self, touches: impl Iterator<Item = (Region, AccessKind)>) -> Box<[Access]> {
         let mut hulls: BTreeMap<(u64, bool), (AccessKind, u64, u64)> = BTreeMap::new();
         for (region, kind) in touches {
             let block = self.blocks.at(region.start()).map_or(region.start(), |block| block.address);
-            let hull = hulls.entry((block, *kind == AccessKind::Read)).or_insert((*kind, region.start(), region.end()));
+            let hull = hulls.entry((block, kind == AccessKind::Read)).or_insert((kind, region.start(), region.end()));
             (hull.1, hull.2) = (hull.1.min(region.start()), hull.2.max(region.end()));
         }
         let access = |(kind, start, end)| Access { kind, bytes: Range { address: start, length: end - start } };
@@ -49,11 +50,13 @@ impl Detector {
     /// Compares an operation with the operations before it.
     pub(super) fn examine(&mut self, entry: Entry) {
         let Entry { operation, clock, effect } = entry;
-        let Detector { shadow, retired, hosts, queue, strict, .. } = self;
+        let Detector { shadow, retired, hosts, queue, strict, lanes, .. } = self;
         // Every later call is ordered after the host's checked operations, but perhaps not after operations in the
         // queue.
         let floor = if !*strict && queue.is_empty() { hosts.values().next() } else { None };
-        let by = Observer { operation: &operation, clock: &clock, retired, floor };
+        let device = lanes.get(clock.lane as usize).and_then(|lane| lane.device);
+        let strength = Strength::Weak;
+        let by = Observer { operation: &operation, clock: &clock, retired, floor, strength, device };
         shadow.sweep(&by);
         let mut races = Vec::new();
         let mut unwritten = Vec::new();
@@ -74,21 +77,31 @@ impl Detector {
                 races.push((shadow.access(to, AccessKind::Write, &by), AccessKind::Write));
                 shadow.unwrite(to, &holes);
             }
-            Effect::Touches(touches) | Effect::Ran { touches, .. } => {
+            Effect::Touches(_) | Effect::Ran { .. } | Effect::HostAccess(..) => {
+                let accesses = effect.by_strength();
                 if let Effect::Ran { updated, .. } = &effect {
                     unwritten.extend(updated.iter().filter_map(|region| shadow.unwritten_of(region, false)));
                 }
-                for (region, access) in touches {
+                for (region, access, strength) in &accesses {
                     if !shadow.holds(region.start()) {
                         stray.push((*region, *access));
                     } else if *access == AccessKind::Read {
                         unwritten.extend(shadow.unwritten_of(region, false));
                     }
-                    races.push((shadow.access(region, *access, &by), *access));
+                    races.push((shadow.access(region, *access, &Observer { strength: *strength, ..by }), *access));
                 }
             }
             Effect::Allocate { block, written, ordered } => {
                 shadow.create(block.address, block.end(), *written, ordered.then_some(&by));
+            }
+            Effect::Load { blocks } => {
+                blocks.iter().for_each(|block| shadow.create(block.address, block.end(), true, None));
+            }
+            Effect::Unload { blocks } => {
+                // The driver waits for the work that uses a module before it unloads the module.
+                for block in blocks {
+                    shadow.release(block.address, block.end(), &by);
+                }
             }
             Effect::Free { block } => {
                 let by_host = hosts.values().any(|host| host.number == operation.lane);
@@ -105,8 +118,15 @@ impl Detector {
                 return;
             }
         }
+        // Work that has synchronized through memory is ordered, although the driver sees no edge.
+        let met = std::mem::take(&mut shadow.met);
+        let is_host = hosts.values().any(|host| host.number == operation.lane);
+        for record in met.iter().filter(|_| is_host) {
+            hosts.values_mut().for_each(|host| host.join_operation(record.lane, record.time));
+        }
+        let met_one = |conflict: &Conflict| met.iter().any(|record| Arc::ptr_eq(&record.operation, &conflict.other));
         for (conflicts, access) in races {
-            for conflict in conflicts {
+            for conflict in conflicts.into_iter().filter(|conflict| !met_one(conflict)) {
                 let kind = match conflict.access {
                     AccessKind::Create => Kind::UseBeforeAllocation,
                     _ => Kind::DataRace,
@@ -124,6 +144,9 @@ impl Detector {
         }
         for race in self.races.remove(&operation.ordinal).unwrap_or_default() {
             self.kernel_race(&operation, race);
+        }
+        for misuse in self.misuses.remove(&operation.ordinal).unwrap_or_default() {
+            self.kernel_misuse(&operation, misuse);
         }
     }
 
@@ -179,9 +202,28 @@ impl Detector {
         let parties =
             sides.map(|(access, place)| Party { place: Some(place), ..Party::of(operation, access, Some(bytes)) });
         let block = self.blocks.at(bytes.address).cloned();
+        let variable = variable.or_else(|| block.as_ref()?.variable_at(bytes.address));
         self.findings.add(Kind::KernelRace, variable.clone().as_ref(), parties.into(), |parties| Found {
             kind: Kind::KernelRace,
             bytes: Some(bytes),
+            block,
+            variable,
+            object: None,
+            parties,
+            missing: Some(missing),
+            count: 1,
+        });
+    }
+
+    /// Reports an access of one thread of a launch.
+    fn kernel_misuse(&mut self, operation: &Arc<Operation>, misuse: KernelMisuse) {
+        let KernelMisuse { kind, bytes, owner, variable, access, place, missing } = misuse;
+        let block = self.blocks.at(owner).cloned();
+        let variable = variable.or_else(|| block.as_ref()?.variable_at(bytes?.address));
+        let party = Party { place: Some(place), ..Party::of(operation, access, bytes) };
+        self.findings.add(kind, variable.clone().as_ref(), vec![party], |parties| Found {
+            kind,
+            bytes,
             block,
             variable,
             object: None,
@@ -204,11 +246,12 @@ impl Detector {
             live.or_else(|| self.blocks.gone_at(start, end - start).map(|(block, _)| block)).cloned()
         });
         let bytes = range.map(|(start, end)| Range { address: start, length: end - start });
-        self.findings.add(kind, None, parties, |parties| Found {
+        let variable = range.and_then(|(start, _)| block.as_ref()?.variable_at(start));
+        self.findings.add(kind, variable.clone().as_ref(), parties, |parties| Found {
             kind,
             bytes,
             block,
-            variable: None,
+            variable,
             object,
             parties,
             missing,

@@ -1,7 +1,7 @@
 //! The effect of an operation on memory.
 
 use super::allocations::Block;
-use super::region::Region;
+use super::region::{Region, Strength};
 use crate::finding::{Access, AccessKind};
 use std::sync::Arc;
 
@@ -38,14 +38,28 @@ pub enum Effect {
         /// The allocation.
         block: Arc<Block>,
     },
+    /// Loads the variables of a module.
+    Load {
+        /// The variables.
+        blocks: Vec<Arc<Block>>,
+    },
+    /// Unloads the variables of a module.
+    Unload {
+        /// The variables.
+        blocks: Vec<Arc<Block>>,
+    },
     /// Reads and writes of work that has run.
     #[doc(hidden)]
     Ran {
         /// The accesses.
         touches: Vec<(Region, AccessKind)>,
+        /// Accesses that synchronize.
+        strong: Vec<(Region, AccessKind, Strength)>,
         /// The written bytes that the work had read before.
         updated: Vec<Region>,
     },
+    /// A host access to memory that devices use too.
+    HostAccess(Region, AccessKind),
 }
 
 impl Effect {
@@ -63,7 +77,27 @@ impl Effect {
                 from.chain([(*to, AccessKind::Write)]).collect()
             }
             Effect::Touches(touches) | Effect::Ran { touches, .. } => touches.clone(),
+            Effect::HostAccess(region, access) => vec![(*region, *access)],
             Effect::Unknown | Effect::Allocate { .. } | Effect::Free { .. } => Vec::new(),
+            Effect::Load { .. } | Effect::Unload { .. } => Vec::new(),
+        }
+    }
+
+    /// The accesses of work that has run, and of the host.
+    pub(super) fn by_strength(&self) -> Vec<(Region, AccessKind, Strength)> {
+        let weak = |touches: &[(Region, AccessKind)]| {
+            touches.iter().map(|(region, access)| (*region, *access, Strength::Weak)).collect::<Vec<_>>()
+        };
+        match self {
+            Effect::Ran { touches, strong, .. } => {
+                let mut all = [strong.clone(), weak(touches)].concat();
+                // Writes come first: the work reads no unwritten bytes where it has written before.
+                all.sort_by_key(|(_, access, _)| *access == AccessKind::Read);
+                all
+            }
+            Effect::HostAccess(region, access) => vec![(*region, *access, Strength::Host)],
+            Effect::Touches(touches) => weak(touches),
+            _ => Vec::new(),
         }
     }
 
@@ -71,7 +105,7 @@ impl Effect {
     pub(super) fn accesses(&self) -> Box<[Access]> {
         let whole = |block: &Block, kind| Region::row(block.address, block.size).access(kind);
         match self {
-            Effect::Unknown => Box::default(),
+            Effect::Unknown | Effect::Load { .. } | Effect::Unload { .. } => Box::default(),
             Effect::Fill(region) => Box::new([region.access(AccessKind::Write)]),
             Effect::Copy { from: None, to, .. } => Box::new([to.access(AccessKind::Write)]),
             Effect::Copy { from: Some(from), to, .. } => {
@@ -80,6 +114,7 @@ impl Effect {
             Effect::Touches(touches) | Effect::Ran { touches, .. } => {
                 touches.iter().map(|(region, access)| region.access(*access)).collect()
             }
+            Effect::HostAccess(region, access) => Box::new([region.access(*access)]),
             Effect::Allocate { block, .. } => Box::new([whole(block, AccessKind::Create)]),
             Effect::Free { block } => Box::new([whole(block, AccessKind::Release)]),
         }

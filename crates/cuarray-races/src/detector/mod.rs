@@ -24,8 +24,8 @@ mod summary;
 pub use allocations::Block;
 pub use clock::{Clock, Lane, LaneNumber};
 pub use effect::Effect;
-pub use operation::{Caller, Operation, Ticket};
-pub use region::{Extent, Region, Touch, Touched};
+pub use operation::{Caller, Fences, Operation, Ticket};
+pub use region::{Extent, Region, Strength, Touch, Touched};
 
 use crate::finding::{Access, AccessKind, KernelPlace, Kind, LaneKind, Object, Range, Variable};
 use allocations::Blocks;
@@ -59,6 +59,8 @@ struct LaneInfo {
     device: Option<i32>,
     /// The number of the lane among the streams that the program created, or among the other lanes; counted from 1.
     label: u32,
+    /// The call that made the stream.
+    made: Option<Arc<Operation>>,
 }
 
 /// A data race: two unordered accesses by threads of one kernel launch.
@@ -71,6 +73,25 @@ pub struct KernelRace {
     /// Both accesses, the earlier first.
     pub sides: [(AccessKind, KernelPlace); 2],
     /// The missing synchronization, as a sentence without its full stop.
+    pub missing: String,
+}
+
+/// An access of one thread of a kernel launch that is a finding by itself.
+#[derive(Clone, Debug)]
+pub struct KernelMisuse {
+    /// The kind of finding.
+    pub kind: Kind,
+    /// The accessed bytes.
+    pub bytes: Option<Range>,
+    /// An address of the allocation in question, which need not hold the bytes.
+    pub owner: u64,
+    /// The variable in question.
+    pub variable: Option<Variable>,
+    /// The kind of access.
+    pub access: AccessKind,
+    /// The instruction, the block and the thread.
+    pub place: KernelPlace,
+    /// The remedy, as a sentence without its full stop.
     pub missing: String,
 }
 
@@ -96,6 +117,8 @@ pub struct Detector {
     findings: Findings,
     /// Races among the threads of launches, by the ordinals of the launches.
     races: HashMap<u64, Vec<KernelRace>>,
+    /// Misuses by single threads of launches, by the ordinals of the launches.
+    misuses: HashMap<u64, Vec<KernelMisuse>>,
     /// The lanes of [`Detector::hand_over`] by their keys.
     handed: HashMap<u64, Lane>,
 }
@@ -118,6 +141,7 @@ impl Detector {
             handles: Handles::default(),
             findings: Findings::default(),
             races: HashMap::new(),
+            misuses: HashMap::new(),
             handed: HashMap::new(),
         }
     }
@@ -170,19 +194,30 @@ impl Detector {
     }
 
     /// The accesses of an operation with an [unknown](Effect::Unknown) effect, after it has run. Returns the accesses
-    /// as boxes.
+    /// as boxes, without those that no host access can race or synchronize with.
     pub fn resolve(&mut self, ticket: &Ticket, touched: &[Touched]) -> Vec<(Region, AccessKind)> {
-        let (updates, touches): (Vec<_>, Vec<_>) =
-            region::boxes(touched).into_iter().partition(|(_, touch)| *touch == Touch::Update);
-        let access = |touch| if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
-        let touches: Vec<_> = touches.into_iter().map(|(region, touch)| (region, access(touch))).collect();
-        let updated = updates.into_iter().map(|(region, _)| region).collect();
-        let _ = ticket.operation.accesses.set(self.hulls(&touches));
-        self.queue.resolve(ticket.operation.ordinal, Effect::Ran { touches: touches.clone(), updated });
+        let (mut touches, mut strong, mut updated) = (Vec::new(), Vec::new(), Vec::new());
+        let block = |address| self.blocks.at(address).map_or(0, |block| block.address);
+        for (region, touch, strength) in region::boxes(touched, block) {
+            let access = if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
+            match (touch, strength) {
+                (Touch::Update, _) => updated.push(region),
+                (_, Strength::Weak) => touches.push((region, access)),
+                _ => strong.push((region, access, strength)),
+            }
+        }
+        let all = touches.iter().copied().chain(strong.iter().map(|(region, access, _)| (*region, *access)));
+        let _ = ticket.operation.accesses.set(self.hulls(all));
+        // A host read of bytes that the work publishes makes the host acquire.
+        let publishes = ticket.operation.fences().publishes;
+        let for_host = strong.iter().filter(|(.., strength)| publishes || *strength != Strength::System);
+        let for_host: Vec<_> = for_host.map(|(region, access, _)| (*region, *access)).collect();
+        let for_host = touches.iter().copied().chain(for_host).collect();
+        self.queue.resolve(ticket.operation.ordinal, Effect::Ran { touches, strong, updated });
         while let Some(entry) = self.queue.pop() {
             self.examine(entry);
         }
-        touches
+        for_host
     }
 
     /// Memory that a thread allocates outside of any stream. `written` memory may hold data already.
@@ -191,6 +226,24 @@ impl Detector {
         let ticket = self.host_operation(caller, effect);
         block.made_by(ticket.operation);
         self.blocks.add(block);
+    }
+
+    /// Variables of a module that a thread loads. Their bytes hold data.
+    pub fn load(&mut self, caller: Caller, blocks: Vec<Arc<Block>>) {
+        let ticket = self.host_operation(caller, Effect::Load { blocks: blocks.clone() });
+        for block in blocks {
+            block.made_by(ticket.operation.clone());
+            self.blocks.add(block);
+        }
+    }
+
+    /// Unloads the variables in a range of addresses.
+    pub fn unload(&mut self, caller: Caller, start: u64, end: u64) {
+        let blocks = self.blocks.within(start, end);
+        if !blocks.is_empty() {
+            let ticket = self.host_operation(caller, Effect::Unload { blocks: blocks.clone() });
+            blocks.iter().for_each(|block| drop(self.blocks.end(block.address, ticket.operation.clone())));
+        }
     }
 
     /// Memory that a thread frees outside of any stream. Has no effect if no allocation holds the address.
@@ -247,10 +300,22 @@ impl Detector {
         }
     }
 
+    /// Stores how an operation synchronizes through memory, before it is [resolved](Detector::resolve).
+    pub fn synchronizes(&mut self, ticket: &Ticket, fences: Fences) {
+        let _ = ticket.operation.fences.set(fences);
+    }
+
     /// Stores races among the threads of a launch until the launch is checked in the order of the calls.
     pub fn threads_raced(&mut self, ticket: &Ticket, races: Vec<KernelRace>) {
         if !races.is_empty() {
             self.races.insert(ticket.operation.ordinal, races);
+        }
+    }
+
+    /// Stores misuses by single threads of a launch, as [`Detector::threads_raced`] does.
+    pub fn threads_misused(&mut self, ticket: &Ticket, misuses: Vec<KernelMisuse>) {
+        if !misuses.is_empty() {
+            self.misuses.insert(ticket.operation.ordinal, misuses);
         }
     }
 
@@ -274,7 +339,7 @@ mod tests {
     }
 
     fn touched(start: u64, end: u64, touch: Touch) -> Touched {
-        Touched { start, end, touch }
+        Touched::new(start, end, touch)
     }
 
     #[test]

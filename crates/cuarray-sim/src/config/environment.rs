@@ -6,6 +6,7 @@ use cuarray_races::report::Format;
 use cuarray_races::suppression;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 impl Config {
     /// Reads the settings from this process's environment.
@@ -47,6 +48,7 @@ impl Config {
         read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
         read("CUARRAY_SIM_HOST_ACCESSES", "0 or 1", &mut |value| switch(value, &mut config.host_accesses))?;
         read("CUARRAY_SIM_KERNEL_RACES", "0 or 1", &mut |value| switch(value, &mut config.kernel_races))?;
+        read("CUARRAY_SIM_GUESSED_READS", "0 or 1", &mut |value| switch(value, &mut config.guessed_reads))?;
         read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
             config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
             Some(())
@@ -62,7 +64,7 @@ impl Config {
         if let Some(value) = variable("CUARRAY_SIM_SCHEDULE")? {
             config.schedule = value.trim().parse().map_err(|wrong| format!("CUARRAY_SIM_SCHEDULE={value}: {wrong}"))?;
         }
-        read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file in a folder that exists", &mut |value| {
+        read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file that can be written", &mut |value| {
             config.schedule_file = Some(written_at_exit(value)?);
             Some(())
         })?;
@@ -76,7 +78,7 @@ impl Config {
             };
             Some(())
         })?;
-        let expected = "a file that ends with .txt, .json, .html or .trace.json, in a folder that exists";
+        let expected = "a file that ends with .txt, .json, .html or .trace.json and can be written";
         read("CUARRAY_SIM_REPORT", expected, &mut |value| {
             config.report = Some(written_at_exit(value)?);
             Format::of(Path::new(value)).map(drop)
@@ -86,11 +88,18 @@ impl Config {
             Some(())
         })?;
         if let Some(path) = variable("CUARRAY_SIM_SUPPRESSIONS")? {
+            config.suppressions_file = Some(PathBuf::from(&path));
             let lines = std::fs::read_to_string(&path).map_err(|error| error.to_string());
             config.suppressions = lines
                 .and_then(|lines| suppression::parse(&lines))
                 .map_err(|wrong| format!("CUARRAY_SIM_SUPPRESSIONS={path}: {wrong}"))?;
         }
+        // Sites are captured without a driver, so `site` reads the value itself.
+        read(
+            "CUARRAY_SIM_SKIP_FRAMES",
+            "patterns of functions, files or objects, separated by colons",
+            &mut |value| (!value.is_empty()).then_some(()),
+        )?;
         read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {
             config.trace = Some(PathBuf::from(value));
             Some(())
@@ -108,7 +117,7 @@ impl Config {
             "CUARRAY_SIM_FAULTS",
             "symbol:call:result[,...], as cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY",
             &mut |value| {
-                config.faults = value.split(',').map(fault).collect::<Option<_>>()?;
+                config.faults = value.split(',').map(|fault| fault.trim().parse().ok()).collect::<Option<_>>()?;
                 Some(())
             },
         )?;
@@ -142,10 +151,19 @@ fn visible(value: &str, devices: usize) -> Vec<usize> {
 }
 
 /// The path of a file that is written at process exit. It is made absolute, because the program may change its
-/// directory, and its folder must exist now, because exit is too late for an error.
+/// directory, and it must be writable now, because exit is too late for an error.
 fn written_at_exit(value: &str) -> Option<PathBuf> {
     let path = std::path::absolute(value).ok()?;
-    path.parent().is_some_and(Path::is_dir).then_some(path)
+    can_be_written(&path.with_file_name(path.file_name()?.to_string_lossy().replace("%p", "0"))).then_some(path)
+}
+
+/// Whether a file can be written. A missing file is made and removed.
+fn can_be_written(path: &Path) -> bool {
+    let open = |new| std::fs::OpenOptions::new().append(true).create_new(new).open(path);
+    match open(true) {
+        Ok(_) => std::fs::remove_file(path).is_ok(),
+        Err(error) => error.kind() == std::io::ErrorKind::AlreadyExists && open(false).is_ok(),
+    }
 }
 
 /// Refuses variables that begin with `CUARRAY_SIM_` and are not in `settings`.
@@ -154,9 +172,35 @@ fn written_at_exit(value: &str) -> Option<PathBuf> {
 /// A sentence that names such a variable.
 fn refuse_others(mut names: impl Iterator<Item = String>, settings: &[String]) -> Result<(), String> {
     match names.find(|name| name.starts_with("CUARRAY_SIM_") && !settings.contains(name)) {
-        Some(other) => Err(format!("{other} is not a setting; the settings are {}", settings.join(", "))),
+        Some(other) => {
+            let nearest = settings.iter().map(|setting| (edits(&other, setting), setting)).min();
+            let meant = match nearest.filter(|(edits, _)| *edits <= 4) {
+                Some((_, setting)) => format!("did you mean {setting}? "),
+                None => String::new(),
+            };
+            Err(format!("{other} is not a setting; {meant}the settings are {}", settings.join(", ")))
+        }
         None => Ok(()),
     }
+}
+
+/// The number of characters to insert, remove, replace or swap with a neighbour that turn one name into another.
+fn edits(one: &str, other: &str) -> usize {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut rows = vec![(0..=other.len()).collect::<Vec<_>>()];
+    for i in 0..one.len() {
+        let mut row = vec![i + 1];
+        for j in 0..other.len() {
+            let replaced = rows[i][j] + usize::from(one[i] != other[j]);
+            let mut least = replaced.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && one[i] == other[j - 1] && one[i - 1] == other[j] {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
 }
 
 fn switch(value: &str, setting: &mut bool) -> Option<()> {
@@ -168,14 +212,19 @@ fn switch(value: &str, setting: &mut bool) -> Option<()> {
     Some(())
 }
 
-fn fault(text: &str) -> Option<Fault> {
-    let mut parts = text.trim().split(':');
-    let (symbol, call, result) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
-    let result = match result.parse() {
-        Ok(code) => CUresult(code),
-        Err(_) => (0..1000).map(CUresult).find(|code| code.name() == Some(result))?,
-    };
-    parts.next().is_none().then(|| Fault { symbol: symbol.to_owned(), call, result })
+impl FromStr for Fault {
+    type Err = ();
+
+    /// Reads `symbol:call:result`; the result is a name or a number.
+    fn from_str(text: &str) -> Result<Fault, ()> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let [symbol, call, result] = parts[..] else { return Err(()) };
+        let result = match result.parse() {
+            Ok(code) => CUresult(code),
+            Err(_) => (0..1000).map(CUresult).find(|code| code.name() == Some(result)).ok_or(())?,
+        };
+        Ok(Fault { symbol: symbol.to_owned(), call: call.parse().map_err(drop)?, result })
+    }
 }
 
 #[cfg(test)]
@@ -202,6 +251,7 @@ mod tests {
             ("CUARRAY_SIM_FINDINGS", "0"),
             ("CUARRAY_SIM_HOST_ACCESSES", "0"),
             ("CUARRAY_SIM_KERNEL_RACES", "0"),
+            ("CUARRAY_SIM_GUESSED_READS", "1"),
             ("CUARRAY_SIM_MEMORY", "1073741824"),
             ("CUARRAY_SIM_SCHEDULE", "eager"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5"),
@@ -210,7 +260,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
-        assert!(!config.findings && !config.host_accesses && !config.kernel_races);
+        assert!(!config.findings && !config.host_accesses && !config.kernel_races && config.guessed_reads);
         assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
         let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
@@ -243,7 +293,7 @@ mod tests {
         assert_eq!(from(&[("CUARRAY_SIM_REPORT", "out.%p.txt")]).unwrap().report, Some(expected));
         for name in ["CUARRAY_SIM_REPORT", "CUARRAY_SIM_SCHEDULE_FILE"] {
             let message = from(&[(name, "/no/such/folder/out.txt")]).unwrap_err();
-            assert!(message.contains("in a folder that exists"), "{message}");
+            assert!(message.contains("can be written"), "{message}");
         }
     }
 
@@ -253,7 +303,7 @@ mod tests {
         let refused = |name: &str| refuse_others(["PATH".to_owned(), name.to_owned()].into_iter(), &settings);
         assert_eq!(refused("CUARRAY_SIM_REPORT"), Ok(()));
         assert_eq!(refused("CUARRAY_SYNC"), Ok(()));
-        let message = "CUARRAY_SIM_REPROT is not a setting; the settings are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
+        let message = "CUARRAY_SIM_REPROT is not a setting; did you mean CUARRAY_SIM_REPORT? the settings are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
         assert_eq!(refused("CUARRAY_SIM_REPROT"), Err(message.to_owned()));
     }
 

@@ -74,6 +74,8 @@ pub struct Config {
     /// The file to which findings are written at exit; its extension selects the format (`CUARRAY_SIM_REPORT`: `.txt`,
     /// `.json`, `.html` or `.trace.json`). `%p` in the path is replaced by the process id.
     pub report: Option<PathBuf>,
+    /// The file of [`Config::suppressions`], for messages.
+    pub suppressions_file: Option<PathBuf>,
     /// Known findings that are not reported (`CUARRAY_SIM_SUPPRESSIONS`: a file, see [`suppression`](cuarray_races::suppression)).
     pub suppressions: Vec<Suppression>,
     /// The exit status of a program with findings that would otherwise exit with status 0 (`CUARRAY_SIM_EXIT_STATUS`).
@@ -89,6 +91,10 @@ pub struct Config {
     pub host_accesses: bool,
     /// Whether races between the threads of a launch are checked (`CUARRAY_SIM_KERNEL_RACES`).
     pub kernel_races: bool,
+    /// Whether a plain read that only begins a loop of compare-and-swap operations on its address can race with these
+    /// operations (`CUARRAY_SIM_GUESSED_READS`). The CUDA programming guide shows such a loop. Its first read is formally
+    /// a race without an effect: the operation compares the value with memory.
+    pub guessed_reads: bool,
     /// The number of warp instructions after which a launch ends with `CUDA_ERROR_LAUNCH_TIMEOUT`
     /// (`CUARRAY_SIM_LAUNCH_BUDGET`).
     pub launch_budget: u64,
@@ -107,18 +113,20 @@ impl Default for Config {
             schedule_file: None,
             trace: None,
             compute_capability: (9, 0),
-            driver_version: 13000,
+            driver_version: 13050,
             faults: Vec::new(),
             quiet: false,
             findings: true,
             leaks: None,
             report: None,
+            suppressions_file: None,
             suppressions: Vec::new(),
             exit_status: None,
             host_order: HostOrder::Calls,
             free_synchronizes: true,
             host_accesses: true,
             kernel_races: true,
+            guessed_reads: false,
             launch_budget: 20_000_000_000,
             cores: 0,
         }

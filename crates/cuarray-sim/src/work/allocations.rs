@@ -1,6 +1,8 @@
 //! Look-up, checks and release of allocations.
 
-use crate::objects::allocation::{Advice, Allocation, Declared, Kind, Side};
+use crate::happens_before::calls;
+use crate::memory::probe;
+use crate::objects::allocation::{Advice, Allocation, Declared, DeviceAccess, Kind, Side};
 use crate::state::State;
 use crate::work::{graph_memory, pools};
 use cuarray_abi::*;
@@ -9,13 +11,15 @@ use cuarray_abi::*;
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access outside its allocation, device memory
-/// declared as host memory, and freed memory of another process.
+/// declared as host memory, unmapped host memory, and freed memory of another process.
 pub(crate) fn side(state: &State, address: u64, length: u64, declared: Declared) -> Result<Side, CUresult> {
     let Some(allocation) = state.memory.find(address) else {
         if address == 0 || declared == Declared::Device || state.arena_of(address).is_some() {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        return Ok(Side::Pageable);
+        // Memory of the program that the driver did not allocate may be any number.
+        let readable = probe::is_range_readable(address, length);
+        return if readable { Ok(Side::Pageable) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
     };
     if length > allocation.size - (address - allocation.address) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -23,9 +27,41 @@ pub(crate) fn side(state: &State, address: u64, length: u64, declared: Declared)
     match &allocation.kind {
         kind if kind.on_device() && declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         Kind::Imported(imported) if !imported.is_live() => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => Ok(Side::Device),
+        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => Ok(Side::Device),
         Kind::Managed { .. } => Ok(Side::Managed),
         Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
+    }
+}
+
+/// The access that kernels of a context have to an allocation.
+///
+/// By the manual on [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html), host
+/// and managed memory is accessible from all devices. Memory of another device is accessible after
+/// `cuCtxEnablePeerAccess` for the context that allocated it. Memory of pools and graphs follows `cuMemPoolSetAccess`
+/// and the node's parameters instead. Copies between devices need no access: without it, they are staged.
+pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allocation) -> CUmemAccess_flags {
+    let own = state.contexts.get(&context);
+    let device_of = |context: &CUcontext| state.contexts.get(context).map(|context| context.device);
+    let shared = |access: &DeviceAccess| {
+        let device = own.and_then(|own| CUdevice::try_from(own.device).ok());
+        device.and_then(|device| access.get(&device)).copied().unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)
+    };
+    let home = match &allocation.kind {
+        Kind::Pinned { .. } | Kind::Registered { .. } | Kind::Managed { .. } => {
+            return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        }
+        // Memory of another process is accessible where it was opened.
+        Kind::Imported(_) => device_of(&allocation.context),
+        _ => Some(allocation.device),
+    };
+    if own.is_some_and(|own| Some(own.device) == home) {
+        return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    }
+    match &allocation.kind {
+        Kind::Pool(pool) => state.pools.get(pool).map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |pool| shared(&pool.access)),
+        Kind::Graph { access, .. } => shared(access),
+        _ if own.is_some_and(|own| own.peers.contains(&allocation.context)) => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        _ => CU_MEM_ACCESS_FLAGS_PROT_NONE,
     }
 }
 
@@ -40,7 +76,7 @@ pub(crate) fn add(
     match &kind {
         Kind::Pinned { pages, .. } | Kind::Managed { pages } => state.host_access.add(address, size, pages.guardable()),
         Kind::Registered { .. } => state.host_access.add_registered(address, size),
-        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => {}
+        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => {}
     }
     let id = crate::handle::fresh() as u64;
     let (sync_memops, freed, advice) = (false, false, Advice::default());
@@ -58,10 +94,13 @@ pub(crate) fn release(state: &mut State, address: u64) {
     // The pages are freed with the allocation. Before that, the host must be able to access them again.
     state.host_access.remove(address);
     let Some(allocation) = state.memory.remove(address) else { return };
+    if let Kind::Code = allocation.kind {
+        calls::unloaded(state, address, address + allocation.size);
+    }
     if let Kind::Pool(pool) = allocation.kind {
         pools::return_memory(state, pool, allocation.size);
     }
-    if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code { .. })
+    if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code)
         && let Some(device) = state.devices.get_mut(allocation.device)
     {
         device.arena.release(address, allocation.taken);

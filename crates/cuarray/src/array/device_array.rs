@@ -42,12 +42,16 @@ pub struct DeviceArray<T, D: Dimension = IxDyn> {
     kind: PhantomData<fn() -> (T, D)>,
 }
 
-impl<T: Element, D: Dimension> DeviceArray<T, D> {
+// The bounds are on the functions: for a bound on the block, the compiler does not print the advice of `Element`.
+impl<T, D: Dimension> DeviceArray<T, D> {
     /// Creates an array of uninitialized elements in C order, with the home stream `stream`.
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: the array is larger than the address space. Errors of the driver, such as out of memory.
-    pub fn empty(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>> {
+    pub fn empty(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>>
+    where
+        T: Element,
+    {
         let layout = Layout::c_contiguous(shape.lengths(), size_of::<T>()).map_err(Error::into_argument)?;
         let context = stream.work_context()?;
         let memory = Memory::new(&context, || Allocation::device(&context, layout.nbytes()))?;
@@ -63,7 +67,10 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     ///
     /// # Errors
     /// As [`DeviceArray::empty`].
-    pub fn zeros(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>> {
+    pub fn zeros(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>>
+    where
+        T: Element,
+    {
         let mut array = DeviceArray::empty(shape, stream)?;
         array.fill(&[0], array.layout().nbytes(), stream)?;
         Ok(array)
@@ -77,7 +84,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// As [`DeviceArray::empty`].
     pub fn full(shape: impl IntoShape<Dim = D>, value: T, stream: &Stream) -> Result<DeviceArray<T, D>>
     where
-        T: Copy,
+        T: Element,
     {
         let mut array = DeviceArray::empty(shape, stream)?;
         let bytes = (&raw const value).cast::<u8>();
@@ -114,7 +121,10 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: the shape has another number of elements. As [`DeviceArray::empty`].
-    pub fn from_host(elements: &[T], shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>> {
+    pub fn from_host(elements: &[T], shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>>
+    where
+        T: Element,
+    {
         let mut array = DeviceArray::empty(shape, stream)?;
         array.acquire_mut(stream)?.copy_from_host(elements)?;
         Ok(array)
@@ -124,7 +134,10 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     ///
     /// # Errors
     /// As [`DeviceArray::acquire`].
-    pub fn to_host(&self) -> Result<Vec<T>> {
+    pub fn to_host(&self) -> Result<Vec<T>>
+    where
+        T: Element,
+    {
         let legacy;
         let stream = match self.home_stream() {
             Some(home) => home,

@@ -1,7 +1,7 @@
 //! Occupancy: the number of blocks that run at once.
 
 use super::super::*;
-use super::{INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS};
+use super::{INVALID_VALUE, MULTIPROCESSORS, dynamic_shared};
 
 /// The number of blocks of a function that fit on a multiprocessor.
 fn active_blocks(call: &Call<'_>, func: CUfunction, block_size: c_int, dynamic: usize) -> Result<c_int, CUresult> {
@@ -113,7 +113,7 @@ pub(in crate::exports) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
     let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;
     let resolved = call.lock().code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
-    let most = u64::from(MOST_SHARED.saturating_sub(resolved.shared()));
+    let most = u64::from(dynamic_shared(&resolved));
     // Bisect for the most memory with which that many blocks still fit.
     let (mut low, mut high) = (0, most);
     if resolved.blocks(threads, 0, capability) < wanted {
