@@ -23,7 +23,8 @@ pub use image::{Image, ImageError};
 pub use machine::address_windows::{SHARED_WINDOW, in_window};
 pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
 pub use machine::{
-    AccessKind, Fault, FaultKind, Launch, NoService, Outcome, Region, Service, Strength, TouchedRange, execute,
+    AccessKind, Fault, FaultKind, Launch, Misuse, MisuseKind, NoService, Outcome, Region, Service, Strength,
+    TouchedRange, execute,
 };
 pub use races::{Access, Race, SEARCHED_BYTES};
 

@@ -9,6 +9,7 @@ use super::Machine;
 use super::block::{Block, BlockPause, GridBarrier};
 use super::fault::{Fault, FaultKind};
 use super::launch::{Launch, Outcome};
+use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
 use super::region::Recorder;
 use super::warp::Warp;
@@ -77,6 +78,8 @@ impl<'a> Machine<'a> {
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
             recorder: Recorder::new(launch.record, launch.regions.len()),
+            misuses: Misuses::default(),
+            unused: 0,
             races: Races::new(launch.races),
             launch,
             program: launch.program,
@@ -108,6 +111,7 @@ struct Sum {
     lanes: u64,
     recorder: Option<Recorder>,
     races: Option<Races>,
+    misuses: Misuses,
     printed: Vec<(u64, Vec<u8>)>,
 }
 
@@ -134,6 +138,7 @@ fn spread(launch: &Launch<'_>) -> Outcome {
     Outcome {
         races: sum.races.map(|races| races.finish(launch, failed)).unwrap_or_default(),
         fault: sum.fault.map(|(_, fault)| fault),
+        misuses: sum.misuses.finish(failed),
         instructions: sum.lanes,
         touched: sum.recorder.map(|recorder| recorder.touched(launch.regions)).unwrap_or_default(),
         printed: sum.printed.into_iter().flat_map(|(_, text)| text).collect(),
@@ -193,6 +198,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
         Some(recorder) => recorder.merge(machine.recorder),
         None => sum.recorder = Some(machine.recorder),
     }
+    sum.misuses.merge(machine.misuses);
     match sum.races.as_mut() {
         Some(races) => races.merge(machine.races),
         None => sum.races = Some(machine.races),
@@ -242,6 +248,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     Outcome {
         fault: machine.fault.take().map(|fault| *fault),
         races: machine.races.finish(launch, None),
+        misuses: machine.misuses.finish(None),
         instructions: machine.lanes,
         touched: machine.recorder.touched(launch.regions),
         printed: printed.into_iter().flat_map(|(_, text)| text).collect(),

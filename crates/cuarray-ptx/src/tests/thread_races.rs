@@ -63,6 +63,14 @@ fn a_byte_access_races_with_the_word() {
 }
 
 #[test]
+fn a_race_between_blocks_has_the_size_of_the_accesses() {
+    // The first instruction splits the page into bytes.
+    let body = "st.global.u8 [%out + 512], 1; cvt.u64.u32 %a, %b; st.global.u64 [%out], %a;";
+    let found = races(body, 4, 1, 1).0;
+    assert_eq!(found.iter().map(|race| race.size).collect::<Vec<_>>(), [8]);
+}
+
+#[test]
 fn a_writer_races_with_any_of_many_readers() {
     // The first `readers` lanes of each warp read a word, and one thread writes it. It races with every reader other than itself.
     for threads in [32, 96] {
@@ -78,6 +86,22 @@ fn a_writer_races_with_any_of_many_readers() {
                 usize::from(others),
                 "{threads} threads, {readers} readers, thread {writer} writes"
             );
+        }
+    }
+}
+
+#[test]
+fn an_atomic_does_not_hide_an_earlier_plain_access_of_its_thread() {
+    // Thread 0 accesses a word plainly, and then all threads add to it.
+    for plain in ["@%p st.shared.u32 [%a], 0;", "@%p ld.shared.u32 %v, [%a];"] {
+        for (barrier, count) in [("", 1), ("bar.sync 0;", 0)] {
+            for threads in [32, 64] {
+                let body = format!(
+                    ".shared .align 4 .u32 s[2]; mov.u64 %a, s; setp.eq.u32 %p, %t, 0; {plain} @%p red.shared.add.u32 [%a], 1;\n\
+                     {barrier} @!%p red.shared.add.u32 [%a], 1;"
+                );
+                assert_eq!(races(&body, 1, threads, 1).0.len(), count, "{body}");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::source::Sources;
 use super::words::{self, Detail};
 use crate::finding::{Finding, Report, Side};
-use crate::site::Site;
+use crate::site::{Native, Site};
 use crate::symbol::{call_name, kernel_name};
 use std::fmt::Write as _;
 
@@ -67,6 +67,7 @@ impl Report {
         if let Some(missing) = &finding.missing {
             let _ = writeln!(text, "  {green}missing:{off} {}", printable(missing));
         }
+        self.streams(text, finding, colours);
         if let (Some(variable), Some(bytes)) = (&finding.variable, finding.bytes) {
             let last = variable.offset.saturating_add(bytes.length).saturating_sub(1);
             let _ = writeln!(
@@ -82,7 +83,9 @@ impl Report {
         if let Some(allocation) = &finding.allocation {
             let range = match (finding.offset, finding.bytes) {
                 (Some(offset), Some(bytes)) => {
-                    format!("bytes {offset} to {} of ", offset.saturating_add(bytes.length).saturating_sub(1))
+                    let end = offset.saturating_add(bytes.length);
+                    let of = if end > allocation.size { "beyond the end of" } else { "of" };
+                    format!("bytes {offset} to {} {of} ", end.saturating_sub(1))
                 }
                 _ => String::new(),
             };
@@ -98,11 +101,30 @@ impl Report {
     }
 }
 
+impl Report {
+    /// The lines that made the streams of a finding.
+    fn streams(&self, text: &mut String, finding: &Finding, colours: &Colours) {
+        let mut numbers: Vec<u32> = finding.sides.iter().map(|side| side.lane).collect();
+        numbers.dedup();
+        for lane in numbers.iter().filter_map(|number| self.lanes.iter().find(|lane| lane.number == *number)) {
+            if let Some(frame) = lane.made.as_deref().and_then(words::frame) {
+                let (name, frame) = (words::lane(&self.lanes, lane.number), printable(&frame.to_string()));
+                let _ = writeln!(text, "  {}{name}:{} made at {frame}", colours.dim, colours.off);
+            } else if let Some(Native { source: Some(source), .. }) =
+                lane.made.as_deref().and_then(|made| made.native.as_ref())
+            {
+                let (name, file) = (words::lane(&self.lanes, lane.number), printable(&source.file));
+                let _ = writeln!(text, "  {}{name}:{} made at {file}:{}", colours.dim, colours.off, source.line);
+            }
+        }
+    }
+}
+
 /// The thread of a kernel that made an access, with the line of the kernel's source.
 fn in_kernel(text: &mut String, side: &Side, sources: &mut Sources, colours: &Colours) {
     let Some(place) = &side.place else { return };
     let atomic = if place.atomic { ", atomically" } else { "" };
-    let _ = writeln!(text, "      in {}{atomic}", printable(&place.to_string()));
+    let _ = writeln!(text, "      in {}{atomic}{}", printable(&place.to_string()), words::hint(place));
     if let Some(excerpt) = place.source.as_ref().and_then(|source| sources.excerpt(&source.file, source.line, 0)) {
         for line in excerpt.lines {
             let _ = writeln!(text, "          {}{}{}", colours.bold, printable(&line), colours.off);
@@ -141,6 +163,8 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use crate::report::sample;
+    use crate::site::{Frame, Site};
+    use std::sync::Arc;
 
     #[test]
     fn text_names_both_sides_with_their_lines() {
@@ -169,6 +193,24 @@ mod tests {
 "
         );
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn streams_are_shown_with_the_line_that_made_them() {
+        let mut report = sample::report("a.py");
+        let (first, second) = (report.findings[0].sides[0].lane, report.findings[0].sides[1].lane);
+        let site = |line| {
+            let user = Some(Frame { file: "train.py".into(), line, function: "f".into() });
+            Some(Arc::new(Site { user, ..Site::default() }))
+        };
+        for lane in &mut report.lanes {
+            lane.made = if lane.number == first { site(3) } else { site(4) };
+        }
+        let text = report.text(false);
+        assert!(text.contains("  stream 1: made at train.py:3 in f\n  stream 2: made at train.py:4 in f\n"), "{text}");
+        report.findings[0].sides[1].lane = first;
+        assert_eq!(report.text(false).matches("made at train.py").count(), 1);
+        assert_ne!(first, second);
     }
 
     #[test]

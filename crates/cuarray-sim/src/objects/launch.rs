@@ -47,4 +47,6 @@ pub(crate) struct Settings {
     pub quiet: bool,
     /// Whether races between threads are checked.
     pub races: bool,
+    /// Whether the first read of a compare-and-swap loop can race.
+    pub guesses: bool,
 }

@@ -142,6 +142,7 @@ pub(in crate::exports) unsafe fn prepare(
             cores: settings.cores,
             quiet: settings.quiet,
             races: settings.findings && settings.kernel_races,
+            guesses: settings.guessed_reads,
         },
         program: resolved.program,
     }))
