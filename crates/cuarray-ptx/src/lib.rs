@@ -17,6 +17,7 @@ mod races;
 mod resolve;
 
 pub use error::Error;
+pub use grammar::ast::ClusterDirectives;
 pub use grammar::types::Space;
 pub use image::{Image, ImageError};
 pub use machine::address_windows::{SHARED_WINDOW, in_window};

@@ -301,7 +301,8 @@ impl<'a> Parser<'a> {
         let results = if self.peek().kind == Kind::Mark(b'(') { self.parameters()? } else { Vec::new() };
         let name = self.word("the name of a function")?;
         let parameters = if self.peek().kind == Kind::Mark(b'(') { self.parameters()? } else { Vec::new() };
-        let mut function = Function { name, entry, linkage, results, parameters, body: None, max_threads: None, line };
+        let (body, max_threads, cluster) = (None, None, ClusterDirectives::default());
+        let mut function = Function { name, entry, linkage, results, parameters, body, max_threads, cluster, line };
         loop {
             let token = self.peek();
             match (token.kind, token.text) {
@@ -315,8 +316,29 @@ impl<'a> Parser<'a> {
                     function.max_threads = Some((threads, directive == "reqntid"));
                 }
                 (Kind::Dotted, "pragma") => self.skip_to_semicolon()?,
+                (Kind::Dotted, directive @ ("explicitcluster" | "blocksareclusters")) => {
+                    self.at += 1;
+                    function.cluster.explicit |= directive == "explicitcluster";
+                    function.cluster.grid_of_clusters |= directive == "blocksareclusters";
+                }
+                (Kind::Dotted, "reqnctapercluster") => {
+                    self.at += 1;
+                    let mut size = [1; 3];
+                    for (index, extent) in size.iter_mut().enumerate() {
+                        if index == 0 || self.takes(b',') {
+                            let blocks = self.integer("a number of blocks")?;
+                            *extent = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0).unwrap_or(u32::MAX);
+                        }
+                    }
+                    function.cluster.size = Some(size);
+                }
+                (Kind::Dotted, "maxclusterrank") => {
+                    self.at += 1;
+                    let blocks = self.integer("a number of blocks")?;
+                    function.cluster.max_blocks = Some(u32::try_from(blocks).unwrap_or(u32::MAX));
+                }
                 (Kind::Dotted, _) => {
-                    // Performance hints: .minnctapersm, .maxnreg, .noreturn, .reqnctapercluster, .explicitcluster, …
+                    // Performance hints: .minnctapersm, .maxnreg, .noreturn, …
                     self.at += 1;
                     while matches!(self.peek().kind, Kind::Integer(_) | Kind::Mark(b',')) {
                         self.at += 1;

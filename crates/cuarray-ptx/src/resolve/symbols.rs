@@ -292,6 +292,7 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         parameters,
         results,
         max_threads: body.and_then(|body| body.max_threads),
+        cluster: body.map(|body| body.cluster).unwrap_or_default(),
         registers: 0,
         shared: Vec::new(),
         calls: Vec::new(),
