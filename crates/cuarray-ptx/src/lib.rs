@@ -21,6 +21,7 @@ pub use grammar::ast::ClusterDirectives;
 pub use grammar::types::Space;
 pub use image::{Image, ImageError};
 pub use machine::address_windows::{SHARED_WINDOW, in_window};
+pub use machine::cluster::RANK_SHIFT;
 pub use machine::program::{Function, Location, Parameter, Program, Variable};
 pub use machine::{AccessKind, Fault, FaultKind, Launch, NoService, Outcome, Region, Service, TouchedRange, execute};
 pub use races::{Access, Race};

@@ -77,8 +77,6 @@ pub struct ClusterDirectives {
     pub explicit: bool,
     /// `.maxclusterrank`: the maximum number of blocks of a cluster.
     pub max_blocks: Option<u32>,
-    /// `.blocksareclusters`: the grid of a launch counts clusters instead of blocks.
-    pub grid_of_clusters: bool,
 }
 
 /// A kernel or a device function.

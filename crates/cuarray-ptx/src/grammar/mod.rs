@@ -316,10 +316,14 @@ impl<'a> Parser<'a> {
                     function.max_threads = Some((threads, directive == "reqntid"));
                 }
                 (Kind::Dotted, "pragma") => self.skip_to_semicolon()?,
-                (Kind::Dotted, directive @ ("explicitcluster" | "blocksareclusters")) => {
+                (Kind::Dotted, "explicitcluster") => {
                     self.at += 1;
-                    function.cluster.explicit |= directive == "explicitcluster";
-                    function.cluster.grid_of_clusters |= directive == "blocksareclusters";
+                    function.cluster.explicit = true;
+                }
+                // The grid of a launch would count clusters.
+                (Kind::Dotted, "blocksareclusters") => {
+                    let message = "the directive is not supported";
+                    return Err(Error::unsupported(token.line, ".blocksareclusters", message));
                 }
                 (Kind::Dotted, "reqnctapercluster") => {
                     self.at += 1;
