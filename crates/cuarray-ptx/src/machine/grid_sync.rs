@@ -1,6 +1,6 @@
 //! The workspace of a cooperative launch, by which the headers of CUDA C++ synchronize the grid.
 //!
-//! `cooperative_groups` reads the address of the workspace from `%envreg1` and `%envreg2`. One thread of each block adds
+//! `cooperative_groups` reads the address of the workspace from `%envreg1` (high) and `%envreg2`. One thread of each block adds
 //! to a word there, and then polls its highest bit, which the last arrival flips. The machine observes both: a poll ends
 //! the turn of its block, and a flip completes the grid's barrier for race detection.
 

@@ -61,8 +61,8 @@ pub(crate) const REGISTERS: &[(&str, Read)] = &[
     ("%cluster_nctaid.z", |machine, _| machine.launch.cluster_extents()[2].into()),
     ("%cluster_ctarank", |machine, _| machine.block.rank.into()),
     ("%cluster_nctarank", |machine, _| machine.launch.cluster_blocks().into()),
-    ("%envreg1", |machine, _| machine.workspace() & 0xffff_ffff),
-    ("%envreg2", |machine, _| machine.workspace() >> 32),
+    ("%envreg1", |machine, _| machine.workspace() >> 32),
+    ("%envreg2", |machine, _| machine.workspace() & 0xffff_ffff),
 ];
 
 /// The index of the block in its cluster.

@@ -232,7 +232,8 @@ impl Machine<'_> {
             let mut left = if kind == Kind::Read && step == 0 { run.count.min(2) } else { run.count };
             let mut address = self.addresses[lane as usize & 31].wrapping_add(at.into());
             if SHARED {
-                address &= SHARED_WINDOW - 1;
+                // The rank, if the address has one, is that of the own block.
+                address &= OFFSETS;
             }
             while left > 0 {
                 let number = address / PAGE;

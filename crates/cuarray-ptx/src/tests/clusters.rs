@@ -265,3 +265,12 @@ fn directives_of_clusters_are_read() {
     assert_eq!((cluster.size, cluster.explicit, cluster.max_blocks), (Some([2, 4, 1]), true, Some(8)));
     assert_eq!(of("plain"), crate::ClusterDirectives::default());
 }
+
+#[test]
+fn block_without_a_cluster_maps_its_own_shared_memory() {
+    let source = neighbour(BARRIER, BARRIER);
+    let mut out = vec![0; 64];
+    let run = Run { source: &source, grid: [2, 1, 1], ..Run::default() };
+    let outcome = run.over(&mut [&mut out]);
+    assert_eq!((outcome.fault, outcome.races, out[5], out[37]), (None, Vec::new(), 5, 105));
+}

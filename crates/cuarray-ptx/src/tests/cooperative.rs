@@ -20,7 +20,7 @@ fn grid_sync(rounds: u32, skipped: &str) -> String {
         ".visible .entry k(.param .u64 out, .param .u64 out2) {{
          .reg .u64 %out, %out2, %ws, %a; .reg .u32 %b, %t, %lo, %hi, %nb, %old, %now, %v, %n; .reg .pred %p, %q, %z;
          ld.param.u64 %out, [out]; ld.param.u64 %out2, [out2]; mov.u32 %b, %ctaid.x; mov.u32 %t, %tid.x;
-         mov.u32 %n, %nctaid.x; mov.u32 %lo, %envreg1; mov.u32 %hi, %envreg2; mov.b64 %ws, {{%lo, %hi}};
+         mov.u32 %n, %nctaid.x; mov.u32 %hi, %envreg1; mov.u32 %lo, %envreg2; mov.b64 %ws, {{%lo, %hi}};
          setp.ne.u32 %q, %t, 0; setp.eq.u32 %z, %b, 0; sub.u32 %nb, %n, 1; sub.u32 %nb, 0x80000000, %nb;
          selp.u32 %nb, %nb, 1, %z; mad.wide.u32 %a, %b, 8, %out; @!%q st.global.u32 [%a], %b;
          {skipped} {sync} ret; }}"
@@ -57,7 +57,7 @@ fn block_that_skips_the_grid_barrier_is_a_deadlock() {
 fn only_a_cooperative_launch_has_a_workspace() {
     let source =
         ".visible .entry k(.param .u64 out) { .reg .u64 %out, %ws; .reg .u32 %lo, %hi; ld.param.u64 %out, [out];
-        mov.u32 %lo, %envreg1; mov.u32 %hi, %envreg2; mov.b64 %ws, {%lo, %hi}; st.global.u64 [%out], %ws; ret; }";
+        mov.u32 %hi, %envreg1; mov.u32 %lo, %envreg2; mov.b64 %ws, {%lo, %hi}; st.global.u64 [%out], %ws; ret; }";
     for cooperative in [false, true] {
         let mut out = [1];
         let run = Run { source, threads: [1, 1, 1], cooperative, ..Run::default() };
