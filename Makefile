@@ -130,8 +130,10 @@ test-rust: install ## run the Rust tests
 
 .PHONY: test-python
 test-python: peers $(EXTENSIONS) mpi4py-tests ## run the Python tests on the simulated driver
+	$(call say,Planted bugs that the simulator must find)
+	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest tests --cuarray-sim --spec-coverage docs/results/spec-coverage.md
+	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest tests --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
 
 .PHONY: mpi4py-tests
 mpi4py-tests: $(MPI4PY_TESTS) ## download mpi4py's own tests into build/mpi4py-tests

@@ -373,6 +373,13 @@ def hints() -> Iterator[Access]:
     )
     yield Access("hints", text, each(lambda word: word + 1), since=80)
     text = (
+        "createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 u, 0.5; createpolicy.cvt.L2.b64 u, u;"
+        "createpolicy.range.global.L2::evict_last.L2::evict_first.b64 v, [all], 0x1000, 0x2000;"
+        "ld.global.L1::evict_last.L2::cache_hint.L2::128B.u64 d, [own], u; add.u64 d, d, 3;"
+        "st.global.L1::no_allocate.L2::cache_hint.u64 [own], d, v;"
+    )
+    yield Access("cache_policies", text, each(lambda word: word + 3), since=80)
+    text = (
         "ld.global.u64 d, [own]; bar.sync 0; setp.ne.u32 p, t, 0; @p bra OTHERS; discard.global.L2 [all], 128; OTHERS:"
         "bar.sync 0; add.u64 d, d, 2; st.global.u64 [own], d;"
     )

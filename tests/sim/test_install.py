@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -226,3 +227,15 @@ function = c_void_p()
 assert driver.cuGetProcAddress_v2(b"cuNoSuchThing", byref(function), 13000, c_uint64(0), None) != 0
 assert cuarray_sim.statistics()["refused"]["cuNoSuchThing"] == 1
 """)
+
+
+def test_install_after_numba_has_found_no_driver_warns(run: Callable[..., Any]) -> None:
+    pytest.importorskip("numba.cuda")
+    code = "ORDER; import warnings; import cuarray_sim; warnings.simplefilter('error'); cuarray_sim.install()"
+    late = run("-c", code.replace("ORDER", "from numba import cuda"))
+    assert "RuntimeWarning: numba.cuda was imported before cuarray_sim.install(), found no CUDA driver" in late.stderr
+    assert late.returncode == 1
+    early = run("-c", code.replace("ORDER", "pass") + "; from numba import cuda; assert cuda.is_available()")
+    assert "numba.cuda was imported" not in early.stderr
+    simulated = run("-c", code.replace("ORDER", "from numba import cuda"), NUMBA_ENABLE_CUDASIM="1")
+    assert "numba.cuda was imported with NUMBA_ENABLE_CUDASIM" in simulated.stderr

@@ -62,7 +62,7 @@ def script(tmp_path: Path) -> Callable[[str], str]:
 
 def test_script_has_same_argv_path_and_main_as_without_launcher(run: Callable, script: Callable) -> None:
     arguments = [script(PRINT_SURROUNDINGS), "--devices", "7", "-m", "x", "--", "a b", ""]
-    plain, launched = run(*arguments), run("-m", "cuarray_sim", *arguments)
+    plain, launched = run(*arguments), run("-m", "cuarray_sim", *arguments, CUARRAY_SIM_QUIET="1")
     assert plain.returncode == 0, plain.stderr
     assert (launched.stdout, launched.stderr) == (plain.stdout, plain.stderr)
 
@@ -73,7 +73,7 @@ def test_module_has_same_argv_path_and_main_as_without_launcher(run: Callable, t
     (package / "__init__.py").write_text("")
     (package / "__main__.py").write_text(PRINT_SURROUNDINGS.partition("atexit.register")[0])
     arguments = ["-m", "somepackage", "-m", "--trace", "x"]
-    plain, launched = run(*arguments), run("-m", "cuarray_sim", *arguments)
+    plain, launched = run(*arguments), run("-m", "cuarray_sim", *arguments, CUARRAY_SIM_QUIET="1")
     assert plain.returncode == 0, plain.stderr
     assert (launched.stdout, launched.stderr) == (plain.stdout, plain.stderr)
 
@@ -82,7 +82,7 @@ def test_directory_has_same_argv_path_and_main_as_without_launcher(run: Callable
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "__main__.py").write_text("import sys, beside; print(sys.argv[1:], sys.path[0], __name__)")
     (tmp_path / "app" / "beside.py").write_text("")
-    plain, launched = run("app", "x"), run("-m", "cuarray_sim", "app", "x")
+    plain, launched = run("app", "x"), run("-m", "cuarray_sim", "app", "x", CUARRAY_SIM_QUIET="1")
     assert plain.returncode == 0, plain.stderr
     assert (launched.stdout, launched.stderr) == (plain.stdout, plain.stderr)
 
@@ -90,14 +90,14 @@ def test_directory_has_same_argv_path_and_main_as_without_launcher(run: Callable
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_script_has_same_status_and_output_as_without_launcher(run: Callable, script: Callable, ending: str) -> None:
     path = script(ENDINGS[ending])
-    plain, launched = run(path), run("-m", "cuarray_sim", path)
+    plain, launched = run(path), run("-m", "cuarray_sim", path, CUARRAY_SIM_QUIET="1")
     assert (launched.returncode, launched.stdout, launched.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
 
 def test_module_exit_status_and_traceback_do_not_show_launcher(run: Callable, tmp_path: Path) -> None:
     (tmp_path / "failing.py").write_text("import sys\nif sys.argv[1:]: sys.exit(5)\nraise ValueError('wrong')\n")
     assert run("-m", "cuarray_sim", "-m", "failing", "x").returncode == 5
-    done = run("-m", "cuarray_sim", "-m", "failing")
+    done = run("-m", "cuarray_sim", "-m", "failing", CUARRAY_SIM_QUIET="1")
     assert done.returncode == 1
     assert re.findall(r'File "(.*?)"', done.stderr) == [str(tmp_path / "failing.py")]
     assert done.stderr.endswith("ValueError: wrong\n")
@@ -139,7 +139,61 @@ def test_wrong_command_line_is_refused_with_usage(
 def test_unknown_setting_is_refused_before_the_program_runs(run: Callable, script: Callable) -> None:
     done = run("-m", "cuarray_sim", script("print('ran')"), CUARRAY_SIM_REPROT="out.html")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "CUARRAY_SIM_REPROT is not a setting; the settings are CUARRAY_SIM_DEVICES, " in done.stderr
+    assert "CUARRAY_SIM_REPROT is not a setting; did you mean CUARRAY_SIM_REPORT? the settings are " in done.stderr
+
+
+def test_program_that_is_a_module_gets_a_hint(run: Callable) -> None:
+    done = run("-m", "cuarray_sim", "pytest", "tests")
+    assert done.returncode == 2
+    assert "did you mean `python -m cuarray_sim -m pytest`?" in done.stderr
+    assert "did you mean" not in run("-m", "cuarray_sim", "no_such_module_anywhere").stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("pass", "this process made no driver call, so nothing was checked"),
+        (
+            "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)",
+            "this process looked for a driver and used none of its functions, so nothing was checked",
+        ),
+        (
+            "import ctypes; driver = ctypes.CDLL('libcuda.so.1'); driver.cuInit(0); driver.cuCtxSynchronize()",
+            None,
+        ),
+    ],
+)
+def test_program_without_driver_calls_ends_with_a_line_that_nothing_was_checked(
+    run: Callable, script: Callable, program: str, message: str | None
+) -> None:
+    done = run("-m", "cuarray_sim", script(program))
+    assert (done.returncode, done.stderr) == (0, f"cuarray-sim: {message}\n" if message else "")
+
+
+def test_numba_simulator_is_refused_before_the_program_runs(run: Callable, script: Callable) -> None:
+    path = script("print('ran')")
+    done = run("-m", "cuarray_sim", path, NUMBA_ENABLE_CUDASIM="1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "NUMBA_ENABLE_CUDASIM=1 is set, with which numba runs its own simulator" in done.stderr
+    assert run("-m", "cuarray_sim", path, NUMBA_ENABLE_CUDASIM="0").stdout == "ran\n"
+
+
+def test_refused_kernel_images_are_counted_at_the_end(run: Callable, script: Callable) -> None:
+    path = script("""
+        import ctypes
+        driver, context, module = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_void_p()
+        driver.cuInit(0)
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+        driver.cuCtxSetCurrent(context)
+        elf = b"\x7fELF" + bytes([2, 1, 1]) + bytes(1000)
+        for _ in range(2):
+            print(driver.cuModuleLoadData(ctypes.byref(module), elf))
+        print(driver.cuModuleLoadData(ctypes.byref(module), b".version 7.0\\n.target sm_75\\nwrong"))
+    """)
+    done = run("-m", "cuarray_sim", path)
+    assert done.stdout == "209\n209\n218\n", done.stderr
+    assert "cuarray-sim: 2 images with machine code were refused: their kernels did not run\n" in done.stderr
+    assert "cuarray-sim: 1 PTX module was refused: its kernels did not run\n" in done.stderr
 
 
 def test_version_option_prints_package_version(run: Callable) -> None:

@@ -205,3 +205,85 @@ def test_another_loaded_driver_is_a_usage_error(suite: pytest.Pytester, another_
     result = suite.runpytest_subprocess("--cuarray-sim")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*--cuarray-sim: another CUDA driver is already loaded*{another_driver}*"])
+
+
+# A test whose garbage releases memory before the pending work on it: the release is the finding.
+GARBAGE = """
+    import ctypes
+    from ctypes import byref, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
+
+    class Early:
+        def __init__(self, api):
+            from conftest import driver
+            self.driver, self.itself = driver, self
+            self.one, self.other, self.memory, self.event = c_void_p(), c_void_p(), c_uint64(), c_void_p()
+            api.free(api.memory())
+            assert driver.cuStreamCreate(byref(self.one), c_uint(1)) == 0
+            assert driver.cuStreamCreate(byref(self.other), c_uint(1)) == 0
+            assert driver.cuEventCreate(byref(self.event), c_uint(0)) == 0
+            assert driver.cuMemAllocAsync(byref(self.memory), c_size_t(100), self.one) == 0
+            assert driver.cuEventRecord(self.event, self.one) == 0
+            assert driver.cuStreamWaitEvent(self.other, self.event, c_uint(0)) == 0
+            assert driver.cuMemsetD8Async(self.memory, c_ubyte(0), c_size_t(100), self.other) == 0
+        def __del__(self):
+            self.driver.cuMemFreeAsync(self.memory, self.one)
+            self.driver.cuEventDestroy_v2(self.event)
+            self.driver.cuStreamDestroy_v2(self.one), self.driver.cuStreamDestroy_v2(self.other)
+
+    def test_makes_garbage(api):
+        Early(api)
+        assert not FAILS
+    def test_collects_it():
+        import gc
+        gc.collect()
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--cuarray-sim-leaks=allow"]])
+def test_release_by_garbage_is_blamed_on_the_test_that_made_it(suite: pytest.Pytester, options: list[str]) -> None:
+    suite.makepyfile(GARBAGE.replace("FAILS", "False"))
+    result = suite.runpytest_subprocess("--cuarray-sim", *options)
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_makes_garbage*", "*free-before-pending-work*"])
+    result.stdout.no_fnmatch_line("*of test_collects_it*")
+
+
+def test_release_by_garbage_of_a_failed_test_is_not_blamed_on_the_next(suite: pytest.Pytester) -> None:
+    # The traceback of the failed test keeps the object until the next test.
+    suite.makepyfile(GARBAGE.replace("FAILS", "True").replace("        Early(api)", "        kept = Early(api)"))
+    suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(passed=1, failed=1)
+
+
+def test_one_option_allows_leaks_in_the_whole_run(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        def test_memory(api): api.memory(1234)
+        def test_stream(api): api.stream()
+    """)
+    suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(passed=2, errors=2)
+    suite.runpytest_subprocess("--cuarray-sim", "--cuarray-sim-leaks=allow").assert_outcomes(passed=2)
+
+
+def test_summary_states_that_no_driver_call_was_made(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_nothing(): pass")
+    line = "cuarray-sim: this process made no driver call, so nothing was checked"
+    pytester.runpytest_subprocess("--cuarray-sim").stdout.fnmatch_lines([line])
+    if importlib.util.find_spec("xdist"):
+        several = pytester.runpytest_subprocess("--cuarray-sim", "-n", "2")
+        several.stdout.fnmatch_lines(["cuarray-sim: no process made a driver call, so nothing was checked"])
+    # A run without tests has nothing to check.
+    pytester.runpytest_subprocess("--cuarray-sim", "-k", "none").stdout.no_fnmatch_line("*was checked*")
+
+
+def test_run_with_driver_calls_has_no_such_line(suite: pytest.Pytester) -> None:
+    suite.makepyfile("def test_memory(api): api.free(api.memory())\ndef test_nothing(): pass")
+    suite.runpytest_subprocess("--cuarray-sim").stdout.no_fnmatch_line("*was checked*")
+    if importlib.util.find_spec("xdist"):
+        suite.runpytest_subprocess("--cuarray-sim", "-n", "2").stdout.no_fnmatch_line("*was checked*")
+
+
+def test_numba_simulator_is_refused_by_the_option(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_nothing(): pass")
+    pytester._monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
+    result = pytester.runpytest_subprocess("--cuarray-sim")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*NUMBA_ENABLE_CUDASIM=1 is set, with which numba runs its own simulator*"])

@@ -163,17 +163,18 @@ def test_report_is_written_for_a_program_without_findings(
     assert launch(run, "--report", "out.html", program(GOOD)) == (0, "")
     assert "Nothing found" in _Page((tmp_path / "out.html").read_text()).texts
     # Also for a program that never loads the driver.
-    assert launch(run, "--report", "none.json", program("print(1)")) == (0, "")
+    status, errors = launch(run, "--report", "none.json", program("print(1)"))
+    assert (status, errors) == (0, "cuarray-sim: this process made no driver call, so nothing was checked\n")
     assert json.loads((tmp_path / "none.json").read_text())["findings"] == []
 
 
-def test_leaks_are_reported_if_a_report_is_requested(run: Run, program: Callable[[str], str]) -> None:
+def test_leaks_are_reported_only_on_request(run: Run, program: Callable[[str], str]) -> None:
     path = program(RACE)
     assert launch(run, path) == (0, "")
-    status, errors = launch(run, "--report", "out.txt", path)
+    assert launch(run, "--report", "out.txt", path) == (0, "")
+    status, errors = launch(run, "--leaks", "--report", "out.txt", path)
     assert status == 66
     assert "leak: 64 bytes of device memory are never freed" in errors
-    assert launch(run, "--report", "out.txt", path, CUARRAY_SIM_LEAKS="0") == (0, "")
     assert launch(run, path, CUARRAY_SIM_LEAKS="1")[0] == 66
 
 
@@ -202,7 +203,10 @@ def test_forked_child_does_not_overwrite_its_parents_report(
 def test_suppressed_findings_are_counted_in_the_report(run: Run, program: Callable[[str], str], tmp_path: Path) -> None:
     (tmp_path / "known.txt").write_text("data-race library=ctypes call=cuMemset*\nleak file=*\n")
     path = program(BAD)
-    assert launch(run, "--suppressions", "known.txt", "--report", "out.json", path) == (0, "")
+    assert launch(run, "--suppressions", "known.txt", "--report", "out.json", path) == (
+        0,
+        f"cuarray-sim: {tmp_path}/known.txt:2: nothing was suppressed by: leak file=*\n",
+    )
     report = json.loads((tmp_path / "out.json").read_text())
     assert report["findings"] == []
     assert [(each["line"], each["count"]) for each in report["suppressed"]] == [(1, 1), (2, 0)]
@@ -215,7 +219,7 @@ def test_suppressed_findings_are_counted_in_the_report(run: Run, program: Callab
             ["--report", "out.pdf"],
             "CUARRAY_SIM_REPORT=*out.pdf is not valid; a file that ends with .txt",
         ),
-        (["--report", "no/such/folder/out.txt"], "no/such/folder/out.txt is not valid; *in a folder that exists"),
+        (["--report", "no/such/folder/out.txt"], "no/such/folder/out.txt is not valid; *can be written"),
         (["--suppressions", "none"], "none: No such file"),
         (["--suppressions", "wrong.txt"], "wrong.txt: line 2: races is not a kind of finding"),
     ],
@@ -230,11 +234,20 @@ def test_wrong_settings_are_refused_before_the_program_runs(
         assert part in done.stderr
 
 
-def test_unwritable_report_is_an_error_message_and_no_crash(
-    run: Run, program: Callable[[str], str], tmp_path: Path
+@pytest.mark.parametrize("name", ["out.txt", "/proc/out.txt", "/proc/out-%p.txt"])
+def test_unwritable_report_is_refused_before_the_program_runs(
+    run: Run, program: Callable[[str], str], tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "out.txt").mkdir()
-    status, errors = launch(run, "--report", "out.txt", program(GOOD))
+    done = run("-m", "cuarray_sim", "--report", name, program("print('ran')"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "can be written is expected" in done.stderr
+
+
+def test_report_that_becomes_unwritable_is_an_error_message_and_no_crash(
+    run: Run, program: Callable[[str], str], tmp_path: Path
+) -> None:
+    status, errors = launch(run, "--report", "out.txt", program(GOOD + "\nimport os; os.mkdir('out.txt')\n"))
     assert status == 0
     assert "out.txt: Is a directory" in errors
 

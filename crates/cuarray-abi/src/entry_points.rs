@@ -31,7 +31,7 @@ macro_rules! entry_points {
                 "cuInit" @ 2000 fn cuInit(flags: c_uint);
                 "cuDriverGetVersion" @ 2020 fn cuDriverGetVersion(driver_version: *mut c_int);
                 "cuGetProcAddress" @ 11030 fn cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, driver_version: c_int, flags: u64);
-                "cuGetProcAddress" @ 12000 fn cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, driver_version: c_int, flags: u64, symbol_found: *mut CUdriverProcAddressQueryResult);
+                "cuGetProcAddress" @ 12000 fn cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, driver_version: c_int, flags: u64, symbol_found: *mut CUdriverProcAddressQueryResult) per_thread cuGetProcAddress_v2_ptsz;
                 "cuGetErrorName" @ 6000 fn cuGetErrorName(error: CUresult, p_str: *mut *const c_char);
                 "cuGetErrorString" @ 6000 fn cuGetErrorString(error: CUresult, p_str: *mut *const c_char);
                 "cuGetExportTable" @ 3000 fn cuGetExportTable(pp_export_table: *mut *const c_void, p_export_table_id: *const CUuuid);
@@ -42,6 +42,7 @@ macro_rules! entry_points {
                 "cuDeviceGetName" @ 2000 fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice);
                 "cuDeviceGetUuid" @ 9020 fn cuDeviceGetUuid(uuid: *mut CUuuid, dev: CUdevice);
                 "cuDeviceGetUuid" @ 11040 fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice);
+                "cuDeviceTotalMem" @ 2000 fn cuDeviceTotalMem(bytes: *mut c_uint, dev: CUdevice);
                 "cuDeviceTotalMem" @ 3020 fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice);
                 "cuDeviceGetAttribute" @ 2000 fn cuDeviceGetAttribute(pi: *mut c_int, attrib: CUdevice_attribute, dev: CUdevice);
                 "cuDeviceComputeCapability" @ 2000 fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, dev: CUdevice);
@@ -52,20 +53,28 @@ macro_rules! entry_points {
                 "cuDeviceSetMemPool" @ 11020 fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool);
                 "cuDeviceCanAccessPeer" @ 4000 fn cuDeviceCanAccessPeer(can_access_peer: *mut c_int, dev: CUdevice, peer_dev: CUdevice);
                 "cuDeviceGetP2PAttribute" @ 8000 fn cuDeviceGetP2PAttribute(value: *mut c_int, attrib: CUdevice_P2PAttribute, src_device: CUdevice, dst_device: CUdevice);
+                "cuDeviceGetExecAffinitySupport" @ 11040 fn cuDeviceGetExecAffinitySupport(pi: *mut c_int, kind: c_uint, dev: CUdevice);
             }
             primary_context {
                 "cuDevicePrimaryCtxRetain" @ 7000 [locates] fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice);
+                "cuDevicePrimaryCtxRelease" @ 7000 [locates] fn cuDevicePrimaryCtxRelease(dev: CUdevice);
                 "cuDevicePrimaryCtxRelease" @ 11000 [locates] fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice);
+                "cuDevicePrimaryCtxSetFlags" @ 7000 [locates] fn cuDevicePrimaryCtxSetFlags(dev: CUdevice, flags: c_uint);
                 "cuDevicePrimaryCtxSetFlags" @ 11000 [locates] fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice, flags: c_uint);
                 "cuDevicePrimaryCtxGetState" @ 7000 fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: *mut c_uint, active: *mut c_int);
+                "cuDevicePrimaryCtxReset" @ 7000 [locates] fn cuDevicePrimaryCtxReset(dev: CUdevice);
                 "cuDevicePrimaryCtxReset" @ 11000 [locates] fn cuDevicePrimaryCtxReset_v2(dev: CUdevice);
             }
             context {
+                "cuCtxCreate" @ 2000 [locates] fn cuCtxCreate(pctx: *mut CUcontext, flags: c_uint, dev: CUdevice);
                 "cuCtxCreate" @ 3020 [locates] fn cuCtxCreate_v2(pctx: *mut CUcontext, flags: c_uint, dev: CUdevice);
                 "cuCtxCreate" @ 11040 [locates] fn cuCtxCreate_v3(pctx: *mut CUcontext, params_array: *mut CUexecAffinityParam, num_params: c_int, flags: c_uint, dev: CUdevice);
                 "cuCtxCreate" @ 12050 [locates] fn cuCtxCreate_v4(pctx: *mut CUcontext, ctx_create_params: *mut CUctxCreateParams, flags: c_uint, dev: CUdevice);
+                "cuCtxDestroy" @ 2000 [locates] fn cuCtxDestroy(ctx: CUcontext);
                 "cuCtxDestroy" @ 4000 [locates] fn cuCtxDestroy_v2(ctx: CUcontext);
+                "cuCtxPushCurrent" @ 2000 fn cuCtxPushCurrent(ctx: CUcontext);
                 "cuCtxPushCurrent" @ 4000 fn cuCtxPushCurrent_v2(ctx: CUcontext);
+                "cuCtxPopCurrent" @ 2000 fn cuCtxPopCurrent(pctx: *mut CUcontext);
                 "cuCtxPopCurrent" @ 4000 fn cuCtxPopCurrent_v2(pctx: *mut CUcontext);
                 "cuCtxSetCurrent" @ 4000 fn cuCtxSetCurrent(ctx: CUcontext);
                 "cuCtxGetCurrent" @ 4000 fn cuCtxGetCurrent(pctx: *mut CUcontext);
@@ -85,26 +94,31 @@ macro_rules! entry_points {
                 "cuCtxGetApiVersion" @ 3020 fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut c_uint);
                 "cuCtxGetStreamPriorityRange" @ 5050 fn cuCtxGetStreamPriorityRange(least_priority: *mut c_int, greatest_priority: *mut c_int);
                 "cuCtxResetPersistingL2Cache" @ 11000 [locates] fn cuCtxResetPersistingL2Cache();
+                "cuCtxGetExecAffinity" @ 11040 fn cuCtxGetExecAffinity(p_exec_affinity: *mut CUexecAffinityParam, kind: c_uint);
                 "cuCtxAttach" @ 2000 [locates] fn cuCtxAttach(pctx: *mut CUcontext, flags: c_uint);
                 "cuCtxDetach" @ 2000 [locates] fn cuCtxDetach(ctx: CUcontext);
                 "cuCtxEnablePeerAccess" @ 4000 [locates] fn cuCtxEnablePeerAccess(peer_context: CUcontext, flags: c_uint);
                 "cuCtxDisablePeerAccess" @ 4000 [locates] fn cuCtxDisablePeerAccess(peer_context: CUcontext);
             }
             memory {
+                "cuMemGetInfo" @ 2000 fn cuMemGetInfo(free: *mut c_uint, total: *mut c_uint);
                 "cuMemGetInfo" @ 3020 fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
                 "cuMemAlloc" @ 3020 [waits locates capture_unsafe] fn cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize);
                 "cuMemAllocPitch" @ 3020 [waits locates capture_unsafe] fn cuMemAllocPitch_v2(dptr: *mut CUdeviceptr, p_pitch: *mut usize, width_in_bytes: usize, height: usize, element_size_bytes: c_uint);
                 "cuMemFree" @ 3020 [waits locates capture_unsafe] fn cuMemFree_v2(dptr: CUdeviceptr);
                 "cuMemGetAddressRange" @ 3020 fn cuMemGetAddressRange_v2(pbase: *mut CUdeviceptr, psize: *mut usize, dptr: CUdeviceptr);
+                "cuMemAllocHost" @ 2000 [waits locates capture_unsafe] fn cuMemAllocHost(pp: *mut *mut c_void, bytesize: c_uint);
                 "cuMemAllocHost" @ 3020 [waits locates capture_unsafe] fn cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize);
                 "cuMemFreeHost" @ 2000 [waits locates capture_unsafe] fn cuMemFreeHost(p: *mut c_void);
                 "cuMemHostAlloc" @ 2020 [waits locates capture_unsafe] fn cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, flags: c_uint);
                 "cuMemHostGetDevicePointer" @ 3020 fn cuMemHostGetDevicePointer_v2(pdptr: *mut CUdeviceptr, p: *mut c_void, flags: c_uint);
                 "cuMemHostGetFlags" @ 2030 fn cuMemHostGetFlags(p_flags: *mut c_uint, p: *mut c_void);
                 "cuMemAllocManaged" @ 6000 [waits locates capture_unsafe] fn cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, flags: c_uint);
+                "cuMemHostRegister" @ 4000 [waits locates capture_unsafe] fn cuMemHostRegister(p: *mut c_void, bytesize: usize, flags: c_uint);
                 "cuMemHostRegister" @ 6050 [waits locates capture_unsafe] fn cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, flags: c_uint);
                 "cuMemHostUnregister" @ 4000 [waits locates capture_unsafe] fn cuMemHostUnregister(p: *mut c_void);
                 "cuIpcGetMemHandle" @ 4010 fn cuIpcGetMemHandle(p_handle: *mut CUipcMemHandle, dptr: CUdeviceptr);
+                "cuIpcOpenMemHandle" @ 4010 [waits locates capture_unsafe] fn cuIpcOpenMemHandle(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
                 "cuIpcOpenMemHandle" @ 11000 [waits locates capture_unsafe] fn cuIpcOpenMemHandle_v2(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
                 "cuIpcCloseMemHandle" @ 4010 [waits locates capture_unsafe] fn cuIpcCloseMemHandle(dptr: CUdeviceptr);
                 "cuIpcGetEventHandle" @ 4010 fn cuIpcGetEventHandle(p_handle: *mut CUipcEventHandle, event: CUevent);
@@ -158,6 +172,7 @@ macro_rules! entry_points {
                 "cuPointerGetAttributes" @ 7000 fn cuPointerGetAttributes(num_attributes: c_uint, attributes: *mut CUpointer_attribute, data: *mut *mut c_void, ptr: CUdeviceptr);
                 "cuPointerSetAttribute" @ 6000 fn cuPointerSetAttribute(value: *const c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr);
                 "cuMemRangeGetAttribute" @ 8000 fn cuMemRangeGetAttribute(data: *mut c_void, data_size: usize, attribute: CUmem_range_attribute, dev_ptr: CUdeviceptr, count: usize);
+                "cuMemRangeGetAttributes" @ 8000 fn cuMemRangeGetAttributes(data: *mut *mut c_void, data_sizes: *mut usize, attributes: *mut CUmem_range_attribute, num_attributes: usize, dev_ptr: CUdeviceptr, count: usize);
                 "cuMemAdvise" @ 8000 fn cuMemAdvise(dev_ptr: CUdeviceptr, count: usize, advice: CUmem_advise, device: CUdevice);
                 "cuMemAdvise" @ 12020 fn cuMemAdvise_v2(dev_ptr: CUdeviceptr, count: usize, advice: CUmem_advise, location: CUmemLocation);
                 "cuMemPrefetchAsync" @ 8000 fn cuMemPrefetchAsync(dev_ptr: CUdeviceptr, count: usize, dst_device: CUdevice, stream: CUstream) per_thread cuMemPrefetchAsync_ptsz;
@@ -166,6 +181,7 @@ macro_rules! entry_points {
             stream {
                 "cuStreamCreate" @ 2000 [waits locates] fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);
                 "cuStreamCreateWithPriority" @ 5050 [waits locates] fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
+                "cuStreamDestroy" @ 2000 [waits locates] fn cuStreamDestroy(stream: CUstream);
                 "cuStreamDestroy" @ 4000 [waits locates] fn cuStreamDestroy_v2(stream: CUstream);
                 "cuStreamSynchronize" @ 2000 [waits locates orders edge] fn cuStreamSynchronize(stream: CUstream) per_thread cuStreamSynchronize_ptsz;
                 "cuStreamQuery" @ 2000 [waits locates orders] fn cuStreamQuery(stream: CUstream) per_thread cuStreamQuery_ptsz;
@@ -200,6 +216,7 @@ macro_rules! entry_points {
                 "cuEventRecordWithFlags" @ 11010 [waits locates orders edge] fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) per_thread cuEventRecordWithFlags_ptsz;
                 "cuEventQuery" @ 2000 [waits locates orders capture_unsafe] fn cuEventQuery(event: CUevent);
                 "cuEventSynchronize" @ 2000 [waits locates orders edge capture_unsafe] fn cuEventSynchronize(event: CUevent);
+                "cuEventDestroy" @ 2000 [waits locates] fn cuEventDestroy(event: CUevent);
                 "cuEventDestroy" @ 4000 [waits locates] fn cuEventDestroy_v2(event: CUevent);
                 "cuEventElapsedTime" @ 2000 [waits locates] fn cuEventElapsedTime(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
                 "cuEventElapsedTime" @ 12080 [waits locates] fn cuEventElapsedTime_v2(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
@@ -309,8 +326,11 @@ macro_rules! entry_points {
                 "cuModuleGetLoadingMode" @ 11070 fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode);
             }
             link {
+                "cuLinkCreate" @ 5050 fn cuLinkCreate(num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void, state_out: *mut CUlinkState);
                 "cuLinkCreate" @ 6050 fn cuLinkCreate_v2(num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void, state_out: *mut CUlinkState);
+                "cuLinkAddData" @ 5050 fn cuLinkAddData(state: CUlinkState, kind: CUjitInputType, data: *mut c_void, size: usize, name: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
                 "cuLinkAddData" @ 6050 fn cuLinkAddData_v2(state: CUlinkState, kind: CUjitInputType, data: *mut c_void, size: usize, name: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
+                "cuLinkAddFile" @ 5050 fn cuLinkAddFile(state: CUlinkState, kind: CUjitInputType, path: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
                 "cuLinkAddFile" @ 6050 fn cuLinkAddFile_v2(state: CUlinkState, kind: CUjitInputType, path: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
                 "cuLinkComplete" @ 5050 fn cuLinkComplete(state: CUlinkState, cubin_out: *mut *mut c_void, size_out: *mut usize);
                 "cuLinkDestroy" @ 5050 fn cuLinkDestroy(state: CUlinkState);
@@ -369,30 +389,6 @@ macro_rules! entry_points {
                 "cuProfilerStart" @ 4000 fn cuProfilerStart();
                 "cuProfilerStop" @ 4000 fn cuProfilerStop();
             }
-        }
-    };
-}
-
-/// Calls the macro `$callback` with symbols that old programs link against and that no crate here implements: arrays,
-/// textures and surfaces.
-///
-/// A program that resolves all symbols at load does not start without them, even if it never calls them.
-#[macro_export]
-macro_rules! absent_entry_points {
-    ($callback:ident) => {
-        $callback! {
-            cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2
-            cuFuncSetSharedMemConfig
-            cuMemcpyAtoA_v2 cuMemcpyAtoD_v2 cuMemcpyAtoH_v2 cuMemcpyAtoHAsync_v2 cuMemcpyDtoA_v2 cuMemcpyHtoA_v2 cuMemcpyHtoAAsync_v2
-            cuModuleGetSurfRef cuModuleGetTexRef
-            cuParamSetTexRef
-            cuProfilerInitialize
-            cuSurfRefGetArray cuSurfRefSetArray
-            cuTexRefCreate cuTexRefDestroy cuTexRefGetAddressMode cuTexRefGetAddress_v2 cuTexRefGetArray cuTexRefGetFilterMode
-            cuTexRefGetFlags cuTexRefGetFormat cuTexRefSetAddress2D_v3 cuTexRefSetAddressMode cuTexRefSetAddress_v2
-            cuTexRefSetArray cuTexRefSetFilterMode cuTexRefSetFlags cuTexRefSetFormat
-            cuMemAddressFree cuMemAddressReserve cuMemCreate cuMemMap cuMemRelease cuMemSetAccess cuMemUnmap
-            cuMemGetAllocationGranularity cuMemRetainAllocationHandle cuMemExportToShareableHandle cuMemImportFromShareableHandle
         }
     };
 }

@@ -20,7 +20,9 @@ mod api;
 mod entry_points;
 mod result;
 mod types;
+mod unsupported;
 
 pub use api::{Api, ENTRY_POINTS, EntryPoint, Flags};
 pub use result::CUresult;
 pub use types::*;
+pub use unsupported::{UNSUPPORTED_ENTRY_POINTS, UnsupportedEntryPoint};

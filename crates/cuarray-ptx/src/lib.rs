@@ -18,13 +18,16 @@ mod resolve;
 
 pub use error::Error;
 pub use grammar::ast::ClusterDirectives;
+pub use grammar::header::Header;
 pub use grammar::types::Space;
 pub use image::{Image, ImageError};
 pub use machine::address_windows::{SHARED_WINDOW, in_window};
 pub use machine::cluster::RANK_SHIFT;
-pub use machine::program::{Function, Location, Parameter, Program, Variable};
-pub use machine::{AccessKind, Fault, FaultKind, Launch, NoService, Outcome, Region, Service, TouchedRange, execute};
-pub use races::{Access, Race};
+pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
+pub use machine::{
+    AccessKind, Fault, FaultKind, Launch, NoService, Outcome, Region, Service, Strength, TouchedRange, execute,
+};
+pub use races::{Access, Race, SEARCHED_BYTES};
 
 /// Parses, links and resolves the modules of an image.
 ///
@@ -38,6 +41,15 @@ pub fn load(image: &Image) -> Result<Program, Error> {
     let mut program = resolve::resolve(&modules)?;
     program.max_registers = image.max_registers;
     Ok(program)
+}
+
+/// Reads the version and target of each module of an image, without loading it.
+///
+/// # Errors
+/// For a module that does not begin with `.version` and `.target`.
+pub fn headers(image: &Image) -> Result<Vec<Header>, Error> {
+    let modules = image.modules.iter();
+    modules.map(|(name, text)| grammar::header::header(text).map_err(|error| error.in_module(name))).collect()
 }
 
 #[cfg(test)]

@@ -361,10 +361,9 @@ pub(crate) fn capture_allocation(
     pool: CUmemoryPool,
     size: u64,
 ) -> Result<u64, CUresult> {
-    let device = state.pool(pool)?.device as CUdevice;
-    if size == 0 {
-        return Ok(0);
-    }
+    let pool = state.pool(pool)?;
+    // The node has the properties of the pool, by the manual of `cuMemAllocAsync`.
+    let (device, access) = (pool.device as CUdevice, pool.access.clone());
     let props = CUmemPoolProps {
         allocType: CU_MEM_ALLOCATION_TYPE_PINNED,
         handleTypes: CU_MEM_HANDLE_TYPE_NONE,
@@ -376,7 +375,7 @@ pub(crate) fn capture_allocation(
     };
     let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
     let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
-    let dptr = reservations::reserve_graph_memory(state, graph, &props, size)?;
+    let dptr = reservations::reserve_graph_memory(state, graph, &props, size, access)?;
     let params = CUDA_MEM_ALLOC_NODE_PARAMS {
         poolProps: props,
         accessDescs: std::ptr::null(),

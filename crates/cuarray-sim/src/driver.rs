@@ -8,6 +8,7 @@ use crate::config::{Config, Fault, HostOrder};
 use crate::fork;
 use crate::host_access::HostAccess;
 use crate::objects::device;
+use crate::objects::stream::Kind;
 use crate::ordering_calls::OrderingCalls;
 use crate::schedule::Schedule;
 use crate::schedule::mode::Mode;
@@ -43,6 +44,9 @@ pub(crate) struct Driver {
     pub calls_of: Vec<AtomicU64>,
     /// The requested or called functions that this driver does not implement, with their counts.
     pub refused: Mutex<BTreeMap<String, u64>>,
+    /// The refused images with machine code, and the refused PTX.
+    pub refused_machine_code: AtomicU64,
+    pub refused_ptx: AtomicU64,
     /// Whether the schedule makes choices.
     pub chooses: AtomicBool,
     pub has_faults: AtomicBool,
@@ -86,6 +90,8 @@ impl Driver {
             initialized: AtomicU64::new(0),
             calls_of: ENTRY_POINTS.iter().map(|_| AtomicU64::new(0)).collect(),
             refused: Mutex::default(),
+            refused_machine_code: AtomicU64::new(0),
+            refused_ptx: AtomicU64::new(0),
             chooses: AtomicBool::new(!matches!(schedule, Schedule::Lazy | Schedule::Eager)),
             has_faults: AtomicBool::new(!faults.is_empty()),
             faults: Mutex::new(faults),
@@ -253,5 +259,26 @@ impl<'a> Call<'a> {
             return Err(failed);
         }
         Ok((state, handle))
+    }
+
+    /// Locks the driver and returns the context of a call in a stream: the current one, or that of the stream in a
+    /// thread without one.
+    ///
+    /// By the manual of the stream-ordered allocator, a missing context is an error only for a default stream.
+    ///
+    /// # Errors
+    /// Those of [`Call::current`]; the error of a kernel that failed in the stream's context.
+    pub(crate) fn current_for(&self, stream: CUstream) -> Result<(Guard<'a>, CUcontext), CUresult> {
+        let has_context = self.top_context().is_some_and(|handle| !handle.is_null());
+        if has_context || stream.is_null() || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD {
+            return self.current();
+        }
+        let state = self.lock();
+        let known = state.streams.get(&stream).filter(|stream| stream.kind == Kind::Created && !stream.destroyed);
+        let context = known.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context;
+        match state.context(context)?.failed {
+            Some(failed) => Err(failed),
+            None => Ok((state, context)),
+        }
     }
 }

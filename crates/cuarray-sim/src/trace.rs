@@ -1,14 +1,16 @@
 //! The trace: one line for every call.
 //!
-//! A line holds the thread, the exported symbol, the arguments as numbers, the result, the duration, and the call site
-//! unless the call is a query:
+//! A line holds the thread, the exported symbol, the arguments, the result, the duration, and the call site unless the
+//! call is a query. Arguments are numbers, and names are texts:
 //!
 //! ```text
 //! [1] cuMemAlloc_v2(dptr=0x7ffd0c0, bytesize=0x400) = CUDA_SUCCESS 3us from train.py:7 in load, called by numba.cuda
 //! ```
 
+use crate::memory::probe;
 use cuarray_abi::*;
 use cuarray_races::site::Site;
+use std::any::TypeId;
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -20,6 +22,11 @@ use std::time::Duration;
 /// An argument as one number.
 pub(crate) trait Word {
     fn word(&self) -> u64;
+
+    /// The argument as a text, if it is a readable string.
+    fn text(&self) -> Option<String> {
+        None
+    }
 }
 
 macro_rules! words {
@@ -44,10 +51,28 @@ impl<T> Word for *mut T {
     }
 }
 
-impl<T> Word for *const T {
+impl<T: 'static> Word for *const T {
     fn word(&self) -> u64 {
         *self as u64
     }
+
+    /// Entry points pass only strings as `const char *`.
+    fn text(&self) -> Option<String> {
+        (TypeId::of::<T>() == TypeId::of::<c_char>()).then(|| probe::text_at(*self as u64, 200)).flatten()
+    }
+}
+
+/// The arguments of a call, as the trace shows them.
+pub(crate) fn shown(arguments: &[(&str, &dyn Word)]) -> String {
+    let mut line = String::new();
+    for (index, (name, argument)) in arguments.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        let _ = match argument.text() {
+            Some(text) => write!(line, "{comma}{name}={text:?}"),
+            None => write!(line, "{comma}{name}={:#x}", argument.word()),
+        };
+    }
+    line
 }
 
 macro_rules! function_words {
@@ -89,17 +114,13 @@ impl Trace {
     pub(crate) fn write(
         &self,
         symbol: &str,
-        arguments: &[(&str, u64)],
+        arguments: &str,
         result: CUresult,
         thread: u64,
         site: &Site,
         took: Duration,
     ) {
-        let mut line = format!("[{thread}] {symbol}(");
-        for (index, (name, word)) in arguments.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            let _ = write!(line, "{comma}{name}={word:#x}");
-        }
+        let mut line = format!("[{thread}] {symbol}({arguments}");
         let _ = match result.name() {
             Some(name) => write!(line, ") = {name} {}us", took.as_micros()),
             None => write!(line, ") = {} {}us", result.0, took.as_micros()),

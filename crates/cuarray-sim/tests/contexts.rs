@@ -95,7 +95,7 @@ fn only_version_and_error_queries_work_before_initialization() {
     let program = Uninitialized { api: sim.api() };
     let (mut version, mut count, mut text) = (0, 0, std::ptr::null());
     ok!(program, cuDriverGetVersion(&mut version));
-    assert_eq!(version, 13000);
+    assert_eq!(version, 13050);
     ok!(program, cuGetErrorName(CUresult::CUDA_ERROR_INVALID_VALUE, &mut text));
     fails!(program, INVALID_VALUE, cuGetErrorName(CUresult(123_456), &mut text));
     fails!(program, NOT_INITIALIZED, cuDeviceGetCount(&mut count));

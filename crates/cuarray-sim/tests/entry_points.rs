@@ -23,20 +23,115 @@ fn name_resolves_to_the_newest_signature_of_the_requested_version() {
     let missing = CUresult::CUDA_ERROR_NOT_FOUND;
     let status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
     assert_eq!(resolve(&program, c"cuMemAllocAsync", 11000, 0), (missing, 0, status));
-    // The simulated driver claims version 13.0, so functions of 13.1 are missing.
-    let host = program.api.cuLaunchHostFunc.unwrap() as usize;
-    assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13010, 0).1, host);
+    let [old, new] =
+        [program.api.cuLaunchHostFunc.unwrap() as usize, program.api.cuLaunchHostFunc_v2.unwrap() as usize];
+    assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13000, 0).1, old);
+    assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13010, 0).1, new);
+    {
+        // A driver of version 13.0 has no functions of 13.1.
+        let program = Program::with(Config { driver_version: 13000, ..Config::default() });
+        assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13010, 0).1, old);
+    }
     let status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    for name in [c"cuArrayCreate", c"cuMemCreate", c"cuMemAlloc_v2"] {
+    for name in [c"cuNoSuchFunction", c"cuMemAlloc_v2"] {
         assert_eq!(resolve(&program, name, 13000, 0), (missing, 0, status));
     }
-    assert_eq!(program.statistic("cuArrayCreate"), 1);
+    assert_eq!(program.statistic("cuNoSuchFunction"), 1);
     // Two names of one symbol.
     let instantiate = program.api.cuGraphInstantiateWithFlags.unwrap() as usize;
     for (name, version) in [(c"cuGraphInstantiate", 12000), (c"cuGraphInstantiateWithFlags", 11040)] {
         assert_eq!(resolve(&program, name, version, 0), (success, instantiate, CU_GET_PROC_ADDRESS_SUCCESS));
     }
     assert_eq!(resolve(&program, c"cuInit", 13000, 3).0, CUresult::CUDA_ERROR_INVALID_VALUE);
+}
+
+#[test]
+fn name_resolves_at_versions_before_its_second_signature() {
+    let program = Program::new();
+    let same_signature = [
+        (c"cuDevicePrimaryCtxRelease", 7000, program.api.cuDevicePrimaryCtxRelease.unwrap() as usize),
+        (c"cuDevicePrimaryCtxReset", 10020, program.api.cuDevicePrimaryCtxReset.unwrap() as usize),
+        (c"cuDevicePrimaryCtxSetFlags", 7000, program.api.cuDevicePrimaryCtxSetFlags.unwrap() as usize),
+        (c"cuStreamDestroy", 2000, program.api.cuStreamDestroy.unwrap() as usize),
+        (c"cuEventDestroy", 3020, program.api.cuEventDestroy.unwrap() as usize),
+        (c"cuCtxCreate", 2000, program.api.cuCtxCreate.unwrap() as usize),
+        (c"cuMemHostRegister", 4000, program.api.cuMemHostRegister.unwrap() as usize),
+        (c"cuIpcOpenMemHandle", 4010, program.api.cuIpcOpenMemHandle.unwrap() as usize),
+        (c"cuLinkCreate", 5050, program.api.cuLinkCreate.unwrap() as usize),
+    ];
+    for (name, version, address) in same_signature {
+        let found = (CUresult::CUDA_SUCCESS, address, CU_GET_PROC_ADDRESS_SUCCESS);
+        assert_eq!(resolve(&program, name, version, 0), found, "{name:?}");
+    }
+    ok!(program, cuDevicePrimaryCtxRelease(0));
+    let (mut free, mut total, mut bytes, mut context) = (0, 0, 0, CUcontext::NULL);
+    ok!(program, cuCtxCreate(&mut context, 0, 0));
+    ok!(program, cuMemGetInfo(&mut free, &mut total));
+    ok!(program, cuDeviceTotalMem(&mut bytes, 0));
+    assert_eq!((bytes, free <= total), (total, true));
+}
+
+type Unsupported = extern "C" fn() -> CUresult;
+
+#[test]
+fn every_unsupported_function_is_found_refused_counted_and_traced() {
+    let path = std::env::temp_dir().join(format!("cuarray-sim-refused-{}", std::process::id()));
+    let config = Config { trace: Some(path.clone()), driver_version: 13999, ..Config::default() };
+    let program = Program::with(config);
+    for entry in UNSUPPORTED_ENTRY_POINTS {
+        let name = std::ffi::CString::new(entry.name).unwrap();
+        let (result, address, _) = resolve(&program, &name, entry.since, CU_GET_PROC_ADDRESS_LEGACY_STREAM);
+        assert!(result.is_success(), "{}", entry.symbol);
+        // SAFETY: the address is a function that reads no arguments.
+        let function = unsafe { std::mem::transmute::<usize, Unsupported>(address) };
+        assert_eq!(function(), CUresult::CUDA_ERROR_NOT_SUPPORTED, "{}", entry.symbol);
+        assert_eq!(program.statistic(entry.symbol), 1);
+        let own = resolve(&program, &name, entry.since, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).1;
+        assert_eq!(own != address, entry.per_thread.is_some(), "{}", entry.symbol);
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    for entry in UNSUPPORTED_ENTRY_POINTS {
+        assert!(text.contains(&format!("] {}() = CUDA_ERROR_NOT_SUPPORTED ", entry.symbol)), "{}", entry.symbol);
+    }
+}
+
+#[test]
+fn trace_shows_the_names_that_are_looked_up() {
+    let path = std::env::temp_dir().join(format!("cuarray-sim-names-{}", std::process::id()));
+    let program = Program::with(Config { trace: Some(path.clone()), ..Config::default() });
+    resolve(&program, c"cuMemAlloc", 13000, 0);
+    resolve(&program, c"cuNoSuchFunction", 13000, 0);
+    let mut module = CUmodule::NULL;
+    fails!(program, FILE_NOT_FOUND, cuModuleLoad(&mut module, c"no/such/file".as_ptr()));
+    fails!(program, INVALID_VALUE, cuModuleLoad(&mut module, std::ptr::null()));
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert!(text.contains("cuGetProcAddress_v2(symbol=\"cuMemAlloc\", pfn=0x"), "{text}");
+    assert!(text.contains("cuGetProcAddress_v2(symbol=\"cuNoSuchFunction\", pfn=0x"), "{text}");
+    assert!(text.contains(", fname=\"no/such/file\") = CUDA_ERROR_FILE_NOT_FOUND"), "{text}");
+    assert!(text.contains(", fname=0x0) = CUDA_ERROR_INVALID_VALUE"), "{text}");
+}
+
+type GetProcAddress = unsafe extern "C" fn(*const i8, *mut *mut c_void, i32, u64, *mut u32) -> CUresult;
+
+#[test]
+fn per_thread_lookup_without_flags_finds_per_thread_variants() {
+    let program = Program::new();
+    let per_thread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    let lookup = resolve(&program, c"cuGetProcAddress", 13000, per_thread).1;
+    // SAFETY: the address is the function of this type.
+    let lookup = unsafe { std::mem::transmute::<usize, GetProcAddress>(lookup) };
+    let found = |flags| {
+        let (mut address, mut status) = (std::ptr::null_mut(), 0);
+        let name = c"cuStreamSynchronize".as_ptr().cast();
+        // SAFETY: a nul-terminated name, and places for the outputs.
+        assert!(unsafe { lookup(name, &mut address, 13000, flags, &mut status) }.is_success());
+        address as usize
+    };
+    let own = resolve(&program, c"cuStreamSynchronize", 13000, per_thread).1;
+    let legacy = resolve(&program, c"cuStreamSynchronize", 13000, CU_GET_PROC_ADDRESS_LEGACY_STREAM).1;
+    assert_eq!((found(0), found(CU_GET_PROC_ADDRESS_LEGACY_STREAM)), (own, legacy));
 }
 
 type Fill = unsafe extern "C" fn(CUdeviceptr, u8, usize, CUstream) -> CUresult;

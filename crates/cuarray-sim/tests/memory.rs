@@ -300,6 +300,22 @@ fn advice_on_managed_memory_is_reported_back() {
         ok!(program, cuMemRangeGetAttribute((&raw mut value).cast(), 4, attribute, managed, 4096));
         assert_eq!(value, expected);
     }
+    let node = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_HOST_NUMA, id: 1 };
+    let (mut kind, mut id, mut prefetched) = (9_u32, 9_i32, 9_u32);
+    let mut data: [*mut c_void; 3] = [(&raw mut kind).cast(), (&raw mut id).cast(), (&raw mut prefetched).cast()];
+    let mut attributes = [
+        CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE,
+        CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID,
+        CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE,
+    ];
+    let mut sizes = [4_usize; 3];
+    let (data, sizes, list) = (data.as_mut_ptr(), sizes.as_mut_ptr(), attributes.as_mut_ptr());
+    ok!(program, cuMemRangeGetAttributes(data, sizes, list, 3, managed, 4096));
+    assert_eq!((kind, id, prefetched), (CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_LOCATION_TYPE_HOST));
+    ok!(program, cuMemAdvise_v2(managed, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, node));
+    ok!(program, cuMemRangeGetAttributes(data, sizes, list, 3, managed, 4096));
+    assert_eq!((kind, id), (CU_MEM_LOCATION_TYPE_HOST_NUMA, 1));
+    fails!(program, INVALID_VALUE, cuMemRangeGetAttributes(data, sizes, list, 0, managed, 4096));
     let device = program.alloc(8);
     fails!(program, INVALID_VALUE, cuMemAdvise(device, 8, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
     fails!(program, INVALID_DEVICE, cuMemPrefetchAsync(managed, 4096, 3, CUstream::NULL));

@@ -167,7 +167,7 @@ fn simulator() -> PathBuf {
 #[test]
 fn named_driver_is_loaded() {
     let message = load_with(&[("CUARRAY_DRIVER", &simulator()), ("CUARRAY_SIM_DEVICES", Path::new("3"))]);
-    let expected = format!("loaded {} version 13000 devices Ok(3)", simulator().display());
+    let expected = format!("loaded {} version 13050 devices Ok(3)", simulator().display());
     assert!(message.contains(&expected), "{message}");
 }
 

@@ -69,6 +69,8 @@ class Statistics(TypedDict):
     """The number of calls of each entry point, by its exported symbol."""
     refused: dict[str, int]
     """The number of requests for each name that is not simulated."""
+    unchecked: list[str]
+    """The parts of the run that were not checked, as sentences."""
     wrong_setting: str | None
     """The error in the settings of the environment; None if there is none."""
 

@@ -22,7 +22,8 @@ from collections.abc import Sequence
 
 from .account import check_settings
 from .exploration import explore_program
-from .export import ask
+from .export import ask, call
+from .hints import meant, refuse_numba_simulator
 from .library import MOST_DEVICES, SCHEDULE, SCHEDULES, install
 
 __all__ = ["FOUND", "main"]
@@ -49,14 +50,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = _parser()
     options = parser.parse_args(argv)
     if not options.module and not os.path.exists(options.target):
-        parser.error(f"can't open file {os.path.abspath(options.target)!r}: no such file or directory")
+        missing = f"can't open file {os.path.abspath(options.target)!r}: no such file or directory"
+        parser.error(missing + meant(options.target))
     os.environ.setdefault("CUARRAY_SIM_EXIT_STATUS", str(FOUND))
-    if options.report is None:
-        # Few programs release everything before they end, so leaks are only in reports that were requested.
-        os.environ.setdefault("CUARRAY_SIM_LEAKS", "0")
+    # Few programs release everything before they end, so leaks are findings only on request.
+    if options.leaks:
+        os.environ["CUARRAY_SIM_LEAKS"] = "1"
+    os.environ.setdefault("CUARRAY_SIM_LEAKS", "0")
     if options.explore is not None and options.report is not None:
         parser.error("--report cannot be used with --explore: findings are the same under every schedule")
     try:
+        refuse_numba_simulator()
         install(
             devices=options.devices,
             host_readable=options.host_readable,
@@ -72,6 +76,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         module = ["-m"] if options.module else []
         command = ["-m", "cuarray_sim", *module, options.target, *options.arguments]
         sys.exit(explore_program(command, options.explore, options.deviations))
+    call("cuarraySimSummarize")
     _keep_replay_to_this_process()
     _reports_of_children_beside_ours()
     _hide_launcher_in_tracebacks()
@@ -152,10 +157,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--report",
         metavar="FILE",
-        help="write the findings, leaks included, to FILE.txt, .json, .html, or .trace.json for timeline viewers",
+        help="write the findings to FILE.txt, .json, .html, or .trace.json for timeline viewers",
     )
+    parser.add_argument("--leaks", action="store_true", help="report objects that are alive at the end as findings")
     parser.add_argument("--suppressions", metavar="FILE", help="a file of known findings, which are not reported")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    parser.add_argument(
+        "--selftest",
+        action=_Selftest,
+        nargs=0,
+        help="plant a bug of each kind, print which are found with the present settings, and exit with 0 if all are",
+    )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
     parser.add_argument("target", metavar="program", help="the script, or the module's name after -m")
     rest = parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
@@ -181,6 +193,21 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         print(f"cuarray-sim {importlib.metadata.version('cuarray-sim')}")
         parser.exit()
+
+
+class _Selftest(argparse.Action):
+    """The option ``--selftest``, which needs no program."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from .selftest import run_selftest
+
+        try:
+            install()
+            check_settings()
+            status = run_selftest()
+        except (OSError, RuntimeError, ValueError) as error:
+            parser.exit(2, f"{parser.prog}: {error}\n")
+        parser.exit(status)
 
 
 def _reports_of_children_beside_ours() -> None:

@@ -17,6 +17,8 @@ import secrets
 import sys
 from pathlib import Path
 
+from .hints import warn_of_late_install
+
 __all__ = ["install", "is_installed", "library_path"]
 
 MOST_DEVICES = 8
@@ -81,6 +83,7 @@ def install(
     :raises RuntimeError: another driver is already loaded, ``CUARRAY_DRIVER`` names another, the simulated one is loaded
         with other options, or the system is not Linux.
     :raises ValueError: an option has an invalid value.
+    :warns RuntimeWarning: a library has already looked for a driver, found none, and does not look again.
 
     An omitted option keeps the value of the environment. Child processes inherit the options, and find the driver through
     ``LD_LIBRARY_PATH`` and ``CUARRAY_DRIVER``, which this function sets.
@@ -100,6 +103,7 @@ def install(
     if is_installed():
         _refuse_other_options(options)
     else:
+        warn_of_late_install()
         os.environ.update(options)
         if os.environ.get("CUARRAY_SIM_SCHEDULE") == "random":
             # Drawn here, so that child processes get the same seed, and the environment shows it.

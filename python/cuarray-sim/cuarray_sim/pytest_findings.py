@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from .account import statistics
 from .found import KINDS, Report, clear_findings, findings, report
 
 __all__ = ["MARKER", "FindingCheck"]
@@ -33,6 +34,9 @@ _KINDS = tuple(kind for kind in KINDS if kind != "leak")
 
 # The attribute of a test's report that holds the counts of its findings.
 _ATTRIBUTE = "cuarray_sim"
+
+# The end of the line of a process that did not use the driver.
+_IDLE = "so nothing was checked"
 
 
 @dataclass
@@ -86,6 +90,9 @@ class FindingCheck:
         # The counts of the whole session in all its processes.
         self.total: dict[str, Counter[str]] = {}
         self.tests_with_findings: set[str] = set()
+        # Whether a test ran, and the parts that each process of pytest-xdist did not check.
+        self.ran = False
+        self.of_workers: list[list[str]] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -248,6 +255,31 @@ class FindingCheck:
             self.total.setdefault(category, Counter()).update(counts)
         if tally.get("found") and isinstance(report, pytest.TestReport):
             self.tests_with_findings.add(report.nodeid)
+        if isinstance(report, pytest.TestReport) and report.when == "call":
+            self.ran = True
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Send the parts that were not checked to the main process of pytest-xdist."""
+        if (output := getattr(session.config, "workeroutput", None)) is not None:
+            output[_ATTRIBUTE] = statistics()["unchecked"]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Receive the parts that were not checked in a process of pytest-xdist."""
+        self.of_workers.append(getattr(node, "workeroutput", {}).get(_ATTRIBUTE, []))
+
+    def _unchecked(self) -> list[str]:
+        """Return the parts that were not checked in any process; none if no test ran."""
+        if not self.ran:
+            return []
+        if not self.of_workers:
+            return statistics()["unchecked"]
+        # A process that made no call does not matter if another one did.
+        idle = [each for each in self.of_workers if any(_IDLE in line for line in each)]
+        lines = [line for each in self.of_workers for line in each if _IDLE not in line]
+        if len(idle) == len(self.of_workers):
+            lines.insert(0, "no process made a driver call, so nothing was checked")
+        return list(dict.fromkeys(lines))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the counts of findings of the session, and the unused suppressions."""
@@ -262,6 +294,8 @@ class FindingCheck:
             if count := self.total.get(category, Counter()).total():
                 line += f", {count} {category}"
         terminalreporter.write_line(f"cuarray-sim: {line}", red=bool(found), green=not found)
+        for unchecked in self._unchecked():
+            terminalreporter.write_line(f"cuarray-sim: {unchecked}", yellow=True)
         if self.suppressions is not None:
             used = self.total.get("suppressed", Counter())
             for each in findings()["suppressed"]:

@@ -15,6 +15,7 @@ import pytest
 
 from . import pytest_findings, pytest_leaks, pytest_schedule
 from .account import check_settings
+from .hints import refuse_numba_simulator
 from .library import install
 
 __all__: list[str] = []
@@ -37,6 +38,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="a file of known findings, which are not failures (CUARRAY_SIM_SUPPRESSIONS)",
     )
     group.addoption(
+        "--cuarray-sim-leaks",
+        choices=("fail", "allow"),
+        default="fail",
+        help="with 'allow', tests may leave device objects alive, for libraries that cache memory (default: fail)",
+    )
+    group.addoption(
         "--cuarray-sim-pages",
         metavar="FOLDER",
         default=None,
@@ -53,6 +60,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     # Leaks are checked test by test, so a report at exit would repeat them.
     os.environ.setdefault("CUARRAY_SIM_LEAKS", "0")
     try:
+        refuse_numba_simulator()
         install(suppressions=options.cuarray_sim_suppressions)
         check_settings()
         if options.cuarray_sim_pages is not None:
@@ -76,8 +84,10 @@ def pytest_configure(config: pytest.Config) -> None:
         findings = pytest_findings.FindingCheck(
             os.environ.get("CUARRAY_SIM_SUPPRESSIONS"), None if pages is None else Path(pages).resolve()
         )
+        leaks = pytest_leaks.LeakCheck(allowed=config.getoption("cuarray_sim_leaks") == "allow")
+        # Hooks of later plugins run around those of earlier ones: the leak check collects garbage, which may have findings.
+        config.pluginmanager.register(leaks, "cuarray_sim_leak_check")
         config.pluginmanager.register(findings, "cuarray_sim_finding_check")
-        config.pluginmanager.register(pytest_leaks.LeakCheck(), "cuarray_sim_leak_check")
         kind, _, seed = os.environ.get("CUARRAY_SIM_SCHEDULE", "").partition(":")
         if kind == "random":
             config.pluginmanager.register(pytest_schedule.RandomSchedule(int(seed)), "cuarray_sim_random_schedule")

@@ -1,4 +1,7 @@
-"""Arithmetic on integers of several words, with carries from one instruction to the next."""
+"""Arithmetic on integers of several words, with carries from one instruction to the next.
+
+The flag of a subtraction is the carry of ``a + ~b + flag``, thus 0 after a borrow. An addition can consume it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,47 @@ HALVES = "mov.b64 {x, y}, a; mov.b64 {z, w}, b; "
 JOINED = "; mov.b64 d, {x, y}"
 
 
+SETTERS = ("add.cc", "sub.cc", "mad.lo.cc", "mad.hi.cc")
+USERS = ("addc", "addc.cc", "subc", "subc.cc", "madc.lo", "madc.lo.cc", "madc.hi", "madc.hi.cc")
+
+
+def step(opcode: str, ty: str, flag: int, *values: int) -> tuple[int, int]:
+    """Return the result of an instruction, and the carry flag after it."""
+    bits = int(ty[1:])
+    ones = (1 << bits) - 1
+    base = opcode.split(".")[0]
+    carry = flag if base.endswith("c") else int(base == "sub")
+    if base.startswith("mad"):
+        a, b, c = values
+        if ty[0] == "s":
+            a, b = ((one ^ 1 << bits - 1) - (1 << bits - 1) for one in (a, b))
+        total = (a * b >> (bits if ".hi" in opcode else 0) & ones) + c + carry
+    elif base.startswith("sub"):
+        total = values[0] + (values[1] ^ ones) + carry
+    else:
+        total = sum(values) + carry
+    return total & ones, total >> bits if opcode.endswith(".cc") else flag
+
+
+def pairs() -> Iterator[Case]:
+    """Yield each pair of an instruction that sets the flag and one that uses it. The result includes the last flag."""
+    for ty in ("u32", "s32", "u64", "s64"):
+        for first in SETTERS:
+            for second in USERS:
+
+                def expected(a: int, b: int, c: int, e: int, first: str = first, second: str = second, ty: str = ty) -> int:
+                    one, flag = step(first, ty, 0, a, b, *([e] if "mad" in first else []))
+                    two, flag = step(second, ty, flag, c, one, *([e] if "mad" in second else []))
+                    return two + flag & (1 << int(ty[1:])) - 1
+
+                t = "x" if ty.endswith("32") else "u"
+                one = f"{first}.{ty} {t}, a, b" + (", e" if "mad" in first else "")
+                two = f"{second}.{ty} d, c, {t}" + (", e" if "mad" in second else "")
+                yield Case(f"{one}; {two}; addc.{ty} d, d, 0", ty, (ty,) * 4, expected)
+
+
 def carries() -> Iterator[Case]:
+    yield from pairs()
     for sign in "us":
         two = f"{HALVES}add.cc.{sign}32 x, x, z; addc.{sign}32 y, y, w{JOINED}"
         yield Case(two, "u64", ("u64", "u64"), lambda a, b: a + b & ONES)

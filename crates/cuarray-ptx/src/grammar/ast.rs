@@ -92,6 +92,10 @@ pub(crate) struct Function<'a> {
     /// The threads of `.maxntid` or `.reqntid`, and whether it was `.reqntid`.
     pub max_threads: Option<(u32, bool)>,
     pub cluster: ClusterDirectives,
+    /// `.maxnreg`; 0 without it.
+    pub max_registers: u32,
+    /// `.minnctapersm`; 0 without it.
+    pub min_blocks: u32,
     pub line: u32,
 }
 
@@ -164,8 +168,16 @@ pub(crate) enum Operand<'a> {
         base: Option<&'a str>,
         offset: i64,
     },
+    /// `[base, {x, y}]`: an address with further operands, as of textures and tensors.
+    Coordinates,
     /// `name+4` outside of brackets.
     Sum(&'a str, i64),
+    /// `name[4]`, `name[%r1]` or `name[%r1+4]`: an element of an array, by its index.
+    Element {
+        name: &'a str,
+        register: Option<&'a str>,
+        index: i64,
+    },
     /// `{a, b}`.
     Vector(Vec<Operand<'a>>),
     /// `(a, b)`: an argument or result list of a call.

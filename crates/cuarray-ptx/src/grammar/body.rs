@@ -173,29 +173,34 @@ impl<'a> Parser<'a> {
                     _ => None,
                 };
                 let offset = match (base, self.peek().kind) {
-                    (Some(_), Kind::Mark(b']')) => 0,
+                    (Some(_), Kind::Mark(b']' | b',')) => 0,
                     (Some(_), Kind::Mark(b'+' | b'-')) => self.offset()?,
                     (Some(_), _) => return Err(self.wrong("']' or an offset")),
                     (None, _) => self.expression()? as i64,
                 };
+                let mut coordinates = false;
+                while self.takes(b',') {
+                    self.nested(Self::operand)?;
+                    coordinates = true;
+                }
                 self.expect(b']')?;
-                Operand::Address { base, offset }
+                if coordinates { Operand::Coordinates } else { Operand::Address { base, offset } }
             }
             Kind::Mark(mark @ (b'{' | b'(')) => {
                 self.at += 1;
                 let close = if mark == b'{' { b'}' } else { b')' };
-                self.depth += 1;
-                if self.depth > DEPTH {
-                    return Err(self.wrong("a less deep nesting"));
-                }
                 let mut list = Vec::new();
                 while !self.takes(close) {
-                    list.push(self.operand()?);
+                    list.push(self.nested(Self::operand)?);
                     if !self.takes(b',') && self.peek().kind != Kind::Mark(close) {
                         return Err(self.wrong(&format!("',' or '{}'", char::from(close))));
                     }
                 }
-                self.depth -= 1;
+                if mark == b'{' && self.takes(b'|') {
+                    // The predicate of a texture read tells whether the texels are resident.
+                    self.word("a predicate")?;
+                    return Ok(Operand::Coordinates);
+                }
                 if mark == b'{' { Operand::Vector(list) } else { Operand::List(list) }
             }
             Kind::Single(bits) => {
@@ -225,7 +230,7 @@ impl<'a> Parser<'a> {
                 _ => Operand::Integer(self.expression()?),
             },
             Kind::Integer(_) | Kind::Mark(b'+' | b'~') => Operand::Integer(self.expression()?),
-            Kind::Word if token.text == "_" => {
+            Kind::Word if token.text == "_" && self.peek_ahead(1).kind != Kind::Mark(b'|') => {
                 self.at += 1;
                 Operand::Nothing
             }
@@ -242,11 +247,37 @@ impl<'a> Parser<'a> {
                         Operand::Pair(token.text, self.word("a predicate")?)
                     }
                     Kind::Mark(b'+' | b'-') => Operand::Sum(token.text, self.offset()?),
+                    Kind::Mark(b'[') => self.element(token.text)?,
                     _ => Operand::Name(token.text),
                 }
             }
             _ => return Err(self.wrong("an operand")),
         })
+    }
+
+    /// Parses `[4]`, `[%r1]` or `[%r1+4]` after the name of an array.
+    fn element(&mut self, name: &'a str) -> Result<Operand<'a>, Error> {
+        self.expect(b'[')?;
+        let register = Some(self.peek()).filter(|token| token.kind == Kind::Word).map(|token| token.text);
+        self.at += usize::from(register.is_some());
+        let index = match (register, self.peek().kind) {
+            (None, _) => self.expression()? as i64,
+            (Some(_), Kind::Mark(b'+')) => self.offset()?,
+            (Some(_), _) => 0,
+        };
+        self.expect(b']')?;
+        Ok(Operand::Element { name, register, index })
+    }
+
+    /// Parses one level deeper in the nesting.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err(self.wrong("a less deep nesting"));
+        }
+        let parsed = parse(self);
+        self.depth -= 1;
+        parsed
     }
 
     /// Parses `+4`, `+-4` or `-4`.

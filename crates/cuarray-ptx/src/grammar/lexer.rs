@@ -40,7 +40,7 @@ pub(crate) struct Token<'a> {
 /// # Errors
 /// For an unknown character, a malformed number, and a comment or string without an end.
 pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Error> {
-    let mut lexer = Lexer { source, bytes: source.as_bytes(), at: 0, line: 1 };
+    let mut lexer = Lexer::new(source);
     let mut tokens = Vec::with_capacity(source.len() / 5);
     loop {
         let token = lexer.token()?;
@@ -51,7 +51,8 @@ pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Error> {
     }
 }
 
-struct Lexer<'a> {
+/// The state of the lexer in a source.
+pub(super) struct Lexer<'a> {
     source: &'a str,
     bytes: &'a [u8],
     at: usize,
@@ -64,6 +65,10 @@ fn continues(byte: u8) -> bool {
 }
 
 impl<'a> Lexer<'a> {
+    pub(super) fn new(source: &'a str) -> Lexer<'a> {
+        Lexer { source, bytes: source.as_bytes(), at: 0, line: 1 }
+    }
+
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -103,7 +108,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn token(&mut self) -> Result<Token<'a>, Error> {
+    /// Reads the next token.
+    pub(super) fn token(&mut self) -> Result<Token<'a>, Error> {
         self.skip()?;
         let (start, line) = (self.at, self.line);
         let first = self.peek(0);
@@ -114,7 +120,7 @@ impl<'a> Lexer<'a> {
                 self.word();
                 Kind::Word
             }
-            b'.' if self.peek(1).is_ascii_alphabetic() || self.peek(1) == b'_' => {
+            b'.' if self.peek(1).is_ascii_alphabetic() || self.peek(1) == b'_' || self.is_shape() => {
                 self.at += 1;
                 self.word();
                 while self.peek(0) == b':' && self.peek(1) == b':' && continues(self.peek(2)) {
@@ -149,6 +155,12 @@ impl<'a> Lexer<'a> {
             }
         };
         Ok(Token { kind, text: &self.source[start..self.at], line })
+    }
+
+    /// Whether the text is a modifier that begins with digits: `.2d`, `.32x32b`.
+    fn is_shape(&self) -> bool {
+        let digits = self.bytes[self.at + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && matches!(self.peek(1 + digits), b'd' | b'x')
     }
 
     fn word(&mut self) {
@@ -275,6 +287,21 @@ mod tests {
             ]
         );
         assert_eq!(tokens[17].line, 3);
+    }
+
+    #[test]
+    fn modifiers_that_begin_with_a_digit_are_words() {
+        assert_eq!(
+            kinds("tex.2d .5 .32x32b 1.5"),
+            [
+                Kind::Word,
+                Kind::Dotted,
+                Kind::Double(0.5_f64.to_bits()),
+                Kind::Dotted,
+                Kind::Double(1.5_f64.to_bits()),
+                Kind::End,
+            ]
+        );
     }
 
     #[test]

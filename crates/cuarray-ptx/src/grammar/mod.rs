@@ -11,6 +11,7 @@ use types::{Space, Type};
 
 pub(crate) mod ast;
 mod body;
+pub(crate) mod header;
 mod lexer;
 pub(crate) mod types;
 mod variable;
@@ -301,8 +302,19 @@ impl<'a> Parser<'a> {
         let results = if self.peek().kind == Kind::Mark(b'(') { self.parameters()? } else { Vec::new() };
         let name = self.word("the name of a function")?;
         let parameters = if self.peek().kind == Kind::Mark(b'(') { self.parameters()? } else { Vec::new() };
-        let (body, max_threads, cluster) = (None, None, ClusterDirectives::default());
-        let mut function = Function { name, entry, linkage, results, parameters, body, max_threads, cluster, line };
+        let mut function = Function {
+            name,
+            entry,
+            linkage,
+            results,
+            parameters,
+            body: None,
+            max_threads: None,
+            cluster: ClusterDirectives::default(),
+            max_registers: 0,
+            min_blocks: 0,
+            line,
+        };
         loop {
             let token = self.peek();
             match (token.kind, token.text) {
@@ -341,8 +353,18 @@ impl<'a> Parser<'a> {
                     let blocks = self.integer("a number of blocks")?;
                     function.cluster.max_blocks = Some(u32::try_from(blocks).unwrap_or(u32::MAX));
                 }
+                (Kind::Dotted, "maxnreg") => {
+                    self.at += 1;
+                    let most = self.integer("a number of registers")?;
+                    function.max_registers = u32::try_from(most).unwrap_or(u32::MAX);
+                }
+                (Kind::Dotted, "minnctapersm" | "maxnctapersm") => {
+                    self.at += 1;
+                    let least = self.integer("a number of blocks")?;
+                    function.min_blocks = u32::try_from(least).unwrap_or(u32::MAX);
+                }
                 (Kind::Dotted, _) => {
-                    // Performance hints: .minnctapersm, .maxnreg, .noreturn, …
+                    // Performance hints: .noreturn, …
                     self.at += 1;
                     while matches!(self.peek().kind, Kind::Integer(_) | Kind::Mark(b',')) {
                         self.at += 1;

@@ -59,6 +59,10 @@ impl<'a> Parser<'a> {
                     }
                     continue;
                 }
+                "texref" | "samplerref" | "surfref" => {
+                    let message = "textures, samplers and surfaces are not supported";
+                    return Err(Error::unsupported(token.line, token.text, message));
+                }
                 name => ty = Some(Type::named(name).ok_or_else(|| self.wrong("a type"))?),
             }
             self.at += 1;

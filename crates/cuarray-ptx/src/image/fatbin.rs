@@ -4,7 +4,7 @@
 //! an entry states its own length, and the length of the data. PTX is in entries of kind 1: plain, as an LZ4 block, or as a
 //! zstd frame.
 
-use super::compression;
+use super::{ImageError, compression};
 
 /// The kind of an entry that holds PTX.
 const PTX: u16 = 1;
@@ -21,12 +21,13 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(number))
 }
 
-/// Returns the PTX of the newest target: `Some(None)` without readable PTX, `None` for damaged data.
-pub(super) fn ptx(bytes: &[u8]) -> Option<Option<String>> {
+/// Returns the PTX of the newest target up to `most`: an error without such PTX, `None` for damaged data.
+pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>> {
     let head = number::<2>(bytes, 6)? as usize;
     let end = (number::<8>(bytes, 8)?).checked_add(head as u64)?;
     let bytes = bytes.get(..usize::try_from(end).ok()?.min(bytes.len()))?;
     let mut found: Option<(u64, String)> = None;
+    let mut newer = None;
     let mut at = head;
     while at < bytes.len() {
         let kind = number::<2>(bytes, at)? as u16;
@@ -52,26 +53,29 @@ pub(super) fn ptx(bytes: &[u8]) -> Option<Option<String>> {
                 let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
                 String::from_utf8(text[..end].to_vec()).ok()
             });
-            if let Some(text) = text.filter(|_| found.as_ref().is_none_or(|(newest, _)| *newest < target)) {
+            if target > u64::from(most) {
+                newer = newer.max(Some(target as u32));
+            } else if let Some(text) = text.filter(|_| found.as_ref().is_none_or(|(newest, _)| *newest < target)) {
                 found = Some((target, text));
             }
         }
         at = next;
     }
-    Some(found.map(|(_, text)| text))
+    let missing = newer.map_or(ImageError::MachineCode, ImageError::NewerTarget);
+    Some(found.map(|(_, text)| text).ok_or(missing))
 }
 
 /// Returns the PTX of every fat binary in a static library.
 ///
 /// NVIDIA's device runtime library (`libcudadevrt.a`) is left out, because the machine provides its functions.
-pub(super) fn archive(bytes: &[u8]) -> Vec<String> {
+pub(super) fn archive(bytes: &[u8], most: u32) -> Vec<String> {
     let magic = 0xba55_ed50_u32.to_le_bytes();
     let mut texts = Vec::new();
     let mut at = 0;
     while let Some(found) = bytes[at..].windows(4).position(|window| window == magic) {
         at += found;
         if number::<2>(bytes, at + 4) == Some(1) {
-            texts.extend(ptx(&bytes[at..]).flatten().filter(|text| !text.contains(DEVICE_RUNTIME)));
+            texts.extend(ptx(&bytes[at..], most).and_then(Result::ok).filter(|text| !text.contains(DEVICE_RUNTIME)));
         }
         at += 4;
     }
@@ -111,17 +115,19 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_target_is_chosen() {
+    fn newest_target_of_the_device_is_chosen() {
         let bytes = fat(&[entry(2, 90, 1, b"\x7fELF", 0), entry(1, 75, 1, b"old\0", 0), entry(1, 80, 1, b"new\0", 0)]);
-        assert_eq!(ptx(&bytes), Some(Some("new".to_owned())));
-        assert_eq!(ptx(&fat(&[entry(2, 90, 1, b"\x7fELF", 0)])), Some(None));
+        assert_eq!(ptx(&bytes, 90), Some(Ok("new".to_owned())));
+        assert_eq!(ptx(&bytes, 79), Some(Ok("old".to_owned())));
+        assert_eq!(ptx(&bytes, 70), Some(Err(ImageError::NewerTarget(80))));
+        assert_eq!(ptx(&fat(&[entry(2, 90, 1, b"\x7fELF", 0)]), 90), Some(Err(ImageError::MachineCode)));
     }
 
     #[test]
     fn truncated_fat_binaries_never_panic() {
         let bytes = fat(&[entry(1, 75, 1, b"old\0", 0), entry(1, 80, ZSTD, ZSTD_DATA, PLAIN.len() as u64)]);
         for length in 0..bytes.len() {
-            ptx(&bytes[..length]);
+            ptx(&bytes[..length], 90);
         }
     }
 
@@ -133,9 +139,10 @@ mod tests {
     fn compressed_ptx_is_expanded() {
         for (flags, data) in [(LZ4, LZ4_DATA), (ZSTD, ZSTD_DATA)] {
             let length = PLAIN.len() as u64;
-            assert_eq!(ptx(&fat(&[entry(1, 80, flags, data, length)])), Some(Some(PLAIN.to_owned())), "{flags:#x}");
+            assert_eq!(ptx(&fat(&[entry(1, 80, flags, data, length)]), 90), Some(Ok(PLAIN.to_owned())), "{flags:#x}");
             for wrong in [0, length - 1, length + 1, 1 << 40, u64::MAX] {
-                assert_eq!(ptx(&fat(&[entry(1, 80, flags, data, wrong)])), Some(None), "{flags:#x}: {wrong}");
+                let image = fat(&[entry(1, 80, flags, data, wrong)]);
+                assert_eq!(ptx(&image, 90), Some(Err(ImageError::MachineCode)), "{flags:#x}: {wrong}");
             }
         }
     }
@@ -145,6 +152,6 @@ mod tests {
         let runtime = format!(".global .u32 {DEVICE_RUNTIME};");
         let parts = [&b"first"[..], runtime.as_bytes(), b"second"];
         let bytes: Vec<u8> = parts.iter().flat_map(|text| fat(&[entry(1, 80, 1, text, 0)])).collect();
-        assert_eq!(archive(&bytes), ["first", "second"]);
+        assert_eq!(archive(&bytes, 90), ["first", "second"]);
     }
 }

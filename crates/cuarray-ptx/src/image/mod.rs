@@ -20,6 +20,8 @@ pub struct Image {
 pub enum ImageError {
     /// The image is, or holds only, machine code or compiler bitcode.
     MachineCode,
+    /// The image is a fat binary, and all its PTX is for newer devices: the newest target.
+    NewerTarget(u32),
     /// The image has no known format.
     Unknown,
 }
@@ -30,6 +32,9 @@ impl std::fmt::Display for ImageError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             ImageError::MachineCode => "the image holds machine code only, no PTX",
+            ImageError::NewerTarget(target) => {
+                return write!(f, "the PTX of the image is for sm_{target}, a newer device");
+            }
             ImageError::Unknown => "the image is not PTX text, a fat binary or a static library",
         })
     }
@@ -43,8 +48,14 @@ const FAT: u32 = 0xba55_ed50;
 const FAT_WRAPPER: u32 = 0x4662_43b1;
 
 impl Image {
-    /// Reads an image of known length.
+    /// Reads an image of known length. Of a fat binary, it takes the PTX of the newest target.
     pub fn read(bytes: &[u8]) -> Result<Image, ImageError> {
+        Image::read_for(bytes, u32::MAX)
+    }
+
+    /// Reads an image of known length for a device. Of a fat binary, it takes the PTX of the newest target up to
+    /// `capability`, ten times the device's compute capability.
+    pub fn read_for(bytes: &[u8], capability: u32) -> Result<Image, ImageError> {
         if bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"BC\xc0\xde") {
             return Err(ImageError::MachineCode);
         }
@@ -52,11 +63,11 @@ impl Image {
             return linked(rest).ok_or(ImageError::Unknown);
         }
         if bytes.starts_with(&FAT.to_le_bytes()) {
-            let text = fatbin::ptx(bytes).ok_or(ImageError::Unknown)?.ok_or(ImageError::MachineCode)?;
+            let text = fatbin::ptx(bytes, capability).ok_or(ImageError::Unknown)??;
             return Ok(Image { modules: vec![(String::new(), text)], max_registers: 0 });
         }
         if bytes.starts_with(b"!<arch>\n") {
-            let modules = fatbin::archive(bytes).into_iter().map(|text| (String::new(), text)).collect();
+            let modules = fatbin::archive(bytes, capability).into_iter().map(|text| (String::new(), text)).collect();
             return Ok(Image { modules, max_registers: 0 });
         }
         // The length may include the nul that ends the text.
@@ -69,11 +80,11 @@ impl Image {
         Ok(Image { modules: vec![(String::new(), text.to_owned())], max_registers: 0 })
     }
 
-    /// Reads an image of unknown length.
+    /// Reads an image of unknown length for a device; see [`read_for`](Image::read_for).
     ///
     /// # Safety
     /// `image` points to an image: a container of the length that its head states, or text that ends in a nul.
-    pub unsafe fn from_ptr(image: *const u8) -> Result<Image, ImageError> {
+    pub unsafe fn from_ptr(image: *const u8, capability: u32) -> Result<Image, ImageError> {
         // SAFETY: a byte is read only if the byte before it did not end the text. A container is longer than its head,
         // which states its length.
         unsafe {
@@ -85,7 +96,7 @@ impl Image {
             let length = match number {
                 FAT_WRAPPER => {
                     let data = image.add(8).cast::<*const u8>().read_unaligned();
-                    return if data.is_null() { Err(ImageError::Unknown) } else { Image::from_ptr(data) };
+                    return if data.is_null() { Err(ImageError::Unknown) } else { Image::from_ptr(data, capability) };
                 }
                 FAT => {
                     let head = u64::from(image.add(6).cast::<u16>().read_unaligned());
@@ -96,7 +107,7 @@ impl Image {
                 _ => (0..).take_while(|index| image.add(*index as usize).read() != 0).count() as u64,
             };
             let length = usize::try_from(length).ok().filter(|length| *length < isize::MAX as usize);
-            Image::read(std::slice::from_raw_parts(image, length.ok_or(ImageError::Unknown)?))
+            Image::read_for(std::slice::from_raw_parts(image, length.ok_or(ImageError::Unknown)?), capability)
         }
     }
 
@@ -157,7 +168,7 @@ mod tests {
         let bytes = image.to_bytes();
         assert_eq!(Image::read(&bytes).as_ref(), Ok(&image));
         // SAFETY: the container states its length.
-        assert_eq!(unsafe { Image::from_ptr(bytes.as_ptr()) }, Ok(image));
+        assert_eq!(unsafe { Image::from_ptr(bytes.as_ptr(), 90) }, Ok(image));
         for length in 8..bytes.len() {
             assert_eq!(Image::read(&bytes[..length]), Err(ImageError::Unknown));
         }

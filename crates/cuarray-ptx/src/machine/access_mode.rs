@@ -1,5 +1,6 @@
 //! The mode of a memory access, as an operand of its instruction.
 
+use super::region::Strength;
 use crate::grammar::types::Space;
 
 /// The access mode of an instruction, encoded in its operand `c`.
@@ -16,6 +17,8 @@ pub(crate) struct Mode {
     pub releases: bool,
     /// Whether the written value depends on the old contents.
     pub updates: bool,
+    /// The strength of the access for other launches and the host.
+    pub strength: Strength,
 }
 
 /// The bit of a strong access.
@@ -27,6 +30,24 @@ pub(crate) const RELEASES: u32 = 1 << 17;
 /// The bit of an updating access.
 pub(crate) const UPDATES: u32 = 1 << 18;
 
+/// The lowest of the two bits of the strength.
+const STRENGTH: u32 = 20;
+
+/// Decodes the strength.
+#[inline(always)]
+pub(super) fn strength(code: u32) -> Strength {
+    match code >> STRENGTH & 3 {
+        0 => Strength::Weak,
+        1 => Strength::Device,
+        _ => Strength::System,
+    }
+}
+
+/// Encodes a strength.
+pub(crate) fn strength_bits(strength: Strength) -> u32 {
+    (strength as u32) << STRENGTH
+}
+
 /// Decodes the number of elements.
 pub(super) fn elements(code: u32) -> u32 {
     code >> 4 & 0xf
@@ -35,7 +56,7 @@ pub(super) fn elements(code: u32) -> u32 {
 impl Mode {
     /// The mode of one element without memory ordering.
     pub(crate) fn new(space: Space, wide: bool) -> Mode {
-        Mode { space, wide, count: 1, strong: false, releases: false, updates: false }
+        Mode { space, wide, count: 1, strong: false, releases: false, updates: false, strength: Strength::Weak }
     }
 
     pub(crate) fn code(self) -> u32 {
@@ -48,6 +69,6 @@ impl Mode {
         };
         let order = if self.strong { STRONG } else { 0 } | if self.releases { RELEASES } else { 0 };
         let updates = if self.updates { UPDATES } else { 0 };
-        space | u32::from(self.wide) << 3 | self.count << 4 | order | updates
+        space | u32::from(self.wide) << 3 | self.count << 4 | order | updates | strength_bits(self.strength)
     }
 }

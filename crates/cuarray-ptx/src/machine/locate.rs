@@ -4,11 +4,11 @@
 //! of bounds and alignment, the recording and the race detection need only the first and the last lane. If the
 //! addresses have no such pattern, or an access faults, each lane is resolved separately.
 
-use super::access_mode::UPDATES;
+use super::access_mode::{UPDATES, strength};
 use super::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use super::fault::FaultKind;
 use super::pattern::{Chains, Pattern};
-use super::region;
+use super::region::{self, Strength};
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 
@@ -102,6 +102,7 @@ impl Machine<'_> {
             }
         };
         self.local_lanes = 0;
+        self.recorder.strength = strength(mode);
         match mode & 7 {
             0 => self.locate_generic(hull, size, write),
             1 => self.locate_global(hull, size, write),
@@ -253,7 +254,7 @@ impl Machine<'_> {
             let address = self.addresses[lane as usize];
             // The sum of a large address and the window could wrap into the address of another space.
             let generic = if window != 0 && address >> 56 != 0 { u64::MAX } else { window.wrapping_add(address) };
-            match self.locate_lane(lane, generic, u64::from(size), u64::from(size), write) {
+            match self.locate_one(lane, generic, u64::from(size), u64::from(size), write) {
                 Ok(pointer) => self.pointers[lane as usize] = pointer,
                 Err(kind) => return self.fail(kind, lane, generic, size, write),
             }
@@ -261,8 +262,20 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// Resolves a generic address of a lane.
+    /// Resolves a generic address of a lane for a weak access.
     pub(crate) fn locate_lane(
+        &mut self,
+        lane: u32,
+        address: u64,
+        size: u64,
+        align: u64,
+        write: bool,
+    ) -> Result<*mut u8, FaultKind> {
+        self.recorder.strength = Strength::Weak;
+        self.locate_one(lane, address, size, align, write)
+    }
+
+    fn locate_one(
         &mut self,
         lane: u32,
         address: u64,

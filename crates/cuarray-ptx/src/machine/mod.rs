@@ -43,7 +43,7 @@ pub use fault::{Fault, FaultKind};
 pub use grid::execute;
 pub(crate) use interpreter::Machine;
 pub use launch::{Launch, NoService, Outcome, Service};
-pub use region::{AccessKind, Region, TouchedRange};
+pub use region::{AccessKind, Region, Strength, TouchedRange};
 
 /// How execution continues after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -117,6 +117,10 @@ pub struct Function {
     pub cluster: ClusterDirectives,
     /// The most 32-bit registers of a thread that are live at once.
     pub registers: u32,
+    /// The registers of a thread that `.maxnreg` allows; 0 without it.
+    pub max_registers: u32,
+    /// The blocks that `.minnctapersm` asks to fit on a multiprocessor; 0 without it.
+    pub min_blocks: u32,
     /// The indices of the shared variables that the code uses.
     pub(crate) shared: Vec<u32>,
     /// The indices of the functions that the code calls by name.
@@ -128,6 +132,23 @@ pub struct Function {
     pub(crate) ordered: bool,
     /// Whether the code synchronizes the grid.
     pub(crate) grid_wide: bool,
+    /// Whether the code releases to threads of other launches, as a fence does.
+    pub(crate) publishes: bool,
+    /// Whether the code can acquire from threads of other launches: it reads by strong accesses or atomic operations.
+    pub(crate) observes: bool,
+    /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
+    pub(crate) publishes_to_host: bool,
+}
+
+/// The means by which a kernel's code synchronizes with other launches and with the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Synchronization {
+    /// Whether the code releases: it has a fence, or a releasing access, of the device or the system.
+    pub publishes: bool,
+    /// Whether the code can acquire: it reads by strong accesses or atomic operations of the device or the system.
+    pub observes: bool,
+    /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
+    pub publishes_to_host: bool,
 }
 
 /// Resolved code, ready to run once its variables have addresses.
@@ -194,6 +215,11 @@ impl Program {
     /// The `.version`: ten times the major version plus the minor version.
     pub fn version(&self) -> u32 {
         self.version
+    }
+
+    /// The number behind `sm_` in `.target`: the virtual architecture that the program was compiled for.
+    pub fn target(&self) -> u32 {
+        self.target
     }
 
     /// Whether some function calls `malloc`.
@@ -293,6 +319,18 @@ impl Program {
         }
         reached.sort_unstable();
         reached
+    }
+
+    /// How a kernel synchronizes with other launches and with the host.
+    pub fn synchronization(&self, kernel: u32) -> Synchronization {
+        let mut all = Synchronization::default();
+        for number in self.reachable(kernel) {
+            let function = &self.functions[number as usize];
+            all.publishes |= function.publishes;
+            all.observes |= function.observes;
+            all.publishes_to_host |= function.publishes_to_host;
+        }
+        all
     }
 
     /// The bytes of static shared memory that a kernel uses.

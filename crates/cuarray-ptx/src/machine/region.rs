@@ -18,6 +18,18 @@ pub enum AccessKind {
     Update,
 }
 
+/// The strength of an access: the threads for which it is a synchronizing access or an atomic operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Strength {
+    /// A plain access, or an access whose scope is a block or a cluster: other launches are outside of it.
+    #[default]
+    Weak,
+    /// A strong access for all threads of the device (`.gpu`).
+    Device,
+    /// A strong access for all threads of all devices, and for the host (`.sys`, `volatile`).
+    System,
+}
+
 /// A range of device memory that a launch has accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TouchedRange {
@@ -27,6 +39,8 @@ pub struct TouchedRange {
     pub end: u64,
     /// The kind of the accesses.
     pub kind: AccessKind,
+    /// The strength of the accesses; weak for updates.
+    pub strength: Strength,
 }
 
 /// A range of device memory that a launch can access.
@@ -52,8 +66,30 @@ pub(crate) fn find(regions: &[Region], start: u64, end: u64) -> Option<usize> {
 const PAGE: u64 = 4096;
 const WORDS: usize = PAGE as usize / 64;
 
-/// A bit for each byte of a page: read, written, read before it was written.
-type Page = [[u64; WORDS]; 3];
+/// A bit for each byte of a page.
+type Plane = [u64; WORDS];
+
+/// The accesses to a page: a plane for each kind of access.
+#[derive(Clone)]
+struct Page {
+    /// Weak reads, weak writes, and reads before a write of any strength.
+    weak: [Plane; 3],
+    /// Reads and writes with the strength of the device, and with the strength of the system.
+    strong: Option<Box<[Plane; 4]>>,
+}
+
+impl Page {
+    fn planes(&self) -> impl Iterator<Item = &Plane> {
+        self.weak.iter().chain(self.strong.iter().flat_map(|strong| strong.iter()))
+    }
+
+    /// The bytes of a word that any access has written.
+    #[inline(always)]
+    fn written(&self, word: usize) -> u64 {
+        let strong = self.strong.as_ref().map_or(0, |strong| strong[1][word] | strong[3][word]);
+        self.weak[1][word] | strong
+    }
+}
 
 /// The accesses of a launch by region and page.
 #[derive(Default)]
@@ -61,12 +97,15 @@ pub(crate) struct Recorder {
     pub enabled: bool,
     /// Whether the running instruction has read what it writes.
     pub updates: bool,
+    /// The strength of the running instruction.
+    pub strength: Strength,
     regions: Vec<Vec<Option<Box<Page>>>>,
 }
 
 impl Recorder {
     pub(crate) fn new(enabled: bool, regions: usize) -> Recorder {
-        Recorder { enabled, updates: false, regions: if enabled { vec![Vec::new(); regions] } else { Vec::new() } }
+        let regions = if enabled { vec![Vec::new(); regions] } else { Vec::new() };
+        Recorder { enabled, updates: false, strength: Strength::Weak, regions }
     }
 
     /// Records an access to a region.
@@ -78,7 +117,8 @@ impl Recorder {
             if pages.len() <= page {
                 pages.resize(page + 1, None);
             }
-            let [read, write, first] = &mut **pages[page].get_or_insert_with(|| Box::new([[0; WORDS]; 3]));
+            let new = || Box::new(Page { weak: [[0; WORDS]; 3], strong: None });
+            let page = &mut **pages[page].get_or_insert_with(new);
             let stop = end.min(at - at % PAGE + PAGE);
             while at < stop {
                 let bit = at % 64;
@@ -86,12 +126,16 @@ impl Recorder {
                 let ones = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
                 let (word, ones) = ((at % PAGE / 64) as usize, ones << bit);
                 if !written || self.updates {
-                    first[word] |= ones & !write[word];
+                    let before = page.written(word);
+                    page.weak[2][word] |= ones & !before;
                 }
-                if written {
-                    write[word] |= ones;
-                } else {
-                    read[word] |= ones;
+                match self.strength {
+                    Strength::Weak => page.weak[usize::from(written)][word] |= ones,
+                    strong => {
+                        let planes = page.strong.get_or_insert_with(|| Box::new([[0; WORDS]; 4]));
+                        let system = usize::from(strong == Strength::System);
+                        planes[system * 2 + usize::from(written)][word] |= ones;
+                    }
                 }
                 at += bits;
             }
@@ -107,8 +151,14 @@ impl Recorder {
             for (page, other) in pages.iter_mut().zip(others) {
                 match (page.as_mut(), other) {
                     (Some(page), Some(other)) => {
-                        let words = page.iter_mut().flatten().zip(other.iter().flatten());
-                        words.for_each(|(word, other)| *word |= other);
+                        if other.strong.is_some() {
+                            page.strong.get_or_insert_with(|| Box::new([[0; WORDS]; 4]));
+                        }
+                        let strong = page.strong.iter_mut().flat_map(|strong| strong.iter_mut());
+                        let planes = page.weak.iter_mut().chain(strong).zip(other.planes());
+                        planes
+                            .flat_map(|(plane, other)| plane.iter_mut().zip(other))
+                            .for_each(|(word, other)| *word |= other);
                     }
                     (None, other) => *page = other,
                     (Some(_), None) => {}
@@ -120,15 +170,26 @@ impl Recorder {
     /// Returns the accessed ranges, in ascending order for each kind.
     pub(crate) fn touched(&self, regions: &[Region]) -> Vec<TouchedRange> {
         let mut ranges = Vec::new();
-        for (index, kind) in [AccessKind::Read, AccessKind::Write, AccessKind::Update].into_iter().enumerate() {
+        let strengths = [Strength::Weak, Strength::Device, Strength::System];
+        let each = |kind| strengths.map(|strength| (kind, strength));
+        let kinds = each(AccessKind::Read).into_iter().chain(each(AccessKind::Write));
+        for (kind, strength) in kinds.chain([(AccessKind::Update, Strength::Weak)]) {
+            let written = usize::from(kind == AccessKind::Write);
+            let range_of = |(start, end)| TouchedRange { start, end, kind, strength };
             for (pages, region) in self.regions.iter().zip(regions) {
                 let mut open: Option<(u64, u64)> = None;
                 for (number, page) in pages.iter().enumerate() {
                     let Some(page) = page else { continue };
+                    let plane = match (kind, strength, &page.strong) {
+                        (AccessKind::Update, ..) => &page.weak[2],
+                        (_, Strength::Weak, _) => &page.weak[written],
+                        (.., None) => continue,
+                        (_, strength, Some(strong)) => &strong[2 * usize::from(strength == Strength::System) + written],
+                    };
                     for word_index in 0..WORDS {
                         let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
-                        let written = if kind == AccessKind::Update { page[1][word_index] } else { u64::MAX };
-                        let (mut word, mut bit) = (page[index][word_index] & written, 0);
+                        let kept = if kind == AccessKind::Update { page.written(word_index) } else { u64::MAX };
+                        let (mut word, mut bit) = (plane[word_index] & kept, 0);
                         while word != 0 {
                             let skipped = word.trailing_zeros();
                             word >>= skipped;
@@ -141,13 +202,13 @@ impl Recorder {
                                 Some(range) if range.1 == start => range.1 = end,
                                 _ => {
                                     let over = open.replace((start, end));
-                                    ranges.extend(over.map(|(start, end)| TouchedRange { start, end, kind }));
+                                    ranges.extend(over.map(range_of));
                                 }
                             }
                         }
                     }
                 }
-                ranges.extend(open.map(|(start, end)| TouchedRange { start, end, kind }));
+                ranges.extend(open.map(range_of));
             }
         }
         ranges
@@ -169,7 +230,12 @@ mod tests {
         other.note(0, 0, 4096 * 3, true);
         other.note(0, 8000, 8, false);
         one.merge(other);
-        let range = |start: u64, end: u64, kind| TouchedRange { start: 0x1000 + start, end: 0x1000 + end, kind };
+        let range = |start: u64, end: u64, kind| TouchedRange {
+            start: 0x1000 + start,
+            end: 0x1000 + end,
+            kind,
+            strength: Strength::Weak,
+        };
         let (read, write, update) = (AccessKind::Read, AccessKind::Write, AccessKind::Update);
         assert_eq!(
             one.touched(&regions),
@@ -191,8 +257,40 @@ mod tests {
         recorder.note(0, 0, 4, true);
         recorder.updates = true;
         recorder.note(0, 0, 8, true);
-        let range = |start: u64, end: u64, kind| TouchedRange { start: 0x1000 + start, end: 0x1000 + end, kind };
+        let range = |start: u64, end: u64, kind| TouchedRange {
+            start: 0x1000 + start,
+            end: 0x1000 + end,
+            kind,
+            strength: Strength::Weak,
+        };
         assert_eq!(recorder.touched(&regions), [range(0, 8, AccessKind::Write), range(4, 8, AccessKind::Update)]);
+    }
+
+    #[test]
+    fn strong_accesses_are_listed_apart_from_weak_ones() {
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true }; 1];
+        let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
+        one.note(0, 0, 4, false);
+        (other.strength, other.updates) = (Strength::Device, true);
+        other.note(0, 0, 8, true);
+        (other.strength, other.updates) = (Strength::System, false);
+        other.note(0, 16, 4, false);
+        one.merge(other);
+        let range = |start: u64, end: u64, kind, strength| TouchedRange {
+            start: 0x1000 + start,
+            end: 0x1000 + end,
+            kind,
+            strength,
+        };
+        assert_eq!(
+            one.touched(&regions),
+            [
+                range(0, 4, AccessKind::Read, Strength::Weak),
+                range(16, 20, AccessKind::Read, Strength::System),
+                range(0, 8, AccessKind::Write, Strength::Device),
+                range(0, 8, AccessKind::Update, Strength::Weak),
+            ]
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::page::{NONE, PAGE, Row, hash};
 use std::collections::HashMap;
 
 /// The most pages that are watched.
-const BUDGET: usize = 32 << 10;
+pub(super) const BUDGET: usize = 32 << 10;
 
 /// An access of a block. The default is no access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

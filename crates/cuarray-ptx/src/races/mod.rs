@@ -13,12 +13,15 @@ pub(crate) mod cell;
 pub(crate) mod order;
 pub(crate) mod page;
 
-use blocks::{Grid, Slot};
+use blocks::{BUDGET, Grid, Slot};
 use cell::{Kind, Origin};
 use order::Order;
 use page::{PAGE, Shadow};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+/// The most bytes of global memory that a launch is searched for races in; of more memory, only a part is searched.
+pub const SEARCHED_BYTES: u64 = BUDGET as u64 * PAGE;
 
 /// One of the two accesses of a race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! PTX manual:
 //! [cp.async](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cp-async).
-//! The bulk copy engine (`cp.async.bulk`) is not supported.
+//! The bulk copy engine (`cp.async.bulk`) is not supported, except for its prefetches.
 
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
@@ -18,6 +18,17 @@ impl<'a> Builder<'_, 'a> {
         instruction: &'a Instruction<'a>,
         words: &mut Modifiers<'a>,
     ) -> Result<(), Error> {
+        if words.rest().starts_with(&["async", "bulk", "prefetch", "L2"]) {
+            // A prefetch changes no memory.
+            self.count(instruction, &[2, 3])?;
+            self.place(&instruction.operands[0], Space::Global)?;
+            self.source(&instruction.operands[1], Type::U32)?;
+            words.drop_hints(&["async", "bulk", "prefetch", "L2"]);
+            words.space();
+            let draft = self.draft(nothing);
+            self.push(draft);
+            return Ok(());
+        }
         if !words.take("async") || words.rest().contains(&"bulk") {
             return self.refuse(instruction);
         }

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 /// A variable of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
-    /// A variable in local memory: its offset in the frame, and its size.
-    Memory { offset: u32, size: u32 },
+    /// A variable in local memory: its offset in the frame, its size, and the size of its elements.
+    Memory { offset: u32, size: u32, element: u32 },
     /// A parameter of a kernel.
     Parameter { offset: u32, size: u32 },
     /// A variable of the program that only this function names.
@@ -44,6 +44,12 @@ pub(super) struct Built {
     pub calls_address: bool,
     pub ordered: bool,
     pub grid_wide: bool,
+    /// Whether the code releases to threads of other launches, as a fence does.
+    pub publishes: bool,
+    /// Whether the code can acquire from threads of other launches: it reads by strong accesses or atomic operations.
+    pub observes: bool,
+    /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
+    pub publishes_to_host: bool,
 }
 
 /// A function that is being resolved.
@@ -83,6 +89,9 @@ impl<'s, 'a> Builder<'s, 'a> {
             calls_address: false,
             ordered: false,
             grid_wide: false,
+            publishes: false,
+            observes: false,
+            publishes_to_host: false,
         };
         Builder {
             symbols,
@@ -129,7 +138,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             let offset = place.next_multiple_of(align);
             place = offset + if entry { variable.size() } else { variable.size().next_multiple_of(8) };
             let (offset, size) = (offset as u32, variable.size() as u32);
-            let local = if entry { Local::Parameter { offset, size } } else { Local::Memory { offset, size } };
+            let element = variable.ty.size() as u32;
+            let local = if entry { Local::Parameter { offset, size } } else { Local::Memory { offset, size, element } };
             if variable.space != Space::Param {
                 // A parameter in a register is loaded when the function begins.
                 let register = self.register(variable.ty.width());
@@ -241,7 +251,7 @@ impl<'s, 'a> Builder<'s, 'a> {
                 if variable.space == Space::Local {
                     self.built.local_variables += variable.size() as u32;
                 }
-                Local::Memory { offset, size: variable.size() as u32 }
+                Local::Memory { offset, size: variable.size() as u32, element: variable.ty.size() as u32 }
             }
             _ => match self.symbols.inside(variable) {
                 Some(number) => Local::Program(number),

@@ -1,5 +1,8 @@
 //! Integer arithmetic with the carry flag.
 //!
+//! The flag of a subtraction is the carry of `a + !b + flag`, so it is 0 after a borrow. NVIDIA's compilers combine
+//! `sub.cc` with `addc`, which reads that carry.
+//!
 //! PTX manual: [extended-precision integer
 //! arithmetic](https://docs.nvidia.com/cuda/parallel-thread-execution/#extended-precision-integer-arithmetic-instructions).
 
@@ -56,27 +59,23 @@ impl<'a> Builder<'_, 'a> {
 
 macro_rules! carry {
     ($name:ident, $ty:ty) => {
-        /// `d = a ± b ± carry`, where `c` is the carry flag if `imm` is 1. The further operand receives the new flag.
+        /// `d = a + b + flag`, or `d = a + !b + flag`. `c` is the flag if `imm` is 1; else the flag is 0, and 1 in a
+        /// subtraction. The further operand receives the new flag.
         unsafe fn $name<const SUBTRACTS: bool>(machine: &mut Machine<'_>, instruction: &Code) -> Flow {
             // SAFETY: the operands are registers or constants of these types, which the resolver checked.
             unsafe {
                 let a = machine.slots::<[$ty; 32]>(instruction.a).read();
                 let b = machine.slots::<[$ty; 32]>(instruction.b).read();
-                let flag = if instruction.imm == 1 { machine.predicate(instruction.c) } else { 0 };
+                let without = if SUBTRACTS { u32::MAX } else { 0 };
+                let flag = if instruction.imm == 1 { machine.predicate(instruction.c) } else { without };
                 let (d, mut out) = (machine.slots::<$ty>(instruction.d), 0_u32);
                 for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
                     let carry = (flag >> lane & 1) as $ty;
-                    let (result, over) = if SUBTRACTS {
-                        let (first, one) = a[lane].overflowing_sub(b[lane]);
-                        let (second, two) = first.overflowing_sub(carry);
-                        (second, one || two)
-                    } else {
-                        let (first, one) = a[lane].overflowing_add(b[lane]);
-                        let (second, two) = first.overflowing_add(carry);
-                        (second, one || two)
-                    };
+                    let other = if SUBTRACTS { !b[lane] } else { b[lane] };
+                    let (first, one) = a[lane].overflowing_add(other);
+                    let (result, two) = first.overflowing_add(carry);
                     d.add(lane).write(result);
-                    out |= u32::from(over) << lane;
+                    out |= u32::from(one || two) << lane;
                 }
                 let target = machine.extra(instruction, 0);
                 machine.set_predicate(target, out);

@@ -94,9 +94,14 @@ impl<'a> Builder<'_, 'a> {
                 self.push(draft);
             }
             opcode => {
-                // The scope and the kind of a fence make no difference.
-                words.drop_hints(&[""]);
                 let fence = matches!(opcode, "membar" | "fence");
+                if fence {
+                    // Within a launch, the scope and the kind of a fence make no difference.
+                    let scope = words.one_of(&["sys", "gl", "gpu"]);
+                    self.built().publishes |= scope.is_some();
+                    self.built().publishes_to_host |= scope == Some(0);
+                }
+                words.drop_hints(&[""]);
                 let draft = self.draft(if fence { branching::fence } else { branching::nothing });
                 self.push(draft);
             }
@@ -108,7 +113,7 @@ impl<'a> Builder<'_, 'a> {
     /// receives the value.
     fn argument(&mut self, operand: &'a Written<'a>, wanted: Parameter, ty: Option<Type>) -> Result<u32, Error> {
         if let Written::Name(name) = operand
-            && let Some(Local::Memory { offset, size }) = self.find_variable(name)
+            && let Some(Local::Memory { offset, size, .. }) = self.find_variable(name)
         {
             if size < wanted.size {
                 return Err(self.wrong(name, "the argument is smaller than the parameter"));
@@ -133,7 +138,7 @@ impl<'a> Builder<'_, 'a> {
     /// register afterwards.
     fn result(&mut self, operand: &'a Written<'a>, wanted: Parameter) -> Result<(u32, Option<(u32, Type)>), Error> {
         if let Written::Name(name) = operand {
-            if let Some(Local::Memory { offset, size }) = self.find_variable(name) {
+            if let Some(Local::Memory { offset, size, .. }) = self.find_variable(name) {
                 if size < wanted.size {
                     return Err(self.wrong(name, "the variable is smaller than the result"));
                 }

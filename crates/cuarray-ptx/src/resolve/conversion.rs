@@ -6,7 +6,7 @@
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
 use super::floating::{code, direction, saturated};
-use super::operand::Modifiers;
+use super::operand::{Modifiers, spelled};
 use crate::Error;
 use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
@@ -162,6 +162,17 @@ impl<'a> Builder<'_, 'a> {
         if matches!(to, Type::F16x2 | Type::BF16x2) && from == Type::F32 {
             let flags = if relu { code::RELU } else { 0 } | if finite { FINITE } else { 0 };
             return self.convert_pair(instruction, to, rounding.unwrap_or(0) as i64 | flags);
+        }
+        let fits = match (from.is_float(), to.is_float()) {
+            (false, false) => integral.or(rounding).is_none(),
+            (true, false) => integral.is_some() && rounding.is_none(),
+            (false, true) => rounding.is_some() && integral.is_none(),
+            (true, true) if to.bits() < from.bits() => rounding.is_some() && integral.is_none(),
+            (true, true) if from == to => rounding.is_none(),
+            (true, true) => true,
+        };
+        if !fits {
+            return Err(self.wrong(&spelled(instruction), "the rounding modifier does not fit the types"));
         }
         let (Some(from_number), Some(to_number)) = (number(from), number(to)) else { return self.refuse(instruction) };
         let mut how = integral.or(rounding).unwrap_or(0) as i64 | from_number << 8 | to_number << 12;

@@ -33,6 +33,9 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     function.calls_address = built.calls_address;
     function.ordered = built.ordered;
     function.grid_wide = built.grid_wide;
+    function.publishes = built.publishes;
+    function.observes = built.observes;
+    function.publishes_to_host = built.publishes_to_host;
     function.start = program.code.len() as u32;
     let mut starts = vec![u32::MAX; built.blocks.len()];
     // Jump targets are block numbers until all blocks have addresses.

@@ -49,7 +49,8 @@ impl<'a> Builder<'_, 'a> {
             "mbarrier" => self.mbarrier(instruction, words)?,
             "bar" | "barrier" => self.barrier(instruction, words)?,
             "shfl" | "vote" | "match" | "activemask" | "redux" | "elect" => self.collective(instruction, words)?,
-            _ => return self.refuse(instruction),
+            "createpolicy" => self.policy(instruction, words)?,
+            _ => return self.not_executed(instruction),
         }
         self.all_taken(instruction, &modifiers)
     }

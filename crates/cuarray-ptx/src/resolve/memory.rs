@@ -15,6 +15,7 @@ use crate::Error;
 use crate::float::{self, BF16, F16, Format, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
+use crate::machine::Strength;
 use crate::machine::access_mode::Mode;
 use crate::machine::atomic::atomic;
 use crate::machine::branching::nothing;
@@ -32,10 +33,19 @@ struct Address {
 
 impl<'a> Builder<'_, 'a> {
     fn address(&mut self, operand: &'a Written<'a>, space: Space) -> Result<Address, Error> {
-        let Written::Address { base, offset } = operand else {
-            return Err(self.wrong("", "an address in brackets is expected"));
+        let (base, offset) = match operand {
+            Written::Address { base, offset } => (*base, *offset),
+            Written::Element { name, register: None, index } => {
+                let (size, _) = self.array(name)?;
+                (Some(*name), index.wrapping_mul(size))
+            }
+            Written::Element { name, register, index } => {
+                let (_, own) = self.array(name)?;
+                let base = self.element(name, *register, *index, Type::U64)?;
+                return Ok(Address { base, offset: 0, mode: Mode::new(own.unwrap_or(space), true), parameter: None });
+            }
+            _ => return Err(self.wrong("", "an address in brackets is expected")),
         };
-        let offset = *offset;
         // Registers hold addresses of parameters as generic ones.
         let by_register = if space == Space::Param { Space::Generic } else { space };
         let mode = |space, wide| Mode::new(space, wide);
@@ -57,9 +67,8 @@ impl<'a> Builder<'_, 'a> {
             });
         }
         match self.find_variable(name) {
-            Some(Local::Memory { offset: place, size }) => {
+            Some(Local::Memory { offset: place, .. }) => {
                 let base = Operand::Register(self.frame_base());
-                let _ = size;
                 let offset = offset.wrapping_add(i64::from(place));
                 return Ok(Address { base, offset, mode: mode(Space::Local, true), parameter: None });
             }
@@ -95,18 +104,37 @@ impl<'a> Builder<'_, 'a> {
         Address { base, offset, mode: Mode::new(space, true), parameter: None }
     }
 
-    /// Takes the order and scope: whether the access is strong, and so can reveal the order of blocks, and whether it
-    /// releases.
-    fn ordering(&mut self, words: &mut Modifiers<'a>) -> (bool, bool) {
+    /// Takes the order and scope: whether the access is strong, and so can reveal the order of blocks, whether it
+    /// releases, and its strength if it is strong or atomic.
+    fn ordering(&mut self, words: &mut Modifiers<'a>) -> (bool, bool, Strength) {
         let releases = words.one_of(&["release", "acq_rel", "seq_cst"]).is_some();
-        let strong = words.one_of(&["volatile", "relaxed", "acquire", "mmio"]).is_some() || releases;
+        // A volatile access is a relaxed one of the whole system.
+        let volatile = words.one_of(&["volatile", "mmio"]).is_some();
+        let strong = words.one_of(&["relaxed", "acquire"]).is_some() || releases || volatile;
         words.take("weak");
-        words.take("sys");
-        words.take("gpu");
-        words.take("cluster");
-        words.take("cta");
         words.take("mmio");
-        (strong, releases)
+        let strength = match words.one_of(&["sys", "gpu", "cluster", "cta"]) {
+            _ if volatile => Strength::System,
+            Some(0) => Strength::System,
+            Some(1) | None => Strength::Device,
+            Some(_) => Strength::Weak,
+        };
+        (strong, releases, strength)
+    }
+
+    /// Notes that an access releases or acquires for threads of other launches.
+    fn note_ordering(&mut self, releases: bool, acquires: bool, strength: Strength) {
+        if strength != Strength::Weak {
+            let built = self.built();
+            built.publishes |= releases;
+            built.observes |= acquires;
+        }
+    }
+
+    /// Notes an atomic operation in global memory.
+    pub(super) fn note_atomic(&mut self, releases: bool, has_result: bool, strength: Strength) {
+        self.built().publishes_to_host |= strength == Strength::System;
+        self.note_ordering(releases, has_result, strength);
     }
 
     pub(super) fn memory(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
@@ -119,7 +147,7 @@ impl<'a> Builder<'_, 'a> {
             self.push(draft);
             return Ok(());
         }
-        let (strong, releases) = self.ordering(words);
+        let (strong, releases, strength) = self.ordering(words);
         words.take("nc");
         for hint in ["ca", "cg", "cs", "lu", "cv", "wb", "wt"] {
             words.take(hint);
@@ -140,7 +168,10 @@ impl<'a> Builder<'_, 'a> {
         let mut address = self.address(address, space)?;
         (address.mode.strong, address.mode.releases) = (strong, releases);
         if strong && matches!(address.mode.space, Space::Global | Space::Generic) {
+            address.mode.strength = strength;
             self.built().ordered = true;
+            self.built().publishes_to_host |= stores && strength == Strength::System;
+            self.note_ordering(releases, !stores, strength);
         }
         let values: Vec<&'a Written<'a>> = match (value, vector) {
             (Written::Vector(values), vector) if values.len() == vector.unwrap_or(1) => values.iter().collect(),
@@ -244,7 +275,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     pub(super) fn atomic(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
-        let (_, releases) = self.ordering(words);
+        let (_, releases, strength) = self.ordering(words);
         words.drop_hints(&["L1", "L2", "level", "noftz"]);
         let space = words.space().unwrap_or(Space::Generic);
         let operation = words.one_of(&["and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"]);
@@ -260,10 +291,10 @@ impl<'a> Builder<'_, 'a> {
                 9 => Vectored::Max,
                 _ => return self.refuse(instruction),
             };
-            return self.atomic_vector(instruction, space, what, count, ty);
+            return self.atomic_vector(instruction, space, what, count, ty, strength);
         }
         if ty == Type::B128 && !reduces && (compares || operation == 4) {
-            return self.atomic128(instruction, space, compares);
+            return self.atomic128(instruction, space, compares, strength);
         }
         if reduces && (compares || operation == 4) {
             return self.refuse(instruction);
@@ -285,6 +316,7 @@ impl<'a> Builder<'_, 'a> {
         let mut address = self.address(address, space)?;
         // An exchange does not depend on the old contents.
         (address.mode.releases, address.mode.updates) = (releases, operation != 4);
+        address.mode.strength = strength;
         if !matches!(address.mode.space, Space::Global | Space::Generic | Space::Shared) {
             return self.refuse(instruction);
         }
@@ -295,8 +327,9 @@ impl<'a> Builder<'_, 'a> {
         };
         // Only exact operations without a result commute.
         let commutes = d == Operand::Nothing && !compares && operation != 4 && (!ty.is_float() || operation > 7);
-        if address.mode.space != Space::Shared && !commutes {
-            self.built().ordered = true;
+        if address.mode.space != Space::Shared {
+            self.built().ordered |= !commutes;
+            self.note_atomic(releases, d != Operand::Nothing, strength);
         }
         let (a, c) = (address.base, Operand::Number(address.mode.code()));
         let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, ..self.draft(exec) };

@@ -24,6 +24,12 @@ impl<'a> Builder<'_, 'a> {
         let ty = words.ty();
         let ty = self.needed(instruction, ty)?;
         if vector.is_some() {
+            if let Written::Name(name) = source
+                && name.starts_with('%')
+                && self.find_vector(name).is_none()
+            {
+                return self.special_vector(instruction, ty, target, name);
+            }
             let (Written::Name(target), Written::Name(source)) = (target, source) else {
                 return self.refuse(instruction);
             };
@@ -50,6 +56,34 @@ impl<'a> Builder<'_, 'a> {
                 Ok(())
             }
         }
+    }
+
+    /// `mov.v4.u32 d, %tid`: the components of a special register.
+    fn special_vector(
+        &mut self,
+        instruction: &'a Instruction<'a>,
+        ty: Type,
+        target: &'a Written<'a>,
+        name: &str,
+    ) -> Result<(), Error> {
+        let targets = match target {
+            Written::Vector(targets) if targets.len() == 4 => {
+                targets.iter().map(|target| self.target(target, ty)).collect::<Result<Vec<_>, _>>()?
+            }
+            Written::Name(target) => {
+                let found = self.find_vector(target).map(|found| found.iter().map(|one| Operand::Register(one.0)));
+                self.needed(instruction, found.map(Iterator::collect))?
+            }
+            _ => return self.refuse(instruction),
+        };
+        for (d, component) in targets.into_iter().zip(["x", "y", "z", "w"]) {
+            let value = match component {
+                "w" => self.bits(ty, 0),
+                _ => self.special(&format!("{name}.{component}"), ty)?,
+            };
+            self.copy(ty, d, value);
+        }
+        Ok(())
     }
 
     pub(super) fn copy(&mut self, ty: Type, d: Operand, a: Operand) {

@@ -61,23 +61,19 @@ impl<'a> Builder<'_, 'a> {
 
     /// Returns a part of the instruction, or an error if it is missing.
     pub(super) fn needed<T>(&self, instruction: &Instruction<'_>, found: Option<T>) -> Result<T, Error> {
-        found.ok_or_else(|| {
-            self.unsupported(&spelled(instruction), "the type of the instruction is missing or not supported")
-        })
+        found.ok_or_else(|| self.form(instruction, "the type of the instruction is missing or not supported"))
     }
 
     /// Returns the error for an unsupported form of an instruction.
     pub(super) fn refuse<T>(&self, instruction: &Instruction<'_>) -> Result<T, Error> {
-        Err(self.unsupported(&spelled(instruction), "the instruction is not supported"))
+        Err(self.form(instruction, "the instruction is not supported"))
     }
 
     /// Checks that every modifier was used.
     pub(super) fn all_taken(&self, instruction: &Instruction<'_>, modifiers: &Modifiers<'_>) -> Result<(), Error> {
         match modifiers.rest() {
             [] => Ok(()),
-            [word, ..] => {
-                Err(self.unsupported(&spelled(instruction), &format!("the instruction is not supported with .{word}")))
-            }
+            [word, ..] => Err(self.form(instruction, &format!("the instruction is not supported with .{word}"))),
         }
     }
 
@@ -162,6 +158,7 @@ impl<'a> Builder<'_, 'a> {
                 self.address_of(name, 0, ty)
             }
             Written::Sum(name, offset) => self.address_of(name, *offset, ty),
+            Written::Element { name, register, index } => self.element(name, *register, *index, ty),
             Written::Component(name, component) => {
                 if let Some((register, declared)) = self.find_component(name, component) {
                     return self.fits(name, register, declared, ty);
@@ -187,8 +184,9 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    fn special(&mut self, name: &str, ty: Type) -> Result<Operand, Error> {
-        if name == "%pm" || name.starts_with("%envreg") && !matches!(name, "%envreg1" | "%envreg2") {
+    pub(super) fn special(&mut self, name: &str, ty: Type) -> Result<Operand, Error> {
+        let workspace = matches!(name, "%envreg1" | "%envreg2");
+        if !workspace && NOTHING_TO_READ.iter().any(|start| name.starts_with(start)) {
             return Ok(self.bits(ty, 0));
         }
         let number = special::number(name).ok_or_else(|| self.wrong(name, "the register is not declared"))?;
@@ -284,6 +282,12 @@ impl<'a> Builder<'_, 'a> {
             Written::Integer(value) => return Ok(self.bits(Type::Pred, u64::from(*value != 0))),
             _ => return Err(self.wrong(&text(operand), "a predicate is expected")),
         };
+        if *name == "%is_explicit_cluster" {
+            let (flag, zero) = (self.special(name, Type::U32)?, self.bits(Type::U32, 0));
+            let holds = Operand::Register(self.register(Width::Predicate));
+            self.emit_always(lanes::compare(|a: u32, b: u32| a != b), holds, [flag, zero, Operand::Nothing]);
+            return Ok(holds);
+        }
         let register = self.predicate_target(name)?;
         if !negated {
             return Ok(register);
@@ -293,6 +297,9 @@ impl<'a> Builder<'_, 'a> {
         Ok(other)
     }
 }
+
+/// Special registers that are always zero: no profiler counts, no driver sets them, and no shared memory is reserved.
+const NOTHING_TO_READ: &[&str] = &["%pm", "%envreg", "%reserved_smem_offset_", "%current_graph_exec"];
 
 /// The opcode of an instruction with its modifiers.
 pub(super) fn spelled(instruction: &Instruction<'_>) -> String {
@@ -313,7 +320,8 @@ fn text(operand: &Written<'_>) -> String {
         Written::Integer(value) => value.to_string(),
         Written::Single(bits) => format!("0f{bits:08X}"),
         Written::Double(bits) => format!("0d{bits:016X}"),
-        Written::Address { .. } => "[...]".to_owned(),
+        Written::Element { name, .. } => format!("{name}[...]"),
+        Written::Address { .. } | Written::Coordinates => "[...]".to_owned(),
         Written::Vector(_) => "{...}".to_owned(),
         Written::List(_) => "(...)".to_owned(),
         Written::Nothing => "_".to_owned(),

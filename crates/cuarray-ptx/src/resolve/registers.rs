@@ -104,6 +104,7 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
             break;
         }
     }
+    let most = order.iter().map(|index| most_live(&blocks[*index], out[*index].clone(), widths)).max().unwrap_or(0);
     // The first and last position at which each register is live. An instruction reads at an even position and writes
     // at the next odd position. An instruction that writes several registers counts as reading until then.
     let mut spans = vec![(u32::MAX, 0_u32); count];
@@ -129,10 +130,40 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
         at += 1;
     }
     let entry = order.first().map_or(Vec::new(), |first| alive[*first].clone());
-    scan(&spans, widths, |register| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register)))
+    scan(&spans, widths, most, |register| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register)))
 }
 
-fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool) -> Places {
+/// The maximum number of 32-bit words that are live at once in a block, from the registers that are live at its end.
+/// Predicates are not counted, because GPUs keep them apart.
+fn most_live(block: &Block, mut alive: Vec<u64>, widths: &[Width]) -> u32 {
+    let words = |register: u32| match widths[register as usize] {
+        Width::Predicate => 0,
+        width => width.bits() / 32,
+    };
+    let all =
+        |set: &[u64]| (0..widths.len() as u32).filter(|one| set[*one as usize / 64] >> (one % 64) & 1 == 1).collect();
+    let live: Vec<u32> = all(&alive);
+    let mut now: u32 = live.into_iter().map(words).sum();
+    let mut most = now;
+    for draft in block.drafts.iter().rev() {
+        if draft.guard.is_none() {
+            for register in writes(draft) {
+                let (word, bit) = (&mut alive[register as usize / 64], 1 << (register % 64));
+                now -= if *word & bit != 0 { words(register) } else { 0 };
+                *word &= !bit;
+            }
+        }
+        for register in reads(draft) {
+            let (word, bit) = (&mut alive[register as usize / 64], 1 << (register % 64));
+            now += if *word & bit == 0 { words(register) } else { 0 };
+            *word |= bit;
+        }
+        most = most.max(now);
+    }
+    most
+}
+
+fn scan(spans: &[(u32, u32)], widths: &[Width], words: u32, read_first: impl Fn(u32) -> bool) -> Places {
     let mut by_start: Vec<u32> =
         (0..spans.len() as u32).filter(|register| spans[*register as usize].0 != u32::MAX).collect();
     by_start.sort_unstable_by_key(|register| (spans[*register as usize].0, *register));
@@ -143,7 +174,6 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool
     // The live registers by the end of their span.
     let mut alive: std::collections::BinaryHeap<std::cmp::Reverse<(u32, u32)>> = Default::default();
     let mut slots = vec![0_u32; spans.len()];
-    let (mut words, mut most) = (0_u32, 0_u32);
     for register in by_start {
         let (start, end) = spans[register as usize];
         while let Some(std::cmp::Reverse((over, old))) = alive.peek().copied()
@@ -151,7 +181,6 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool
         {
             alive.pop();
             free[kind(widths[old as usize])].push(slots[old as usize]);
-            words -= widths[old as usize].bits().div_ceil(32);
         }
         let width = widths[register as usize];
         let class = kind(width);
@@ -159,8 +188,6 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool
             used[class] += 1;
             used[class] - 1
         });
-        words += width.bits().div_ceil(32);
-        most = most.max(words);
         alive.push(std::cmp::Reverse((end, register)));
     }
     let mut bases = [0_u32; 4];
@@ -174,11 +201,12 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], read_first: impl Fn(u32) -> bool
     let read =
         (0..spans.len() as u32).filter(|register| spans[*register as usize].0 != u32::MAX && read_first(*register));
     let cleared = read.map(|register| (of[register as usize], widths[register as usize].bytes())).collect();
-    Places { of, frame: frame.next_multiple_of(64), cleared, words: most }
+    Places { of, frame: frame.next_multiple_of(64), cleared, words }
 }
 
 /// Gives each register its own place.
 fn apart(widths: &[Width]) -> Places {
     let spans = vec![(0, 1); widths.len()];
-    scan(&spans, widths, |_| true)
+    let words = widths.iter().map(|width| width.bits() / 32).sum();
+    scan(&spans, widths, words, |_| true)
 }

@@ -73,6 +73,16 @@ impl<'a> Symbols<'a> {
         self.private[module].get(name).or_else(|| self.visible.get(name)).copied()
     }
 
+    /// The size of the elements of a variable in bytes.
+    pub(super) fn element(&self, number: u32) -> u32 {
+        self.declared[number as usize].1.ty.size() as u32
+    }
+
+    /// Shared memory, if a variable is there: its name is an address there even without a space.
+    pub(super) fn shared_space(&self, number: u32) -> Option<Space> {
+        Some(self.variables[number as usize].space).filter(|space| *space == Space::Shared)
+    }
+
     fn add_variable(&mut self, module: usize, variable: &'a Declared<'a>) -> Result<(), Error> {
         if variable.linkage == Linkage::Extern && variable.space != Space::Shared {
             return Ok(());
@@ -294,10 +304,15 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         max_threads: body.and_then(|body| body.max_threads),
         cluster: body.map(|body| body.cluster).unwrap_or_default(),
         registers: 0,
+        max_registers: body.map_or(0, |body| body.max_registers),
+        min_blocks: body.map_or(0, |body| body.min_blocks),
         shared: Vec::new(),
         calls: Vec::new(),
         calls_address: false,
         ordered: false,
         grid_wide: false,
+        publishes: false,
+        observes: false,
+        publishes_to_host: false,
     })
 }

@@ -10,7 +10,8 @@ use crate::Error;
 use crate::float::{self, BF16, F16, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type};
-use crate::machine::access_mode::UPDATES;
+use crate::machine::Strength;
+use crate::machine::access_mode::{UPDATES, strength_bits};
 use crate::machine::atomic128::{atomic128, vector};
 use crate::machine::program::Exec;
 
@@ -64,6 +65,7 @@ impl<'a> Builder<'_, 'a> {
         what: Vectored,
         count: usize,
         ty: Type,
+        strength: Strength,
     ) -> Result<(), Error> {
         let fits = match ty {
             Type::F32 | Type::F16x2 | Type::BF16x2 => count <= 4,
@@ -104,8 +106,9 @@ impl<'a> Builder<'_, 'a> {
         // The targets follow the offset. It counts as written too, which is harmless, because it is an immediate.
         let written = 1 + count;
         self.built().ordered = true;
-        let draft =
-            Draft { a, c: Operand::Number(mode | UPDATES), extra, written, imm: count as i64, ..self.draft(exec) };
+        self.note_atomic(false, !reduces, strength);
+        let mode = mode | UPDATES | strength_bits(strength);
+        let draft = Draft { a, c: Operand::Number(mode), extra, written, imm: count as i64, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }
@@ -116,6 +119,7 @@ impl<'a> Builder<'_, 'a> {
         instruction: &'a Instruction<'a>,
         space: Space,
         compares: bool,
+        strength: Strength,
     ) -> Result<(), Error> {
         let wanted = 3 + usize::from(compares);
         self.count(instruction, &[wanted, wanted + 1])?;
@@ -128,6 +132,8 @@ impl<'a> Builder<'_, 'a> {
         let b = self.source(&operands[2], Type::B128)?;
         let other = if compares { self.source(&operands[3], Type::B128)? } else { Operand::Nothing };
         self.built().ordered = true;
+        self.note_atomic(false, d != Operand::Nothing, strength);
+        let mode = mode | strength_bits(strength);
         let c = Operand::Number(if compares { mode | UPDATES } else { mode });
         let draft = Draft { d, a, b, c, extra: vec![other], imm, ..self.draft(atomic128) };
         self.push(draft);

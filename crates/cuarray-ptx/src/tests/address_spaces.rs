@@ -13,7 +13,10 @@ fn accessed_ranges_are_exact() {
     let outcome = run.over(&mut [&mut a, &mut b]);
     assert_eq!(outcome.fault, None);
     assert_eq!(b[3], 0x4000_0000);
-    assert_eq!(outcome.touched[0], TouchedRange { start: BASE + 8, end: BASE + 8 + 192, kind: AccessKind::Read });
+    assert_eq!(
+        outcome.touched[0],
+        TouchedRange { start: BASE + 8, end: BASE + 8 + 192, kind: AccessKind::Read, strength: crate::Strength::Weak }
+    );
     let stores: Vec<&TouchedRange> =
         outcome.touched.iter().filter(|touched| touched.kind == AccessKind::Write).collect();
     assert_eq!(stores.len(), 48);

@@ -220,7 +220,7 @@ fn exited_threads_count_as_arrived_at_a_cluster_barrier() {
 }
 
 #[test]
-fn blocks_that_can_observe_their_order_run_in_clusters_too() {
+fn kernel_with_ordered_blocks_runs_in_clusters() {
     let source = neighbour(BARRIER, &format!("atom.global.add.u32 %n, [%at], 0; {BARRIER}"));
     let (outcome, out) = run(&source, [6, 1, 1], [2, 1, 1], 32, 6 * 32);
     assert_eq!((outcome.fault, outcome.races, out[0], out[5 * 32]), (None, Vec::new(), 100, 400));

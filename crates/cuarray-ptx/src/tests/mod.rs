@@ -5,6 +5,7 @@ mod arithmetic;
 mod clusters;
 mod control_flow;
 mod cooperative;
+mod forms;
 mod mutated;
 mod patterns;
 mod thread_races;

@@ -18,7 +18,8 @@ impl Detector {
             let _ = accesses.set(effect.accesses());
         }
         let after = after.into_boxed_slice();
-        let operation = Arc::new(Operation { ordinal: self.operations, lane, caller, after, accesses });
+        let fences = OnceLock::new();
+        let operation = Arc::new(Operation { ordinal: self.operations, lane, caller, after, accesses, fences });
         if self.history.len() == HISTORY {
             self.history.pop_front();
         }
@@ -35,11 +36,11 @@ impl Detector {
     }
 
     /// The accesses as the history shows them: the bytes from the first to the last in each allocation.
-    pub(super) fn hulls(&self, touches: &[(Region, AccessKind)]) -> Box<[Access]> {
+    pub(super) fn hulls(&self, touches: impl Iterator<Item = (Region, AccessKind)>) -> Box<[Access]> {
         let mut hulls: BTreeMap<(u64, bool), (AccessKind, u64, u64)> = BTreeMap::new();
         for (region, kind) in touches {
             let block = self.blocks.at(region.start()).map_or(region.start(), |block| block.address);
-            let hull = hulls.entry((block, *kind == AccessKind::Read)).or_insert((*kind, region.start(), region.end()));
+            let hull = hulls.entry((block, kind == AccessKind::Read)).or_insert((kind, region.start(), region.end()));
             (hull.1, hull.2) = (hull.1.min(region.start()), hull.2.max(region.end()));
         }
         let access = |(kind, start, end)| Access { kind, bytes: Range { address: start, length: end - start } };
@@ -49,11 +50,13 @@ impl Detector {
     /// Compares an operation with the operations before it.
     pub(super) fn examine(&mut self, entry: Entry) {
         let Entry { operation, clock, effect } = entry;
-        let Detector { shadow, retired, hosts, queue, strict, .. } = self;
+        let Detector { shadow, retired, hosts, queue, strict, lanes, .. } = self;
         // Every later call is ordered after the host's checked operations, but perhaps not after operations in the
         // queue.
         let floor = if !*strict && queue.is_empty() { hosts.values().next() } else { None };
-        let by = Observer { operation: &operation, clock: &clock, retired, floor };
+        let device = lanes.get(clock.lane as usize).and_then(|lane| lane.device);
+        let strength = Strength::Weak;
+        let by = Observer { operation: &operation, clock: &clock, retired, floor, strength, device };
         shadow.sweep(&by);
         let mut races = Vec::new();
         let mut unwritten = Vec::new();
@@ -74,17 +77,18 @@ impl Detector {
                 races.push((shadow.access(to, AccessKind::Write, &by), AccessKind::Write));
                 shadow.unwrite(to, &holes);
             }
-            Effect::Touches(touches) | Effect::Ran { touches, .. } => {
+            Effect::Touches(_) | Effect::Ran { .. } | Effect::HostAccess(..) => {
+                let accesses = effect.by_strength();
                 if let Effect::Ran { updated, .. } = &effect {
                     unwritten.extend(updated.iter().filter_map(|region| shadow.unwritten_of(region, false)));
                 }
-                for (region, access) in touches {
+                for (region, access, strength) in &accesses {
                     if !shadow.holds(region.start()) {
                         stray.push((*region, *access));
                     } else if *access == AccessKind::Read {
                         unwritten.extend(shadow.unwritten_of(region, false));
                     }
-                    races.push((shadow.access(region, *access, &by), *access));
+                    races.push((shadow.access(region, *access, &Observer { strength: *strength, ..by }), *access));
                 }
             }
             Effect::Allocate { block, written, ordered } => {
@@ -105,8 +109,15 @@ impl Detector {
                 return;
             }
         }
+        // Work that has synchronized through memory is ordered, although the driver sees no edge.
+        let met = std::mem::take(&mut shadow.met);
+        let is_host = hosts.values().any(|host| host.number == operation.lane);
+        for record in met.iter().filter(|_| is_host) {
+            hosts.values_mut().for_each(|host| host.join_operation(record.lane, record.time));
+        }
+        let met_one = |conflict: &Conflict| met.iter().any(|record| Arc::ptr_eq(&record.operation, &conflict.other));
         for (conflicts, access) in races {
-            for conflict in conflicts {
+            for conflict in conflicts.into_iter().filter(|conflict| !met_one(conflict)) {
                 let kind = match conflict.access {
                     AccessKind::Create => Kind::UseBeforeAllocation,
                     _ => Kind::DataRace,

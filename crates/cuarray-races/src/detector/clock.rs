@@ -195,6 +195,14 @@ impl Lane {
         self.time += 1;
     }
 
+    /// Orders one operation of another lane, and the earlier ones of that lane, before the next operation of this lane.
+    pub(super) fn join_operation(&mut self, lane: LaneNumber, time: u64) {
+        if lane != self.number {
+            Arc::make_mut(&mut self.rest).raise(lane, time);
+            self.advance();
+        }
+    }
+
     /// Begins the next operation of a host lane.
     pub(super) fn advance(&mut self) {
         self.time += 1;

@@ -1,7 +1,7 @@
 //! The effect of an operation on memory.
 
 use super::allocations::Block;
-use super::region::Region;
+use super::region::{Region, Strength};
 use crate::finding::{Access, AccessKind};
 use std::sync::Arc;
 
@@ -43,9 +43,13 @@ pub enum Effect {
     Ran {
         /// The accesses.
         touches: Vec<(Region, AccessKind)>,
+        /// Accesses that synchronize.
+        strong: Vec<(Region, AccessKind, Strength)>,
         /// The written bytes that the work had read before.
         updated: Vec<Region>,
     },
+    /// A host access to memory that devices use too.
+    HostAccess(Region, AccessKind),
 }
 
 impl Effect {
@@ -63,7 +67,26 @@ impl Effect {
                 from.chain([(*to, AccessKind::Write)]).collect()
             }
             Effect::Touches(touches) | Effect::Ran { touches, .. } => touches.clone(),
+            Effect::HostAccess(region, access) => vec![(*region, *access)],
             Effect::Unknown | Effect::Allocate { .. } | Effect::Free { .. } => Vec::new(),
+        }
+    }
+
+    /// The accesses of work that has run, and of the host.
+    pub(super) fn by_strength(&self) -> Vec<(Region, AccessKind, Strength)> {
+        let weak = |touches: &[(Region, AccessKind)]| {
+            touches.iter().map(|(region, access)| (*region, *access, Strength::Weak)).collect::<Vec<_>>()
+        };
+        match self {
+            Effect::Ran { touches, strong, .. } => {
+                let mut all = [strong.clone(), weak(touches)].concat();
+                // Writes come first: the work reads no unwritten bytes where it has written before.
+                all.sort_by_key(|(_, access, _)| *access == AccessKind::Read);
+                all
+            }
+            Effect::HostAccess(region, access) => vec![(*region, *access, Strength::Host)],
+            Effect::Touches(touches) => weak(touches),
+            _ => Vec::new(),
         }
     }
 
@@ -80,6 +103,7 @@ impl Effect {
             Effect::Touches(touches) | Effect::Ran { touches, .. } => {
                 touches.iter().map(|(region, access)| region.access(*access)).collect()
             }
+            Effect::HostAccess(region, access) => Box::new([region.access(*access)]),
             Effect::Allocate { block, .. } => Box::new([whole(block, AccessKind::Create)]),
             Effect::Free { block } => Box::new([whole(block, AccessKind::Release)]),
         }

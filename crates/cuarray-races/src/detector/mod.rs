@@ -24,8 +24,8 @@ mod summary;
 pub use allocations::Block;
 pub use clock::{Clock, Lane, LaneNumber};
 pub use effect::Effect;
-pub use operation::{Caller, Operation, Ticket};
-pub use region::{Extent, Region, Touch, Touched};
+pub use operation::{Caller, Fences, Operation, Ticket};
+pub use region::{Extent, Region, Strength, Touch, Touched};
 
 use crate::finding::{Access, AccessKind, KernelPlace, Kind, LaneKind, Object, Range, Variable};
 use allocations::Blocks;
@@ -170,19 +170,30 @@ impl Detector {
     }
 
     /// The accesses of an operation with an [unknown](Effect::Unknown) effect, after it has run. Returns the accesses
-    /// as boxes.
+    /// as boxes, without those that no host access can race or synchronize with.
     pub fn resolve(&mut self, ticket: &Ticket, touched: &[Touched]) -> Vec<(Region, AccessKind)> {
-        let (updates, touches): (Vec<_>, Vec<_>) =
-            region::boxes(touched).into_iter().partition(|(_, touch)| *touch == Touch::Update);
-        let access = |touch| if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
-        let touches: Vec<_> = touches.into_iter().map(|(region, touch)| (region, access(touch))).collect();
-        let updated = updates.into_iter().map(|(region, _)| region).collect();
-        let _ = ticket.operation.accesses.set(self.hulls(&touches));
-        self.queue.resolve(ticket.operation.ordinal, Effect::Ran { touches: touches.clone(), updated });
+        let (mut touches, mut strong, mut updated) = (Vec::new(), Vec::new(), Vec::new());
+        let block = |address| self.blocks.at(address).map_or(0, |block| block.address);
+        for (region, touch, strength) in region::boxes(touched, block) {
+            let access = if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
+            match (touch, strength) {
+                (Touch::Update, _) => updated.push(region),
+                (_, Strength::Weak) => touches.push((region, access)),
+                _ => strong.push((region, access, strength)),
+            }
+        }
+        let all = touches.iter().copied().chain(strong.iter().map(|(region, access, _)| (*region, *access)));
+        let _ = ticket.operation.accesses.set(self.hulls(all));
+        // A host read of bytes that the work publishes makes the host acquire.
+        let publishes = ticket.operation.fences().publishes;
+        let for_host = strong.iter().filter(|(.., strength)| publishes || *strength != Strength::System);
+        let for_host: Vec<_> = for_host.map(|(region, access, _)| (*region, *access)).collect();
+        let for_host = touches.iter().copied().chain(for_host).collect();
+        self.queue.resolve(ticket.operation.ordinal, Effect::Ran { touches, strong, updated });
         while let Some(entry) = self.queue.pop() {
             self.examine(entry);
         }
-        touches
+        for_host
     }
 
     /// Memory that a thread allocates outside of any stream. `written` memory may hold data already.
@@ -247,6 +258,11 @@ impl Detector {
         }
     }
 
+    /// Stores how an operation synchronizes through memory, before it is [resolved](Detector::resolve).
+    pub fn synchronizes(&mut self, ticket: &Ticket, fences: Fences) {
+        let _ = ticket.operation.fences.set(fences);
+    }
+
     /// Stores races among the threads of a launch until the launch is checked in the order of the calls.
     pub fn threads_raced(&mut self, ticket: &Ticket, races: Vec<KernelRace>) {
         if !races.is_empty() {
@@ -274,7 +290,7 @@ mod tests {
     }
 
     fn touched(start: u64, end: u64, touch: Touch) -> Touched {
-        Touched { start, end, touch }
+        Touched::new(start, end, touch)
     }
 
     #[test]

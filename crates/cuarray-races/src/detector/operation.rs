@@ -40,9 +40,24 @@ pub struct Operation {
     pub(crate) after: Box<[u64]>,
     /// The accessed bytes. For work that computes its addresses, they are set when the work has run.
     pub(crate) accesses: OnceLock<Box<[Access]>>,
+    /// How the operation synchronizes with operations that it is unordered with, once that is known.
+    pub(crate) fences: OnceLock<Fences>,
+}
+
+/// How work synchronizes through memory with other work, if both access the same bytes by strong accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Fences {
+    /// Whether the work releases: it has a fence or a releasing access.
+    pub publishes: bool,
+    /// Whether the work acquires: it reads by strong accesses.
+    pub observes: bool,
 }
 
 impl Operation {
+    pub(super) fn fences(&self) -> Fences {
+        self.fences.get().copied().unwrap_or_default()
+    }
+
     /// The call that made the operation.
     pub fn caller(&self) -> &Caller {
         &self.caller

@@ -151,6 +151,33 @@ pub enum Touch {
     Update,
 }
 
+/// The strength of an access. Two strong accesses never race if each is in the other's scope, as with atomic
+/// operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Strength {
+    /// A plain access.
+    #[default]
+    Weak,
+    /// A synchronizing access or an atomic operation, with respect to the lane's device.
+    Device,
+    /// A synchronizing access or an atomic operation, with respect to all devices and the host.
+    System,
+    /// An access by the host, which may or may not be atomic.
+    Host,
+}
+
+impl Strength {
+    /// Whether two accesses of these strengths are in each other's scope.
+    pub(super) fn meets(self, other: Strength, same_device: bool) -> bool {
+        use Strength::{Device, Host, System};
+        match (self, other) {
+            (System, System | Host) | (Host, System) => true,
+            (Device, Device | System) | (System, Device) => same_device,
+            _ => false,
+        }
+    }
+}
+
 /// Bytes that work has accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Touched {
@@ -160,11 +187,20 @@ pub struct Touched {
     pub end: u64,
     /// The kind of the access.
     pub touch: Touch,
+    /// The strength of the access.
+    pub strength: Strength,
+}
+
+impl Touched {
+    /// Plain accesses to `start..end`.
+    pub fn new(start: u64, end: u64, touch: Touch) -> Touched {
+        Touched { start, end, touch, strength: Strength::Weak }
+    }
 }
 
 /// Converts ranges, which are sorted by address within each kind of touch, to boxes. Ranges of equal length at equal distances become
-/// one box.
-pub(super) fn boxes(ranges: &[Touched]) -> Vec<(Region, Touch)> {
+/// one box if `block` gives them the same number.
+pub(super) fn boxes(ranges: &[Touched], block: impl Fn(u64) -> u64) -> Vec<(Region, Touch, Strength)> {
     let mut boxes = Vec::new();
     let mut rest = ranges;
     while let [first, others @ ..] = rest {
@@ -173,13 +209,14 @@ pub(super) fn boxes(ranges: &[Touched]) -> Vec<(Region, Touch)> {
         let step = behind.map_or(0, |next| next.start - first.start);
         let alike = |(index, next): (u64, &Touched)| {
             step > 0
-                && next.touch == first.touch
+                && (next.touch, next.strength) == (first.touch, first.strength)
                 && next.end - next.start == width
                 && Some(next.start) == step.checked_mul(index).map(|distance| first.start + distance)
+                && block(next.start) == block(first.start)
         };
         let count = 1 + (1..).zip(others).take_while(|pair| alike(*pair)).count();
         let extent = Extent { width, height: count as u64, depth: 1 };
-        boxes.push((Region::new(first.start, step, 0, extent), first.touch));
+        boxes.push((Region::new(first.start, step, 0, extent), first.touch, first.strength));
         rest = &rest[count..];
     }
     boxes
@@ -218,7 +255,7 @@ mod tests {
 
     #[test]
     fn ranges_at_one_distance_become_one_box() {
-        let touched = |start, end, touch| Touched { start, end, touch };
+        let touched = Touched::new;
         let (read, write, update) = (Touch::Read, Touch::Write, Touch::Update);
         let mut ranges: Vec<Touched> = (0..100).map(|index| touched(index * 16, index * 16 + 4, read)).collect();
         ranges.extend([
@@ -227,10 +264,13 @@ mod tests {
             touched(90, 100, write),
             touched(100, 110, update),
         ]);
-        let boxes = boxes(&ranges);
-        let found: Vec<_> = boxes.iter().map(|(region, touch)| (region.start(), region.row_count(), *touch)).collect();
-        assert_eq!(found, [(0, 100, read), (1600, 1, read), (5, 1, write), (90, 1, write), (100, 1, update)]);
-        assert_eq!(boxes[0].0.end(), 99 * 16 + 4);
+        let found = |block: fn(u64) -> u64| {
+            let boxes = boxes(&ranges, block);
+            boxes.iter().map(|(region, touch, _)| (region.start(), region.row_count(), *touch)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(|_| 0), [(0, 100, read), (1600, 1, read), (5, 1, write), (90, 1, write), (100, 1, update)]);
+        // Two allocations, of which the second starts at 800.
+        assert_eq!(found(|address| address / 800)[..2], [(0, 50, read), (800, 50, read)]);
     }
 
     #[test]

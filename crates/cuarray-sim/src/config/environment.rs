@@ -62,7 +62,7 @@ impl Config {
         if let Some(value) = variable("CUARRAY_SIM_SCHEDULE")? {
             config.schedule = value.trim().parse().map_err(|wrong| format!("CUARRAY_SIM_SCHEDULE={value}: {wrong}"))?;
         }
-        read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file in a folder that exists", &mut |value| {
+        read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file that can be written", &mut |value| {
             config.schedule_file = Some(written_at_exit(value)?);
             Some(())
         })?;
@@ -76,7 +76,7 @@ impl Config {
             };
             Some(())
         })?;
-        let expected = "a file that ends with .txt, .json, .html or .trace.json, in a folder that exists";
+        let expected = "a file that ends with .txt, .json, .html or .trace.json and can be written";
         read("CUARRAY_SIM_REPORT", expected, &mut |value| {
             config.report = Some(written_at_exit(value)?);
             Format::of(Path::new(value)).map(drop)
@@ -86,6 +86,7 @@ impl Config {
             Some(())
         })?;
         if let Some(path) = variable("CUARRAY_SIM_SUPPRESSIONS")? {
+            config.suppressions_file = Some(PathBuf::from(&path));
             let lines = std::fs::read_to_string(&path).map_err(|error| error.to_string());
             config.suppressions = lines
                 .and_then(|lines| suppression::parse(&lines))
@@ -142,10 +143,19 @@ fn visible(value: &str, devices: usize) -> Vec<usize> {
 }
 
 /// The path of a file that is written at process exit. It is made absolute, because the program may change its
-/// directory, and its folder must exist now, because exit is too late for an error.
+/// directory, and it must be writable now, because exit is too late for an error.
 fn written_at_exit(value: &str) -> Option<PathBuf> {
     let path = std::path::absolute(value).ok()?;
-    path.parent().is_some_and(Path::is_dir).then_some(path)
+    can_be_written(&path.with_file_name(path.file_name()?.to_string_lossy().replace("%p", "0"))).then_some(path)
+}
+
+/// Whether a file can be written. A missing file is made and removed.
+fn can_be_written(path: &Path) -> bool {
+    let open = |new| std::fs::OpenOptions::new().append(true).create_new(new).open(path);
+    match open(true) {
+        Ok(_) => std::fs::remove_file(path).is_ok(),
+        Err(error) => error.kind() == std::io::ErrorKind::AlreadyExists && open(false).is_ok(),
+    }
 }
 
 /// Refuses variables that begin with `CUARRAY_SIM_` and are not in `settings`.
@@ -154,9 +164,35 @@ fn written_at_exit(value: &str) -> Option<PathBuf> {
 /// A sentence that names such a variable.
 fn refuse_others(mut names: impl Iterator<Item = String>, settings: &[String]) -> Result<(), String> {
     match names.find(|name| name.starts_with("CUARRAY_SIM_") && !settings.contains(name)) {
-        Some(other) => Err(format!("{other} is not a setting; the settings are {}", settings.join(", "))),
+        Some(other) => {
+            let nearest = settings.iter().map(|setting| (edits(&other, setting), setting)).min();
+            let meant = match nearest.filter(|(edits, _)| *edits <= 4) {
+                Some((_, setting)) => format!("did you mean {setting}? "),
+                None => String::new(),
+            };
+            Err(format!("{other} is not a setting; {meant}the settings are {}", settings.join(", ")))
+        }
         None => Ok(()),
     }
+}
+
+/// The number of characters to insert, remove, replace or swap with a neighbour that turn one name into another.
+fn edits(one: &str, other: &str) -> usize {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut rows = vec![(0..=other.len()).collect::<Vec<_>>()];
+    for i in 0..one.len() {
+        let mut row = vec![i + 1];
+        for j in 0..other.len() {
+            let replaced = rows[i][j] + usize::from(one[i] != other[j]);
+            let mut least = replaced.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && one[i] == other[j - 1] && one[i - 1] == other[j] {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
 }
 
 fn switch(value: &str, setting: &mut bool) -> Option<()> {
@@ -243,7 +279,7 @@ mod tests {
         assert_eq!(from(&[("CUARRAY_SIM_REPORT", "out.%p.txt")]).unwrap().report, Some(expected));
         for name in ["CUARRAY_SIM_REPORT", "CUARRAY_SIM_SCHEDULE_FILE"] {
             let message = from(&[(name, "/no/such/folder/out.txt")]).unwrap_err();
-            assert!(message.contains("in a folder that exists"), "{message}");
+            assert!(message.contains("can be written"), "{message}");
         }
     }
 

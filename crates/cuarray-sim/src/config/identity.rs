@@ -31,9 +31,36 @@ pub(crate) fn uuid_text(physical: i32) -> String {
     [0..4, 4..6, 6..8, 8..10, 10..16].map(|group| digits[group].concat()).join("-")
 }
 
+/// The limits of a multiprocessor.
+pub(crate) struct Multiprocessor {
+    pub warps: u32,
+    pub blocks: u32,
+    /// Bytes of shared memory.
+    pub shared: u32,
+    /// Bytes of shared memory that a block can opt in to.
+    pub shared_of_block: u32,
+    /// Bytes of shared memory that the driver reserves for each block.
+    pub reserved: u32,
+}
+
+/// The limits of a compute capability, by the technical specifications in the CUDA C++ programming guide.
+pub(crate) fn multiprocessor(capability: (u32, u32)) -> Multiprocessor {
+    let (warps, blocks, shared) = match capability {
+        (7, _) => (32, 16, 64 << 10),
+        (8, 0) => (64, 32, 164 << 10),
+        (8, 7) => (48, 16, 164 << 10),
+        (8, 9) => (48, 24, 100 << 10),
+        (8, _) => (48, 16, 100 << 10),
+        _ => (64, 32, 228 << 10),
+    };
+    let reserved = if capability.0 >= 8 { 1024 } else { 0 };
+    Multiprocessor { warps, blocks, shared, shared_of_block: shared - reserved, reserved }
+}
+
 /// The value of a device attribute; `None` for an unknown attribute.
 pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attribute) -> Option<i32> {
     let (major, minor) = config.compute_capability;
+    let limits = multiprocessor(config.compute_capability);
     let value = match attribute {
         1 => 1024,     // threads per block
         2 | 3 => 1024, // block dimensions
@@ -56,20 +83,20 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         30 => 512,               // surface alignment
         31 | 32 => 1,            // concurrent kernels, ECC
         33 => pci_bus(physical),
-        34 | 35 | 50 => 0, // PCI device, TCC, PCI domain
-        36 => 2_619_000,   // memory clock, kHz
-        37 => 5120,        // bus width, bits
-        38 => 50 << 20,    // L2 cache
-        39 => 2048,        // threads per multiprocessor
-        40 => 3,           // copy engines
+        34 | 35 | 50 => 0,              // PCI device, TCC, PCI domain
+        36 => 2_619_000,                // memory clock, kHz
+        37 => 5120,                     // bus width, bits
+        38 => 50 << 20,                 // L2 cache
+        39 => limits.warps as i32 * 32, // threads per multiprocessor
+        40 => 3,                        // copy engines
         CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING => 1,
         51 => 32,          // texture pitch alignment
         52..=74 | 77 => 0, // textures and surfaces: none
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => major as i32,
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => minor as i32,
-        78..=80 => 1,  // stream priorities, L1 caching
-        81 => 233_472, // shared memory per multiprocessor
-        82 => 65536,   // registers per multiprocessor
+        78..=80 => 1,               // stream priorities, L1 caching
+        81 => limits.shared as i32, // shared memory per multiprocessor
+        82 => 65536,                // registers per multiprocessor
         CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY => 1,
         84 => 0, // multi-GPU board
         85 => physical,
@@ -81,16 +108,16 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         92..=94 => 0, // stream memory operations, version 1
         95 => 1,      // cooperative launch
         96 => 0,
-        97 => 232_448, // shared memory per block, opt-in
+        97 => limits.shared_of_block as i32, // shared memory per block, opt-in
         98 => 0,
-        99 => 1,        // host registration
-        100..=105 => 0, // host page tables, virtual memory management, its handle types
-        106 => 32,      // blocks per multiprocessor
+        99 => 1,                     // host registration
+        100..=105 => 0,              // host page tables, virtual memory management, its handle types
+        106 => limits.blocks as i32, // blocks per multiprocessor
         107 => 0,
         108 => 0, // persisting L2
         109 => 0,
         110 => 0,
-        111 => 1024, // reserved shared memory
+        111 => limits.reserved as i32, // reserved shared memory
         112 => 0,
         113 => 1, // read-only registration
         114 => 0,

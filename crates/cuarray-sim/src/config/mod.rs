@@ -74,6 +74,8 @@ pub struct Config {
     /// The file to which findings are written at exit; its extension selects the format (`CUARRAY_SIM_REPORT`: `.txt`,
     /// `.json`, `.html` or `.trace.json`). `%p` in the path is replaced by the process id.
     pub report: Option<PathBuf>,
+    /// The file of [`Config::suppressions`], for messages.
+    pub suppressions_file: Option<PathBuf>,
     /// Known findings that are not reported (`CUARRAY_SIM_SUPPRESSIONS`: a file, see [`suppression`](cuarray_races::suppression)).
     pub suppressions: Vec<Suppression>,
     /// The exit status of a program with findings that would otherwise exit with status 0 (`CUARRAY_SIM_EXIT_STATUS`).
@@ -107,12 +109,13 @@ impl Default for Config {
             schedule_file: None,
             trace: None,
             compute_capability: (9, 0),
-            driver_version: 13000,
+            driver_version: 13050,
             faults: Vec::new(),
             quiet: false,
             findings: true,
             leaks: None,
             report: None,
+            suppressions_file: None,
             suppressions: Vec::new(),
             exit_status: None,
             host_order: HostOrder::Calls,

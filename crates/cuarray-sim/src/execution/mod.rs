@@ -17,7 +17,9 @@ pub(crate) mod progress;
 use crate::driver::{Driver, Guard};
 use crate::graph_structure;
 use crate::happens_before::{edges, host};
+use crate::objects::allocation::Memory;
 use crate::objects::copy::Extent;
+use crate::objects::launch::Launch;
 use crate::objects::stream::Kind;
 use crate::objects::work::{HostFunction, Operation, Point, Work};
 use crate::state::State;
@@ -74,12 +76,23 @@ pub(crate) fn enqueue(
         stream.last_host_function = stream.enqueued;
         state.host_functions += 1;
     }
+    if let Work::Launch(launch) = &work
+        && may_be_polled(&state.memory, launch)
+    {
+        stream.last_polled_launch = stream.enqueued;
+    }
     let at = stream.last(handle);
     chosen::note_enqueued(state, at, &work);
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.queue.push_back(Operation { work, after, ticket });
     }
     Ok(at)
+}
+
+/// Whether the host may wait for a kernel by reading memory that the kernel writes.
+fn may_be_polled(memory: &Memory, launch: &Launch) -> bool {
+    let shared_with_host = |word: &u64| memory.find(*word).is_some_and(|allocation| !allocation.kind.on_device());
+    launch.parameters.iter().any(shared_with_host) && launch.program.synchronization(launch.kernel).publishes_to_host
 }
 
 /// The time of a copy or fill in nanoseconds, at 32 GB/s.

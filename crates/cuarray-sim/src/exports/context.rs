@@ -265,6 +265,8 @@ pub(super) unsafe fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), 
     Ok(())
 }
 
+/// Lets kernels of the current context access memory that was allocated in the peer context, except memory of pools and
+/// graphs.
 pub(super) unsafe fn cuCtxEnablePeerAccess(
     call: &Call<'_>,
     peer_context: CUcontext,
@@ -279,8 +281,9 @@ pub(super) unsafe fn cuCtxEnablePeerAccess(
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
     let context = state.context_mut(handle)?;
+    // `cuDeviceCanAccessPeer` returns 0 for a device and itself.
     if context.device == peer {
-        return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
+        return Err(CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     }
     let new = context.peers.insert(peer_context);
     new.then_some(()).ok_or(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
@@ -291,4 +294,20 @@ pub(super) unsafe fn cuCtxDisablePeerAccess(call: &Call<'_>, peer_context: CUcon
     state.context(peer_context)?;
     let known = state.context_mut(handle)?.peers.remove(&peer_context);
     known.then_some(()).ok_or(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED)
+}
+
+// Older symbols with the same signature.
+pub(super) use self::cuCtxCreate_v2 as cuCtxCreate;
+pub(super) use self::cuCtxDestroy_v2 as cuCtxDestroy;
+pub(super) use self::cuCtxPopCurrent_v2 as cuCtxPopCurrent;
+pub(super) use self::cuCtxPushCurrent_v2 as cuCtxPushCurrent;
+
+pub(super) unsafe fn cuCtxGetExecAffinity(
+    call: &Call<'_>,
+    p_exec_affinity: *mut CUexecAffinityParam,
+    _kind: c_uint,
+) -> Result<(), CUresult> {
+    present(p_exec_affinity)?;
+    drop(call.current()?);
+    Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY)
 }

@@ -195,3 +195,25 @@ pub(super) unsafe fn cuDeviceGetP2PAttribute(
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(value, result) }
 }
+
+/// The form of CUDA 3.1 and earlier, with a size of 32 bits; a larger size is returned as the largest number.
+pub(super) unsafe fn cuDeviceTotalMem(call: &Call<'_>, bytes: *mut c_uint, dev: CUdevice) -> Result<(), CUresult> {
+    let capacity = call.lock().device(dev)?.arena.capacity;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(bytes, c_uint::try_from(capacity).unwrap_or(c_uint::MAX)) }
+}
+
+/// Reports no support, because contexts here always use the whole device.
+pub(super) unsafe fn cuDeviceGetExecAffinitySupport(
+    call: &Call<'_>,
+    pi: *mut c_int,
+    kind: c_uint,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
+    call.lock().device(dev)?;
+    if kind != 0 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pi, 0) }
+}

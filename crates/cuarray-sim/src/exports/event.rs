@@ -125,7 +125,7 @@ pub(super) unsafe fn cuEventElapsedTime(
     h_end: CUevent,
 ) -> Result<(), CUresult> {
     present(p_milliseconds)?;
-    let (mut state, _) = call.current()?;
+    let mut state = with_event(call, h_start)?;
     let (mut points, mut clocks) = (Vec::new(), Vec::new());
     for event in [h_start, h_end] {
         capture::forbid_captured(&mut state, event)?;
@@ -157,3 +157,6 @@ pub(super) unsafe fn cuEventElapsedTime_v2(
     // SAFETY: both functions have the same contract.
     unsafe { cuEventElapsedTime(call, p_milliseconds, h_start, h_end) }
 }
+
+// Older symbols with the same signature.
+pub(super) use self::cuEventDestroy_v2 as cuEventDestroy;

@@ -138,9 +138,7 @@ pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: C
             .inspect_err(|_| graph_structure::remove_graph(&mut state, child));
     }
     let end = exec::launch(&mut state, exec, handle)?;
-    if state.host_functions > 0 {
-        progress::watch_host_functions(call.driver, &mut state);
-    }
+    progress::watch(call.driver, &mut state);
     if matches!(state.mode, Mode::Eager) {
         drop(execution::force(call.driver, state, vec![end]));
     }

@@ -54,10 +54,9 @@ pub(super) unsafe fn cuGetProcAddress_v2(
         None if meanings.is_empty() => CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
         None => CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT,
     };
-    let address = meaning.map_or(0, |meaning| match flags {
-        CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM => meaning.per_thread,
-        _ => meaning.legacy,
-    });
+    // Without flags, the variant of this call decides.
+    let per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM || (flags == 0 && call.per_thread);
+    let address = meaning.map_or(0, |meaning| if per_thread { meaning.per_thread } else { meaning.legacy });
     if !symbol_found.is_null() {
         // SAFETY: the caller's pointer, by the driver's contract.
         unsafe { put(symbol_found, status)? };

@@ -69,24 +69,96 @@ nvcc does with -gencode arch=compute_90,code=compute_90";
 pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> CUresult {
     match error {
         ImageError::MachineCode => {
+            call.driver.refused_machine_code.fetch_add(1, Ordering::Relaxed);
             call.driver.explain(&format!("machine code was refused: {HOW}"));
             // SAFETY: this function's contract.
             unsafe { log.error.write(&format!("error   : {HOW}\n")) };
+            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
+        }
+        ImageError::NewerTarget(_) => {
+            call.driver.explain(&format!("an image was refused: {error}"));
+            // SAFETY: this function's contract.
+            unsafe { log.error.write(&format!("error   : {error}\n")) };
             CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
         }
         ImageError::Unknown => CUresult::CUDA_ERROR_INVALID_IMAGE,
     }
 }
 
+/// Ten times the compute capability of the devices.
+pub(super) fn capability(call: &Call<'_>) -> u32 {
+    let (major, minor) = call.driver.settings().compute_capability;
+    major * 10 + minor
+}
+
+/// The newest version of PTX that a driver reads, by the release history in the PTX manual.
+fn newest_ptx(driver_version: i32) -> (u32, u32) {
+    match (driver_version as u32 / 1000, driver_version as u32 % 1000 / 10) {
+        (11, minor) => (7, minor),
+        (12, minor @ ..=5) => (8, minor),
+        (12, minor) => (8, minor - 1),
+        (major, minor) => (major - 4, minor),
+    }
+}
+
+/// Checks that the driver reads the version of each module, and that the devices run its target.
+///
+/// # Errors
+/// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` for a version that is too new. `CUDA_ERROR_INVALID_PTX` for another target, as
+/// for every failure of the driver's compiler.
+///
+/// # Safety
+/// The log's buffers belong to the program and are still valid.
+pub(super) unsafe fn check_headers(call: &Call<'_>, image: &Image, log: &Log) -> Result<(), CUresult> {
+    // A module without a header is refused when it is parsed.
+    let Ok(headers) = cuarray_ptx::headers(image) else { return Ok(()) };
+    let (driver, device) = (call.driver.settings().driver_version, capability(call));
+    let newest = newest_ptx(driver);
+    for (header, (name, _)) in headers.iter().zip(&image.modules) {
+        let target = header.target;
+        let runs = match header.suffix {
+            Some('a') => target == device,
+            Some('f') => target <= device && target / 10 == device / 10,
+            _ => target <= device,
+        };
+        let suffix = header.suffix.map(String::from).unwrap_or_default();
+        let (line, text, code) = if header.version > newest {
+            let (major, minor) = header.version;
+            let text = format!(
+                "PTX .version {major}.{minor} is newer than {}.{}, the newest that this driver reads; \
+                 CUARRAY_SIM_DRIVER_VERSION sets the version of the simulated driver ({driver})",
+                newest.0, newest.1
+            );
+            (header.lines[0], text, CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+        } else if !runs {
+            let text = format!(
+                ".target sm_{target}{suffix} does not run on this device, sm_{device}; \
+                 CUARRAY_SIM_COMPUTE_CAPABILITY sets the compute capability of the simulated devices"
+            );
+            (header.lines[1], text, CUresult::CUDA_ERROR_INVALID_PTX)
+        } else {
+            continue;
+        };
+        let name = if name.is_empty() { "application ptx input" } else { name };
+        call.driver.explain(&format!("PTX was refused: {text}"));
+        // SAFETY: this function's contract.
+        unsafe { log.error.write(&format!("ptxas {name}, line {line}; fatal   : {text}\n")) };
+        return Err(code);
+    }
+    Ok(())
+}
+
 /// Compiles an image to a program.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_PTX` for invalid PTX; `CUDA_ERROR_NOT_SUPPORTED` for PTX that this driver cannot execute. The
+/// Those of [`check_headers`]; `CUDA_ERROR_INVALID_PTX` for invalid PTX; `CUDA_ERROR_NOT_SUPPORTED` for PTX that this driver cannot execute. The
 /// log names the error and its line.
 ///
 /// # Safety
 /// The log's buffers belong to the program and are still valid.
 pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Result<Arc<Program>, CUresult> {
+    // SAFETY: this function's contract.
+    unsafe { check_headers(call, image, log)? };
     let (info, error, result) = match cuarray_ptx::load(image) {
         Ok(program) => {
             let functions = program.functions().len();
@@ -96,6 +168,7 @@ pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Resul
         Err(error) => {
             let name = if error.module.is_empty() { "application ptx input" } else { &error.module };
             let text = format!("ptxas {name}, line {}; error   : '{}': {}\n", error.line, error.token, error.message);
+            call.driver.refused_ptx.fetch_add(1, Ordering::Relaxed);
             call.driver.explain(&format!("PTX was refused: {error}"));
             let code = match error.unsupported {
                 true => CUresult::CUDA_ERROR_NOT_SUPPORTED,
@@ -124,7 +197,8 @@ pub(super) unsafe fn program_at(
     present(image)?;
     // SAFETY: this function's contract.
     unsafe {
-        let image = Image::from_ptr(image.cast()).map_err(|error| refused(call, &options.log, error))?;
+        let image =
+            Image::from_ptr(image.cast(), capability(call)).map_err(|error| refused(call, &options.log, error))?;
         program_of(call, image, options)
     }
 }
@@ -151,7 +225,8 @@ pub(super) unsafe fn program_in(
 ) -> Result<Arc<Program>, CUresult> {
     // SAFETY: this function's contract.
     unsafe {
-        let image = Image::read(&file(path)?).map_err(|error| refused(call, &options.log, error))?;
+        let image =
+            Image::read_for(&file(path)?, capability(call)).map_err(|error| refused(call, &options.log, error))?;
         program_of(call, image, options)
     }
 }

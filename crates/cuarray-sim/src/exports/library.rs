@@ -158,6 +158,10 @@ pub(super) unsafe fn cuKernelGetName(
     name: *mut *const c_char,
     hfunc: CUkernel,
 ) -> Result<(), CUresult> {
+    present(name)?;
+    if hfunc.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     let text = call.lock().code.kernels.get(&hfunc).ok_or(INVALID_HANDLE)?.name.as_ptr();
     // SAFETY: the caller's pointer, by the driver's contract. The name lives as long as the library.
     unsafe { put(name, text) }
@@ -208,7 +212,7 @@ pub(super) unsafe fn cuKernelSetAttribute(
     let mut state = call.lock();
     state.device(dev)?;
     let resolved = state.code.resolve_kernel(kernel)?;
-    let settings = set_attribute(&resolved, attrib, val)?;
+    let settings = set_attribute(call, &resolved, attrib, val)?;
     state.code.kernels.get_mut(&kernel).ok_or(INVALID_HANDLE)?.settings = settings;
     Ok(())
 }

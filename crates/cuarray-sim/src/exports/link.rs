@@ -4,7 +4,7 @@
 //! resulting image is a container of the inputs that only this driver reads. It is resolved before it is returned, so
 //! that undefined symbols are errors of the link.
 
-use super::jit::{Options, compile, file, name, refused};
+use super::jit::{Options, capability, check_headers, compile, file, name, refused};
 use super::*;
 use crate::objects::code::Link;
 use cuarray_ptx::Image;
@@ -34,7 +34,9 @@ pub(super) unsafe fn cuLinkCreate_v2(
 unsafe fn add(call: &Call<'_>, link: CUlinkState, bytes: &[u8], name: String) -> Result<(), CUresult> {
     let log = call.lock().links.get(&link).ok_or(INVALID_HANDLE)?.log;
     // SAFETY: the log's buffers stay until the link is destroyed, by the driver's contract.
-    let image = Image::read(bytes).map_err(|error| unsafe { refused(call, &log, error) })?;
+    let image = Image::read_for(bytes, capability(call)).map_err(|error| unsafe { refused(call, &log, error) })?;
+    // SAFETY: as above.
+    unsafe { check_headers(call, &image, &log)? };
     let mut state = call.lock();
     let link = state.links.get_mut(&link).ok_or(INVALID_HANDLE)?;
     link.inputs.extend(image.modules.into_iter().map(|(_, text)| (name.clone(), text)));
@@ -114,3 +116,8 @@ pub(super) unsafe fn cuLinkComplete(
 pub(super) unsafe fn cuLinkDestroy(call: &Call<'_>, state: CUlinkState) -> Result<(), CUresult> {
     call.lock().links.remove(&state).map(|_| ()).ok_or(INVALID_HANDLE)
 }
+
+// Older symbols with the same signature.
+pub(super) use self::cuLinkAddData_v2 as cuLinkAddData;
+pub(super) use self::cuLinkAddFile_v2 as cuLinkAddFile;
+pub(super) use self::cuLinkCreate_v2 as cuLinkCreate;

@@ -365,3 +365,25 @@ pub(super) unsafe fn cuIpcOpenEventHandle(
     present(event)?;
     unsupported()
 }
+
+// Older symbols with the same signature.
+pub(super) use self::cuIpcOpenMemHandle_v2 as cuIpcOpenMemHandle;
+pub(super) use self::cuMemHostRegister_v2 as cuMemHostRegister;
+
+/// The form of CUDA 3.1 and earlier, with sizes of 32 bits; larger sizes are returned as the largest number.
+pub(super) unsafe fn cuMemGetInfo(call: &Call<'_>, free: *mut c_uint, total: *mut c_uint) -> Result<(), CUresult> {
+    present(free)?;
+    let (mut left, mut capacity) = (0, 0);
+    // SAFETY: the caller's pointers, by the driver's contract; the others are variables of this function.
+    unsafe {
+        cuMemGetInfo_v2(call, &mut left, &mut capacity)?;
+        put(free, c_uint::try_from(left).unwrap_or(c_uint::MAX))?;
+        put(total, c_uint::try_from(capacity).unwrap_or(c_uint::MAX))
+    }
+}
+
+/// The form of CUDA 3.1 and earlier, with a size of 32 bits.
+pub(super) unsafe fn cuMemAllocHost(call: &Call<'_>, pp: *mut *mut c_void, bytesize: c_uint) -> Result<(), CUresult> {
+    // SAFETY: both functions have the same contract.
+    unsafe { cuMemAllocHost_v2(call, pp, bytesize as usize) }
+}

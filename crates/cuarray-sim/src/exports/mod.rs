@@ -40,7 +40,7 @@ use crate::host_access;
 use crate::process::{current, exit};
 use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
-use crate::trace::Word;
+use crate::trace::{self, Word};
 use cuarray_abi::*;
 use cuarray_races::Caller;
 use cuarray_races::site::Site;
@@ -87,16 +87,17 @@ fn dispatch<const N: usize>(
     export: Export,
     entry: Entry<'_>,
     arguments: impl Fn() -> [(&'static str, u64); N],
+    shown: impl Fn() -> String,
     body: impl FnOnce(&Call<'_>) -> Result<(), CUresult>,
 ) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
         let Some(driver) = current::driver().filter(|_| !exit::is_over()) else {
-            return refuse_after_shutdown(export.symbol, &arguments());
+            return refuse_after_shutdown(export.symbol, shown);
         };
         let Some((number, inside)) = thread::with(|thread| (thread.number, thread.in_host_function.get())) else {
-            return refuse_after_shutdown(export.symbol, &arguments());
+            return refuse_after_shutdown(export.symbol, shown);
         };
-        let started = driver.trace.as_ref().map(|trace| (trace, arguments(), Instant::now()));
+        let started = driver.trace.as_ref().map(|trace| (trace, shown(), Instant::now()));
         let count = driver.calls_of[export.index].fetch_add(1, Ordering::Relaxed) + 1;
         let allowed = if export.always {
             Ok(())
@@ -148,8 +149,8 @@ fn dispatch<const N: usize>(
                 code
             }
         };
-        if let Some((trace, arguments, started)) = started {
-            trace.write(export.symbol, &arguments, result, number, call.site, started.elapsed());
+        if let Some((trace, shown, started)) = started {
+            trace.write(export.symbol, &shown, result, number, call.site, started.elapsed());
         }
         result
     });
@@ -157,12 +158,12 @@ fn dispatch<const N: usize>(
 }
 
 /// Refuses a call after the shutdown of the driver, or after the calling thread's state was freed.
-fn refuse_after_shutdown(symbol: &str, arguments: &[(&'static str, u64)]) -> CUresult {
+fn refuse_after_shutdown(symbol: &str, shown: impl Fn() -> String) -> CUresult {
     let result = CUresult::CUDA_ERROR_DEINITIALIZED;
     if let Some(trace) = current::of_process().and_then(|driver| driver.trace.as_ref()) {
         // SAFETY: the call has no preconditions.
         let thread = thread::number_of(unsafe { libc::gettid() });
-        trace.write(symbol, arguments, result, thread, Site::unknown(), Duration::ZERO);
+        trace.write(symbol, &shown(), result, thread, Site::unknown(), Duration::ZERO);
     }
     result
 }
@@ -231,8 +232,10 @@ macro_rules! export {
             };
             static PLACE: ReturnPlace = ReturnPlace::new();
             let entry = Entry { place: &PLACE, anchor: site::stack_pointer!() };
+            let arguments = || [$((stringify!($arg), Word::word(&$arg)),)*];
+            let shown = || trace::shown(&[$((stringify!($arg), &$arg),)*]);
             // SAFETY: the caller keeps the contract of this entry point in the driver's manual.
-            dispatch(export, entry, || [$((stringify!($arg), Word::word(&$arg)),)*], |call| unsafe { $group::$symbol(call, $($arg),*) })
+            dispatch(export, entry, arguments, shown, |call| unsafe { $group::$symbol(call, $($arg),*) })
         }
     };
     (@variant $group:ident $symbol:ident [] $flags:tt $arguments:tt) => {};
@@ -246,24 +249,45 @@ macro_rules! export {
 }
 entry_points!(export);
 
+/// Refuses a call of a function that this driver does not implement: counts it, and writes it to the trace.
+fn refuse_unsupported(symbol: &str) -> CUresult {
+    let refused = || {
+        let result = CUresult::CUDA_ERROR_NOT_SUPPORTED;
+        let Some(driver) = current::driver().filter(|_| !exit::is_over()) else {
+            return refuse_after_shutdown(symbol, String::new);
+        };
+        driver.count_refused(symbol);
+        if let Some(trace) = &driver.trace {
+            let number = thread::with(|thread| thread.number).unwrap_or_default();
+            trace.write(symbol, "", result, number, Site::unknown(), Duration::ZERO);
+        }
+        result
+    };
+    catch_unwind(refused).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
+}
+
 macro_rules! refuse {
-    ($($symbol:ident)*) => {$(
-        /// Not implemented: refuses the call, and counts it.
+    ($($group:ident { $($name:literal @ $since:literal $symbol:ident $(per_thread $per_thread:ident)?;)* })*) => {
+        $($(refuse! { @function $symbol } $(refuse! { @function $per_thread })?)*)*
+
+        /// The addresses of the functions that are not implemented, in the order of the list.
+        fn unsupported_addresses() -> impl Iterator<Item = (&'static UnsupportedEntryPoint, usize, usize)> {
+            let addresses = [$($((
+                $symbol as extern "C" fn() -> CUresult as usize,
+                [$($per_thread as extern "C" fn() -> CUresult as usize,)? $symbol as extern "C" fn() -> CUresult as usize][0],
+            ),)*)*];
+            UNSUPPORTED_ENTRY_POINTS.iter().zip(addresses).map(|(entry, (legacy, per_thread))| (entry, legacy, per_thread))
+        }
+    };
+    // The function reads no arguments, so its callers may pass any: the calling convention leaves them to the caller.
+    (@function $symbol:ident) => {
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $symbol() -> CUresult {
-            let refused = || {
-                if let Some(driver) = current::driver() {
-                    driver.count_refused(stringify!($symbol));
-                }
-            };
-            match catch_unwind(refused) {
-                Ok(()) => CUresult::CUDA_ERROR_NOT_SUPPORTED,
-                Err(_) => CUresult::CUDA_ERROR_UNKNOWN,
-            }
+            refuse_unsupported(stringify!($symbol))
         }
-    )*};
+    };
 }
-absent_entry_points!(refuse);
+unsupported_entry_points!(refuse);
 
 /// The entry points as a table.
 pub(crate) fn api() -> Api {
@@ -301,12 +325,18 @@ fn meanings(name: &str) -> &'static [Meaning] {
             let per_thread = per_thread.unwrap_or(address) as usize;
             names.entry(entry.name).or_default().push(Meaning { since, legacy, per_thread });
         }
+        for (entry, legacy, per_thread) in unsupported_addresses() {
+            names.entry(entry.name).or_default().push(Meaning { since: entry.since, legacy, per_thread });
+        }
         // From CUDA 12.0 on, `cuGraphInstantiate` is another name for `cuGraphInstantiateWithFlags`.
         if let Some(with_flags) =
             names.get("cuGraphInstantiateWithFlags").and_then(|meanings| meanings.first()).copied()
         {
             let renamed = Meaning { since: 12000, ..with_flags };
             names.entry("cuGraphInstantiate").or_default().push(renamed);
+        }
+        for meanings in names.values_mut() {
+            meanings.sort_by_key(|meaning| meaning.since);
         }
         names
     });

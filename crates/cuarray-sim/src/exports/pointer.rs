@@ -1,14 +1,16 @@
 //! Pointer attributes, and hints for managed memory.
 //!
 //! Driver API: [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html). For an
-//! unknown address the query of one attribute fails, and the query of several returns zeros. No query needs a context.
+//! unknown address the query of one attribute fails, and the query of several returns zeros. Only the query of the device
+//! pointer needs a current context.
 
 use super::transfer::submit;
 use super::*;
 use crate::capture;
-use crate::objects::allocation::{Allocation, Kind};
+use crate::objects::allocation::{Advice, Allocation, Kind};
 use crate::objects::work::Work;
-use crate::work::streams;
+use crate::state::State;
+use crate::work::{allocations, streams};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -54,14 +56,24 @@ impl Value {
     }
 }
 
-/// An attribute of an address within an allocation.
-fn attribute(allocation: &Allocation, attribute: CUpointer_attribute, ptr: CUdeviceptr) -> Result<Value, CUresult> {
+/// An attribute of an address within an allocation, for a thread's current context.
+fn attribute(
+    state: &State,
+    current: Option<CUcontext>,
+    allocation: &Allocation,
+    attribute: CUpointer_attribute,
+    ptr: CUdeviceptr,
+) -> Result<Value, CUresult> {
+    let access = current.map(|current| allocations::kernel_access(state, current, allocation));
     let on_device = allocation.kind.on_device();
     let managed = matches!(allocation.kind, Kind::Managed { .. });
     let value = match attribute {
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Word(allocation.context.0 as u64),
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE if on_device || managed => Value::Unsigned(CU_MEMORYTYPE_DEVICE),
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Unsigned(CU_MEMORYTYPE_HOST),
+        CU_POINTER_ATTRIBUTE_DEVICE_POINTER if access.is_none_or(|access| access == CU_MEM_ACCESS_FLAGS_PROT_NONE) => {
+            return Err(INVALID_VALUE);
+        }
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Word(ptr),
         CU_POINTER_ATTRIBUTE_HOST_POINTER if on_device => return Err(INVALID_VALUE),
         CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Word(ptr),
@@ -77,7 +89,7 @@ fn attribute(allocation: &Allocation, attribute: CUpointer_attribute, ptr: CUdev
         CU_POINTER_ATTRIBUTE_MAPPED => Value::Bool(true),
         CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Word(0),
         CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => Value::Bool(false),
-        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Unsigned(CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Unsigned(access.unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)),
         CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match allocation.kind {
             Kind::Pool(pool) => Value::Word(pool.0 as u64),
             _ => Value::Word(0),
@@ -97,9 +109,13 @@ pub(super) unsafe fn cuPointerGetAttribute(
     attribute: CUpointer_attribute,
     ptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
+    let current = call.top_context().filter(|handle| !handle.is_null());
     let state = call.lock();
+    if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && current.is_none() {
+        return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+    }
     let allocation = state.memory.find(ptr).ok_or(INVALID_VALUE)?;
-    let value = self::attribute(allocation, attribute, ptr)?;
+    let value = self::attribute(&state, current, allocation, attribute, ptr)?;
     // SAFETY: the caller's pointer, with room for the attribute's type, by the driver's contract.
     unsafe { value.put(data) }
 }
@@ -116,13 +132,16 @@ pub(super) unsafe fn cuPointerGetAttributes(
     }
     present(attributes)?;
     present(data)?;
+    let current = call.top_context().filter(|handle| !handle.is_null());
     let state = call.lock();
     let allocation = state.memory.find(ptr);
     for index in 0..num_attributes as usize {
         // SAFETY: both arrays have that many elements, by the driver's contract.
         let (attribute, data) = unsafe { (attributes.add(index).read_unaligned(), data.add(index).read_unaligned()) };
         let zero = Value::zero(attribute).ok_or(INVALID_VALUE)?;
-        let value = allocation.and_then(|allocation| self::attribute(allocation, attribute, ptr).ok()).unwrap_or(zero);
+        let value = allocation
+            .and_then(|allocation| self::attribute(&state, current, allocation, attribute, ptr).ok())
+            .unwrap_or(zero);
         // SAFETY: each element has room for its attribute's type, by the driver's contract.
         unsafe { value.put(data)? };
     }
@@ -147,11 +166,48 @@ pub(super) unsafe fn cuPointerSetAttribute(
 }
 
 /// A range of managed memory.
-fn managed(state: &mut crate::state::State, address: u64, count: usize) -> Result<&mut Allocation, CUresult> {
+fn managed(state: &mut State, address: u64, count: usize) -> Result<&mut Allocation, CUresult> {
     let allocation = state.memory.find_mut(address).ok_or(INVALID_VALUE)?;
     let fits = count > 0 && count as u64 <= allocation.size - (address - allocation.address);
     let managed = matches!(allocation.kind, Kind::Managed { .. });
     (fits && managed).then_some(allocation).ok_or(INVALID_VALUE)
+}
+
+/// The values of an attribute of a range of managed memory, for a buffer of `size` bytes.
+fn range_attribute(advice: &Advice, attribute: CUmem_range_attribute, size: usize) -> Result<Vec<i32>, CUresult> {
+    let (words, single) = (size / 4, size == 4);
+    let value = match attribute {
+        CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY if words > 0 && size.is_multiple_of(4) => {
+            let devices = advice.accessed_by.iter().copied().chain(std::iter::repeat(CU_DEVICE_INVALID));
+            return Ok(devices.take(words).collect());
+        }
+        CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY if single => i32::from(advice.read_mostly),
+        CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION if single => device_of(advice.preferred),
+        CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION if single => device_of(advice.prefetched),
+        CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE if single => kind_of(advice.preferred),
+        CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE if single => kind_of(advice.prefetched),
+        CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID if single => id_of(advice.preferred),
+        CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID if single => id_of(advice.prefetched),
+        _ => return Err(INVALID_VALUE),
+    };
+    Ok(vec![value])
+}
+
+/// A location as a device ordinal.
+fn device_of(location: Option<CUmemLocation>) -> CUdevice {
+    match location {
+        None => CU_DEVICE_INVALID,
+        Some(CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id }) => id,
+        Some(_) => CU_DEVICE_CPU,
+    }
+}
+
+fn kind_of(location: Option<CUmemLocation>) -> i32 {
+    location.map_or(CU_MEM_LOCATION_TYPE_INVALID, |location| location.kind) as i32
+}
+
+fn id_of(location: Option<CUmemLocation>) -> i32 {
+    location.map_or(CU_DEVICE_INVALID, |location| location.id)
 }
 
 /// Returns advice. Advice always applies to the whole allocation.
@@ -165,24 +221,84 @@ pub(super) unsafe fn cuMemRangeGetAttribute(
 ) -> Result<(), CUresult> {
     present(data)?;
     let mut state = call.lock();
-    let advice = &managed(&mut state, dev_ptr, count)?.advice;
-    let words = data_size / 4;
-    let single = data_size == 4;
-    let values: Vec<i32> = match attribute {
-        CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY if single => vec![i32::from(advice.read_mostly)],
-        CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION if single => vec![advice.preferred.unwrap_or(CU_DEVICE_INVALID)],
-        CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION if single => {
-            vec![advice.prefetched.unwrap_or(CU_DEVICE_INVALID)]
-        }
-        CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY if words > 0 && data_size.is_multiple_of(4) => {
-            let devices = advice.accessed_by.iter().copied().chain(std::iter::repeat(CU_DEVICE_INVALID));
-            devices.take(words).collect()
-        }
-        _ => return Err(INVALID_VALUE),
-    };
+    let values = range_attribute(&managed(&mut state, dev_ptr, count)?.advice, attribute, data_size)?;
     for (index, value) in values.into_iter().enumerate() {
         // SAFETY: the buffer has `data_size` bytes, by the driver's contract, and so room for that many values.
         unsafe { put(data.cast::<i32>().add(index), value)? };
+    }
+    Ok(())
+}
+
+pub(super) unsafe fn cuMemRangeGetAttributes(
+    call: &Call<'_>,
+    data: *mut *mut c_void,
+    data_sizes: *mut usize,
+    attributes: *mut CUmem_range_attribute,
+    num_attributes: usize,
+    dev_ptr: CUdeviceptr,
+    count: usize,
+) -> Result<(), CUresult> {
+    present(data)?;
+    present(data_sizes)?;
+    present(attributes)?;
+    if num_attributes == 0 {
+        return Err(INVALID_VALUE);
+    }
+    for index in 0..num_attributes {
+        // SAFETY: the arrays have that many elements, and each buffer its size, by the driver's contract.
+        unsafe {
+            let (data, size) = (data.add(index).read_unaligned(), data_sizes.add(index).read_unaligned());
+            let attribute = attributes.add(index).read_unaligned();
+            cuMemRangeGetAttribute(call, data, size, attribute, dev_ptr, count)?;
+        }
+    }
+    Ok(())
+}
+
+/// The location that a device ordinal of an older form of a call means.
+fn location_of(state: &State, device: CUdevice) -> Result<CUmemLocation, CUresult> {
+    if device == CU_DEVICE_CPU {
+        return Ok(CUmemLocation { kind: CU_MEM_LOCATION_TYPE_HOST, id: 0 });
+    }
+    Ok(CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: state.device(device)?.ordinal })
+}
+
+/// Checks a location. The current node of the host becomes node 0.
+fn checked(state: &State, location: CUmemLocation) -> Result<CUmemLocation, CUresult> {
+    match location.kind {
+        CU_MEM_LOCATION_TYPE_DEVICE => state.device(location.id).map(|_| location),
+        CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA => Ok(location),
+        CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Ok(CUmemLocation { kind: CU_MEM_LOCATION_TYPE_HOST_NUMA, id: 0 }),
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+/// Whether advice names a location.
+fn names_location(advice: CUmem_advise) -> bool {
+    matches!(
+        advice,
+        CU_MEM_ADVISE_SET_PREFERRED_LOCATION | CU_MEM_ADVISE_SET_ACCESSED_BY | CU_MEM_ADVISE_UNSET_ACCESSED_BY
+    )
+}
+
+fn advise(
+    state: &mut State,
+    dev_ptr: CUdeviceptr,
+    count: usize,
+    advice: CUmem_advise,
+    location: Option<CUmemLocation>,
+) -> Result<(), CUresult> {
+    let device = device_of(location);
+    let kept = &mut managed(state, dev_ptr, count)?.advice;
+    match advice {
+        CU_MEM_ADVISE_SET_READ_MOSTLY => kept.read_mostly = true,
+        CU_MEM_ADVISE_UNSET_READ_MOSTLY => kept.read_mostly = false,
+        CU_MEM_ADVISE_SET_PREFERRED_LOCATION => kept.preferred = location,
+        CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION => kept.preferred = None,
+        CU_MEM_ADVISE_SET_ACCESSED_BY if !kept.accessed_by.contains(&device) => kept.accessed_by.push(device),
+        CU_MEM_ADVISE_SET_ACCESSED_BY => {}
+        CU_MEM_ADVISE_UNSET_ACCESSED_BY => kept.accessed_by.retain(|other| *other != device),
+        _ => return Err(INVALID_VALUE),
     }
     Ok(())
 }
@@ -195,36 +311,8 @@ pub(super) unsafe fn cuMemAdvise(
     device: CUdevice,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    let about_device = matches!(
-        advice,
-        CU_MEM_ADVISE_SET_PREFERRED_LOCATION | CU_MEM_ADVISE_SET_ACCESSED_BY | CU_MEM_ADVISE_UNSET_ACCESSED_BY
-    );
-    if about_device && device != CU_DEVICE_CPU {
-        state.device(device)?;
-    }
-    let kept = &mut managed(&mut state, dev_ptr, count)?.advice;
-    match advice {
-        CU_MEM_ADVISE_SET_READ_MOSTLY => kept.read_mostly = true,
-        CU_MEM_ADVISE_UNSET_READ_MOSTLY => kept.read_mostly = false,
-        CU_MEM_ADVISE_SET_PREFERRED_LOCATION => kept.preferred = Some(device),
-        CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION => kept.preferred = None,
-        CU_MEM_ADVISE_SET_ACCESSED_BY if !kept.accessed_by.contains(&device) => kept.accessed_by.push(device),
-        CU_MEM_ADVISE_SET_ACCESSED_BY => {}
-        CU_MEM_ADVISE_UNSET_ACCESSED_BY => kept.accessed_by.retain(|other| *other != device),
-        _ => return Err(INVALID_VALUE),
-    }
-    Ok(())
-}
-
-/// The ordinal that an older form of the call takes for a location.
-fn ordinal(location: CUmemLocation) -> Result<CUdevice, CUresult> {
-    match location.kind {
-        CU_MEM_LOCATION_TYPE_DEVICE => Ok(location.id),
-        CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA | CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => {
-            Ok(CU_DEVICE_CPU)
-        }
-        _ => Err(INVALID_VALUE),
-    }
+    let location = names_location(advice).then(|| location_of(&state, device)).transpose()?;
+    advise(&mut state, dev_ptr, count, advice, location)
 }
 
 pub(super) unsafe fn cuMemAdvise_v2(
@@ -234,16 +322,27 @@ pub(super) unsafe fn cuMemAdvise_v2(
     advice: CUmem_advise,
     location: CUmemLocation,
 ) -> Result<(), CUresult> {
-    let needs = !matches!(
-        advice,
-        CU_MEM_ADVISE_SET_READ_MOSTLY | CU_MEM_ADVISE_UNSET_READ_MOSTLY | CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION
-    );
-    let device = if needs { ordinal(location)? } else { CU_DEVICE_CPU };
-    // SAFETY: both functions have the same contract.
-    unsafe { cuMemAdvise(call, dev_ptr, count, advice, device) }
+    let mut state = call.lock();
+    let location = names_location(advice).then(|| checked(&state, location)).transpose()?;
+    advise(&mut state, dev_ptr, count, advice, location)
 }
 
 /// Enqueues an operation without effect: simulated managed memory has one location.
+fn prefetch(
+    call: &Call<'_>,
+    (dev_ptr, count): (CUdeviceptr, usize),
+    location: impl FnOnce(&State) -> Result<CUmemLocation, CUresult>,
+    stream: CUstream,
+) -> Result<(), CUresult> {
+    let (mut state, current) = call.current_for(stream)?;
+    let stream = streams::stream_of(&mut state, call, current, stream)?;
+    capture::forbid_in_capture(&mut state, stream)?;
+    let location = location(&state)?;
+    managed(&mut state, dev_ptr, count)?.advice.prefetched = Some(location);
+    drop(submit(call, state, stream, Work::Wait, Vec::new())?);
+    Ok(())
+}
+
 pub(super) unsafe fn cuMemPrefetchAsync(
     call: &Call<'_>,
     dev_ptr: CUdeviceptr,
@@ -251,15 +350,7 @@ pub(super) unsafe fn cuMemPrefetchAsync(
     dst_device: CUdevice,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    let (mut state, current) = call.current()?;
-    let stream = streams::stream_of(&mut state, call, current, stream)?;
-    capture::forbid_in_capture(&mut state, stream)?;
-    if dst_device != CU_DEVICE_CPU {
-        state.device(dst_device)?;
-    }
-    managed(&mut state, dev_ptr, count)?.advice.prefetched = Some(dst_device);
-    drop(submit(call, state, stream, Work::Wait, Vec::new())?);
-    Ok(())
+    prefetch(call, (dev_ptr, count), |state| location_of(state, dst_device), stream)
 }
 
 pub(super) unsafe fn cuMemPrefetchAsync_v2(
@@ -273,6 +364,5 @@ pub(super) unsafe fn cuMemPrefetchAsync_v2(
     if flags != 0 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: both functions have the same contract.
-    unsafe { cuMemPrefetchAsync(call, dev_ptr, count, ordinal(location)?, stream) }
+    prefetch(call, (dev_ptr, count), |state| checked(state, location), stream)
 }

@@ -12,22 +12,23 @@ use crate::execution::drain;
 use crate::objects::allocation::Kind;
 use crate::objects::pool::Pool;
 use crate::objects::work::Work;
+use crate::state::State;
 use crate::work::{pools, streams};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// Allocates from a pool, or from the current pool of the stream's device.
 fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUstream) -> Result<u64, CUresult> {
-    let (mut state, current) = call.current()?;
+    let (mut state, current) = call.current_for(stream)?;
     let stream = streams::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let device = state.context(context)?.device;
     let pool = pool.unwrap_or(state.devices[device].current_pool);
-    if capture::captures(&mut state, stream)? {
-        return capture::capture_allocation(&mut state, stream, pool, size);
-    }
     if size == 0 {
         return Err(INVALID_VALUE);
+    }
+    if capture::captures(&mut state, stream)? {
+        return capture::capture_allocation(&mut state, stream, pool, size);
     }
     let mut taken = pools::take(&mut state, pool, size);
     if taken == Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
@@ -65,7 +66,7 @@ pub(super) unsafe fn cuMemAllocFromPoolAsync(
 
 /// Enqueues the release. New work that is enqueued later must not use the memory.
 pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Result<(), CUresult> {
-    let (mut state, current) = call.current()?;
+    let (mut state, current) = call.current_for(stream)?;
     let stream = streams::stream_of(&mut state, call, current, stream)?;
     let captured = capture::captures(&mut state, stream)?;
     if dptr == 0 {
@@ -187,21 +188,20 @@ pub(super) unsafe fn cuMemPoolGetAttribute(
     unsafe { put(value.cast::<u64>(), bytes) }
 }
 
-pub(super) unsafe fn cuMemPoolSetAccess(
-    call: &Call<'_>,
-    pool: CUmemoryPool,
+/// Reads descriptions of the access of devices.
+///
+/// # Safety
+/// `map` is null or points to `count` descriptions.
+pub(super) unsafe fn descriptions(
+    state: &State,
     map: *const CUmemAccessDesc,
     count: usize,
-) -> Result<(), CUresult> {
+) -> Result<Vec<(CUdevice, CUmemAccess_flags)>, CUresult> {
     if count > 0 {
         present(map)?;
     }
-    let mut state = call.lock();
-    let owner = state.pool(pool)?.device as CUdevice;
-    // Apply all changes or none.
-    let mut changes = Vec::new();
-    for index in 0..count {
-        // SAFETY: the caller's array of `count` descriptions, by the driver's contract.
+    let read = |index| {
+        // SAFETY: by this function's contract.
         let CUmemAccessDesc { location, flags } = unsafe { map.add(index).read_unaligned() };
         let known = matches!(
             flags,
@@ -210,12 +210,25 @@ pub(super) unsafe fn cuMemPoolSetAccess(
         if location.kind != CU_MEM_LOCATION_TYPE_DEVICE || !known {
             return Err(INVALID_VALUE);
         }
-        let device = state.device(location.id)?.ordinal;
-        // The pool's own device always has access.
-        if device == owner && flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
-            return Err(INVALID_VALUE);
-        }
-        changes.push((device, flags));
+        Ok((state.device(location.id)?.ordinal, flags))
+    };
+    (0..count).map(read).collect()
+}
+
+/// Sets which devices' kernels may access the memory of a pool; `cuCtxEnablePeerAccess` has no effect on it.
+pub(super) unsafe fn cuMemPoolSetAccess(
+    call: &Call<'_>,
+    pool: CUmemoryPool,
+    map: *const CUmemAccessDesc,
+    count: usize,
+) -> Result<(), CUresult> {
+    let mut state = call.lock();
+    let owner = state.pool(pool)?.device as CUdevice;
+    // SAFETY: the caller's array of `count` descriptions, by the driver's contract.
+    let changes = unsafe { descriptions(&state, map, count)? };
+    // The pool's own device always has access.
+    if changes.iter().any(|(device, flags)| *device == owner && *flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+        return Err(INVALID_VALUE);
     }
     state.pool(pool)?.access.extend(changes);
     Ok(())

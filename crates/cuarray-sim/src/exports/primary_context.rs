@@ -87,3 +87,8 @@ pub(super) unsafe fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) 
     drop(drain::close_context(call.driver, state, handle));
     Ok(())
 }
+
+// Older symbols with the same signature.
+pub(super) use self::cuDevicePrimaryCtxRelease_v2 as cuDevicePrimaryCtxRelease;
+pub(super) use self::cuDevicePrimaryCtxReset_v2 as cuDevicePrimaryCtxReset;
+pub(super) use self::cuDevicePrimaryCtxSetFlags_v2 as cuDevicePrimaryCtxSetFlags;

@@ -27,6 +27,13 @@ pub(crate) unsafe extern "C" fn cuarraySimStatistics(buf: *mut c_char, cap: usiz
     }
 }
 
+/// Makes this process end with lines on standard error if it made no driver call, or if suppressions are unused.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn cuarraySimSummarize() -> CUresult {
+    crate::process::summary::request();
+    CUresult::CUDA_SUCCESS
+}
+
 /// Writes a text and a nul to `buf`, with the parameters that all extension functions share.
 ///
 /// # Safety

@@ -21,7 +21,7 @@ const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// Locks the driver and resolves a stream handle.
 pub(super) fn stream<'a>(call: &Call<'a>, handle: CUstream) -> Result<(Guard<'a>, CUstream), CUresult> {
-    let (mut state, current) = call.current()?;
+    let (mut state, current) = call.current_for(handle)?;
     let stream = streams::stream_of(&mut state, call, current, handle)?;
     Ok((state, stream))
 }
@@ -145,9 +145,7 @@ fn enqueue_host_function(call: &Call<'_>, stream: CUstream, function: HostFuncti
         return Ok(());
     }
     let (mut state, _) = submit(call, state, handle, Work::HostFunction(function), Vec::new())?;
-    if state.host_functions > 0 {
-        progress::watch_host_functions(call.driver, &mut state);
-    }
+    progress::watch(call.driver, &mut state);
     Ok(())
 }
 
@@ -279,3 +277,6 @@ pub(super) unsafe fn cuStreamAttachMemAsync(
     drop(submit(call, state, handle, Work::Wait, Vec::new())?);
     Ok(())
 }
+
+// Older symbols with the same signature.
+pub(super) use self::cuStreamDestroy_v2 as cuStreamDestroy;

@@ -7,13 +7,14 @@
 //!
 //! Driver API: [`cuGraphAddMemAllocNode`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
-use crate::objects::allocation::{Declared, Kind, Side};
+use crate::objects::allocation::{Declared, DeviceAccess, Kind, Side};
 use crate::objects::graph_data::{Action, INVALID_VALUE};
 use crate::state::State;
 use crate::work::allocations;
 use cuarray_abi::*;
 
-/// Reserves memory for an allocation node of `graph`; returns its address.
+/// Reserves memory for an allocation node of `graph`, accessible from its device and from those in `access`. Returns
+/// its address.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for zero bytes, `CUDA_ERROR_NOT_SUPPORTED` for memory that is not on a device, and
@@ -23,6 +24,7 @@ pub(crate) fn reserve_graph_memory(
     graph: CUgraph,
     props: &CUmemPoolProps,
     size: u64,
+    access: DeviceAccess,
 ) -> Result<u64, CUresult> {
     match (props.allocType, props.location.kind) {
         (CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE) => {}
@@ -37,7 +39,7 @@ pub(crate) fn reserve_graph_memory(
     let device = state.device(props.location.id).map_err(|_| INVALID_VALUE)?.ordinal as usize;
     let taken = state.devices.get_mut(device).and_then(|device| device.arena.take(size));
     let (address, taken) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-    let kind = Kind::Graph { graph, freed_by: None, users: 1 };
+    let kind = Kind::Graph { graph, freed_by: None, users: 1, access };
     allocations::add(state, (address, size, taken), kind, CUcontext::NULL, device);
     if let Some(allocation) = state.memory.get_mut(address) {
         allocation.freed = true;

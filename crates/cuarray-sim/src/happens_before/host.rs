@@ -54,7 +54,7 @@ fn host_accessed(state: &mut State, fault: &Fault) {
             .map(|of| (&of.operation, &of.clock, if of.writes { AccessKind::Write } else { AccessKind::Read }));
         detector.host_function_access(caller, &running.clock, (fault.address, access), uses);
     } else {
-        detector.host_operation(caller, Effect::Touches(vec![(Region::row(fault.address, 1), access)]));
+        detector.host_operation(caller, Effect::HostAccess(Region::row(fault.address, 1), access));
     }
 }
 

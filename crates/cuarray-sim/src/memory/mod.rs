@@ -5,6 +5,7 @@ pub(crate) mod allocator;
 pub(crate) mod arena;
 pub(crate) mod host_pages;
 pub(crate) mod ipc;
+pub(crate) mod probe;
 
 /// The size of a memory page.
 pub(crate) fn page_size() -> u64 {

@@ -8,6 +8,9 @@ use crate::memory::ipc::Imported;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 
+/// The access of devices to memory of another device, besides the access that peer contexts have.
+pub(crate) type DeviceAccess = BTreeMap<CUdevice, CUmemAccess_flags>;
+
 /// The kind of an allocation.
 pub(crate) enum Kind {
     /// `cuMemAlloc`, `cuMemAllocPitch`.
@@ -15,8 +18,9 @@ pub(crate) enum Kind {
     /// Memory of a pool: `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`.
     Pool(CUmemoryPool),
     /// Memory of an allocation node: reserved when the node is added, and live after a launch. `freed_by` is the
-    /// graph with the free node; `users` counts the graphs, executable graphs and launches that need the address.
-    Graph { graph: CUgraph, freed_by: Option<CUgraph>, users: usize },
+    /// graph with the free node; `users` counts the graphs, executable graphs and launches that need the address;
+    /// `access` is the access of other devices.
+    Graph { graph: CUgraph, freed_by: Option<CUgraph>, users: usize, access: DeviceAccess },
     /// Page-locked host memory of the driver: `cuMemHostAlloc`, `cuMemAllocHost`.
     Pinned { flags: u32, pages: HostPages },
     /// Page-locked host memory of the program: `cuMemHostRegister`.
@@ -77,9 +81,9 @@ pub(crate) struct Allocation {
 #[derive(Default)]
 pub(crate) struct Advice {
     pub read_mostly: bool,
-    pub preferred: Option<CUdevice>,
+    pub preferred: Option<CUmemLocation>,
     pub accessed_by: Vec<CUdevice>,
-    pub prefetched: Option<CUdevice>,
+    pub prefetched: Option<CUmemLocation>,
 }
 
 /// The kind of memory on one side of a copy, which determines how the call waits.

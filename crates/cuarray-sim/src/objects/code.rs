@@ -4,6 +4,7 @@
 //! library becomes one module in each context that uses it. Functions belong to modules and kernels to libraries;
 //! either handle can be launched, as the driver's manual allows.
 
+use crate::config::identity::{Multiprocessor, multiprocessor};
 use crate::objects::build_log::Log;
 use crate::objects::heap::Heap;
 use cuarray_abi::*;
@@ -24,8 +25,19 @@ pub(crate) struct Code {
     pub heaps: HashMap<CUcontext, Arc<Heap>>,
     /// The number of instructions that kernels have executed, counted per thread.
     pub executed_instructions: u64,
+    /// The launches whose memory was searched for races only in part.
+    pub partly_searched: Partly,
     /// Whether a kernel has failed in some context; shared with the driver, which reads it without its lock.
     pub failed: Arc<AtomicBool>,
+}
+
+/// Launches that were searched in part.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Partly {
+    pub launches: u64,
+    /// The bytes that these launches touched, and about how many of them were searched.
+    pub touched: u64,
+    pub searched: u64,
 }
 
 /// A program in a context.
@@ -111,6 +123,11 @@ pub(crate) struct ResolvedKernel {
     pub settings: Settings,
 }
 
+/// The registers that a compiler uses beyond the live values: the stack pointer, addresses and temporary values.
+const OWN_REGISTERS: u32 = 4;
+/// The fewest registers that a compiler reports.
+const LEAST_REGISTERS: u32 = 8;
+
 impl Code {
     /// Removes all code of a context that is being destroyed.
     pub(crate) fn close_context(&mut self, context: CUcontext) {
@@ -185,18 +202,28 @@ impl Code {
 impl ResolvedKernel {
     /// The maximum number of threads of a block.
     pub(crate) fn max_threads(&self) -> u32 {
-        let own = self.program.functions()[self.number as usize].max_threads.map_or(1024, |(threads, _)| threads);
-        // A multiprocessor has 65536 registers, allocated to warps in units of 256.
-        let warps = 65536 / (self.registers() * 32).next_multiple_of(256);
-        own.min(warps * 32).min(1024)
+        self.function().max_threads.map_or(1024, |(threads, _)| threads.min(1024))
+    }
+
+    fn function(&self) -> &cuarray_ptx::Function {
+        &self.program.functions()[self.number as usize]
     }
 
     /// The registers of a thread: an estimate of a compiler's allocation.
+    ///
+    /// A compiler spills rather than use more registers than the kernel's directives allow. The estimate allows blocks of
+    /// `max_threads`, so that it never refuses a launch.
     pub(crate) fn registers(&self) -> u32 {
         let wanted = self.program.reachable(self.number);
         let most = wanted.iter().map(|number| self.program.functions()[*number as usize].registers).max().unwrap_or(0);
-        let limit = if self.program.max_registers() == 0 { 255 } else { self.program.max_registers().clamp(16, 255) };
-        (most + 8).clamp(10, limit.max(10))
+        let function = self.function();
+        let threads = self.max_threads().max(1).next_multiple_of(32);
+        let threads = threads.saturating_mul(function.min_blocks.max(1));
+        // Registers are allocated to warps in units of 256, thus 8 for each thread.
+        let fitting = 65536 / threads / 8 * 8;
+        let limits = [fitting, function.max_registers, self.program.max_registers(), 255];
+        let limit = limits.into_iter().filter(|limit| *limit > 0).min().unwrap_or(255);
+        (most + OWN_REGISTERS).clamp(LEAST_REGISTERS, limit.max(LEAST_REGISTERS))
     }
 
     /// Bytes of static shared memory.
@@ -223,14 +250,11 @@ impl ResolvedKernel {
         if warps == 0 || threads > self.max_threads() {
             return 0;
         }
-        let (most_warps, most_blocks, most_shared) = match capability {
-            (7, _) => (32, 16, 65536),
-            (8, 0) | (9, _) => (64, 32, 233_472),
-            _ => (48, 16, 102_400),
-        };
+        let Multiprocessor { warps: most_warps, blocks: most_blocks, shared: most_shared, reserved, .. } =
+            multiprocessor(capability);
         let registers = 65536 / ((self.registers() * 32).next_multiple_of(256) * warps);
-        let shared = u64::from(self.shared()) + dynamic + 1024;
-        let by_shared = u32::try_from(most_shared / shared).unwrap_or(0);
+        let shared = (u64::from(self.shared()) + dynamic + u64::from(reserved)).max(1);
+        let by_shared = (u64::from(most_shared) / shared).try_into().unwrap_or(u32::MAX);
         (most_warps / warps).min(most_blocks).min(registers).min(by_shared)
     }
 }

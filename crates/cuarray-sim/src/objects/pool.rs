@@ -4,8 +4,7 @@
 //! the size of live allocations. *Reserved* is the memory that a real pool would hold. It grows with use, and falls
 //! to the release threshold (never below *used*) when a synchronization or a trim lets the pool release memory.
 
-use cuarray_abi::*;
-use std::collections::BTreeMap;
+use crate::objects::allocation::DeviceAccess;
 
 /// One pool.
 pub(crate) struct Pool {
@@ -22,7 +21,7 @@ pub(crate) struct Pool {
     /// The three reuse policies, by attribute; all initially on.
     pub reuse: [i32; 3],
     /// The access of other devices.
-    pub access: BTreeMap<CUdevice, CUmemAccess_flags>,
+    pub access: DeviceAccess,
     /// Whether `cuMemPoolDestroy` was called; the pool then ends with its last allocation.
     pub destroyed: bool,
 }
@@ -40,7 +39,7 @@ impl Pool {
             reserved: 0,
             reserved_high: 0,
             reuse: [1; 3],
-            access: BTreeMap::new(),
+            access: DeviceAccess::new(),
             destroyed: false,
         }
     }

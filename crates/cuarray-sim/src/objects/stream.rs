@@ -45,6 +45,8 @@ pub(crate) struct Stream {
     pub destroyed: bool,
     /// The number of the last host function enqueued.
     pub last_host_function: u64,
+    /// The number of the last launch enqueued whose writes the host may poll.
+    pub last_polled_launch: u64,
     /// The stream's part in a capture. Its work is then captured instead of executed.
     pub capturing: Option<Capturing>,
     /// The clock of the stream's work, created on first use.
@@ -67,6 +69,7 @@ impl Stream {
             unordered: false,
             destroyed: false,
             last_host_function: 0,
+            last_polled_launch: 0,
             capturing: None,
             lane: None,
         }
@@ -80,6 +83,12 @@ impl Stream {
     /// The number of operations that have not been executed.
     pub(crate) fn pending(&self) -> u64 {
         self.enqueued - self.executed
+    }
+
+    /// The last pending operation that has to run although the program makes no further call; 0 if there is none.
+    pub(crate) fn needs_progress_to(&self) -> u64 {
+        let last = self.last_host_function.max(self.last_polled_launch);
+        if last > self.executed { last } else { 0 }
     }
 
     /// The point of the last operation; `handle` is the stream's own handle.

@@ -13,7 +13,7 @@
 
 use crate::driver::Driver;
 use crate::execution::chosen;
-use crate::process::report;
+use crate::process::{report, summary};
 use crate::schedule::Schedule;
 use cuarray_races::finding::Report;
 use cuarray_races::report::Format;
@@ -98,11 +98,16 @@ fn report_findings(driver: &Driver) -> Option<u8> {
     let config = driver.config.as_ref().ok().filter(|config| config.findings)?;
     let is_child = MADE_IN.load(Ordering::Acquire) != std::process::id();
     let report = match driver.ready() {
-        Ok(()) => report::make_last(driver, config.leaks.unwrap_or_else(|| config.report.is_some() || !is_python()))?,
+        Ok(()) => report::make_last(driver, config.leaks.unwrap_or_else(|| !is_python()))?,
         Err(_) if is_child => return None,
         // A program that never initialized the driver gets an empty report.
         Err(_) => Report::default(),
     };
+    if !config.quiet && !is_child {
+        for line in summary::lines(driver, Some(&report)) {
+            eprintln!("cuarray-sim: {line}");
+        }
+    }
     let found = !report.findings.is_empty();
     if let Some(named) = &config.report {
         let path = path_of_this_process(named, is_child);

@@ -4,3 +4,4 @@ pub(crate) mod current;
 pub(crate) mod exit;
 pub(crate) mod report;
 pub(crate) mod statistics;
+pub(crate) mod summary;

@@ -6,6 +6,7 @@ use crate::driver::Driver;
 use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::graph_data::Owner;
 use crate::objects::stream;
+use crate::process::summary;
 use crate::state::State;
 use cuarray_abi::ENTRY_POINTS;
 use cuarray_races::Operation;
@@ -24,6 +25,7 @@ struct Statistics<'a> {
     calls: Vec<(&'static str, u64)>,
     refused: &'a BTreeMap<String, u64>,
     wrong_setting: Option<&'a str>,
+    unchecked: Vec<String>,
 }
 
 /// The statistics that are computed from the driver's state, under its lock.
@@ -116,7 +118,8 @@ pub(crate) fn json(driver: &Driver) -> String {
     let state = driver.lock();
     let refused = driver.refused.lock().unwrap_or_else(PoisonError::into_inner);
     let wrong_setting = driver.config.as_ref().err().map(String::as_str);
-    let statistics = Statistics { alive: alive(&state), calls, refused: &refused, wrong_setting };
+    let unchecked = summary::unchecked(driver, &state);
+    let statistics = Statistics { alive: alive(&state), calls, refused: &refused, wrong_setting, unchecked };
     // Serialization of plain data into memory does not fail.
     serde_json::to_string(&statistics).unwrap_or_default()
 }

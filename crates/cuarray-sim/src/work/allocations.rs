@@ -1,6 +1,7 @@
 //! Look-up, checks and release of allocations.
 
-use crate::objects::allocation::{Advice, Allocation, Declared, Kind, Side};
+use crate::memory::probe;
+use crate::objects::allocation::{Advice, Allocation, Declared, DeviceAccess, Kind, Side};
 use crate::state::State;
 use crate::work::{graph_memory, pools};
 use cuarray_abi::*;
@@ -9,13 +10,15 @@ use cuarray_abi::*;
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access outside its allocation, device memory
-/// declared as host memory, and freed memory of another process.
+/// declared as host memory, unmapped host memory, and freed memory of another process.
 pub(crate) fn side(state: &State, address: u64, length: u64, declared: Declared) -> Result<Side, CUresult> {
     let Some(allocation) = state.memory.find(address) else {
         if address == 0 || declared == Declared::Device || state.arena_of(address).is_some() {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        return Ok(Side::Pageable);
+        // Memory of the program that the driver did not allocate may be any number.
+        let readable = probe::is_range_readable(address, length);
+        return if readable { Ok(Side::Pageable) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
     };
     if length > allocation.size - (address - allocation.address) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -26,6 +29,38 @@ pub(crate) fn side(state: &State, address: u64, length: u64, declared: Declared)
         Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => Ok(Side::Device),
         Kind::Managed { .. } => Ok(Side::Managed),
         Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
+    }
+}
+
+/// The access that kernels of a context have to an allocation.
+///
+/// By the manual on [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html), host
+/// and managed memory is accessible from all devices. Memory of another device is accessible after
+/// `cuCtxEnablePeerAccess` for the context that allocated it. Memory of pools and graphs follows `cuMemPoolSetAccess`
+/// and the node's parameters instead. Copies between devices need no access: without it, they are staged.
+pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allocation) -> CUmemAccess_flags {
+    let own = state.contexts.get(&context);
+    let device_of = |context: &CUcontext| state.contexts.get(context).map(|context| context.device);
+    let shared = |access: &DeviceAccess| {
+        let device = own.and_then(|own| CUdevice::try_from(own.device).ok());
+        device.and_then(|device| access.get(&device)).copied().unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)
+    };
+    let home = match &allocation.kind {
+        Kind::Pinned { .. } | Kind::Registered { .. } | Kind::Managed { .. } => {
+            return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        }
+        // Memory of another process is accessible where it was opened.
+        Kind::Imported(_) => device_of(&allocation.context),
+        _ => Some(allocation.device),
+    };
+    if own.is_some_and(|own| Some(own.device) == home) {
+        return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    }
+    match &allocation.kind {
+        Kind::Pool(pool) => state.pools.get(pool).map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |pool| shared(&pool.access)),
+        Kind::Graph { access, .. } => shared(access),
+        _ if own.is_some_and(|own| own.peers.contains(&allocation.context)) => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        _ => CU_MEM_ACCESS_FLAGS_PROT_NONE,
     }
 }
 

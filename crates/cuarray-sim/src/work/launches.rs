@@ -6,17 +6,18 @@
 
 use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
+use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::state::State;
-use crate::work::modules;
+use crate::work::{allocations, modules};
 use cuarray_abi::*;
 use cuarray_ptx::RANK_SHIFT;
 use cuarray_ptx::{Access, AccessKind as TouchKind, Fault, FaultKind, Program, Race, Region, Service, TouchedRange};
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
 use cuarray_races::site::SourceLine;
-use cuarray_races::{KernelRace, Ticket, Touch, Touched};
+use cuarray_races::{Fences, KernelRace, Strength, Ticket, Touch, Touched};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -58,7 +59,7 @@ const LAUNCH_TIME: u64 = 2_000;
 /// Executes a launch; returns its accesses to the program's memory, if findings need them.
 pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket>) -> Vec<Touched> {
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
-    let regions = reachable(state);
+    let regions = reachable(state, launch.context);
     let services = Services { heap, assertions: Mutex::default() };
     let kernel = cuarray_ptx::Launch {
         program: &launch.program,
@@ -94,6 +95,11 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     if let Some(ticket) = ticket {
         let races = outcome.races.iter().map(|race| kernel_race(state, launch, race)).collect();
         state.detector.threads_raced(ticket, races);
+        let cuarray_ptx::Synchronization { publishes, observes, .. } = launch.program.synchronization(launch.kernel);
+        state.detector.synchronizes(ticket, Fences { publishes, observes });
+    }
+    if launch.settings.races && ticket.is_some() {
+        note_partial_search(&mut state.code.partly_searched, &outcome.touched);
     }
     let mut touched = Vec::new();
     for range in without_overwritten(&outcome.touched) {
@@ -114,12 +120,39 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     touched
 }
 
+/// Counts a launch that touched more memory than is searched for races.
+fn note_partial_search(partly: &mut Partly, touched: &[TouchedRange]) {
+    let most: u64 = touched.iter().map(|range| range.end - range.start).sum();
+    if most <= cuarray_ptx::SEARCHED_BYTES {
+        return;
+    }
+    let mut ranges: Vec<(u64, u64)> = touched.iter().map(|range| (range.start, range.end)).collect();
+    ranges.sort_unstable();
+    let (mut bytes, mut reached) = (0, 0);
+    for (start, end) in ranges {
+        bytes += end.saturating_sub(start.max(reached));
+        reached = reached.max(end);
+    }
+    // The search halves its part until it fits.
+    let halvings = (0..64).find(|halvings| bytes >> halvings <= cuarray_ptx::SEARCHED_BYTES).unwrap_or(0);
+    if halvings > 0 {
+        partly.launches += 1;
+        partly.touched += bytes;
+        partly.searched += bytes >> halvings;
+    }
+}
+
 /// Marks the context of a failed kernel as failed, and reports the failure.
 fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
-    let (what, place) = described(launch, fault);
+    let (mut what, place) = described(launch, fault);
+    let closed = closed_to(state, launch.context, fault);
+    if let Some((closed, _)) = &closed {
+        what = what.replace(", where nothing is allocated", closed).replace(", in constant memory", closed);
+    }
     let window = cuarray_ptx::in_window(fault.address);
     let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
-    let more = illegal.then(|| nearest_to(state, fault.address)).flatten().unwrap_or_default();
+    let more = illegal.then(|| nearest_to(state, fault.address)).flatten().filter(|_| closed.is_none());
+    let more = more.unwrap_or_default();
     if !launch.settings.quiet {
         eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
     }
@@ -132,6 +165,9 @@ fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, faul
         let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
         let bytes = Range { address: fault.address, length: fault.size.into() };
         let wrong = match fault.kind {
+            FaultKind::IllegalAddress | FaultKind::ReadOnly if closed.is_some() => {
+                closed.map(|(_, missing)| (finding::Kind::OutOfBounds, missing))
+            }
             FaultKind::Misaligned => {
                 Some((finding::Kind::MisalignedAccess, format!("use an address that is a multiple of {}", fault.size)))
             }
@@ -144,6 +180,23 @@ fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, faul
         };
         calls::launch_failed(state, ticket, (access, bytes), wrong, place, &more);
     }
+}
+
+/// For an access to memory of another device that is closed to the context: a description, and what is missing.
+fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String, String)> {
+    let allocation = state.memory.holding(fault.address)?;
+    let access = allocations::kernel_access(state, context, allocation);
+    let needed = if fault.write { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { CU_MEM_ACCESS_FLAGS_PROT_READ };
+    if access >= needed || !matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::ReadOnly) {
+        return None;
+    }
+    let (own, other) = (state.contexts.get(&context)?.device, allocation.device);
+    let missing = match allocation.kind {
+        Kind::Pool(_) => format!("give device {own} access to the memory of the pool with cuMemPoolSetAccess"),
+        Kind::Graph { .. } => format!("give device {own} access in the parameters of the allocation node"),
+        _ => format!("call cuCtxEnablePeerAccess in the context of device {own} for the context of device {other}"),
+    };
+    Some((format!(", in memory of device {other} that is closed to kernels of device {own}"), missing))
 }
 
 /// A description of the program's allocation nearest to an address.
@@ -199,13 +252,15 @@ fn kernel_race(state: &State, launch: &Launch, race: &Race) -> KernelRace {
     KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
 }
 
-/// All memory that a kernel can reach, in ascending order.
-fn reachable(state: &State) -> Vec<Region> {
+/// All memory that a kernel of a context can reach, in ascending order.
+fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
     let live = state.memory.iter().filter(|allocation| match &allocation.kind {
         Kind::Imported(imported) => imported.is_live(),
         _ => allocation.size > 0,
     });
-    live.map(|allocation| Region {
+    let live = live.map(|allocation| (allocation, allocations::kernel_access(state, context, allocation)));
+    let open = live.filter(|(_, access)| *access != CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    open.map(|(allocation, access)| Region {
         start: allocation.address,
         // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
         end: allocation.address + allocation.size.max(allocation.taken),
@@ -213,7 +268,8 @@ fn reachable(state: &State) -> Vec<Region> {
             Kind::Imported(imported) => imported.shadow_of(allocation.address),
             _ => state.host_address(allocation.address),
         },
-        writable: !matches!(allocation.kind, Kind::Code { constant: true }),
+        writable: access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+            && !matches!(allocation.kind, Kind::Code { constant: true }),
     })
     .collect()
 }
@@ -237,15 +293,22 @@ fn noted(range: TouchedRange) -> Touched {
         TouchKind::Write => Touch::Write,
         TouchKind::Update => Touch::Update,
     };
-    Touched { start: range.start, end: range.end, touch }
+    let strength = match range.strength {
+        cuarray_ptx::Strength::Weak => Strength::Weak,
+        cuarray_ptx::Strength::Device => Strength::Device,
+        cuarray_ptx::Strength::System => Strength::System,
+    };
+    Touched { start: range.start, end: range.end, touch, strength }
 }
 
-/// Removes written bytes from the reads, because a later access conflicts with the write anyway. Keeps writes and
-/// updates.
+/// Removes written bytes from the weak reads, because a later access conflicts with the weak write anyway. Keeps all
+/// other ranges.
 fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
-    let of = |kind| touched.iter().copied().filter(move |range| range.kind == kind);
-    let (reads, writes): (Vec<TouchedRange>, Vec<TouchedRange>) =
-        (of(TouchKind::Read).collect(), of(TouchKind::Write).collect());
+    let weak = |kind| {
+        let alike = move |range: &&TouchedRange| range.kind == kind && range.strength == cuarray_ptx::Strength::Weak;
+        touched.iter().filter(alike).copied().collect::<Vec<_>>()
+    };
+    let (reads, writes) = (weak(TouchKind::Read), weak(TouchKind::Write));
     let mut kept = Vec::new();
     let mut next = 0;
     for read in reads {
@@ -264,7 +327,9 @@ fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
         }
     }
     kept.extend(writes);
-    kept.extend(of(TouchKind::Update));
+    let others =
+        touched.iter().filter(|range| range.kind == TouchKind::Update || range.strength != cuarray_ptx::Strength::Weak);
+    kept.extend(others);
     kept
 }
 

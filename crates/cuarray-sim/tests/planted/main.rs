@@ -22,6 +22,7 @@ mod kernels;
 mod leaks;
 mod pools;
 mod streams;
+mod strong_accesses;
 mod threads;
 mod uninitialized;
 
@@ -58,7 +59,7 @@ macro_rules! pairs {
 }
 use pairs;
 
-const ALL: [&[Pair]; 16] = [
+const ALL: [&[Pair]; 17] = [
     bounds::PAIRS,
     default_streams::PAIRS,
     devices::PAIRS,
@@ -73,6 +74,7 @@ const ALL: [&[Pair]; 16] = [
     leaks::PAIRS,
     pools::PAIRS,
     streams::PAIRS,
+    strong_accesses::PAIRS,
     threads::PAIRS,
     uninitialized::PAIRS,
 ];
@@ -176,7 +178,7 @@ macro_rules! themes {
     )*};
 }
 themes! {
-    bounds default_streams devices events frees graphs handles host_functions host_memory kernel_races kernels leaks pools streams threads
+    bounds default_streams devices events frees graphs handles host_functions host_memory kernel_races kernels leaks pools streams strong_accesses threads
     uninitialized
 }
 

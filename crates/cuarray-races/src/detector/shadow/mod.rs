@@ -1,7 +1,8 @@
 //! Shadow memory: the last accesses to every byte, and whether it was ever written.
 //!
-//! Memory is divided into segments. All bytes of a segment have one history: the last write, the reads since then
-//! that happen before no later read, and whether the bytes were written. An access splits the segments at its ends,
+//! Memory is divided into segments. All bytes of a segment have one history: the last plain write, the other accesses
+//! since then that no later access stands for, and whether the bytes were written. Strong accesses, such as atomic
+//! operations, do not conflict with each other, so one of them does not stand for an earlier one of another lane. An access splits the segments at its ends,
 //! is compared with their records, and is recorded in them. Equal neighbours are merged. So the number of segments
 //! depends on how differently a program treats parts of its memory, not on the number of operations. A look-up takes
 //! time logarithmic in the number of segments.
@@ -12,7 +13,7 @@
 
 use super::clock::{Clock, Lane, LaneNumber, Retired};
 use super::operation::Operation;
-use super::region::Region;
+use super::region::{Region, Strength};
 use crate::finding::AccessKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -25,24 +26,65 @@ const TALL: usize = 256;
 
 /// A recorded access.
 #[derive(Clone)]
-struct Record {
-    lane: LaneNumber,
-    time: u64,
+pub(super) struct Record {
+    pub lane: LaneNumber,
+    pub time: u64,
     access: AccessKind,
-    operation: Arc<Operation>,
+    strength: Strength,
+    device: Option<i32>,
+    pub operation: Arc<Operation>,
 }
 
 impl Record {
     fn same(&self, other: &Record) -> bool {
-        Arc::ptr_eq(&self.operation, &other.operation) && self.access == other.access
+        Arc::ptr_eq(&self.operation, &other.operation) && self.kind() == other.kind()
+    }
+
+    fn kind(&self) -> (AccessKind, Strength, Option<i32>) {
+        (self.access, self.strength, self.device)
+    }
+
+    fn writes(&self) -> bool {
+        self.access != AccessKind::Read
+    }
+
+    /// Whether both accesses are strong, and in each other's scope.
+    fn meets(&self, other: &Record) -> bool {
+        self.strength.meets(other.strength, self.device == other.device)
+    }
+
+    /// Whether unordered accesses of these kinds are a race.
+    fn conflicts(&self, other: &Record) -> bool {
+        (self.writes() || other.writes()) && !self.meets(other)
+    }
+
+    /// Whether every access that conflicts with `older` conflicts with this one too.
+    fn stands_for(&self, older: &Record) -> bool {
+        match (self.access, self.strength) {
+            (AccessKind::Read, Strength::Weak) => !older.writes(),
+            _ => (self.strength, self.device) == (older.strength, older.device) && (self.writes() || !older.writes()),
+        }
+    }
+
+    /// Whether one of two operations that met observes what the other published.
+    fn synchronizes_with(&self, other: &Record) -> bool {
+        let passes = |from: &Record, to: &Record| {
+            let host = |record: &Record| record.strength == Strength::Host;
+            from.writes()
+                && (host(from) || from.operation.fences().publishes)
+                && (host(to) || to.operation.fences().observes)
+        };
+        self.meets(other) && (passes(self, other) || passes(other, self))
     }
 }
 
 /// Bytes with the same history, from the key of the table to `end`.
 struct Segment {
     end: u64,
+    /// The last plain write.
     write: Option<Record>,
-    reads: Vec<Record>,
+    /// Reads and strong accesses since then.
+    since: Vec<Record>,
     written: bool,
     /// Whether an allocation starts here. Segments of two allocations never unite.
     first: bool,
@@ -59,8 +101,8 @@ impl Segment {
         };
         same_write
             && self.written == other.written
-            && self.reads.len() == other.reads.len()
-            && self.reads.iter().zip(&other.reads).all(|(one, other)| one.same(other))
+            && self.since.len() == other.since.len()
+            && self.since.iter().zip(&other.since).all(|(one, other)| one.same(other))
     }
 
     /// Splits off the part from `at` on.
@@ -68,7 +110,7 @@ impl Segment {
         let behind = Segment {
             end: self.end,
             write: self.write.clone(),
-            reads: self.reads.clone(),
+            since: self.since.clone(),
             written: self.written,
             first: false,
             last: self.last,
@@ -78,29 +120,38 @@ impl Segment {
         behind
     }
 
-    fn read(&mut self, start: u64, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
+    /// Records an access, and adds the accesses that it conflicts with, or has met.
+    fn touch(&mut self, start: u64, new: &Record, by: &Observer<'_>, found: &mut Found) {
         self.write.take_if(|write| by.settled(write));
-        if let Some(write) = self.write.as_ref().filter(|write| !by.follows(write)) {
-            note(conflicts, write, start, self.end);
+        for record in self.write.iter().chain(&self.since).filter(|record| !by.follows(record)) {
+            found.compare(new, record, start, self.end);
         }
-        match self.reads.iter_mut().find(|read| read.lane == by.clock.lane) {
-            // The later access of a lane replaces the earlier one: operations ordered after it are ordered after
-            // both.
-            Some(own) => *own = by.record(AccessKind::Read),
-            None => {
-                self.reads.retain(|read| !by.follows(read) && !by.settled(read));
-                self.reads.push(by.record(AccessKind::Read));
-            }
+        self.written |= new.writes();
+        if new.writes() && new.strength == Strength::Weak {
+            self.write = Some(new.clone());
+            self.since.clear();
+        } else {
+            self.since.retain(|record| !(by.settled(record) || by.follows(record) && new.stands_for(record)));
+            self.since.push(new.clone());
         }
     }
+}
 
-    fn write(&mut self, start: u64, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
-        for record in self.write.iter().chain(&self.reads).filter(|record| !by.follows(record)) {
-            note(conflicts, record, start, self.end);
+/// The unordered accesses that an access is compared with.
+#[derive(Default)]
+struct Found {
+    conflicts: Vec<Conflict>,
+    /// Accesses of other operations that the access has synchronized with through memory.
+    met: Vec<Record>,
+}
+
+impl Found {
+    fn compare(&mut self, new: &Record, record: &Record, start: u64, end: u64) {
+        if new.conflicts(record) {
+            note(&mut self.conflicts, record, start, end);
+        } else if new.synchronizes_with(record) && !self.met.iter().any(|met| met.same(record)) {
+            self.met.push(record.clone());
         }
-        self.write = Some(by.record(AccessKind::Write));
-        self.reads.clear();
-        self.written = true;
     }
 }
 
@@ -122,12 +173,16 @@ pub(super) struct Conflict {
 
 /// The context of a new access: its operation, its clock, and the lane whose operations happen before every later
 /// operation.
+#[derive(Clone, Copy)]
 pub(super) struct Observer<'a> {
     pub operation: &'a Arc<Operation>,
     pub clock: &'a Clock,
     pub retired: &'a Retired,
     /// The lane whose operations happen before every later operation, if there is one.
     pub floor: Option<&'a Lane>,
+    pub strength: Strength,
+    /// The device of the lane.
+    pub device: Option<i32>,
 }
 
 impl Observer<'_> {
@@ -142,7 +197,8 @@ impl Observer<'_> {
 
     fn record(&self, access: AccessKind) -> Record {
         let Clock { lane, time, .. } = *self.clock;
-        Record { lane, time, access, operation: self.operation.clone() }
+        let Observer { strength, device, .. } = *self;
+        Record { lane, time, access, strength, device, operation: self.operation.clone() }
     }
 }
 
@@ -151,6 +207,8 @@ impl Observer<'_> {
 pub(super) struct Shadow {
     segments: BTreeMap<u64, Segment>,
     tall: Vec<Tall>,
+    /// The operations that the accesses of the running check have synchronized with through memory.
+    pub met: Vec<Record>,
     /// The number of segments after the last sweep.
     swept: usize,
 }
@@ -159,7 +217,7 @@ impl Shadow {
     /// Adds memory without accesses. An allocation in a stream counts as the first write.
     pub(super) fn create(&mut self, start: u64, end: u64, written: bool, by: Option<&Observer<'_>>) {
         let write = by.map(|observer| observer.record(AccessKind::Create));
-        self.segments.insert(start, Segment { end, write, reads: Vec::new(), written, first: true, last: true });
+        self.segments.insert(start, Segment { end, write, since: Vec::new(), written, first: true, last: true });
     }
 
     /// Removes freed memory. Returns the accesses that do not happen before the free.
@@ -168,7 +226,7 @@ impl Shadow {
         let keys: Vec<u64> = self.segments.range(start..end).map(|(key, _)| *key).collect();
         for key in keys {
             let Some(segment) = self.segments.remove(&key) else { continue };
-            for record in segment.write.iter().chain(&segment.reads).filter(|record| !by.follows(record)) {
+            for record in segment.write.iter().chain(&segment.since).filter(|record| !by.follows(record)) {
                 note(&mut conflicts, record, key, segment.end);
             }
         }
@@ -185,41 +243,28 @@ impl Shadow {
 
     /// Records an access to a box, and returns the accesses that it conflicts with.
     pub(super) fn access(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>) -> Vec<Conflict> {
-        let mut conflicts = Vec::new();
+        let (mut found, new) = (Found::default(), by.record(access));
         if !self.tall.is_empty() {
-            self.meet_tall(region, access, by, &mut conflicts);
+            self.meet_tall(region, &new, by, &mut found);
         }
         if region.row_count() > ROWS {
-            self.access_tall(region, access, by, &mut conflicts);
+            self.access_tall(region, new, by, &mut found);
         } else {
             for (start, end) in region.rows() {
-                match access {
-                    AccessKind::Read => self.read(start, end, by, &mut conflicts),
-                    _ => self.write(start, end, by, &mut conflicts),
-                }
+                self.touch(start, end, &new, by, &mut found);
             }
         }
-        conflicts
+        self.met.extend(found.met);
+        found.conflicts
     }
 
-    fn read(&mut self, start: u64, end: u64, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
+    fn touch(&mut self, start: u64, end: u64, new: &Record, by: &Observer<'_>, found: &mut Found) {
         if let Some(segment) = self.whole(start, end) {
-            return segment.read(start, by, conflicts);
+            return segment.touch(start, new, by, found);
         }
         self.split(start, end);
         for (key, segment) in self.segments.range_mut(start..end) {
-            segment.read(*key, by, conflicts);
-        }
-        self.unite(start, end);
-    }
-
-    fn write(&mut self, start: u64, end: u64, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
-        if let Some(segment) = self.whole(start, end) {
-            return segment.write(start, by, conflicts);
-        }
-        self.split(start, end);
-        for (key, segment) in self.segments.range_mut(start..end) {
-            segment.write(*key, by, conflicts);
+            segment.touch(*key, new, by, found);
         }
         self.unite(start, end);
     }
@@ -267,7 +312,7 @@ impl Shadow {
     }
 
     /// Compares an access with the whole boxes, and drops boxes that can no longer conflict.
-    fn meet_tall(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
+    fn meet_tall(&mut self, region: &Region, new: &Record, by: &Observer<'_>, found: &mut Found) {
         let (start, end) = (region.start(), region.end());
         self.tall.retain(|tall| {
             if by.settled(&tall.record) {
@@ -277,43 +322,38 @@ impl Shadow {
                 return true;
             }
             let known = by.follows(&tall.record);
-            if (access != AccessKind::Read || tall.record.access != AccessKind::Read)
-                && !known
-                && tall.region.overlaps(region)
-            {
-                note(conflicts, &tall.record, start.max(tall.region.start()), end.min(tall.region.end()));
+            if !known && tall.region.overlaps(region) {
+                found.compare(new, &tall.record, start.max(tall.region.start()), end.min(tall.region.end()));
             }
             // A later row that covers the box replaces it.
             let covered = region.row_count() == 1 && start <= tall.region.start() && end >= tall.region.end();
-            !(known && covered && access != AccessKind::Read)
+            !(known && covered && new.writes() && new.strength == Strength::Weak)
         });
     }
 
-    fn access_tall(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>, conflicts: &mut Vec<Conflict>) {
+    fn access_tall(&mut self, region: &Region, new: Record, by: &Observer<'_>, found: &mut Found) {
         let (start, end) = (region.start(), region.end());
         let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);
         for (key, segment) in self.segments.range_mut(first..end).filter(|(_, segment)| segment.end > start) {
             if !region.meets(*key, segment.end) {
                 continue;
             }
-            let reads = segment.reads.iter().filter(|_| access != AccessKind::Read);
-            for record in segment.write.iter().chain(reads).filter(|record| !by.follows(record)) {
-                note(conflicts, record, *key, segment.end);
+            for record in segment.write.iter().chain(&segment.since).filter(|record| !by.follows(record)) {
+                found.compare(&new, record, start.max(*key), end.min(segment.end));
             }
-            segment.written |= access != AccessKind::Read;
+            segment.written |= new.writes();
         }
-        let record = by.record(access);
         let same = |tall: &Tall| {
             let (one, other) = (tall.region.hull(), region.hull());
-            one == other && tall.region.row_count() == region.row_count() && tall.record.access == access
+            one == other && tall.region.row_count() == region.row_count() && tall.record.kind() == new.kind()
         };
         match self.tall.iter_mut().find(|tall| same(tall) && by.follows(&tall.record)) {
-            Some(tall) => tall.record = record,
+            Some(tall) => tall.record = new,
             None => {
                 if self.tall.len() >= TALL {
                     self.tall.remove(0);
                 }
-                self.tall.push(Tall { region: *region, record });
+                self.tall.push(Tall { region: *region, record: new });
             }
         }
     }
@@ -389,7 +429,7 @@ impl Shadow {
         }
         for segment in self.segments.values_mut() {
             segment.write.take_if(|write| by.settled(write));
-            segment.reads.retain(|read| !by.settled(read));
+            segment.since.retain(|record| !by.settled(record));
         }
         self.unite(0, u64::MAX);
         self.swept = self.segments.len();

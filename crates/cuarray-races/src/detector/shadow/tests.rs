@@ -11,6 +11,7 @@ struct Fixture {
     host: Lane,
     streams: Vec<Lane>,
     retired: Retired,
+    strength: Strength,
     count: u64,
 }
 
@@ -19,7 +20,7 @@ impl Fixture {
         let mut shadow = Shadow::default();
         shadow.create(0, 1000, false, None);
         let streams = vec![Lane::new(1), Lane::new(2)];
-        Fixture { shadow, host: Lane::new(0), streams, retired: Retired::default(), count: 0 }
+        Fixture { shadow, host: Lane::new(0), streams, retired: Retired::default(), strength: Strength::Weak, count: 0 }
     }
 
     /// Accesses bytes in a stream; returns the conflicting operations.
@@ -28,7 +29,14 @@ impl Fixture {
         let lane = &mut self.streams[stream];
         lane.called_by(&self.host, &self.retired);
         let (operation, clock) = (operation(self.count, lane.number), lane.clock());
-        let by = Observer { operation: &operation, clock: &clock, retired: &self.retired, floor: Some(&self.host) };
+        let by = Observer {
+            operation: &operation,
+            clock: &clock,
+            retired: &self.retired,
+            floor: Some(&self.host),
+            strength: self.strength,
+            device: Some(0),
+        };
         let conflicts = self.shadow.access(&region, access, &by);
         let mut found: Vec<u64> = conflicts.iter().map(|conflict| conflict.other.ordinal).collect();
         found.sort_unstable();
@@ -50,8 +58,8 @@ impl Fixture {
 }
 
 fn operation(ordinal: u64, lane: LaneNumber) -> Arc<Operation> {
-    let (caller, after, accesses) = (Caller::new(1, ""), Box::default(), OnceLock::new());
-    Arc::new(Operation { ordinal, lane, caller, after, accesses })
+    let (caller, after, accesses, fences) = (Caller::new(1, ""), Box::default(), OnceLock::new(), OnceLock::new());
+    Arc::new(Operation { ordinal, lane, caller, after, accesses, fences })
 }
 
 fn columns(start: u64, width: u64, rows: u64) -> Region {

@@ -1,7 +1,7 @@
 //! Functions: their attributes, settings and parameters.
 
 use super::super::*;
-use super::{INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, SHARED};
+use super::{INVALID_HANDLE, INVALID_VALUE, SHARED, most_shared};
 use crate::objects::code::{ResolvedKernel, Settings};
 use crate::state::State;
 
@@ -19,7 +19,7 @@ pub(in crate::exports) fn attribute(
         2 => u32::try_from(resolved.constant_bytes()).unwrap_or(u32::MAX),
         3 => resolved.local(),
         4 => resolved.registers(),
-        5 => resolved.program.version(),
+        5 => resolved.program.target(),
         6 => major * 10 + minor,
         7 => 0,
         8 => resolved.settings.max_dynamic_shared.unwrap_or(SHARED.saturating_sub(resolved.shared())),
@@ -36,6 +36,7 @@ pub(in crate::exports) fn attribute(
 
 /// The settings with an attribute changed.
 pub(in crate::exports) fn set_attribute(
+    call: &Call<'_>,
     resolved: &ResolvedKernel,
     attribute: CUfunction_attribute,
     value: c_int,
@@ -44,7 +45,7 @@ pub(in crate::exports) fn set_attribute(
     match attribute {
         8 => {
             let bytes = u32::try_from(value).map_err(|_| INVALID_VALUE)?;
-            if bytes.checked_add(resolved.shared()).is_none_or(|total| total > MOST_SHARED) {
+            if bytes.checked_add(resolved.shared()).is_none_or(|total| total > most_shared(call)) {
                 return Err(INVALID_VALUE);
             }
             settings.max_dynamic_shared = Some(bytes);
@@ -82,7 +83,7 @@ pub(in crate::exports) unsafe fn cuFuncSetAttribute(
     value: c_int,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    let settings = set_attribute(&state.code.resolve(hfunc)?, attrib, value)?;
+    let settings = set_attribute(call, &state.code.resolve(hfunc)?, attrib, value)?;
     change(&mut state, hfunc, |known| *known = settings)
 }
 
@@ -119,6 +120,10 @@ pub(in crate::exports) unsafe fn cuFuncGetName(
     name: *mut *const c_char,
     hfunc: CUfunction,
 ) -> Result<(), CUresult> {
+    present(name)?;
+    if hfunc.is_null() {
+        return Err(INVALID_VALUE);
+    }
     let state = call.lock();
     let text = match state.code.functions.get(&hfunc) {
         Some(function) => function.name.as_ptr(),

@@ -1,9 +1,10 @@
 //! Kernel launches.
 
 use super::super::*;
-use super::{INVALID_CLUSTER_SIZE, INVALID_HANDLE, INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS, SHARED};
+use super::{INVALID_CLUSTER_SIZE, INVALID_HANDLE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared, most_shared};
 use crate::capture;
 use crate::config::identity;
+use crate::execution::progress;
 use crate::exports::transfer::submit;
 use crate::objects::code::ResolvedKernel;
 use crate::objects::graph_data::Action;
@@ -115,11 +116,7 @@ pub(in crate::exports) unsafe fn prepare(
     if function.max_threads.is_some_and(|(most, exact)| threads > most || (exact && threads != most)) {
         return Err(INVALID_VALUE);
     }
-    if threads > resolved.max_threads() {
-        return Err(CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    }
-    let allowed = resolved.settings.max_dynamic_shared.unwrap_or(0).max(SHARED.saturating_sub(resolved.shared()));
-    if resolved.shared() > MOST_SHARED || shape.shared > allowed {
+    if resolved.shared() > most_shared(call) || shape.shared > dynamic_shared(&resolved) {
         return Err(INVALID_VALUE);
     }
     let settings = call.driver.settings();
@@ -172,7 +169,7 @@ pub(in crate::exports) unsafe fn launch(
     stream: CUstream,
     lists: (*mut *mut c_void, *mut *mut c_void),
 ) -> Result<(), CUresult> {
-    let (mut state, current) = call.current()?;
+    let (mut state, current) = call.current_for(stream)?;
     let handle = streams::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&handle).map_or(current, |stream| stream.context);
     // SAFETY: the caller's lists, by the driver's contract.
@@ -180,7 +177,10 @@ pub(in crate::exports) unsafe fn launch(
     if capture::capture(&mut state, handle, || Action::Launch(launch.clone()))? {
         return Ok(());
     }
-    drop(submit(call, state, handle, Work::Launch(launch), Vec::new())?);
+    let (mut state, at) = submit(call, state, handle, Work::Launch(launch), Vec::new())?;
+    if state.streams.get(&handle).is_some_and(|stream| stream.last_polled_launch == at.operation) {
+        progress::watch(call.driver, &mut state);
+    }
     Ok(())
 }
 

@@ -13,6 +13,8 @@ pub(super) use function::*;
 pub(super) use launch::*;
 pub(super) use occupancy::*;
 
+use crate::config::identity::multiprocessor;
+use crate::objects::code::ResolvedKernel;
 use cuarray_abi::CUresult;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -21,7 +23,16 @@ const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
 /// The shared memory of a block that a kernel may use without opting in to more.
 const SHARED: u32 = 48 << 10;
-const MOST_SHARED: u32 = 232_448;
+
+/// The shared memory of a block that a kernel can opt in to.
+fn most_shared(call: &super::Call<'_>) -> u32 {
+    multiprocessor(call.driver.settings().compute_capability).shared_of_block
+}
+
+/// The dynamic shared memory that a launch can have.
+fn dynamic_shared(resolved: &ResolvedKernel) -> u32 {
+    resolved.settings.max_dynamic_shared.unwrap_or(0).max(SHARED.saturating_sub(resolved.shared()))
+}
 
 /// The number of multiprocessors of a device.
 const MULTIPROCESSORS: u64 = 132;

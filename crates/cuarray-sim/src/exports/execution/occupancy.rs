@@ -3,7 +3,7 @@
 use super::super::*;
 use super::Shape;
 use super::launch::{MOST_CLUSTER, PORTABLE_CLUSTER, cluster, shape_of};
-use super::{INVALID_CLUSTER_SIZE, INVALID_VALUE, MOST_SHARED, MULTIPROCESSORS};
+use super::{INVALID_CLUSTER_SIZE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared};
 use crate::objects::code::ResolvedKernel;
 
 /// The number of blocks of a function that fit on a multiprocessor.
@@ -116,7 +116,7 @@ pub(in crate::exports) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
     let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;
     let resolved = call.lock().code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
-    let most = u64::from(MOST_SHARED.saturating_sub(resolved.shared()));
+    let most = u64::from(dynamic_shared(&resolved));
     // Bisect for the most memory with which that many blocks still fit.
     let (mut low, mut high) = (0, most);
     if resolved.blocks(threads, 0, capability) < wanted {

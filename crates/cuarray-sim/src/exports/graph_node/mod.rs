@@ -139,8 +139,16 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
             })
         }
         Action::Allocate(mut params) => {
-            params.0.dptr =
-                reservations::reserve_graph_memory(state, graph, &params.0.poolProps, params.0.bytesize as u64)?;
+            // SAFETY: the caller's array of descriptions is readable during the call, by the driver's contract.
+            let access = unsafe { super::pool::descriptions(state, params.0.accessDescs, params.0.accessDescCount)? };
+            let size = params.0.bytesize as u64;
+            params.0.dptr = reservations::reserve_graph_memory(
+                state,
+                graph,
+                &params.0.poolProps,
+                size,
+                access.into_iter().collect(),
+            )?;
             let address = params.0.dptr;
             graph_structure::add_node(state, graph, after, Action::Allocate(params))
                 .inspect_err(|_| graph_memory::release(state, address))

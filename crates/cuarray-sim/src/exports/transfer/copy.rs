@@ -14,7 +14,7 @@ use cuarray_races::finding::AccessKind;
 
 /// Checks a copy, enqueues it, and waits for it if the call must.
 fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, mode: SyncMode) -> Result<(), CUresult> {
-    let (mut state, current) = call.current()?;
+    let (mut state, current) = call.current_for(mode.stream())?;
     let stream = streams::stream_of(&mut state, call, current, mode.stream())?;
     let captured = captures(call, &mut state, stream, mode)?;
     if extent.is_empty() {

@@ -1,0 +1,402 @@
+//! The driver's documented entry points that no crate here implements.
+//!
+//! A program that resolves all symbols at load does not start without them, even if it never calls them. So the
+//! simulator exports them, and a call returns `CUDA_ERROR_NOT_SUPPORTED`.
+//!
+//! A line has the form of [`entry_points!`](crate::entry_points) without the signature:
+//!
+//! ```text
+//! "cuMemMapArrayAsync" @ 11010 cuMemMapArrayAsync per_thread cuMemMapArrayAsync_ptsz;
+//! ```
+//!
+//! Names and versions are those of `cudaTypedefs.h` 13.5, and of the headers for the profiler and for graphics. The
+//! first group holds the signatures of CUDA 3.1 and earlier, in which a device address has 32 bits.
+
+/// Calls the macro `$callback` with the documented entry points that [`entry_points!`](crate::entry_points) does not list.
+#[macro_export]
+macro_rules! unsupported_entry_points {
+    ($callback:ident) => {
+        $callback! {
+            addresses_of_32_bits {
+                "cuMemAlloc" @ 2000 cuMemAlloc;
+                "cuMemAllocPitch" @ 2000 cuMemAllocPitch;
+                "cuMemFree" @ 2000 cuMemFree;
+                "cuMemGetAddressRange" @ 2000 cuMemGetAddressRange;
+                "cuMemHostGetDevicePointer" @ 2020 cuMemHostGetDevicePointer;
+                "cuMemcpy2D" @ 2000 cuMemcpy2D;
+                "cuMemcpy2DAsync" @ 2000 cuMemcpy2DAsync;
+                "cuMemcpy2DUnaligned" @ 2000 cuMemcpy2DUnaligned;
+                "cuMemcpy3D" @ 2000 cuMemcpy3D;
+                "cuMemcpy3DAsync" @ 2000 cuMemcpy3DAsync;
+                "cuMemcpyDtoD" @ 2000 cuMemcpyDtoD;
+                "cuMemcpyDtoDAsync" @ 3000 cuMemcpyDtoDAsync;
+                "cuMemcpyDtoH" @ 2000 cuMemcpyDtoH;
+                "cuMemcpyDtoHAsync" @ 2000 cuMemcpyDtoHAsync;
+                "cuMemcpyHtoD" @ 2000 cuMemcpyHtoD;
+                "cuMemcpyHtoDAsync" @ 2000 cuMemcpyHtoDAsync;
+                "cuMemsetD16" @ 2000 cuMemsetD16;
+                "cuMemsetD2D16" @ 2000 cuMemsetD2D16;
+                "cuMemsetD2D32" @ 2000 cuMemsetD2D32;
+                "cuMemsetD2D8" @ 2000 cuMemsetD2D8;
+                "cuMemsetD32" @ 2000 cuMemsetD32;
+                "cuMemsetD8" @ 2000 cuMemsetD8;
+                "cuModuleGetGlobal" @ 2000 cuModuleGetGlobal;
+            }
+            textures_and_surfaces {
+                "cuDeviceGetTexture1DLinearMaxWidth" @ 11010 cuDeviceGetTexture1DLinearMaxWidth;
+                "cuModuleGetSurfRef" @ 3000 cuModuleGetSurfRef;
+                "cuModuleGetTexRef" @ 2000 cuModuleGetTexRef;
+                "cuParamSetTexRef" @ 2000 cuParamSetTexRef;
+                "cuSurfObjectCreate" @ 5000 cuSurfObjectCreate;
+                "cuSurfObjectDestroy" @ 5000 cuSurfObjectDestroy;
+                "cuSurfObjectGetResourceDesc" @ 5000 cuSurfObjectGetResourceDesc;
+                "cuSurfRefGetArray" @ 3000 cuSurfRefGetArray;
+                "cuSurfRefSetArray" @ 3000 cuSurfRefSetArray;
+                "cuTexObjectCreate" @ 5000 cuTexObjectCreate;
+                "cuTexObjectDestroy" @ 5000 cuTexObjectDestroy;
+                "cuTexObjectGetResourceDesc" @ 5000 cuTexObjectGetResourceDesc;
+                "cuTexObjectGetResourceViewDesc" @ 5000 cuTexObjectGetResourceViewDesc;
+                "cuTexObjectGetTextureDesc" @ 5000 cuTexObjectGetTextureDesc;
+                "cuTexRefCreate" @ 2000 cuTexRefCreate;
+                "cuTexRefDestroy" @ 2000 cuTexRefDestroy;
+                "cuTexRefGetAddress" @ 2000 cuTexRefGetAddress;
+                "cuTexRefGetAddress" @ 3020 cuTexRefGetAddress_v2;
+                "cuTexRefGetAddressMode" @ 2000 cuTexRefGetAddressMode;
+                "cuTexRefGetArray" @ 2000 cuTexRefGetArray;
+                "cuTexRefGetBorderColor" @ 8000 cuTexRefGetBorderColor;
+                "cuTexRefGetFilterMode" @ 2000 cuTexRefGetFilterMode;
+                "cuTexRefGetFlags" @ 2000 cuTexRefGetFlags;
+                "cuTexRefGetFormat" @ 2000 cuTexRefGetFormat;
+                "cuTexRefGetMaxAnisotropy" @ 5000 cuTexRefGetMaxAnisotropy;
+                "cuTexRefGetMipmapFilterMode" @ 5000 cuTexRefGetMipmapFilterMode;
+                "cuTexRefGetMipmapLevelBias" @ 5000 cuTexRefGetMipmapLevelBias;
+                "cuTexRefGetMipmapLevelClamp" @ 5000 cuTexRefGetMipmapLevelClamp;
+                "cuTexRefGetMipmappedArray" @ 5000 cuTexRefGetMipmappedArray;
+                "cuTexRefSetAddress" @ 2000 cuTexRefSetAddress;
+                "cuTexRefSetAddress" @ 3020 cuTexRefSetAddress_v2;
+                "cuTexRefSetAddress2D" @ 2020 cuTexRefSetAddress2D;
+                "cuTexRefSetAddress2D" @ 3020 cuTexRefSetAddress2D_v2;
+                "cuTexRefSetAddress2D" @ 4010 cuTexRefSetAddress2D_v3;
+                "cuTexRefSetAddressMode" @ 2000 cuTexRefSetAddressMode;
+                "cuTexRefSetArray" @ 2000 cuTexRefSetArray;
+                "cuTexRefSetBorderColor" @ 8000 cuTexRefSetBorderColor;
+                "cuTexRefSetFilterMode" @ 2000 cuTexRefSetFilterMode;
+                "cuTexRefSetFlags" @ 2000 cuTexRefSetFlags;
+                "cuTexRefSetFormat" @ 2000 cuTexRefSetFormat;
+                "cuTexRefSetMaxAnisotropy" @ 5000 cuTexRefSetMaxAnisotropy;
+                "cuTexRefSetMipmapFilterMode" @ 5000 cuTexRefSetMipmapFilterMode;
+                "cuTexRefSetMipmapLevelBias" @ 5000 cuTexRefSetMipmapLevelBias;
+                "cuTexRefSetMipmapLevelClamp" @ 5000 cuTexRefSetMipmapLevelClamp;
+                "cuTexRefSetMipmappedArray" @ 5000 cuTexRefSetMipmappedArray;
+            }
+            tensor_maps {
+                "cuTensorMapEncodeIm2col" @ 12000 cuTensorMapEncodeIm2col;
+                "cuTensorMapEncodeIm2colWide" @ 12080 cuTensorMapEncodeIm2colWide;
+                "cuTensorMapEncodeTiled" @ 12000 cuTensorMapEncodeTiled;
+                "cuTensorMapReplaceAddress" @ 12000 cuTensorMapReplaceAddress;
+                "cuTensorMapSetAllocationClass" @ 13050 cuTensorMapSetAllocationClass;
+            }
+            arrays {
+                "cuArray3DCreate" @ 2000 cuArray3DCreate;
+                "cuArray3DCreate" @ 3020 cuArray3DCreate_v2;
+                "cuArray3DGetDescriptor" @ 2000 cuArray3DGetDescriptor;
+                "cuArray3DGetDescriptor" @ 3020 cuArray3DGetDescriptor_v2;
+                "cuArrayCreate" @ 2000 cuArrayCreate;
+                "cuArrayCreate" @ 3020 cuArrayCreate_v2;
+                "cuArrayDestroy" @ 2000 cuArrayDestroy;
+                "cuArrayGetDescriptor" @ 2000 cuArrayGetDescriptor;
+                "cuArrayGetDescriptor" @ 3020 cuArrayGetDescriptor_v2;
+                "cuArrayGetMemoryRequirements" @ 11060 cuArrayGetMemoryRequirements;
+                "cuArrayGetPlane" @ 11020 cuArrayGetPlane;
+                "cuArrayGetSparseProperties" @ 11010 cuArrayGetSparseProperties;
+                "cuMemMapArrayAsync" @ 11010 cuMemMapArrayAsync per_thread cuMemMapArrayAsync_ptsz;
+                "cuMemcpyAtoA" @ 2000 cuMemcpyAtoA;
+                "cuMemcpyAtoA" @ 3020 cuMemcpyAtoA_v2 per_thread cuMemcpyAtoA_v2_ptds;
+                "cuMemcpyAtoD" @ 2000 cuMemcpyAtoD;
+                "cuMemcpyAtoD" @ 3020 cuMemcpyAtoD_v2 per_thread cuMemcpyAtoD_v2_ptds;
+                "cuMemcpyAtoH" @ 2000 cuMemcpyAtoH;
+                "cuMemcpyAtoH" @ 3020 cuMemcpyAtoH_v2 per_thread cuMemcpyAtoH_v2_ptds;
+                "cuMemcpyAtoHAsync" @ 2000 cuMemcpyAtoHAsync;
+                "cuMemcpyAtoHAsync" @ 3020 cuMemcpyAtoHAsync_v2 per_thread cuMemcpyAtoHAsync_v2_ptsz;
+                "cuMemcpyDtoA" @ 2000 cuMemcpyDtoA;
+                "cuMemcpyDtoA" @ 3020 cuMemcpyDtoA_v2 per_thread cuMemcpyDtoA_v2_ptds;
+                "cuMemcpyHtoA" @ 2000 cuMemcpyHtoA;
+                "cuMemcpyHtoA" @ 3020 cuMemcpyHtoA_v2 per_thread cuMemcpyHtoA_v2_ptds;
+                "cuMemcpyHtoAAsync" @ 2000 cuMemcpyHtoAAsync;
+                "cuMemcpyHtoAAsync" @ 3020 cuMemcpyHtoAAsync_v2 per_thread cuMemcpyHtoAAsync_v2_ptsz;
+                "cuMipmappedArrayCreate" @ 5000 cuMipmappedArrayCreate;
+                "cuMipmappedArrayDestroy" @ 5000 cuMipmappedArrayDestroy;
+                "cuMipmappedArrayGetLevel" @ 5000 cuMipmappedArrayGetLevel;
+                "cuMipmappedArrayGetMemoryRequirements" @ 11060 cuMipmappedArrayGetMemoryRequirements;
+                "cuMipmappedArrayGetSparseProperties" @ 11010 cuMipmappedArrayGetSparseProperties;
+            }
+            virtual_memory {
+                "cuMemAddressFree" @ 10020 cuMemAddressFree;
+                "cuMemAddressReserve" @ 10020 cuMemAddressReserve;
+                "cuMemCreate" @ 10020 cuMemCreate;
+                "cuMemExportToShareableHandle" @ 10020 cuMemExportToShareableHandle;
+                "cuMemGetAccess" @ 10020 cuMemGetAccess;
+                "cuMemGetAllocationGranularity" @ 10020 cuMemGetAllocationGranularity;
+                "cuMemGetAllocationPropertiesFromHandle" @ 10020 cuMemGetAllocationPropertiesFromHandle;
+                "cuMemGetHandleForAddressRange" @ 11070 cuMemGetHandleForAddressRange;
+                "cuMemImportFromShareableHandle" @ 10020 cuMemImportFromShareableHandle;
+                "cuMemMap" @ 10020 cuMemMap;
+                "cuMemRelease" @ 10020 cuMemRelease;
+                "cuMemRetainAllocationHandle" @ 11000 cuMemRetainAllocationHandle;
+                "cuMemSetAccess" @ 10020 cuMemSetAccess;
+                "cuMemUnmap" @ 10020 cuMemUnmap;
+            }
+            multicast_and_endpoints {
+                "cuDeviceGetCliqueCount" @ 13040 cuDeviceGetCliqueCount;
+                "cuDeviceGetCliqueInfo" @ 13040 cuDeviceGetCliqueInfo;
+                "cuDeviceGetFabricClusterUuid" @ 13040 cuDeviceGetFabricClusterUuid;
+                "cuFabricCpyBatchAsync" @ 13050 cuFabricCpyBatchAsync per_thread cuFabricCpyBatchAsync_ptsz;
+                "cuLogicalEndpointAddDevice" @ 13030 cuLogicalEndpointAddDevice;
+                "cuLogicalEndpointBindAddr" @ 13030 cuLogicalEndpointBindAddr;
+                "cuLogicalEndpointBindMem" @ 13030 cuLogicalEndpointBindMem;
+                "cuLogicalEndpointCreate" @ 13030 cuLogicalEndpointCreate;
+                "cuLogicalEndpointDestroy" @ 13030 cuLogicalEndpointDestroy;
+                "cuLogicalEndpointExport" @ 13030 cuLogicalEndpointExport;
+                "cuLogicalEndpointGetLimits" @ 13030 cuLogicalEndpointGetLimits;
+                "cuLogicalEndpointIdRelease" @ 13030 cuLogicalEndpointIdRelease;
+                "cuLogicalEndpointIdReserve" @ 13030 cuLogicalEndpointIdReserve;
+                "cuLogicalEndpointImport" @ 13030 cuLogicalEndpointImport;
+                "cuLogicalEndpointQuery" @ 13030 cuLogicalEndpointQuery;
+                "cuLogicalEndpointUnbind" @ 13030 cuLogicalEndpointUnbind;
+                "cuMulticastAddDevice" @ 12010 cuMulticastAddDevice;
+                "cuMulticastBindAddr" @ 12010 cuMulticastBindAddr;
+                "cuMulticastBindAddr" @ 13010 cuMulticastBindAddr_v2;
+                "cuMulticastBindMem" @ 12010 cuMulticastBindMem;
+                "cuMulticastBindMem" @ 13010 cuMulticastBindMem_v2;
+                "cuMulticastCreate" @ 12010 cuMulticastCreate;
+                "cuMulticastGetGranularity" @ 12010 cuMulticastGetGranularity;
+                "cuMulticastUnbind" @ 12010 cuMulticastUnbind;
+            }
+            pools_and_batches {
+                "cuMemBatchDecompressAsync" @ 12060 cuMemBatchDecompressAsync per_thread cuMemBatchDecompressAsync_ptsz;
+                "cuMemDiscardAndPrefetchBatchAsync" @ 13000 cuMemDiscardAndPrefetchBatchAsync per_thread cuMemDiscardAndPrefetchBatchAsync_ptsz;
+                "cuMemDiscardBatchAsync" @ 13000 cuMemDiscardBatchAsync per_thread cuMemDiscardBatchAsync_ptsz;
+                "cuMemGetDefaultMemPool" @ 13000 cuMemGetDefaultMemPool;
+                "cuMemGetLocationInfo" @ 13040 cuMemGetLocationInfo;
+                "cuMemGetMemPool" @ 13000 cuMemGetMemPool;
+                "cuMemPoolExportPointer" @ 11020 cuMemPoolExportPointer;
+                "cuMemPoolExportToShareableHandle" @ 11020 cuMemPoolExportToShareableHandle;
+                "cuMemPoolImportFromShareableHandle" @ 11020 cuMemPoolImportFromShareableHandle;
+                "cuMemPoolImportPointer" @ 11020 cuMemPoolImportPointer;
+                "cuMemPrefetchBatchAsync" @ 13000 cuMemPrefetchBatchAsync per_thread cuMemPrefetchBatchAsync_ptsz;
+                "cuMemSetMemPool" @ 13000 cuMemSetMemPool;
+                "cuMemcpy3DBatchAsync" @ 12080 cuMemcpy3DBatchAsync per_thread cuMemcpy3DBatchAsync_ptsz;
+                "cuMemcpy3DBatchAsync" @ 13000 cuMemcpy3DBatchAsync_v2 per_thread cuMemcpy3DBatchAsync_v2_ptsz;
+                "cuMemcpy3DWithAttributesAsync" @ 13020 cuMemcpy3DWithAttributesAsync per_thread cuMemcpy3DWithAttributesAsync_ptsz;
+                "cuMemcpyBatchAsync" @ 12080 cuMemcpyBatchAsync per_thread cuMemcpyBatchAsync_ptsz;
+                "cuMemcpyBatchAsync" @ 13000 cuMemcpyBatchAsync_v2 per_thread cuMemcpyBatchAsync_v2_ptsz;
+                "cuMemcpyWithAttributesAsync" @ 13020 cuMemcpyWithAttributesAsync per_thread cuMemcpyWithAttributesAsync_ptsz;
+            }
+            external_resources {
+                "cuDestroyExternalMemory" @ 10000 cuDestroyExternalMemory;
+                "cuDestroyExternalSemaphore" @ 10000 cuDestroyExternalSemaphore;
+                "cuDeviceGetNvSciSyncAttributes" @ 10020 cuDeviceGetNvSciSyncAttributes;
+                "cuExternalMemoryGetMappedBuffer" @ 10000 cuExternalMemoryGetMappedBuffer;
+                "cuExternalMemoryGetMappedMipmappedArray" @ 10000 cuExternalMemoryGetMappedMipmappedArray;
+                "cuFlushGPUDirectRDMAWrites" @ 11030 cuFlushGPUDirectRDMAWrites;
+                "cuImportExternalMemory" @ 10000 cuImportExternalMemory;
+                "cuImportExternalSemaphore" @ 10000 cuImportExternalSemaphore;
+                "cuSignalExternalSemaphoresAsync" @ 10000 cuSignalExternalSemaphoresAsync per_thread cuSignalExternalSemaphoresAsync_ptsz;
+                "cuWaitExternalSemaphoresAsync" @ 10000 cuWaitExternalSemaphoresAsync per_thread cuWaitExternalSemaphoresAsync_ptsz;
+            }
+            graphics {
+                "cuEGLStreamConsumerAcquireFrame" @ 7000 cuEGLStreamConsumerAcquireFrame;
+                "cuEGLStreamConsumerConnect" @ 7000 cuEGLStreamConsumerConnect;
+                "cuEGLStreamConsumerConnectWithFlags" @ 8000 cuEGLStreamConsumerConnectWithFlags;
+                "cuEGLStreamConsumerDisconnect" @ 7000 cuEGLStreamConsumerDisconnect;
+                "cuEGLStreamConsumerReleaseFrame" @ 7000 cuEGLStreamConsumerReleaseFrame;
+                "cuEGLStreamProducerConnect" @ 7000 cuEGLStreamProducerConnect;
+                "cuEGLStreamProducerDisconnect" @ 7000 cuEGLStreamProducerDisconnect;
+                "cuEGLStreamProducerPresentFrame" @ 7000 cuEGLStreamProducerPresentFrame;
+                "cuEGLStreamProducerReturnFrame" @ 7000 cuEGLStreamProducerReturnFrame;
+                "cuEventCreateFromEGLSync" @ 9000 cuEventCreateFromEGLSync;
+                "cuGLCtxCreate" @ 2000 cuGLCtxCreate;
+                "cuGLCtxCreate" @ 3020 cuGLCtxCreate_v2;
+                "cuGLGetDevices" @ 4010 cuGLGetDevices;
+                "cuGLGetDevices" @ 6050 cuGLGetDevices_v2;
+                "cuGLInit" @ 2000 cuGLInit;
+                "cuGLMapBufferObject" @ 2000 cuGLMapBufferObject;
+                "cuGLMapBufferObject" @ 3020 cuGLMapBufferObject_v2 per_thread cuGLMapBufferObject_v2_ptds;
+                "cuGLMapBufferObjectAsync" @ 2030 cuGLMapBufferObjectAsync;
+                "cuGLMapBufferObjectAsync" @ 3020 cuGLMapBufferObjectAsync_v2 per_thread cuGLMapBufferObjectAsync_v2_ptsz;
+                "cuGLRegisterBufferObject" @ 2000 cuGLRegisterBufferObject;
+                "cuGLSetBufferObjectMapFlags" @ 2030 cuGLSetBufferObjectMapFlags;
+                "cuGLUnmapBufferObject" @ 2000 cuGLUnmapBufferObject;
+                "cuGLUnmapBufferObjectAsync" @ 2030 cuGLUnmapBufferObjectAsync;
+                "cuGLUnregisterBufferObject" @ 2000 cuGLUnregisterBufferObject;
+                "cuGraphicsEGLRegisterImage" @ 7000 cuGraphicsEGLRegisterImage;
+                "cuGraphicsGLRegisterBuffer" @ 3000 cuGraphicsGLRegisterBuffer;
+                "cuGraphicsGLRegisterImage" @ 3000 cuGraphicsGLRegisterImage;
+                "cuGraphicsMapResources" @ 3000 cuGraphicsMapResources per_thread cuGraphicsMapResources_ptsz;
+                "cuGraphicsResourceGetMappedEglFrame" @ 7000 cuGraphicsResourceGetMappedEglFrame;
+                "cuGraphicsResourceGetMappedMipmappedArray" @ 5000 cuGraphicsResourceGetMappedMipmappedArray;
+                "cuGraphicsResourceGetMappedPointer" @ 3000 cuGraphicsResourceGetMappedPointer;
+                "cuGraphicsResourceGetMappedPointer" @ 3020 cuGraphicsResourceGetMappedPointer_v2;
+                "cuGraphicsResourceSetMapFlags" @ 3000 cuGraphicsResourceSetMapFlags;
+                "cuGraphicsResourceSetMapFlags" @ 6050 cuGraphicsResourceSetMapFlags_v2;
+                "cuGraphicsSubResourceGetMappedArray" @ 3000 cuGraphicsSubResourceGetMappedArray;
+                "cuGraphicsUnmapResources" @ 3000 cuGraphicsUnmapResources per_thread cuGraphicsUnmapResources_ptsz;
+                "cuGraphicsUnregisterResource" @ 3000 cuGraphicsUnregisterResource;
+                "cuGraphicsVDPAURegisterOutputSurface" @ 3010 cuGraphicsVDPAURegisterOutputSurface;
+                "cuGraphicsVDPAURegisterVideoSurface" @ 3010 cuGraphicsVDPAURegisterVideoSurface;
+                "cuVDPAUCtxCreate" @ 3010 cuVDPAUCtxCreate;
+                "cuVDPAUCtxCreate" @ 3020 cuVDPAUCtxCreate_v2;
+                "cuVDPAUGetDevice" @ 3010 cuVDPAUGetDevice;
+            }
+            stream_memory_operations {
+                "cuStreamBatchMemOp" @ 8000 cuStreamBatchMemOp per_thread cuStreamBatchMemOp_ptsz;
+                "cuStreamBatchMemOp" @ 11070 cuStreamBatchMemOp_v2 per_thread cuStreamBatchMemOp_v2_ptsz;
+                "cuStreamWaitValue32" @ 8000 cuStreamWaitValue32 per_thread cuStreamWaitValue32_ptsz;
+                "cuStreamWaitValue32" @ 11070 cuStreamWaitValue32_v2 per_thread cuStreamWaitValue32_v2_ptsz;
+                "cuStreamWaitValue64" @ 9000 cuStreamWaitValue64 per_thread cuStreamWaitValue64_ptsz;
+                "cuStreamWaitValue64" @ 11070 cuStreamWaitValue64_v2 per_thread cuStreamWaitValue64_v2_ptsz;
+                "cuStreamWriteValue32" @ 8000 cuStreamWriteValue32 per_thread cuStreamWriteValue32_ptsz;
+                "cuStreamWriteValue32" @ 11070 cuStreamWriteValue32_v2 per_thread cuStreamWriteValue32_v2_ptsz;
+                "cuStreamWriteValue64" @ 9000 cuStreamWriteValue64 per_thread cuStreamWriteValue64_ptsz;
+                "cuStreamWriteValue64" @ 11070 cuStreamWriteValue64_v2 per_thread cuStreamWriteValue64_v2_ptsz;
+            }
+            stream_attributes_and_captures {
+                "cuStreamBeginCaptureToCig" @ 13010 cuStreamBeginCaptureToCig per_thread cuStreamBeginCaptureToCig_ptsz;
+                "cuStreamBeginRecaptureToGraph" @ 13030 cuStreamBeginRecaptureToGraph per_thread cuStreamBeginRecaptureToGraph_ptsz;
+                "cuStreamCopyAttributes" @ 11000 cuStreamCopyAttributes per_thread cuStreamCopyAttributes_ptsz;
+                "cuStreamEndCaptureToCig" @ 13010 cuStreamEndCaptureToCig per_thread cuStreamEndCaptureToCig_ptsz;
+                "cuStreamGetAttribute" @ 11000 cuStreamGetAttribute per_thread cuStreamGetAttribute_ptsz;
+                "cuStreamSetAttribute" @ 11000 cuStreamSetAttribute per_thread cuStreamSetAttribute_ptsz;
+            }
+            graph_nodes {
+                "cuGraphAddBatchMemOpNode" @ 11070 cuGraphAddBatchMemOpNode;
+                "cuGraphAddExternalSemaphoresSignalNode" @ 11020 cuGraphAddExternalSemaphoresSignalNode;
+                "cuGraphAddExternalSemaphoresWaitNode" @ 11020 cuGraphAddExternalSemaphoresWaitNode;
+                "cuGraphAddNode" @ 13040 cuGraphAddNode_v3;
+                "cuGraphBatchMemOpNodeGetParams" @ 11070 cuGraphBatchMemOpNodeGetParams;
+                "cuGraphBatchMemOpNodeSetParams" @ 11070 cuGraphBatchMemOpNodeSetParams;
+                "cuGraphConditionalHandleCreate" @ 12030 cuGraphConditionalHandleCreate;
+                "cuGraphExecBatchMemOpNodeSetParams" @ 11070 cuGraphExecBatchMemOpNodeSetParams;
+                "cuGraphExecExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresSignalNodeSetParams;
+                "cuGraphExecExternalSemaphoresWaitNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresWaitNodeSetParams;
+                "cuGraphExternalSemaphoresSignalNodeGetParams" @ 11020 cuGraphExternalSemaphoresSignalNodeGetParams;
+                "cuGraphExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExternalSemaphoresSignalNodeSetParams;
+                "cuGraphExternalSemaphoresWaitNodeGetParams" @ 11020 cuGraphExternalSemaphoresWaitNodeGetParams;
+                "cuGraphExternalSemaphoresWaitNodeSetParams" @ 11020 cuGraphExternalSemaphoresWaitNodeSetParams;
+                "cuGraphKernelNodeCopyAttributes" @ 11000 cuGraphKernelNodeCopyAttributes;
+                "cuGraphKernelNodeGetAttribute" @ 11000 cuGraphKernelNodeGetAttribute;
+                "cuGraphKernelNodeSetAttribute" @ 11000 cuGraphKernelNodeSetAttribute;
+                "cuGraphNodeGetToolsId" @ 13010 cuGraphNodeGetToolsId;
+                "cuGraphNodeSetParams" @ 13040 cuGraphNodeSetParams_v2;
+            }
+            green_contexts {
+                "cuCtxFromGreenCtx" @ 12040 cuCtxFromGreenCtx;
+                "cuCtxGetDevResource" @ 12040 cuCtxGetDevResource;
+                "cuCtxRecordEvent" @ 12050 cuCtxRecordEvent;
+                "cuCtxWaitEvent" @ 12050 cuCtxWaitEvent;
+                "cuDevResourceGenerateDesc" @ 12040 cuDevResourceGenerateDesc;
+                "cuDevSmResourceSplit" @ 13010 cuDevSmResourceSplit;
+                "cuDevSmResourceSplitByCount" @ 12040 cuDevSmResourceSplitByCount;
+                "cuDeviceGetDevResource" @ 12040 cuDeviceGetDevResource;
+                "cuGreenCtxCreate" @ 12040 cuGreenCtxCreate;
+                "cuGreenCtxDestroy" @ 12040 cuGreenCtxDestroy;
+                "cuGreenCtxGetDevResource" @ 12040 cuGreenCtxGetDevResource;
+                "cuGreenCtxGetId" @ 12090 cuGreenCtxGetId;
+                "cuGreenCtxRecordEvent" @ 12040 cuGreenCtxRecordEvent;
+                "cuGreenCtxStreamCreate" @ 12050 cuGreenCtxStreamCreate;
+                "cuGreenCtxWaitEvent" @ 12040 cuGreenCtxWaitEvent;
+                "cuStreamGetDevResource" @ 13010 cuStreamGetDevResource per_thread cuStreamGetDevResource_ptsz;
+                "cuStreamGetGreenCtx" @ 12040 cuStreamGetGreenCtx;
+            }
+            checkpoints_and_logs {
+                "cuCheckpointOperationComplete" @ 13040 cuCheckpointOperationComplete;
+                "cuCheckpointProcessCheckpoint" @ 12080 cuCheckpointProcessCheckpoint;
+                "cuCheckpointProcessGetRestoreThreadId" @ 12080 cuCheckpointProcessGetRestoreThreadId;
+                "cuCheckpointProcessGetState" @ 12080 cuCheckpointProcessGetState;
+                "cuCheckpointProcessLock" @ 12080 cuCheckpointProcessLock;
+                "cuCheckpointProcessRestore" @ 12080 cuCheckpointProcessRestore;
+                "cuCheckpointProcessUnlock" @ 12080 cuCheckpointProcessUnlock;
+                "cuCoredumpDeregisterCompleteCallback" @ 13020 cuCoredumpDeregisterCompleteCallback;
+                "cuCoredumpDeregisterStartCallback" @ 13020 cuCoredumpDeregisterStartCallback;
+                "cuCoredumpGetAttribute" @ 12010 cuCoredumpGetAttribute;
+                "cuCoredumpGetAttributeGlobal" @ 12010 cuCoredumpGetAttributeGlobal;
+                "cuCoredumpRegisterCompleteCallback" @ 13020 cuCoredumpRegisterCompleteCallback;
+                "cuCoredumpRegisterStartCallback" @ 13020 cuCoredumpRegisterStartCallback;
+                "cuCoredumpSetAttribute" @ 12010 cuCoredumpSetAttribute;
+                "cuCoredumpSetAttributeGlobal" @ 12010 cuCoredumpSetAttributeGlobal;
+                "cuLogsCurrent" @ 12090 cuLogsCurrent;
+                "cuLogsDumpToFile" @ 12090 cuLogsDumpToFile;
+                "cuLogsDumpToMemory" @ 12090 cuLogsDumpToMemory;
+                "cuLogsRegisterCallback" @ 12090 cuLogsRegisterCallback;
+                "cuLogsUnregisterCallback" @ 12090 cuLogsUnregisterCallback;
+            }
+            devices_and_execution {
+                "cuDeviceGetHostAtomicCapabilities" @ 13000 cuDeviceGetHostAtomicCapabilities;
+                "cuDeviceGetLuid" @ 10000 cuDeviceGetLuid;
+                "cuDeviceGetP2PAtomicCapabilities" @ 13000 cuDeviceGetP2PAtomicCapabilities;
+                "cuDeviceGetProperties" @ 2000 cuDeviceGetProperties;
+                "cuDeviceRegisterAsyncNotification" @ 12040 cuDeviceRegisterAsyncNotification;
+                "cuDeviceUnregisterAsyncNotification" @ 12040 cuDeviceUnregisterAsyncNotification;
+                "cuFuncSetSharedMemConfig" @ 4020 cuFuncSetSharedMemConfig;
+                "cuLaunchCooperativeKernelMultiDevice" @ 9000 cuLaunchCooperativeKernelMultiDevice;
+                "cuLibraryGetManaged" @ 12000 cuLibraryGetManaged;
+                "cuLibraryGetUnifiedFunction" @ 12000 cuLibraryGetUnifiedFunction;
+                "cuProfilerInitialize" @ 4000 cuProfilerInitialize;
+            }
+        }
+    };
+}
+
+/// One line of [`unsupported_entry_points!`](crate::unsupported_entry_points).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnsupportedEntryPoint {
+    /// The name under which `cuGetProcAddress` finds it.
+    pub name: &'static str,
+    /// The driver version (1000 × major + 10 × minor) from which `name` means this symbol.
+    pub since: i32,
+    /// The symbol that the shared library exports.
+    pub symbol: &'static str,
+    /// The symbol of the variant that reads a null stream as the per-thread default stream.
+    pub per_thread: Option<&'static str>,
+}
+
+macro_rules! make_list {
+    ($($group:ident { $($name:literal @ $since:literal $symbol:ident $(per_thread $per_thread:ident)?;)* })*) => {
+        /// Every line of [`unsupported_entry_points!`](crate::unsupported_entry_points), in the order of the list.
+        pub const UNSUPPORTED_ENTRY_POINTS: &[UnsupportedEntryPoint] = &[
+            $($(UnsupportedEntryPoint {
+                name: $name,
+                since: $since,
+                symbol: stringify!($symbol),
+                per_thread: make_list!(@optional $($per_thread)?),
+            },)*)*
+        ];
+    };
+    (@optional) => { None };
+    (@optional $symbol:ident) => { Some(stringify!($symbol)) };
+}
+
+crate::unsupported_entry_points!(make_list);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ENTRY_POINTS;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_symbol_and_no_version_of_a_name_is_in_both_lists() {
+        let mut symbols: HashSet<&str> = HashSet::new();
+        let mut meanings: HashSet<(&str, i32)> = HashSet::new();
+        let supported = ENTRY_POINTS.iter().map(|entry| (entry.name, entry.since, entry.symbol, entry.per_thread));
+        let unsupported =
+            UNSUPPORTED_ENTRY_POINTS.iter().map(|entry| (entry.name, entry.since, entry.symbol, entry.per_thread));
+        for (name, since, symbol, per_thread) in supported.chain(unsupported) {
+            assert!(meanings.insert((name, since)), "{name} @ {since} is listed twice");
+            for symbol in [Some(symbol), per_thread].into_iter().flatten() {
+                assert!(symbols.insert(symbol), "{symbol} is listed twice");
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The lines that end a run: what was not checked, and suppressions that nothing needed.
+//!
+//! A run without findings proves little if the program never reached the driver, or if a part of it was not searched.
+
+use crate::config::Config;
+use crate::driver::Driver;
+use crate::state::State;
+use cuarray_abi::ENTRY_POINTS;
+use cuarray_races::finding::Report;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether this process is to end with the whole summary.
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// Requests the lines about unused parts: programs that made no call, and suppressions without a finding.
+pub(crate) fn request() {
+    REQUESTED.store(true, Ordering::Relaxed);
+}
+
+/// The calls that libraries make when they only look for a driver.
+const LOOKING: [&str; 8] = [
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuGetProcAddress",
+    "cuGetProcAddress_v2",
+    "cuDeviceGetCount",
+    "cuDeviceGet",
+    "cuGetErrorName",
+    "cuGetErrorString",
+];
+
+/// Why nothing was checked, if the program used no driver function, or only looked for a driver.
+fn unused(driver: &Driver) -> Option<&'static str> {
+    let mut looked = false;
+    for (entry, calls) in ENTRY_POINTS.iter().zip(&driver.calls_of) {
+        if calls.load(Ordering::Relaxed) > 0 {
+            if !LOOKING.contains(&entry.symbol) {
+                return None;
+            }
+            looked = true;
+        }
+    }
+    Some(match looked {
+        true => "this process looked for a driver and used none of its functions, so nothing was checked",
+        false => "this process made no driver call, so nothing was checked",
+    })
+}
+
+/// The parts of the run that were not checked, as sentences without a full stop.
+pub(crate) fn unchecked(driver: &Driver, state: &State) -> Vec<String> {
+    let mut lines: Vec<String> = unused(driver).map(str::to_owned).into_iter().collect();
+    let count = |count: u64, one: &str, several: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {several}"),
+    };
+    let machine_code = driver.refused_machine_code.load(Ordering::Relaxed);
+    if machine_code > 0 {
+        let images = count(machine_code, "image with machine code was", "images with machine code were");
+        lines.push(format!("{images} refused: their kernels did not run"));
+    }
+    let ptx = driver.refused_ptx.load(Ordering::Relaxed);
+    if ptx > 0 {
+        lines.push(format!("{} refused: its kernels did not run", count(ptx, "PTX module was", "PTX modules were")));
+    }
+    let partly = state.code.partly_searched;
+    if partly.launches > 0 {
+        let (searched, touched) = (partly.searched >> 20, partly.touched >> 20);
+        let launches = count(partly.launches, "launch", "launches");
+        lines.push(format!("races between blocks: watched about {searched} of {touched} MB of {launches}"));
+    }
+    lines
+}
+
+/// The last lines of a process.
+pub(crate) fn lines(driver: &Driver, report: Option<&Report>) -> Vec<String> {
+    let all = REQUESTED.load(Ordering::Relaxed);
+    let mut lines = match driver.try_lock() {
+        Some(state) => unchecked(driver, &state),
+        None => Vec::new(),
+    };
+    if !all {
+        // Other programs may load the driver for its version only.
+        lines.retain(|line| unused(driver) != Some(line));
+    } else if let (Some(report), Ok(Config { suppressions_file: Some(path), .. })) = (report, &driver.config) {
+        let unused = report.suppressed.iter().filter(|line| line.count == 0);
+        lines.extend(
+            unused.map(|line| format!("{}:{}: nothing was suppressed by: {}", path.display(), line.line, line.text)),
+        );
+    }
+    lines
+}
