@@ -146,6 +146,14 @@ sweep: install ## remove each ordering call of cuarray in turn; the simulator mu
 	$(call say,Edge-removal sweep)
 	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests:tests/support $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
 
+# Freeing memory does not wait for pending work here, so that a release which does not wait is found.
+.PHONY: faults
+faults: install ## let each driver call of each public operation fail, with three results; writes docs/results/faults.md
+	$(call say,Fault sweep: the Rust crate)
+	CUARRAY_FAULTS=all cargo test --quiet -p cuarray --test faults
+	$(call say,Fault sweep: the Python package)
+	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests:tests/support $(BIN)/python -m cuarray_sim --devices 2 -m faults --table docs/results/faults.md
+
 # Programs in C and Rust find the simulated driver in the loader's search path. Some load it by the name without a version.
 EXAMPLES_DRIVER := target/examples/driver
 

@@ -5,9 +5,14 @@ The simulated driver fails on demand, and each program runs in a process of its 
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 import textwrap
 from collections.abc import Callable
+from typing import Any
 
+import cuarray_sim
 import driver_probe
 import numpy as np
 import pytest
@@ -224,3 +229,242 @@ def test_failed_free_raises_no_exception(simulator: str, run_python: Run) -> Non
         CUARRAY_SIM_FAULTS="cuMemFree_v2:1:CUDA_ERROR_LAUNCH_FAILED",
     )
     assert "STILL HERE (4,)" in printed
+
+
+def test_failed_pointer_query_keeps_name_and_call(simulator: str) -> None:
+    """The query of known memory fails, which does not mean that the memory is unknown."""
+    array = cuarray.to_device(np.zeros(4, "u1"))
+    imported = cuarray.as_cuda_array(foreign(array))
+    for code in ("CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_UNKNOWN"):
+        for query in (imported.copy_to_host, lambda: imported.device, lambda: imported.__dlpack_device__()):
+            cuarray_sim.fail_next("cuPointerGetAttributes", code)
+            with pytest.raises(cuarray.CudaError) as raised:
+                query()
+            assert (raised.value.name, raised.value.call) == (code, "cuPointerGetAttributes")
+
+
+@pytest.mark.parametrize("code", ["CUDA_ERROR_SYSTEM_NOT_READY", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_UNKNOWN"])
+def test_failed_initialization_keeps_name_and_call(simulator: str, run_python: Run, code: str) -> None:
+    printed = run_python(
+        textwrap.dedent("""
+            import cuarray
+            try:
+                cuarray.device_array(4)
+            except cuarray.CudaError as error:
+                print(error.name, error.call, error)
+        """),
+        CUARRAY_SIM_FAULTS=f"cuInit:1:{code}",
+    )
+    assert printed.startswith(f"{code} cuInit cuInit: {code}")
+    assert "the driver is /" in printed and "python -m cuarray_sim" in printed
+
+
+def test_failed_restore_of_the_capture_mode_is_repeated_and_then_reported(
+    simulator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: reports.append(report.exc_value))
+    symbol = "cuThreadExchangeStreamCaptureMode"
+    cuarray_sim.fail_next(symbol, "CUDA_ERROR_UNKNOWN", after=1)
+    cuarray.device_array(4)
+    assert capture_mode() == 0
+    assert reports == []
+    for after in (1, 2):
+        cuarray_sim.fail_next(symbol, "CUDA_ERROR_UNKNOWN", after=after)
+    cuarray.device_array(4)
+    try:
+        assert [(error.name, error.call) for error in reports] == [("CUDA_ERROR_UNKNOWN", symbol)]
+    finally:
+        capture_mode(0)
+
+
+def test_failed_change_of_the_capture_mode_is_an_error(simulator: str) -> None:
+    """The allocation could otherwise invalidate another thread's capture."""
+    cuarray_sim.fail_next("cuThreadExchangeStreamCaptureMode", "CUDA_ERROR_UNKNOWN")
+    with pytest.raises(cuarray.CudaError) as raised:
+        cuarray.device_array(4)
+    assert raised.value.call == "cuThreadExchangeStreamCaptureMode"
+
+
+def capture_mode(value: int | None = None) -> int:
+    """The thread's capture mode; sets it to ``value``, or to what it was."""
+    exchange = driver_probe.library().cuThreadExchangeStreamCaptureMode
+    mode = ctypes.c_int(0)
+    exchange(ctypes.byref(mode))
+    found = mode.value
+    mode.value = found if value is None else value
+    exchange(ctypes.byref(mode))
+    return found
+
+
+OVERLAP = """
+import numpy
+import cuarray, cuarray_sim
+base = cuarray.to_device(numpy.arange(64, dtype="i4"), stream=cuarray.stream())
+for call, code in {faults}:
+    cuarray_sim.fail_next(call, code)
+base[8:40].copy_to_device(base[:32], **({{"stream": cuarray.stream()}} if {given} else {{}}))
+assert cuarray_sim.clear_faults() == 0
+assert base.copy_to_host().tolist() == [*range(8), *range(32), *range(40, 64)]
+cuarray.reclaim()
+assert len(cuarray_sim.statistics()["allocations"]) == 1, cuarray_sim.statistics()["allocations"]
+print(cuarray_sim.report())
+"""
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [("cuMemFreeAsync", "CUDA_ERROR_UNKNOWN")],
+        [("cuMemAllocAsync", "CUDA_ERROR_NOT_SUPPORTED")],
+    ],
+)
+def test_temporary_memory_is_not_freed_under_its_copies(
+    simulator: str, run_python: Run, faults: list[tuple[str, str]], given: bool
+) -> None:
+    """A free without a stream does not wait here."""
+    printed = run_python(OVERLAP.format(faults=faults, given=given), CUARRAY_SIM_FREE_SYNCHRONIZES="0")
+    assert "no findings" in printed or printed.strip() == ""
+
+
+def test_temporary_memory_without_a_stream_is_not_freed_under_its_copies(simulator: str, run_python: Run) -> None:
+    program = OVERLAP.replace(", stream=cuarray.stream())\n", ")\n")
+    printed = run_python(program.format(faults=[], given=False), CUARRAY_SIM_FREE_SYNCHRONIZES="0")
+    assert "no findings" in printed or printed.strip() == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_error_after_fork_names_the_fork(simulator: str, run_python: Run) -> None:
+    printed = run_python(
+        textwrap.dedent("""
+            import os
+            import cuarray
+            array, stream = cuarray.to_device([1, 2, 3]), cuarray.stream()
+            parent = os.getpid()
+            if os.fork() == 0:
+                calls = [array.copy_to_host, cuarray.stream, lambda: cuarray.device_array(3), stream.synchronize, lambda: array.device]
+                for call in calls:
+                    try:
+                        call()
+                    except cuarray.CudaError as error:
+                        text = f"forked from process {parent} after CUDA was initialized"
+                        assert text in str(error) and "'spawn'" in str(error), error
+                        assert error.name == "CUDA_ERROR_NOT_INITIALIZED", error
+                        print("NAMED", flush=True)
+                os._exit(0)
+            assert os.wait()[1] == 0
+            print("PARENT", array.copy_to_host().tolist())
+        """)
+    )
+    assert printed.count("NAMED") == 5
+    assert "PARENT [1, 2, 3]" in printed
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_fork_before_the_first_call_is_allowed(simulator: str, run_python: Run) -> None:
+    printed = run_python(
+        "import os, cuarray\n"
+        "if os.fork() == 0:\n    print(cuarray.to_device([1]).shape, flush=True)\n    os._exit(0)\n"
+        "os.wait()\nprint(cuarray.to_device([1, 2]).shape)"
+    )
+    assert "(1,)" in printed and "(2,)" in printed
+
+
+def test_import_in_a_subinterpreter_is_refused(run_python: Run) -> None:
+    """Before Python 3.12 the module checks it; later versions refuse the import by themselves."""
+    printed = run_python(
+        textwrap.dedent("""
+            try:
+                import _interpreters as interpreters  # Python 3.13
+            except ImportError:
+                import _xxsubinterpreters as interpreters
+            code = "try:\\n import cuarray\\nexcept ImportError as error:\\n print('REFUSED', error)"
+            interpreters.run_string(interpreters.create(), code)
+            import cuarray
+            print("MAIN", cuarray.interface({"shape": (1,), "typestr": "<f4", "data": (4096, False), "version": 3}).shape)
+        """)
+    )
+    assert "REFUSED" in printed and ("sub-interpreter" in printed or "subinterpreters" in printed)
+    assert "MAIN (1,)" in printed
+
+
+@pytest.mark.parametrize("pointer", [-1, -(2**63), 2**64, 2**100])
+def test_pointer_attributes_of_a_number_that_is_no_address_is_a_value_error(driver: str, pointer: int) -> None:
+    with pytest.raises(ValueError, match=r"^ptr: .* is out of range"):
+        cuarray.pointer_attributes(pointer)
+
+
+class Unprintable:
+    """An object whose text cannot be made."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+    __str__ = __repr__
+
+
+UNPRINTABLE = {
+    "as_cuda_array": lambda value, array: cuarray.as_cuda_array(value),
+    "as_cuda_array, dtype": lambda value, array: cuarray.as_cuda_array(array, dtype=value),
+    "as_cuda_array, mask": lambda value, array: cuarray.as_cuda_array(array, mask=value),
+    "as_cuda_array, strict": lambda value, array: cuarray.as_cuda_array(array, strict=value),
+    "as_cuda_array, protocol": lambda value, array: cuarray.as_cuda_array(array, protocol=value),
+    "from_cuda_array_interface": lambda value, array: cuarray.from_cuda_array_interface(value),
+    "from_dlpack": lambda value, array: cuarray.from_dlpack(value),
+    "from_dlpack, stream": lambda value, array: cuarray.from_dlpack(array, stream=value),
+    "borrow": lambda value, array: cuarray.borrow(value, cuarray.stream()).__enter__(),
+    "borrow, stream": lambda value, array: cuarray.borrow(array, value).__enter__(),
+    "borrow, event": lambda value, array: cuarray.borrow(array, cuarray.stream(), event=value).__enter__(),
+    "interface": lambda value, array: cuarray.interface(value),
+    "device_array, shape": lambda value, array: cuarray.device_array(value),
+    "device_array, dtype": lambda value, array: cuarray.device_array(3, value),
+    "device_array, strides": lambda value, array: cuarray.device_array(3, "f4", value),
+    "device_array, order": lambda value, array: cuarray.device_array(3, "f4", order=value),
+    "device_array, stream": lambda value, array: cuarray.device_array(3, stream=value),
+    "device_array, device": lambda value, array: cuarray.device_array(3, device=value),
+    "to_device, stream": lambda value, array: cuarray.to_device([1], stream=value),
+    "external_stream": lambda value, array: cuarray.external_stream(value),
+    "Event.record": lambda value, array: cuarray.event().record(value),
+    "pointer_attributes": lambda value, array: cuarray.pointer_attributes(value),
+    "copy_to_host": lambda value, array: array.copy_to_host(value),
+    "copy_to_device": lambda value, array: array.copy_to_device(value),
+    "getitem": lambda value, array: array[value],
+    "setitem": lambda value, array: array.setitem(value, 1),
+    "setitem, value": lambda value, array: array.setitem(0, value),
+    "reshape": lambda value, array: array.reshape(value),
+    "reshape, order": lambda value, array: array.reshape(2, 2, order=value),
+    "transpose": lambda value, array: array.transpose(value),
+    "squeeze": lambda value, array: array.squeeze(value),
+    "view": lambda value, array: array.view(value),
+    "split": lambda value, array: array.split(value),
+    "bind": lambda value, array: array.bind(value),
+    "filled": lambda value, array: cuarray.to_device(np.ma.MaskedArray([1, 2], [0, 1])).filled(value),
+    "record_stream": lambda value, array: array.record_stream(value),
+    "__dlpack__, stream": lambda value, array: array.__dlpack__(stream=value),
+    "__dlpack__, dl_device": lambda value, array: array.__dlpack__(dl_device=value),
+    "__dlpack__, max_version": lambda value, array: array.__dlpack__(max_version=value),
+    "config": lambda value, array: setattr(cuarray.config, "protocol", value),
+    "config, version": lambda value, array: setattr(cuarray.config, "export_version", value),
+    **{
+        f"entry {key}": lambda value, array, key=key: cuarray.interface({**describe(), key: value})
+        for key in ("shape", "typestr", "data", "version", "strides", "stream", "mask")
+    },
+    "entry descr": lambda value, array: cuarray.interface({**describe(), "typestr": "|V8", "descr": value}),
+    "entry shape, an element": lambda value, array: cuarray.interface({**describe(), "shape": (value,)}),
+    "entry data, the pointer": lambda value, array: cuarray.interface({**describe(), "data": (value, False)}),
+    "entry data, the flag": lambda value, array: cuarray.interface({**describe(), "data": (4096, value)}),
+}
+
+
+@pytest.mark.parametrize("name", UNPRINTABLE)
+def test_object_without_a_repr_does_not_replace_an_error_message(
+    simulator: str, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    reports: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: reports.append(report.exc_value))
+    array = cuarray.to_device(np.zeros(4, "i4"))
+    with pytest.raises((TypeError, ValueError, IndexError, BufferError)) as raised:
+        UNPRINTABLE[name](Unprintable(), array)
+    assert "no repr" not in str(raised.value)
+    assert reports == []

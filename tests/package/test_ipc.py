@@ -388,3 +388,31 @@ result.append(other_process.run_in_other_process(fail, {"CUDA_VISIBLE_DEVICES": 
     assert whole == (1, [0, 1, 2], None)
     assert second == (0, [0, 1, 2], None)
     assert "which this process does not see" in refused
+
+
+def test_end_of_with_block_raises_if_the_device_cannot_be_waited_for(simulator: str) -> None:
+    handle = cuarray.to_device(np.arange(4)).get_ipc_handle()
+    result = run_in_other_process(
+        """
+import cuarray_sim
+calls = lambda: cuarray_sim.statistics()["calls"].get("cuIpcCloseMemHandle", 0)
+try:
+    with handle as array:
+        cuarray_sim.fail_next("cuCtxSynchronize", "CUDA_ERROR_UNKNOWN")
+except cuarray.CudaError as error:
+    result = [error.name, error.call, calls()]
+cuarray.reclaim()
+result.append(calls())
+""",
+        handle=handle,
+    )
+    assert result == ["CUDA_ERROR_UNKNOWN", "cuCtxSynchronize", 0, 1]
+
+
+@pytest.mark.parametrize("field", [1, 2, 8])
+def test_negative_field_of_an_ipc_handle_is_a_value_error(driver: str, field: int) -> None:
+    kind, parts = cuarray.to_device(np.arange(4)).get_ipc_handle().__reduce__()
+    changed = list(parts)
+    changed[field] = (-1,) if field == 2 else -1
+    with pytest.raises(ValueError, match="out of range"):
+        kind(*changed)

@@ -207,6 +207,26 @@ def test_site_of_numba_calls(sites: Sites) -> None:
     assert copies == ["user.py:5 in go, called by numba.cuda", "user.py:6 in go, called by numba.cuda"]
 
 
+def test_launch_of_numba_is_made_by_numba_though_it_goes_through_cuda_core(sites: Sites) -> None:
+    pytest.importorskip("numba.cuda")
+    found = sites(
+        """\
+        from numba import cuda
+        @cuda.jit
+        def nothing():
+            pass
+        nothing[1, 1]()
+        stream = cuda.stream()
+        stream.synchronize()
+        """,
+        prologue="\n",
+    )
+    launches = [site.rpartition("/")[2] for name, site in found if name.startswith("cuLaunchKernel")]
+    assert launches == ["user.py:6 in <module>, called by numba.cuda"]
+    # At the end of the interpreter there are no Python frames.
+    assert {site.rpartition("called by ")[2] for _, site in found if site.startswith("user.py")} <= {"numba.cuda"}
+
+
 def test_site_of_cuda_bindings_and_cuda_core_calls(sites: Sites) -> None:
     pytest.importorskip("cuda.core")
     found = sites(

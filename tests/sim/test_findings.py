@@ -147,7 +147,7 @@ print(*kinds())
 
 @pytest.mark.parametrize("name", ["report.txt", "report.json"])
 def test_findings_are_written_to_report_file_at_exit(passes: Passes, tmp_path: Path, name: str) -> None:
-    passes(PROGRAM + "write(first); write(second)", CUARRAY_SIM_REPORT=name)
+    passes(PROGRAM + "write(first); write(second)", CUARRAY_SIM_REPORT=name, CUARRAY_SIM_LEAKS="1")
     text = (tmp_path / name).read_text()
     if name.endswith("json"):
         kinds = [finding["kind"] for finding in json.loads(text)["findings"]]

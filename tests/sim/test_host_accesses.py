@@ -46,8 +46,7 @@ def found(run: Callable, tmp_path: Path) -> Found:
             code,
             CUARRAY_SIM_REPORT=str(report),
             CUARRAY_SIM_LEAKS="0",
-            CUARRAY_SIM_QUIET="1",
-            **variables,
+            **{"CUARRAY_SIM_QUIET": "1"} | variables,
         )
         assert done.returncode == status, done.stderr
         found.errors = done.stderr  # type: ignore[attr-defined]
@@ -268,3 +267,71 @@ def test_system_call_on_protected_memory_fails_with_efault_until_synchronized(fo
 
 def test_no_finding_with_host_accesses_setting_off(found: Found) -> None:
     assert found("download(); array[7]; wait()", CUARRAY_SIM_HOST_ACCESSES="0") == []
+
+
+MAPPED = """\
+    import warnings
+    warnings.simplefilter("ignore")
+    import numpy
+    from numba import cuda
+
+    @cuda.jit
+    def copy(source, target):
+        target[cuda.grid(1)] = source[cuda.grid(1)]
+
+    def change():
+        HOW
+
+    stream = cuda.stream()
+    mapped = cuda.mapped_array(64, numpy.float64)
+    mapped[:] = 1
+    target = cuda.device_array(64)
+    copy[1, 64, stream](mapped, target)
+    WAIT
+    change()
+    stream.synchronize()
+"""
+
+
+@pytest.mark.parametrize("how", ["mapped[3] += 1", "mapped.__iadd__(1)", "mapped[:] = 2", "mapped[9] = mapped[5] + 1"])
+def test_host_update_of_mapped_memory_that_a_pending_kernel_reads_is_a_race(found: Found, how: str) -> None:
+    pytest.importorskip("numba.cuda")
+    script = MAPPED.replace("HOW", how)
+    (finding,) = found(script.replace("WAIT", "pass"), prologue="\n")
+    assert finding["kind"] == "data-race"
+    (launch, launch_line), write = sides(finding)
+    assert (launch.partition("Ex")[0], launch_line, write) == ("cuLaunchKernel", 19, ("host write", 13))
+    assert found(script.replace("WAIT", "stream.synchronize()"), prologue="\n") == []
+
+
+def test_host_read_of_mapped_memory_that_a_pending_kernel_reads_has_no_findings(found: Found) -> None:
+    pytest.importorskip("numba.cuda")
+    assert found(MAPPED.replace("HOW", "mapped.sum()").replace("WAIT", "pass"), prologue="\n") == []
+
+
+def test_host_access_to_device_memory_explains_the_crash(found: Found) -> None:
+    script = "ctypes.string_at(device.value, 4)\n"
+    found(script, status=-signal.SIGSEGV, CUARRAY_SIM_QUIET="0")
+    assert "the host accessed device memory at its device address" in found.errors
+    assert "--host-readable" in found.errors
+    found(script, CUARRAY_SIM_QUIET="0", CUARRAY_SIM_HOST_READABLE="1")
+    assert found.errors == ""
+    found("ctypes.string_at(8, 4)", status=-signal.SIGSEGV, CUARRAY_SIM_QUIET="0")
+    assert "device memory" not in found.errors
+
+
+@pytest.mark.parametrize(
+    "function", ["cuMemAlloc_v2(ctypes.byref(new), size)", "cuMemAllocAsync(ctypes.byref(new), size, stream)"]
+)
+def test_host_readable_device_memory_that_the_host_wrote_is_not_unwritten(found: Found, function: str) -> None:
+    script = f"""\
+        new = ctypes.c_void_p()
+        assert cuda.{function} == 0
+        wait()
+        HOST
+        assert cuda.cuMemcpyDtoH_v2(host, new, size) == 0
+        cuda.cuMemFree_v2(new)
+    """
+    assert found(script.replace("HOST", "ctypes.memset(new, 5, 40000)"), CUARRAY_SIM_HOST_READABLE="1") == []
+    (finding,) = found(script.replace("HOST", "pass"))
+    assert finding["kind"] == "uninitialized-read"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -61,6 +62,10 @@ def test_finding_is_printed_and_exit_status_is_66(run: Run, program: Callable[[s
     assert errors.startswith(f"[1] data-race: {HEADLINE}\n")
     assert f"program.py:13 in <module>\n          {FILL}" in errors
     assert "  missing: record an event on stream 1" in errors
+    assert re.search(
+        r"  stream 1: made at \S*program.py:\d+ in <module>\n  stream 2: made at \S*program.py:\d+ in <module>\n",
+        errors,
+    )
 
 
 def test_program_without_finding_exits_with_0_and_no_output(run: Run, program: Callable[[str], str]) -> None:

@@ -33,7 +33,7 @@ pub struct Flags {
     /// The call orders later work after earlier work. A correct program may have a race if the call is left out.
     pub edge: bool,
     /// A capture in mode `CU_STREAM_CAPTURE_MODE_GLOBAL` forbids the call, since a graph would not repeat it. The
-    /// manual names allocation as an example and leaves the list open; drivers refuse freeing and event queries too.
+    /// manual names allocation as an example and leaves the list open; drivers refuse freeing too.
     pub capture_unsafe: bool,
 }
 

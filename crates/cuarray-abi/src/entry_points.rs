@@ -214,8 +214,8 @@ macro_rules! entry_points {
                 "cuEventCreate" @ 2000 [waits locates] fn cuEventCreate(event: *mut CUevent, flags: c_uint);
                 "cuEventRecord" @ 2000 [waits locates orders edge] fn cuEventRecord(event: CUevent, stream: CUstream) per_thread cuEventRecord_ptsz;
                 "cuEventRecordWithFlags" @ 11010 [waits locates orders edge] fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) per_thread cuEventRecordWithFlags_ptsz;
-                "cuEventQuery" @ 2000 [waits locates orders capture_unsafe] fn cuEventQuery(event: CUevent);
-                "cuEventSynchronize" @ 2000 [waits locates orders edge capture_unsafe] fn cuEventSynchronize(event: CUevent);
+                "cuEventQuery" @ 2000 [waits locates orders] fn cuEventQuery(event: CUevent);
+                "cuEventSynchronize" @ 2000 [waits locates orders edge] fn cuEventSynchronize(event: CUevent);
                 "cuEventDestroy" @ 2000 [waits locates] fn cuEventDestroy(event: CUevent);
                 "cuEventDestroy" @ 4000 [waits locates] fn cuEventDestroy_v2(event: CUevent);
                 "cuEventElapsedTime" @ 2000 [waits locates] fn cuEventElapsedTime(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);

@@ -120,6 +120,8 @@ pub struct Lane {
     pub device: Option<i32>,
     /// The name in reports: `stream 2 (non-blocking)`, `host thread 1`.
     pub name: String,
+    /// The place of the call that made the stream; `None` for host threads and default streams.
+    pub made: Option<Arc<Site>>,
 }
 
 /// A range of bytes.

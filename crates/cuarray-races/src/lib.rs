@@ -83,6 +83,6 @@ pub mod suppression;
 mod symbol;
 
 pub use detector::{
-    Block, Caller, Clock, Detector, Effect, Extent, Fences, HostThreads, KernelRace, Lane, LaneNumber, Operation,
-    Region, Strength, Ticket, Touch, Touched,
+    Block, Caller, Clock, Detector, Effect, Extent, Fences, HostThreads, KernelMisuse, KernelRace, Lane, LaneNumber,
+    Operation, Region, Strength, Ticket, Touch, Touched,
 };

@@ -135,7 +135,7 @@ impl Suppression {
 }
 
 /// Whether the pattern matches the whole text: `*` is any run of characters, `?` is one.
-fn glob(pattern: &str, text: &str) -> bool {
+pub fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut in_text) = (0, 0);
     // The place of the last `*`, and the end of the text that it has matched.

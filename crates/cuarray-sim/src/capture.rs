@@ -362,6 +362,9 @@ pub(crate) fn capture_allocation(
     size: u64,
 ) -> Result<u64, CUresult> {
     let pool = state.pool(pool)?;
+    if size == 0 {
+        return Ok(0);
+    }
     // The node has the properties of the pool, by the manual of `cuMemAllocAsync`.
     let (device, access) = (pool.device as CUdevice, pool.access.clone());
     let props = CUmemPoolProps {

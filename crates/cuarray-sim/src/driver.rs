@@ -6,7 +6,7 @@
 
 use crate::config::{Config, Fault, HostOrder};
 use crate::fork;
-use crate::host_access::HostAccess;
+use crate::host_access::{self, HostAccess};
 use crate::objects::device;
 use crate::objects::stream::Kind;
 use crate::ordering_calls::OrderingCalls;
@@ -79,7 +79,8 @@ impl Driver {
         let watched = config.as_ref().is_ok_and(|config| config.findings && config.host_accesses);
         let host_access_changed = Arc::new(AtomicBool::new(false));
         let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
-        let state = State::new(Mode::of(&schedule), detector, host_access);
+        let mut state = State::new(Mode::of(&schedule), detector, host_access);
+        state.host_writes_devices = config.as_ref().is_ok_and(|config| config.host_readable);
         Arc::new(Driver {
             number,
             config,
@@ -131,6 +132,10 @@ impl Driver {
                 CUresult::CUDA_ERROR_OUT_OF_MEMORY
             })?;
             for (device, pool) in devices {
+                if !config.host_readable && !config.quiet {
+                    let (start, length) = device.arena.addresses();
+                    host_access::explain_faults_in(start, length);
+                }
                 state.pools.insert(device.default_pool, pool);
                 state.devices.push(device);
             }
@@ -142,7 +147,16 @@ impl Driver {
     /// Whether this process may make calls.
     pub(crate) fn ready(&self) -> Result<(), CUresult> {
         let own = self.initialized.load(Ordering::Acquire);
-        if own == fork::generation() { Ok(()) } else { Err(CUresult::CUDA_ERROR_NOT_INITIALIZED) }
+        if own == fork::generation() {
+            return Ok(());
+        }
+        if own != 0 {
+            self.explain(
+                "this process was forked after the driver was initialized, and a CUDA driver does not work in the child of a fork; \
+                 start processes with 'spawn', or fork before the first CUDA call",
+            );
+        }
+        Err(CUresult::CUDA_ERROR_NOT_INITIALIZED)
     }
 
     /// Whether the driver was initialized before a `fork`, in the parent process. Then its lock may never be
@@ -202,8 +216,27 @@ impl Driver {
         if !self.has_faults.load(Ordering::Relaxed) {
             return None;
         }
-        let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        faults.iter().find(|fault| fault.call == number && fault.symbol == symbol).map(|fault| fault.result)
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = faults.iter().position(|fault| fault.call == number && fault.symbol == symbol)?;
+        let result = faults.swap_remove(index).result;
+        self.has_faults.store(!faults.is_empty(), Ordering::Relaxed);
+        Some(result)
+    }
+
+    /// Injects a fault whose `call` counts from the next call of the symbol, `made` calls after the first.
+    pub(crate) fn inject(&self, fault: Fault, made: u64) {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.push(Fault { call: made + fault.call, ..fault });
+        self.has_faults.store(true, Ordering::Relaxed);
+    }
+
+    /// Removes the injected faults that no call has reached, and returns their number.
+    pub(crate) fn clear_faults(&self) -> usize {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        self.has_faults.store(false, Ordering::Relaxed);
+        let left = faults.len();
+        faults.clear();
+        left
     }
 }
 

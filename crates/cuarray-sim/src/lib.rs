@@ -63,8 +63,7 @@ use cuarray_abi::{Api, CUresult};
 use driver::Driver;
 use std::any::Any;
 use std::marker::PhantomData;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// A simulated driver, separate from the driver of the process.
 #[derive(Clone)]
@@ -95,12 +94,38 @@ impl Sim {
     /// # Errors
     /// If no entry point has that symbol.
     pub fn fail_next(&self, symbol: &str, result: CUresult) -> Result<(), String> {
-        let index = exports::index_of(symbol).ok_or_else(|| format!("no entry point has the symbol {symbol}"))?;
-        let call = self.driver.calls_of[index].load(Ordering::Relaxed) + 1;
-        let mut faults = self.driver.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        faults.push(Fault { symbol: symbol.to_owned(), call, result });
-        self.driver.has_faults.store(true, Ordering::Relaxed);
-        Ok(())
+        self.fail_nth(symbol, 1, result)
+    }
+
+    /// As [`Sim::fail_next`], for call number `call` from now on, counted from 1.
+    ///
+    /// ```
+    /// use cuarray_abi::CUresult;
+    /// use cuarray_sim::{Config, Sim};
+    ///
+    /// let sim = Sim::new(Config::default());
+    /// let (api, _entered) = (sim.api(), sim.enter());
+    /// let (mut context, mut memory) = (Default::default(), 0);
+    /// // SAFETY: the arguments are those that the driver's manual requires.
+    /// unsafe {
+    ///     api.cuInit.unwrap()(0);
+    ///     api.cuCtxCreate_v2.unwrap()(&mut context, 0, 0);
+    ///     sim.fail_nth("cuMemAlloc_v2", 2, CUresult::CUDA_ERROR_OUT_OF_MEMORY).unwrap();
+    ///     assert!(api.cuMemAlloc_v2.unwrap()(&mut memory, 64).is_success());
+    ///     assert_eq!(api.cuMemAlloc_v2.unwrap()(&mut memory, 64), CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+    ///     assert!(api.cuMemAlloc_v2.unwrap()(&mut memory, 64).is_success());
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// If no entry point has that symbol, or `call` is 0.
+    pub fn fail_nth(&self, symbol: &str, call: u64, result: CUresult) -> Result<(), String> {
+        exports::inject(&self.driver, Fault { symbol: symbol.to_owned(), call, result })
+    }
+
+    /// Removes the injected faults that no call has reached, and returns their number.
+    pub fn clear_faults(&self) -> usize {
+        self.driver.clear_faults()
     }
 
     /// Changes the schedule. Pending work runs first, so that the new schedule begins with empty streams.

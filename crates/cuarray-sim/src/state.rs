@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub dead_objects: Vec<HostFunction>,
     // Declared before the memory that it watches, so that it is dropped first.
     pub host_access: HostAccess,
+    /// Whether the host may write device memory unseen, so that no memory counts as unwritten.
+    pub host_writes_devices: bool,
     pub memory: Memory,
     /// The schedule and its state.
     pub mode: Mode,
@@ -83,6 +85,7 @@ impl State {
             mode,
             detector,
             host_access,
+            host_writes_devices: false,
             running: Vec::new(),
             host_functions: 0,
             host_function_wanted: false,

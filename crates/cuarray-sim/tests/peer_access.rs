@@ -4,7 +4,7 @@
 mod program;
 use program::*;
 
-/// Two devices, of which the first one's context is current.
+/// Two devices. The context of the first is current.
 fn two() -> (Program, CUcontext) {
     let program = Program::with(Config { devices: 2, ..Config::default() });
     let peer = program.primary(1);

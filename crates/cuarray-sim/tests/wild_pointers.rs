@@ -61,7 +61,7 @@ fn host_range_with_an_unmapped_page_is_refused() {
     let program = Program::new();
     let (page, pages) = (1_usize << 16, 64);
     let device = program.alloc(page * pages);
-    // SAFETY: a new mapping, of which one page is unmapped again.
+    // SAFETY: a new mapping; the unmapped page lies in it.
     let start = unsafe {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

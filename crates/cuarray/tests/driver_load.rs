@@ -213,12 +213,18 @@ fn driver_without_devices_is_a_driver_error() {
 }
 
 #[test]
-fn driver_that_fails_to_start_counts_as_no_driver() {
-    let fault = Path::new("cuInit:1:CUDA_ERROR_SYSTEM_NOT_READY");
-    let message = load_with(&[("CUARRAY_DRIVER", &simulator()), ("CUARRAY_SIM_FAULTS", fault)]);
-    assert!(message.contains("\ntrue None: no CUDA driver could be loaded (tried CUARRAY_DRIVER="), "{message}");
-    assert!(message.contains("libcuarray_sim.so: cuInit: CUDA_ERROR_SYSTEM_NOT_READY"), "{message}");
-    assert_says_what_to_do(&message);
+fn driver_that_fails_to_start_is_a_driver_error_with_its_name_and_file() {
+    for (name, code) in
+        [("CUDA_ERROR_SYSTEM_NOT_READY", 802), ("CUDA_ERROR_STUB_LIBRARY", 34), ("CUDA_ERROR_UNKNOWN", 999)]
+    {
+        let fault = format!("cuInit:1:{name}");
+        let message = load_with(&[("CUARRAY_DRIVER", &simulator()), ("CUARRAY_SIM_FAULTS", Path::new(&fault))]);
+        assert!(message.contains("\nfalse Some("), "{message}");
+        assert!(message.contains(&code.to_string()) || message.contains(name), "{message}");
+        assert!(message.contains(&format!(": cuInit: {name}")), "{message}");
+        assert!(message.contains(&format!("the driver is {}", simulator().display())), "{message}");
+        assert!(message.contains("python -m cuarray_sim"), "{message}");
+    }
 }
 
 /// A driver with only a `cuInit`, which returns this result.

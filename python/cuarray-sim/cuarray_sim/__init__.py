@@ -18,6 +18,7 @@ True
 """
 
 from .account import Allocation, Statistics, statistics
+from .faults import clear_faults, fail_next
 from .found import (
     Finding,
     Report,
@@ -39,9 +40,11 @@ __all__ = [
     "Report",
     "Run",
     "Statistics",
+    "clear_faults",
     "clear_findings",
     "drop_ordering",
     "explore",
+    "fail_next",
     "findings",
     "hand_over",
     "install",

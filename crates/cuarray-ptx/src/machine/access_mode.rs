@@ -30,6 +30,9 @@ pub(crate) const RELEASES: u32 = 1 << 17;
 /// The bit of an updating access.
 pub(crate) const UPDATES: u32 = 1 << 18;
 
+/// The bit of a plain read whose value only begins a loop of compare-and-swap operations.
+pub(crate) const GUESS: u32 = 1 << 19;
+
 /// The lowest of the two bits of the strength.
 const STRENGTH: u32 = 20;
 
@@ -46,6 +49,19 @@ pub(super) fn strength(code: u32) -> Strength {
 /// Encodes a strength.
 pub(crate) fn strength_bits(strength: Strength) -> u32 {
     (strength as u32) << STRENGTH
+}
+
+/// The lowest of the bits with the number of last elements whose values nothing uses.
+const UNUSED: u32 = 24;
+
+/// Decodes the number of last elements whose values nothing uses.
+pub(super) fn unused_elements(code: u32) -> u32 {
+    code >> UNUSED & 0xf
+}
+
+/// Encodes the number of last elements whose values nothing uses.
+pub(crate) fn unused_bits(count: u32) -> u32 {
+    count << UNUSED
 }
 
 /// Decodes the number of elements.

@@ -69,6 +69,8 @@ pub(crate) struct Block {
     /// Shared memory in words of 16 bytes.
     shared: Vec<u128>,
     shared_bytes: u64,
+    /// A bit for each byte of shared memory: whether a thread of the block has written it.
+    shared_written: Vec<u64>,
     pub warps: Vec<Warp>,
     pub barriers: [Barrier; BARRIERS],
     /// The threads that have not exited.
@@ -96,6 +98,43 @@ impl Block {
     /// The cycles of the block at the end of its last turn: four for each instruction of a warp.
     pub(crate) fn cycles(&self) -> u64 {
         self.ran * CYCLES + self.slept
+    }
+
+    /// Calls `f` with each word of [`Block::shared_written`] for a range of offsets, and with the range's bits.
+    #[inline(always)]
+    fn written_words(&mut self, start: u64, end: u64, mut f: impl FnMut(&mut u64, u64) -> bool) -> bool {
+        let mut at = start;
+        while at < end {
+            let (bit, count) = (at % 64, (64 - at % 64).min(end - at));
+            let ones = if count == 64 { u64::MAX } else { ((1 << count) - 1) << bit };
+            if let Some(word) = self.shared_written.get_mut((at / 64) as usize)
+                && !f(word, ones)
+            {
+                return false;
+            }
+            at += count;
+        }
+        true
+    }
+
+    /// Marks bytes of shared memory as written.
+    #[inline(always)]
+    pub(crate) fn set_written(&mut self, start: u64, end: u64) {
+        self.written_words(start, end, |word, ones| {
+            *word |= ones;
+            true
+        });
+    }
+
+    /// Whether all bytes of a range of shared memory were written.
+    #[inline(always)]
+    pub(crate) fn is_written(&mut self, start: u64, end: u64) -> bool {
+        self.written_words(start, end, |word, ones| *word & ones == ones)
+    }
+
+    /// Whether no byte of a range of shared memory was written.
+    pub(crate) fn is_unwritten(&mut self, start: u64, end: u64) -> bool {
+        self.written_words(start, end, |word, ones| *word & ones == 0)
     }
 
     pub(crate) fn shared_base(&mut self) -> *mut u8 {
@@ -214,6 +253,12 @@ impl Machine<'_> {
         self.block.shared.resize(bytes.div_ceil(16) as usize, u128::MAX);
         let shared = self.block.shared_base();
         self.clusters[slot].block_starts(rank, shared);
+        if self.races.on && self.recorder.enabled {
+            // Other blocks of a cluster write shared memory too, so there all of it counts as written.
+            let written = if self.block.rank_bits > 0 { u64::MAX } else { 0 };
+            self.block.shared_written.clear();
+            self.block.shared_written.resize(bytes.div_ceil(64) as usize, written);
+        }
         self.block.printed.clear();
         if self.races.on {
             let watched = self.block.watched.get_or_insert_default();

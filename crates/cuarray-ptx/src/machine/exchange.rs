@@ -2,6 +2,7 @@
 //!
 //! An instruction with a member mask (`.sync`) waits until every lane of the mask has arrived or exited.
 
+use super::misuse::MisuseKind;
 use super::warp::Waiting;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
@@ -70,7 +71,10 @@ pub(crate) unsafe fn warp_barrier(machine: &mut Machine<'_>, instruction: &Instr
     if unsafe { machine.gathered(instruction.a) } { Flow::Next } else { Flow::Stop }
 }
 
-/// `shfl.sync`: copies `a` of a source lane to `d`. The mode `imm` (up, down, bfly, idx), the offset `b`, and the clamp
+/// A bit of a shuffle's mode: the following instructions use the result without a condition.
+pub(crate) const USED_AT_ONCE: i64 = 4;
+
+/// `shfl.sync`: copies `a` of a source lane to `d`. The mode `imm` (up, down, bfly, idx; [`USED_AT_ONCE`]), the offset `b`, and the clamp
 /// and segment mask `c` select the source lane. The first extra operand is an optional predicate, which is set if the source
 /// lane is in range. The second one is the member mask.
 pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
@@ -82,12 +86,13 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
         let source = machine.slots::<[u32; 32]>(instruction.a).read();
         let (by, clamp) =
             (machine.slots::<[u32; 32]>(instruction.b).read(), machine.slots::<[u32; 32]>(instruction.c).read());
-        let (mut results, mut inside) = ([0; 32], 0_u32);
+        let members = machine.slots::<[u32; 32]>(machine.extra(instruction, 1)).read();
+        let (mut results, mut inside, mut absent) = ([0; 32], 0_u32, None);
         for lane in 0..32_u32 {
             let index = lane as usize;
             let (by, end, segment) = (by[index] & 31, clamp[index] & 31, clamp[index] >> 8 & 31);
             let (last, first) = ((lane & segment) | (end & !segment), lane & segment);
-            let (from, within) = match instruction.imm {
+            let (from, within) = match instruction.imm & 3 {
                 0 => (lane.wrapping_sub(by), lane as i32 - by as i32 >= last as i32),
                 1 => (lane + by, lane + by <= last),
                 2 => (lane ^ by, lane ^ by <= last),
@@ -97,7 +102,16 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
                 }
             };
             inside |= u32::from(within) << lane;
+            // Without `.sync` there is no mask.
+            let members = if members[index] == 0 { u32::MAX } else { members[index] };
+            let takes_part = |from: u32| members & machine.mask & !machine.warp.dead & 1 << (from & 31) != 0;
+            if within && machine.mask >> lane & 1 == 1 && !takes_part(from) {
+                absent = absent.or(Some((lane, from & 31)));
+            }
             results[index] = source[if within { from as usize & 31 } else { index }];
+        }
+        if let Some((lane, from)) = absent.filter(|_| instruction.imm & USED_AT_ONCE != 0 && machine.recorder.enabled) {
+            machine.misuse(MisuseKind::AbsentLane, lane, (from.into(), 0), false, 0);
         }
         machine.set32(instruction.d, &results);
         let predicate = machine.extra(instruction, 0);

@@ -11,6 +11,7 @@ use super::cluster::{Cluster, RANK_SHIFT};
 use super::fault::{Fault, FaultKind};
 use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
+use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
 use super::region::Recorder;
 use super::warp::Warp;
@@ -100,6 +101,8 @@ impl<'a> Machine<'a> {
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
             recorder: Recorder::new(launch.record, launch.regions.len()),
+            misuses: Misuses::default(),
+            unused: 0,
             races,
             launch,
             program: launch.program,
@@ -133,6 +136,7 @@ struct Sum {
     nanoseconds: u64,
     recorder: Option<Recorder>,
     races: Option<Races>,
+    misuses: Misuses,
     printed: Vec<(u64, Vec<u8>)>,
 }
 
@@ -159,6 +163,7 @@ fn spread(launch: &Launch<'_>) -> Outcome {
     Outcome {
         races: sum.races.map(|races| races.finish(launch, failed)).unwrap_or_default(),
         fault: sum.fault.map(|(_, fault)| fault),
+        misuses: sum.misuses.finish(failed, |block| launch.cluster_of(block)),
         instructions: sum.lanes,
         nanoseconds: sum.nanoseconds,
         touched: sum.recorder.map(|recorder| recorder.touched(launch.regions)).unwrap_or_default(),
@@ -209,6 +214,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
         Some(recorder) => recorder.merge(machine.recorder),
         None => sum.recorder = Some(machine.recorder),
     }
+    sum.misuses.merge(machine.misuses);
     match sum.races.as_mut() {
         Some(races) => races.merge(machine.races),
         None => sum.races = Some(machine.races),
@@ -333,6 +339,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     Outcome {
         fault: machine.fault.take().map(|fault| *fault),
         races: machine.races.finish(launch, None),
+        misuses: machine.misuses.finish(None, |block| block),
         instructions: machine.lanes,
         nanoseconds: machine.nanoseconds,
         touched: machine.recorder.touched(launch.regions),

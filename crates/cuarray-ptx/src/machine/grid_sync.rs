@@ -25,7 +25,7 @@ impl Default for Workspace {
 
 impl Workspace {
     pub(crate) fn region(&mut self) -> Region {
-        Region { start: ADDRESS, end: ADDRESS + BYTES, host: (&raw mut self.0) as u64, writable: true }
+        Region { start: ADDRESS, end: ADDRESS + BYTES, host: (&raw mut self.0) as u64, writable: true, slack: 0 }
     }
 }
 

@@ -7,6 +7,7 @@ use super::cluster::Cluster;
 use super::fault::{Fault, FaultKind};
 use super::grid_sync::GridWord;
 use super::launch::Launch;
+use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
 use super::region::Recorder;
 use super::warp::Warp;
@@ -67,6 +68,9 @@ pub(crate) struct Machine<'p> {
     /// The lanes whose pointers are in local memory.
     pub local_lanes: u32,
     pub recorder: Recorder,
+    pub misuses: Misuses,
+    /// The last bytes of each lane's access whose values nothing uses.
+    pub unused: u32,
     pub races: Races,
     pub launch: &'p Launch<'p>,
     pub program: &'p Program,

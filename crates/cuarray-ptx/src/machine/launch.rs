@@ -1,6 +1,7 @@
 //! A launch as its caller describes it: the kernel, its memory and limits, the host's services, and the results.
 
 use super::fault::Fault;
+use super::misuse::Misuse;
 use super::program::Program;
 use super::region::{Region, TouchedRange};
 use crate::races::Race;
@@ -30,6 +31,8 @@ pub struct Launch<'a> {
     pub record: bool,
     /// Whether to record [`Outcome::races`].
     pub races: bool,
+    /// Whether a plain read races if its value is only the first comparison of a compare-and-swap loop.
+    pub guesses: bool,
     /// The maximum number of instructions to execute; an instruction of a warp counts once.
     pub budget: u64,
     /// Whether the launch is cooperative: all blocks are resident, and the grid can synchronize.
@@ -61,6 +64,7 @@ impl<'a> Launch<'a> {
             regions: &[],
             record: true,
             races: true,
+            guesses: false,
             budget: 1 << 32,
             cooperative: false,
             time: 0,
@@ -145,6 +149,9 @@ pub struct Outcome {
     pub touched: Vec<TouchedRange>,
     /// Races between threads of the launch.
     pub races: Vec<Race>,
+    /// Accesses with undefined values, and accesses behind a region: the first of each instruction. Recorded with
+    /// [`Launch::record`].
+    pub misuses: Vec<Misuse>,
     /// The output of `printf`, in the order of the blocks.
     pub printed: Vec<u8>,
 }

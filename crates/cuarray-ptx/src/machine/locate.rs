@@ -4,9 +4,10 @@
 //! of bounds and alignment, the recording and the race detection need only the first and the last lane. If the
 //! addresses have no such pattern, or an access faults, each lane is resolved separately.
 
-use super::access_mode::{UPDATES, strength};
+use super::access_mode::{GUESS, UPDATES, strength};
 use super::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use super::fault::FaultKind;
+use super::misuse::MisuseKind;
 use super::pattern::{Chains, Pattern};
 use super::region::{self, Strength};
 use super::{Flow, Machine};
@@ -102,7 +103,11 @@ impl Machine<'_> {
             }
         };
         self.local_lanes = 0;
-        self.recorder.strength = strength(mode);
+        self.recorder.strength = match mode & GUESS {
+            0 => strength(mode),
+            _ if self.launch.guesses => Strength::Weak,
+            _ => Strength::Device,
+        };
         match mode & 7 {
             0 => self.locate_generic(hull, size, write),
             1 => self.locate_global(hull, size, write),
@@ -202,6 +207,13 @@ impl Machine<'_> {
     /// Records an access to one region.
     fn note(&mut self, index: usize, size: u32, write: bool) {
         let start = self.launch.regions[index].start;
+        if self.unused > 0 {
+            let bytes = u64::from(size - self.unused);
+            for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
+                self.recorder.note(index, self.addresses[lane] - start, bytes, write);
+            }
+            return;
+        }
         let mut rest = self.mask;
         while rest != 0 {
             let run;
@@ -221,6 +233,10 @@ impl Machine<'_> {
         let base = (self.block.shared_base() as u64).wrapping_sub(start);
         for lane in 0..32 {
             self.pointers[lane] = base.wrapping_add(self.addresses[lane]) as *mut u8;
+        }
+        // A read before a write that it races with looks unwritten, so the races must be known.
+        if self.races.on && self.recorder.enabled {
+            self.note_shared(start, size, write);
         }
         Flow::Next
     }
@@ -254,7 +270,7 @@ impl Machine<'_> {
             let address = self.addresses[lane as usize];
             // The sum of a large address and the window could wrap into the address of another space.
             let generic = if window != 0 && address >> 56 != 0 { u64::MAX } else { window.wrapping_add(address) };
-            match self.locate_one(lane, generic, u64::from(size), u64::from(size), write) {
+            match self.locate_one(lane, generic, u64::from(size - self.unused), u64::from(size), write) {
                 Ok(pointer) => self.pointers[lane as usize] = pointer,
                 Err(kind) => return self.fail(kind, lane, generic, size, write),
             }
@@ -288,17 +304,30 @@ impl Machine<'_> {
         let inside = match address >> 56 {
             0 => {
                 let end = address.checked_add(size).ok_or(FaultKind::IllegalAddress)?;
-                let index = region::find(self.launch.regions, address, end).ok_or(FaultKind::IllegalAddress)?;
-                let region = self.launch.regions[index];
+                let regions = self.launch.regions;
+                let found = region::find(regions, address, end);
+                let index = found.or_else(|| region::find_slack(regions, address, end));
+                let index = index.ok_or(FaultKind::IllegalAddress)?;
+                let region = regions[index];
                 if write && !region.writable {
                     return Err(FaultKind::ReadOnly);
                 }
                 if address & (align - 1) == 0 && self.recorder.enabled {
-                    self.recorder.note(index, address - region.start, size, write);
+                    if found.is_none() {
+                        let bytes = (address, size as u32);
+                        self.misuse(MisuseKind::BeyondRegion, lane, bytes, write, index);
+                    }
+                    let inside = size.min(region.end.saturating_sub(address));
+                    self.recorder.note(index, address - region.start, inside, write);
                 }
                 region.host.wrapping_add(address - region.start)
             }
-            1 if within(self.block.shared_bytes()) => self.block.shared_base() as u64 + offset,
+            1 if within(self.block.shared_bytes()) => {
+                if self.races.on && self.recorder.enabled {
+                    self.note_shared_lane(lane, offset, size as u32, write);
+                }
+                self.block.shared_base() as u64 + offset
+            }
             1 => self.locate_remote(offset, size)?,
             2 if within(self.warp.local.len() as u64 / 4) => {
                 self.local_lanes |= 1 << lane;

@@ -5,7 +5,7 @@
 //! address is loaded once. Blocks on several cores may access the same memory, so the moves are relaxed atomic
 //! operations.
 
-use super::access_mode::elements;
+use super::access_mode::{elements, unused_elements};
 use super::lanes::versions;
 use super::pattern::Pattern;
 use super::{Flow, Machine};
@@ -176,15 +176,19 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
 #[inline(always)]
 unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let (count, bytes) = (elements(instruction.c), size_of::<M>() as u32);
-    // SAFETY: as above; there is one further operand for each element.
+    let used = count - unused_elements(instruction.c);
+    // SAFETY: as above; there is one further operand for each element. The pointers are valid for the used elements.
     unsafe {
-        if machine.locate(instruction, bytes * count, false) == Flow::Stop {
+        machine.unused = (count - used) * bytes;
+        let flow = machine.locate(instruction, bytes * count, false);
+        machine.unused = 0;
+        if flow == Flow::Stop {
             return Flow::Stop;
         }
-        if machine.races.on {
-            machine.watch_read(instruction, bytes * count);
+        if machine.races.on && used > 0 {
+            machine.watch_read(instruction, bytes * used);
         }
-        for index in 0..count {
+        for index in 0..used {
             let operand = machine.extra(instruction, index as usize);
             if operand == LEFT_OUT {
                 continue;

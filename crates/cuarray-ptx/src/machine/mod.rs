@@ -29,6 +29,7 @@ pub(crate) mod lanes;
 mod launch;
 mod locate;
 pub(crate) mod memory;
+mod misuse;
 mod pattern;
 mod printf;
 mod processor;
@@ -43,6 +44,7 @@ pub use fault::{Fault, FaultKind};
 pub use grid::execute;
 pub(crate) use interpreter::Machine;
 pub use launch::{Launch, NoService, Outcome, Service};
+pub use misuse::{Misuse, MisuseKind};
 pub use region::{AccessKind, Region, Strength, TouchedRange};
 
 /// How execution continues after an instruction.

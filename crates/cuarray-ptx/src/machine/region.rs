@@ -54,12 +54,21 @@ pub struct Region {
     pub host: u64,
     /// Whether kernels may write it.
     pub writable: bool,
+    /// The number of bytes behind `end` that are accessible, although they do not belong to the region. An access there
+    /// is recorded in [`Outcome::misuses`](crate::Outcome::misuses).
+    pub slack: u64,
 }
 
 /// Returns the region that holds all of `start..end`; regions are in ascending order.
 pub(crate) fn find(regions: &[Region], start: u64, end: u64) -> Option<usize> {
     let index = regions.partition_point(|region| region.start <= start).checked_sub(1)?;
     (end <= regions[index].end && start < end).then_some(index)
+}
+
+/// Returns the region in whose slack `start..end` lies; the range may begin in the region.
+pub(crate) fn find_slack(regions: &[Region], start: u64, end: u64) -> Option<usize> {
+    let index = regions.partition_point(|region| region.start <= start).checked_sub(1)?;
+    (end <= regions[index].end + regions[index].slack && start < end).then_some(index)
 }
 
 /// Bytes of a page.
@@ -221,7 +230,7 @@ mod tests {
 
     #[test]
     fn recorded_bytes_become_ranges() {
-        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true }; 1];
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0 }; 1];
         let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
         one.note(0, 4090, 12, false);
         one.note(0, 4102, 64, false);
@@ -252,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_read_and_write_of_one_instruction_is_an_update() {
-        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true }; 1];
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0 }; 1];
         let mut recorder = Recorder::new(true, 1);
         recorder.note(0, 0, 4, true);
         recorder.updates = true;
@@ -268,7 +277,7 @@ mod tests {
 
     #[test]
     fn strong_accesses_are_listed_apart_from_weak_ones() {
-        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true }; 1];
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0 }; 1];
         let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
         one.note(0, 0, 4, false);
         (other.strength, other.updates) = (Strength::Device, true);
@@ -295,7 +304,7 @@ mod tests {
 
     #[test]
     fn partial_accesses_are_outside_of_a_region() {
-        let region = |start, end| Region { start, end, host: 0, writable: true };
+        let region = |start, end| Region { start, end, host: 0, writable: true, slack: 0 };
         let regions = [region(16, 32), region(64, 128)];
         assert_eq!(find(&regions, 16, 20), Some(0));
         assert_eq!(find(&regions, 30, 34), None);

@@ -4,7 +4,7 @@
 //! and releases pass on the warp's knowledge. Atomic operations with a result, and strong reads, acquire it. The
 //! address makes no difference: a missed race is better than a false one.
 
-use super::access_mode::{RELEASES, STRONG};
+use super::access_mode::{GUESS, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
 use super::cluster::OFFSETS;
 use super::pattern::{Pattern, Run};
@@ -58,6 +58,9 @@ impl Machine<'_> {
     pub(crate) fn watch_read(&mut self, instruction: &Instruction, size: u32) {
         if instruction.c & STRONG != 0 {
             return self.acquire();
+        }
+        if instruction.c & GUESS != 0 && !self.launch.guesses {
+            return;
         }
         if self.read_one_cell(instruction.c, size).is_some() {
             return;

@@ -99,6 +99,7 @@ impl Mark {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Cell {
     write: Mark,
+    /// Reads since the last plain write. The second one may be that write, if an atomic operation follows it.
     reads: [Mark; 2],
     /// The digest of the last write. Memory itself may hold a value of another block.
     value: u32,
@@ -218,7 +219,12 @@ impl Cell {
         }
         self.value = value;
         self.write = Mark::of(now);
-        self.reads = [Mark::default(); 2];
+        if now.origin.kind() != Kind::Atomic {
+            self.reads = [Mark::default(); 2];
+        } else if old.origin.kind() == Kind::Write && old.stamp > now.settled {
+            // Atomic operations of other threads conflict with the plain write, but not with this operation.
+            self.reads[1] = old;
+        }
         recorded
     }
 

@@ -33,7 +33,7 @@ impl Page {
     /// Splits the pieces until an access of `size` bytes covers whole pieces.
     #[inline(always)]
     pub(crate) fn fit(&mut self, size: u32) {
-        if 1 << self.shift > size {
+        if self.shift > size.trailing_zeros() {
             self.split(size);
         }
     }

@@ -1,6 +1,6 @@
 //! The builder of a function: its registers, variables, constants and blocks.
 
-use super::draft::{Block, Constants, Draft, Next, Operand};
+use super::draft::{Block, Constants, Draft, Next, Operand, Results};
 use super::symbols::Symbols;
 use crate::Error;
 use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
@@ -381,6 +381,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             guard: self.guard,
             next: Next::On,
             location: self.location,
+            results: Results::Any,
         }
     }
 

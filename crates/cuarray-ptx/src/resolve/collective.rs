@@ -6,7 +6,7 @@
 //! The forms without `.sync` use the threads that are converged at that moment.
 
 use super::builder::Builder;
-use super::draft::{Draft, Operand};
+use super::draft::{Draft, Operand, Results};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
@@ -55,7 +55,17 @@ impl<'a> Builder<'_, 'a> {
                 };
                 let written = usize::from(p != Operand::Nothing);
                 let extra = vec![p, members];
-                Draft { d, a, b, c, extra, written, imm: mode as i64, ..self.draft(exec::shuffle) }
+                Draft {
+                    d,
+                    a,
+                    b,
+                    c,
+                    extra,
+                    written,
+                    imm: mode as i64,
+                    results: Results::Shuffle,
+                    ..self.draft(exec::shuffle)
+                }
             }
             "vote" => {
                 let mode = words.one_of(&["all", "any", "uni", "ballot"]);

@@ -5,7 +5,7 @@ use crate::machine::program::{Constant, Exec, Location, constant_bytes};
 use std::collections::HashMap;
 
 /// An operand before registers have offsets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Operand {
     /// No operand.
     Nothing,
@@ -49,6 +49,23 @@ pub(super) struct Draft {
     pub guard: Option<(u32, bool)>,
     pub next: Next,
     pub location: Location,
+    /// The use of the results that the encoder looks for.
+    pub results: Results,
+}
+
+/// The instructions for which the uses of their results matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Results {
+    #[default]
+    Any,
+    /// A load of a vector, whose last elements may be unused. Operand `c` is the mode.
+    Vector,
+    /// A shuffle, whose value may be undefined in some lanes.
+    Shuffle,
+    /// A plain load of one element. Operand `c` is the mode.
+    Load,
+    /// A compare-and-swap operation.
+    CompareAndSwap,
 }
 
 /// A basic block: instructions that run one after the other.

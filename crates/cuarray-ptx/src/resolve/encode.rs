@@ -2,16 +2,62 @@
 
 use super::block_order::order;
 use super::builder::Built;
-use super::draft::{Draft, Next, Operand};
-use super::registers::{places, successors};
+use super::draft::{Block, Draft, Next, Operand, Results};
+use super::registers::{places, reads, successors, writes};
 use crate::Error;
+use crate::grammar::types::Width;
+use crate::machine::access_mode::{GUESS, unused_bits};
 use crate::machine::branching;
+use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
+use std::collections::HashSet;
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.
 const MAX_SIZE: usize = 1 << 24;
 const WIDEST: u32 = 1 << 26;
+
+/// The addresses of compare-and-swap operations: operand and offset. A plain load from such an address begins the loop
+/// that the CUDA programming guide shows: the operation itself finds out whether the loaded value is current.
+fn compared_addresses(blocks: &[Block]) -> HashSet<(Operand, i64)> {
+    let drafts = || blocks.iter().flat_map(|block| &block.drafts);
+    let compared = drafts().filter(|draft| draft.results == Results::CompareAndSwap);
+    let mut addresses: HashSet<_> = compared.map(|draft| (draft.a, draft.imm)).collect();
+    if !addresses.is_empty() {
+        // A register that is written twice may hold another address at the load.
+        let (mut once, mut twice) = (HashSet::new(), HashSet::new());
+        for register in drafts().flat_map(writes) {
+            if !once.insert(register) {
+                twice.insert(register);
+            }
+        }
+        addresses.retain(|(base, _)| !matches!(base, Operand::Register(register) if twice.contains(register)));
+    }
+    addresses
+}
+
+/// Whether the instructions after a shuffle use its result in all lanes. A guarded instruction, a selection by a
+/// predicate and a branch may leave out the lanes with an undefined value. Copies between registers are followed.
+fn is_used_at_once(shuffle: &Draft, after: &[Draft], widths: &[Width]) -> bool {
+    let Operand::Register(mut register) = shuffle.d else { return false };
+    for draft in after {
+        if !reads(draft).any(|read| read == register) {
+            continue;
+        }
+        let is_predicate = |read: u32| widths[read as usize] == Width::Predicate;
+        if draft.guard.is_some() || reads(draft).any(is_predicate) {
+            return false;
+        }
+        match (draft.d, draft.b, draft.c) {
+            (Operand::Register(target), Operand::Nothing, Operand::Nothing) if draft.extra.is_empty() => {
+                register = target
+            }
+            (Operand::Register(_), ..) => return true,
+            _ => return false,
+        }
+    }
+    false
+}
 
 /// Appends a function's code to a program.
 pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Result<(), Error> {
@@ -47,9 +93,10 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
         Operand::Constant(place) => place | CONSTANT,
         Operand::Number(number) => number,
     };
+    let guesses = compared_addresses(&built.blocks);
     for (position, index) in order.iter().enumerate() {
         starts[*index] = program.code.len() as u32;
-        for draft in &built.blocks[*index].drafts {
+        for (at_draft, draft) in built.blocks[*index].drafts.iter().enumerate() {
             let Draft { exec, d, a, b, c, extra, imm, guard, location, .. } = draft;
             if let Next::Jump { to, always } = &draft.next {
                 if *always && order.get(position + 1) == Some(to) {
@@ -66,8 +113,19 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             }
             let guard =
                 guard.map_or(UNGUARDED, |(register, negated)| places.of[register as usize] << 1 | u32::from(negated));
-            let (d, a, b, c) = (place(*d), place(*a), place(*b), place(*c));
-            program.code.push(Instruction { exec: *exec, guard, extra: at, d, a, b, c, imm: *imm });
+            let (d, a, b, mut c) = (place(*d), place(*a), place(*b), place(*c));
+            let mut imm = *imm;
+            match draft.results {
+                Results::Any | Results::CompareAndSwap => {}
+                Results::Load if guesses.contains(&(draft.a, draft.imm)) => c |= GUESS,
+                Results::Load => {}
+                Results::Vector => c |= unused_bits(places.unused.get(&(*index, at_draft)).copied().unwrap_or(0)),
+                Results::Shuffle => {
+                    let after = &built.blocks[*index].drafts[at_draft + 1..];
+                    imm |= if is_used_at_once(draft, after, &built.widths) { USED_AT_ONCE } else { 0 };
+                }
+            }
+            program.code.push(Instruction { exec: *exec, guard, extra: at, d, a, b, c, imm });
             program.locations.push(*location);
         }
     }

@@ -6,7 +6,7 @@
 //! kernels with them run their blocks in order.
 
 use super::builder::{Builder, Local};
-use super::draft::{Draft, Operand};
+use super::draft::{Draft, Operand, Results};
 use super::floating::{quiet32, quiet64};
 use super::operand::Modifiers;
 use super::symbols::Symbol;
@@ -218,7 +218,8 @@ impl<'a> Builder<'_, 'a> {
             let exec = cell(ty, wide, if stores { STORE } else { LOAD });
             let (d, b) = if stores { (Operand::Nothing, registers[0]) } else { (registers[0], Operand::Nothing) };
             let (a, c) = (address.base, Operand::Number(address.mode.code()));
-            let draft = Draft { d, a, b, c, imm: address.offset, ..self.draft(exec) };
+            let results = if stores || strong { Results::Any } else { Results::Load };
+            let draft = Draft { d, a, b, c, imm: address.offset, results, ..self.draft(exec) };
             self.push(draft);
             return Ok(());
         }
@@ -254,7 +255,8 @@ impl<'a> Builder<'_, 'a> {
         let exec = cell(ty, wide, if stores { STORE_VECTOR } else { LOAD_VECTOR });
         let written = if stores { 0 } else { registers.len() };
         let (a, c) = (address.base, Operand::Number(address.mode.code()));
-        let draft = Draft { a, c, extra: registers, written, imm: address.offset, ..self.draft(exec) };
+        let results = if stores { Results::Any } else { Results::Vector };
+        let draft = Draft { a, c, extra: registers, written, imm: address.offset, results, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }
@@ -332,7 +334,8 @@ impl<'a> Builder<'_, 'a> {
             self.note_atomic(releases, d != Operand::Nothing, strength);
         }
         let (a, c) = (address.base, Operand::Number(address.mode.code()));
-        let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, ..self.draft(exec) };
+        let results = if compares { Results::CompareAndSwap } else { Results::Any };
+        let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, results, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }

@@ -5,8 +5,9 @@
 //! in the order of the code, including loops that it lives through. Diverged threads of a warp use the same places,
 //! but different lanes of them.
 
-use super::draft::{Block, Draft, Next, Operand};
+use super::draft::{Block, Draft, Next, Operand, Results};
 use crate::grammar::types::Width;
+use std::collections::HashMap;
 
 /// The places of a function's registers.
 pub(super) struct Places {
@@ -17,13 +18,15 @@ pub(super) struct Places {
     pub cleared: Vec<(u32, u32)>,
     /// The maximum number of 32-bit words of a thread that are live at once.
     pub words: u32,
+    /// The number of last elements that nothing uses, for loads of vectors: by block and index in the block.
+    pub unused: HashMap<(usize, usize), u32>,
 }
 
 /// If the product of blocks and registers exceeds this limit, places are not shared.
 const LARGEST: usize = 1 << 28;
 
 /// The registers that an instruction reads.
-fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
+pub(super) fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
     let further = &draft.extra[draft.written.min(draft.extra.len())..];
     let operands = [draft.a, draft.b, draft.c].into_iter().chain(further.iter().copied());
     let registers = operands.filter_map(|operand| match operand {
@@ -34,7 +37,7 @@ fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
 }
 
 /// The registers that an instruction writes.
-fn writes(draft: &Draft) -> impl Iterator<Item = u32> {
+pub(super) fn writes(draft: &Draft) -> impl Iterator<Item = u32> {
     let further = &draft.extra[..draft.written.min(draft.extra.len())];
     [draft.d].into_iter().chain(further.iter().copied()).filter_map(|operand| match operand {
         Operand::Register(register) => Some(register),
@@ -129,8 +132,34 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
         }
         at += 1;
     }
+    // The loads of vectors whose last registers are not live afterwards.
+    let mut unused = HashMap::new();
+    for index in order {
+        let drafts = &blocks[*index].drafts;
+        if drafts.iter().all(|draft| draft.results != Results::Vector) {
+            continue;
+        }
+        let mut live = out[*index].clone();
+        for (at, draft) in drafts.iter().enumerate().rev() {
+            if draft.results == Results::Vector {
+                let dead = |operand: &Operand| match operand {
+                    Operand::Register(register) => !bit(&live, *register),
+                    _ => true,
+                };
+                // The first element is always accessed, so that a bad address is noticed.
+                let count = draft.extra.iter().skip(1).rev().take_while(|operand| dead(operand)).count();
+                unused.insert((*index, at), count as u32);
+            }
+            if draft.guard.is_none() {
+                writes(draft).for_each(|register| live[register as usize / 64] &= !(1 << (register % 64)));
+            }
+            reads(draft).for_each(|register| set(&mut live, register));
+        }
+    }
     let entry = order.first().map_or(Vec::new(), |first| alive[*first].clone());
-    scan(&spans, widths, most, |register| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register)))
+    let places =
+        scan(&spans, widths, most, |register| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register)));
+    Places { unused, ..places }
 }
 
 /// The maximum number of 32-bit words that are live at once in a block, from the registers that are live at its end.
@@ -201,7 +230,7 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], words: u32, read_first: impl Fn(
     let read =
         (0..spans.len() as u32).filter(|register| spans[*register as usize].0 != u32::MAX && read_first(*register));
     let cleared = read.map(|register| (of[register as usize], widths[register as usize].bytes())).collect();
-    Places { of, frame: frame.next_multiple_of(64), cleared, words }
+    Places { of, frame: frame.next_multiple_of(64), cleared, words, unused: HashMap::new() }
 }
 
 /// Gives each register its own place.

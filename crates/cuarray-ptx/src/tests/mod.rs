@@ -68,7 +68,7 @@ impl Run<'_> {
             .map(|(index, buffer)| {
                 let start = BASE + index as u64 * APART;
                 let end = start + size_of_val(*buffer) as u64;
-                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true }
+                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0 }
             })
             .collect();
         let mut parameters: Vec<u64> = regions.iter().map(|region| region.start).collect();
@@ -89,7 +89,7 @@ impl Run<'_> {
         }
         let mut regions = regions;
         let end = start + storage.len() as u64 * 8;
-        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true });
+        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true, slack: 0 });
         let constants = program.constants(|number| places[number as usize]);
         let kernel = *program.kernels.values().next().expect("the source has a kernel");
         let words = program.parameter_bytes(kernel).div_ceil(8) as usize;
@@ -106,6 +106,7 @@ impl Run<'_> {
             regions: &regions,
             record: true,
             races: true,
+            guesses: false,
             budget: self.budget,
             cooperative: self.cooperative,
             time: 0,

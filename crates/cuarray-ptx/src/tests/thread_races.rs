@@ -83,6 +83,22 @@ fn a_writer_races_with_any_of_many_readers() {
 }
 
 #[test]
+fn an_atomic_does_not_hide_an_earlier_plain_access_of_its_thread() {
+    // Thread 0 accesses a word plainly, and then all threads add to it.
+    for plain in ["@%p st.shared.u32 [%a], 0;", "@%p ld.shared.u32 %v, [%a];"] {
+        for (barrier, count) in [("", 1), ("bar.sync 0;", 0)] {
+            for threads in [32, 64] {
+                let body = format!(
+                    ".shared .align 4 .u32 s[2]; mov.u64 %a, s; setp.eq.u32 %p, %t, 0; {plain} @%p red.shared.add.u32 [%a], 1;\n\
+                     {barrier} @!%p red.shared.add.u32 [%a], 1;"
+                );
+                assert_eq!(races(&body, 1, threads, 1).0.len(), count, "{body}");
+            }
+        }
+    }
+}
+
+#[test]
 fn locks_and_queues_have_no_races() {
     // The first thread of each block takes a lock, changes a word, and releases the lock.
     let lock = "setp.ne.u32 %p, %t, 0; @%p bra END; L: atom.global.cas.b32 %v, [%out], 0, 1; setp.ne.u32 %p, %v, 0; @%p bra L;\n\

@@ -4,6 +4,7 @@
 //! until its addresses are reused, or until many other allocations have ended.
 
 use super::operation::Operation;
+use crate::finding::Variable;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
@@ -20,13 +21,27 @@ pub struct Block {
     /// The kind of memory, as reports print it: `device`, `managed`.
     pub kind: &'static str,
     pub(super) device: i32,
+    /// For a variable of a kernel's module: its name and its state space.
+    pub(super) variable: Option<(String, &'static str)>,
     made: OnceLock<Arc<Operation>>,
 }
 
 impl Block {
     /// An allocation before its operation is known.
     pub fn new(address: u64, size: u64, kind: &'static str, device: i32) -> Arc<Block> {
-        Arc::new(Block { address, size, kind, device, made: OnceLock::new() })
+        Arc::new(Block { address, size, kind, device, variable: None, made: OnceLock::new() })
+    }
+
+    /// A variable of a kernel's module, in the state space `global` or `constant`.
+    pub fn variable(address: u64, size: u64, name: String, space: &'static str, device: i32) -> Arc<Block> {
+        let variable = Some((name, space));
+        Arc::new(Block { address, size, kind: "module", device, variable, made: OnceLock::new() })
+    }
+
+    /// The variable of a kernel's module at an address, if the allocation is one.
+    pub(super) fn variable_at(&self, address: u64) -> Option<Variable> {
+        let (name, space) = self.variable.as_ref()?;
+        Some(Variable { name: Some(name.clone()), space, offset: address.saturating_sub(self.address) })
     }
 
     /// The operation that allocated the memory.
@@ -85,6 +100,11 @@ impl Blocks {
     pub(super) fn gone_at(&self, address: u64, length: u64) -> Option<(&Arc<Block>, &Arc<Operation>)> {
         let (_, (block, by)) = self.gone.range(..address.saturating_add(length.max(1))).next_back()?;
         (address < block.end()).then_some((block, by))
+    }
+
+    /// The live allocations that start in a range.
+    pub(super) fn within(&self, start: u64, end: u64) -> Vec<Arc<Block>> {
+        self.live.range(start..end).map(|(_, block)| block.clone()).collect()
     }
 
     pub(super) fn live(&self) -> impl Iterator<Item = &Arc<Block>> {

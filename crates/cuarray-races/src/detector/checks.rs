@@ -94,6 +94,15 @@ impl Detector {
             Effect::Allocate { block, written, ordered } => {
                 shadow.create(block.address, block.end(), *written, ordered.then_some(&by));
             }
+            Effect::Load { blocks } => {
+                blocks.iter().for_each(|block| shadow.create(block.address, block.end(), true, None));
+            }
+            Effect::Unload { blocks } => {
+                // The driver waits for the work that uses a module before it unloads the module.
+                for block in blocks {
+                    shadow.release(block.address, block.end(), &by);
+                }
+            }
             Effect::Free { block } => {
                 let by_host = hosts.values().any(|host| host.number == operation.lane);
                 for conflict in shadow.release(block.address, block.end(), &by) {
@@ -135,6 +144,9 @@ impl Detector {
         }
         for race in self.races.remove(&operation.ordinal).unwrap_or_default() {
             self.kernel_race(&operation, race);
+        }
+        for misuse in self.misuses.remove(&operation.ordinal).unwrap_or_default() {
+            self.kernel_misuse(&operation, misuse);
         }
     }
 
@@ -190,9 +202,28 @@ impl Detector {
         let parties =
             sides.map(|(access, place)| Party { place: Some(place), ..Party::of(operation, access, Some(bytes)) });
         let block = self.blocks.at(bytes.address).cloned();
+        let variable = variable.or_else(|| block.as_ref()?.variable_at(bytes.address));
         self.findings.add(Kind::KernelRace, variable.clone().as_ref(), parties.into(), |parties| Found {
             kind: Kind::KernelRace,
             bytes: Some(bytes),
+            block,
+            variable,
+            object: None,
+            parties,
+            missing: Some(missing),
+            count: 1,
+        });
+    }
+
+    /// Reports an access of one thread of a launch.
+    fn kernel_misuse(&mut self, operation: &Arc<Operation>, misuse: KernelMisuse) {
+        let KernelMisuse { kind, bytes, owner, variable, access, place, missing } = misuse;
+        let block = self.blocks.at(owner).cloned();
+        let variable = variable.or_else(|| block.as_ref()?.variable_at(bytes?.address));
+        let party = Party { place: Some(place), ..Party::of(operation, access, bytes) };
+        self.findings.add(kind, variable.clone().as_ref(), vec![party], |parties| Found {
+            kind,
+            bytes,
             block,
             variable,
             object: None,
@@ -215,11 +246,12 @@ impl Detector {
             live.or_else(|| self.blocks.gone_at(start, end - start).map(|(block, _)| block)).cloned()
         });
         let bytes = range.map(|(start, end)| Range { address: start, length: end - start });
-        self.findings.add(kind, None, parties, |parties| Found {
+        let variable = range.and_then(|(start, _)| block.as_ref()?.variable_at(start));
+        self.findings.add(kind, variable.clone().as_ref(), parties, |parties| Found {
             kind,
             bytes,
             block,
-            variable: None,
+            variable,
             object,
             parties,
             missing,

@@ -38,6 +38,16 @@ pub enum Effect {
         /// The allocation.
         block: Arc<Block>,
     },
+    /// Loads the variables of a module.
+    Load {
+        /// The variables.
+        blocks: Vec<Arc<Block>>,
+    },
+    /// Unloads the variables of a module.
+    Unload {
+        /// The variables.
+        blocks: Vec<Arc<Block>>,
+    },
     /// Reads and writes of work that has run.
     #[doc(hidden)]
     Ran {
@@ -69,6 +79,7 @@ impl Effect {
             Effect::Touches(touches) | Effect::Ran { touches, .. } => touches.clone(),
             Effect::HostAccess(region, access) => vec![(*region, *access)],
             Effect::Unknown | Effect::Allocate { .. } | Effect::Free { .. } => Vec::new(),
+            Effect::Load { .. } | Effect::Unload { .. } => Vec::new(),
         }
     }
 
@@ -94,7 +105,7 @@ impl Effect {
     pub(super) fn accesses(&self) -> Box<[Access]> {
         let whole = |block: &Block, kind| Region::row(block.address, block.size).access(kind);
         match self {
-            Effect::Unknown => Box::default(),
+            Effect::Unknown | Effect::Load { .. } | Effect::Unload { .. } => Box::default(),
             Effect::Fill(region) => Box::new([region.access(AccessKind::Write)]),
             Effect::Copy { from: None, to, .. } => Box::new([to.access(AccessKind::Write)]),
             Effect::Copy { from: Some(from), to, .. } => {

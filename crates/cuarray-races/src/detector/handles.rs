@@ -41,6 +41,11 @@ impl Handles {
         self.gone.remove(&handle);
     }
 
+    /// The operation that created a live handle.
+    pub(super) fn made(&self, handle: u64) -> Option<&Arc<Operation>> {
+        self.live.get(&handle).map(|(_, made)| made)
+    }
+
     pub(super) fn live(&self) -> impl Iterator<Item = (u64, &'static str, &Arc<Operation>)> {
         self.live.iter().map(|(handle, (kind, made))| (*handle, *kind, made))
     }

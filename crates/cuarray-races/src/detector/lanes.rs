@@ -8,7 +8,8 @@ impl Detector {
         let made = matches!(kind, LaneKind::Blocking | LaneKind::NonBlocking);
         let same = |other: &LaneInfo| made == matches!(other.kind, LaneKind::Blocking | LaneKind::NonBlocking);
         let label = self.lanes.iter().rev().find(|other| same(other)).map_or(0, |other| other.label) + 1;
-        self.lanes.push(LaneInfo { kind, handle, device, label });
+        let created = self.handles.made(handle).filter(|_| made).cloned();
+        self.lanes.push(LaneInfo { kind, handle, device, label, made: created });
         Lane::new(self.lanes.len() as LaneNumber - 1)
     }
 

@@ -59,6 +59,8 @@ struct LaneInfo {
     device: Option<i32>,
     /// The number of the lane among the streams that the program created, or among the other lanes; counted from 1.
     label: u32,
+    /// The call that made the stream.
+    made: Option<Arc<Operation>>,
 }
 
 /// A data race: two unordered accesses by threads of one kernel launch.
@@ -71,6 +73,25 @@ pub struct KernelRace {
     /// Both accesses, the earlier first.
     pub sides: [(AccessKind, KernelPlace); 2],
     /// The missing synchronization, as a sentence without its full stop.
+    pub missing: String,
+}
+
+/// An access of one thread of a kernel launch that is a finding by itself.
+#[derive(Clone, Debug)]
+pub struct KernelMisuse {
+    /// The kind of finding.
+    pub kind: Kind,
+    /// The accessed bytes.
+    pub bytes: Option<Range>,
+    /// An address of the allocation in question, which need not hold the bytes.
+    pub owner: u64,
+    /// The variable in question.
+    pub variable: Option<Variable>,
+    /// The kind of access.
+    pub access: AccessKind,
+    /// The instruction, the block and the thread.
+    pub place: KernelPlace,
+    /// The remedy, as a sentence without its full stop.
     pub missing: String,
 }
 
@@ -96,6 +117,8 @@ pub struct Detector {
     findings: Findings,
     /// Races among the threads of launches, by the ordinals of the launches.
     races: HashMap<u64, Vec<KernelRace>>,
+    /// Misuses by single threads of launches, by the ordinals of the launches.
+    misuses: HashMap<u64, Vec<KernelMisuse>>,
     /// The lanes of [`Detector::hand_over`] by their keys.
     handed: HashMap<u64, Lane>,
 }
@@ -118,6 +141,7 @@ impl Detector {
             handles: Handles::default(),
             findings: Findings::default(),
             races: HashMap::new(),
+            misuses: HashMap::new(),
             handed: HashMap::new(),
         }
     }
@@ -204,6 +228,24 @@ impl Detector {
         self.blocks.add(block);
     }
 
+    /// Variables of a module that a thread loads. Their bytes hold data.
+    pub fn load(&mut self, caller: Caller, blocks: Vec<Arc<Block>>) {
+        let ticket = self.host_operation(caller, Effect::Load { blocks: blocks.clone() });
+        for block in blocks {
+            block.made_by(ticket.operation.clone());
+            self.blocks.add(block);
+        }
+    }
+
+    /// Unloads the variables in a range of addresses.
+    pub fn unload(&mut self, caller: Caller, start: u64, end: u64) {
+        let blocks = self.blocks.within(start, end);
+        if !blocks.is_empty() {
+            let ticket = self.host_operation(caller, Effect::Unload { blocks: blocks.clone() });
+            blocks.iter().for_each(|block| drop(self.blocks.end(block.address, ticket.operation.clone())));
+        }
+    }
+
     /// Memory that a thread frees outside of any stream. Has no effect if no allocation holds the address.
     pub fn free(&mut self, caller: Caller, address: u64) {
         let Some(block) = self.blocks.at(address).cloned() else { return };
@@ -267,6 +309,13 @@ impl Detector {
     pub fn threads_raced(&mut self, ticket: &Ticket, races: Vec<KernelRace>) {
         if !races.is_empty() {
             self.races.insert(ticket.operation.ordinal, races);
+        }
+    }
+
+    /// Stores misuses by single threads of a launch, as [`Detector::threads_raced`] does.
+    pub fn threads_misused(&mut self, ticket: &Ticket, misuses: Vec<KernelMisuse>) {
+        if !misuses.is_empty() {
+            self.misuses.insert(ticket.operation.ordinal, misuses);
         }
     }
 

@@ -269,7 +269,7 @@ mod tests {
             boxes.iter().map(|(region, touch, _)| (region.start(), region.row_count(), *touch)).collect::<Vec<_>>()
         };
         assert_eq!(found(|_| 0), [(0, 100, read), (1600, 1, read), (5, 1, write), (90, 1, write), (100, 1, update)]);
-        // Two allocations, of which the second starts at 800.
+        // Two allocations; the second starts at 800.
         assert_eq!(found(|address| address / 800)[..2], [(0, 50, read), (800, 50, read)]);
     }
 

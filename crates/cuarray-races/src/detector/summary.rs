@@ -30,6 +30,7 @@ impl Lanes {
                 handle,
                 device: info.and_then(|info| info.device),
                 name,
+                made: info.and_then(|info| info.made.as_ref()).map(|made| made.caller.site.clone()),
             });
             next
         })
@@ -98,7 +99,7 @@ impl Detector {
     fn leaks(&self) -> Vec<Found> {
         let mut leaks = Findings::default();
         for block in self.blocks.live() {
-            let Some(made) = block.made() else { continue };
+            let Some(made) = block.made().filter(|_| block.variable.is_none()) else { continue };
             let bytes = Range { address: block.address, length: block.size };
             let party = Party::of(made, AccessKind::Create, Some(bytes));
             leaks.add(Kind::Leak, None, vec![party], |parties| Found {
@@ -129,12 +130,12 @@ impl Detector {
 }
 
 fn offset(found: &Found) -> Option<u64> {
-    let (bytes, block) = (found.bytes?, found.block.as_ref()?);
+    let (bytes, block) = (found.bytes?, found.block.as_ref().filter(|block| block.variable.is_none())?);
     bytes.address.checked_sub(block.address)
 }
 
 fn allocation(block: &Block) -> Option<finding::Allocation> {
-    let made = block.made()?;
+    let made = block.made().filter(|_| block.variable.is_none())?;
     let Block { address, size, kind, device, .. } = *block;
     let (call, site, ordinal) = (made.caller.call, made.caller.site.clone(), made.ordinal);
     Some(finding::Allocation { address, size, kind, device, call, site, ordinal })

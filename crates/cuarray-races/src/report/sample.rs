@@ -20,7 +20,7 @@ pub(crate) fn site(file: &str, line: u32) -> Arc<Site> {
 pub(crate) fn report(file: &str) -> Report {
     let lane = |number, kind, name: &str| {
         let device = (kind != LaneKind::Host).then_some(0);
-        Lane { number, kind, handle: u64::from(number), device, name: name.into() }
+        Lane { number, kind, handle: u64::from(number), device, name: name.into(), made: None }
     };
     let lanes = vec![
         lane(0, LaneKind::Host, "host thread 1"),

@@ -6,7 +6,7 @@
 use super::source::Sources;
 use super::words::{self, Detail};
 use crate::finding::{Finding, Report, Side};
-use crate::site::Site;
+use crate::site::{Native, Site};
 use crate::symbol::{call_name, kernel_name};
 use std::fmt::Write as _;
 
@@ -67,6 +67,7 @@ impl Report {
         if let Some(missing) = &finding.missing {
             let _ = writeln!(text, "  {green}missing:{off} {}", printable(missing));
         }
+        self.streams(text, finding, colours);
         if let (Some(variable), Some(bytes)) = (&finding.variable, finding.bytes) {
             let last = variable.offset.saturating_add(bytes.length).saturating_sub(1);
             let _ = writeln!(
@@ -95,6 +96,25 @@ impl Report {
             place(text, &allocation.site, sources, colours);
         }
         text.push('\n');
+    }
+}
+
+impl Report {
+    /// The lines that made the streams of a finding.
+    fn streams(&self, text: &mut String, finding: &Finding, colours: &Colours) {
+        let mut numbers: Vec<u32> = finding.sides.iter().map(|side| side.lane).collect();
+        numbers.dedup();
+        for lane in numbers.iter().filter_map(|number| self.lanes.iter().find(|lane| lane.number == *number)) {
+            if let Some(frame) = lane.made.as_deref().and_then(words::frame) {
+                let (name, frame) = (words::lane(&self.lanes, lane.number), printable(&frame.to_string()));
+                let _ = writeln!(text, "  {}{name}:{} made at {frame}", colours.dim, colours.off);
+            } else if let Some(Native { source: Some(source), .. }) =
+                lane.made.as_deref().and_then(|made| made.native.as_ref())
+            {
+                let (name, file) = (words::lane(&self.lanes, lane.number), printable(&source.file));
+                let _ = writeln!(text, "  {}{name}:{} made at {file}:{}", colours.dim, colours.off, source.line);
+            }
+        }
     }
 }
 
@@ -141,6 +161,8 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use crate::report::sample;
+    use crate::site::{Frame, Site};
+    use std::sync::Arc;
 
     #[test]
     fn text_names_both_sides_with_their_lines() {
@@ -169,6 +191,24 @@ mod tests {
 "
         );
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn streams_are_shown_with_the_line_that_made_them() {
+        let mut report = sample::report("a.py");
+        let (first, second) = (report.findings[0].sides[0].lane, report.findings[0].sides[1].lane);
+        let site = |line| {
+            let user = Some(Frame { file: "train.py".into(), line, function: "f".into() });
+            Some(Arc::new(Site { user, ..Site::default() }))
+        };
+        for lane in &mut report.lanes {
+            lane.made = if lane.number == first { site(3) } else { site(4) };
+        }
+        let text = report.text(false);
+        assert!(text.contains("  stream 1: made at train.py:3 in f\n  stream 2: made at train.py:4 in f\n"), "{text}");
+        report.findings[0].sides[1].lane = first;
+        assert_eq!(report.text(false).matches("made at train.py").count(), 1);
+        assert_ne!(first, second);
     }
 
     #[test]

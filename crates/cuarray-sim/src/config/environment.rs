@@ -6,6 +6,7 @@ use cuarray_races::report::Format;
 use cuarray_races::suppression;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 impl Config {
     /// Reads the settings from this process's environment.
@@ -47,6 +48,7 @@ impl Config {
         read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
         read("CUARRAY_SIM_HOST_ACCESSES", "0 or 1", &mut |value| switch(value, &mut config.host_accesses))?;
         read("CUARRAY_SIM_KERNEL_RACES", "0 or 1", &mut |value| switch(value, &mut config.kernel_races))?;
+        read("CUARRAY_SIM_GUESSED_READS", "0 or 1", &mut |value| switch(value, &mut config.guessed_reads))?;
         read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
             config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
             Some(())
@@ -92,6 +94,12 @@ impl Config {
                 .and_then(|lines| suppression::parse(&lines))
                 .map_err(|wrong| format!("CUARRAY_SIM_SUPPRESSIONS={path}: {wrong}"))?;
         }
+        // Sites are captured without a driver, so `site` reads the value itself.
+        read(
+            "CUARRAY_SIM_SKIP_FRAMES",
+            "patterns of functions, files or objects, separated by colons",
+            &mut |value| (!value.is_empty()).then_some(()),
+        )?;
         read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {
             config.trace = Some(PathBuf::from(value));
             Some(())
@@ -109,7 +117,7 @@ impl Config {
             "CUARRAY_SIM_FAULTS",
             "symbol:call:result[,...], as cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY",
             &mut |value| {
-                config.faults = value.split(',').map(fault).collect::<Option<_>>()?;
+                config.faults = value.split(',').map(|fault| fault.trim().parse().ok()).collect::<Option<_>>()?;
                 Some(())
             },
         )?;
@@ -204,14 +212,19 @@ fn switch(value: &str, setting: &mut bool) -> Option<()> {
     Some(())
 }
 
-fn fault(text: &str) -> Option<Fault> {
-    let mut parts = text.trim().split(':');
-    let (symbol, call, result) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
-    let result = match result.parse() {
-        Ok(code) => CUresult(code),
-        Err(_) => (0..1000).map(CUresult).find(|code| code.name() == Some(result))?,
-    };
-    parts.next().is_none().then(|| Fault { symbol: symbol.to_owned(), call, result })
+impl FromStr for Fault {
+    type Err = ();
+
+    /// Reads `symbol:call:result`; the result is a name or a number.
+    fn from_str(text: &str) -> Result<Fault, ()> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let [symbol, call, result] = parts[..] else { return Err(()) };
+        let result = match result.parse() {
+            Ok(code) => CUresult(code),
+            Err(_) => (0..1000).map(CUresult).find(|code| code.name() == Some(result)).ok_or(())?,
+        };
+        Ok(Fault { symbol: symbol.to_owned(), call: call.parse().map_err(drop)?, result })
+    }
 }
 
 #[cfg(test)]
@@ -238,6 +251,7 @@ mod tests {
             ("CUARRAY_SIM_FINDINGS", "0"),
             ("CUARRAY_SIM_HOST_ACCESSES", "0"),
             ("CUARRAY_SIM_KERNEL_RACES", "0"),
+            ("CUARRAY_SIM_GUESSED_READS", "1"),
             ("CUARRAY_SIM_MEMORY", "1073741824"),
             ("CUARRAY_SIM_SCHEDULE", "eager"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5"),
@@ -246,7 +260,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
-        assert!(!config.findings && !config.host_accesses && !config.kernel_races);
+        assert!(!config.findings && !config.host_accesses && !config.kernel_races && config.guessed_reads);
         assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
         let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
@@ -289,7 +303,7 @@ mod tests {
         let refused = |name: &str| refuse_others(["PATH".to_owned(), name.to_owned()].into_iter(), &settings);
         assert_eq!(refused("CUARRAY_SIM_REPORT"), Ok(()));
         assert_eq!(refused("CUARRAY_SYNC"), Ok(()));
-        let message = "CUARRAY_SIM_REPROT is not a setting; the settings are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
+        let message = "CUARRAY_SIM_REPROT is not a setting; did you mean CUARRAY_SIM_REPORT? the settings are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
         assert_eq!(refused("CUARRAY_SIM_REPROT"), Err(message.to_owned()));
     }
 

@@ -91,6 +91,10 @@ pub struct Config {
     pub host_accesses: bool,
     /// Whether races between the threads of a launch are checked (`CUARRAY_SIM_KERNEL_RACES`).
     pub kernel_races: bool,
+    /// Whether a plain read that only begins a loop of compare-and-swap operations on its address can race with these
+    /// operations (`CUARRAY_SIM_GUESSED_READS`). The CUDA programming guide shows such a loop. Its first read is formally
+    /// a race without an effect: the operation compares the value with memory.
+    pub guessed_reads: bool,
     /// The number of warp instructions after which a launch ends with `CUDA_ERROR_LAUNCH_TIMEOUT`
     /// (`CUARRAY_SIM_LAUNCH_BUDGET`).
     pub launch_budget: u64,
@@ -122,6 +126,7 @@ impl Default for Config {
             free_synchronizes: true,
             host_accesses: true,
             kernel_races: true,
+            guessed_reads: false,
             launch_budget: 20_000_000_000,
             cores: 0,
         }

@@ -90,6 +90,7 @@ fn with_event<'a>(call: &Call<'a>, event: CUevent) -> Result<Guard<'a>, CUresult
 pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     capture::forbid_captured(&mut state, event)?;
+    capture::forbid_unsafe(&mut state, call.thread, call.capture_mode())?;
     let event = state.event(event)?;
     let (recorded, clock) = (event.recorded, event.clock.clone());
     super::stream::query(call, state, recorded.into_iter().collect(), clock.into_iter().collect())
@@ -98,6 +99,7 @@ pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(),
 pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     capture::forbid_captured(&mut state, event)?;
+    capture::forbid_unsafe(&mut state, call.thread, call.capture_mode())?;
     let (recorded, clock) = (state.event(event)?.recorded, state.event(event)?.clock.clone());
     let device = state.event(event).ok().and_then(|event| state.context(event.context).ok()).map(|owner| owner.device);
     let mut state = execution::force(call.driver, state, recorded.into_iter().collect());

@@ -14,6 +14,7 @@ mod device;
 mod event;
 mod execution;
 mod execution_deprecated;
+mod faults;
 mod findings;
 mod graph;
 mod graph_exec;
@@ -33,6 +34,7 @@ mod schedule;
 mod statistics;
 mod stream;
 mod transfer;
+use crate::config::Fault;
 use crate::driver::{Call, Driver};
 use crate::execution::chosen;
 use crate::happens_before::{calls, host};
@@ -302,9 +304,15 @@ pub(crate) fn api() -> Api {
     }
 }
 
-/// The index of an exported symbol in the list.
-pub(crate) fn index_of(symbol: &str) -> Option<usize> {
-    ENTRY_POINTS.iter().position(|entry| entry.symbol == symbol)
+/// Injects a fault whose `call` counts from the next call of its symbol.
+pub(crate) fn inject(driver: &Driver, fault: Fault) -> Result<(), String> {
+    let index = ENTRY_POINTS.iter().position(|entry| entry.symbol == fault.symbol);
+    let index = index.ok_or_else(|| format!("no entry point has the symbol {}", fault.symbol))?;
+    if fault.call == 0 {
+        return Err(format!("a fault for {} at call 0: calls are counted from 1", fault.symbol));
+    }
+    driver.inject(fault, driver.calls_of[index].load(Ordering::Relaxed));
+    Ok(())
 }
 
 /// One meaning of a name: the first CUDA version that has it, and the addresses of the legacy and the per-thread function.

@@ -24,11 +24,11 @@ fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUst
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let device = state.context(context)?.device;
     let pool = pool.unwrap_or(state.devices[device].current_pool);
-    if size == 0 {
-        return Err(INVALID_VALUE);
-    }
     if capture::captures(&mut state, stream)? {
         return capture::capture_allocation(&mut state, stream, pool, size);
+    }
+    if size == 0 {
+        return Err(INVALID_VALUE);
     }
     let mut taken = pools::take(&mut state, pool, size);
     if taken == Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {

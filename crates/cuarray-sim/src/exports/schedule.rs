@@ -12,7 +12,7 @@ use std::ffi::CStr;
 ///
 /// # Safety
 /// `text` is null or a nul-terminated string.
-unsafe fn read<'a>(text: *const c_char) -> Result<&'a str, CUresult> {
+pub(super) unsafe fn read<'a>(text: *const c_char) -> Result<&'a str, CUresult> {
     present(text)?;
     // SAFETY: by this function's contract.
     let text = unsafe { CStr::from_ptr(text) };
@@ -20,7 +20,7 @@ unsafe fn read<'a>(text: *const c_char) -> Result<&'a str, CUresult> {
 }
 
 /// Keeps panics of these functions from crossing into C, and converts results to codes.
-fn tool(body: impl FnOnce() -> Result<(), CUresult>) -> CUresult {
+pub(super) fn tool(body: impl FnOnce() -> Result<(), CUresult>) -> CUresult {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
         Ok(Err(code)) => code,

@@ -51,6 +51,10 @@ pub(crate) fn instantiate(
     if flags & !valid != 0 {
         return Err(wrong(INVALID_VALUE));
     }
+    let contradictory = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    if flags & contradictory == contradictory {
+        return Err(wrong(INVALID_VALUE));
+    }
     if flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH != 0 {
         return Err(wrong(CUresult::CUDA_ERROR_NOT_SUPPORTED));
     }

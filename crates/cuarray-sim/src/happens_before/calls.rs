@@ -3,6 +3,8 @@
 use super::edges::caller;
 use crate::objects::allocation;
 use crate::state::State;
+use cuarray_abi::CUcontext;
+use cuarray_ptx::{Program, Space};
 use cuarray_races::finding::{AccessKind, KernelPlace, Kind, Range};
 use cuarray_races::{Block, Ticket};
 
@@ -12,8 +14,33 @@ pub(crate) fn allocated(state: &mut State, address: u64) {
     let Some(allocation) = state.memory.starting_at(address) else { return };
     let block = Block::new(address, allocation.size, allocation.kind.name(), allocation.device as i32);
     // The host and other processes may write memory that is not on the device, without a driver call.
-    let written = !matches!(allocation.kind, allocation::Kind::Device);
+    let written = state.host_writes_devices || !matches!(allocation.kind, allocation::Kind::Device);
     state.detector.allocate(caller, block, written);
+}
+
+/// Records the variables of a module that is being loaded.
+pub(crate) fn loaded(state: &mut State, context: CUcontext, program: &Program, addresses: &[u64]) {
+    let Some(caller) = caller(state) else { return };
+    let device = state.contexts.get(&context).map_or(0, |context| context.device as i32);
+    let held = program.variables().iter().zip(addresses).filter(|(variable, _)| variable.size > 0);
+    let blocks = held.filter_map(|(variable, address)| {
+        let space = match variable.space {
+            Space::Global => "global",
+            Space::Const => "constant",
+            _ => return None,
+        };
+        Some(Block::variable(*address, variable.size, variable.name.clone(), space, device))
+    });
+    let blocks: Vec<_> = blocks.collect();
+    if !blocks.is_empty() {
+        state.detector.load(caller, blocks);
+    }
+}
+
+/// Records that the variables in a range of addresses are unloaded.
+pub(crate) fn unloaded(state: &mut State, start: u64, end: u64) {
+    let Some(caller) = caller(state) else { return };
+    state.detector.unload(caller, start, end);
 }
 
 /// Records a free by the calling thread, outside of any stream.

@@ -166,7 +166,11 @@ fn effect(state: &State, work: &Work) -> Effect {
             let allocation = state.memory.starting_at(*address);
             let device = allocation.map_or(0, |allocation| allocation.device as i32);
             let kind = allocation.map_or("pool", |allocation| allocation.kind.name());
-            Effect::Allocate { block: Block::new(*address, *size, kind, device), written: false, ordered: true }
+            Effect::Allocate {
+                block: Block::new(*address, *size, kind, device),
+                written: state.host_writes_devices,
+                ordered: true,
+            }
         }
         Work::Release { address } => match state.detector.block_at(*address) {
             Some(block) => Effect::Free { block: block.clone() },

@@ -25,12 +25,32 @@ struct Area {
     end: AtomicU64,
     /// The number of the area's driver.
     driver: AtomicU64,
-    /// Whether any part of the area is closed.
-    closed: AtomicBool,
+    /// Whether any part of the area is closed: [`OPEN`], [`READABLE`] or [`CLOSED`].
+    closed: AtomicU32,
+    /// The parts that are closed to reads too; unused parts end at 0. A further part makes a read open the area.
+    parts: [(AtomicU64, AtomicU64); PARTS],
+    part_count: AtomicUsize,
 }
 
+/// The maximum number of parts of an area that a read opens for reads only.
+const PARTS: usize = 4;
+
+/// No part of an area is closed.
+const OPEN: u32 = 0;
+/// After a detected read: all parts are readable, and closed to writes.
+const READABLE: u32 = 1;
+/// As the driver closed it.
+const CLOSED: u32 = 2;
+
 static WATCHED: [Area; AREAS] = [const {
-    Area { start: AtomicU64::new(0), end: AtomicU64::new(0), driver: AtomicU64::new(0), closed: AtomicBool::new(false) }
+    Area {
+        start: AtomicU64::new(0),
+        end: AtomicU64::new(0),
+        driver: AtomicU64::new(0),
+        closed: AtomicU32::new(OPEN),
+        parts: [const { (AtomicU64::new(0), AtomicU64::new(0)) }; PARTS],
+        part_count: AtomicUsize::new(0),
+    }
 }; AREAS];
 
 /// A slot of the log: free, being written or read, or ready for one driver.
@@ -86,7 +106,8 @@ impl Watch {
         let _claiming = CLAIMING.lock().unwrap_or_else(PoisonError::into_inner);
         let index = WATCHED.iter().position(|area| area.start.load(Relaxed) == 0)?;
         let area = &WATCHED[index];
-        area.closed.store(false, Relaxed);
+        area.closed.store(OPEN, Relaxed);
+        area.part_count.store(0, Relaxed);
         area.driver.store(driver, Relaxed);
         area.end.store(end, Relaxed);
         area.start.store(start, Release);
@@ -96,21 +117,35 @@ impl Watch {
     /// Restricts access to a part of the area to `PROT_NONE` or `PROT_READ`.
     pub(super) fn close(&self, start: u64, end: u64, protection: c_int) {
         install();
-        WATCHED[self.0].closed.store(true, Release);
+        let area = &WATCHED[self.0];
+        if protection == libc::PROT_NONE {
+            let part = area.part_count.fetch_add(1, Relaxed);
+            if let Some((first, behind)) = area.parts.get(part) {
+                first.store(start, Relaxed);
+                behind.store(end, Relaxed);
+            }
+        }
+        area.closed.store(CLOSED, Release);
         protect(start, end, protection);
     }
 
     /// Restores access to the whole area.
     pub(super) fn open(&self) {
         let area = &WATCHED[self.0];
-        if area.closed.swap(false, AcqRel) {
+        area.part_count.store(0, Relaxed);
+        if area.closed.swap(OPEN, AcqRel) != OPEN {
             protect(area.start.load(Relaxed), area.end.load(Relaxed), libc::PROT_READ | libc::PROT_WRITE);
         }
     }
 
+    /// Whether any part of the area may be closed.
+    pub(super) fn is_restricted(&self) -> bool {
+        WATCHED[self.0].closed.load(Acquire) != OPEN
+    }
+
     /// Whether no access has opened the area since it was closed.
     pub(super) fn is_closed(&self) -> bool {
-        WATCHED[self.0].closed.load(Acquire)
+        WATCHED[self.0].closed.load(Acquire) == CLOSED
     }
 }
 
@@ -194,11 +229,41 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     let is_watched =
         data && (open_and_log(address, writes, instruction as usize) || RETRIED.swap(address, Relaxed) != address);
     if !is_watched {
+        if data {
+            explain(address);
+        }
         // SAFETY: the arguments are those of this handler.
         unsafe { pass_on(signal, info, context) };
     }
     // SAFETY: as above.
     unsafe { *errno = before };
+}
+
+/// The ranges of device addresses, which the host may not access; unused ranges end at 0.
+static DEVICES: [(AtomicU64, AtomicU64); 8] = [const { (AtomicU64::new(0), AtomicU64::new(0)) }; 8];
+
+/// Explains later faults in a range of device addresses, on standard error.
+pub(crate) fn explain_faults_in(start: u64, length: u64) {
+    install();
+    let unused = |range: &&(AtomicU64, AtomicU64)| range.0.compare_exchange(0, start, AcqRel, Relaxed).is_ok();
+    if let Some(range) = DEVICES.iter().find(unused) {
+        range.1.store(start + length, Release);
+    }
+}
+
+const HINT: &str = "cuarray-sim: the host accessed device memory at its device address, which faults as on a GPU. \
+MPI libraries without CUDA support need the option --host-readable of `python -m cuarray_sim`, \
+or CUARRAY_SIM_HOST_READABLE=1. Other programs copy the memory to the host first.\n";
+
+/// Explains a fault at a device address, without locks or allocations.
+fn explain(address: u64) {
+    let within = |range: &(AtomicU64, AtomicU64)| {
+        range.0.load(Relaxed) != 0 && range.0.load(Relaxed) <= address && address < range.1.load(Acquire)
+    };
+    if DEVICES.iter().any(within) {
+        // SAFETY: the bytes of a constant. A failure to write to standard error cannot be reported.
+        unsafe { libc::write(libc::STDERR_FILENO, HINT.as_ptr().cast(), HINT.len()) };
+    }
 }
 
 /// The last address that was retried.
@@ -212,9 +277,20 @@ fn open_and_log(address: u64, writes: Option<bool>, instruction: usize) -> bool 
     };
     let Some(area) = WATCHED.iter().find(within) else { return false };
     // Only the thread that opens the area logs; another may have faulted at the same time.
-    let first = area.closed.swap(false, AcqRel);
-    let (start, end) = (area.start.load(Relaxed), area.end.load(Relaxed));
-    if !protect(start, end, libc::PROT_READ | libc::PROT_WRITE) {
+    let before = area.closed.load(Acquire);
+    // A second fault of a readable area is a write, where the machine does not report it.
+    let writes = writes.unwrap_or(before == READABLE);
+    let parts = area.part_count.load(Relaxed);
+    // A read opens the area for reads only, so that a write that follows is detected too: `h += 1` reads first.
+    let only_reads = !writes && (1..=PARTS).contains(&parts);
+    let after = if only_reads { READABLE } else { OPEN };
+    let first = before > after && area.closed.compare_exchange(before, after, AcqRel, Relaxed).is_ok();
+    let opened = if only_reads && area.closed.load(Acquire) != OPEN {
+        area.parts[..parts].iter().all(|(start, end)| protect(start.load(Relaxed), end.load(Relaxed), libc::PROT_READ))
+    } else {
+        protect(area.start.load(Relaxed), area.end.load(Relaxed), libc::PROT_READ | libc::PROT_WRITE)
+    };
+    if !opened {
         return false;
     }
     PASSED_ON.store(false, Relaxed);
@@ -224,7 +300,7 @@ fn open_and_log(address: u64, writes: Option<bool>, instruction: usize) -> bool 
         let fault = unsafe { &mut *slot.fault.get() };
         fault.sequence = SEQUENCE.fetch_add(1, Relaxed);
         fault.address = address;
-        fault.writes = writes.unwrap_or(false);
+        fault.writes = writes;
         // SAFETY: the call has no preconditions.
         fault.thread = unsafe { libc::gettid() };
         fault.spot.take(instruction);
@@ -242,7 +318,7 @@ unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
     // SAFETY: this function's contract; `getpid` has no preconditions.
     let raised_by_process = unsafe { (*info).si_code == libc::SI_TKILL && (*info).si_pid() == libc::getpid() };
     let passed_on = if raised_by_process { PASSED_ON.load(Relaxed) } else { PASSED_ON.swap(true, Relaxed) };
-    if raised_by_process && !passed_on && WATCHED.iter().any(|area| area.closed.load(Relaxed)) {
+    if raised_by_process && !passed_on && WATCHED.iter().any(|area| area.closed.load(Relaxed) != OPEN) {
         // A handler that was installed later got the fault of a closed page, reported it, and raised the signal again
         // for the previous handler. When it returns, the access faults again and reaches this handler.
         return;

@@ -11,7 +11,7 @@
 mod fault;
 mod page;
 
-pub(crate) use fault::{Fault, any_logged, take_logged};
+pub(crate) use fault::{Fault, any_logged, explain_faults_in, take_logged};
 
 use crate::memory::page_size;
 use cuarray_races::{Clock, Operation};
@@ -178,7 +178,7 @@ impl HostAccess {
     /// Opens the program's own memory before the driver executes work: the driver has no other address for it.
     pub(crate) fn open_registered(&mut self) {
         for address in &self.active {
-            if let Some(area) = self.areas.get(address).filter(|area| area.registered && area.watch.is_closed()) {
+            if let Some(area) = self.areas.get(address).filter(|area| area.registered && area.watch.is_restricted()) {
                 area.watch.open();
                 self.stale.insert(*address);
                 self.changed.store(true, Ordering::Relaxed);
@@ -330,9 +330,18 @@ mod tests {
         write(start + 9);
         assert_eq!(addresses(), []);
 
-        // A device writes it: the host may neither read nor write; the driver may.
+        // A write after a read is logged too.
         let two = operation(4);
         host.used((start, end), true, &two.0, &two.1, true);
+        host.settle(|_| false, true);
+        read(start + 5000);
+        read(start + 1);
+        write(start + 2);
+        write(start + 3);
+        assert_eq!(addresses(), [(start + 5000, false), (start + 2, true)]);
+        host.opened(start + 2);
+
+        // A device writes it: the host may neither read nor write; the driver may.
         host.settle(|_| false, true);
         write(pages.shadow_of(start + 1));
         assert_eq!(read(start + 1), 1);

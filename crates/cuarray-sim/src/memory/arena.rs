@@ -79,6 +79,11 @@ impl Arena {
         Ok(arena)
     }
 
+    /// The first device address, and the length of the range of device addresses.
+    pub(crate) fn addresses(&self) -> (u64, u64) {
+        (self.base, self.length)
+    }
+
     /// Whether `address` lies in the device's range, allocated or not.
     pub(crate) fn holds(&self, address: u64) -> bool {
         address.wrapping_sub(self.base) < self.length

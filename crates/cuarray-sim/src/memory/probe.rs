@@ -6,7 +6,7 @@
 use super::page_size;
 
 /// The number of pages up to which each page is probed by itself.
-const PROBED: u64 = 16;
+const PROBED: u64 = 4;
 
 /// The number of pages that one call of `mincore` checks.
 const CHECKED: usize = 4096;
@@ -93,7 +93,7 @@ mod tests {
 
     impl Hole {
         fn new(pages: u64) -> Hole {
-            // SAFETY: a new mapping, of which the middle page is unmapped again.
+            // SAFETY: a new mapping; the unmapped page lies in it.
             unsafe {
                 let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
                 let access = libc::PROT_READ | libc::PROT_WRITE;

@@ -28,8 +28,7 @@ pub(crate) enum Kind {
     /// `cuMemAllocManaged`.
     Managed { pages: HostPages },
     /// The variables of a loaded module, or the heap of a context's kernels, which the program neither frees nor sees.
-    /// Kernels only read constants.
-    Code { constant: bool },
+    Code,
     /// `cuIpcOpenMemHandle`: device memory of another process.
     Imported(Box<Imported>),
 }
@@ -44,14 +43,14 @@ impl Kind {
             Kind::Pinned { .. } => "pinned",
             Kind::Registered { .. } => "registered",
             Kind::Managed { .. } => "managed",
-            Kind::Code { .. } => "module",
+            Kind::Code => "module",
             Kind::Imported(_) => "imported",
         }
     }
 
     /// Whether the bytes lie in a device's memory.
     pub(crate) fn on_device(&self) -> bool {
-        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_))
+        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_))
     }
 }
 

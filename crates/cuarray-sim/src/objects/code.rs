@@ -8,7 +8,7 @@ use crate::config::identity::{Multiprocessor, multiprocessor};
 use crate::objects::build_log::Log;
 use crate::objects::heap::Heap;
 use cuarray_abi::*;
-use cuarray_ptx::{Program, Space};
+use cuarray_ptx::{Program, Space, Variable};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -140,16 +140,14 @@ impl Code {
         self.heaps.remove(&context);
     }
 
-    /// The variable of a module at an address, and the offset from its start.
-    pub(crate) fn global_at(&self, address: u64) -> Option<(String, u64)> {
-        let variables = |module: &'_ Module| {
-            let places = module.program.variables().iter().zip(&module.addresses);
-            let mut held = places.filter(|(variable, start)| {
-                variable.space == Space::Global && (**start..*start + variable.size).contains(&address)
-            });
-            held.next().map(|(variable, start)| (variable.name.clone(), address - start))
+    /// The variables in device memory, each with its address.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&Variable, u64)> {
+        let of = |module| {
+            let module: &Module = module;
+            let places = module.program.variables().iter().zip(module.addresses.iter().copied());
+            places.filter(|(variable, _)| matches!(variable.space, Space::Global | Space::Const))
         };
-        self.modules.values().find_map(variables)
+        self.modules.values().flat_map(of)
     }
 
     /// Resolves the handle of a function or kernel, without a context.

@@ -58,4 +58,6 @@ pub(crate) struct Settings {
     pub races: bool,
     /// The cycles of a device in a millisecond.
     pub clock_rate: u32,
+    /// Whether the first read of a compare-and-swap loop can race.
+    pub guesses: bool,
 }

@@ -83,7 +83,7 @@ fn as_map<S: serde::Serializer>(pairs: &[(&'static str, u64)], serializer: S) ->
 
 fn alive(state: &State) -> Alive<'_> {
     // The memory of modules is left out, because the program cannot free it.
-    let own = |allocation: &&Allocation| !matches!(allocation.kind, Kind::Code { .. });
+    let own = |allocation: &&Allocation| !matches!(allocation.kind, Kind::Code);
     let allocations = state.memory.iter().filter(own).map(|allocation| LiveAllocation {
         kind: allocation.kind.name(),
         address: allocation.address,

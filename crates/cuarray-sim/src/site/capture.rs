@@ -5,16 +5,16 @@
 //! used part of the line table are compared byte by byte. Only new places create strings and query the dynamic linker.
 
 use super::frame::{self, Text};
-use super::native::{Entry, object_of, objects_outside};
+use super::native::{Entry, caller_outside, object_of, objects_outside};
 use super::python::python;
-use super::{Frame, Site, library};
+use super::{Frame, Site, library, skip};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The site of a driver call.
 pub(crate) fn capture(entry: Entry<'_>) -> Arc<Site> {
-    let address = entry.return_address();
+    let address = caller_outside(entry);
     let captured = SEEN.try_with(|seen| {
         // A reentrant call finds the cache borrowed, and gets no site instead of a panic.
         let mut seen = seen.try_borrow_mut().ok()?;
@@ -44,6 +44,8 @@ struct Seen {
 struct Key {
     innermost: Option<u32>,
     user: Option<u32>,
+    /// The outermost frame of a package below the user's frame: the function that the user called.
+    called: Option<u32>,
     address: usize,
 }
 
@@ -59,6 +61,8 @@ struct SeenFrame {
     line_table: Box<[u8]>,
     number: u32,
     installed: bool,
+    /// Whether the file belongs to a package, and not to the standard library.
+    packaged: bool,
 }
 
 impl SeenFrame {
@@ -108,30 +112,33 @@ impl Seen {
 
     fn key(&mut self, address: usize, look: bool) -> Key {
         let innermost = python(look).and_then(|python| python.innermost());
-        let (mut first, mut frame) = (None, innermost);
+        let (mut first, mut called, mut frame) = (None, None, innermost);
         for _ in 0..MAX_FRAMES {
             let Some(seen) = frame else { break };
-            let (number, installed) = self.number(&seen, first.is_none());
+            let (number, installed, packaged) = self.number(&seen, first.is_none());
             first = first.or(number);
             if number.is_some() && !installed {
-                return Key { innermost: first, user: number, address };
+                return Key { innermost: first, user: number, called, address };
+            }
+            if packaged {
+                called = number;
             }
             frame = seen.outer();
         }
-        Key { innermost: first, user: None, address }
+        Key { innermost: first, user: None, called: None, address }
     }
 
     /// The number of a frame's place, if readable, and whether its file is installed. The exact number of an installed
     /// file only matters for the `innermost` frame.
-    fn number(&mut self, frame: &frame::Frame<'_>, innermost: bool) -> (Option<u32>, bool) {
+    fn number(&mut self, frame: &frame::Frame<'_>, innermost: bool) -> (Option<u32>, bool, bool) {
         let mixed = (frame.code >> 4) ^ (frame.offset.cast_unsigned() >> 1).wrapping_mul(0x9E37_79B9);
         let place = &mut self.frames[mixed as usize % CACHED];
         let is = |seen: &&SeenFrame| if seen.installed && !innermost { seen.is_of_file(frame) } else { seen.is(frame) };
         if let Some(seen) = place.as_ref().filter(is) {
-            return (Some(seen.number), seen.installed);
+            return (Some(seen.number), seen.installed, seen.packaged);
         }
         *place = SeenFrame::read(frame);
-        place.as_ref().map_or((None, false), |seen| (Some(seen.number), seen.installed))
+        place.as_ref().map_or((None, false, false), |seen| (Some(seen.number), seen.installed, seen.packaged))
     }
 }
 
@@ -142,7 +149,8 @@ impl SeenFrame {
         // Generated code without line numbers is named by the line at which it begins.
         let (line, decided) = frame.line().unwrap_or((u32::try_from(frame.first_line()).unwrap_or(0), table.len()));
         let (file, function) = (file_name.to_text(), name.to_text());
-        let installed = library::is_installed(&file);
+        let skipped = skip::matches(Some(&function), Some(&file));
+        let (installed, packaged) = (skipped || library::is_installed(&file), library::is_packaged(&file));
         Some(SeenFrame {
             code: frame.code,
             offset: frame.offset,
@@ -153,12 +161,14 @@ impl SeenFrame {
             line_table: table.get(..decided)?.into(),
             number: Table::with(|places| places.number(Frame { file, line, function })),
             installed,
+            packaged,
         })
     }
 }
 
 fn place(key: &Key) -> usize {
-    let frames = (u64::from(key.innermost.unwrap_or(0)) << 32) ^ u64::from(key.user.unwrap_or(0));
+    let called = u64::from(key.called.unwrap_or(0)).rotate_left(16);
+    let frames = (u64::from(key.innermost.unwrap_or(0)) << 32) ^ called ^ u64::from(key.user.unwrap_or(0));
     let mixed = (frames ^ (key.address as u64)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> 40) as usize % CACHED
 }
@@ -194,7 +204,14 @@ impl Table {
         let frame = |number: Option<u32>| number.and_then(|number| self.frames.get(number as usize)).cloned();
         let (innermost, user) = (frame(key.innermost), frame(key.user));
         let native = object_of(key.address);
-        let library = native.as_ref().map(|native| calling_library(&native.object, innermost.as_ref(), entry));
+        let library = native.as_ref().map(|native| {
+            let library = calling_library(&native.object, innermost.as_ref(), entry);
+            // Libraries such as numba-cuda call the driver through cuda.core. The user knows the library above it.
+            match frame(key.called) {
+                Some(called) if library::is_layer(&library) => library::of(&called.file),
+                _ => library,
+            }
+        });
         let site = Arc::new(Site { innermost, user, native, library });
         self.sites.insert(key, site.clone());
         site

@@ -36,6 +36,11 @@ fn binds(object: &str) -> bool {
     packaged(object).is_some_and(|rest| rest.starts_with("cuda/bindings/"))
 }
 
+/// Whether a library is a layer over the driver, by whose name users do not know the library that they called.
+pub(super) fn is_layer(library: &str) -> bool {
+    matches!(library, "cuda.core" | "cuda.bindings")
+}
+
 /// Whether an object does not identify the caller: the interpreter, the C library, or the driver itself.
 pub(super) fn is_runtime(object: &str) -> bool {
     let name = file_name(object);

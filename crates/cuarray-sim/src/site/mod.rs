@@ -13,6 +13,7 @@ mod library;
 mod line;
 mod native;
 mod python;
+mod skip;
 mod spot;
 
 pub(crate) use capture::capture;

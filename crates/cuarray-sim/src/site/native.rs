@@ -7,7 +7,7 @@
 //! AddressSanitizer breaks this: it moves local variables to the heap, and the size of a frame varies. So the unwinder
 //! runs in every call if this crate is compiled for a sanitizer (`build.rs`).
 
-use super::Native;
+use super::{Native, debug_info, skip};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
@@ -139,6 +139,28 @@ pub(super) fn objects_outside(entry: Entry<'_>, mut step: impl FnMut(&str) -> bo
     });
 }
 
+/// The return address of the innermost frame outside an exported function that is not skipped; that of its caller if all
+/// are.
+pub(super) fn caller_outside(entry: Entry<'_>) -> usize {
+    let caller = entry.return_address();
+    if !skip::is_active() {
+        return caller;
+    }
+    let (anchor, mut left, mut found) = (entry.anchor as usize, DEEPEST, caller);
+    walk(|address, frame| {
+        left -= 1;
+        if left == 0 || frame <= anchor {
+            return left > 0;
+        }
+        let skipped = skip::is_skipped(address);
+        if !skipped {
+            found = address;
+        }
+        skipped
+    });
+    found
+}
+
 /// The maximum number of machine frames visited.
 const DEEPEST: usize = 64;
 
@@ -157,6 +179,7 @@ pub(super) fn object_of(address: usize) -> Option<Native> {
     let text =
         |text: *const c_char| (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
     let object = text(info.dli_fname).filter(|_| found)?;
+    debug_info::remember_path(&object, address);
     let offset = address.wrapping_sub(info.dli_fbase as usize) as u64;
     Some(Native { object, offset, is_return_address: true, symbol: text(info.dli_sname), source: None })
 }

@@ -1,5 +1,6 @@
 //! Look-up, checks and release of allocations.
 
+use crate::happens_before::calls;
 use crate::memory::probe;
 use crate::objects::allocation::{Advice, Allocation, Declared, DeviceAccess, Kind, Side};
 use crate::state::State;
@@ -26,7 +27,7 @@ pub(crate) fn side(state: &State, address: u64, length: u64, declared: Declared)
     match &allocation.kind {
         kind if kind.on_device() && declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         Kind::Imported(imported) if !imported.is_live() => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => Ok(Side::Device),
+        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => Ok(Side::Device),
         Kind::Managed { .. } => Ok(Side::Managed),
         Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
     }
@@ -75,7 +76,7 @@ pub(crate) fn add(
     match &kind {
         Kind::Pinned { pages, .. } | Kind::Managed { pages } => state.host_access.add(address, size, pages.guardable()),
         Kind::Registered { .. } => state.host_access.add_registered(address, size),
-        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code { .. } | Kind::Imported(_) => {}
+        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => {}
     }
     let id = crate::handle::fresh() as u64;
     let (sync_memops, freed, advice) = (false, false, Advice::default());
@@ -93,10 +94,13 @@ pub(crate) fn release(state: &mut State, address: u64) {
     // The pages are freed with the allocation. Before that, the host must be able to access them again.
     state.host_access.remove(address);
     let Some(allocation) = state.memory.remove(address) else { return };
+    if let Kind::Code = allocation.kind {
+        calls::unloaded(state, address, address + allocation.size);
+    }
     if let Kind::Pool(pool) = allocation.kind {
         pools::return_memory(state, pool, allocation.size);
     }
-    if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code { .. })
+    if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code)
         && let Some(device) = state.devices.get_mut(allocation.device)
     {
         device.arena.release(address, allocation.taken);

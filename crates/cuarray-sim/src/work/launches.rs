@@ -5,19 +5,21 @@
 //! destroyed.
 
 use crate::happens_before::calls;
-use crate::objects::allocation::Kind;
+use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::state::State;
 use crate::work::{allocations, modules};
 use cuarray_abi::*;
-use cuarray_ptx::RANK_SHIFT;
-use cuarray_ptx::{Access, AccessKind as TouchKind, Fault, FaultKind, Program, Race, Region, Service, TouchedRange};
+use cuarray_ptx::{
+    Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, RANK_SHIFT, Race, Region,
+    Service, Space, TouchedRange,
+};
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
 use cuarray_races::site::SourceLine;
-use cuarray_races::{Fences, KernelRace, Strength, Ticket, Touch, Touched};
+use cuarray_races::{Fences, KernelMisuse, KernelRace, Strength, Ticket, Touch, Touched};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -73,6 +75,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         regions: &regions,
         record: ticket.is_some(),
         races: launch.settings.races && ticket.is_some(),
+        guesses: launch.settings.guesses,
         budget: launch.settings.budget,
         cooperative: launch.cooperative,
         time: state.time(),
@@ -93,31 +96,22 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         fail_launch(state, launch, ticket, fault);
     }
     if let Some(ticket) = ticket {
-        let races = outcome.races.iter().map(|race| kernel_race(state, launch, race)).collect();
+        let races = outcome.races.iter().map(|race| kernel_race(launch, race)).collect();
         state.detector.threads_raced(ticket, races);
+        let misuses = misuses(launch, &regions, &outcome);
+        state.detector.threads_misused(ticket, misuses);
         let cuarray_ptx::Synchronization { publishes, observes, .. } = launch.program.synchronization(launch.kernel);
         state.detector.synchronizes(ticket, Fences { publishes, observes });
     }
     if launch.settings.races && ticket.is_some() {
         note_partial_search(&mut state.code.partly_searched, &outcome.touched);
     }
-    let mut touched = Vec::new();
-    for range in without_overwritten(&outcome.touched) {
-        match state.memory.holding(range.start) {
-            // Accesses to a module's own memory are not checked.
-            Some(allocation) if matches!(allocation.kind, Kind::Code { .. }) => {}
-            Some(allocation) => {
-                let end = allocation.address + allocation.size;
-                touched.push(noted(TouchedRange { end: range.end.min(end), ..range }));
-                if range.end > end && range.kind != TouchKind::Update {
-                    touched.push(noted(TouchedRange { start: end, ..range }));
-                }
-            }
-            None if range.kind == TouchKind::Update => {}
-            None => touched.push(noted(range)),
-        }
-    }
-    touched
+    let kept = |range: &TouchedRange| match state.memory.holding(range.start) {
+        // Accesses to the heap of the kernels are not checked.
+        Some(allocation) if matches!(allocation.kind, Kind::Code) => state.detector.block_at(range.start).is_some(),
+        _ => true,
+    };
+    without_overwritten(&outcome.touched).into_iter().filter(kept).map(noted).collect()
 }
 
 /// Counts a launch that touched more memory than is searched for races.
@@ -201,7 +195,7 @@ fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String
 
 /// A description of the program's allocation nearest to an address.
 fn nearest_to(state: &State, address: u64) -> Option<String> {
-    let own = state.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code { .. }));
+    let own = state.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code));
     let distance = |start: u64, size: u64| {
         if address < start { start - address } else { address.saturating_sub(start + size) }
     };
@@ -212,18 +206,10 @@ fn nearest_to(state: &State, address: u64) -> Option<String> {
 }
 
 /// Converts a race between threads of a launch into the form of a finding.
-fn kernel_race(state: &State, launch: &Launch, race: &Race) -> KernelRace {
+fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
     let [one, other] = &race.accesses;
     let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
-    let variable = if race.shared {
-        let number = launch.program.shared_variable_at(race.address);
-        let variable = number.map(|number| &launch.program.variables()[number]);
-        let start = variable.map_or(launch.program.static_shared(), |variable| variable.offset);
-        let offset = race.address.saturating_sub(start);
-        Some(Variable { name: variable.map(|variable| variable.name.clone()), space: "shared", offset })
-    } else {
-        state.code.global_at(address).map(|(name, offset)| Variable { name: Some(name), space: "global", offset })
-    };
+    let variable = race.shared.then(|| shared_variable(launch, race.address));
     let side = |access: &Access| {
         let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
         let block = index_in(launch.grid, access.block);
@@ -252,26 +238,103 @@ fn kernel_race(state: &State, launch: &Launch, race: &Race) -> KernelRace {
     KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
 }
 
+/// The shared variable at an offset in shared memory.
+fn shared_variable(launch: &Launch, address: u64) -> Variable {
+    let number = launch.program.shared_variable_at(address);
+    let variable = number.map(|number| &launch.program.variables()[number]);
+    let start = variable.map_or(launch.program.static_shared(), |variable| variable.offset);
+    let offset = address.saturating_sub(start);
+    Variable { name: variable.map(|variable| variable.name.clone()), space: "shared", offset }
+}
+
+/// Converts misuses by threads of a launch into the form of findings.
+fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<KernelMisuse> {
+    let line =
+        |pc: u32| launch.program.location(pc).map(|location| (location.file, location.source_line, location.line));
+    // An unordered read may precede the write that it should follow; the race is the finding then.
+    let races = || outcome.races.iter().filter(|race| race.shared).flat_map(|race| &race.accesses);
+    let raced = |misuse: &Misuse| races().any(|access| access.pc.and_then(line) == line(misuse.pc));
+    let kept = |misuse: &&Misuse| misuse.kind != MisuseKind::UnwrittenShared || !raced(misuse);
+    let converted = outcome.misuses.iter().filter(kept).map(|misuse| {
+        let Misuse { kind, pc, block, thread, address, size, write } = *misuse;
+        let place = place(
+            &launch.program,
+            Some(pc),
+            index_in(launch.grid, block),
+            index_in(launch.threads, thread.into()),
+            false,
+        );
+        let access = if write { AccessKind::Write } else { AccessKind::Read };
+        let bytes = |address| Some(Range { address, length: size.into() });
+        let (kind, bytes, owner, variable, missing) = match kind {
+            MisuseKind::BeyondRegion => {
+                let index = regions.partition_point(|region| region.start <= address).saturating_sub(1);
+                let Region { start, end, .. } = regions[index];
+                let missing = format!(
+                    "keep within the {} bytes: the access ends {} bytes behind them",
+                    end - start,
+                    address + u64::from(size) - end
+                );
+                (finding::Kind::OutOfBounds, bytes(address), start, None, missing)
+            }
+            MisuseKind::UnwrittenShared => {
+                let missing = "write shared memory before it is read: each block starts with undefined bytes";
+                let generic = cuarray_ptx::SHARED_WINDOW + address;
+                let variable = Some(shared_variable(launch, address));
+                (finding::Kind::UninitializedRead, bytes(generic), generic, variable, missing.to_owned())
+            }
+            MisuseKind::AbsentLane => {
+                let missing = format!(
+                    "let lane {address} execute the shuffle and put it into the mask, or do not use its value: \
+                     the value of a lane that does not take part is undefined"
+                );
+                (finding::Kind::UninitializedRead, None, 0, None, missing)
+            }
+        };
+        KernelMisuse { kind, bytes, owner, variable, access, place, missing }
+    });
+    converted.collect()
+}
+
 /// All memory that a kernel of a context can reach, in ascending order.
 fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
     let live = state.memory.iter().filter(|allocation| match &allocation.kind {
         Kind::Imported(imported) => imported.is_live(),
+        // Variables follow one by one.
+        Kind::Code => state.code.heaps.values().any(|heap| heap.base == allocation.address),
         _ => allocation.size > 0,
     });
     let live = live.map(|allocation| (allocation, allocations::kernel_access(state, context, allocation)));
     let open = live.filter(|(_, access)| *access != CU_MEM_ACCESS_FLAGS_PROT_NONE);
-    open.map(|(allocation, access)| Region {
+    let region = |(allocation, access): (&Allocation, _)| Region {
         start: allocation.address,
-        // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
-        end: allocation.address + allocation.size.max(allocation.taken),
+        end: allocation.address + allocation.size,
         host: match &allocation.kind {
             Kind::Imported(imported) => imported.shadow_of(allocation.address),
             _ => state.host_address(allocation.address),
         },
-        writable: access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-            && !matches!(allocation.kind, Kind::Code { constant: true }),
-    })
-    .collect()
+        writable: access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
+        slack: allocation.taken.saturating_sub(allocation.size),
+    };
+    let mut regions: Vec<Region> = open.map(region).collect();
+    let before = regions.len();
+    let is_open = |address: u64| {
+        let access = |allocation| allocations::kernel_access(state, context, allocation);
+        state.memory.holding(address).map(access) == Some(CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+    };
+    let variables = state.code.variables().filter(|(_, address)| is_open(*address));
+    regions.extend(variables.map(|(variable, address)| Region {
+        start: address,
+        end: address + variable.size,
+        host: state.host_address(address),
+        writable: variable.space == Space::Global,
+        slack: modules::gap(variable.size),
+    }));
+    if regions.len() > before {
+        regions.sort_unstable_by_key(|region| region.start);
+    }
+    regions
 }
 
 /// The heap of a context's kernels; `None` if it cannot be allocated.
@@ -280,7 +343,7 @@ fn heap_of(state: &mut State, context: CUcontext) -> Option<Arc<Heap>> {
         return Some(heap.clone());
     }
     let size = state.contexts.get(&context)?.limits[HEAP_LIMIT] as u64;
-    let base = modules::take_for_code(state, context, size, false).ok()?;
+    let base = modules::take_for_code(state, context, size).ok()?;
     let heap = Arc::new(Heap::new(base, size));
     state.code.heaps.insert(context, heap.clone());
     Some(heap)
@@ -301,35 +364,35 @@ fn noted(range: TouchedRange) -> Touched {
     Touched { start: range.start, end: range.end, touch, strength }
 }
 
-/// Removes written bytes from the weak reads, because a later access conflicts with the weak write anyway. Keeps all
-/// other ranges.
+/// Removes written bytes from the reads of each strength, because a later access conflicts with the write anyway. Keeps
+/// all other ranges.
 fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
-    let weak = |kind| {
-        let alike = move |range: &&TouchedRange| range.kind == kind && range.strength == cuarray_ptx::Strength::Weak;
-        touched.iter().filter(alike).copied().collect::<Vec<_>>()
-    };
-    let (reads, writes) = (weak(TouchKind::Read), weak(TouchKind::Write));
     let mut kept = Vec::new();
-    let mut next = 0;
-    for read in reads {
-        let mut start = read.start;
-        while next < writes.len() && writes[next].end <= start {
-            next += 1;
-        }
-        for write in writes[next..].iter().take_while(|write| write.start < read.end) {
-            if start < write.start {
-                kept.push(TouchedRange { start, end: write.start, ..read });
+    for strength in [cuarray_ptx::Strength::Weak, cuarray_ptx::Strength::Device, cuarray_ptx::Strength::System] {
+        let of = |kind| {
+            let alike = move |range: &&TouchedRange| range.kind == kind && range.strength == strength;
+            touched.iter().filter(alike).copied().collect::<Vec<_>>()
+        };
+        let (reads, writes) = (of(TouchKind::Read), of(TouchKind::Write));
+        let mut next = 0;
+        for read in reads {
+            let mut start = read.start;
+            while next < writes.len() && writes[next].end <= start {
+                next += 1;
             }
-            start = start.max(write.end);
+            for write in writes[next..].iter().take_while(|write| write.start < read.end) {
+                if start < write.start {
+                    kept.push(TouchedRange { start, end: write.start, ..read });
+                }
+                start = start.max(write.end);
+            }
+            if start < read.end {
+                kept.push(TouchedRange { start, ..read });
+            }
         }
-        if start < read.end {
-            kept.push(TouchedRange { start, ..read });
-        }
+        kept.extend(writes);
     }
-    kept.extend(writes);
-    let others =
-        touched.iter().filter(|range| range.kind == TouchKind::Update || range.strength != cuarray_ptx::Strength::Weak);
-    kept.extend(others);
+    kept.extend(touched.iter().filter(|range| range.kind == TouchKind::Update));
     kept
 }
 

@@ -1,5 +1,6 @@
 //! Loading and unloading of modules and libraries, and look-up of functions.
 
+use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
 use crate::objects::code::INVALID_HANDLE;
 use crate::objects::code::{Library, Module};
@@ -28,13 +29,13 @@ pub(crate) fn load_module(
         for (variable, address) in program.variables().iter().zip(&mut addresses) {
             if variable.space == wanted {
                 *address = size.next_multiple_of(variable.align.max(8));
-                size = *address + variable.size.max(1);
+                size = *address + variable.size.max(1) + gap(variable.size);
             }
         }
         if size == 0 {
             continue;
         }
-        let base = take_for_code(state, context, size, constant).inspect_err(|_| {
+        let base = take_for_code(state, context, size).inspect_err(|_| {
             memory.iter().for_each(|address| allocations::release(state, *address));
         })?;
         memory.push(base);
@@ -57,21 +58,28 @@ pub(crate) fn load_module(
         };
     }
     let constants = Arc::new(program.constants(address_of));
+    calls::loaded(state, context, &program, &addresses);
     let handle = CUmodule(crate::handle::fresh());
     let module = Module { context, program, constants, addresses, memory, functions: HashMap::new(), library };
     state.code.modules.insert(handle, module);
     Ok(handle)
 }
 
+/// The bytes between a variable and the next one. An index that is a little too large does not reach the next variable,
+/// so it is found.
+pub(crate) fn gap(size: u64) -> u64 {
+    size.clamp(256, 64 << 10)
+}
+
 /// Allocates zeroed device memory for code, which the program does not own.
-pub(crate) fn take_for_code(state: &mut State, context: CUcontext, size: u64, constant: bool) -> Result<u64, CUresult> {
+pub(crate) fn take_for_code(state: &mut State, context: CUcontext, size: u64) -> Result<u64, CUresult> {
     let device = state.context(context)?.device;
     let arena = &mut state.devices[device].arena;
     let (address, real) = arena.take(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let host = arena.shadow_of(address);
     // SAFETY: the range was just allocated, and is mapped at its shadow.
     unsafe { std::ptr::write_bytes(host as *mut u8, 0, size as usize) };
-    allocations::add(state, (address, size, real), Kind::Code { constant }, context, device);
+    allocations::add(state, (address, size, real), Kind::Code, context, device);
     Ok(address)
 }
 

@@ -77,6 +77,19 @@ fn waiting_for_or_querying_a_captured_event_invalidates_in_every_mode() {
     }
 }
 
+#[test]
+fn captured_event_has_its_own_error_in_the_capturing_thread() {
+    for mode in MODES {
+        let program = Program::new();
+        let (stream, event) = (program.stream(CU_STREAM_NON_BLOCKING), program.event());
+        begin(&program, stream, mode);
+        ok!(program, cuEventRecord(event, stream));
+        fails!(program, CAPTURED_EVENT, cuEventQuery(event));
+        fails!(program, CAPTURED_EVENT, cuEventSynchronize(event));
+        assert_invalidated(&program, stream);
+    }
+}
+
 /// Makes each call that a graph would not repeat.
 fn unsafe_calls(program: &Program, memory: &[CUdeviceptr; 2], event: CUevent) -> Vec<(&'static str, CUresult)> {
     let (mut address, mut host) = (0, std::ptr::null_mut());

@@ -176,6 +176,9 @@ fn cycle_is_refused_at_instantiation() {
         NOT_SUPPORTED,
         cuGraphInstantiateWithFlags(&mut exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
     );
+    // By the manual, these two flags exclude each other.
+    let both = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    fails!(program, INVALID_VALUE, cuGraphInstantiateWithFlags(&mut exec, graph, both));
 }
 
 #[test]

@@ -20,9 +20,11 @@ mod host_memory;
 mod kernel_races;
 mod kernels;
 mod leaks;
+mod module_variables;
 mod pools;
 mod streams;
 mod strong_accesses;
+mod thread_values;
 mod threads;
 mod uninitialized;
 
@@ -59,7 +61,7 @@ macro_rules! pairs {
 }
 use pairs;
 
-const ALL: [&[Pair]; 17] = [
+const ALL: [&[Pair]; 19] = [
     bounds::PAIRS,
     default_streams::PAIRS,
     devices::PAIRS,
@@ -72,9 +74,11 @@ const ALL: [&[Pair]; 17] = [
     kernel_races::PAIRS,
     kernels::PAIRS,
     leaks::PAIRS,
+    module_variables::PAIRS,
     pools::PAIRS,
     streams::PAIRS,
     strong_accesses::PAIRS,
+    thread_values::PAIRS,
     threads::PAIRS,
     uninitialized::PAIRS,
 ];
@@ -178,8 +182,8 @@ macro_rules! themes {
     )*};
 }
 themes! {
-    bounds default_streams devices events frees graphs handles host_functions host_memory kernel_races kernels leaks pools streams strong_accesses threads
-    uninitialized
+    bounds default_streams devices events frees graphs handles host_functions host_memory kernel_races kernels leaks module_variables pools streams strong_accesses
+    thread_values threads    uninitialized
 }
 
 const NON_BLOCKING: u32 = CU_STREAM_NON_BLOCKING;

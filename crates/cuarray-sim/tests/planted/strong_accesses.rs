@@ -55,6 +55,20 @@ fn histogram(scope: &str) -> String {
     format!("and.b32 %v, %t, 7; mul.wide.u32 %a, %v, 4; add.u64 %a, %out, %a; red{scope}.global.add.u32 [%a], 1;")
 }
 
+/// Adds to a sum as the CUDA programming guide does.
+fn sum_of_doubles() -> String {
+    "
+        ld.global.u64 %a, [%out];
+    L:  mov.b64 %c, %a;
+        mov.b64 %x, %c;
+        add.f64 %x, %x, 0d3FF0000000000000;
+        mov.b64 %d, %x;
+        atom.global.cas.b64 %a, [%out], %c, %d;
+        setp.ne.b64 %p, %a, %c;
+        @%p bra L;"
+        .to_owned()
+}
+
 /// Polls a word in memory that the host can read, until a kernel has set it.
 fn poll(address: *const u8) {
     let start = std::time::Instant::now();
@@ -76,6 +90,17 @@ pairs! {
     a_plain_read_of_a_histogram: DataRace LAUNCHES, |p, right| {
         let reading = if right { "ld.relaxed.gpu.global.u32 %v, [%out];" } else { "ld.global.u32 %v, [%out];" };
         two(p, &histogram(""), reading);
+    }
+    the_first_read_of_a_compare_and_swap_loop: DataRace LAUNCHES, |p, right| {
+        let plain = "ld.global.u64 %a, [%out];";
+        two(p, &sum_of_doubles(), &if right { sum_of_doubles() } else { plain.to_owned() });
+    }
+    the_first_read_of_a_compare_and_swap_loop_in_one_launch: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"]
+        with |config| config.guessed_reads = true, |p, right| {
+        let kernel = kernel(p, &sum_of_doubles().replace("ld.global", if right { "ld.relaxed.gpu.global" } else { "ld.global" }));
+        let memory = p.written(256);
+        kernel.run(p, memory, memory, p.stream(NON_BLOCKING));
+        ok!(p, cuCtxSynchronize());
     }
     tickets_of_two_launches: DataRace LAUNCHES, |p, right| {
         // Each thread takes a ticket, and writes to its own place.

@@ -208,6 +208,11 @@ impl Context {
         current::push(&self.state)
     }
 
+    /// As [`Context::push`], for the release of an object.
+    pub(super) fn push_to_release(&self) -> Result<Current<'_>> {
+        current::push_to_release(&self.state)
+    }
+
     /// Waits until all work enqueued in the context is done.
     ///
     /// Driver API: [`cuCtxSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
@@ -333,7 +338,7 @@ impl Drop for ContextState {
         let data = self.data.get_mut().and_then(Arc::get_mut);
         let modules = data.map(|data| data.modules()).unwrap_or_default();
         if !events.is_empty() || !modules.is_empty() {
-            match current::push(self) {
+            match current::push_to_release(self) {
                 Ok(_current) => {
                     self.table.dropped(self.unload(&modules));
                     events.into_iter().for_each(|event| {

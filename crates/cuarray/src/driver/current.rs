@@ -61,6 +61,11 @@ pub(super) fn push(state: &ContextState) -> Result<Current<'_>> {
     Ok(Current { state, pushed_on: Some(before), of_this_thread: PhantomData })
 }
 
+/// As [`push`], for the release of an object. No caller can try a release again, so a failed attempt is repeated once.
+pub(super) fn push_to_release(state: &ContextState) -> Result<Current<'_>> {
+    push(state).or_else(|_| push(state))
+}
+
 /// A guard that keeps a context current for this thread, from [`Context::push`](super::Context::push).
 ///
 /// ```
@@ -86,13 +91,21 @@ impl Drop for Current<'_> {
     fn drop(&mut self) {
         if let Some(before) = self.pushed_on {
             let table = self.state.table();
-            let mut popped = CUcontext::NULL;
-            // SAFETY: the driver writes one handle, which outlives the call.
-            let done = unsafe { call!(table, cuCtxPopCurrent_v2(&mut popped)) };
+            let done = pop(table).or_else(|error| {
+                // A failed call may have popped nothing. The context below is another one, so the current one tells.
+                remember(table, None);
+                if current(table)? == self.state.handle() { pop(table) } else { Err(error) }
+            });
             remember(table, done.is_ok().then_some(before));
             table.dropped(done);
         }
     }
+}
+
+fn pop(table: &Table) -> Result<()> {
+    let mut popped = CUcontext::NULL;
+    // SAFETY: the driver writes one handle, which outlives the call.
+    unsafe { call!(table, cuCtxPopCurrent_v2(&mut popped)) }
 }
 
 impl fmt::Debug for Current<'_> {

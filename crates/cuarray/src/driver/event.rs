@@ -164,7 +164,7 @@ impl Drop for Event {
         if self.keep == Keep::Pooled && !spoiled && self.context.idle_events().put(self.raw).is_ok() {
             return;
         }
-        let destroyed = self.context.push().and_then(|_current| {
+        let destroyed = self.context.push_to_release().and_then(|_current| {
             // SAFETY: the event came from cuEventCreate, and no other object holds it.
             unsafe { call!(self.context.driver(), cuEventDestroy_v2(self.raw)) }
         });

@@ -12,7 +12,7 @@
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
-use super::{Context, call};
+use super::{Context, DeferredRelease, call};
 use crate::{DevicePtr, Result};
 use cuarray_abi::CUipcMemHandle;
 use std::fmt;
@@ -78,9 +78,11 @@ impl fmt::Debug for IpcMemHandle {
     }
 }
 
-/// Another process's allocation, open in this one. A drop closes it.
+/// Another process's allocation, open in this one. A drop closes it, after a wait for all work in its context. If the wait fails,
+/// the memory stays open until [`Driver::reclaim`](super::Driver::reclaim) can wait.
 pub struct IpcMemory {
     context: Context,
+    /// 0 after closing.
     device_ptr: DevicePtr,
 }
 
@@ -96,19 +98,44 @@ impl IpcMemory {
         &self.context
     }
 
-    fn close(&self) -> Result<()> {
-        let _current = self.context.push()?;
-        // The manual does not promise that closing waits for work on the memory. If this wait fails, the close fails too and
-        // reports the reason.
-        let _ = self.context.synchronize();
+    /// Closes the memory, after a wait for all work in its context.
+    ///
+    /// # Errors
+    /// Errors of the driver. If the wait failed, the memory is closed later.
+    #[cfg(feature = "python")]
+    pub(crate) fn close(mut self) -> Result<()> {
+        self.close_or_defer()
+    }
+
+    /// The manual does not promise that closing waits for work on the memory, so a failed wait defers it.
+    fn close_or_defer(&mut self) -> Result<()> {
+        let device_ptr = std::mem::take(&mut self.device_ptr);
+        if device_ptr == 0 {
+            return Ok(());
+        }
+        let waited = self.context.push_to_release().and_then(|current| self.context.synchronize().map(|()| current));
+        let _current = waited.inspect_err(|_| {
+            let unclosed = IpcMemory { context: self.context.clone(), device_ptr };
+            self.context.driver().defer(Box::new(Unclosed(unclosed)));
+        })?;
         // SAFETY: the address came from cuIpcOpenMemHandle, and this is the one close for that open.
-        unsafe { call!(self.context.driver(), cuIpcCloseMemHandle(self.device_ptr)) }
+        unsafe { call!(self.context.driver(), cuIpcCloseMemHandle(device_ptr)) }
+    }
+}
+
+/// Memory whose close is deferred.
+struct Unclosed(IpcMemory);
+
+impl DeferredRelease for Unclosed {
+    fn attempt(self: Box<Self>, wait: bool) {
+        if wait { drop(self.0) } else { self.0.context.driver().clone().defer(self) }
     }
 }
 
 impl Drop for IpcMemory {
     fn drop(&mut self) {
-        self.context.driver().table().dropped(self.close());
+        let closed = self.close_or_defer();
+        self.context.driver().table().dropped(closed);
     }
 }
 

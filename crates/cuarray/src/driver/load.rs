@@ -12,9 +12,9 @@
 //! A driver is never unloaded. It runs its own threads, registers exit functions, and maps the memory it allocated; other libraries
 //! may use it too. Unloading it would crash them.
 
-use super::{Driver, call, process_end};
-use crate::{Error, Result};
-use cuarray_abi::{Api, CUresult};
+use super::{Driver, call, fork, process_end};
+use crate::{Error, Result, error::WITHOUT_GPU};
+use cuarray_abi::Api;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::{
     env,
@@ -35,8 +35,8 @@ impl Driver {
     /// process, or else the one that the system loader finds.
     ///
     /// # Errors
-    /// [`Error::is_no_driver`]: no driver was loaded and initialized; the message lists the attempts. If the driver finds no GPU,
-    /// the error is the driver's own: `cuInit: CUDA_ERROR_NO_DEVICE`.
+    /// [`Error::is_no_driver`]: no driver was found; the message lists the attempts. If the driver cannot be initialized, the error is
+    /// its own, such as `cuInit: CUDA_ERROR_NO_DEVICE`, and the search ends.
     ///
     /// Driver API: [`cuInit`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__INITIALIZE.html).
     pub fn load() -> Result<Driver> {
@@ -93,7 +93,7 @@ impl Driver {
 }
 
 /// One step of the search. `Ok(None)`: no driver was found, and `tried` has the reason. An error ends the search: the driver
-/// exists, but the machine has no device for it.
+/// exists, but cannot be initialized.
 fn attempt_load(attempt: String, name: &OsStr, flags: i32, tried: &mut Vec<String>) -> Result<Option<Driver>> {
     // SAFETY: the library is the CUDA driver by its name or by the user's choice. A process that loads a hostile library under
     // either cannot be protected here.
@@ -105,10 +105,10 @@ fn attempt_load(attempt: String, name: &OsStr, flags: i32, tried: &mut Vec<Strin
     let why = match library.map_err(not_loaded).and_then(table_of) {
         Ok((api, file)) => {
             let file = file.unwrap_or_else(|| PathBuf::from(name));
+            let shown = file.display().to_string();
             match initialize(Driver::new(api, Some(file))) {
                 Ok(driver) => return Ok(Some(driver)),
-                Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_NO_DEVICE) => return Err(error),
-                Err(error) => error.to_string(),
+                Err(error) => return Err(error.with_log(format!("the driver is {shown}; {WITHOUT_GPU}"))),
             }
         }
         Err(why) => why,
@@ -126,6 +126,7 @@ fn initialize(driver: Driver) -> Result<Driver> {
     // SAFETY: cuInit takes no pointers, and 0 is its only defined flag value.
     unsafe { call!(driver, cuInit(0)) }?;
     process_end::watch();
+    fork::watch();
     Ok(driver)
 }
 

@@ -14,7 +14,7 @@
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html),
 //! [stream-ordered allocation](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html).
 
-use super::{Context, Stream, call};
+use super::{CaptureStatus, Context, Stream, call, capture};
 use crate::{DevicePtr, Error, Result};
 use cuarray_abi::{CU_MEM_ATTACH_GLOBAL, CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUmemorytype, CUresult};
 use std::{
@@ -230,13 +230,7 @@ impl Allocation {
             (MemoryKind::StreamOrdered, Some(stream)) => stream.in_context_or(&self.context, || {
                 // SAFETY: the address came from cuMemAllocAsync, and no other object holds it; the stream is alive by its type's invariant.
                 let freed = unsafe { call!(driver, cuMemFreeAsync(self.device_ptr, stream.cu_stream())) };
-                freed.or_else(|error| {
-                    // The stream may have failed without the memory. The call without a stream does not wait for work on such memory.
-                    // SAFETY: this call has no arguments.
-                    let waited = unsafe { call!(driver, cuCtxSynchronize()) };
-                    // SAFETY: as above, and the work is done.
-                    waited.and_then(|()| unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }).map_err(|_| error)
-                })
+                freed.or_else(|error| self.free_after_wait(stream).map_err(|_| error))
             })?,
             _ => {
                 let _current = self.context.push()?;
@@ -246,6 +240,33 @@ impl Allocation {
         }
         self.forget();
         Ok(())
+    }
+
+    /// Frees stream-ordered memory without its stream, which may have failed without the memory. `cuMemFree` does not wait for work on
+    /// such memory, so this waits first. The context is current.
+    ///
+    /// # Errors
+    /// Errors of the driver, and of a stream that captures: a wait would invalidate the capture, whose graph owns the memory.
+    #[cold]
+    fn free_after_wait(&self, stream: &Stream) -> Result<()> {
+        let driver = self.context.driver();
+        // SAFETY: the stream is alive by its type's invariant.
+        match unsafe { capture::status(driver, stream.cu_stream()) } {
+            Ok(CaptureStatus::None) => {}
+            Ok(_) => return Err(Error::unsupported("the stream captures a graph")),
+            Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) => {
+                return Err(error);
+            }
+            // The wait below falls back to the context.
+            Err(_) => {}
+        }
+        let _relaxed = driver.relaxed()?;
+        // SAFETY: as above; the second call has no arguments.
+        unsafe {
+            call!(driver, cuStreamSynchronize(stream.cu_stream())).or_else(|_| call!(driver, cuCtxSynchronize()))?;
+        }
+        // SAFETY: the address came from cuMemAllocAsync, no other object holds it, and its work is done.
+        unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }
     }
 
     fn forget(&mut self) {
@@ -266,7 +287,11 @@ fn of_bytes(error: Error, len: usize) -> Error {
 impl Drop for Allocation {
     fn drop(&mut self) {
         if !self.is_null() {
-            let freed = self.free();
+            // A release has no caller who could try again after a context could not be made current.
+            let freed = self.free().or_else(|error| match error.driver_call() {
+                Some("cuCtxGetCurrent" | "cuCtxPushCurrent") => self.free(),
+                _ => Err(error),
+            });
             self.context.driver().dropped(freed);
         }
     }

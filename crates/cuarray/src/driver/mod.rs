@@ -43,6 +43,7 @@ pub(crate) mod device;
 pub(crate) mod event;
 mod event_pool;
 pub mod fill;
+mod fork;
 mod graph;
 mod idle_events;
 mod ipc;
@@ -73,8 +74,8 @@ pub(crate) use stream::Stream;
 pub(crate) use loaded::Driver;
 use loaded::Table;
 
+use crate::Result;
 use crate::interpreter::lock;
-use crate::{Error, Result};
 pub(crate) use deferred::{DeferredRelease, never_release};
 pub(crate) use graph::keep_with_graph;
 
@@ -159,7 +160,7 @@ const fn begins_with(text: &[u8], beginning: &[u8]) -> bool {
 }
 
 pub(crate) fn check(call: &'static str, code: CUresult) -> Result<()> {
-    if code.is_success() { Ok(()) } else { Err(Error::driver(call, code)) }
+    if code.is_success() { Ok(()) } else { Err(fork::explained(call, code)) }
 }
 
 /// Converts the result of a status query: done, not yet done, or an error.

@@ -6,7 +6,7 @@
 //!
 //! Clause A1. Driver API: [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html).
 
-use super::{CUcontext, Driver, MemoryKind, call};
+use super::{CUcontext, CUresult, Driver, MemoryKind, call};
 use crate::{DevicePtr, Result};
 use cuarray_abi::{
     CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
@@ -86,12 +86,17 @@ impl PointerAttributes {
         ];
         // SAFETY: there is one value per attribute, of at least the size in the manual. (The manual gives no size for the boolean;
         // it has four bytes, initially zero.) All outlive the call. The driver only looks the address up.
-        unsafe {
+        let queried = unsafe {
             call!(
                 driver,
                 cuPointerGetAttributes(attributes.len() as u32, attributes.as_mut_ptr(), values.as_mut_ptr(), ptr)
             )
-        }?;
+        };
+        if let Err(error) = queried {
+            // For memory that a graph has yet to allocate, some drivers fail instead of returning no attributes.
+            let invalid = error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE);
+            return if invalid && !is_known(driver, ptr)? { Ok(None) } else { Err(error) };
+        }
         if memory_type == 0 {
             return Ok(None);
         }
@@ -113,5 +118,20 @@ impl PointerAttributes {
     /// Whether the host may read and write the memory at [`host_ptr`](Self::host_ptr).
     pub(crate) fn is_host_accessible(&self) -> bool {
         self.host_ptr.is_some()
+    }
+}
+
+/// Whether the driver knows an address, by the call that fails for unknown ones.
+#[cold]
+fn is_known(driver: &Driver, ptr: DevicePtr) -> Result<bool> {
+    let mut memory_type: CUmemorytype = 0;
+    // SAFETY: the driver writes one int, which outlives the call. It only looks the address up.
+    let queried = unsafe {
+        call!(driver, cuPointerGetAttribute((&raw mut memory_type).cast(), CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr))
+    };
+    match queried {
+        Ok(()) => Ok(true),
+        Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) => Ok(false),
+        Err(error) => Err(error),
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! Driver API: [`cuThreadExchangeStreamCaptureMode`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
 
-use super::{Driver, call};
+use super::{CUresult, Driver, call};
+use crate::Result;
 use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUstreamCaptureMode};
 use std::marker::PhantomData;
 
@@ -22,20 +23,35 @@ pub(crate) struct Relaxed<'a> {
 
 impl Driver {
     /// Relaxes this thread's mode. Does nothing if the driver has no modes, or permits no call here.
-    pub(crate) fn relaxed(&self) -> Relaxed<'_> {
-        let mut mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    ///
+    /// # Errors
+    /// Other errors of the driver: without the relaxed mode, the calls that follow could invalidate a capture.
+    pub(crate) fn relaxed(&self) -> Result<Relaxed<'_>> {
+        let before = match self.exchange_capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED) {
+            Ok(mode) => Some(mode),
+            Err(error) => match error.driver_code() {
+                None | Some(CUresult::CUDA_ERROR_NOT_PERMITTED) => None,
+                Some(_) => return Err(error),
+            },
+        };
+        Ok(Relaxed { driver: self, before, of_this_thread: PhantomData })
+    }
+
+    /// Sets this thread's mode and returns the one before.
+    fn exchange_capture_mode(&self, mode: CUstreamCaptureMode) -> Result<CUstreamCaptureMode> {
+        let mut mode = mode;
         // SAFETY: the driver reads and writes one int, which outlives the call.
-        let exchanged = unsafe { call!(self, cuThreadExchangeStreamCaptureMode(&mut mode)) };
-        Relaxed { driver: self, before: exchanged.is_ok().then_some(mode), of_this_thread: PhantomData }
+        unsafe { call!(self, cuThreadExchangeStreamCaptureMode(&mut mode)) }?;
+        Ok(mode)
     }
 }
 
 impl Drop for Relaxed<'_> {
     fn drop(&mut self) {
-        if let Some(mut mode) = self.before {
-            // SAFETY: as above.
-            let exchanged = unsafe { call!(self.driver, cuThreadExchangeStreamCaptureMode(&mut mode)) };
-            self.driver.dropped(exchanged);
+        if let Some(mode) = self.before {
+            // A second attempt does no harm, and a thread left in the relaxed mode would disturb its later captures.
+            let restore = || self.driver.exchange_capture_mode(mode).map(drop);
+            self.driver.dropped(restore().or_else(|_| restore()));
         }
     }
 }

@@ -311,7 +311,7 @@ impl Stream {
 impl Drop for Inner {
     fn drop(&mut self) {
         if let (Keep::Owned, Some(context)) = (&self.keep, self.context.get()) {
-            let destroyed = context.push().and_then(|_current| {
+            let destroyed = context.push_to_release().and_then(|_current| {
                 // SAFETY: the stream came from cuStreamCreate, and this is the last object that holds it.
                 unsafe { call!(self.driver, cuStreamDestroy_v2(self.raw)) }
             });

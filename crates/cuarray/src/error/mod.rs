@@ -7,6 +7,10 @@
 use cuarray_abi::CUresult;
 use std::{borrow::Cow, fmt};
 
+/// The advice for a machine without a usable GPU.
+pub(crate) const WITHOUT_GPU: &str = "continue without a GPU on the simulated driver: `pip install cuarray-sim`, then `python -m \
+                                      cuarray_sim your_script.py`";
+
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -127,11 +131,15 @@ impl Error {
         Error(Box::new(ErrorKind::Driver { call, code, log: None }))
     }
 
-    /// Adds the driver's own text to the error of a refused call.
+    /// Adds a text to the error of a refused call: the driver's own, or the reason.
     #[must_use]
     pub(crate) fn with_log(mut self, text: impl Into<Box<str>>) -> Error {
         if let ErrorKind::Driver { log, .. } = &mut *self.0 {
-            *log = Some(text.into());
+            let text = text.into();
+            *log = Some(match log.take() {
+                Some(before) => format!("{before}; {text}").into(),
+                None => text,
+            });
         }
         self
     }
@@ -231,10 +239,7 @@ impl fmt::Display for Error {
                     write!(f, "{}{attempt}", if index == 0 { " (tried " } else { "; " })?;
                 }
                 f.write_str(if tried.is_empty() { "" } else { ")" })?;
-                f.write_str(
-                    ". Install NVIDIA's driver, name one in CUARRAY_DRIVER, or continue without a GPU on the simulated driver: \
-                     `pip install cuarray-sim`, then `python -m cuarray_sim your_script.py`",
-                )
+                write!(f, ". Install NVIDIA's driver, name one in CUARRAY_DRIVER, or {WITHOUT_GPU}")
             }
             ErrorKind::MissingSymbol(symbol) => {
                 write!(f, "{symbol}: the CUDA driver lacks this entry point; a newer driver is needed")

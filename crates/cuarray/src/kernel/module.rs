@@ -111,7 +111,7 @@ impl Module {
     /// As [`Module::load`].
     unsafe fn load_raw(context: &Context, image: *const c_void) -> Result<CUmodule> {
         let driver = context.driver();
-        let _relaxed = driver.relaxed();
+        let _relaxed = driver.relaxed()?;
         let _current = context.push()?;
         let mut raw = CUmodule::NULL;
         let mut log = [0u8; 4096];

@@ -23,7 +23,7 @@ pub use arguments::{
     DeviceViewMut5, DeviceViewMut6, DeviceViewMutDyn, MaskedView,
 };
 
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyImportError, ffi as pyo3_ffi, prelude::*};
 
 /// Adds every class and function of the package to `module`.
 ///
@@ -38,8 +38,10 @@ use pyo3::prelude::*;
 /// ```
 ///
 /// # Errors
-/// An environment variable of the [configuration](config) holds a value that it cannot have.
+/// An environment variable of the [configuration](config) holds a value that it cannot have. ImportError: the module is imported in
+/// a sub-interpreter.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    refuse_subinterpreter()?;
     module.add_class::<array::PyDeviceArray>()?;
     module.add_class::<memory::c_array::PyCArray>()?;
     module.add_class::<memory::tensor::PyDLPackTensor>()?;
@@ -83,4 +85,18 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     extensions::join(module.py())?;
     memory::runtime::reclaim_at_exit(module.py())
+}
+
+/// Refuses an import in a sub-interpreter. The classes belong to the interpreter that made them, and before Python 3.12 a thread that
+/// attaches itself attaches to the main interpreter, and would wait forever. Later versions refuse the import before this.
+fn refuse_subinterpreter() -> PyResult<()> {
+    // SAFETY: this thread is attached, as it runs the initialization of a module.
+    let interpreter = unsafe { pyo3_ffi::PyInterpreterState_GetID(pyo3_ffi::PyInterpreterState_Get()) };
+    if interpreter == 0 {
+        return Ok(());
+    }
+    Err(PyImportError::new_err(format!(
+        "cuarray cannot be imported in a sub-interpreter (this is interpreter {interpreter}); import it in the main interpreter, or \
+         use processes with the start method 'spawn'"
+    )))
 }

@@ -15,8 +15,7 @@ use std::thread::{self, ThreadId};
 /// The right to work on data in a stream. Work enqueued in the stream during the guard's life is ordered after earlier work on
 /// the data, and before later work.
 ///
-/// The guard ends when it is dropped; [`SyncGuard::end`] ends it too and returns errors. The host does not wait, with one
-/// exception: a guard that involves a per-thread default stream, and that ends in another thread. No handle names the stream there.
+/// The guard ends when it is dropped, or by a method that returns errors. The host does not wait, with one exception: a guard that involves a per-thread default stream, and that ends in another thread. No handle names the stream there.
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once orders nothing"]
 pub struct SyncGuard {
@@ -36,16 +35,18 @@ impl SyncGuard {
         Ok(SyncGuard { edges: Some(Edges { data, stream: stream.clone(), begun, waits: false }) })
     }
 
-    /// Orders later work on the data after the work now in the stream.
-    ///
-    /// # Errors
-    /// As [`SyncGuard::begin`]. After an error the other edges are in place, and the host has waited for the stream. If the stream captures
-    /// a graph, the edges are made when the capture has ended.
+    /// As `end_and_keep`, with nothing to keep.
+    #[cfg(test)]
     pub fn end(mut self) -> Result<()> {
         self.finish(|| ())
     }
 
-    /// As [`SyncGuard::end`]. `keep` returns a value that must live until deferred edges are made.
+    /// Orders later work on the data after the work now in the stream. `keep` returns a value that must live until deferred edges are
+    /// made.
+    ///
+    /// # Errors
+    /// As [`SyncGuard::begin`]. After an error the other edges are in place, and the host has waited for the stream. If the stream captures
+    /// a graph, or cannot be waited for, the edges are made later.
     #[cfg(feature = "python")]
     pub(crate) fn end_and_keep<K: Send + 'static>(mut self, keep: impl FnOnce() -> K) -> Result<()> {
         self.finish(keep)

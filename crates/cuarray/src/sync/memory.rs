@@ -20,6 +20,8 @@ use crate::{
     driver::{Allocation, CUresult, Context, Stream},
 };
 use std::sync::Arc;
+#[cfg(feature = "python")]
+use {super::release::wait_for_context, crate::driver::never_release};
 
 /// An [`Allocation`] and the work that is pending on it. A drop frees it after that work, without a wait.
 #[derive(Debug)]
@@ -32,7 +34,7 @@ impl Memory {
     /// Errors of `allocate`.
     pub fn new(context: &Context, allocate: impl Fn() -> Result<Allocation>) -> Result<Memory> {
         let driver = context.driver();
-        let _relaxed = driver.relaxed();
+        let _relaxed = driver.relaxed()?;
         driver.reclaim(false);
         let allocation = match allocate() {
             Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_OUT_OF_MEMORY) && driver.reclaim(true) => {
@@ -48,6 +50,25 @@ impl Memory {
             None => {}
         }
         Ok(memory)
+    }
+
+    /// Frees temporary memory after the work that uses it: that now in `stream`, or in the legacy default stream. Does not wait.
+    ///
+    /// # Errors
+    /// Errors of the driver. The memory is never freed under work.
+    #[cfg(feature = "python")]
+    pub(crate) fn free_later(mut allocation: Allocation, stream: Option<&Stream>) -> Result<()> {
+        if allocation.stream().is_some() {
+            return allocation.free();
+        }
+        let memory = Deferred::new(allocation);
+        let Some(stream) = stream else { return Ok(()) };
+        memory.used_in(stream).inspect_err(|_| {
+            // Without a record of its work, the memory can only be freed after a wait.
+            if super::synchronize(stream).is_err() && !wait_for_context(memory.resource().context()) {
+                never_release(Box::new(memory));
+            }
+        })
     }
 
     /// The allocation.

@@ -106,7 +106,7 @@ pub fn synchronize(stream: &Stream) -> Result<()> {
     let context = stream.work_context()?;
     let _current = context.push()?;
     may_wait(stream)?;
-    let _relaxed = stream.driver().relaxed();
+    let _relaxed = stream.driver().relaxed()?;
     stream.synchronize()
 }
 
@@ -124,7 +124,7 @@ fn wait_for_all_threads(one: &Stream) -> Result<()> {
     let context = one.work_context()?;
     let legacy = Stream::legacy_default(&context);
     may_wait(&legacy)?;
-    let _relaxed = one.driver().relaxed();
+    let _relaxed = one.driver().relaxed()?;
     let event = context.event_pool().take()?;
     event.record(&legacy)?;
     event.synchronize()

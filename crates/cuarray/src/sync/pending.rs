@@ -112,7 +112,8 @@ impl Work {
         else {
             return;
         };
-        let _relaxed = first.context().driver().relaxed();
+        // Entries that remain are only waited for again.
+        let Ok(_relaxed) = first.context().driver().relaxed() else { return };
         self.entries.retain(|entry| entry.capture.is_some() || !matches!(entry.event.is_done(), Ok(true)));
     }
 
@@ -337,7 +338,7 @@ impl Pending {
             (due.map(|entry| entry.event.clone()).collect::<Vec<_>>(), work.exported_and_busy()?.cloned(), homes)
         };
         if let Some(event) = events.first() {
-            let _relaxed = event.context().driver().relaxed();
+            let _relaxed = event.context().driver().relaxed()?;
             events.iter().try_for_each(|event| event.synchronize())?;
         }
         exported.iter().chain(&homes).try_for_each(super::synchronize)
@@ -380,7 +381,7 @@ impl Pending {
 
 /// Whether a stream is known to have no work.
 fn is_idle(stream: &Stream) -> bool {
-    let _relaxed = stream.driver().relaxed();
+    let Ok(_relaxed) = stream.driver().relaxed() else { return false };
     matches!(capture::of(stream), Ok(None)) && matches!(stream.is_done(), Ok(true))
 }
 

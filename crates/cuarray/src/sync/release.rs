@@ -120,11 +120,15 @@ impl<R: Resource> Release<R> {
         capture::of(&legacy)?;
         if wait {
             self.pending.synchronize(Access::Write)?;
+            // Work without a stream is not in the list: a call that failed may have left some.
+            if !legacy.is_done()? {
+                super::synchronize(&legacy)?;
+            }
         } else if !self.pending.is_done()? || !legacy.is_done()? {
             return Ok(false);
         }
         let driver = self.resource.context().driver().clone();
-        let _relaxed = driver.relaxed();
+        let _relaxed = driver.relaxed()?;
         match self.resource.release() {
             Err(error) if is_for_later(&error) => Err(error),
             // The work is done, so the drop of the resource may try again.

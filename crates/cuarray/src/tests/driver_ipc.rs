@@ -100,3 +100,29 @@ fn failed_close_is_reported_by_take_drop_error() {
         scope.spawn(run).join().unwrap();
     });
 }
+
+#[test]
+fn memory_stays_open_if_its_work_cannot_be_waited_for_and_is_closed_later() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let memory = Allocation::device(&context, 16).unwrap();
+    let handle = IpcMemHandle::of(&context, memory.device_ptr()).unwrap();
+    context.synchronize().unwrap();
+    let bytes = *handle.as_bytes();
+    in_other_process(|other, context| {
+        let opened = IpcMemHandle::from_bytes(bytes).open(context).unwrap();
+        other.sim.fail_next("cuCtxSynchronize", CUresult::CUDA_ERROR_UNKNOWN).unwrap();
+        drop(opened);
+        let error = other.driver.take_drop_error().unwrap();
+        assert_eq!(
+            (error.driver_call(), error.driver_code()),
+            (Some("cuCtxSynchronize"), Some(CUresult::CUDA_ERROR_UNKNOWN))
+        );
+        assert_eq!(calls(&other.sim, "cuIpcCloseMemHandle"), 0);
+        other.driver.reclaim(false);
+        assert_eq!(calls(&other.sim, "cuIpcCloseMemHandle"), 0, "closed without a wait");
+        other.driver.reclaim(true);
+        assert_eq!(calls(&other.sim, "cuIpcCloseMemHandle"), 1);
+        assert!(other.driver.take_drop_error().is_none());
+    });
+}

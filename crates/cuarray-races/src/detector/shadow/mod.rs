@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 /// Boxes with more rows than this are stored as whole boxes.
 const ROWS: u64 = 64;
-/// The number of stored whole boxes. The oldest is dropped first.
-const TALL: usize = 256;
+/// The number of stored whole boxes. Beyond it, the older half is stored row by row.
+const TALL: usize = 4096;
 
 /// A recorded access.
 #[derive(Clone)]
@@ -351,9 +351,21 @@ impl Shadow {
             Some(tall) => tall.record = new,
             None => {
                 if self.tall.len() >= TALL {
-                    self.tall.remove(0);
+                    self.store_rows(TALL / 2);
                 }
                 self.tall.push(Tall { region: *region, record: new });
+            }
+        }
+    }
+
+    /// Stores the oldest whole boxes row by row. Their rows are older than other records of the same bytes, so they
+    /// replace none.
+    fn store_rows(&mut self, count: usize) {
+        for Tall { region, record } in self.tall.drain(..count).collect::<Vec<_>>() {
+            for (start, end) in region.rows() {
+                self.split(start, end);
+                self.segments.range_mut(start..end).for_each(|(_, segment)| segment.since.push(record.clone()));
+                self.unite(start, end);
             }
         }
     }

@@ -117,6 +117,37 @@ fn conflicts_of_tall_boxes_are_exact() {
 }
 
 #[test]
+fn tall_boxes_are_never_forgotten() {
+    let mut memory = Fixture::new();
+    memory.shadow.create(1000, 1_000_000, false, None);
+    assert!(memory.access(0, AccessKind::Write, columns(0, 3, 70)).is_empty());
+    for column in 0..TALL as u64 + 10 {
+        let region = Region::new(1000 + column, 10_000, 0, Extent { width: 1, height: 90, depth: 1 });
+        assert!(memory.access(0, AccessKind::Write, region).is_empty());
+    }
+    assert!(memory.read(1, 3, 7).is_empty());
+    assert_eq!(memory.read(1, 11, 1), [1]);
+    assert_eq!(memory.access(1, AccessKind::Write, columns(2, 1, 70)), [1]);
+    assert_eq!(memory.read(1, 41_005, 1), [7]);
+}
+
+#[test]
+fn strong_accesses_conflict_outside_of_their_scope() {
+    let mut memory = Fixture::new();
+    let strong = |memory: &mut Fixture, stream, strength, start| {
+        memory.strength = strength;
+        let found = memory.access(stream, AccessKind::Write, Region::row(start, 4));
+        memory.strength = Strength::Weak;
+        found
+    };
+    assert!(strong(&mut memory, 0, Strength::Device, 0).is_empty());
+    assert!(strong(&mut memory, 1, Strength::System, 0).is_empty());
+    assert_eq!(strong(&mut memory, 0, Strength::Host, 0), [2]);
+    assert_eq!(memory.read(1, 0, 4), [1, 3]);
+    assert_eq!(memory.write(0, 0, 4), [2, 4]);
+}
+
+#[test]
 fn unwritten_bytes_stay_unwritten_in_a_copy() {
     let mut memory = Fixture::new();
     memory.write(0, 0, 40);

@@ -153,6 +153,7 @@ pub(in crate::exports) unsafe fn prepare(
             quiet: settings.quiet,
             races: settings.findings && settings.kernel_races,
             clock_rate: identity::CLOCK_RATE,
+            guesses: settings.guessed_reads,
         },
         program: resolved.program,
     }))

@@ -9,7 +9,9 @@
 //! NumPy converts host values to the array's type. On the device nothing is converted.
 
 use super::{
-    PyDeviceArray, copies, indexing,
+    PyDeviceArray,
+    copies::{self, Kept},
+    indexing,
     rearrange::{Work, arranged},
     transfer::{self, Side},
 };
@@ -104,10 +106,10 @@ fn from_device(
     }
     let source_pointer = source.pointer(py);
     let _owner = source.deferred_owner(py)?;
-    target.ordered(py, stream, Access::Write, source.source_sync_state()?, false, |context, on, ours| {
+    let kept = Kept { source: source.source_sync_state()?, host: None };
+    target.ordered(py, stream, Access::Write, kept, false, |context, on, ours| {
         let work = Work { context, on };
-        work.rearrange((ours, dst.layout()), (source_pointer.find()?.reach(context, on)?, &wide))?;
-        work.settle()
+        work.rearrange((ours, dst.layout()), (source_pointer.find()?.reach(context, on)?, &wide))
     })
 }
 
@@ -129,7 +131,7 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
         let waits = stream.is_none() && target.home_stream()?.is_none();
         let small = dst.layout().nbytes() <= BYTES_TO_BROADCAST_ON_HOST;
         if let Some(fill) = Fill::of(dst.data(), dst.layout(), bytes, &wide, waits && small)? {
-            return target.ordered(py, stream, Access::Write, None, false, |context, on, ours| {
+            return target.ordered(py, stream, Access::Write, Kept::default(), false, |context, on, ours| {
                 let work = Work { context, on };
                 work.fill(ours, &fill, bytes)?;
                 work.settle()
@@ -156,7 +158,8 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
     }
     // The driver has read pageable memory when the call returns, but page-locked memory only when the copy is done.
     let wait = staged.is_none() && PointerAttributes::query(driver()?, start)?.is_some();
-    target.ordered(py, stream, Access::Write, None, wait, |context, on, ours| {
+    let kept = Kept { source: None, host: Some(staged.as_ref().map_or(&source.array, |staged| &staged.array)) };
+    target.ordered(py, stream, Access::Write, kept, wait, |context, on, ours| {
         let work = Work { context, on };
         if work.is_capturing()? {
             return Err(Error::unsupported(

@@ -14,14 +14,18 @@ use super::{
 };
 use crate::python::{
     ffi::inspect::type_name,
-    memory::{reach::Reached, runtime::driver, stream},
+    memory::{
+        reach::Reached,
+        runtime::{self, driver},
+        stream,
+    },
     values::{
         dtype,
         host::{self, HostArray},
     },
 };
 use crate::{
-    Error, Interface, Result,
+    Error, Interface, Owner, Result,
     copy::strided_copy::CopyPlan,
     driver::{Context, Stream},
     sync::{self, Access, SyncGuard, SyncState},
@@ -39,6 +43,15 @@ use std::borrow::Cow;
 pub(in crate::python) enum Elements<'a, 'py> {
     Device(&'a PyDeviceArray),
     Host(&'a Bound<'py, PyAny>),
+}
+
+/// Data besides the array that work uses.
+#[derive(Default)]
+pub(in crate::python) struct Kept<'a, 'py> {
+    /// The state of the source of a copy; `None` if it needs no order.
+    pub(in crate::python) source: Option<SyncState>,
+    /// A host array that the work reads or writes.
+    pub(in crate::python) host: Option<&'a Bound<'py, PyAny>>,
 }
 
 impl PyDeviceArray {
@@ -119,8 +132,9 @@ impl PyDeviceArray {
             };
             plan = better;
         }
+        let kept = Kept { source: None, host: Some(&source.array) };
         let source = Side::Host(source.interface.data());
-        self.ordered(py, stream, Access::Write, None, true, |context, on, ours| {
+        self.ordered(py, stream, Access::Write, kept, true, |context, on, ours| {
             // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive until the copy is done, even
             // if it is asynchronous.
             unsafe { transfer::copy(context, &plan, Side::Device(ours), source, on) }
@@ -138,10 +152,10 @@ impl PyDeviceArray {
         }
         let src_pointer = src.pointer(py);
         let _owner = src.deferred_owner(py)?;
-        self.ordered(py, stream, Access::Write, src.source_sync_state()?, true, |context, on, ours| {
+        let kept = Kept { source: src.source_sync_state()?, host: None };
+        self.ordered(py, stream, Access::Write, kept, true, |context, on, ours| {
             let work = Work { context, on };
-            work.rearrange((ours, dst.layout()), (src_pointer.find()?.reach(context, on)?, src_layout))?;
-            work.settle()
+            work.rearrange((ours, dst.layout()), (src_pointer.find()?.reach(context, on)?, src_layout))
         })
     }
 
@@ -152,19 +166,20 @@ impl PyDeviceArray {
         py: Python<'_>,
         stream: Option<&Bound<'_, PyAny>>,
         plan: &CopyPlan,
-        target: &Interface,
+        host: &HostArray<'_>,
         offset: isize,
     ) -> Result<()> {
-        let target = Side::Host(target.data());
-        self.ordered(py, stream, Access::Read, None, true, |context, on, ours| {
+        let target = Side::Host(host.interface.data());
+        let kept = Kept { source: None, host: Some(&host.array) };
+        self.ordered(py, stream, Access::Read, kept, true, |context, on, ours| {
             // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive until the copy is done, even
             // if it is asynchronous.
             unsafe { transfer::copy(context, plan, target, Side::Device(ours.at(offset)), on) }
         })
     }
 
-    /// Runs `work` without the GIL, on the memory of this array and, for a copy, of `source`. The stream is `stream`, else this array's
-    /// home stream, else that of `source`, else none. The work waits for all pending work on both, and later work waits for it.
+    /// Runs `work` without the GIL, on the memory of this array and the data of `data`. The stream is `stream`, else this array's home
+    /// stream, else that of the source, else none. The work waits for all pending work on both, and later work waits for it.
     ///
     /// With `stream` the host does not wait. Without it the host waits, unless `wait` is false and this array has a home stream, which
     /// orders the work. The context is current during `work`, which makes driver calls and runs no code of other libraries.
@@ -173,16 +188,18 @@ impl PyDeviceArray {
         py: Python<'_>,
         stream: Option<&Bound<'_, PyAny>>,
         access: Access,
-        source: Option<SyncState>,
+        data: Kept<'_, '_>,
         wait: bool,
         work: impl FnOnce(&Context, Option<&Stream>, Reached) -> Result<()> + Send,
     ) -> Result<()> {
         let given = stream.map(stream::argument).transpose()?;
+        let Kept { source, host } = data;
+        let host = host.map(|host| host.clone().unbind());
         let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
         data.push((self.sync_state()?, access));
         data.extend(source.map(|source| (source, Access::Read)));
         let memory = self.pointer(py);
-        py.detach(|| {
+        let done = py.detach(|| {
             let _remembered = driver()?.remember_current();
             let found = memory.find()?;
             let home = || data.iter().find_map(|(data, _)| data.home_stream());
@@ -191,7 +208,7 @@ impl PyDeviceArray {
                 let _current = context.push()?;
                 sync::may_wait_in_no_stream(&context)?;
                 data.iter().try_for_each(|(data, access)| data.synchronize(*access))?;
-                let _relaxed = context.driver().relaxed();
+                let _relaxed = context.driver().relaxed()?;
                 return work(&context, None, found.reach(&context, None)?);
             };
             let context = on.context()?.map_or_else(|| found.context(), |context| Ok(Cow::Owned(context)))?;
@@ -203,8 +220,12 @@ impl PyDeviceArray {
             let guard = SyncGuard::begin(data, &on)?;
             let done = found.reach(&context, Some(&on)).and_then(|reached| work(&context, Some(&on), reached));
             // The guard ends also after a failure, because a part of the work may have been enqueued.
-            done.and(guard.waiting(!remembered).end())
-        })
+            // If the host cannot wait for it, the host array is kept until that work is done.
+            let keep = || host.map(Owner::from_python);
+            done.and(guard.waiting(!remembered).end_and_keep(keep))
+        });
+        runtime::report_drops(py);
+        done
     }
 
     pub(in crate::python) fn require_type(&self, other: &Interface) -> Result<()> {
@@ -268,7 +289,7 @@ impl PyDeviceArray {
         if many || overlap(self.interface(), &target.interface) {
             self.gather(py, &target.array, extent, stream)?;
         } else {
-            self.copy_out(py, stream, &plan, &target.interface, 0)?;
+            self.copy_out(py, stream, &plan, &target, 0)?;
         }
         Ok(target.array)
     }
@@ -322,7 +343,7 @@ impl PyDeviceArray {
         let numpy = host::numpy(py)?;
         let fetched = HostArray::empty((extent,).into_pyobject(py)?.as_any(), intern!(py, "u1").as_any(), "C")?;
         if let Some(plan) = CopyPlan::new(fetched.interface.layout(), &bytes)? {
-            self.copy_out(py, stream, &plan, &fetched.interface, layout.byte_extent().start)?;
+            self.copy_out(py, stream, &plan, &fetched, layout.byte_extent().start)?;
         }
         let view = numpy.getattr(intern!(py, "ndarray"))?.call1((
             self.shape(py)?,

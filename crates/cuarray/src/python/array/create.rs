@@ -4,7 +4,7 @@ use super::{PyDeviceArray, copies::Elements};
 use crate::python::{
     memory::{
         owner::PyMemory,
-        runtime::{context_on, driver},
+        runtime::{self, context_on, driver},
         stream::{self, PyStream},
     },
     values::{dtype::Element, host::HostArray, numbers::numbers},
@@ -101,6 +101,7 @@ pub(in crate::python) fn allocate<'py>(
         })?;
         Ok::<_, Error>((memory, replaced))
     })?;
+    runtime::report_drops(py);
     if let Some(default_stream) = replaced {
         stream = Some(Py::new(py, PyStream::new(default_stream, None))?);
     }

@@ -374,8 +374,8 @@ impl PyDeviceArray {
             return Ok(Some(*place));
         }
         let attributes = match self.attributes() {
-            // The interface can be written without a driver, so a missing driver is no error.
-            Err(error) if error.is_no_driver() || error.is_driver() => None,
+            // The interface can be written without a driver, so a driver that is missing or does not start is no error.
+            Err(error) if error.is_no_driver() || error.driver_call() == Some("cuInit") => None,
             attributes => attributes?,
         };
         let place = attributes.map(|found| Place { device: found.device_ordinal, kind: found.kind });

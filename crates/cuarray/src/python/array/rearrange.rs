@@ -13,7 +13,8 @@ use crate::python::{
 use crate::{
     Error, Layout, Result,
     copy::{repeat::Repetition, strided_copy::CopyPlan},
-    driver::{Allocation, CaptureStatus, Context, Stream},
+    driver::{Allocation, CaptureStatus, Context, Stream, never_release},
+    sync::Memory,
 };
 use pyo3::{intern, prelude::*, types::PyTuple};
 
@@ -28,7 +29,7 @@ pub(in crate::python) struct Work<'a> {
 
 impl Work<'_> {
     /// Copies every element of `src` to its place in `dst`, which has the same shape. The two may overlap: the copy
-    /// reads the values from before the call.
+    /// reads the values from before the call. Without a stream, this waits for it.
     pub(in crate::python) fn rearrange(&self, dst: (Reached, &Layout), src: (Reached, &Layout)) -> Result<()> {
         let range = |(data, layout): (Reached, &Layout)| {
             let extent = layout.byte_extent();
@@ -36,7 +37,7 @@ impl Work<'_> {
         };
         let (target, source) = (range(dst), range(src));
         if target.start >= source.end || source.start >= target.end {
-            return self.spread(dst, src);
+            return self.spread(dst, src).and_then(|()| self.settle());
         }
         // A repeated element is copied to the temporary memory once.
         let once = src.1.strides().iter().zip(src.1.shape()).map(|(&step, &length)| if step == 0 { 1 } else { length });
@@ -47,8 +48,11 @@ impl Work<'_> {
             None => Allocation::device(self.context, packed.nbytes())?,
         };
         let reached = reach(self.context, memory.device_ptr(), self.on)?;
-        self.spread((reached, &packed), (src.0, &once))?;
-        self.spread(dst, (reached, &packed.broadcast_to(dst.1.shape())?))
+        let done = self
+            .spread((reached, &packed), (src.0, &once))
+            .and_then(|()| self.spread(dst, (reached, &packed.broadcast_to(dst.1.shape())?)))
+            .and_then(|()| self.settle());
+        done.and(Memory::free_later(memory, self.on))
     }
 
     /// Like [`Work::rearrange`], without overlap.
@@ -99,21 +103,30 @@ impl Work<'_> {
         let first = |buffer: &mut Vec<u8>, offset: isize| {
             Side::Host(buffer.as_mut_ptr().expose_provenance().wrapping_add_signed(offset) as u64)
         };
-        // SAFETY: the source is as in `spread`; the buffer has room for the packed layout, and is not read before the copy
+        let to = first(&mut fetched, source.offset);
+        // SAFETY: the source is as in `spread`; the buffer has room for the packed layout, and is not read or freed before the copy
         // is done.
-        unsafe {
-            let to = first(&mut fetched, source.offset);
-            transfer::copy(self.context, &fetch, to, Side::Device(src.0), self.on)?;
+        let fetching = unsafe { transfer::copy(self.context, &fetch, to, Side::Device(src.0), self.on) };
+        if let Err(error) = fetching.and_then(|()| self.synchronize()) {
+            return Err(self.free_after_copies(fetched, error));
         }
-        self.synchronize()?;
         arrange.carry_out(&mut arranged, target.offset, &fetched, source.offset);
+        let from = first(&mut arranged, target.offset);
         // SAFETY: as above, in the other direction; the buffer lives until the copy is done.
-        unsafe {
-            let from = first(&mut arranged, target.offset);
-            transfer::copy(self.context, &send, Side::Device(dst.0), from, self.on)?;
+        let sending = unsafe { transfer::copy(self.context, &send, Side::Device(dst.0), from, self.on) };
+        match sending.and_then(|()| self.synchronize()) {
+            Ok(()) => Ok(true),
+            Err(error) => Err(self.free_after_copies(arranged, error)),
         }
-        self.synchronize()?;
-        Ok(true)
+    }
+
+    /// Frees the host buffer of a failed copy. Parts of the copy may still be enqueued.
+    #[cold]
+    fn free_after_copies(&self, buffer: Vec<u8>, error: Error) -> Error {
+        if self.synchronize().is_err() {
+            never_release(Box::new(buffer));
+        }
+        error
     }
 
     pub(in crate::python) fn is_capturing(&self) -> Result<bool> {

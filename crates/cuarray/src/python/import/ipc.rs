@@ -11,12 +11,13 @@ use crate::python::{
     array::{PyDeviceArray, dictionary},
     memory::{
         bounds, reach,
-        runtime::{context_of, context_on, driver},
+        runtime::{self, context_of, context_on, driver},
         stream::{self, PyStream},
     },
     values::{
         descr,
         dtype::{self, Element},
+        numbers::{number, numbers},
     },
 };
 use crate::{
@@ -202,14 +203,14 @@ impl PyIpcHandle {
     #[allow(clippy::too_many_arguments)] // they are what pickling stores
     fn new(
         handle: &[u8],
-        offset: u64,
-        shape: Vec<usize>,
-        strides: Vec<isize>,
+        #[pyo3(from_py_with = offset)] offset: u64,
+        #[pyo3(from_py_with = shape)] shape: Vec<usize>,
+        #[pyo3(from_py_with = strides)] strides: Vec<isize>,
         typestr: &Bound<'_, PyString>,
         descr: Option<&Bound<'_, PyAny>>,
         readonly: bool,
         device: &[u8],
-        process: u32,
+        #[pyo3(from_py_with = process)] process: u32,
     ) -> Result<PyIpcHandle> {
         let place = match handle {
             [] => None,
@@ -252,7 +253,8 @@ impl PyIpcHandle {
     }
 
     /// The array, for a `with` block. Leaving the block waits for the device and closes the memory. The array is invalid
-    /// afterwards, even if the program still holds it.
+    /// afterwards, even if the program still holds it. Raises CudaError at the end of the block if the device cannot be waited for;
+    /// the memory is then closed by `reclaim`.
     fn __enter__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDeviceArray>> {
         let Some(memory) = self.map(py)? else { return self.open(py, None) };
         let array = self.array(memory.clone(), None)?;
@@ -261,11 +263,9 @@ impl PyIpcHandle {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> Result<()> {
         let memory = self.entered().pop();
-        if let Some(memory) = memory {
-            memory.get().close(py);
-        }
+        memory.map_or(Ok(()), |memory| memory.get().close(py))
     }
 
     /// The driver's handle of the allocation: 64 bytes, or none for an array without elements.
@@ -370,9 +370,9 @@ pub struct PyIpcMemory {
 
 impl PyIpcMemory {
     /// Closes without the GIL: closing waits for work on the memory, which may include a host function that needs the GIL.
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> Result<()> {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner).take();
-        py.detach(|| drop(memory));
+        py.detach(|| memory.map_or(Ok(()), IpcMemory::close))
     }
 
     /// The place of an array in the memory, for its first element at `data`.
@@ -384,7 +384,12 @@ impl PyIpcMemory {
 
 impl Drop for PyIpcMemory {
     fn drop(&mut self) {
-        Python::try_attach(|py| self.close(py));
+        Python::try_attach(|py| {
+            if let (Err(error), Some(driver)) = (self.close(py), runtime::loaded()) {
+                driver.dropped(Err(error));
+            }
+            runtime::report_drops(py);
+        });
     }
 }
 
@@ -405,6 +410,22 @@ impl PyIpcMemory {
     fn __repr__(&self) -> String {
         format!("<cuarray.IpcMemory: memory of process {} at {:#x}>", self.place.process, self.ptr)
     }
+}
+
+fn offset(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    Ok(number(value, "offset", "a number of bytes, from 0 to 2**64 - 1,")?)
+}
+
+fn shape(value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    Ok(numbers(value, "shape")?)
+}
+
+fn strides(value: &Bound<'_, PyAny>) -> PyResult<Vec<isize>> {
+    Ok(numbers(value, "strides")?)
+}
+
+fn process(value: &Bound<'_, PyAny>) -> PyResult<u32> {
+    Ok(number(value, "process", "the id of a process")?)
 }
 
 fn exactly<const N: usize>(bytes: &[u8], what: &str) -> Result<[u8; N]> {

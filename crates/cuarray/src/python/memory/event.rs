@@ -52,8 +52,10 @@ impl PyEvent {
         py.detach(|| {
             self.event.synchronize()?;
             runtime::reclaim_finished();
-            Ok(())
-        })
+            Ok::<_, Error>(())
+        })?;
+        runtime::report_drops(py);
+        Ok(())
     }
 
     /// Whether the work that the event marks is done; never waits. Driver call: cuEventQuery.
@@ -120,7 +122,10 @@ pub(in crate::python) fn argument(value: &Bound<'_, PyAny>) -> Result<Handle> {
     }
     match number.extract::<usize>() {
         Ok(handle) if handle != 0 => Ok(Handle(handle)),
-        _ => Err(Error::argument(format!("event: {number} is not a handle; an int from 1 to 2**64 - 1 is expected"))),
+        _ => Err(Error::argument(format!(
+            "event: {} is not a handle; an int from 1 to 2**64 - 1 is expected",
+            shown(&number)
+        ))),
     }
 }
 

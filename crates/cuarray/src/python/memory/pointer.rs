@@ -1,6 +1,7 @@
 //! Attributes of an address in the driver (clause A1).
 
 use super::runtime::driver;
+use crate::python::values::numbers::number;
 use crate::{
     DevicePtr, Result,
     driver::{MemoryKind, PointerAttributes},
@@ -50,14 +51,15 @@ impl PyPointerAttributes {
 
 /// The driver's attributes of the address `ptr`; None for ordinary host memory and unmapped addresses.
 ///
-/// Raises CudaError if there is no driver.
+/// Raises CudaError if there is no driver, ValueError if `ptr` is negative or does not fit 64 bits.
 ///
 /// >>> a = cuarray.device_array(4, "u1")
 /// >>> attributes = cuarray.pointer_attributes(a[1:].ptr)
 /// >>> attributes.device, attributes.is_managed, attributes.range == (a.ptr, a.ptr + 4)
 /// (0, False, True)
 #[pyfunction]
-pub(in crate::python) fn pointer_attributes(ptr: DevicePtr) -> Result<Option<PyPointerAttributes>> {
+pub(in crate::python) fn pointer_attributes(ptr: &Bound<'_, PyAny>) -> Result<Option<PyPointerAttributes>> {
+    let ptr = number(ptr, "ptr", "an address (an int from 0 to 2**64 - 1)")?;
     Ok(PointerAttributes::query(driver()?, ptr)?.map(|attributes| PyPointerAttributes {
         device: attributes.device_ordinal,
         context: attributes.context.map(|context| context.0),

@@ -15,7 +15,7 @@ use crate::{
     DevicePtr, Error, Result,
     driver::{CaptureStatus, Context, MemoryKind, PointerAttributes, Stream},
 };
-use cuarray_abi::{CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, CUresult};
+use cuarray_abi::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS;
 use std::borrow::Cow;
 
 /// The data pointer of an array.
@@ -114,11 +114,7 @@ fn is_capturing(status: CaptureStatus) -> bool {
 /// The driver's attributes of an address; `None` if the driver does not know it.
 pub(in crate::python) fn attributes(address: DevicePtr) -> Result<Option<PointerAttributes>> {
     let driver = driver()?;
-    // For memory that a graph has yet to allocate, some drivers fail instead of returning no attributes.
-    let query = || match PointerAttributes::query(driver, address) {
-        Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) => Ok(None),
-        result => result,
-    };
+    let query = || PointerAttributes::query(driver, address);
     match query()? {
         // Whether devices can access host memory depends on the current context, and there may be none.
         Some(found) if found.kind == MemoryKind::Pinned && found.device_ptr == 0 => {

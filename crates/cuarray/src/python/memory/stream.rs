@@ -52,8 +52,10 @@ impl PyStream {
         py.detach(|| {
             self.stream.synchronize()?;
             runtime::reclaim_finished();
-            Ok(())
-        })
+            Ok::<_, Error>(())
+        })?;
+        runtime::report_drops(py);
+        Ok(())
     }
 
     /// Whether all work in the stream is done; never waits. Driver call: cuStreamQuery.

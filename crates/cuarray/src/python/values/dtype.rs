@@ -12,6 +12,7 @@ use super::host;
 use crate::python::ffi::{
     inspect::{shown, type_name},
     per_number::PerNumber,
+    raised::passes_through,
 };
 use crate::{Bool8, Complex, Descr, Dims, Error, Field, FieldType, Interface, Result, TypeStr};
 use pyo3::{
@@ -49,7 +50,8 @@ impl Element {
         if let Some((_, typestr)) = of_python.into_iter().find(|(class, _)| dtype.is(class)) {
             return Ok(Element { typestr, descr: None });
         }
-        Element::of_dtype(&host::numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,))?)
+        let read = host::numpy(py)?.call_method1(intern!(py, "dtype"), (dtype,));
+        Element::of_dtype(&read.map_err(|error| not_a_dtype(dtype, error))?)
     }
 
     /// The element type of an interface.
@@ -105,6 +107,19 @@ fn field_type(dtype: &Bound<'_, PyAny>, depth: usize) -> Result<(FieldType, Dims
         Error::argument(format!("{} is not a type of CUDA arrays: no type string describes it", shown(&dtype)))
     })?;
     Ok((typestr.into(), shape))
+}
+
+/// NumPy's error for a value that is no type. NumPy writes the value's `repr` into it, and raises the exception of a `repr` instead.
+#[cold]
+fn not_a_dtype(value: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = value.py();
+    if passes_through(py, &error) || value.repr().is_ok() {
+        return error;
+    }
+    let replaced =
+        PyTypeError::new_err(format!("dtype: {} is a {}; a type is expected", shown(value), type_name(value)));
+    replaced.set_cause(py, Some(error));
+    replaced
 }
 
 fn named(dtype: &Bound<'_, PyAny>) -> Result<TypeStr> {

@@ -1,0 +1,118 @@
+//! Accesses that do not end a launch, although their values are undefined.
+
+use super::Machine;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// The kind of a [`Misuse`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum MisuseKind {
+    /// An access to the [slack](crate::Region::slack) behind a region.
+    BeyondRegion,
+    /// A read of shared memory that no thread of the block has written.
+    UnwrittenShared,
+    /// A shuffle that uses the value of a lane that does not take part.
+    AbsentLane,
+}
+
+/// An access with an undefined value, or outside of its variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Misuse {
+    /// The kind.
+    pub kind: MisuseKind,
+    /// The number of the instruction.
+    pub pc: u32,
+    /// The linear number of the block in the grid.
+    pub block: u64,
+    /// The linear number of the thread in the block.
+    pub thread: u32,
+    /// The first byte: a device address, or an offset in shared memory. For a shuffle, the number of the absent lane.
+    pub address: u64,
+    /// The number of bytes.
+    pub size: u32,
+    /// Whether the access writes.
+    pub write: bool,
+}
+
+/// The first misuse of each instruction in each region, by block and thread.
+#[derive(Default)]
+pub(crate) struct Misuses(BTreeMap<(MisuseKind, u32, usize), Misuse>);
+
+impl Misuses {
+    fn keep(&mut self, key: (MisuseKind, u32, usize), misuse: Misuse) {
+        match self.0.entry(key) {
+            Entry::Vacant(entry) => drop(entry.insert(misuse)),
+            Entry::Occupied(mut entry) => {
+                let place = |misuse: &Misuse| (misuse.block, misuse.thread);
+                if place(&misuse) < place(entry.get()) {
+                    entry.insert(misuse);
+                }
+            }
+        }
+    }
+
+    /// Merges the misuses that another core has recorded.
+    pub(crate) fn merge(&mut self, other: Misuses) {
+        other.0.into_iter().for_each(|(key, misuse)| self.keep(key, misuse));
+    }
+
+    /// The misuses. After a failure, only those of clusters up to the failed one count; `cluster_of` returns the number
+    /// of a block's cluster.
+    pub(crate) fn finish(self, failed: Option<u64>, cluster_of: impl Fn(u64) -> u64) -> Vec<Misuse> {
+        let sure = |misuse: &Misuse| failed.is_none_or(|failed| cluster_of(misuse.block) <= failed);
+        self.0.into_values().filter(sure).collect()
+    }
+}
+
+impl Machine<'_> {
+    /// Records a misuse by the running instruction. `object` is the number of the region.
+    #[cold]
+    pub(crate) fn misuse(
+        &mut self,
+        kind: MisuseKind,
+        lane: u32,
+        (address, size): (u64, u32),
+        write: bool,
+        object: usize,
+    ) {
+        let pc = self.pc - 1;
+        let (block, thread) = (self.block.number, self.warp.number * 32 + lane);
+        self.misuses.keep((kind, pc, object), Misuse { kind, pc, block, thread, address, size, write });
+    }
+
+    /// Records an access to shared memory: offsets of the lanes from `start`.
+    pub(crate) fn note_shared(&mut self, start: u64, size: u32, write: bool) {
+        let (size, step_apart) = (size - self.unused, self.unused > 0);
+        if size == 0 {
+            return;
+        }
+        let mut rest = self.mask;
+        while rest != 0 {
+            let run;
+            (run, rest) = self.chains.run(rest);
+            let first = self.addresses[run.lane as usize & 31] - start;
+            let last = first + u64::from(run.step * (run.count - 1));
+            if write && !self.recorder.updates {
+                self.block.set_written(first, last + u64::from(size));
+                continue;
+            }
+            if !step_apart && self.block.is_written(first, last + u64::from(size)) {
+                continue;
+            }
+            for lane in run.lane..run.lane + run.count {
+                self.note_shared_lane(lane, self.addresses[lane as usize & 31] - start, size, write);
+            }
+        }
+    }
+
+    /// Records an access of one lane to shared memory.
+    pub(crate) fn note_shared_lane(&mut self, lane: u32, offset: u64, size: u32, write: bool) {
+        let end = offset + u64::from(size);
+        if (!write || self.recorder.updates) && self.block.is_unwritten(offset, end) {
+            self.misuse(MisuseKind::UnwrittenShared, lane, (offset, size), write, 0);
+        }
+        if write {
+            self.block.set_written(offset, end);
+        }
+    }
+}

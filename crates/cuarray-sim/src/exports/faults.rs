@@ -1,0 +1,38 @@
+//! C functions beyond the driver API, with which tools inject faults.
+
+use super::schedule::{read, tool};
+use super::*;
+use crate::process::current;
+
+/// Makes a later call of the calling thread's driver fail. `fault` has the form of `CUARRAY_SIM_FAULTS`, where calls are counted from
+/// now on: `cuMemAlloc_v2:1:CUDA_ERROR_OUT_OF_MEMORY` makes the next allocation fail. The failed call has no other effect. Returns
+/// `CUDA_ERROR_INVALID_VALUE` if the text is no fault.
+///
+/// # Safety
+/// `fault` is null or a nul-terminated string.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuarraySimFailNext(fault: *const c_char) -> CUresult {
+    tool(|| {
+        // SAFETY: by this function's contract.
+        let fault: Fault = unsafe { read(fault)? }.parse().map_err(|()| CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        inject(&driver, fault).map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)
+    })
+}
+
+/// Removes the injected faults that no call has reached, and writes their number.
+///
+/// # Safety
+/// `left` is null or writable.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuarraySimClearFaults(left: *mut u64) -> CUresult {
+    tool(|| {
+        let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let count = driver.clear_faults() as u64;
+        if left.is_null() {
+            return Ok(());
+        }
+        // SAFETY: by this function's contract.
+        unsafe { put(left, count) }
+    })
+}
