@@ -264,15 +264,24 @@ impl Grid {
         pages.iter_mut().filter(|page| rank(page.number) < *level).for_each(|page| page.cells = Vec::new());
     }
 
-    /// Calls `report` for each piece of memory in which blocks conflict.
+    /// Calls `report` for each range of memory in which two accesses of blocks conflict.
     pub(crate) fn conflicts(&self, mut report: impl FnMut(Conflict)) {
         for page in &self.pages {
+            let mut open: Option<Conflict> = None;
             for (index, (cell, other)) in page.cells.iter().zip(&page.others).enumerate() {
                 if cell.races() && !other.origin.is_none() {
                     let address = page.number * PAGE + ((index as u64) << page.shift);
-                    report(Conflict { address, size: 1 << page.shift, slots: [cell.one, *other] });
+                    let (size, slots) = (1 << page.shift, [cell.one, *other]);
+                    match open.as_mut() {
+                        // The pieces of one access are one conflict.
+                        Some(open) if open.slots == slots && open.address + u64::from(open.size) == address => {
+                            open.size += size;
+                        }
+                        _ => open.replace(Conflict { address, size, slots }).into_iter().for_each(&mut report),
+                    }
                 }
             }
+            open.into_iter().for_each(&mut report);
         }
     }
 

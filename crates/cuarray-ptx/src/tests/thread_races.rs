@@ -63,6 +63,14 @@ fn a_byte_access_races_with_the_word() {
 }
 
 #[test]
+fn a_race_between_blocks_has_the_size_of_the_accesses() {
+    // The first instruction splits the page into bytes.
+    let body = "st.global.u8 [%out + 512], 1; cvt.u64.u32 %a, %b; st.global.u64 [%out], %a;";
+    let found = races(body, 4, 1, 1).0;
+    assert_eq!(found.iter().map(|race| race.size).collect::<Vec<_>>(), [8]);
+}
+
+#[test]
 fn a_writer_races_with_any_of_many_readers() {
     // The first `readers` lanes of each warp read a word, and one thread writes it. It races with every reader other than itself.
     for threads in [32, 96] {

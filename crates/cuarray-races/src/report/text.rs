@@ -83,7 +83,9 @@ impl Report {
         if let Some(allocation) = &finding.allocation {
             let range = match (finding.offset, finding.bytes) {
                 (Some(offset), Some(bytes)) => {
-                    format!("bytes {offset} to {} of ", offset.saturating_add(bytes.length).saturating_sub(1))
+                    let end = offset.saturating_add(bytes.length);
+                    let of = if end > allocation.size { "beyond the end of" } else { "of" };
+                    format!("bytes {offset} to {} {of} ", end.saturating_sub(1))
                 }
                 _ => String::new(),
             };
@@ -122,7 +124,7 @@ impl Report {
 fn in_kernel(text: &mut String, side: &Side, sources: &mut Sources, colours: &Colours) {
     let Some(place) = &side.place else { return };
     let atomic = if place.atomic { ", atomically" } else { "" };
-    let _ = writeln!(text, "      in {}{atomic}", printable(&place.to_string()));
+    let _ = writeln!(text, "      in {}{atomic}{}", printable(&place.to_string()), words::hint(place));
     if let Some(excerpt) = place.source.as_ref().and_then(|source| sources.excerpt(&source.file, source.line, 0)) {
         for line in excerpt.lines {
             let _ = writeln!(text, "          {}{}{}", colours.bold, printable(&line), colours.off);

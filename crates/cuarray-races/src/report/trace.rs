@@ -167,7 +167,10 @@ fn slice(operation: &Operation, finding: Option<u64>) -> Event {
     let name = call_name(operation.call);
     Event {
         ph: "X",
-        name: operation.detail.as_ref().map_or(name.to_owned(), |detail| format!("{name} {detail}")),
+        name: operation
+            .detail
+            .as_ref()
+            .map_or(name.to_owned(), |detail| format!("{name} {}", words::detail_text(detail))),
         cat: Some(if words::orders(operation) { "order" } else { "work" }),
         pid: PROCESS,
         tid: Some(thread(operation.lane)),

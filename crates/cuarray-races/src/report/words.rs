@@ -1,6 +1,6 @@
 //! The wording of reports, shared by all formats for people.
 
-use crate::finding::{AccessKind, Finding, Kind, Lane, Operation, Side, Variable};
+use crate::finding::{AccessKind, Finding, KernelPlace, Kind, Lane, Operation, Side, Variable};
 use crate::site::{Frame, Site};
 use crate::symbol::{call_name, kernel_name};
 
@@ -70,6 +70,22 @@ pub(crate) fn detail(text: Option<&str>) -> Detail<'_> {
         None => Detail::None,
         Some(remark) if remark.contains(' ') => Detail::Remark(remark),
         Some(name) => Detail::Name(name),
+    }
+}
+
+/// The detail of an operation, with the name of a kernel as its source has it.
+pub(crate) fn detail_text(text: &str) -> String {
+    match detail(Some(text)) {
+        Detail::Name(name) => kernel_name(name),
+        _ => text.to_owned(),
+    }
+}
+
+/// A hint for a place in a kernel without a line of its source.
+pub(crate) fn hint(place: &KernelPlace) -> &'static str {
+    match place.source {
+        Some(_) => "",
+        None => "; compile with line information (-lineinfo, lineinfo=True) to see the line of the source",
     }
 }
 

@@ -457,6 +457,13 @@ impl Shadow {
 fn is_padding(start: u64, end: u64, parts: &[(u64, u64)]) -> bool {
     let inside = |(first, behind): &(u64, u64)| *first > start && *behind < end;
     let length = |(first, behind): &(u64, u64)| behind - first;
+    // Records of equal size may end with padding, the last one too.
+    let alike = |pair: &[(u64, u64)]| length(&pair[0]) == length(&pair[1]) && length(&pair[0]) < LONGEST_ELEMENT;
+    let apart = |pair: &[(u64, u64)]| pair[1].0 - pair[0].0;
+    let step = parts.windows(2).map(apart).next();
+    if parts.len() > 1 && parts[0].0 > start && parts.windows(2).all(|pair| alike(pair) && Some(apart(pair)) == step) {
+        return true;
+    }
     match parts {
         [] => true,
         [only] => inside(only) && length(only) <= LONGEST_ELEMENT,

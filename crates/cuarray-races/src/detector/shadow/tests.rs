@@ -142,9 +142,9 @@ fn strong_accesses_conflict_outside_of_their_scope() {
     };
     assert!(strong(&mut memory, 0, Strength::Device, 0).is_empty());
     assert!(strong(&mut memory, 1, Strength::System, 0).is_empty());
-    assert_eq!(strong(&mut memory, 0, Strength::Host, 0), [2]);
-    assert_eq!(memory.read(1, 0, 4), [1, 3]);
-    assert_eq!(memory.write(0, 0, 4), [2, 4]);
+    assert_eq!(strong(&mut memory, 1, Strength::Host, 0), [1]);
+    assert_eq!(memory.read(1, 0, 4), [1]);
+    assert_eq!(memory.write(0, 0, 4), [2, 3, 4]);
 }
 
 #[test]
@@ -158,6 +158,21 @@ fn unwritten_bytes_stay_unwritten_in_a_copy() {
     memory.shadow.unwrite(&to, &holes);
     assert_eq!(memory.shadow.unwritten_of(&to, true), Some((520, 535)));
     assert_eq!(memory.shadow.unwritten(500, 515), [(505, 510)]);
+}
+
+#[test]
+fn padding_at_the_end_of_each_record_is_padding() {
+    let mut memory = Fixture::new();
+    // Records of 16 bytes: a number of 8 bytes, one of 4 bytes, and padding.
+    for record in 0..5 {
+        memory.write(0, record * 16, 12);
+    }
+    assert_eq!(memory.shadow.unwritten_of(&Region::row(0, 80), true), None);
+    assert_eq!(memory.shadow.unwritten_of(&Region::row(0, 80), false), Some((12, 80)));
+    // The last record has no value.
+    assert_eq!(memory.shadow.unwritten_of(&Region::row(0, 96), true), Some((12, 96)));
+    // One record could be an array without its last element.
+    assert_eq!(memory.shadow.unwritten_of(&Region::row(0, 16), true), Some((12, 16)));
 }
 
 #[test]

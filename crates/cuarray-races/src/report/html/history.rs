@@ -98,7 +98,7 @@ fn y(index: usize) -> usize {
 fn words_of(operation: &Operation) -> (String, String) {
     let mut call = call_name(operation.call).to_owned();
     if let Some(detail) = &operation.detail {
-        let _ = write!(call, " {detail}");
+        let _ = write!(call, " {}", words::detail_text(detail));
     }
     for access in &operation.accesses {
         let _ = write!(call, ", {} {}", words::does(access.kind), words::bytes(access.bytes.length));

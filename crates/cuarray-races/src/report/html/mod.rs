@@ -14,7 +14,7 @@ use super::source::Sources;
 use super::words::{self, Detail};
 use crate::finding::{Allocation, Finding, Report, Side};
 use crate::site::{Frame, Site};
-use crate::symbol::call_name;
+use crate::symbol::{call_name, kernel_name};
 use markup::escape;
 use std::fmt::Write as _;
 
@@ -150,7 +150,7 @@ impl Report {
         let lane = lane.map_or_else(|| format!("lane {}", side.lane), |lane| lane.name.clone());
         let (name, remark) = match words::detail(side.detail.as_deref()) {
             Detail::None => (String::new(), String::new()),
-            Detail::Name(name) => (format!(" <code>{}</code>", escape(name)), String::new()),
+            Detail::Name(name) => (format!(" <code>{}</code>", escape(&kernel_name(name))), String::new()),
             Detail::Remark(remark) => (String::new(), format!("<p>{}</p>\n", escape(remark))),
         };
         let _ = write!(
@@ -164,7 +164,7 @@ impl Report {
         );
         if let Some(place) = &side.place {
             let atomic = if place.atomic { ", atomically" } else { "" };
-            let _ = writeln!(page, "<p>in {}{atomic}</p>", escape(&place.to_string()));
+            let _ = writeln!(page, "<p>in {}{atomic}{}</p>", escape(&place.to_string()), words::hint(place));
         }
         origin(page, &side.site);
         page.push_str("</div>\n");

@@ -4,7 +4,7 @@ use crate::finding::{Finding, Lane, LaneKind};
 use crate::report::html::markup::{columns, shorten};
 use crate::report::html::selection::{Role, Shown};
 use crate::report::words::{self, Detail};
-use crate::symbol::call_name;
+use crate::symbol::{call_name, kernel_name};
 use std::fmt::Write as _;
 
 /// The vertical position of the first lane. The ordinals are above it.
@@ -153,7 +153,7 @@ fn content(shown: &Shown, finding: &Finding) -> Tile {
     let operation = &shown.operation;
     let mut lines = vec![shorten(call_name(operation.call), LONGEST)];
     if let Detail::Name(name) = words::detail(operation.detail.as_deref()) {
-        lines.push(shorten(name, LONGEST));
+        lines.push(shorten(&kernel_name(name), LONGEST));
     }
     lines.push(shorten(&words::place(&operation.site), LONGEST));
     let side = match shown.role {
