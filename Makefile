@@ -242,7 +242,8 @@ SANITIZED_CRATES := -p cuarray -p cuarray-sim -p cuarray-races -p cuarray-ptx
 .PHONY: asan
 asan: ## run the Rust tests with the address and leak sanitizers; needs no GPU
 	$(call say,Rust tests with the address sanitizer)
-	PROPTEST_CASES=16 RUSTFLAGS='-Zsanitizer=address -Clink-arg=-rdynamic' $(SANITIZED_CARGO) test --quiet --no-fail-fast \
+	LSAN_OPTIONS=suppressions="$(CURDIR)/tests/address_sanitizer/suppressions.txt":print_suppressions=0 PROPTEST_CASES=16 \
+	    RUSTFLAGS='-Zsanitizer=address -Clink-arg=-rdynamic' $(SANITIZED_CARGO) test --quiet --no-fail-fast \
 	    --target $(TARGET) --target-dir target/asan --features cuarray/half $(SANITIZED_CRATES) --lib --tests
 
 # The number of random programs.
@@ -254,8 +255,8 @@ programs: ## run PROGRAMS random safe programs (1000000: about 10 minutes) on th
 	CUARRAY_PROGRAMS=$(PROGRAMS) cargo test --release -p cuarray --test safe_programs random -- --nocapture
 
 # The standard library is compiled without the sanitizer: tests/thread_sanitizer tells the sanitizer of its locks, and lists the false
-# reports that remain. One test runs at a time; the threads of each test run together. The
-# skipped tests use data after a scope of threads, whose end the sanitizer does not always see.
+# reports that remain. One test runs at a time; the threads of each test run together. A test that uses data after a scope of threads
+# joins each thread, because the sanitizer does not always see the end of a scope.
 SANITIZED_SYSROOT = $(shell $(SANITIZED_CARGO:cargo%=rustc%) --print sysroot)
 
 .PHONY: tsan
@@ -266,13 +267,13 @@ tsan: ## run the unit tests and the tests of guards of the crate cuarray with th
 	    TSAN_OPTIONS=suppressions="$(CURDIR)/tests/thread_sanitizer/suppressions.txt" PROPTEST_CASES=16 \
 	    RUSTFLAGS='-Zsanitizer=thread -Zshare-generics=no -Cunsafe-allow-abi-mismatch=sanitizer -Clink-arg=-rdynamic' \
 	    $(SANITIZED_CARGO) test --quiet --no-fail-fast --target $(TARGET) --target-dir target/tsan \
-	    -p cuarray --lib --test aliasing --test guard -- --test-threads=1 --skip per_thread_default_stream
+	    -p cuarray --lib --test aliasing --test guard -- --test-threads=1
 
 # The tests `deferred_model` and `event_pool_model` need no flag, so `make test` runs them too.
 .PHONY: loom
 loom: ## run the model tests: each tries every interleaving of a few threads
 	$(call say,model tests)
-	RUSTFLAGS='--cfg loom' cargo test --quiet --target-dir target/loom -p cuarray --lib registry_model
+	RUSTFLAGS='--cfg loom' cargo test --quiet --target-dir target/loom -p cuarray --lib _model
 	cargo test --quiet -p cuarray --test deferred_model --test event_pool_model
 
 .PHONY: deny

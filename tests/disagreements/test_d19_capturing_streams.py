@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -245,3 +247,43 @@ def test_release_of_memory_during_capture_is_deferred(foreign_stream: ForeignStr
         del memory
         cuarray.reclaim(wait=False)
     cuarray.reclaim()
+
+
+def to_other_array(array: cuarray.DeviceArray, other: Any, stream: ForeignStream) -> None:
+    array.copy_to_device(other, stream=stream)
+
+
+def to_host(array: cuarray.DeviceArray, other: Any, stream: ForeignStream) -> None:
+    array.copy_to_host(other, stream=stream)
+
+
+def assigned(array: cuarray.DeviceArray, other: Any, stream: ForeignStream) -> None:
+    array.setitem(slice(None), other, stream=stream)
+
+
+@pytest.mark.parametrize(
+    ("copy", "make"),
+    [
+        (to_other_array, lambda: cuarray.to_device(np.full(4, NEW, np.uint8))),
+        (to_other_array, lambda: cuarray.pinned_array(4, np.uint8)),
+        (to_host, lambda: cuarray.pinned_array(4, np.uint8)),
+        (assigned, lambda: cuarray.to_device(np.full(4, NEW, np.uint8))),
+    ],
+    ids=["device to device", "host to device", "device to host", "assignment"],
+)
+def test_graph_keeps_arrays_of_captured_copy(
+    foreign_stream: ForeignStream, capturing: Any, copy: Callable[..., None], make: Callable[[], Any]
+) -> None:
+    array, other = cuarray.to_device(np.zeros(4, np.uint8)), make()
+    # The owner of a NumPy array over page-locked memory is in the chain of its bases.
+    owners = [weakref.ref(array.owner), weakref.ref(other.owner if hasattr(other, "owner") else other)]
+    with capturing(foreign_stream.handle) as capture:
+        copy(array, other, foreign_stream)
+        capture.end()
+        del array, other
+        gc.collect()
+        assert all(owner() is not None for owner in owners)
+        capture.launch()
+    cuarray.reclaim()
+    gc.collect()
+    assert all(owner() is None for owner in owners)

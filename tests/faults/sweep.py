@@ -204,9 +204,7 @@ def sweep(operation: Operation) -> Result:
     del attempt, expected
     settle()
     report = cuarray_sim.report()
-    result.wrong += [
-        f"after the faults: {finding}" for finding in re.findall(r"^\[\d+\] .*", report, re.MULTILINE)
-    ]
+    result.wrong += [f"after the faults: {finding}" for finding in re.findall(r"^\[\d+\] .*", report, re.MULTILINE)]
     cuarray_sim.clear_findings()
     faulthandler.cancel_dump_traceback_later()
     return result
@@ -286,5 +284,3 @@ def main(arguments: list[str] | None = None) -> int:
     if options.table and not wrong:
         options.table.write_text(table(results))
     return 1 if wrong else 0
-
-

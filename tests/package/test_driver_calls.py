@@ -179,3 +179,58 @@ def test_copy_uses_context_that_is_current_at_the_call(driver: str) -> None:
                 assert driver_probe.current_context() == current
     finally:
         driver_probe.call("cuCtxDestroy_v2", made)
+
+
+ORDERING = {"cuEventRecord", "cuStreamWaitEvent", "cuStreamQuery", "cuStreamSynchronize", "cuEventSynchronize"}
+
+
+def ordering(calls: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in calls.items() if name in ORDERING}
+
+
+def test_idle_home_stream_of_other_array_costs_one_query(driver: str, driver_calls: Counted) -> None:
+    """The other array may have enqueued work in its home stream, so the stream is queried. It is idle, so nothing waits for it."""
+    home, given = cuarray.stream(), cuarray.stream()
+    array, host = cuarray.to_device([1, 2, 3], stream=home), cuarray.pinned_array(3, np.int64)
+    bound = array.bind(None)
+    for _ in range(2):
+        with driver_calls() as calls:
+            bound.copy_to_host(host, stream=given)
+        assert ordering(calls) == {"cuStreamQuery": 1, "cuEventRecord": 1}
+        given.synchronize()
+        with driver_calls() as calls:
+            bound.copy_to_host(host)
+        assert ordering(calls) == {"cuStreamQuery": 1}
+
+
+def test_busy_home_stream_of_other_array_is_waited_for(driver: str, driver_calls: Counted) -> None:
+    home, given = cuarray.stream(), cuarray.stream()
+    array, host = cuarray.to_device([1, 2, 3], stream=home), cuarray.pinned_array(3, np.int64)
+    source = cuarray.to_device([4, 5, 6])
+    bound = array.bind(None)
+    array.copy_to_device(source, stream=home)
+    with driver_calls() as calls:
+        bound.copy_to_host(host, stream=given)
+    assert ordering(calls) == {"cuStreamQuery": 1, "cuEventRecord": 2, "cuStreamWaitEvent": 1}
+    given.synchronize()
+    assert host.tolist() == [4, 5, 6]
+    array.copy_to_device(host, stream=home)
+    with driver_calls() as calls:
+        bound.copy_to_host(host)
+    assert ordering(calls) == {"cuStreamQuery": 1, "cuStreamSynchronize": 1}
+
+
+def test_idle_home_stream_without_array_is_queried_once(driver: str, driver_calls: Counted) -> None:
+    given, host = cuarray.stream(), cuarray.pinned_array(3, np.int64)
+    bound = cuarray.to_device([1, 2, 3], stream=cuarray.stream()).bind(None)
+    with driver_calls() as calls:
+        bound.copy_to_host(host)
+    assert ordering(calls) == {"cuStreamQuery": 1}
+    assert calls["cuStreamDestroy_v2"] == 1
+    with driver_calls() as calls:
+        bound.copy_to_host(host)
+    assert ordering(calls) == {}
+    with driver_calls() as calls:
+        bound.copy_to_host(host, stream=given)
+    assert ordering(calls) == {"cuEventRecord": 1}
+    given.synchronize()

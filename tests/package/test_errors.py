@@ -12,13 +12,13 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-import cuarray_sim
 import driver_probe
 import numpy as np
 import pytest
 from producers import Producer, describe, foreign
 
 import cuarray
+import cuarray_sim
 
 Run = Callable[..., str]
 
@@ -256,7 +256,8 @@ def test_failed_initialization_keeps_name_and_call(simulator: str, run_python: R
         CUARRAY_SIM_FAULTS=f"cuInit:1:{code}",
     )
     assert printed.startswith(f"{code} cuInit cuInit: {code}")
-    assert "the driver is /" in printed and "python -m cuarray_sim" in printed
+    assert "the driver is /" in printed
+    assert "python -m cuarray_sim" in printed
 
 
 def test_failed_restore_of_the_capture_mode_is_repeated_and_then_reported(
@@ -368,7 +369,8 @@ def test_fork_before_the_first_call_is_allowed(simulator: str, run_python: Run) 
         "if os.fork() == 0:\n    print(cuarray.to_device([1]).shape, flush=True)\n    os._exit(0)\n"
         "os.wait()\nprint(cuarray.to_device([1, 2]).shape)"
     )
-    assert "(1,)" in printed and "(2,)" in printed
+    assert "(1,)" in printed
+    assert "(2,)" in printed
 
 
 def test_import_in_a_subinterpreter_is_refused(run_python: Run) -> None:
@@ -385,7 +387,8 @@ def test_import_in_a_subinterpreter_is_refused(run_python: Run) -> None:
             print("MAIN", cuarray.interface({"shape": (1,), "typestr": "<f4", "data": (4096, False), "version": 3}).shape)
         """)
     )
-    assert "REFUSED" in printed and ("sub-interpreter" in printed or "subinterpreters" in printed)
+    assert "REFUSED" in printed
+    assert "sub-interpreter" in printed or "subinterpreters" in printed
     assert "MAIN (1,)" in printed
 
 

@@ -230,6 +230,14 @@ def test_crates_form_no_cycle() -> None:
     assert not cycles(set(crate_arrows()))
 
 
+def written(root: Path, files: dict[str, str]) -> Path:
+    """Write the files of a crate under `root`, and return `root`."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
 def test_every_form_of_a_path_gives_an_arrow(tmp_path: Path) -> None:
     files = {
         "lib.rs": "pub use low::Deep;\nmod high;\nmod low;\nmod middle;\n",
@@ -238,10 +246,7 @@ def test_every_form_of_a_path_gives_an_arrow(tmp_path: Path) -> None:
         "middle.rs": "#[cfg(test)]\nmod tests {\n    use crate::high::Top;\n}\nfn f() { super::low::f() }\n",
         "high.rs": "use crate::{\n    Deep,\n    middle::{self, M as N},\n};\nmod inside {\n    use super::super::low::f;\n}\n",
     }
-    root = tmp_path / "src"
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+    root = written(tmp_path / "src", files)
     crate = sources(root)
     assert {(source.module, reference.path) for source in crate for reference in source.references} == {
         (("middle",), ("low", "f")),
@@ -260,10 +265,7 @@ def test_methods_outside_of_the_defining_node_are_found(tmp_path: Path) -> None:
         "data/part.rs": "impl super::State {}\n",
         "work.rs": "// impl State {}\nimpl Clone for State {}\nimpl<T: Fn(u8) -> u8> Kind<T>\nwhere T: Copy {}\n    impl State {}\n",
     }
-    root = tmp_path / "src"
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+    root = written(tmp_path / "src", files)
     file = root / "work.rs"
     assert methods_elsewhere(root) == {("work", "Kind"): f"{file}:3", ("work", "State"): f"{file}:5"}
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 
-import cuarray_sim
 import driver_probe
 import pytest
+
+import cuarray_sim
 
 pytestmark = pytest.mark.usefixtures("simulator")
 

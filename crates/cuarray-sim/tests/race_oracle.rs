@@ -255,8 +255,13 @@ fn run(
     (found.map(Kind::name).collect(), oracle.found)
 }
 
+/// The number of programs: `PROPTEST_CASES`, or 400.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
     fn findings_match_the_unordered_accesses_of_the_oracle(

@@ -4,7 +4,8 @@ mod driver_fixture;
 
 use cuarray::{
     AnyLayout, CContiguous, Dimension, Event, FContiguous, Interface, Ix1, Ix2, IxDyn, Layout, LayoutPolicy, RawView,
-    Stream, StreamEntry, TypeStr, TypedView, driver::Allocation,
+    Stream, StreamEntry, TypeStr, TypedView,
+    driver::{Allocation, fill::fill_bytes},
 };
 use cuarray_sim::Config;
 use driver_fixture::{Fixture, calls, entry};
@@ -112,12 +113,22 @@ fn later_guard_of_an_array_without_a_stream_waits_for_the_first() {
     let mut view: TypedView<f32, Ix1> = view(&fixture, &memory, layout, StreamEntry::None).unwrap();
     let waits = || calls(&fixture.sim, "cuStreamWaitEvent");
     let before = waits();
-    view.acquire_mut(&first).unwrap().release().unwrap();
+    let mut write_in = |stream: &Stream| {
+        let guard = view.acquire_mut(stream).unwrap();
+        // SAFETY: the memory has 4 bytes, and lives until the work is done.
+        unsafe { fill_bytes(&context, guard.as_device_ptr(), &[1], 4, Some(stream)) }.unwrap();
+        guard.release().unwrap();
+    };
+    write_in(&first);
     assert_eq!(waits(), before);
-    view.acquire_mut(&second).unwrap().release().unwrap();
+    write_in(&second);
     assert_eq!(waits(), before + 1);
-    view.acquire_mut(&first).unwrap().release().unwrap();
+    write_in(&first);
     assert_eq!(waits(), before + 2);
+    context.synchronize().unwrap();
+    write_in(&second);
+    assert_eq!(waits(), before + 2, "an idle stream needs no wait");
+    context.synchronize().unwrap();
 }
 
 #[test]

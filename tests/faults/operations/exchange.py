@@ -118,7 +118,9 @@ def export_with_pending_work() -> Attempt:
     return attempt
 
 
-@operation("DeviceArray.__cuda_array_interface__, with an event", "DeviceArray.__cuda_array_interface__", "Config.export_event")
+@operation(
+    "DeviceArray.__cuda_array_interface__, with an event", "DeviceArray.__cuda_array_interface__", "Config.export_event"
+)
 def export_with_an_event() -> Attempt:
     array, config = _array(stream=cuarray.stream()), cuarray.config
 
@@ -138,7 +140,9 @@ def export_c_interface() -> Attempt:
     return lambda: type(array.__cuda_array_c_interface__).__name__
 
 
-@operation("DeviceArray.__cuda_array_c_interface__, imported", "DeviceArray.__cuda_array_c_interface__", "as_cuda_array")
+@operation(
+    "DeviceArray.__cuda_array_c_interface__, imported", "DeviceArray.__cuda_array_c_interface__", "as_cuda_array"
+)
 def import_c_interface() -> Attempt:
     class Exporter:
         def __init__(self, kept: cuarray.DeviceArray) -> None:

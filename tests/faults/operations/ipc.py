@@ -32,7 +32,8 @@ def _handle_of_another_process() -> bytes:
     process = subprocess.Popen(
         [sys.executable, "-c", _EXPORTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     )
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     atexit.register(process.wait)
     atexit.register(process.stdin.close)
     return bytes.fromhex(process.stdout.readline())

@@ -15,7 +15,10 @@ PROPERTIES = (
 @operation(
     "Interface",
     *(f"Interface.{name}" for name in PROPERTIES.split()),
-    *(f"Interface.{name}" for name in ("__repr__", "__eq__", "__ne__", "__hash__", "is_c_contiguous", "is_f_contiguous")),
+    *(
+        f"Interface.{name}"
+        for name in ("__repr__", "__eq__", "__ne__", "__hash__", "is_c_contiguous", "is_f_contiguous")
+    ),
 )
 def interface() -> Attempt:
     def attempt() -> object:
@@ -26,7 +29,10 @@ def interface() -> Attempt:
     return attempt
 
 
-@operation("Config", *(f"Config.{name}" for name in "__repr__ export_stream export_version sync protocol export_event".split()))
+@operation(
+    "Config",
+    *(f"Config.{name}" for name in ["__repr__", "export_stream", "export_version", "sync", "protocol", "export_event"]),
+)
 def config() -> Attempt:
     return lambda: repr(cuarray.config)
 

@@ -59,7 +59,9 @@ def wait() -> Attempt:
     return lambda: stream.wait(event)
 
 
-@operation("Stream.auto_synchronize", "Stream.auto_synchronize", "AutoSynchronize.__enter__", "AutoSynchronize.__exit__")
+@operation(
+    "Stream.auto_synchronize", "Stream.auto_synchronize", "AutoSynchronize.__enter__", "AutoSynchronize.__exit__"
+)
 def auto_synchronize() -> Attempt:
     stream = cuarray.stream()
 
@@ -97,7 +99,9 @@ def event_wait() -> Attempt:
     return lambda: (event.wait(stream), event.wait())
 
 
-@operation("Event.synchronize", "Event.synchronize", "Event.query", "Event.elapsed_time", "Event.handle", "Event.__repr__")
+@operation(
+    "Event.synchronize", "Event.synchronize", "Event.query", "Event.elapsed_time", "Event.handle", "Event.__repr__"
+)
 def event_synchronize() -> Attempt:
     start, end, stream = cuarray.event(), cuarray.event(), cuarray.stream()
     start.record(stream)
@@ -115,7 +119,7 @@ def event_synchronize() -> Attempt:
     "pointer_attributes",
     *(
         f"PointerAttributes.{name}"
-        for name in "__repr__ context is_managed device_ptr host_ptr memory_type range device".split()
+        for name in ["__repr__", "context", "is_managed", "device_ptr", "host_ptr", "memory_type", "range", "device"]
     ),
 )
 def pointer_attributes() -> Attempt:

@@ -8,7 +8,7 @@ import numpy as np
 
 import cuarray
 
-from ..peer import SIZE, Peer
+from ..peer import SIZE, Peer, Stream
 from .table import for_each_kind, in_a_thread, scenario
 
 
@@ -36,12 +36,19 @@ for_each_kind("borrow, owner's stream", borrow_from)
 
 @scenario("borrow of a DeviceArray with a per-thread stream, then use in another thread")
 def borrow_across_threads(peer: Peer) -> None:
-    # The handle means another stream in the other thread, so the work in this thread's stream must be recorded.
+    # The handle means another stream in the other thread, so an export there waits on the host for the work in this thread's stream.
     home, stream = peer.stream("per-thread"), peer.stream()
     array = cuarray.as_cuda_array(peer.array(home), sync=False)
     with cuarray.borrow(array, stream=stream) as borrowed:
         peer.write(borrowed, stream)
-    in_a_thread(lambda: peer.consume(array))
+    peer.write(array, home)
+
+    def use() -> None:
+        # This consumer waits on the host for the exported stream, which has no work in this thread.
+        peer.synchronize(Stream(array.__cuda_array_interface__["stream"]))
+        peer.write(array, peer.stream())
+
+    in_a_thread(use)
     peer.keep(array)
 
 

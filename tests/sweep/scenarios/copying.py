@@ -51,6 +51,36 @@ def copy_to_device_in_a_thread(peer: Peer) -> None:
     peer.keep(array, source)
 
 
+@scenario("copy from the host, imported array's stream: per-thread, then use in another thread")
+def copy_to_imported_in_a_thread(peer: Peer) -> None:
+    # The stream is that of this thread. The other thread cannot name it, so it waits on the host, before its work and after.
+    home, given, source = peer.stream("per-thread"), peer.stream(), pinned()
+    array = cuarray.as_cuda_array(peer.array(home), sync=False)
+    array.copy_to_device(source, stream=given)
+    peer.write(array, home)
+
+    def use() -> None:
+        target = pinned()
+        array.copy_to_host(target, stream=peer.stream())
+        peer.keep(target)
+
+    in_a_thread(use)
+    peer.write(array, home)
+    peer.keep(array, source)
+
+
+@scenario("copies in an imported array and in one that is bound to another stream")
+def copies_beside_bound_array(peer: Peer) -> None:
+    home, other, source, target = peer.stream(), peer.stream(), pinned(), pinned()
+    array = cuarray.as_cuda_array(peer.array(home), sync=False)
+    bound = array.bind(other)
+    bound.copy_to_device(source, stream=other)
+    array.copy_to_host(target, stream=home)
+    bound.copy_to_device(source)
+    peer.write(array, home)
+    peer.keep(array, bound, source, target)
+
+
 @scenario("copy to the host without a stream argument")
 def copy_to_host(peer: Peer) -> None:
     array, target = cuarray.as_cuda_array(peer.array(peer.stream()), sync=False), pinned()

@@ -5,10 +5,10 @@ use super::{
     raw::RawDeviceArray,
 };
 use crate::{
-    Dimension, Element, Error, Interface, IntoShape, IxDyn, Layout, Order, Result, SliceArg, TypeStr, View,
+    Dimension, Element, Error, Interface, IntoShape, IxDyn, Layout, Result, SliceArg, TypeStr,
     array::{host_copy, view::expect_shape},
     driver::{Allocation, Stream, fill::fill_bytes, keep_with_graph},
-    protocol::{layout::Tuple, typestr::Kind},
+    protocol::typestr::Kind,
     sync::{self, Access, Memory},
 };
 use std::{fmt, marker::PhantomData, slice, sync::Arc};
@@ -42,12 +42,16 @@ pub struct DeviceArray<T, D: Dimension = IxDyn> {
     kind: PhantomData<fn() -> (T, D)>,
 }
 
-impl<T: Element, D: Dimension> DeviceArray<T, D> {
+// The bounds are on the functions: for a bound on the block, the compiler does not print the advice of `Element`.
+impl<T, D: Dimension> DeviceArray<T, D> {
     /// Creates an array of uninitialized elements in C order, with the home stream `stream`.
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: the array is larger than the address space. Errors of the driver, such as out of memory.
-    pub fn empty(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>> {
+    pub fn empty(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>>
+    where
+        T: Element,
+    {
         let layout = Layout::c_contiguous(shape.lengths(), size_of::<T>()).map_err(Error::into_argument)?;
         let context = stream.work_context()?;
         let memory = Memory::new(&context, || Allocation::device(&context, layout.nbytes()))?;
@@ -63,7 +67,10 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     ///
     /// # Errors
     /// As [`DeviceArray::empty`].
-    pub fn zeros(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>> {
+    pub fn zeros(shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>>
+    where
+        T: Element,
+    {
         let mut array = DeviceArray::empty(shape, stream)?;
         array.fill(&[0], array.layout().nbytes(), stream)?;
         Ok(array)
@@ -77,7 +84,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// As [`DeviceArray::empty`].
     pub fn full(shape: impl IntoShape<Dim = D>, value: T, stream: &Stream) -> Result<DeviceArray<T, D>>
     where
-        T: Copy,
+        T: Element,
     {
         let mut array = DeviceArray::empty(shape, stream)?;
         let bytes = (&raw const value).cast::<u8>();
@@ -114,7 +121,10 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: the shape has another number of elements. As [`DeviceArray::empty`].
-    pub fn from_host(elements: &[T], shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>> {
+    pub fn from_host(elements: &[T], shape: impl IntoShape<Dim = D>, stream: &Stream) -> Result<DeviceArray<T, D>>
+    where
+        T: Element,
+    {
         let mut array = DeviceArray::empty(shape, stream)?;
         array.acquire_mut(stream)?.copy_from_host(elements)?;
         Ok(array)
@@ -124,7 +134,10 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     ///
     /// # Errors
     /// As [`DeviceArray::acquire`].
-    pub fn to_host(&self) -> Result<Vec<T>> {
+    pub fn to_host(&self) -> Result<Vec<T>>
+    where
+        T: Element,
+    {
         let legacy;
         let stream = match self.home_stream() {
             Some(home) => home,
@@ -247,7 +260,9 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// [`Error::is_out_of_bounds`]: an index is outside of its dimension. [`Error::is_unsupported`]: `s!` has another number of indices than the
     /// array has dimensions.
     pub fn slice<const N: usize, E: Dimension>(&self, indices: SliceArg<N, E>) -> Result<DeviceArray<T, E>> {
-        self.part(self.layout().index(indices.as_ref())?, false)
+        let raw = self.raw.index(indices.as_ref())?;
+        expect_shape::<E, crate::AnyLayout>(raw.private_interface())?;
+        Ok(DeviceArray::from_checked(raw))
     }
 
     /// The array with its dimensions in reverse order, in the same memory.
@@ -262,7 +277,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// # Errors
     /// [`Error::is_invalid_argument`]: `axes` does not name each dimension once.
     pub fn transpose(&self, axes: Option<&[isize]>) -> Result<DeviceArray<T, D>> {
-        self.part(View { offset: 0, layout: self.layout().transpose(axes)? }, false)
+        self.raw.transpose(axes).map(DeviceArray::from_checked)
     }
 
     /// The elements in C order under another shape, in the same memory.
@@ -272,15 +287,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// that shape without a copy.
     pub fn reshape<S: IntoShape>(&self, shape: S) -> Result<DeviceArray<T, S::Dim>> {
         let lengths: Vec<isize> = shape.lengths().iter().map(|&length| length as isize).collect();
-        let Some(layout) = self.layout().reshape(&lengths, Order::C)? else {
-            return Err(Error::unsupported(format!(
-                "an array of shape {} and strides {} cannot have the shape {} without a copy",
-                Tuple(self.shape()),
-                Tuple(self.strides()),
-                Tuple(shape.lengths())
-            )));
-        };
-        self.part(View { offset: 0, layout }, false)
+        self.raw.reshape(&lengths).map(DeviceArray::from_checked)
     }
 
     /// The array repeated to a larger shape by NumPy's rules, in the same memory. It is read-only, as several indices address one element.
@@ -288,7 +295,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     /// # Errors
     /// [`Error::is_invalid_argument`]: the shapes are incompatible.
     pub fn broadcast<S: IntoShape>(&self, shape: S) -> Result<DeviceArray<T, S::Dim>> {
-        self.part(View { offset: 0, layout: self.layout().broadcast_to(shape.lengths())? }, true)
+        self.raw.broadcast(shape.lengths()).map(DeviceArray::from_checked)
     }
 
     /// Converts to another type for the number of dimensions.
@@ -298,12 +305,6 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     pub fn into_dimensionality<E: Dimension>(self) -> Result<DeviceArray<T, E>> {
         expect_shape::<E, crate::AnyLayout>(self.raw.private_interface())?;
         Ok(DeviceArray::from_checked(self.raw))
-    }
-
-    fn part<E: Dimension>(&self, view: View, read_only: bool) -> Result<DeviceArray<T, E>> {
-        let raw = self.raw.view(view, read_only)?;
-        expect_shape::<E, crate::AnyLayout>(raw.private_interface())?;
-        Ok(DeviceArray::from_checked(raw))
     }
 
     /// The untyped array.

@@ -25,12 +25,11 @@ use std::{
 /// [`DeviceArray`](crate::DeviceArray) is the typed form; [`RawDeviceArray::typed`] checks and converts.
 #[derive(Clone)]
 pub struct RawDeviceArray {
-    // Dropped first: the view uses the other fields.
+    // Dropped first: the view uses the memory.
     view: Arc<RawView>,
     /// Keeps the memory; only the Python object reads it.
     #[cfg_attr(not(feature = "python"), allow(dead_code))]
     held: Held,
-    home: Option<Stream>,
 }
 
 /// The object that keeps an array's memory alive, with the work that is pending on it.
@@ -87,6 +86,27 @@ impl Held {
         }
     }
 
+    /// The interface and the synchronization state of an array in the memory, with the home stream `home`.
+    pub(super) fn with_home(&self, interface: Interface, home: Option<&Stream>) -> Result<(Box<Interface>, SyncState)> {
+        let home = home.map(|home| home.resolve_in(self.context()));
+        let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
+        let mut state = SyncState::new(home.clone(), self.pending().clone());
+        match &home {
+            Some(home) if home.is_owned() => self.add_home(home),
+            // The stream's owner may destroy it before the memory is freed, so events record its work.
+            Some(_) => state = state.outliving_home(),
+            None => {}
+        }
+        Ok((Box::new(interface.with_stream(entry)), state))
+    }
+
+    fn context(&self) -> &Context {
+        match self {
+            Held::Memory(memory) => memory.allocation().context(),
+            Held::Owner(kept) => &kept.resource().context,
+        }
+    }
+
     pub(crate) fn pending(&self) -> &Arc<Pending> {
         match self {
             Held::Memory(memory) => memory.pending(),
@@ -123,9 +143,8 @@ impl RawDeviceArray {
         interface: Interface,
         home: Option<&Stream>,
     ) -> Result<RawDeviceArray> {
-        let home = home.map(|home| home.resolve_in(memory.allocation().context()));
-        let view = Arc::new(RawView::from_memory(&memory, interface, home.as_ref())?);
-        Ok(RawDeviceArray { view, held: Held::Memory(memory), home })
+        let view = Arc::new(RawView::from_memory(&memory, interface, home)?);
+        Ok(RawDeviceArray { view, held: Held::Memory(memory) })
     }
 
     /// Creates the array that `interface` describes, in memory of a context that `owner` keeps, such as a pool's block or another crate's slice.
@@ -157,19 +176,11 @@ impl RawDeviceArray {
             )));
         }
         let held = Held::owner(context, interface.byte_range(), owner);
-        let home = home.map(|home| home.resolve_in(context));
-        let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
-        let mut ordering = SyncState::new(home.clone(), held.pending().clone());
-        match &home {
-            Some(home) if home.is_owned() => held.add_home(home),
-            // The stream's owner may destroy it before the memory is freed, so events record its work.
-            Some(_) => ordering = ordering.outliving_home(),
-            None => {}
-        }
+        let (interface, ordering) = held.with_home(interface, home)?;
         // The owner comes from other code, which may have made other views of the memory.
         ordering.expose();
-        let view = RawView::ordered(Box::new(interface.with_stream(entry)), ordering, Some(held.as_owner()));
-        Ok(RawDeviceArray { view: Arc::new(view), held, home })
+        let view = RawView::ordered(interface, ordering, Some(held.as_owner()));
+        Ok(RawDeviceArray { view: Arc::new(view), held })
     }
 
     /// Checks the element type and the number of dimensions, and converts to the typed array.
@@ -214,13 +225,8 @@ impl RawDeviceArray {
     pub(super) fn view(&self, view: View, read_only: bool) -> Result<RawDeviceArray> {
         let interface = self.view.interface().view(view)?;
         let read_only = read_only || interface.is_read_only();
-        let interface = Box::new(interface.with_read_only(read_only));
-        let ordering = match self.view.known_sync_states(Access::Write).next() {
-            Some((ordering, _)) => ordering.clone(),
-            None => SyncState::new(self.home.clone(), self.held.pending().clone()),
-        };
-        let view = Arc::new(RawView::ordered(interface, ordering, self.view.owner().cloned()));
-        Ok(RawDeviceArray { view, held: self.held.clone(), home: self.home.clone() })
+        let view = Arc::new(self.view.part(Box::new(interface.with_read_only(read_only))));
+        Ok(RawDeviceArray { view, held: self.held.clone() })
     }
 
     /// Records work on the array that was enqueued in `stream` without a guard, such as a kernel of another library. Later work on the array
@@ -253,14 +259,11 @@ impl RawDeviceArray {
 
     /// The home stream, in which work on the array is ordered.
     pub fn home_stream(&self) -> Option<&Stream> {
-        self.home.as_ref()
+        self.view.home_stream()
     }
 
     pub(super) fn context(&self) -> &Context {
-        match &self.held {
-            Held::Memory(memory) => memory.allocation().context(),
-            Held::Owner(kept) => &kept.resource().context,
-        }
+        self.held.context()
     }
 
     #[cfg(feature = "python")]

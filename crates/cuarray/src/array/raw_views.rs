@@ -85,6 +85,6 @@ impl RawDeviceArray {
 
     /// Shape, strides and item size.
     pub fn layout(&self) -> &Layout {
-        self.interface().layout()
+        self.private_interface().layout()
     }
 }

@@ -1,6 +1,6 @@
 //! Model tests of the registry of guards, under every interleaving of a few threads. `make loom` runs them.
 
-use super::registry::{Leaked, Registration, forget};
+use super::registry::{Entries, Leaked, Others, Registration, forget};
 use crate::{
     Interface, Layout, TypeStr,
     driver::{Api, CUresult, Driver, Stream},
@@ -13,6 +13,7 @@ use std::{ffi::c_uint, ptr};
 struct Data {
     interface: Interface,
     stream: Stream,
+    entries: Entries,
 }
 
 /// Creates views, each with a stream of its own. Their driver is never called.
@@ -29,16 +30,25 @@ fn views<const N: usize>() -> [std::sync::Arc<Data>; N] {
         let interface = Interface::new(0x1000, TypeStr::of::<f32>(), layout).unwrap();
         // SAFETY: no call uses the handle.
         let stream = unsafe { Stream::from_raw(&driver, 0x100 + index, None) };
-        std::sync::Arc::new(Data { interface, stream })
+        std::sync::Arc::new(Data { interface, stream, entries: Entries::default() })
     })
 }
 
 impl Data {
     /// Registers a guard. Returns the registration and the handles of the streams to wait for; `None` if another guard conflicts.
     fn acquire(&self, access: Access) -> Option<(Registration, Vec<usize>)> {
-        let (registration, others) =
-            Registration::new(self.stream.driver().address_space(), &self.interface, access).ok()?;
-        Some((registration, others.iter().map(|(state, _)| state.home_stream().unwrap().handle()).collect()))
+        self.register(access, None)
+    }
+
+    /// As `acquire`, for a guard in the home stream, which ends without the lock.
+    fn acquire_unlocked(&self, access: Access) -> Option<(Registration, Vec<usize>)> {
+        self.register(access, Some(self.stream.handle()))
+    }
+
+    fn register(&self, access: Access, home: Option<usize>) -> Option<(Registration, Vec<usize>)> {
+        let mut others = Others::new();
+        let registration = self.entries.register(&self.stream, &self.interface, access, home, &mut others).ok()?;
+        Some((registration, others.iter().map(|(state, ..)| state.home_stream().unwrap().handle()).collect()))
     }
 
     fn state(&self) -> SyncState {
@@ -114,7 +124,7 @@ fn later_view_waits_for_the_stream_of_the_earlier_view() {
     model(|| {
         let [one, two]: [_; 2] = views();
         let work = |view: std::sync::Arc<Data>| {
-            let (registration, others) = view.acquire(Access::Write)?;
+            let (mut registration, others) = view.acquire(Access::Write)?;
             registration.set_begun(&view.stream, Begun::default());
             registration.release(&view.state(), None);
             Some(others)
@@ -144,7 +154,7 @@ fn later_view_waits_for_the_stream_of_the_earlier_view() {
 fn leaked_guard_excludes_others_until_its_view_is_dropped() {
     model(|| {
         let ([one, two], memory) = (views(), Memory::new());
-        let (registration, _) = one.acquire(Access::Write).unwrap();
+        let (mut registration, _) = one.acquire(Access::Write).unwrap();
         registration.set_begun(&one.stream, Begun::default());
         std::mem::forget(registration);
         let other = {
@@ -176,5 +186,91 @@ fn acquisition_during_the_drop_of_another_view_waits_for_its_stream_or_finds_no_
         dropped.join().unwrap();
         forget(&two.interface);
         assert_eq!(two.acquire(Access::Read).unwrap().1, [0; 0]);
+    });
+}
+
+#[test]
+fn guard_that_ends_without_the_lock_excludes_others_until_its_release() {
+    model(|| {
+        let ([one, two], memory) = (views(), Memory::new());
+        let handle = one.stream.handle();
+        let (mut registration, _) = one.acquire_unlocked(Access::Write).unwrap();
+        let other = {
+            let memory = memory.clone();
+            thread::spawn(move || {
+                let acquired = two.acquire(Access::Write);
+                acquired.iter().for_each(|(_, others)| {
+                    assert_eq!(*others, [handle]);
+                    memory.write();
+                });
+            })
+        };
+        memory.write();
+        assert!(registration.release_unlocked(&one.entries));
+        other.join().unwrap();
+        assert_eq!(forget(&one.interface).len(), 0);
+    });
+}
+
+#[test]
+fn view_that_is_dropped_without_the_lock_leaves_no_entry() {
+    model(|| {
+        let ([one, two, three], memory) = (views(), Memory::new());
+        let handle = one.stream.handle();
+        let (mut registration, _) = one.acquire_unlocked(Access::Write).unwrap();
+        let other = {
+            let memory = memory.clone();
+            thread::spawn(move || {
+                // This guard may use the entry of the dropped view again.
+                let Some((mut registration, others)) = two.acquire_unlocked(Access::Write) else { return };
+                assert!(others.is_empty() || others == [handle]);
+                memory.write();
+                assert!(three.acquire(Access::Write).is_none(), "the guard is live");
+                assert!(registration.release_unlocked(&two.entries));
+                let (_, others) = three.acquire(Access::Write).unwrap();
+                assert!(others.contains(&two.stream.handle()));
+                assert!(!std::sync::Arc::into_inner(two).unwrap().entries.must_be_forgotten());
+            })
+        };
+        memory.write();
+        assert!(registration.release_unlocked(&one.entries));
+        assert!(!std::sync::Arc::into_inner(one).unwrap().entries.must_be_forgotten());
+        other.join().unwrap();
+        let [last] = views();
+        assert_eq!(last.acquire(Access::Write).unwrap().1, [0; 0]);
+    });
+}
+
+#[test]
+fn leaked_guard_that_would_end_without_the_lock_is_found_by_the_drop_of_its_view() {
+    model(|| {
+        let [mut one, two]: [_; 2] = views();
+        std::mem::forget(one.acquire_unlocked(Access::Write).unwrap().0);
+        let other = thread::spawn(move || two.acquire(Access::Write).map(|(_, others)| others));
+        let one = std::sync::Arc::get_mut(&mut one).unwrap();
+        assert!(one.entries.must_be_forgotten());
+        let found = forget(&one.interface);
+        assert!(found.len() == 1 && found[0].edges.is_none());
+        drop(found);
+        assert!(other.join().unwrap().is_none_or(|others| others.is_empty()));
+    });
+}
+
+#[test]
+fn second_guard_of_a_view_ends_under_the_lock() {
+    model(|| {
+        let [mut one, two]: [_; 2] = views();
+        let handle = one.stream.handle();
+        let (mut first, _) = one.acquire_unlocked(Access::Read).unwrap();
+        let (mut second, _) = one.acquire_unlocked(Access::Read).unwrap();
+        let other = thread::spawn(move || two.acquire(Access::Write).map(|(_, others)| others));
+        assert!(first.release_unlocked(&one.entries));
+        assert!(!second.release_unlocked(&one.entries));
+        second.release(&one.state(), None);
+        let others = other.join().unwrap();
+        assert!(others.is_none_or(|others| others == [handle]));
+        let one = std::sync::Arc::get_mut(&mut one).unwrap();
+        assert!(one.entries.must_be_forgotten());
+        assert!(forget(&one.interface).is_empty());
     });
 }

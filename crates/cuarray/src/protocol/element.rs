@@ -27,7 +27,8 @@ use crate::{Descr, Dims, Field, FieldType, Kind, TypeStr};
 /// structure with padding in [`element!`](crate::element), which writes zeros there.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a device array",
-    note = "elements are numbers of a stated size, `Bool8` for truth values, and structures that are declared in `cuarray::element!`"
+    note = "elements are numbers of a stated size, `Bool8` for truth values, and structures that are declared in `cuarray::element!`",
+    note = "write `Bool8` for `bool`, `u64` for `usize`, `i64` for `isize`, and `u32` for `char`"
 )]
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The type string of arrays of `Self`.

@@ -52,6 +52,15 @@ impl SyncGuard {
         self.finish(keep)
     }
 
+    /// The capture that the stream takes part in. The driver is asked only if the begin of the guard did not ask.
+    #[cfg(feature = "python")]
+    pub(crate) fn capture(&self) -> Result<Option<u64>> {
+        match &self.edges {
+            Some(edges) => edges.begun.capture.map_or_else(|| capture::of(&edges.stream), Ok),
+            None => Ok(None),
+        }
+    }
+
     /// Makes the end of the guard wait on the host for the work, in place of edges, as clause S3 allows. It does not wait for captured
     /// work, which does not run.
     #[cfg(feature = "python")]
@@ -143,7 +152,7 @@ pub(crate) fn begin<'a>(data: impl Iterator<Item = (&'a SyncState, Access)> + Cl
     let then = Mark::new(stream);
     for (index, (data_of_one, access)) in data.clone().enumerate() {
         match data.clone().take(index).any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
-            true => data_of_one.before_except_home(stream, access)?,
+            true => data_of_one.before_except_home(&then, access)?,
             false => data_of_one.before_mark(&then, access)?,
         }
         involved |= data_of_one.home.as_ref().is_some_and(per_thread);

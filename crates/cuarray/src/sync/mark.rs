@@ -45,6 +45,11 @@ impl<'a> Mark<'a> {
         Mark { stream, capture: OnceCell::new(), event: RefCell::new(None) }
     }
 
+    /// A mark of a stream that is known to take part in the capture `capture`, or in none.
+    pub(super) fn in_capture(stream: &'a Stream, capture: Option<u64>) -> Mark<'a> {
+        Mark { capture: OnceCell::from(capture), ..Mark::new(stream) }
+    }
+
     pub(super) fn stream(&self) -> &'a Stream {
         self.stream
     }

@@ -45,6 +45,8 @@ mod lane;
 mod mark;
 mod memory;
 mod pending;
+#[cfg(all(test, loom))]
+mod pending_model;
 mod release;
 
 pub(crate) use guard::{Begun, NotEnded, SyncGuard, begin, end, end_later};
@@ -280,11 +282,23 @@ impl SyncState {
             && match (&self.home, &self.pending) {
                 (Some(home), pending) => {
                     home.handle() == stream.handle()
-                        && pending.as_ref().is_none_or(|pending| pending.is_idle(Some(home)))
+                        && pending
+                            .as_ref()
+                            .is_none_or(|pending| pending.is_idle(Some(home)) && !self.records_home(pending, home))
                 }
                 (None, Some(pending)) => self.adds_homes && pending.is_only_home(stream),
                 (None, None) => false,
             }
+    }
+
+    /// Whether `stream` is the home stream, and orders all work on the data without recorded work or an event. A default stream does not
+    /// count: its handle means another stream in each context.
+    #[inline]
+    pub(crate) fn is_home_alone(&self, stream: &Stream) -> bool {
+        self.pending.is_none()
+            && self.event.is_none()
+            && stream.handle() > 2
+            && self.home.as_ref().is_some_and(|home| home.handle() == stream.handle())
     }
 
     /// Orders later work in `stream`, which accesses the data as `access` says, after the earlier work that it depends on.
@@ -302,23 +316,23 @@ impl SyncState {
                 None => {
                     self.event.iter().try_for_each(|event| mark::wait_for(event, Some(home), then))?;
                     Mark::new(home).wait_at(then)?;
-                    return self.before_except_home(then.stream(), access);
+                    return self.before_except_home(then, access);
                 }
             },
             None => self.event.iter().try_for_each(|event| mark::wait_for(event, None, then))?,
         }
         let Some(pending) = &self.pending else { return Ok(()) };
-        pending.before(then.stream(), access)?;
+        pending.before_except(then, access, None)?;
         if self.adds_homes {
             pending.add_home(then.stream());
         }
         Ok(())
     }
 
-    /// As [`SyncState::before`], for a `stream` that already waits for the home stream.
-    fn before_except_home(&self, stream: &Stream, access: Access) -> Result<()> {
+    /// As [`SyncState::before`], for a mark whose stream already waits for the home stream.
+    fn before_except_home(&self, then: &Mark<'_>, access: Access) -> Result<()> {
         let Some(pending) = &self.pending else { return Ok(()) };
-        pending.before_except(stream, access, self.home.as_ref())
+        pending.before_except(then, access, self.home.as_ref())
     }
 
     /// Whether the home stream is the per-thread default stream of another thread than the calling one.
@@ -342,6 +356,10 @@ impl SyncState {
     /// The stream to export to a consumer: it orders all work that `access` depends on. `None` if there is no such work (clauses P1
     /// to P3).
     pub fn export(&self, access: Access) -> Result<Option<Stream>> {
+        if let Some(home) = self.home.as_ref().filter(|_| self.is_home_of_another_thread()) {
+            // The exported handle means the stream of this thread, which cannot wait for the other one.
+            wait_for_all_threads(home)?;
+        }
         match (&self.home, &self.pending) {
             (Some(home), Some(pending)) => pending.before(home, access).map(|()| Some(home.clone())),
             (None, Some(pending)) => pending.join(access),
@@ -357,12 +375,18 @@ impl SyncState {
 
     /// Whether [`SyncState::after`] records work in `stream`.
     fn records_work_in(&self, stream: &Stream) -> bool {
-        self.pending.is_some()
-            && !self.unrecorded
-            && match &self.home {
-                Some(home) => self.outlives_home || home.is_per_thread_default(),
-                None => !(self.adds_homes && stream.is_owned()),
-            }
+        let Some(pending) = self.pending.as_ref().filter(|_| !self.unrecorded) else { return false };
+        match &self.home {
+            Some(home) if self.outlives_home || self.records_home(pending, home) => true,
+            // Other threads than `home_thread` wait on the host for the work in its stream, so they need no record.
+            Some(home) => home.is_per_thread_default() && self.home_thread.is_none(),
+            None => !(self.adds_homes && stream.is_owned()),
+        }
+    }
+
+    /// Whether work is recorded for arrays over the same memory that have another home stream.
+    fn records_home(&self, pending: &Pending, home: &Stream) -> bool {
+        pending.records_homes() && !home.is_owned()
     }
 
     /// Records the work in the home stream, for an array that is being dropped.
@@ -380,12 +404,13 @@ impl SyncState {
     fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         if let Some(home) = &self.home {
             if self.is_home_of_another_thread() {
-                // Clause S3 allows a host wait in place of the edge, which only the other thread could make.
+                // Clause S3 allows a host wait in place of the edge, which only the other thread could make. The work is done then.
                 synchronize(mark.stream())?;
-            } else {
-                // The edge must also order a host wait: the producer may wait for its stream on the host, and then free the memory.
-                mark.wait_in_for_host(home)?;
+                edges_back::record(home);
+                return Ok(());
             }
+            // The edge must also order a host wait: the producer may wait for its stream on the host, and then free the memory.
+            mark.wait_in_for_host(home)?;
             // Own work in the home stream is not recorded in the filter: the event that an array of this library exports covers it.
             let is_own_work = self.outlives_home || home.is_owned();
             if !(is_own_work && mark.stream().handle() == home.handle()) {

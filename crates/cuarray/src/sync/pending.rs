@@ -1,16 +1,20 @@
 //! [`Pending`]: recorded work on data outside of its home stream.
 
-use super::{Access, capture, edge, lane::Lane, mark::Mark};
+use super::{Access, capture, lane::Lane, mark::Mark};
 use crate::{
     Result,
     driver::{Context, PooledEvent, Stream},
-    interpreter::{self, Locked},
 };
 use smallvec::SmallVec;
 use std::sync::{
-    Arc, Mutex, TryLockError,
+    Arc, TryLockError,
     atomic::{AtomicBool, Ordering},
 };
+
+#[cfg(all(test, loom))]
+use loom::sync::{Mutex, MutexGuard as Locked};
+#[cfg(not(all(test, loom)))]
+use {crate::interpreter::Locked, std::sync::Mutex};
 
 /// Recorded work on data outside of its *home stream*: for each stream, an event after its latest work.
 ///
@@ -21,6 +25,8 @@ pub struct Pending {
     work: Mutex<Work>,
     /// Whether code outside of this crate may know the address of the data.
     exposed: AtomicBool,
+    /// Whether arrays with different home streams share the data, and another library may own one of the streams.
+    records_homes: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -71,38 +77,19 @@ impl Work {
         self.entries.is_empty() && self.exported.is_none() && self.homes.iter().all(|known| Some(known) == home)
     }
 
-    /// The home streams of other arrays that may have work, for a wait in a stream of the capture `capture`.
-    ///
-    /// # Errors
-    /// Unsupported: a home stream has work that is not part of the capture.
-    fn other_homes(
-        &self,
-        home: Option<&Stream>,
-        then: &Stream,
-        capture: Option<u64>,
-    ) -> Result<SmallVec<[&Stream; 1]>> {
-        let mut others = SmallVec::new();
-        for known in self.homes.iter().filter(|known| Some(*known) != home && *known != then) {
-            if capture.is_some() && capture::of(known)?.is_none() {
-                if !known.is_done()? {
-                    return Err(capture::still_pending(then));
-                }
-            } else {
-                others.push(known);
-            }
-        }
-        Ok(others)
-    }
-
-    /// The home streams that have work and so must be joined by an export. A stream that captures counts as busy, because a query
-    /// would invalidate its capture.
-    fn busy_homes(&self) -> Result<SmallVec<[Stream; 1]>> {
+    /// The home streams other than `except` that have work, each with the capture that it takes part in. A capturing stream counts as busy,
+    /// because a query would invalidate its capture. Idle streams that only this list keeps move to `dropped`.
+    fn busy_homes(&mut self, except: [Option<&Stream>; 2], dropped: &mut Streams) -> Result<SmallVec<[Home; 1]>> {
         let mut busy = SmallVec::new();
-        for home in &self.homes {
-            if capture::of(home)?.is_some() || !home.is_done()? {
-                busy.push(home.clone());
+        let mut idle = Streams::new();
+        for known in self.homes.iter().filter(|known| !except.contains(&Some(*known))) {
+            match capture::of(known)? {
+                None if known.is_done()? => idle.extend(known.is_unique().then(|| known.clone())),
+                capture => busy.push(Home { stream: known.clone(), capture }),
             }
         }
+        self.homes.retain(|known| !idle.contains(known));
+        dropped.append(&mut idle);
         Ok(busy)
     }
 
@@ -126,6 +113,20 @@ impl Work {
     }
 }
 
+type Streams = SmallVec<[Stream; 1]>;
+
+/// A home stream that has work, or takes part in a capture.
+struct Home {
+    stream: Stream,
+    capture: Option<u64>,
+}
+
+impl Home {
+    fn mark(&self) -> Mark<'_> {
+        Mark::in_capture(&self.stream, self.capture)
+    }
+}
+
 /// The state of the home streams of data that no array uses any more.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Homes {
@@ -137,8 +138,14 @@ pub(super) enum Homes {
 }
 
 impl Pending {
+    #[cfg(not(all(test, loom)))]
     fn lock(&self) -> Locked<'_, Work> {
-        interpreter::lock(&self.work)
+        crate::interpreter::lock(&self.work)
+    }
+
+    #[cfg(all(test, loom))]
+    fn lock(&self) -> Locked<'_, Work> {
+        self.work.lock().unwrap()
     }
 
     /// Records the work now in the mark's stream. Drops earlier entries of that stream, which the new event covers.
@@ -169,16 +176,19 @@ impl Pending {
     /// # Errors
     /// Unsupported: the stream captures, and some pending work is not part of the capture. The capture stays intact.
     pub fn before(&self, stream: &Stream, access: Access) -> Result<()> {
-        self.before_except(stream, access, None)
+        self.before_except(&Mark::new(stream), access, None)
     }
 
-    /// As [`Pending::before`], for a `stream` that already waits for the work in `home`.
-    pub(super) fn before_except(&self, stream: &Stream, access: Access, home: Option<&Stream>) -> Result<()> {
+    /// As [`Pending::before`], for a mark whose stream already waits for the work in `home`.
+    pub(super) fn before_except(&self, then: &Mark<'_>, access: Access, home: Option<&Stream>) -> Result<()> {
+        // The streams are destroyed after the lock is released.
+        let mut dropped = Streams::new();
         let mut work = self.lock();
         if work.is_only_in(home) {
             return Ok(());
         }
-        let (lane, capture) = (Lane::of(stream)?, capture::of(stream)?);
+        let stream = then.stream();
+        let (lane, capture) = (Lane::of(stream)?, then.capture()?);
         let behind = home.map(Lane::of).transpose()?;
         work.forget_done();
         let due = |entry: &Entry| entry.concerns(access) && !entry.lane.is(&lane);
@@ -186,9 +196,13 @@ impl Pending {
             return Err(capture::still_pending(stream));
         }
         if let Some(exported) = work.exported_and_busy()? {
-            edge(exported, stream)?;
+            Mark::new(exported).wait_at(then)?;
         }
-        work.other_homes(home, stream, capture)?.into_iter().try_for_each(|other| edge(other, stream))?;
+        let homes = work.busy_homes([home, Some(stream)], &mut dropped)?;
+        if capture.is_some() && homes.iter().any(|home| home.capture.is_none()) {
+            return Err(capture::still_pending(stream));
+        }
+        homes.iter().try_for_each(|home| home.mark().wait_at(then))?;
         for entry in work.entries.iter_mut() {
             if entry.capture != capture || !entry.concerns(access) || entry.is_before(&lane, capture) {
                 continue;
@@ -204,16 +218,18 @@ impl Pending {
     /// A stream to export, ordered after all pending work that `access` depends on; `None` if there is no such work (clauses P1 to
     /// P3).
     pub fn join(&self, access: Access) -> Result<Option<Stream>> {
+        // The streams are destroyed after the lock is released.
+        let mut dropped = Streams::new();
         let mut work = self.lock();
         if work.is_only_in(None) {
             return Ok(None);
         }
         work.forget_done();
         let due = |entry: &Entry| entry.capture.is_none() && entry.concerns(access);
-        let homes = work.busy_homes()?;
+        let homes = work.busy_homes([None; 2], &mut dropped)?;
         let context = match (work.entries.iter().find(|entry| due(entry)), homes.first()) {
             (Some(entry), _) => entry.event.context().clone(),
-            (None, Some(home)) => home.work_context()?,
+            (None, Some(home)) => home.stream.work_context()?,
             (None, None) => return Ok(work.exported_and_busy()?.cloned()),
         };
         let _remembered = context.driver().remember_current();
@@ -221,10 +237,11 @@ impl Pending {
             Some(stream) => stream.clone(),
             None => Stream::non_blocking(&context)?,
         };
-        if capture::of(&stream)?.is_some() {
+        let then = Mark::new(&stream);
+        if then.capture()?.is_some() {
             return Err(capture::still_pending(&stream));
         }
-        homes.iter().try_for_each(|home| edge(home, &stream))?;
+        homes.iter().try_for_each(|home| home.mark().wait_at(&then))?;
         work.entries.iter().filter(|entry| due(entry)).try_for_each(|entry| stream.wait(&entry.event))?;
         // The exported stream now stands for the joined entries.
         let joined =
@@ -257,7 +274,7 @@ impl Pending {
 
     /// Keeps the home stream of an array over the data, unless another library owns the stream and may destroy it. Drops home streams
     /// without work that only this list keeps. Otherwise, a long-lived module would keep every stream that it was launched in.
-    pub(super) fn add_home(&self, home: &Stream) {
+    pub(crate) fn add_home(&self, home: &Stream) {
         if !home.is_owned() {
             return;
         }
@@ -326,6 +343,8 @@ impl Pending {
 
     /// As [`Pending::synchronize`], for a host that has already waited for the work in `home`.
     pub(super) fn synchronize_except(&self, access: Access, home: Option<&Stream>) -> Result<()> {
+        // The streams are destroyed after the lock is released.
+        let mut dropped = Streams::new();
         let (events, exported, homes) = {
             let mut work = self.lock();
             if work.is_only_in(home) {
@@ -333,15 +352,15 @@ impl Pending {
             }
             work.forget_done();
             let due = work.entries.iter().filter(|entry| entry.capture.is_none() && entry.concerns(access));
-            let homes: SmallVec<[Stream; 1]> =
-                work.homes.iter().filter(|known| Some(*known) != home).cloned().collect();
-            (due.map(|entry| entry.event.clone()).collect::<Vec<_>>(), work.exported_and_busy()?.cloned(), homes)
+            let events = due.map(|entry| entry.event.clone()).collect::<Vec<_>>();
+            let homes = work.busy_homes([home, None], &mut dropped)?;
+            (events, work.exported_and_busy()?.cloned(), homes)
         };
         if let Some(event) = events.first() {
             let _relaxed = event.context().driver().relaxed()?;
             events.iter().try_for_each(|event| event.synchronize())?;
         }
-        exported.iter().chain(&homes).try_for_each(super::synchronize)
+        exported.iter().chain(homes.iter().map(|home| &home.stream)).try_for_each(super::synchronize)
     }
 
     /// Records that code outside of this crate knows the address of the data.
@@ -352,6 +371,17 @@ impl Pending {
     #[inline]
     pub(super) fn is_exposed(&self) -> bool {
         self.exposed.load(Ordering::Relaxed)
+    }
+
+    /// Records the work of later guards in home streams that this list does not keep.
+    #[cfg(feature = "python")]
+    pub(crate) fn set_records_homes(&self) {
+        self.records_homes.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn records_homes(&self) -> bool {
+        self.records_homes.load(Ordering::Relaxed)
     }
 
     /// Whether `stream` is the one home stream, and no other work can be pending. Makes no driver call and waits for no lock.

@@ -308,6 +308,8 @@ fn memory_of_each_kind_is_accessible_and_freed() {
         let on_host = matches!(kind, MemoryKind::Pinned | MemoryKind::Mapped | MemoryKind::Managed);
         assert_eq!(memory.host_ptr().is_some(), on_host);
 
+        // The driver reports the device address for the current context.
+        let current = context.push().unwrap();
         let attributes = PointerAttributes::query(&fixture.driver, memory.device_ptr()).unwrap().unwrap();
         assert_eq!(attributes.kind, *reported, "{memory:?}");
         assert_eq!(attributes.is_host_accessible(), on_host, "{memory:?}");
@@ -317,6 +319,7 @@ fn memory_of_each_kind_is_accessible_and_freed() {
         assert!(range.start == memory.device_ptr() && range.end - range.start >= len as u64, "{memory:?}");
         let inside = PointerAttributes::query(&fixture.driver, memory.device_ptr() + 999).unwrap().unwrap();
         assert_eq!((inside.device_ptr, inside.range), (memory.device_ptr() + 999, attributes.range), "{memory:?}");
+        drop(current);
         assert_eq!(fixture.current(), 0);
     }
     for (memory, ..) in &all {

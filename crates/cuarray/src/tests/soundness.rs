@@ -223,7 +223,12 @@ fn a_leaked_guard_of_a_view_is_released_before_the_owner_is_dropped() {
 
 #[test]
 fn guards_in_a_cycle_are_released_when_the_array_is_dropped() {
-    use std::{cell::RefCell, rc::Rc};
+    use std::{
+        cell::RefCell,
+        rc::Rc,
+        sync::atomic::{AtomicPtr, Ordering::Relaxed},
+    };
+    static LEAKED: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
     struct Cycle<'v>(RefCell<Option<Rc<Cycle<'v>>>>, #[allow(dead_code)] crate::AcquiredMut<'v, u32, Ix1>);
     let program = Program::new();
     let context = program.context();
@@ -236,6 +241,8 @@ fn guards_in_a_cycle_are_released_when_the_array_is_dropped() {
         launch!(kernel, guard).unwrap();
         let cycle = Rc::new(Cycle(RefCell::new(None), guard));
         *cycle.0.borrow_mut() = Some(cycle.clone());
+        // The leak sanitizer does not report memory that a pointer in a static reaches.
+        LEAKED.store(Rc::as_ptr(&cycle).cast_mut().cast(), Relaxed);
     }
     drop(array);
     drop((home, other, kernel, context));
@@ -417,12 +424,13 @@ fn a_view_without_stream_is_ordered_between_per_thread_default_streams() {
     launch!(kernel, guard).unwrap();
     guard.release().unwrap();
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let handle = scope.spawn(|| {
             let _entered = program.fixture.sim.enter();
             let mut guard = view.acquire_mut(&stream).unwrap();
             launch!(kernel, guard).unwrap();
             guard.release().unwrap();
         });
+        handle.join().unwrap();
     });
     drop(view);
     program.fixture.driver.reclaim(true);
@@ -443,7 +451,7 @@ fn a_view_of_a_per_thread_default_stream_is_ordered_with_its_own_thread() {
     unsafe { kernel.launch(&producer, config, (address, 1u32)) }.unwrap();
     let mut view = view(&program, &memory, StreamEntry::PerThreadDefault);
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let handle = scope.spawn(|| {
             let _entered = program.fixture.sim.enter();
             for stream in [Stream::per_thread_default(&context), Stream::non_blocking(&context).unwrap()] {
                 let mut guard = view.acquire_mut(&stream).unwrap();
@@ -451,6 +459,7 @@ fn a_view_of_a_per_thread_default_stream_is_ordered_with_its_own_thread() {
                 guard.release().unwrap();
             }
         });
+        handle.join().unwrap();
     });
     // SAFETY: as above; the guards have ordered their work before the producer's.
     unsafe { kernel.launch(&producer, config, (address, 1u32)) }.unwrap();

@@ -65,10 +65,11 @@ impl<'v, S: Scope> GuardCore<'v, S> {
             true => Some(scope.detached(|| view.context(stream.driver()).map(|context| stream.resolve_in(&context)))?),
         };
         let on = in_context.as_ref().unwrap_or(stream);
-        let (elements, others) = register(on, view.interface(), access)?;
-        let (mask, others_of_mask) = match view.interface().mask() {
-            Some(mask) => register(on, mask.interface(), Access::Read)?,
-            None => (Registration::NONE, Others::new()),
+        let mut others = Others::new();
+        let elements = register(view, on, view.interface(), access, &mut others)?;
+        let mask = match view.interface().mask() {
+            Some(mask) => register(view, on, mask.interface(), Access::Read, &mut others)?,
+            None => Registration::NONE,
         };
         let mut core = GuardCore {
             view,
@@ -82,18 +83,16 @@ impl<'v, S: Scope> GuardCore<'v, S> {
             elements,
             mask,
         };
-        view.set_has_entries();
         if !(view.is_at_home(core.stream()) && others.is_empty()) {
             let stream = core.stream();
             core.begun = scope.detached(|| {
                 let (data, mask) = view.sync_states(stream)?;
                 let mask = mask.map(|mask| (mask, Access::Read));
-                let others = others.iter().map(|(other, _)| (other, access));
-                let others = others.chain(others_of_mask.iter().map(|(other, _)| (other, Access::Read)));
+                let others = others.iter().map(|(other, _, access)| (other, *access));
                 sync::begin(std::iter::once((data, access)).chain(mask).chain(others), stream)
             })?;
             core.has_edges = true;
-            core.elements.set_begun(core.stream(), core.begun);
+            core.elements.set_begun(core.in_context.as_ref().unwrap_or(core.stream), core.begun);
         }
         Ok(core)
     }
@@ -132,6 +131,9 @@ impl<'v, S: Scope> GuardCore<'v, S> {
         if mem::replace(&mut self.ended, true) {
             return Ok(());
         }
+        if self.elements.release_unlocked(self.view.entries()) {
+            return Ok(());
+        }
         let elements = mem::replace(&mut self.elements, Registration::NONE);
         let mask = mem::replace(&mut self.mask, Registration::NONE);
         let ended = match self.has_edges {
@@ -157,11 +159,18 @@ impl<'v, S: Scope> GuardCore<'v, S> {
 
 /// Registers elements. If an entry refuses the guard, tries deferred releases, which may remove that entry, and registers again.
 #[inline]
-fn register(stream: &Stream, interface: &Interface, access: Access) -> Result<(Registration, Others)> {
-    let space = stream.driver().address_space();
-    match Registration::new(space, interface, access) {
+fn register(
+    view: &RawView,
+    stream: &Stream,
+    interface: &Interface,
+    access: Access,
+    others: &mut Others,
+) -> Result<Registration> {
+    let (entries, home, known) = (view.entries(), view.home_alone(stream), others.len());
+    match entries.register(stream, interface, access, home, others) {
         Err(error) if error.is_already_acquired() && stream.driver().reclaim(false) => {
-            Registration::new(space, interface, access).map_err(|_| error)
+            others.truncate(known);
+            entries.register(stream, interface, access, home, others).map_err(|_| error)
         }
         registered => registered,
     }

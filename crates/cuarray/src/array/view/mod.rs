@@ -14,6 +14,7 @@
 //! Two views may be over the same memory, with different streams. The [registry](super::registry) of guards orders the work of both
 //! while they live.
 
+mod known_state;
 mod typed;
 
 #[cfg(feature = "python")]
@@ -21,10 +22,11 @@ pub(crate) use typed::Kinds;
 pub use typed::TypedView;
 pub(crate) use typed::{expect, expect_shape, is_of, wrong_type};
 
+use self::known_state::KnownState;
 use super::{
     guard::{Acquired, AcquiredMut, Anywhere, GuardCore},
     raw::Held,
-    registry::{self, Leaked, Registration},
+    registry::{self, Entries, Leaked, Others, Registration},
 };
 use crate::{
     Dimension, Element, Error, Interface, LayoutPolicy, Mask, Owner, Result, StreamEntry,
@@ -33,10 +35,8 @@ use crate::{
     sync::{self, Access, Begun, Memory, NotEnded, SyncState},
 };
 use std::{
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    mem,
+    sync::Arc,
     thread::{self, ThreadId},
 };
 
@@ -65,12 +65,12 @@ use std::{
 pub struct RawView {
     /// Boxed, since its address identifies the view in the [registry](super::registry).
     interface: Box<Interface>,
-    data: OnceLock<SyncState>,
-    mask: OnceLock<SyncState>,
+    data: KnownState,
+    /// `None` without a mask. Boxed, as masks are rare, and views are moved often.
+    mask: Option<Box<KnownState>>,
     /// The thread that made the view, if a per-thread default stream is named.
     home_thread: Option<ThreadId>,
-    /// Whether the registry may have entries of the view's guards.
-    has_entries: AtomicBool,
+    entries: Entries,
     /// Whether entries of released guards stay in the registry, because views with another synchronization state may be over the
     /// same memory.
     keeps_released: bool,
@@ -93,16 +93,15 @@ impl RawView {
     /// * Without an owner, the memory also outlives the work of the view's guards.
     pub unsafe fn new(driver: &Driver, interface: Interface, owner: Option<Owner>) -> Result<RawView> {
         // SAFETY: this function's contract.
-        let view = unsafe { RawView::from_boxed(Some(driver), Box::new(interface), owner) };
+        let mut view = unsafe { RawView::from_boxed(Some(driver), Box::new(interface), owner) };
+        let home_thread = view.home_thread;
         // SAFETY: as above.
-        let home = |interface: &Interface| unsafe { home(driver, interface) };
-        if let Some(home) = home(&view.interface)? {
-            view.data.get_or_init(|| SyncState::in_home(home, view.home_thread));
+        let state = |interface: &Interface| unsafe { home(driver, interface) }.map(|home| in_home(home, home_thread));
+        if view.data.get().is_none() {
+            view.data = KnownState::given(state(&view.interface)?);
         }
-        if let Some(mask) = view.interface.mask()
-            && let Some(home) = home(mask.interface())?
-        {
-            view.mask.get_or_init(|| SyncState::in_home(home, view.home_thread));
+        if let (Some(mask), Some(known)) = (view.interface.mask(), &mut view.mask) {
+            **known = KnownState::given(state(mask.interface())?);
         }
         Ok(view)
     }
@@ -120,25 +119,25 @@ impl RawView {
         let data = match (driver, interface.stream().handle()) {
             (Some(driver), Some(handle)) if handle > 2 => {
                 // SAFETY: the stream is live by this function's contract.
-                OnceLock::from(SyncState::in_home(unsafe { Stream::from_raw(driver, handle, None) }, None))
+                Some(SyncState::in_home(unsafe { Stream::from_raw(driver, handle, None) }, None))
             }
-            _ => OnceLock::new(),
+            _ => None,
         };
-        let mut view = RawView::over(interface, data, owner);
+        let mut view = RawView::over(interface, KnownState::given(data), owner);
         view.keeps_released = true;
         view
     }
 
-    fn over(interface: Box<Interface>, data: OnceLock<SyncState>, owner: Option<Owner>) -> RawView {
+    fn over(interface: Box<Interface>, data: KnownState, owner: Option<Owner>) -> RawView {
         let names_per_thread = |interface: &Interface| interface.stream() == StreamEntry::PerThreadDefault;
         let per_thread =
             names_per_thread(&interface) || interface.mask().is_some_and(|mask| names_per_thread(mask.interface()));
         RawView {
+            mask: interface.mask().map(|_| Box::default()),
             interface,
             data,
-            mask: OnceLock::new(),
             home_thread: per_thread.then(|| thread::current().id()),
-            has_entries: AtomicBool::new(false),
+            entries: Entries::default(),
             keeps_released: false,
             owner,
             #[cfg(feature = "python")]
@@ -146,9 +145,19 @@ impl RawView {
         }
     }
 
+    /// Another part of the same memory, with the same synchronization state and owner.
+    pub(super) fn part(&self, interface: Box<Interface>) -> RawView {
+        RawView::over(interface, self.data.clone(), self.owner.clone())
+    }
+
+    /// The home stream, if it is known.
+    pub(super) fn home_stream(&self) -> Option<&Stream> {
+        self.data.get().and_then(SyncState::home_stream)
+    }
+
     /// An array with a known synchronization state.
     pub(crate) fn ordered(interface: Box<Interface>, data: SyncState, owner: Option<Owner>) -> RawView {
-        RawView::over(interface, OnceLock::from(data), owner)
+        RawView::over(interface, KnownState::given(Some(data)), owner)
     }
 
     /// An array within `memory`, which it keeps, with the home stream `home`. Work on it is recorded in the memory, so the memory is
@@ -172,29 +181,23 @@ impl RawView {
                 "the array has a mask, which is another array and cannot lie in the same memory",
             ));
         }
-        let home = home.map(|home| home.resolve_in(allocation.context()));
-        let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
-        let mut data = SyncState::new(home.clone(), memory.pending().clone());
-        match &home {
-            Some(home) if home.is_owned() => memory.add_home(home),
-            // The stream's owner may destroy it before the memory is freed, so events record its work.
-            Some(_) => data = data.outliving_home(),
-            None => {}
-        }
-        let owner = Some(Owner::new(memory.clone()));
-        Ok(RawView::ordered(Box::new(interface.with_stream(entry)), data, owner))
+        let held = Held::Memory(memory.clone());
+        let (interface, data) = held.with_home(interface, home)?;
+        Ok(RawView::ordered(interface, data, Some(held.as_owner())))
     }
 
     /// Sets events to wait for in place of the streams of the array and its mask (clause X2).
     pub(crate) fn with_events(mut self, data: Option<Arc<Event>>, mask: Option<Arc<Event>>) -> RawView {
-        let wait_for = |known: &mut OnceLock<SyncState>, event: Option<Arc<Event>>| {
+        let wait_for = |known: &mut KnownState, event: Option<Arc<Event>>| {
             if let Some(event) = event {
-                let state = known.take().unwrap_or_else(SyncState::without_home);
-                *known = OnceLock::from(state.with_event(event));
+                let state = mem::take(known).into_inner().unwrap_or_else(SyncState::without_home);
+                *known = KnownState::given(Some(state.with_event(event)));
             }
         };
         wait_for(&mut self.data, data);
-        wait_for(&mut self.mask, mask);
+        if let Some(known) = &mut self.mask {
+            wait_for(known, mask);
+        }
         self
     }
 
@@ -246,33 +249,30 @@ impl RawView {
     /// The synchronization states of the array's data and mask, for work in `stream`.
     pub(crate) fn sync_states(&self, stream: &Stream) -> Result<(&SyncState, Option<&SyncState>)> {
         let data = self.sync_state(&self.data, &self.interface, stream)?;
-        let mask =
-            self.interface.mask().map(|mask| self.sync_state(&self.mask, mask.interface(), stream)).transpose()?;
+        let mask = match (self.interface.mask(), &self.mask) {
+            (Some(mask), Some(known)) => Some(self.sync_state(known, mask.interface(), stream)?),
+            _ => None,
+        };
         Ok((data, mask))
     }
 
-    /// The synchronization state of an interface's data, created at first use.
-    fn sync_state<'a>(
-        &self,
-        known: &'a OnceLock<SyncState>,
-        interface: &Interface,
-        stream: &Stream,
-    ) -> Result<&'a SyncState> {
-        if let Some(known) = known.get() {
-            return Ok(known);
-        }
-        // SAFETY: the contract of `RawView::new`.
-        let home = unsafe { home(stream.driver(), interface) }?;
-        Ok(known.get_or_init(|| match home {
-            Some(home) => SyncState::in_home(home, self.home_thread),
-            None => SyncState::without_home(),
-        }))
+    /// The synchronization state of an interface's data, found at first use.
+    fn sync_state<'a>(&self, known: &'a KnownState, interface: &Interface, stream: &Stream) -> Result<&'a SyncState> {
+        known.get_or_find(|| {
+            // SAFETY: the contract of `RawView::new`.
+            let home = unsafe { home(stream.driver(), interface) }?;
+            Ok(in_home(home, self.home_thread).unwrap_or_else(SyncState::without_home))
+        })
     }
 
     /// The states that [`RawView::sync_states`] has set.
     pub(crate) fn known_sync_states(&self, access: Access) -> impl Iterator<Item = (&SyncState, Access)> + Clone {
-        let mask = self.mask.get().map(|mask| (mask, Access::Read));
+        let mask = self.known_mask().map(|mask| (mask, Access::Read));
         self.data.get().map(|data| (data, access)).into_iter().chain(mask)
+    }
+
+    fn known_mask(&self) -> Option<&SyncState> {
+        self.mask.as_ref().and_then(|mask| mask.get())
     }
 
     /// Whether work in `stream` is already ordered: it is the home stream, and no work is pending in other streams.
@@ -292,10 +292,19 @@ impl RawView {
         }
     }
 
-    /// Records that a guard begins: its entry may be in the registry from now on.
+    pub(super) fn entries(&self) -> &Entries {
+        &self.entries
+    }
+
+    /// The handle of `stream`, if work in it needs no more than this handle to order other views' work after it. The view then has no
+    /// owner that keeps the stream alive, and no work is recorded.
     #[inline]
-    pub(super) fn set_has_entries(&self) {
-        self.has_entries.store(true, Ordering::Relaxed);
+    pub(super) fn home_alone(&self, stream: &Stream) -> Option<usize> {
+        let is_alone = self.keeps_released
+            && self.owner.is_none()
+            && self.interface.mask().is_none()
+            && self.data.get().is_some_and(|state| state.is_home_alone(stream));
+        is_alone.then(|| stream.handle())
     }
 
     /// Records that a guard has ended. Its entries stay in the registry if other views must be ordered after its work.
@@ -304,8 +313,8 @@ impl RawView {
         if !self.keeps_released && !self.data.get().is_some_and(SyncState::is_exposed) {
             return;
         }
-        for (known, registration) in [(&self.data, elements), (&self.mask, mask)] {
-            if let Some(state) = known.get() {
+        for (known, registration) in [(self.data.get(), elements), (self.known_mask(), mask)] {
+            if let Some(state) = known {
                 registration.release(state, self.owner.as_ref());
             }
         }
@@ -315,8 +324,7 @@ impl RawView {
     #[cold]
     pub(super) fn tell_others(&self, stream: &Stream, access: Access) {
         // If a live guard refuses the entry, its release records this work too.
-        if let Ok((elements, _)) = Registration::new(stream.driver().address_space(), &self.interface, access) {
-            self.set_has_entries();
+        if let Ok(elements) = self.entries.register(stream, &self.interface, access, None, &mut Others::new()) {
             self.release(elements, Registration::NONE);
         }
     }
@@ -399,17 +407,12 @@ impl RawView {
     pub(crate) fn interface_mut(&mut self) -> &mut Interface {
         &mut self.interface
     }
-
-    /// The owner that keeps the memory alive, if the view has one.
-    pub(crate) fn owner(&self) -> Option<&Owner> {
-        self.owner.as_ref()
-    }
 }
 
 impl Drop for RawView {
     #[inline]
     fn drop(&mut self) {
-        if *self.has_entries.get_mut() {
+        if self.entries.must_be_forgotten() {
             self.end_guards();
         }
         self.defer_owner();
@@ -439,6 +442,11 @@ impl BorrowedObject {
         // SAFETY: the object is alive, by the contract of `RawView::borrowed_from`.
         Python::attach(|py| Owner::from_python(unsafe { Bound::from_borrowed_ptr(py, self.0.as_ptr()) }.unbind()))
     }
+}
+
+/// The state of data with the home stream `home`.
+fn in_home(home: Option<Stream>, home_thread: Option<ThreadId>) -> Option<SyncState> {
+    home.map(|home| SyncState::in_home(home, home_thread))
 }
 
 /// The stream that an interface names.

@@ -41,11 +41,23 @@ pub const MAX_NDIM: usize = 64;
 /// assert_eq!(error.key(), Some("shape"));
 /// # Ok::<(), cuarray::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 pub struct Layout {
     shape: Dims,
     strides: Strides,
     itemsize: u32,
+}
+
+// The derived implementation clones number by number, which takes longer than the rest of a guard's registration.
+impl Clone for Layout {
+    #[inline]
+    fn clone(&self) -> Layout {
+        Layout {
+            shape: Dims::from_slice(&self.shape),
+            strides: Strides::from_slice(&self.strides),
+            itemsize: self.itemsize,
+        }
+    }
 }
 
 impl Layout {

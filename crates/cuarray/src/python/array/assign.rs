@@ -106,7 +106,7 @@ fn from_device(
     }
     let source_pointer = source.pointer(py);
     let _owner = source.deferred_owner(py)?;
-    let kept = Kept { source: source.source_sync_state()?, host: None };
+    let kept = Kept { source: source.source_sync_state()?, array: Some(source), host: None };
     target.ordered(py, stream, Access::Write, kept, false, |context, on, ours| {
         let work = Work { context, on };
         work.rearrange((ours, dst.layout()), (source_pointer.find()?.reach(context, on)?, &wide))
@@ -158,7 +158,8 @@ fn from_host(target: &PyDeviceArray, value: &Bound<'_, PyAny>, stream: Option<&B
     }
     // The driver has read pageable memory when the call returns, but page-locked memory only when the copy is done.
     let wait = staged.is_none() && PointerAttributes::query(driver()?, start)?.is_some();
-    let kept = Kept { source: None, host: Some(staged.as_ref().map_or(&source.array, |staged| &staged.array)) };
+    let kept =
+        Kept { source: None, array: None, host: Some(staged.as_ref().map_or(&source.array, |staged| &staged.array)) };
     target.ordered(py, stream, Access::Write, kept, wait, |context, on, ours| {
         let work = Work { context, on };
         if work.is_capturing()? {

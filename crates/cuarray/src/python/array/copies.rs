@@ -27,7 +27,7 @@ use crate::python::{
 use crate::{
     Error, Interface, Owner, Result,
     copy::strided_copy::CopyPlan,
-    driver::{Context, Stream},
+    driver::{Context, Stream, keep_with_graph},
     sync::{self, Access, SyncGuard, SyncState},
 };
 use pyo3::{
@@ -50,6 +50,8 @@ pub(in crate::python) enum Elements<'a, 'py> {
 pub(in crate::python) struct Kept<'a, 'py> {
     /// The state of the source of a copy; `None` if it needs no order.
     pub(in crate::python) source: Option<SyncState>,
+    /// The source of a copy.
+    pub(in crate::python) array: Option<&'a PyDeviceArray>,
     /// A host array that the work reads or writes.
     pub(in crate::python) host: Option<&'a Bound<'py, PyAny>>,
 }
@@ -132,7 +134,7 @@ impl PyDeviceArray {
             };
             plan = better;
         }
-        let kept = Kept { source: None, host: Some(&source.array) };
+        let kept = Kept { source: None, array: None, host: Some(&source.array) };
         let source = Side::Host(source.interface.data());
         self.ordered(py, stream, Access::Write, kept, true, |context, on, ours| {
             // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive until the copy is done, even
@@ -152,7 +154,7 @@ impl PyDeviceArray {
         }
         let src_pointer = src.pointer(py);
         let _owner = src.deferred_owner(py)?;
-        let kept = Kept { source: src.source_sync_state()?, host: None };
+        let kept = Kept { source: src.source_sync_state()?, array: Some(src), host: None };
         self.ordered(py, stream, Access::Write, kept, true, |context, on, ours| {
             let work = Work { context, on };
             work.rearrange((ours, dst.layout()), (src_pointer.find()?.reach(context, on)?, src_layout))
@@ -170,7 +172,7 @@ impl PyDeviceArray {
         offset: isize,
     ) -> Result<()> {
         let target = Side::Host(host.interface.data());
-        let kept = Kept { source: None, host: Some(&host.array) };
+        let kept = Kept { source: None, array: None, host: Some(&host.array) };
         self.ordered(py, stream, Access::Read, kept, true, |context, on, ours| {
             // SAFETY: the owner of `self` keeps its memory alive. The caller keeps the host array alive until the copy is done, even
             // if it is asynchronous.
@@ -180,6 +182,7 @@ impl PyDeviceArray {
 
     /// Runs `work` without the GIL, on the memory of this array and the data of `data`. The stream is `stream`, else this array's home
     /// stream, else that of the source, else none. The work waits for all pending work on both, and later work waits for it.
+    /// A graph that captures the work keeps all of the data alive.
     ///
     /// With `stream` the host does not wait. Without it the host waits, unless `wait` is false and this array has a home stream, which
     /// orders the work. The context is current during `work`, which makes driver calls and runs no code of other libraries.
@@ -193,7 +196,7 @@ impl PyDeviceArray {
         work: impl FnOnce(&Context, Option<&Stream>, Reached) -> Result<()> + Send,
     ) -> Result<()> {
         let given = stream.map(stream::argument).transpose()?;
-        let Kept { source, host } = data;
+        let Kept { source, array, host } = data;
         let host = host.map(|host| host.clone().unbind());
         let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
         data.push((self.sync_state()?, access));
@@ -218,6 +221,9 @@ impl PyDeviceArray {
                 sync::may_wait(&on)?;
             }
             let guard = SyncGuard::begin(data, &on)?;
+            if remembered && guard.capture()?.is_some() {
+                Python::attach(|py| self.keep_with_graph(py, array, host.as_ref(), &on))?;
+            }
             let done = found.reach(&context, Some(&on)).and_then(|reached| work(&context, Some(&on), reached));
             // The guard ends also after a failure, because a part of the work may have been enqueued.
             // If the host cannot wait for it, the host array is kept until that work is done.
@@ -226,6 +232,20 @@ impl PyDeviceArray {
         });
         runtime::report_drops(py);
         done
+    }
+
+    /// Keeps the memory of this array, of `source` and of `host` alive as long as the graph that the stream captures.
+    #[cold]
+    fn keep_with_graph(
+        &self,
+        py: Python<'_>,
+        source: Option<&PyDeviceArray>,
+        host: Option<&Py<PyAny>>,
+        stream: &Stream,
+    ) -> Result<()> {
+        let source = source.map_or(Ok(None), |source| source.owner(py))?;
+        let owners = [self.owner(py)?, source, host.map(|host| host.clone_ref(py))];
+        keep_with_graph(stream, owners.map(|owner| owner.map(Owner::from_python)))
     }
 
     pub(in crate::python) fn require_type(&self, other: &Interface) -> Result<()> {

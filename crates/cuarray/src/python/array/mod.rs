@@ -210,10 +210,8 @@ impl PyDeviceArray {
         interface: Interface,
         stream: Option<Py<PyStream>>,
     ) -> PyResult<PyDeviceArray> {
-        if let Some(stream) = &stream
-            && let Some(memory) = self.owner.as_ref().and_then(|owner| owner.memory(py))
-        {
-            memory.get().used_in(&stream.get().stream);
+        if let Some(stream) = &stream {
+            self.pending().add_home(&stream.get().stream);
         }
         let mask = self.mask.as_ref().map(|mask| mask.clone_ref(py));
         Ok(PyDeviceArray { stream, mask, ..self.view_of(py, interface)? })
@@ -334,9 +332,7 @@ impl PyDeviceArray {
         let outlives = self.borrow_state.is_none()
             && self.stream.is_some()
             && home.as_ref().is_some_and(|home| !home.is_owned() && home.handle() != 1);
-        // A stream that was given as an object belongs to the thread that uses it.
-        let home_thread = self.home_thread.filter(|_| self.stream.is_none());
-        let state = SyncState::new(home, self.pending().clone()).in_thread(home_thread);
+        let state = SyncState::new(home, self.pending().clone()).in_thread(self.named_thread());
         Ok(if outlives { state.outliving_home() } else { state })
     }
 
@@ -435,6 +431,17 @@ impl PyDeviceArray {
         self.pending.get().is_none_or(|pending| pending.is_idle(home))
     }
 
+    /// Whether the interface names the per-thread default stream of another thread than the calling one.
+    fn is_home_of_another_thread(&self) -> bool {
+        self.named_thread().is_some_and(|thread| thread != thread::current().id())
+    }
+
+    /// The thread whose per-thread default stream is the home stream. A stream that was given as an object belongs to the thread that
+    /// uses it.
+    fn named_thread(&self) -> Option<ThreadId> {
+        self.home_thread.filter(|_| self.stream.is_none())
+    }
+
     /// Makes the legacy default stream wait for all work on the memory.
     pub(super) fn ready_on_legacy(&self, py: Python<'_>) -> Result<()> {
         if self.is_ready_on_legacy() {
@@ -449,7 +456,7 @@ impl PyDeviceArray {
         if !config::names_streams() {
             return Ok(ExportedStream { stream: None, event: None });
         }
-        let joins = !self.is_idle_elsewhere();
+        let joins = !self.is_idle_elsewhere() || self.is_home_of_another_thread();
         if !(joins || config::export_event()) {
             return Ok(ExportedStream { stream: Some(self.interface.stream()), event: None });
         }

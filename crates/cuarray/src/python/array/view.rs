@@ -283,6 +283,8 @@ pub(in crate::python) fn bind<'py>(
     py: Python<'py>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
+    // Both arrays can be used from now on, and their work is ordered.
+    array.pending().set_records_homes();
     let old = array.sync_state()?;
     let interface = array.interface().clone();
     let Some(stream) = stream else {
