@@ -371,6 +371,8 @@ macro_rules! entry_points {
                 "cuOccupancyAvailableDynamicSMemPerBlock" @ 10020 [waits locates] fn cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut usize, func: CUfunction, num_blocks: c_int, block_size: c_int);
                 "cuOccupancyMaxPotentialBlockSize" @ 6050 [waits locates] fn cuOccupancyMaxPotentialBlockSize(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int);
                 "cuOccupancyMaxPotentialBlockSizeWithFlags" @ 7000 [waits locates] fn cuOccupancyMaxPotentialBlockSizeWithFlags(min_grid_size: *mut c_int, block_size: *mut c_int, func: CUfunction, block_size_to_dynamic_smem_size: CUoccupancyB2DSize, dynamic_smem_size: usize, block_size_limit: c_int, flags: c_uint);
+                "cuOccupancyMaxPotentialClusterSize" @ 11070 [waits locates] fn cuOccupancyMaxPotentialClusterSize(cluster_size: *mut c_int, func: CUfunction, config: *const CUlaunchConfig);
+                "cuOccupancyMaxActiveClusters" @ 11070 [waits locates] fn cuOccupancyMaxActiveClusters(num_clusters: *mut c_int, func: CUfunction, config: *const CUlaunchConfig);
             }
             execution_deprecated {
                 "cuFuncSetBlockShape" @ 2000 [waits locates] fn cuFuncSetBlockShape(hfunc: CUfunction, x: c_int, y: c_int, z: c_int);

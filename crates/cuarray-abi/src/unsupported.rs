@@ -341,8 +341,6 @@ macro_rules! unsupported_entry_points {
                 "cuLaunchCooperativeKernelMultiDevice" @ 9000 cuLaunchCooperativeKernelMultiDevice;
                 "cuLibraryGetManaged" @ 12000 cuLibraryGetManaged;
                 "cuLibraryGetUnifiedFunction" @ 12000 cuLibraryGetUnifiedFunction;
-                "cuOccupancyMaxActiveClusters" @ 11070 cuOccupancyMaxActiveClusters;
-                "cuOccupancyMaxPotentialClusterSize" @ 11070 cuOccupancyMaxPotentialClusterSize;
                 "cuProfilerInitialize" @ 4000 cuProfilerInitialize;
             }
         }

@@ -17,10 +17,12 @@ mod races;
 mod resolve;
 
 pub use error::Error;
+pub use grammar::ast::ClusterDirectives;
 pub use grammar::header::Header;
 pub use grammar::types::Space;
 pub use image::{Image, ImageError};
 pub use machine::address_windows::{SHARED_WINDOW, in_window};
+pub use machine::cluster::RANK_SHIFT;
 pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
 pub use machine::{
     AccessKind, Fault, FaultKind, Launch, Misuse, MisuseKind, NoService, Outcome, Region, Service, Strength,

@@ -21,7 +21,6 @@ use cuarray_abi::*;
 use cuarray_races::{Detector, Operation};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The state of one driver.
 pub(crate) struct State {
@@ -61,8 +60,8 @@ pub(crate) struct State {
     pub host_function_wanted: bool,
     /// Whether the progress thread is running.
     pub progress_thread: bool,
-    started: Instant,
-    last_stamp: u64,
+    /// The time of the devices in nanoseconds.
+    time: u64,
 }
 
 impl State {
@@ -91,16 +90,24 @@ impl State {
             host_functions: 0,
             host_function_wanted: false,
             progress_thread: false,
-            started: Instant::now(),
-            last_stamp: 0,
+            time: 0,
         }
     }
 
-    /// Nanoseconds since the driver started; every result is greater than the previous one.
+    /// The time of the devices in nanoseconds. Only executed work advances it.
+    pub(crate) fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// Advances the time of the devices.
+    pub(crate) fn time_passes(&mut self, nanoseconds: u64) {
+        self.time = self.time.saturating_add(nanoseconds);
+    }
+
+    /// The time of an event; every result is greater than the previous one.
     pub(crate) fn stamp(&mut self) -> u64 {
-        let now = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.last_stamp = now.max(self.last_stamp + 1);
-        self.last_stamp
+        self.time_passes(1);
+        self.time
     }
 
     /// The device with an ordinal.

@@ -70,6 +70,17 @@ pub(crate) enum Value<'a> {
     },
 }
 
+/// The directives of a kernel about its clusters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClusterDirectives {
+    /// `.reqnctapercluster`: the blocks of a cluster along x, y and z.
+    pub size: Option<[u32; 3]>,
+    /// `.explicitcluster`: a launch without a cluster size fails.
+    pub explicit: bool,
+    /// `.maxclusterrank`: the maximum number of blocks of a cluster.
+    pub max_blocks: Option<u32>,
+}
+
 /// A kernel or a device function.
 #[derive(Debug)]
 pub(crate) struct Function<'a> {
@@ -82,6 +93,7 @@ pub(crate) struct Function<'a> {
     pub body: Option<Vec<Statement<'a>>>,
     /// The threads of `.maxntid` or `.reqntid`, and whether it was `.reqntid`.
     pub max_threads: Option<(u32, bool)>,
+    pub cluster: ClusterDirectives,
     /// `.maxnreg`; 0 without it.
     pub max_registers: u32,
     /// `.minnctapersm`; 0 without it.

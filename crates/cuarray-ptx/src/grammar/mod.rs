@@ -317,6 +317,7 @@ impl<'a> Parser<'a> {
             parameters,
             body: None,
             max_threads: None,
+            cluster: ClusterDirectives::default(),
             max_registers: 0,
             min_blocks: 0,
             line,
@@ -334,6 +335,31 @@ impl<'a> Parser<'a> {
                     function.max_threads = Some((threads, directive == "reqntid"));
                 }
                 (Kind::Dotted, "pragma") => self.skip_to_semicolon()?,
+                (Kind::Dotted, "explicitcluster") => {
+                    self.at += 1;
+                    function.cluster.explicit = true;
+                }
+                // The grid of a launch would count clusters.
+                (Kind::Dotted, "blocksareclusters") => {
+                    let message = "the directive is not supported";
+                    return Err(Error::unsupported(token.line, ".blocksareclusters", message));
+                }
+                (Kind::Dotted, "reqnctapercluster") => {
+                    self.at += 1;
+                    let mut size = [1; 3];
+                    for (index, extent) in size.iter_mut().enumerate() {
+                        if index == 0 || self.takes(b',') {
+                            let blocks = self.integer("a number of blocks")?;
+                            *extent = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0).unwrap_or(u32::MAX);
+                        }
+                    }
+                    function.cluster.size = Some(size);
+                }
+                (Kind::Dotted, "maxclusterrank") => {
+                    self.at += 1;
+                    let blocks = self.integer("a number of blocks")?;
+                    function.cluster.max_blocks = Some(u32::try_from(blocks).unwrap_or(u32::MAX));
+                }
                 (Kind::Dotted, "maxnreg") => {
                     self.at += 1;
                     let most = self.integer("a number of registers")?;
@@ -345,7 +371,7 @@ impl<'a> Parser<'a> {
                     function.min_blocks = u32::try_from(least).unwrap_or(u32::MAX);
                 }
                 (Kind::Dotted, _) => {
-                    // Performance hints: .noreturn, .reqnctapercluster, .explicitcluster, …
+                    // Performance hints: .noreturn, …
                     self.at += 1;
                     while matches!(self.peek().kind, Kind::Integer(_) | Kind::Mark(b',')) {
                         self.at += 1;

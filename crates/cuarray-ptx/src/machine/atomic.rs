@@ -96,6 +96,7 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
                 machine.slots::<T::Slot>(instruction.d).add(lane).write(T::of(old).write());
             }
         }
+        machine.note_arrival();
     }
     Flow::Next
 }

@@ -10,6 +10,9 @@ use std::mem::swap;
 /// The number of instructions that a warp executes in one turn.
 const TURN: u64 = 50_000;
 
+/// The cycles of an instruction of a warp.
+pub(crate) const CYCLES: u64 = 4;
+
 /// A barrier of a block.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Barrier {
@@ -72,8 +75,16 @@ pub(crate) struct Block {
     pub barriers: [Barrier; BARRIERS],
     /// The threads that have not exited.
     pub live: u32,
-    /// The machine's instruction count at the start of the block.
-    pub started: u64,
+    /// The slot of its cluster in the machine, and its rank there.
+    pub cluster: usize,
+    pub rank: u32,
+    /// The number of the cluster and the rank, in as many low bits as the ranks of a cluster need.
+    pub slot: u32,
+    pub rank_bits: u32,
+    /// The instructions of its earlier turns.
+    pub ran: u64,
+    /// The cycles for which its warps have slept: the longest time.
+    pub slept: u64,
     pub printed: Vec<u8>,
     /// The records for race detection, if it is on.
     pub watched: Option<Box<Watched>>,
@@ -82,6 +93,11 @@ pub(crate) struct Block {
 impl Block {
     pub(crate) fn shared_bytes(&self) -> u64 {
         self.shared_bytes
+    }
+
+    /// The cycles of the block at the end of its last turn: four for each instruction of a warp.
+    pub(crate) fn cycles(&self) -> u64 {
+        self.ran * CYCLES + self.slept
     }
 
     /// Calls `f` with each word of [`Block::shared_written`] for a range of offsets, and with the range's bits.
@@ -155,6 +171,7 @@ impl Block {
         barrier.expected = expected;
         let all = barrier.complete_if_all(self.live);
         if all {
+            self.join_clocks();
             self.completed(number, expected.is_none(), (warp, dead));
         }
         all
@@ -171,6 +188,13 @@ impl Block {
             if barrier.expected.is_none() && barrier.complete_if_all(self.live) {
                 self.completed(number, true, (warp, dead));
             }
+        }
+    }
+
+    /// Lets all warps but the running one continue from the latest of their clocks.
+    fn join_clocks(&mut self) {
+        if self.slept > 0 {
+            self.warps.iter_mut().for_each(|warp| warp.slept = self.slept);
         }
     }
 
@@ -204,16 +228,20 @@ pub(crate) enum BlockPause {
     /// No thread of the block can run.
     Blocked,
     Turn,
+    /// All threads of the block that can run poll the grid's barrier.
+    Polls,
     Failed,
 }
 
 impl Machine<'_> {
-    /// Replaces the machine's block by a new one.
-    pub(crate) fn start_block(&mut self, number: u64) {
-        let [x, y, _] = self.launch.grid.map(u64::from);
-        self.block.number = number;
-        self.block.index = [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32];
-        self.block.started = self.executed;
+    /// Replaces the machine's block by a new one of a cluster.
+    pub(crate) fn start_block(&mut self, slot: usize, rank: u32) {
+        let number = self.clusters[slot].number;
+        self.block.index = self.launch.block_index(number, rank);
+        self.block.number = self.launch.block_number(self.block.index);
+        (self.block.cluster, self.block.rank, self.block.rank_bits) = (slot, rank, self.races.grid.ranks);
+        self.block.slot = (number as u32) << self.block.rank_bits | rank;
+        (self.block.ran, self.block.slept) = (0, 0);
         let threads = self.launch.threads.iter().product::<u32>();
         self.block.live = threads;
         for barrier in &mut self.block.barriers {
@@ -223,9 +251,13 @@ impl Machine<'_> {
         self.block.shared_bytes = bytes;
         self.block.shared.clear();
         self.block.shared.resize(bytes.div_ceil(16) as usize, u128::MAX);
+        let shared = self.block.shared_base();
+        self.clusters[slot].block_starts(rank, shared);
         if self.races.on && self.recorder.enabled {
+            // Other blocks of a cluster write shared memory too, so there all of it counts as written.
+            let written = if self.block.rank_bits > 0 { u64::MAX } else { 0 };
             self.block.shared_written.clear();
-            self.block.shared_written.resize(bytes.div_ceil(64) as usize, 0);
+            self.block.shared_written.resize(bytes.div_ceil(64) as usize, written);
         }
         self.block.printed.clear();
         if self.races.on {
@@ -242,16 +274,27 @@ impl Machine<'_> {
 
     /// Executes the block's warps in turns, until the block is done or `turn` instructions have run. Calls `between`
     /// after each warp's turn.
-    pub(crate) fn run_block(&mut self, turn: u64, mut between: impl FnMut()) -> BlockPause {
+    pub(crate) fn run_block(&mut self, turn: u64, between: impl FnMut()) -> BlockPause {
+        self.block_turn = self.executed;
+        let pause = self.run_warps(turn, between);
+        self.block.ran += self.executed - self.block_turn;
+        self.block_turn = self.executed;
+        pause
+    }
+
+    fn run_warps(&mut self, turn: u64, mut between: impl FnMut()) -> BlockPause {
         let end = self.executed.saturating_add(turn);
         loop {
-            let (before, mut done) = (self.executed, true);
+            let (before, mut done, mut polls) = (self.executed, true, true);
             for index in 0..self.block.warps.len() {
                 if self.block.warps[index].fragments.is_empty() {
                     continue;
                 }
                 swap(&mut self.warp, &mut self.block.warps[index]);
+                let started = self.executed;
+                self.grid_word.polled = false;
                 let pause = self.run_warp(turn.min(TURN));
+                polls &= self.grid_word.polled || self.executed == started;
                 swap(&mut self.warp, &mut self.block.warps[index]);
                 between();
                 match pause {
@@ -265,6 +308,9 @@ impl Machine<'_> {
             }
             if self.executed == before {
                 return BlockPause::Blocked;
+            }
+            if polls {
+                return BlockPause::Polls;
             }
             if self.executed >= end {
                 return BlockPause::Turn;

@@ -24,7 +24,7 @@ impl Machine<'_> {
     }
 
     /// Lets the lanes outside of the mask continue as a fragment of their own.
-    fn leave_rest(&mut self) {
+    pub(super) fn leave_rest(&mut self) {
         let rest = self.active & !self.mask;
         if rest != 0 {
             self.part(self.pc, rest, Waiting::Nothing);
@@ -188,9 +188,17 @@ pub(crate) unsafe fn nothing(_: &mut Machine<'_>, _: &Instruction) -> Flow {
     Flow::Next
 }
 
-/// `nanosleep`: ends the turn.
-pub(crate) unsafe fn sleep(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
+/// `nanosleep` for `a` nanoseconds, or a wait of unknown length: ends the turn.
+pub(crate) unsafe fn sleep(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     machine.executed += 100;
+    if instruction.a != LEFT_OUT {
+        // SAFETY: `a` is a register of 32 bits.
+        let times = unsafe { machine.slots::<[u32; 32]>(instruction.a).read() };
+        let longest = (0..32).filter(|lane| machine.mask >> lane & 1 == 1).map(|lane| times[lane]).max();
+        // A thread sleeps for a millisecond at most.
+        machine.warp.slept += machine.launch.cycles(longest.unwrap_or(0).min(1_000_000).into());
+        machine.block.slept = machine.block.slept.max(machine.warp.slept);
+    }
     if machine.executed >= machine.turn_end { Flow::Stop } else { Flow::Next }
 }
 
@@ -235,6 +243,7 @@ pub(crate) unsafe fn barrier(machine: &mut Machine<'_>, instruction: &Instructio
     let warp = (machine.warp.number, machine.mask, machine.warp.dead);
     let turn = machine.block.barriers[number].turn;
     if machine.block.arrive(number, expected, warp, held, kind != BarrierKind::Arrive) {
+        machine.warp.slept = machine.warp.slept.max(machine.block.slept);
         return if result { reduced(machine, instruction, kind, number) } else { Flow::Next };
     }
     if kind == BarrierKind::Arrive {

@@ -9,6 +9,8 @@ pub enum FaultKind {
     Misaligned,
     /// A write to a read-only region.
     ReadOnly,
+    /// An access to the shared memory of a block of the cluster that has ended.
+    BlockEnded,
     /// The `trap` instruction.
     Trap,
     /// A failed assertion.

@@ -7,7 +7,9 @@
 
 use super::Machine;
 use super::block::{Block, BlockPause, GridBarrier};
+use super::cluster::{Cluster, RANK_SHIFT};
 use super::fault::{Fault, FaultKind};
+use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
@@ -23,6 +25,8 @@ use std::time::{Duration, Instant};
 const ALONE: Duration = Duration::from_micros(200);
 /// The number of instructions in a block's turn, if blocks run in order.
 const TURN: u64 = 2_000_000;
+/// The number of instructions in a turn of a cluster's block.
+const CLUSTER_TURN: u64 = 100_000;
 /// The maximum number of unfinished blocks, if blocks run in order.
 const RESIDENT: usize = 4096;
 
@@ -46,11 +50,26 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     let reached = launch.program.reachable(launch.kernel);
     let functions = reached.iter().map(|number| &launch.program.functions[*number as usize]);
     let in_order = launch.cooperative || functions.clone().any(|function| function.ordered || function.grid_wide);
-    if in_order { in_turns(launch) } else { spread(launch) }
+    let extents = launch.cluster_extents();
+    assert!((0..3).all(|axis| extents[axis] > 0 && launch.grid[axis] % extents[axis] == 0), "the clusters do not fit");
+    assert!(launch.cluster_blocks() < 255, "the cluster has too many blocks");
+    let shared = program.shared + u64::from(launch.dynamic_shared);
+    assert!(launch.cluster.is_none() || shared < 1 << RANK_SHIFT, "a block of a cluster has too much shared memory");
+    if !launch.cooperative {
+        return if in_order { in_turns(launch) } else { spread(launch) };
+    }
+    let mut workspace = grid_sync::Workspace::default();
+    let mut regions = launch.regions.to_vec();
+    regions.push(workspace.region());
+    let mut outcome = in_turns(&Launch { regions: &regions, ..*launch });
+    outcome.touched.retain(|range| range.start < grid_sync::ADDRESS);
+    outcome
 }
 
 impl<'a> Machine<'a> {
     fn new(launch: &'a Launch<'a>) -> Machine<'a> {
+        let mut races = Races::new(launch.races);
+        races.grid.ranks = launch.rank_bits();
         Machine {
             bases: [std::ptr::null_mut(), launch.constants.as_ptr().cast_mut().cast()],
             pc: 0,
@@ -70,6 +89,10 @@ impl<'a> Machine<'a> {
             warp: Warp::default(),
             block: Block::default(),
             grid: GridBarrier { live: u64::MAX, ..GridBarrier::default() },
+            clusters: vec![Cluster::default()],
+            block_turn: 0,
+            nanoseconds: 0,
+            grid_word: GridWord::of(launch),
             fault: None,
             found: vec![0; launch.program.code.len()],
             addresses: [0; 32],
@@ -80,15 +103,16 @@ impl<'a> Machine<'a> {
             recorder: Recorder::new(launch.record, launch.regions.len()),
             misuses: Misuses::default(),
             unused: 0,
-            races: Races::new(launch.races),
+            races,
             launch,
             program: launch.program,
         }
     }
 }
 
-fn blocks(launch: &Launch<'_>) -> u64 {
-    launch.grid.iter().map(|extent| u64::from(*extent)).product()
+/// The number of clusters: of blocks, if the launch has no clusters.
+fn clusters(launch: &Launch<'_>) -> u64 {
+    launch.clusters().iter().map(|extent| u64::from(*extent)).product()
 }
 
 /// The instructions that a block may execute next: few enough to notice an exhausted budget.
@@ -99,7 +123,7 @@ fn turn(launch: &Launch<'_>, used: u64) -> u64 {
 /// The state that workers share.
 struct Shared {
     next: AtomicU64,
-    /// The first failed block.
+    /// The first failed cluster.
     failed: AtomicU64,
     executed: AtomicU64,
     sum: Mutex<Sum>,
@@ -109,6 +133,7 @@ struct Shared {
 struct Sum {
     fault: Option<(u64, Fault)>,
     lanes: u64,
+    nanoseconds: u64,
     recorder: Option<Recorder>,
     races: Option<Races>,
     misuses: Misuses,
@@ -134,20 +159,21 @@ fn spread(launch: &Launch<'_>) -> Outcome {
     });
     let mut sum = shared.sum.into_inner().unwrap_or_else(PoisonError::into_inner);
     sum.printed.sort_by_key(|(block, _)| *block);
-    let failed = sum.fault.as_ref().map(|(block, _)| *block);
+    let failed = sum.fault.as_ref().map(|(cluster, _)| *cluster);
     Outcome {
         races: sum.races.map(|races| races.finish(launch, failed)).unwrap_or_default(),
         fault: sum.fault.map(|(_, fault)| fault),
-        misuses: sum.misuses.finish(failed),
+        misuses: sum.misuses.finish(failed, |block| launch.cluster_of(block)),
         instructions: sum.lanes,
+        nanoseconds: sum.nanoseconds,
         touched: sum.recorder.map(|recorder| recorder.touched(launch.regions)).unwrap_or_default(),
         printed: sum.printed.into_iter().flat_map(|(_, text)| text).collect(),
     }
 }
 
-/// Runs blocks until none is left. Calls `help` once, if that takes longer than [`ALONE`].
+/// Runs clusters until none is left. Calls `help` once, if that takes longer than [`ALONE`].
 fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
-    let (total, started) = (blocks(launch), Instant::now());
+    let (total, started) = (clusters(launch), Instant::now());
     let mut machine = Machine::new(launch);
     let mut help = Some(help);
     let mut call_if_long = || {
@@ -155,33 +181,22 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
             help.take().into_iter().for_each(|help| help());
         }
     };
-    let mut printed = Vec::new();
+    let (mut printed, mut blocks) = (Vec::new(), Vec::new());
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        // Blocks after a failed one need not run. A block before it may still fail earlier.
+        // Clusters after a failed one need not run. A cluster before it may still fail earlier.
         if number >= total || number > shared.failed.load(Ordering::Relaxed) {
             break;
         }
         let before = machine.executed;
-        machine.start_block(number);
-        loop {
-            let used = shared.executed.load(Ordering::Relaxed) + (machine.executed - before);
-            if used > launch.budget {
-                machine.fail_block(FaultKind::Budget);
-                break;
-            }
-            match machine.run_block(turn(launch, used), &mut call_if_long) {
-                BlockPause::Turn => {}
-                BlockPause::Blocked => {
-                    machine.fail_block(FaultKind::Deadlock);
-                    break;
-                }
-                BlockPause::Done | BlockPause::Failed => break,
-            }
+        if launch.cluster_blocks() > 1 {
+            run_cluster(&mut machine, &mut blocks, number, shared, &mut call_if_long);
+        } else {
+            run_alone(&mut machine, number, shared, &mut call_if_long);
         }
         shared.executed.fetch_add(machine.executed - before, Ordering::Relaxed);
-        if !machine.block.printed.is_empty() {
-            printed.push((number, std::mem::take(&mut machine.block.printed)));
+        for block in blocks.iter_mut().chain([&mut machine.block]).filter(|block| !block.printed.is_empty()) {
+            printed.push((block.number, std::mem::take(&mut block.printed)));
         }
         if let Some(fault) = machine.fault.take() {
             shared.failed.fetch_min(number, Ordering::Relaxed);
@@ -193,6 +208,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
     }
     let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
     sum.lanes += machine.lanes;
+    sum.nanoseconds = sum.nanoseconds.max(machine.nanoseconds);
     sum.printed.append(&mut printed);
     match sum.recorder.as_mut() {
         Some(recorder) => recorder.merge(machine.recorder),
@@ -205,40 +221,115 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
     }
 }
 
+/// Runs a block that is not in a cluster with other blocks.
+fn run_alone(machine: &mut Machine<'_>, number: u64, shared: &Shared, mut between: impl FnMut()) {
+    let before = machine.executed;
+    machine.clusters[0].start(number, [0; 3], 1, machine.launch.threads.iter().product());
+    machine.clusters[0].index = machine.launch.block_index(number, 0);
+    machine.start_block(0, 0);
+    loop {
+        let used = shared.executed.load(Ordering::Relaxed) + (machine.executed - before);
+        if used > machine.launch.budget {
+            return machine.fail_block(FaultKind::Budget);
+        }
+        match machine.run_block(turn(machine.launch, used), &mut between) {
+            BlockPause::Turn => {}
+            BlockPause::Blocked | BlockPause::Polls => return machine.fail_block(FaultKind::Deadlock),
+            BlockPause::Done => return machine.end_block(),
+            BlockPause::Failed => return,
+        }
+    }
+}
+
+/// Runs the blocks of a cluster in turns.
+fn run_cluster(
+    machine: &mut Machine<'_>,
+    blocks: &mut Vec<Block>,
+    number: u64,
+    shared: &Shared,
+    mut between: impl FnMut(),
+) {
+    let before = machine.executed;
+    machine.start_cluster(0, number, blocks);
+    while machine.clusters[0].live_blocks > 0 && machine.fault.is_none() {
+        let round = machine.executed;
+        let mut waiting = None;
+        for index in (0..blocks.len()).filter(|index| blocks[*index].live > 0).collect::<Vec<_>>() {
+            let used = shared.executed.load(Ordering::Relaxed) + (machine.executed - before);
+            std::mem::swap(&mut machine.block, &mut blocks[index]);
+            match machine.run_block(turn(machine.launch, used).min(CLUSTER_TURN), &mut between) {
+                BlockPause::Done => machine.end_block(),
+                BlockPause::Turn | BlockPause::Blocked | BlockPause::Polls => {
+                    if used > machine.launch.budget {
+                        machine.fail_block(FaultKind::Budget);
+                    }
+                    waiting.get_or_insert(index);
+                }
+                BlockPause::Failed => {}
+            }
+            std::mem::swap(&mut machine.block, &mut blocks[index]);
+            if machine.fault.is_some() {
+                return;
+            }
+        }
+        if let Some(index) = waiting.filter(|_| machine.executed == round) {
+            std::mem::swap(&mut machine.block, &mut blocks[index]);
+            machine.fail_block(FaultKind::Deadlock);
+            std::mem::swap(&mut machine.block, &mut blocks[index]);
+        }
+    }
+}
+
 fn in_turns(launch: &Launch<'_>) -> Outcome {
-    let total = blocks(launch);
+    let total = clusters(launch);
+    let size = launch.cluster_blocks() as usize;
     let mut machine = Machine::new(launch);
     let threads: u64 = launch.threads.iter().map(|extent| u64::from(*extent)).product();
-    machine.grid.live = total.saturating_mul(threads);
+    machine.grid.live = total.saturating_mul(threads).saturating_mul(size as u64);
     let mut waiting: VecDeque<Block> = VecDeque::new();
-    let mut spare: Vec<Block> = Vec::new();
+    // Blocks of the last started cluster that have not run yet.
+    let mut fresh: VecDeque<Block> = VecDeque::new();
+    let (mut spare, mut slots): (Vec<Block>, Vec<usize>) = (Vec::new(), vec![0]);
     let (mut next, mut printed) = (0, Vec::new());
     // The number of consecutive blocks that could not run.
     let mut idle = 0;
     while machine.fault.is_none() {
         let may_begin = next < total && (launch.cooperative || waiting.len() < RESIDENT);
-        if may_begin {
-            machine.block = spare.pop().unwrap_or_default();
-            machine.start_block(next);
+        if fresh.is_empty() && may_begin {
+            let slot = slots.pop().unwrap_or_else(|| {
+                machine.clusters.push(Cluster::default());
+                machine.clusters.len() - 1
+            });
+            let mut blocks: Vec<Block> = (0..size).filter_map(|_| spare.pop()).collect();
+            machine.start_cluster(slot, next, &mut blocks);
+            fresh.extend(blocks);
             next += 1;
-        } else if let Some(block) = waiting.pop_front() {
-            machine.block = block;
-        } else {
-            break;
         }
-        let before = machine.executed;
+        let begins = !fresh.is_empty();
+        match fresh.pop_front().or_else(|| waiting.pop_front()) {
+            Some(block) => machine.block = block,
+            None => break,
+        }
+        let (before, arrivals) = (machine.executed, machine.grid_word.arrivals);
         let pause = machine.run_block(turn(launch, before), || {});
         if machine.executed > launch.budget {
             machine.fail_block(FaultKind::Budget);
         }
-        idle = if machine.executed == before { idle + 1 } else { 0 };
+        let polls = pause == BlockPause::Polls && machine.grid_word.arrivals == arrivals;
+        idle = if machine.executed == before || polls { idle + 1 } else { 0 };
+        // A block that polls the grid's barrier needs a turn to observe that it is complete.
+        let stuck = !begins && !may_begin && idle > 2 * waiting.len() + 1;
         match pause {
             BlockPause::Done => {
+                machine.end_block();
                 printed.push((machine.block.number, std::mem::take(&mut machine.block.printed)));
+                if machine.clusters[machine.block.cluster].live_blocks == 0 {
+                    slots.push(machine.block.cluster);
+                }
                 spare.push(std::mem::take(&mut machine.block));
             }
-            BlockPause::Blocked if !may_begin && idle > waiting.len() => machine.fail_block(FaultKind::Deadlock),
-            BlockPause::Blocked | BlockPause::Turn | BlockPause::Failed => {
+            BlockPause::Blocked | BlockPause::Polls if stuck => machine.fail_block(FaultKind::Deadlock),
+            BlockPause::Blocked | BlockPause::Turn | BlockPause::Polls | BlockPause::Failed => {
                 waiting.push_back(std::mem::take(&mut machine.block));
             }
         }
@@ -248,8 +339,9 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     Outcome {
         fault: machine.fault.take().map(|fault| *fault),
         races: machine.races.finish(launch, None),
-        misuses: machine.misuses.finish(None),
+        misuses: machine.misuses.finish(None, |block| block),
         instructions: machine.lanes,
+        nanoseconds: machine.nanoseconds,
         touched: machine.recorder.touched(launch.regions),
         printed: printed.into_iter().flat_map(|(_, text)| text).collect(),
     }

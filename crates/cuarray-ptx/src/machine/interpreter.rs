@@ -3,7 +3,9 @@
 //! A *fragment* is the lanes of a warp that execute together. A divergent branch splits a fragment, and fragments merge where they meet.
 
 use super::block::{Block, GridBarrier};
+use super::cluster::Cluster;
 use super::fault::{Fault, FaultKind};
+use super::grid_sync::GridWord;
 use super::launch::Launch;
 use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
@@ -47,6 +49,13 @@ pub(crate) struct Machine<'p> {
     pub warp: Warp,
     pub block: Block,
     pub grid: GridBarrier,
+    /// The clusters whose blocks run. A block names its cluster by the index.
+    pub clusters: Vec<Cluster>,
+    /// The instruction count at the start of the block's turn.
+    pub block_turn: u64,
+    /// The time of the longest block in nanoseconds.
+    pub nanoseconds: u64,
+    pub grid_word: GridWord,
     pub fault: Option<Box<Fault>>,
     /// The region that each instruction last accessed.
     pub found: Vec<u32>,

@@ -19,6 +19,8 @@ pub struct Launch<'a> {
     pub grid: [u32; 3],
     /// Threads of a block along x, y and z.
     pub threads: [u32; 3],
+    /// Blocks of a cluster along x, y and z, which divide the grid; `None` if the launch has no clusters.
+    pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory of a block, in bytes.
     pub dynamic_shared: u32,
     /// The parameter buffer in words of 64 bits: at least [`Program::parameter_bytes`].
@@ -35,6 +37,10 @@ pub struct Launch<'a> {
     pub budget: u64,
     /// Whether the launch is cooperative: all blocks are resident, and the grid can synchronize.
     pub cooperative: bool,
+    /// The time of the device at the start of the launch, in nanoseconds.
+    pub time: u64,
+    /// The cycles of the device in a millisecond.
+    pub clock_rate: u32,
     /// The maximum number of host threads to use.
     pub workers: usize,
     /// The handler of calls that need the host.
@@ -52,6 +58,7 @@ impl<'a> Launch<'a> {
             constants,
             grid: [1; 3],
             threads: [1; 3],
+            cluster: None,
             dynamic_shared: 0,
             parameters,
             regions: &[],
@@ -60,10 +67,73 @@ impl<'a> Launch<'a> {
             guesses: false,
             budget: 1 << 32,
             cooperative: false,
+            time: 0,
+            clock_rate: 1_000_000,
             workers: 1,
             service: &NoService,
         }
     }
+}
+
+impl Launch<'_> {
+    /// The blocks of a cluster along x, y and z.
+    pub(super) fn cluster_extents(&self) -> [u32; 3] {
+        self.cluster.unwrap_or([1; 3])
+    }
+
+    /// The number of blocks of a cluster.
+    pub(super) fn cluster_blocks(&self) -> u32 {
+        self.cluster_extents().iter().product()
+    }
+
+    /// The clusters of the grid along x, y and z.
+    pub(super) fn clusters(&self) -> [u32; 3] {
+        let extents = self.cluster_extents();
+        [0, 1, 2].map(|axis| self.grid[axis] / extents[axis])
+    }
+
+    /// The number of bits that hold the rank of a block.
+    pub(super) fn rank_bits(&self) -> u32 {
+        u32::BITS - (self.cluster_blocks() - 1).leading_zeros()
+    }
+
+    /// The index of a block, by the number of its cluster and its rank.
+    pub(super) fn block_index(&self, cluster: u64, rank: u32) -> [u32; 3] {
+        let (place, within) = (index_in(self.clusters(), cluster), index_in(self.cluster_extents(), rank.into()));
+        let extents = self.cluster_extents();
+        [0, 1, 2].map(|axis| place[axis] * extents[axis] + within[axis])
+    }
+
+    /// The linear number of a block in the grid, by its index.
+    pub(super) fn block_number(&self, index: [u32; 3]) -> u64 {
+        let [x, y, z] = index.map(u64::from);
+        let [width, height, _] = self.grid.map(u64::from);
+        x + width * (y + height * z)
+    }
+
+    /// The number of the cluster that holds a block.
+    pub(super) fn cluster_of(&self, block: u64) -> u64 {
+        let (index, extents) = (index_in(self.grid, block), self.cluster_extents());
+        let [x, y, z] = [0, 1, 2].map(|axis| u64::from(index[axis] / extents[axis]));
+        let [width, height, _] = self.clusters().map(u64::from);
+        x + width * (y + height * z)
+    }
+
+    /// Converts cycles to nanoseconds.
+    pub(super) fn nanoseconds(&self, cycles: u64) -> u64 {
+        (u128::from(cycles) * 1_000_000 / u128::from(self.clock_rate.max(1))) as u64
+    }
+
+    /// Converts nanoseconds to cycles.
+    pub(super) fn cycles(&self, nanoseconds: u64) -> u64 {
+        (u128::from(nanoseconds) * u128::from(self.clock_rate) / 1_000_000) as u64
+    }
+}
+
+/// The index along x, y and z of a linear number.
+pub(super) fn index_in(extents: [u32; 3], number: u64) -> [u32; 3] {
+    let [x, y, _] = extents.map(|extent| u64::from(extent.max(1)));
+    [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32]
 }
 
 /// The results of a launch.
@@ -73,6 +143,8 @@ pub struct Outcome {
     pub fault: Option<Fault>,
     /// Executed instructions, summed over the threads.
     pub instructions: u64,
+    /// The time that the launch takes in nanoseconds: that of its longest block.
+    pub nanoseconds: u64,
     /// The accessed ranges: reads, then writes, then updates, each in ascending order.
     pub touched: Vec<TouchedRange>,
     /// Races between threads of the launch.

@@ -328,6 +328,7 @@ impl Machine<'_> {
                 }
                 self.block.shared_base() as u64 + offset
             }
+            1 => self.locate_remote(offset, size)?,
             2 if within(self.warp.local.len() as u64 / 4) => {
                 self.local_lanes |= 1 << lane;
                 self.warp.local.as_mut_ptr() as u64 + (offset >> 3) * 256 + u64::from(lane) * 8 + (offset & 7)

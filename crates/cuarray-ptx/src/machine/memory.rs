@@ -123,6 +123,7 @@ unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &I
         if machine.races.on {
             machine.watch_read(instruction, size_of::<M>() as u32);
         }
+        machine.note_poll(instruction);
         if machine.pattern == Pattern::Same {
             let value = S::of(M::get(machine.pointers[0]));
             machine.broadcast(instruction.d, value);

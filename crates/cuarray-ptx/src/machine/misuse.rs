@@ -56,9 +56,10 @@ impl Misuses {
         other.0.into_iter().for_each(|(key, misuse)| self.keep(key, misuse));
     }
 
-    /// The misuses. After a failure, only those of blocks up to the failed one count.
-    pub(crate) fn finish(self, failed: Option<u64>) -> Vec<Misuse> {
-        let sure = |misuse: &Misuse| failed.is_none_or(|failed| misuse.block <= failed);
+    /// The misuses. After a failure, only those of clusters up to the failed one count; `cluster_of` returns the number
+    /// of a block's cluster.
+    pub(crate) fn finish(self, failed: Option<u64>, cluster_of: impl Fn(u64) -> u64) -> Vec<Misuse> {
+        let sure = |misuse: &Misuse| failed.is_none_or(|failed| cluster_of(misuse.block) <= failed);
         self.0.into_values().filter(sure).collect()
     }
 }

@@ -6,6 +6,7 @@
 
 use super::address_windows::SHARED_WINDOW;
 use super::{Flow, Machine};
+use crate::grammar::ast::ClusterDirectives;
 use crate::grammar::types::{Space, Type, Width};
 use std::collections::HashMap;
 
@@ -112,6 +113,8 @@ pub struct Function {
     pub(crate) results: Vec<Parameter>,
     /// The number of threads of `.maxntid` or `.reqntid`, and whether it is from `.reqntid`.
     pub max_threads: Option<(u32, bool)>,
+    /// The directives about clusters.
+    pub cluster: ClusterDirectives,
     /// The most 32-bit registers of a thread that are live at once.
     pub registers: u32,
     /// The registers of a thread that `.maxnreg` allows; 0 without it.

@@ -195,10 +195,10 @@ impl Recorder {
                         (.., None) => continue,
                         (_, strength, Some(strong)) => &strong[2 * usize::from(strength == Strength::System) + written],
                     };
-                    for word_index in 0..WORDS {
+                    for (word_index, word) in plane.iter().enumerate() {
                         let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
                         let kept = if kind == AccessKind::Update { page.written(word_index) } else { u64::MAX };
-                        let (mut word, mut bit) = (plane[word_index] & kept, 0);
+                        let (mut word, mut bit) = (word & kept, 0);
                         while word != 0 {
                             let skipped = word.trailing_zeros();
                             word >>= skipped;

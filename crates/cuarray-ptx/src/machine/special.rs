@@ -1,7 +1,10 @@
 //! Special registers: thread and block indices, clocks and others.
 //!
-//! Clocks count instructions of the block, so that their values do not depend on the host.
+//! Clocks count instructions of the block and the time for which its warps sleep, so that their values do not depend on
+//! the host.
 
+use super::block::CYCLES;
+use super::launch::index_in;
 use super::memory::Slot;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
@@ -37,32 +40,44 @@ pub(crate) const REGISTERS: &[(&str, Read)] = &[
     ("%clock", |machine, _| clock(machine)),
     ("%clock_hi", |machine, _| clock(machine) >> 32),
     ("%clock64", |machine, _| clock(machine)),
-    ("%globaltimer", |machine, _| clock(machine)),
-    ("%globaltimer_lo", |machine, _| clock(machine) & 0xffff_ffff),
-    ("%globaltimer_hi", |machine, _| clock(machine) >> 32),
+    ("%globaltimer", |machine, _| timer(machine)),
+    ("%globaltimer_lo", |machine, _| timer(machine) & 0xffff_ffff),
+    ("%globaltimer_hi", |machine, _| timer(machine) >> 32),
     ("%dynamic_smem_size", |machine, _| machine.launch.dynamic_shared.into()),
     ("%total_smem_size", |machine, _| machine.block.shared_bytes()),
     ("%aggr_smem_size", |machine, _| machine.block.shared_bytes()),
-    ("%is_explicit_cluster", |_, _| 0),
-    ("%clusterid.x", |machine, _| machine.block.index[0].into()),
-    ("%clusterid.y", |machine, _| machine.block.index[1].into()),
-    ("%clusterid.z", |machine, _| machine.block.index[2].into()),
-    ("%nclusterid.x", |machine, _| machine.launch.grid[0].into()),
-    ("%nclusterid.y", |machine, _| machine.launch.grid[1].into()),
-    ("%nclusterid.z", |machine, _| machine.launch.grid[2].into()),
-    ("%cluster_ctaid.x", |_, _| 0),
-    ("%cluster_ctaid.y", |_, _| 0),
-    ("%cluster_ctaid.z", |_, _| 0),
-    ("%cluster_nctaid.x", |_, _| 1),
-    ("%cluster_nctaid.y", |_, _| 1),
-    ("%cluster_nctaid.z", |_, _| 1),
-    ("%cluster_ctarank", |_, _| 0),
-    ("%cluster_nctarank", |_, _| 1),
+    ("%is_explicit_cluster", |machine, _| machine.launch.cluster.is_some().into()),
+    ("%clusterid.x", |machine, _| machine.cluster().index[0].into()),
+    ("%clusterid.y", |machine, _| machine.cluster().index[1].into()),
+    ("%clusterid.z", |machine, _| machine.cluster().index[2].into()),
+    ("%nclusterid.x", |machine, _| machine.launch.clusters()[0].into()),
+    ("%nclusterid.y", |machine, _| machine.launch.clusters()[1].into()),
+    ("%nclusterid.z", |machine, _| machine.launch.clusters()[2].into()),
+    ("%cluster_ctaid.x", |machine, _| place_in_cluster(machine)[0].into()),
+    ("%cluster_ctaid.y", |machine, _| place_in_cluster(machine)[1].into()),
+    ("%cluster_ctaid.z", |machine, _| place_in_cluster(machine)[2].into()),
+    ("%cluster_nctaid.x", |machine, _| machine.launch.cluster_extents()[0].into()),
+    ("%cluster_nctaid.y", |machine, _| machine.launch.cluster_extents()[1].into()),
+    ("%cluster_nctaid.z", |machine, _| machine.launch.cluster_extents()[2].into()),
+    ("%cluster_ctarank", |machine, _| machine.block.rank.into()),
+    ("%cluster_nctarank", |machine, _| machine.launch.cluster_blocks().into()),
+    ("%envreg1", |machine, _| machine.workspace() >> 32),
+    ("%envreg2", |machine, _| machine.workspace() & 0xffff_ffff),
 ];
 
-/// One instruction counts as four cycles.
+/// The index of the block in its cluster.
+fn place_in_cluster(machine: &Machine<'_>) -> [u32; 3] {
+    index_in(machine.launch.cluster_extents(), machine.block.rank.into())
+}
+
+/// The cycles since the start of the block.
 fn clock(machine: &Machine<'_>) -> u64 {
-    (machine.executed - machine.block.started) * 4
+    (machine.block.ran + machine.executed - machine.block_turn) * CYCLES + machine.warp.slept
+}
+
+/// The time of the device in nanoseconds.
+fn timer(machine: &Machine<'_>) -> u64 {
+    machine.launch.time + machine.launch.nanoseconds(clock(machine))
 }
 
 /// The number of a special register.

@@ -22,6 +22,8 @@ pub(crate) enum Waiting {
     Warp,
     /// The barrier of the grid, with the number of times that it had been passed.
     Grid(u32),
+    /// The barrier of the cluster, with the number of times that it had been passed.
+    Cluster(u32),
 }
 
 /// Threads at one instruction.
@@ -73,6 +75,12 @@ pub(crate) struct Warp {
     pub dead: u32,
     /// Lanes that never existed.
     pub absent: u32,
+    /// Lanes that have arrived at a barrier of the cluster, and have not waited for it.
+    pub cluster_arrived: u32,
+    /// Lanes whose last such barrier has an odd number.
+    pub cluster_odd: u32,
+    /// The cycles for which the warp has slept.
+    pub slept: u64,
 }
 
 /// Instructions in a fragment's turn while others of its warp could run.
@@ -88,6 +96,7 @@ impl Warp {
         self.number = number;
         self.absent = if threads >= 32 { 0 } else { u32::MAX << threads };
         self.dead = self.absent;
+        (self.cluster_arrived, self.cluster_odd, self.slept) = (0, 0, 0);
         self.fragments.clear();
         self.free.clear();
         for frame in 0..self.frames.len() as u32 {
@@ -244,6 +253,7 @@ impl Machine<'_> {
             Waiting::Barrier { number, turn, .. } => self.block.barriers[usize::from(number)].turn != turn,
             Waiting::Warp => false,
             Waiting::Grid(turn) => self.grid.turn != turn,
+            Waiting::Cluster(turn) => self.cluster().barrier.turn != turn,
         }
     }
 
@@ -426,5 +436,6 @@ impl Machine<'_> {
         self.find_limit();
         self.block.threads_ended(ended, (self.warp.number, self.warp.dead));
         self.grid.threads_ended(ended);
+        self.cluster_threads_ended(self.mask);
     }
 }

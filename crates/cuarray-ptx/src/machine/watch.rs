@@ -6,6 +6,7 @@
 
 use super::access_mode::{GUESS, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
+use super::cluster::OFFSETS;
 use super::pattern::{Pattern, Run};
 use super::program::{Instruction, LEFT_OUT};
 use super::{Launch, Machine, region};
@@ -21,6 +22,23 @@ impl Scene for Launch<'_> {
             false => region::find(self.regions, address, address + 1),
         };
         found.unwrap_or(usize::MAX)
+    }
+
+    fn place(&self, address: u64) -> (bool, u64) {
+        match address & SHARED_WINDOW {
+            0 => (false, address),
+            // The rank of the block that has the memory is not part of the race.
+            _ => (true, address & OFFSETS),
+        }
+    }
+
+    fn block(&self, slot: u32) -> u64 {
+        let bits = self.rank_bits();
+        self.block_number(self.block_index(u64::from(slot >> bits), slot & ((1 << bits) - 1)))
+    }
+
+    fn cluster(&self, block: u64) -> u64 {
+        self.cluster_of(block)
     }
 
     fn line(&self, pc: Option<u32>) -> u64 {
@@ -105,6 +123,7 @@ impl Machine<'_> {
         if let Some(watched) = self.block.watched.as_mut().filter(|_| address != 0 && size != 0) {
             watched.shadow.forget(address, size);
             self.races.grid.forget(address, size);
+            self.forget_cluster_accesses(address, size);
         }
     }
 
@@ -113,6 +132,9 @@ impl Machine<'_> {
     fn grid_completed(&mut self) {
         self.races.compare_blocks(self.launch);
         self.races.grid.clear();
+        if self.has_clusters() {
+            (0..self.clusters.len()).for_each(|slot| self.compare_cluster(slot));
+        }
         (self.races.releaser, self.races.releasers) = (None, false);
         self.races.grid_turn = self.grid.turn;
     }
@@ -121,7 +143,7 @@ impl Machine<'_> {
     /// long path is needed.
     #[inline(always)]
     fn read_one_cell(&mut self, mode: u32, size: u32) -> Option<()> {
-        if self.pattern != Pattern::Same || mode & 7 != 2 || self.mask.count_ones() < 2 {
+        if self.pattern != Pattern::Same || mode & 7 != 2 || self.block.rank_bits > 0 || self.mask.count_ones() < 2 {
             return None;
         }
         let (turn, warp) = (self.grid.turn, self.warp.number);
@@ -144,6 +166,9 @@ impl Machine<'_> {
             self.grid_completed();
         }
         let mask = self.mask;
+        if self.has_clusters() {
+            return self.touch_with_cluster(mode, size, at, kind, digests);
+        }
         match mode & 7 {
             1 => self.touch_in::<false>(mask, size, at, kind, digests),
             2 => self.touch_in::<true>(mask, size, at, kind, digests),
@@ -164,6 +189,30 @@ impl Machine<'_> {
         }
     }
 
+    /// Compares accesses of a block of a cluster, which may be in the shared memory of another block.
+    #[cold]
+    fn touch_with_cluster(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
+        let mask = self.mask;
+        let in_window = |machine: &Machine<'_>, window: u64| {
+            let lanes = (0..32).filter(|lane| machine.addresses[*lane] >> 56 == window);
+            lanes.fold(0, |lanes, lane| lanes | 1 << lane) & mask
+        };
+        let (global, shared) = match mode & 7 {
+            1 => (mask, 0),
+            2 => (0, mask),
+            0 => (in_window(self, 0), in_window(self, SHARED_WINDOW >> 56)),
+            _ => return,
+        };
+        let own = self.own_shared(shared);
+        if global != 0 {
+            self.touch_in::<false>(global, size, at, kind, digests);
+        }
+        if own != 0 {
+            self.touch_in::<true>(own, size, at, kind, digests);
+        }
+        self.touch_cluster(global | shared, shared, (size, at), kind, digests);
+    }
+
     #[inline(always)]
     fn touch_in<const SHARED: bool>(&mut self, mask: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
         let shared_bytes = self.block.shared_bytes();
@@ -172,7 +221,7 @@ impl Machine<'_> {
         if order.grid_completed(self.grid.turn) {
             *exempt = false;
         }
-        let (warp, block) = (self.warp.number, self.block.number);
+        let (warp, block, slot) = (self.warp.number, self.block.number, self.block.slot);
         let now = Now::new(order, warp, self.pc - 1, kind);
         let mut last = u64::MAX;
         let mut page: &mut Page = &mut Page::default();
@@ -186,7 +235,8 @@ impl Machine<'_> {
             let mut left = if kind == Kind::Read && step == 0 { run.count.min(2) } else { run.count };
             let mut address = self.addresses[lane as usize & 31].wrapping_add(at.into());
             if SHARED {
-                address &= SHARED_WINDOW - 1;
+                // The rank, if the address has one, is that of the own block.
+                address &= OFFSETS;
             }
             while left > 0 {
                 let number = address / PAGE;
@@ -219,7 +269,7 @@ impl Machine<'_> {
                         recorded.first = u32::MAX >> (32 - count) << lane;
                     }
                     if recorded.first != 0 && !SHARED && !*exempt {
-                        let slot = Slot { block: block as u32, origin: now.origin };
+                        let slot = Slot { block: slot, origin: now.origin };
                         self.races.grid.touch(page.grid, row, recorded.first, slot, digests);
                     }
                 }

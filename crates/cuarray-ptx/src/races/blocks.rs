@@ -23,6 +23,11 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
+    /// Whether two accesses are of different groups of blocks: of clusters, whose blocks differ in `ranks` bits.
+    fn is_apart(self, other: Slot, ranks: u32) -> bool {
+        self.block >> ranks != other.block >> ranks
+    }
+
     /// Ranks accesses by which to keep: writes before reads, then by block, then plain accesses before atomic ones.
     fn order(self) -> u64 {
         u64::from(self.origin.kind() == Kind::Read) << 34 | u64::from(self.block) << 2 | self.origin.kind() as u64
@@ -57,11 +62,11 @@ struct Cell {
 impl Cell {
     /// Records an access if no block, or another block, is recorded.
     #[cold]
-    fn insert(&mut self, kept: &mut Slot, slot: Slot) {
+    fn insert(&mut self, kept: &mut Slot, slot: Slot, ranks: u32) {
         let all = [self.one, *kept, slot];
         let there = || all.iter().copied().filter(|slot| !slot.origin.is_none());
         let one = there().min_by_key(|slot| slot.order()).unwrap_or_default();
-        let others = there().filter(|slot| slot.block != one.block);
+        let others = there().filter(|slot| slot.is_apart(one, ranks));
         *kept = others.min_by_key(|slot| slot.against(one.origin.kind())).unwrap_or_default();
         self.one = one;
     }
@@ -101,15 +106,17 @@ impl Cell {
 struct Page {
     number: u64,
     shift: u32,
+    /// The number of low bits of [`Slot::block`] in which blocks of one cluster differ.
+    ranks: u32,
     cells: Vec<Cell>,
     /// For each piece, an access of a second block; empty while there is none.
     others: Vec<Slot>,
 }
 
 impl Page {
-    fn new(number: u64, shift: u32) -> Page {
+    fn new(number: u64, shift: u32, ranks: u32) -> Page {
         let cells = vec![Cell::default(); (PAGE >> shift) as usize];
-        Page { number, shift, cells, others: Vec::new() }
+        Page { number, shift, ranks, cells, others: Vec::new() }
     }
 
     fn fit(&mut self, shift: u32) {
@@ -140,9 +147,10 @@ impl Page {
         // A counterpart is seldom better than the recorded one.
         let kind = cell.one.origin.kind();
         let worse = slot.order() >= cell.one.order()
-            && (slot.block == cell.one.block || !other.origin.is_none() && slot.against(kind) >= other.against(kind));
+            && (!slot.is_apart(cell.one, self.ranks)
+                || !other.origin.is_none() && slot.against(kind) >= other.against(kind));
         if !worse {
-            cell.insert(other, slot);
+            cell.insert(other, slot, self.ranks);
         }
     }
 
@@ -175,6 +183,8 @@ pub(crate) struct Grid {
     places: HashMap<u64, usize>,
     /// The number of times that the watched part was halved.
     level: u32,
+    /// The number of low bits of [`Slot::block`] in which blocks of one cluster differ. Such blocks do not conflict.
+    pub ranks: u32,
 }
 
 /// The number of halvings that keep a page in the watched part.
@@ -197,7 +207,7 @@ impl Grid {
         }
         let shift = size.trailing_zeros().min(3);
         let place = self.pages.len();
-        self.pages.push(Page::new(number, shift));
+        self.pages.push(Page::new(number, shift, self.ranks));
         self.places.insert(number, place);
         place
     }
@@ -205,7 +215,7 @@ impl Grid {
     #[cold]
     fn halve(&mut self) {
         self.level += 1;
-        let Grid { pages, places, level } = self;
+        let Grid { pages, places, level, .. } = self;
         places.retain(|number, place| {
             let stays = rank(*number) >= *level;
             if !stays {
@@ -319,7 +329,7 @@ mod tests {
         let mut outcomes = Vec::new();
         for spread in 0..1 << accesses.len() {
             for swapped in [0, 1] {
-                let mut cores = [Page::new(0, 3), Page::new(0, 3)];
+                let mut cores = [Page::new(0, 3, 0), Page::new(0, 3, 0)];
                 for (index, (block, kind, value)) in accesses.iter().enumerate() {
                     cores[(spread >> index & 1) ^ swapped].touch(0..1, slot(*block, *kind), *value);
                 }
@@ -350,7 +360,7 @@ mod tests {
             assert_eq!(outcomes[0].0, races, "{accesses:?}");
         }
         // A block does not conflict with itself.
-        let mut page = Page::new(0, 2);
+        let mut page = Page::new(0, 2, 0);
         [Read, Write, Atomic].into_iter().for_each(|kind| page.touch(0..1, slot(7, kind), 1));
         assert!(page.others[0].origin.is_none());
     }

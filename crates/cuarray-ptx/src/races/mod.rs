@@ -57,6 +57,12 @@ pub(crate) trait Scene {
     fn object(&self, shared: bool, address: u64) -> usize;
     /// A number for the source line of an instruction; 0 if it is unknown.
     fn line(&self, pc: Option<u32>) -> u64;
+    /// Whether an address of a [`Grid`] is in shared memory, and the address or offset there.
+    fn place(&self, address: u64) -> (bool, u64);
+    /// The number of the block of a [`Slot`].
+    fn block(&self, slot: u32) -> u64;
+    /// The number of the cluster that holds a block.
+    fn cluster(&self, block: u64) -> u64;
 }
 
 /// The records of a running block.
@@ -130,17 +136,27 @@ impl Races {
     /// Compares the accesses of blocks since the last grid barrier.
     pub(crate) fn compare_blocks(&mut self, scene: &impl Scene) {
         let grid = std::mem::take(&mut self.grid);
+        self.compare(&grid, scene);
+        self.grid = grid;
+    }
+
+    /// Compares the accesses of the blocks of a cluster between two of its barriers.
+    pub(crate) fn compare_cluster(&mut self, phase: Grid, scene: &impl Scene) {
+        self.compare(&phase, scene);
+    }
+
+    fn compare(&mut self, grid: &Grid, scene: &impl Scene) {
         grid.conflicts(|conflict| {
-            let access = |slot: Slot| access(slot.block.into(), slot.origin);
+            let access = |slot: Slot| access(scene.block(slot.block), slot.origin);
             let [mut one, mut other] = conflict.slots.map(access);
             if other.block < one.block {
                 std::mem::swap(&mut one, &mut other);
             }
             let accesses = [one, other];
-            let race = Race { shared: false, address: conflict.address, size: conflict.size, accesses };
+            let (shared, address) = scene.place(conflict.address);
+            let race = Race { shared, address, size: conflict.size, accesses };
             self.add(scene, race, true);
         });
-        self.grid = grid;
     }
 
     /// Merges the races that another core has found.
@@ -149,7 +165,7 @@ impl Races {
         other.found.into_iter().for_each(|(key, races)| self.keep(key, races));
     }
 
-    /// Returns all races. After a failure, only races of blocks up to the failed one count, because the number of
+    /// Returns all races. After a failure, only races of clusters up to the failed one count, because the number of
     /// cores decides which other blocks ran.
     pub(crate) fn finish(mut self, scene: &impl Scene, failed: Option<u64>) -> Vec<Race> {
         if failed.is_none() {
@@ -157,7 +173,7 @@ impl Races {
         }
         let level = self.grid.level();
         let watched = |race: &Race| race.shared || blocks::rank(race.address / PAGE) >= level;
-        let sure = |race: &Race| failed.is_none_or(|failed| race.accesses[1].block <= failed);
+        let sure = |race: &Race| failed.is_none_or(|failed| scene.cluster(race.accesses[1].block) <= failed);
         let races = self.found.into_values().map(|kept| kept[usize::from(level > 0)].1);
         races.filter(|race| watched(race) && sure(race)).collect()
     }

@@ -36,6 +36,19 @@ struct Arrivals {
 
 const NO_ARRIVALS: Arrivals = Arrivals { known: [0; WARPS], waiting: [0; WARPS] };
 
+/// The state of the barrier of the block's cluster.
+#[derive(Clone, Copy)]
+struct ClusterArrivals {
+    /// The joined times of the arrived threads.
+    known: Times,
+    /// Those times at the last completed barrier.
+    passed: Times,
+    /// How often the barrier was completed.
+    turn: u32,
+}
+
+const NO_CLUSTER_ARRIVALS: ClusterArrivals = ClusterArrivals { known: [0; WARPS], passed: [0; WARPS], turn: 0 };
+
 /// The order of a block's threads.
 pub(crate) struct Order {
     /// The first clock of this block; smaller ones belong to earlier blocks on the same core.
@@ -57,6 +70,7 @@ pub(crate) struct Order {
     /// Whether there was a fence.
     fenced: bool,
     barriers: [Arrivals; BARRIERS],
+    cluster: ClusterArrivals,
     /// The turn of the grid barrier that last ordered all threads of the block.
     grid_turn: u32,
 }
@@ -75,6 +89,7 @@ impl Default for Order {
             ended: [0; WARPS],
             fenced: false,
             barriers: [NO_ARRIVALS; BARRIERS],
+            cluster: NO_CLUSTER_ARRIVALS,
             grid_turn: 0,
         }
     }
@@ -94,6 +109,7 @@ impl Order {
         self.lanes.clear();
         (self.released, self.ended, self.fenced) = ([0; WARPS], [0; WARPS], false);
         self.barriers = [NO_ARRIVALS; BARRIERS];
+        self.cluster = NO_CLUSTER_ARRIVALS;
         self.grid_turn = grid_turn;
         !wraps
     }
@@ -206,6 +222,27 @@ impl Order {
                 self.synchronize_lanes(warp as u32, arrivals.waiting[warp], !dead(warp));
             }
         }
+    }
+
+    /// Records that threads of a warp arrive at the barrier of the cluster.
+    pub(crate) fn arrive_at_cluster(&mut self, warp: u32) {
+        let warp = warp as usize & 31;
+        join(&mut self.cluster.known, &self.known[warp]);
+        self.cluster.known[warp] = self.clocks[warp];
+        self.advance(warp);
+    }
+
+    /// Records that lanes of a warp have waited for the barrier of the cluster, which was completed `turn` times.
+    pub(crate) fn wait_for_cluster(&mut self, turn: u32, warp: u32, lanes: u32, live: u32) {
+        if self.cluster.turn != turn {
+            // No thread arrives at the next barrier before a thread of the block has waited for this one.
+            let arrived = std::mem::replace(&mut self.cluster.known, [0; WARPS]);
+            self.cluster.passed = arrived;
+            join(&mut self.cluster.passed, &self.ended);
+            self.cluster.turn = turn;
+        }
+        join(&mut self.known[warp as usize & 31], &self.cluster.passed);
+        self.synchronize_lanes(warp, lanes, live);
     }
 
     /// Records that lanes of a warp exit.

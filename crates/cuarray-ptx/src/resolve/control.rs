@@ -11,7 +11,8 @@ use super::symbols::Symbol;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written, Variable};
 use crate::grammar::types::{Space, Type};
-use crate::machine::branching::{self, BarrierKind};
+use crate::machine::branching;
+use crate::machine::cluster;
 use crate::machine::program::Parameter;
 use crate::machine::services::PROVIDED;
 
@@ -87,7 +88,9 @@ impl<'a> Builder<'_, 'a> {
             }
             "nanosleep" => {
                 words.ty();
-                let draft = self.draft(branching::sleep);
+                self.count(instruction, &[1])?;
+                let a = self.source(&operands[0], Type::U32)?;
+                let draft = Draft { a, ..self.draft(branching::sleep) };
                 self.push(draft);
             }
             opcode => {
@@ -281,16 +284,13 @@ impl<'a> Builder<'_, 'a> {
         words.take("aligned");
         words.take("noncta");
         if words.take("cluster") {
-            // A cluster has one block.
             let waits = words.take("wait");
-            words.take("arrive");
-            words.take("release");
-            words.take("acquire");
-            words.take("relaxed");
-            let number = self.bits(Type::U32, 15);
-            let kind = if waits { BarrierKind::Sync } else { BarrierKind::Arrive };
-            let exec = if kind == BarrierKind::Sync { branching::barrier } else { branching::nothing };
-            let draft = Draft { a: number, imm: kind as i64, ..self.draft(exec) };
+            if waits == words.take("arrive") {
+                return self.refuse(instruction);
+            }
+            words.one_of(if waits { &["acquire"] } else { &["release", "relaxed"] });
+            self.count(instruction, &[0])?;
+            let draft = self.draft(if waits { cluster::wait } else { cluster::arrive });
             self.push(draft);
             return Ok(());
         }

@@ -12,6 +12,7 @@ use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use crate::machine::cluster;
 use crate::machine::lanes::{compare, map_coded, map1, map2};
 use crate::machine::program::{Constant, Exec};
 
@@ -267,21 +268,40 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
+    /// `mapa` and `getctarank`.
+    fn cluster_address(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        let operands = &instruction.operands;
+        if words.rest().contains(&"shared::cta") || words.space().is_some_and(|space| space != Space::Shared) {
+            return self.refuse(instruction);
+        }
+        let ty = words.ty().filter(|ty| matches!(ty, Type::U32 | Type::U64));
+        let ty = self.needed(instruction, ty)?;
+        self.count(instruction, &[if instruction.opcode == "mapa" { 3 } else { 2 }])?;
+        let a = self.source(&operands[1], ty)?;
+        if instruction.opcode == "getctarank" {
+            let d = self.target(&operands[0], Type::U32)?;
+            let draft = Draft { d, a, imm: i64::from(ty == Type::U64), ..self.draft(cluster::rank) };
+            self.push(draft);
+            return Ok(());
+        }
+        let d = self.target(&operands[0], ty)?;
+        let b = self.source(&operands[2], Type::U32)?;
+        let exec = match ty {
+            Type::U64 => map2(cluster::mapped),
+            _ => map2(|a: u32, rank: u32| cluster::mapped(a.into(), rank) as u32),
+        };
+        self.emit(exec, d, [a, b, Operand::Nothing]);
+        Ok(())
+    }
+
     /// `cvta`, `isspacep`, `mapa`.
     pub(super) fn space(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let operands = &instruction.operands;
-        if instruction.opcode == "mapa" {
-            // A cluster has one block, so `mapa` changes nothing.
-            words.space();
-            let ty = words.ty();
-            let ty = self.needed(instruction, ty)?;
-            self.count(instruction, &[3])?;
-            let (d, a) = (self.target(&operands[0], ty)?, self.source(&operands[1], ty)?);
-            let exec = if ty.width() == Width::W64 { map1(|a: u64| a) } else { map1(|a: u32| a) };
-            self.emit(exec, d, [a, Operand::Nothing, Operand::Nothing]);
-            return Ok(());
+        if matches!(instruction.opcode, "mapa" | "getctarank") {
+            return self.cluster_address(instruction, words);
         }
         let to = words.take("to");
+        let of_cluster = words.rest().contains(&"shared::cluster");
         let space = words.space();
         let space = self.needed(instruction, space)?;
         self.count(instruction, &[2])?;
@@ -297,6 +317,11 @@ impl<'a> Builder<'_, 'a> {
                 return Err(self.wrong("isspacep", "the target is not a predicate"));
             };
             let d = self.predicate_target(name)?;
+            if space == Space::Shared && !of_cluster {
+                let draft = Draft { d, a, ..self.draft(cluster::is_own_shared) };
+                self.push(draft);
+                return Ok(());
+            }
             let window = self.constant(Constant::Bits(window), Width::W64);
             self.emit(compare(|a: u64, window: u64| a >> 56 == window >> 56), d, [a, window, Operand::Nothing]);
             return Ok(());

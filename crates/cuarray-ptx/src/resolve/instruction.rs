@@ -37,7 +37,7 @@ impl<'a> Builder<'_, 'a> {
             | "vmin4" | "vmax4" | "vset4" => self.video(instruction, words)?,
             "mov" => self.mov(instruction, words)?,
             "cvt" => self.convert(instruction, words)?,
-            "cvta" | "isspacep" | "mapa" => self.space(instruction, words)?,
+            "cvta" | "isspacep" | "mapa" | "getctarank" => self.space(instruction, words)?,
             "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "discard" | "applypriority" => {
                 self.memory(instruction, words)?;
             }

@@ -6,6 +6,7 @@ use super::symbols::Symbol;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
+use crate::machine::cluster::is_explicit;
 use crate::machine::program::{Constant, FUNCTION_WINDOW, constant_bits};
 use crate::machine::{address_windows, lanes, special};
 
@@ -184,7 +185,8 @@ impl<'a> Builder<'_, 'a> {
     }
 
     pub(super) fn special(&mut self, name: &str, ty: Type) -> Result<Operand, Error> {
-        if NOTHING_TO_READ.iter().any(|start| name.starts_with(start)) {
+        let workspace = matches!(name, "%envreg1" | "%envreg2");
+        if !workspace && NOTHING_TO_READ.iter().any(|start| name.starts_with(start)) {
             return Ok(self.bits(ty, 0));
         }
         let number = special::number(name).ok_or_else(|| self.wrong(name, "the register is not declared"))?;
@@ -269,6 +271,12 @@ impl<'a> Builder<'_, 'a> {
     /// Resolves a predicate that is read, and may be negated.
     pub(super) fn predicate(&mut self, operand: &Written<'a>) -> Result<Operand, Error> {
         let (name, negated) = match operand {
+            Written::Name("%is_explicit_cluster") => {
+                let d = Operand::Register(self.register(Width::Predicate));
+                let draft = Draft { d, guard: None, ..self.draft(is_explicit) };
+                self.push(draft);
+                return Ok(d);
+            }
             Written::Name(name) => (name, false),
             Written::Not(name) => (name, true),
             Written::Integer(value) => return Ok(self.bits(Type::Pred, u64::from(*value != 0))),

@@ -343,6 +343,7 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         parameters,
         results,
         max_threads: body.and_then(|body| body.max_threads),
+        cluster: body.map(|body| body.cluster).unwrap_or_default(),
         registers: 0,
         max_registers: body.map_or(0, |body| body.max_registers),
         min_blocks: body.map_or(0, |body| body.min_blocks),

@@ -18,7 +18,7 @@ const UNSUPPORTED: &[(&[&str], &str)] = &[
     (&["tex", "tld4", "txq", "istypep"], "textures are not supported"),
     (&["suld", "sust", "sured", "suq"], "surfaces are not supported"),
     (&["multimem"], "multicast memory is not supported"),
-    (&["tensormap", "clusterlaunchcontrol", "getctarank"], "the instruction is not supported"),
+    (&["tensormap", "clusterlaunchcontrol"], "the instruction is not supported"),
 ];
 
 /// Modifiers that are neither types nor spaces. A prefix that ends in `::` stands for all words that begin with it.

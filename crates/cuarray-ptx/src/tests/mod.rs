@@ -2,7 +2,9 @@
 
 mod address_spaces;
 mod arithmetic;
+mod clusters;
 mod control_flow;
+mod cooperative;
 mod forms;
 mod mutated;
 mod patterns;
@@ -32,6 +34,7 @@ struct Run<'a> {
     source: &'a str,
     grid: [u32; 3],
     threads: [u32; 3],
+    cluster: Option<[u32; 3]>,
     dynamic_shared: u32,
     more: Vec<u64>,
     budget: u64,
@@ -46,6 +49,7 @@ impl Default for Run<'_> {
             source: "",
             grid,
             threads,
+            cluster: None,
             dynamic_shared: 0,
             more: Vec::new(),
             budget: 1 << 24,
@@ -99,6 +103,7 @@ impl Run<'_> {
             constants: &constants,
             grid: self.grid,
             threads: self.threads,
+            cluster: self.cluster,
             dynamic_shared: self.dynamic_shared,
             parameters: &parameters,
             regions: &regions,
@@ -107,6 +112,8 @@ impl Run<'_> {
             guesses: false,
             budget: self.budget,
             cooperative: self.cooperative,
+            time: 0,
+            clock_rate: 1_000_000,
             workers: self.workers,
             service: &NoService,
         };

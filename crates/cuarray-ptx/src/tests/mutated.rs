@@ -117,6 +117,7 @@ fn launch(program: &Program, kernel: u32) {
         constants: &constants,
         grid: [2, 1, 1],
         threads: [33, 2, 1],
+        cluster: Some([2, 1, 1]),
         dynamic_shared: 64,
         parameters: &parameters,
         regions: &regions,
@@ -125,6 +126,8 @@ fn launch(program: &Program, kernel: u32) {
         record: true,
         budget: 20_000,
         cooperative: false,
+        time: 0,
+        clock_rate: 1_000_000,
         workers: 2,
         service: &NoService,
     };

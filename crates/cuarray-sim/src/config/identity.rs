@@ -10,6 +10,9 @@ use cuarray_abi::*;
 /// The name that `cuDeviceGetName` returns.
 pub(crate) const NAME: &str = "cuarray simulated device";
 
+/// The clock rate of the devices in kHz.
+pub(crate) const CLOCK_RATE: u32 = 1_755_000;
+
 /// The PCI bus number of a physical device; its device number on the bus is 0.
 pub(crate) fn pci_bus(physical: i32) -> i32 {
     0x3b + 0x10 * physical
@@ -64,21 +67,21 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         4 => 64,
         5 => i32::MAX, // grid dimensions
         6 | 7 => 65535,
-        8 => 49152,             // shared memory per block
-        9 => 65536,             // constant memory
-        10 => 32,               // warp size
-        11 => i32::MAX,         // pitch
-        12 => 65536,            // registers per block
-        13 => 1_755_000,        // clock rate, kHz
-        14 => 512,              // texture alignment
-        15 => 1,                // overlap of copies and kernels
-        16 => 132,              // multiprocessors
-        17 | 18 => 0,           // kernel timeout, integrated
-        19 => 1,                // can map host memory
-        20 => 0,                // compute mode: default
-        21..=29 | 42..=49 => 0, // textures: none
-        30 => 512,              // surface alignment
-        31 | 32 => 1,           // concurrent kernels, ECC
+        8 => 49152,              // shared memory per block
+        9 => 65536,              // constant memory
+        10 => 32,                // warp size
+        11 => i32::MAX,          // pitch
+        12 => 65536,             // registers per block
+        13 => CLOCK_RATE as i32, // kHz
+        14 => 512,               // texture alignment
+        15 => 1,                 // overlap of copies and kernels
+        16 => 132,               // multiprocessors
+        17 | 18 => 0,            // kernel timeout, integrated
+        19 => 1,                 // can map host memory
+        20 => 0,                 // compute mode: default
+        21..=29 | 42..=49 => 0,  // textures: none
+        30 => 512,               // surface alignment
+        31 | 32 => 1,            // concurrent kernels, ECC
         33 => pci_bus(physical),
         34 | 35 | 50 => 0,              // PCI device, TCC, PCI domain
         36 => 2_619_000,                // memory clock, kHz

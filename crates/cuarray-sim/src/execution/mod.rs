@@ -18,6 +18,7 @@ use crate::driver::{Driver, Guard};
 use crate::graph_structure;
 use crate::happens_before::{edges, host};
 use crate::objects::allocation::Memory;
+use crate::objects::copy::Extent;
 use crate::objects::launch::Launch;
 use crate::objects::stream::Kind;
 use crate::objects::work::{HostFunction, Operation, Point, Work};
@@ -94,6 +95,11 @@ fn may_be_polled(memory: &Memory, launch: &Launch) -> bool {
     launch.parameters.iter().any(shared_with_host) && launch.program.synchronization(launch.kernel).publishes_to_host
 }
 
+/// The time of a copy or fill in nanoseconds, at 32 GB/s.
+fn transfer_time(extent: Extent) -> u64 {
+    extent.width.saturating_mul(extent.height).saturating_mul(extent.depth).div_ceil(32)
+}
+
 /// Executes work that runs no code of the program; returns the accesses that were not known before.
 fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) -> Vec<Touched> {
     state.host_access.open_registered();
@@ -105,8 +111,14 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
     }
     match work {
         Work::Wait | Work::HostFunction(_) => {}
-        Work::Copy(copy) => copies::execute_copy(state, &copy),
-        Work::Fill(fill) => copies::execute_fill(state, &fill),
+        Work::Copy(copy) => {
+            copies::execute_copy(state, &copy);
+            state.time_passes(transfer_time(copy.extent));
+        }
+        Work::Fill(fill) => {
+            copies::execute_fill(state, &fill);
+            state.time_passes(transfer_time(fill.extent));
+        }
         Work::Record(event) => {
             let time = state.stamp();
             if let Some(event) = state.events.get_mut(&event).filter(|event| event.recorded == Some(at)) {

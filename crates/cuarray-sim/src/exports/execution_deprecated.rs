@@ -132,7 +132,7 @@ pub(super) unsafe fn cuLaunchGridAsync(
 ) -> Result<(), CUresult> {
     let next = call.lock().code.functions.get(&f).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.next.clone();
     let [width, height] = [grid_width, grid_height].map(|extent| u32::try_from(extent).unwrap_or(0));
-    let shape = Shape { grid: [width, height, 1], threads: next.threads, shared: next.shared, cooperative: false };
+    let shape = Shape { grid: [width, height, 1], threads: next.threads, shared: next.shared, ..Shape::default() };
     let mut arguments = next.arguments;
     let mut size = arguments.len();
     let word = |number: usize| ptr::without_provenance_mut::<c_void>(number);

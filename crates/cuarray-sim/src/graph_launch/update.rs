@@ -88,7 +88,7 @@ pub(crate) fn update_node(
     let old = &state.node(own)?.action;
     may_become(state, old, &action).map_err(|_| crate::objects::graph_data::INVALID_VALUE)?;
     if let Some(node) = state.graph_nodes.get_mut(&own) {
-        action.keep_attributes(&node.action);
+        action.keep_attributes(&node.action)?;
         (node.action, node.made) = (action, thread::caller());
     }
     Ok(())

@@ -81,6 +81,11 @@ pub(crate) struct Settings {
     pub max_dynamic_shared: Option<u32>,
     pub carveout: i32,
     pub cache_config: u32,
+    /// The blocks of a cluster along x, y and z that the program requires; 0 for no requirement.
+    pub cluster: [u32; 3],
+    /// Whether a cluster may have more than 8 blocks.
+    pub non_portable_cluster: bool,
+    pub cluster_policy: i32,
 }
 
 /// A program outside of contexts.

@@ -16,7 +16,7 @@ pub(crate) struct Event {
     pub recorded: Option<Point>,
     /// Its meaning instead of `recorded`, if it was last recorded in a capturing stream.
     pub captured: Option<Captured>,
-    /// The time of execution, in nanoseconds since the driver started.
+    /// The time of execution, in nanoseconds of the devices.
     pub time: Option<u64>,
     /// The clock of that operation, which waiters join.
     pub clock: Option<Clock>,

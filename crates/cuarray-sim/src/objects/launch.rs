@@ -14,6 +14,10 @@ pub(crate) struct Launch {
     pub kernel: u32,
     pub grid: [u32; 3],
     pub threads: [u32; 3],
+    /// The blocks of a cluster along x, y and z; `None` without clusters.
+    pub cluster: Option<[u32; 3]>,
+    /// The cluster that an attribute of the launch states.
+    pub cluster_attribute: Option<[u32; 3]>,
     pub dynamic_shared: u32,
     pub parameters: Vec<u64>,
     pub cooperative: bool,
@@ -39,6 +43,11 @@ impl Launch {
     }
 }
 
+/// Whether clusters of these extents fill a grid.
+pub(crate) fn divides(extents: [u32; 3], grid: [u32; 3]) -> bool {
+    grid.iter().zip(extents).all(|(blocks, extent)| extent > 0 && blocks % extent == 0)
+}
+
 /// The settings of launches in a driver's configuration.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
@@ -47,6 +56,8 @@ pub(crate) struct Settings {
     pub quiet: bool,
     /// Whether races between threads are checked.
     pub races: bool,
+    /// The cycles of a device in a millisecond.
+    pub clock_rate: u32,
     /// Whether the first read of a compare-and-swap loop can race.
     pub guesses: bool,
 }

@@ -13,8 +13,8 @@ use crate::state::State;
 use crate::work::{allocations, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{
-    Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, Race, Region, Service,
-    Space, TouchedRange,
+    Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, RANK_SHIFT, Race, Region,
+    Service, Space, TouchedRange,
 };
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
@@ -55,6 +55,9 @@ impl Service for Services {
 /// The index of the heap's limit in `cuCtxSetLimit`.
 const HEAP_LIMIT: usize = CU_LIMIT_MALLOC_HEAP_SIZE as usize;
 
+/// The time in nanoseconds that a launch takes besides that of its kernel.
+const LAUNCH_TIME: u64 = 2_000;
+
 /// Executes a launch; returns its accesses to the program's memory, if findings need them.
 pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket>) -> Vec<Touched> {
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
@@ -66,6 +69,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         constants: &launch.constants,
         grid: launch.grid,
         threads: launch.threads,
+        cluster: launch.cluster,
         dynamic_shared: launch.dynamic_shared,
         parameters: &launch.parameters,
         regions: &regions,
@@ -74,12 +78,15 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         guesses: launch.settings.guesses,
         budget: launch.settings.budget,
         cooperative: launch.cooperative,
+        time: state.time(),
+        clock_rate: launch.settings.clock_rate,
         workers: workers(launch.settings.cores),
         service: &services,
     };
     // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
     // constants belong to the launch's module.
     let outcome = unsafe { cuarray_ptx::execute(&kernel) };
+    state.time_passes(outcome.nanoseconds + LAUNCH_TIME);
     print(&outcome.printed);
     for text in services.assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
         eprintln!("{text}");
@@ -209,7 +216,16 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
         let thread = index_in(launch.threads, access.thread.into());
         (kind, place(&launch.program, access.pc, block, thread, access.atomic))
     };
-    let missing = if one.block != other.block {
+    let within_cluster = launch.cluster.is_some_and(|extents| {
+        let of = |access: &Access| {
+            let index = index_in(launch.grid, access.block);
+            [0, 1, 2].map(|axis| index[axis] / extents[axis])
+        };
+        of(one) == of(other)
+    });
+    let missing = if one.block != other.block && within_cluster {
+        "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two"
+    } else if one.block != other.block {
         "give each block its own memory, use atomic operations, or let the grid synchronize in a cooperative launch"
     } else if one.atomic != other.atomic {
         "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
@@ -405,7 +421,7 @@ fn code(kind: FaultKind) -> CUresult {
     match kind {
         FaultKind::IllegalAddress | FaultKind::ReadOnly => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
         FaultKind::Misaligned => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
-        FaultKind::Trap => CUresult::CUDA_ERROR_LAUNCH_FAILED,
+        FaultKind::Trap | FaultKind::BlockEnded => CUresult::CUDA_ERROR_LAUNCH_FAILED,
         FaultKind::Assert => CUresult::CUDA_ERROR_ASSERT,
         FaultKind::Stack => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
         FaultKind::InvalidProgramCounter => CUresult::CUDA_ERROR_INVALID_PC,
@@ -434,6 +450,10 @@ fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], 
 fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
     let (access, size) = (if fault.write { "write" } else { "read" }, fault.size);
     let access = match cuarray_ptx::in_window(fault.address) {
+        Some(("shared", offset)) if offset >> RANK_SHIFT != 0 => {
+            let (rank, offset) = ((offset >> RANK_SHIFT) - 1, offset & ((1 << RANK_SHIFT) - 1));
+            format!("{access} of {size} bytes at byte {offset} of shared memory of the cluster's block of rank {rank}")
+        }
         Some((space, offset)) => format!("{access} of {size} bytes at byte {offset} of {space} memory"),
         None => format!("{access} of {size} bytes at {:#x}", fault.address),
     };
@@ -446,6 +466,9 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
             Some(_) => format!("{access}, beyond its end"),
             None => format!("{access}, where nothing is allocated"),
         },
+        FaultKind::BlockEnded => {
+            format!("{access}, which has ended; let the cluster synchronize before its blocks exit")
+        }
         FaultKind::Misaligned => format!("{access}, which is not aligned to its size"),
         FaultKind::ReadOnly => format!("{access}, in constant memory"),
         FaultKind::Trap => "trap".to_owned(),

@@ -12,6 +12,7 @@ pub(in crate::exports) fn attribute(
     attribute: CUfunction_attribute,
 ) -> Result<c_int, CUresult> {
     let (major, minor) = call.driver.settings().compute_capability;
+    let directives = resolved.program.functions()[resolved.number as usize].cluster;
     let value = match attribute {
         0 => resolved.max_threads(),
         1 => resolved.shared(),
@@ -23,7 +24,11 @@ pub(in crate::exports) fn attribute(
         7 => 0,
         8 => resolved.settings.max_dynamic_shared.unwrap_or(SHARED.saturating_sub(resolved.shared())),
         9 => return Ok(resolved.settings.carveout),
-        10..=17 => 0,
+        10 => u32::from(directives.explicit && directives.size.is_none()),
+        11..=13 => directives.size.unwrap_or(resolved.settings.cluster)[attribute as usize - 11],
+        14 => u32::from(resolved.settings.non_portable_cluster),
+        15 => return Ok(resolved.settings.cluster_policy),
+        16 | 17 => 0,
         _ => return Err(INVALID_VALUE),
     };
     Ok(c_int::try_from(value).unwrap_or(c_int::MAX))
@@ -46,7 +51,14 @@ pub(in crate::exports) fn set_attribute(
             settings.max_dynamic_shared = Some(bytes);
         }
         9 if (-1..=100).contains(&value) => settings.carveout = value,
-        14 | 15 => {}
+        11..=13 => {
+            if resolved.program.functions()[resolved.number as usize].cluster.size.is_some() {
+                return Err(CUresult::CUDA_ERROR_NOT_PERMITTED);
+            }
+            settings.cluster[attribute as usize - 11] = u32::try_from(value).map_err(|_| INVALID_VALUE)?;
+        }
+        14 if (0..=1).contains(&value) => settings.non_portable_cluster = value == 1,
+        15 if (0..=2).contains(&value) => settings.cluster_policy = value,
         _ => return Err(INVALID_VALUE),
     }
     Ok(settings)

@@ -1,24 +1,28 @@
 //! Kernel launches.
 
 use super::super::*;
-use super::{INVALID_HANDLE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared, most_shared};
+use super::{INVALID_CLUSTER_SIZE, INVALID_HANDLE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared, most_shared};
 use crate::capture;
+use crate::config::identity;
 use crate::execution::progress;
 use crate::exports::transfer::submit;
 use crate::objects::code::ResolvedKernel;
 use crate::objects::graph_data::Action;
-use crate::objects::launch::Launch;
+use crate::objects::launch::{Launch, divides};
 use crate::objects::work::Work;
 use crate::state::State;
 use crate::work::{modules, streams};
 use std::sync::{Arc, OnceLock};
 
-/// The grid, the block and the shared memory of a launch, and whether it is cooperative.
+/// The grid, the block, the shared memory and the attributes of a launch.
+#[derive(Clone, Copy, Default)]
 pub(in crate::exports) struct Shape {
     pub grid: [c_uint; 3],
     pub threads: [c_uint; 3],
     pub shared: c_uint,
     pub cooperative: bool,
+    /// The blocks of a cluster along x, y and z, if the launch states them.
+    pub cluster: Option<[c_uint; 3]>,
 }
 
 /// The terminator of `extra` lists, and the keys of their entries.
@@ -116,6 +120,10 @@ pub(in crate::exports) unsafe fn prepare(
         return Err(INVALID_VALUE);
     }
     let settings = call.driver.settings();
+    let cluster = cluster(&resolved, shape.cluster, settings.compute_capability)?;
+    if cluster.is_some_and(|extents| !divides(extents, shape.grid)) {
+        return Err(INVALID_CLUSTER_SIZE);
+    }
     if shape.cooperative {
         let resident =
             u64::from(resolved.blocks(threads, shape.shared.into(), settings.compute_capability)) * MULTIPROCESSORS;
@@ -133,6 +141,8 @@ pub(in crate::exports) unsafe fn prepare(
         constants,
         kernel: resolved.number,
         grid: shape.grid,
+        cluster,
+        cluster_attribute: shape.cluster,
         threads: shape.threads,
         dynamic_shared: shape.shared,
         parameters,
@@ -142,6 +152,7 @@ pub(in crate::exports) unsafe fn prepare(
             cores: settings.cores,
             quiet: settings.quiet,
             races: settings.findings && settings.kernel_races,
+            clock_rate: identity::CLOCK_RATE,
             guesses: settings.guessed_reads,
         },
         program: resolved.program,
@@ -192,13 +203,80 @@ pub(in crate::exports) unsafe fn cuLaunchKernel(
         return Err(INVALID_VALUE);
     }
     let (grid, threads) = ([grid_dim_x, grid_dim_y, grid_dim_z], [block_dim_x, block_dim_y, block_dim_z]);
-    let shape = Shape { grid, threads, shared: shared_mem_bytes, cooperative: false };
+    let shape = Shape { grid, threads, shared: shared_mem_bytes, ..Shape::default() };
     // SAFETY: both functions have the same contract.
     unsafe { launch(call, f, &shape, stream, (kernel_params, extra)) }
 }
 
+/// The most blocks of a cluster that every device of compute capability 9.0 supports, and the most that some support.
+pub(super) const PORTABLE_CLUSTER: u32 = 8;
+pub(super) const MOST_CLUSTER: u32 = 16;
+
+/// The blocks of a cluster along x, y and z: of the launch, of the function's attributes, or of its directives.
+pub(super) fn cluster(
+    resolved: &ResolvedKernel,
+    of_launch: Option<[c_uint; 3]>,
+    capability: (u32, u32),
+) -> Result<Option<[u32; 3]>, CUresult> {
+    let directives = resolved.program.functions()[resolved.number as usize].cluster;
+    let own = directives.size.or((resolved.settings.cluster != [0; 3]).then_some(resolved.settings.cluster));
+    let Some(extents) = of_launch.or(own) else {
+        return if directives.explicit { Err(INVALID_CLUSTER_SIZE) } else { Ok(None) };
+    };
+    let blocks = extents.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent)).unwrap_or(u32::MAX);
+    let portable = if resolved.settings.non_portable_cluster { MOST_CLUSTER } else { PORTABLE_CLUSTER };
+    let most = directives.max_blocks.map_or(portable, |most| most.min(portable));
+    let most = if capability.0 < 9 { 1 } else { most };
+    if own.is_some_and(|own| own != extents) || blocks == 0 || blocks > most {
+        return Err(INVALID_CLUSTER_SIZE);
+    }
+    Ok(Some(extents))
+}
+
 const ATTRIBUTE_COOPERATIVE: c_uint = 2;
 const ATTRIBUTE_CLUSTER_DIMENSION: c_uint = 4;
+const ATTRIBUTE_PROGRAMMATIC_EVENT: c_uint = 7;
+const ATTRIBUTE_LAUNCH_COMPLETION_EVENT: c_uint = 12;
+const ATTRIBUTE_DEVICE_UPDATABLE_NODE: c_uint = 13;
+
+/// The shape and the stream of a launch.
+///
+/// # Safety
+/// `config` is null or readable, with `numAttrs` attributes.
+pub(super) unsafe fn shape_of(config: *const CUlaunchConfig) -> Result<(Shape, CUstream), CUresult> {
+    present(config)?;
+    // SAFETY: by this function's contract; the structure may be unaligned.
+    let config = unsafe { config.read_unaligned() };
+    if config.numAttrs > 0 {
+        present(config.attrs)?;
+    }
+    let mut shape = Shape {
+        grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
+        threads: [config.blockDimX, config.blockDimY, config.blockDimZ],
+        shared: config.sharedMemBytes,
+        ..Shape::default()
+    };
+    for index in 0..config.numAttrs as usize {
+        // SAFETY: by this function's contract.
+        let attribute = unsafe { config.attrs.add(index).read_unaligned() };
+        let [low, high, ..] = attribute.value;
+        match attribute.id {
+            ATTRIBUTE_COOPERATIVE => shape.cooperative = low as u32 != 0,
+            ATTRIBUTE_CLUSTER_DIMENSION => {
+                let extents = [low as u32, (low >> 32) as u32, high as u32];
+                shape.cluster = (extents != [0; 3]).then_some(extents);
+            }
+            // Nothing would record the event or return the node.
+            ATTRIBUTE_PROGRAMMATIC_EVENT | ATTRIBUTE_LAUNCH_COMPLETION_EVENT if low != 0 => {
+                return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+            }
+            ATTRIBUTE_DEVICE_UPDATABLE_NODE if low as u32 != 0 => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+            0..=18 => {}
+            _ => return Err(INVALID_VALUE),
+        }
+    }
+    Ok((shape, config.hStream))
+}
 
 pub(in crate::exports) unsafe fn cuLaunchKernelEx(
     call: &Call<'_>,
@@ -207,34 +285,11 @@ pub(in crate::exports) unsafe fn cuLaunchKernelEx(
     kernel_params: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Result<(), CUresult> {
-    present(config)?;
-    // SAFETY: the caller's structure, by the driver's contract; it may be unaligned.
-    let config = unsafe { config.read_unaligned() };
-    let mut cooperative = false;
-    if config.numAttrs > 0 {
-        present(config.attrs)?;
+    // SAFETY: the caller's structure and lists, by the driver's contract.
+    unsafe {
+        let (shape, stream) = shape_of(config)?;
+        launch(call, f, &shape, stream, (kernel_params, extra))
     }
-    for index in 0..config.numAttrs as usize {
-        // SAFETY: the caller's array of `numAttrs` elements, by the driver's contract.
-        let attribute = unsafe { config.attrs.add(index).read_unaligned() };
-        match attribute.id {
-            ATTRIBUTE_COOPERATIVE => cooperative = attribute.value[0] as u32 != 0,
-            // Every launch has clusters of one block.
-            ATTRIBUTE_CLUSTER_DIMENSION => {
-                let [low, high, ..] = attribute.value;
-                if [low as u32, (low >> 32) as u32, high as u32].iter().any(|extent| *extent > 1) {
-                    return unsupported();
-                }
-            }
-            0..=18 => {}
-            _ => return Err(INVALID_VALUE),
-        }
-    }
-    let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
-    let threads = [config.blockDimX, config.blockDimY, config.blockDimZ];
-    let shape = Shape { grid, threads, shared: config.sharedMemBytes, cooperative };
-    // SAFETY: both functions have the same contract.
-    unsafe { launch(call, f, &shape, config.hStream, (kernel_params, extra)) }
 }
 
 pub(in crate::exports) unsafe fn cuLaunchCooperativeKernel(
@@ -251,7 +306,7 @@ pub(in crate::exports) unsafe fn cuLaunchCooperativeKernel(
     kernel_params: *mut *mut c_void,
 ) -> Result<(), CUresult> {
     let (grid, threads) = ([grid_dim_x, grid_dim_y, grid_dim_z], [block_dim_x, block_dim_y, block_dim_z]);
-    let shape = Shape { grid, threads, shared: shared_mem_bytes, cooperative: true };
+    let shape = Shape { grid, threads, shared: shared_mem_bytes, cooperative: true, ..Shape::default() };
     // SAFETY: both functions have the same contract.
     unsafe { launch(call, f, &shape, stream, (kernel_params, std::ptr::null_mut())) }
 }

@@ -18,6 +18,7 @@ use crate::objects::code::ResolvedKernel;
 use cuarray_abi::CUresult;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+const INVALID_CLUSTER_SIZE: CUresult = CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE;
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
 /// The shared memory of a block that a kernel may use without opting in to more.

@@ -1,7 +1,10 @@
 //! Occupancy: the number of blocks that run at once.
 
 use super::super::*;
-use super::{INVALID_VALUE, MULTIPROCESSORS, dynamic_shared};
+use super::Shape;
+use super::launch::{MOST_CLUSTER, PORTABLE_CLUSTER, cluster, shape_of};
+use super::{INVALID_CLUSTER_SIZE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared};
+use crate::objects::code::ResolvedKernel;
 
 /// The number of blocks of a function that fit on a multiprocessor.
 fn active_blocks(call: &Call<'_>, func: CUfunction, block_size: c_int, dynamic: usize) -> Result<c_int, CUresult> {
@@ -125,4 +128,49 @@ pub(in crate::exports) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
     }
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(dynamic_smem_size, low as usize) }
+}
+
+/// The number of clusters of a size that fit on a device at once.
+fn active_clusters(resolved: &ResolvedKernel, shape: &Shape, blocks: u32, capability: (u32, u32)) -> u64 {
+    let threads = shape.threads.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent)).unwrap_or(0);
+    let resident = u64::from(resolved.blocks(threads, shape.shared.into(), capability)) * MULTIPROCESSORS;
+    resident / u64::from(blocks)
+}
+
+pub(in crate::exports) unsafe fn cuOccupancyMaxActiveClusters(
+    call: &Call<'_>,
+    num_clusters: *mut c_int,
+    func: CUfunction,
+    config: *const CUlaunchConfig,
+) -> Result<(), CUresult> {
+    present(num_clusters)?;
+    // SAFETY: the caller's structure, by the driver's contract.
+    let (shape, _) = unsafe { shape_of(config)? };
+    let resolved = call.lock().code.resolve(func)?;
+    let capability = call.driver.settings().compute_capability;
+    let extents = cluster(&resolved, shape.cluster, capability)?.ok_or(INVALID_CLUSTER_SIZE)?;
+    let clusters = active_clusters(&resolved, &shape, extents.iter().product(), capability);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(num_clusters, clusters as c_int) }
+}
+
+pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialClusterSize(
+    call: &Call<'_>,
+    cluster_size: *mut c_int,
+    func: CUfunction,
+    config: *const CUlaunchConfig,
+) -> Result<(), CUresult> {
+    present(cluster_size)?;
+    // SAFETY: the caller's structure, by the driver's contract.
+    let (shape, _) = unsafe { shape_of(config)? };
+    let resolved = call.lock().code.resolve(func)?;
+    let capability = call.driver.settings().compute_capability;
+    if capability.0 < 9 {
+        return Err(INVALID_CLUSTER_SIZE);
+    }
+    let most = if resolved.settings.non_portable_cluster { MOST_CLUSTER } else { PORTABLE_CLUSTER };
+    let sizes = (0..=most.ilog2()).rev().map(|power| 1 << power);
+    let size = sizes.into_iter().find(|size| active_clusters(&resolved, &shape, *size, capability) > 0);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(cluster_size, size.unwrap_or(0) as c_int) }
 }

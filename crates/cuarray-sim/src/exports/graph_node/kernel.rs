@@ -32,7 +32,7 @@ pub(in crate::exports) unsafe fn launch_action(
         grid: [v1.gridDimX, v1.gridDimY, v1.gridDimZ],
         threads: [v1.blockDimX, v1.blockDimY, v1.blockDimZ],
         shared: v1.sharedMemBytes,
-        cooperative: false,
+        ..Shape::default()
     };
     // SAFETY: by this function's contract.
     unsafe { prepare(call, state, context, function, &shape, (v1.kernelParams, v1.extra)).map(Action::Launch) }

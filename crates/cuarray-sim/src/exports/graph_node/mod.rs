@@ -288,7 +288,7 @@ pub(super) fn change(state: &mut State, node: CUgraphNode, mut action: Action) -
     if found.action.kind() != action.kind() {
         return Err(INVALID_VALUE);
     }
-    action.keep_attributes(&found.action);
+    action.keep_attributes(&found.action)?;
     (found.action, found.made) = (action, thread::caller());
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::INVALID_VALUE;
 use crate::objects::allocation::Declared;
 use crate::objects::copy::{End, Extent, Fill, Place, Transfer};
-use crate::objects::launch::Launch;
+use crate::objects::launch::{Launch, divides};
 use crate::objects::work::HostFunction;
 use cuarray_abi::*;
 use std::sync::Arc;
@@ -64,14 +64,24 @@ impl Action {
 }
 
 impl Action {
-    /// Copies from `old` the attribute that a node's parameters do not contain: whether the launch is cooperative. So a change
-    /// of the parameters preserves it.
-    pub(crate) fn keep_attributes(&mut self, old: &Action) {
+    /// Copies from `old` the attributes that a node's parameters do not contain: whether the launch is cooperative, and its
+    /// clusters. So a change of the parameters preserves them.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_CLUSTER_SIZE` if the new launch cannot have these clusters.
+    pub(crate) fn keep_attributes(&mut self, old: &Action) -> Result<(), CUresult> {
         if let (Action::Launch(new), Action::Launch(old)) = (self, old)
             && let Some(new) = Arc::get_mut(new)
         {
             new.cooperative = old.cooperative;
+            if let Some(extents) = old.cluster_attribute {
+                if new.cluster.is_some_and(|own| own != extents) || !divides(extents, new.grid) {
+                    return Err(CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE);
+                }
+                (new.cluster, new.cluster_attribute) = (Some(extents), Some(extents));
+            }
         }
+        Ok(())
     }
 }
 
