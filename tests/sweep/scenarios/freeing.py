@@ -10,7 +10,8 @@ from .table import in_a_thread, pinned, scenario
 
 @scenario("free while work in the home stream is pending")
 def free_with_home(peer: Peer) -> None:
-    stream = cuarray.stream()
+    # A release waits for the legacy default stream too, and so for streams that synchronize with it.
+    stream = peer.stream()
     array = cuarray.device_array(SIZE, "u1", stream=stream)
     peer.write(array, stream)
     del array
@@ -30,7 +31,7 @@ def free_recorded(peer: Peer) -> None:
 
 @scenario("free in a thread without a current context")
 def free_in_a_thread(peer: Peer) -> None:
-    arrays = [cuarray.device_array(SIZE, "u1", stream=cuarray.stream())]
+    arrays = [cuarray.device_array(SIZE, "u1", stream=peer.stream())]
     peer.write(arrays[0], arrays[0].stream)
     in_a_thread(arrays.clear)
     cuarray.reclaim()

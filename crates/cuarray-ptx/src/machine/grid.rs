@@ -51,7 +51,10 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     let functions = reached.iter().map(|number| &launch.program.functions[*number as usize]);
     let in_order = launch.cooperative || functions.clone().any(|function| function.ordered || function.grid_wide);
     let extents = launch.cluster_extents();
-    assert!((0..3).all(|axis| extents[axis] > 0 && launch.grid[axis] % extents[axis] == 0), "the clusters do not fit");
+    assert!(
+        (0..3).all(|axis| extents[axis] > 0 && launch.grid[axis].is_multiple_of(extents[axis])),
+        "the clusters do not fit"
+    );
     assert!(launch.cluster_blocks() < 255, "the cluster has too many blocks");
     let shared = program.shared + u64::from(launch.dynamic_shared);
     assert!(launch.cluster.is_none() || shared < 1 << RANK_SHIFT, "a block of a cluster has too much shared memory");

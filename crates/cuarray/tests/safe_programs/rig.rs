@@ -5,6 +5,10 @@ use super::{
     program::In,
 };
 use cuarray::{Context, Driver, kernel::Function};
+use cuarray_abi::{
+    Api, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, CU_MEM_LOCATION_TYPE_DEVICE, CUdevice, CUmemAccessDesc, CUmemLocation,
+    CUmemoryPool,
+};
 use cuarray_sim::{Config, Schedule, Sim};
 use std::{
     any::Any,
@@ -145,6 +149,7 @@ impl Rig {
                 assert!(enabled.is_success());
             }
         }
+        share_pools(shared.driver.api(), shared.contexts.len());
         Rig { shared, helper: None, fixture, keeps_contexts: false }
     }
 
@@ -192,6 +197,25 @@ impl Rig {
         match keeps_contexts {
             true => Alive { primaries: 0, events: 0, ..alive },
             false => alive,
+        }
+    }
+}
+
+/// Gives every device access to the memory pool of each other device, which is the duty of the program that launches kernels there.
+fn share_pools(api: &Api, devices: usize) {
+    for owner in 0..devices {
+        let mut pool = CUmemoryPool(0);
+        // SAFETY: the address is that of a local variable.
+        let found = unsafe { api.cuDeviceGetDefaultMemPool.unwrap()(&mut pool, owner as CUdevice) };
+        assert!(found.is_success());
+        for device in (0..devices).filter(|device| *device != owner) {
+            let access = CUmemAccessDesc {
+                location: CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: device as CUdevice },
+                flags: CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+            };
+            // SAFETY: the pool is alive, and the list has one entry.
+            let shared = unsafe { api.cuMemPoolSetAccess.unwrap()(pool, &access, 1) };
+            assert!(shared.is_success());
         }
     }
 }
