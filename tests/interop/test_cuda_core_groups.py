@@ -140,5 +140,5 @@ def test_grid_barrier_in_two_halves(module: Any, stream: Any) -> None:
 def test_cooperative_launch_that_cannot_be_resident_is_refused(module: Any, stream: Any) -> None:
     from cuda.core._utils.cuda_utils import CUDAError
 
-    with pytest.raises((CUDAError, ValueError), match="COOPERATIVE_LAUNCH_TOO_LARGE|exceeds"):
+    with pytest.raises((CUDAError, ValueError), match=r"COOPERATIVE_LAUNCH_TOO_LARGE|exceeds"):
         launch(stream, module.get_kernel("rounds"), 100_000, 1024, 0, 0, np.int32(0), is_cooperative=True)

@@ -9,7 +9,7 @@
 //! process keep the current context they chose. Functions on raw addresses ([`copy`], [`fill`]) are `unsafe`, because no type can
 //! prove that an address is valid. Launches are `unsafe`, because no type describes what a kernel does.
 //!
-//! **Errors.** An [`Error`] has the result code and the name of the call in the driver's manual. If the driver lacks
+//! **Errors.** An [`Error`](crate::Error) has the result code and the name of the call in the driver's manual. If the driver lacks
 //! an entry point, an older equivalent is called; without one, the call returns a separate error. No function panics.
 //!
 //! **Drops.** A destructor cannot return an error. The objects of a destroyed context, and of a driver that has shut
