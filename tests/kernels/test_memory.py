@@ -385,7 +385,8 @@ def hints() -> Iterator[Access]:
     )
     yield Access("discard", text, each(lambda word: word + 2), since=80)
     text = (
-        "mov.u64 u, area; mapa.shared::cluster.u64 v, u, 0; sub.u64 d, v, u; barrier.sync 0; griddepcontrol.wait;"
+        "mov.u64 u, area; mapa.shared::cluster.u64 v, u, 0; getctarank.shared::cluster.u64 x, v; cvt.u64.u32 d, x; "
+        "barrier.sync 0; griddepcontrol.wait;"
         "griddepcontrol.launch_dependents; st.global.u64 [own], d;"
     )
     yield Access("cluster_of_one", text, each(lambda _: 0), since=90, outside=AREA)

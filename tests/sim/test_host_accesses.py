@@ -300,7 +300,7 @@ def test_host_update_of_mapped_memory_that_a_pending_kernel_reads_is_a_race(foun
     (finding,) = found(script.replace("WAIT", "pass"), prologue="\n")
     assert finding["kind"] == "data-race"
     (launch, launch_line), write = sides(finding)
-    assert (launch.partition("Ex")[0], launch_line, write) == ("cuLaunchKernel", 19, ("host write", 13))
+    assert (launch.partition("Ex")[0], launch_line, write) == ("cuLaunchKernel", 18, ("host write", 12))
     assert found(script.replace("WAIT", "stream.synchronize()"), prologue="\n") == []
 
 

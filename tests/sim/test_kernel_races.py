@@ -140,10 +140,10 @@ stream.sync()
 def test_missing_barrier_in_cuda_cpp_kernel_is_a_kernel_race(found: Callable[..., list[dict[str, Any]]]) -> None:
     wrong = NVRTC.replace("BEFORE", "")
     findings = found("cuda.core", wrong)
-    assert findings
-    assert all(finding["kind"] == "kernel-race" for finding in findings)
+    # A thread that reads its neighbour's element too early also reads shared memory before any write.
+    assert "kernel-race" in {finding["kind"] for finding in findings} <= {"kernel-race", "uninitialized-read"}
     for finding in findings:
-        places = [side["place"]["source"] for side in finding["sides"]]
+        places = [side["place"]["source"] for side in finding["sides"] if side["place"]]
         assert all(Path(place["file"]).name == "smooth.cu" for place in places)
         assert {place["line"] for place in places} <= {5, 6, 8}
         assert "part" in finding["variable"]["name"]

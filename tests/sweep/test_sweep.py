@@ -38,7 +38,7 @@ def test_needed_call_is_found_if_left_out() -> None:
     result = sweep("needed", needed)
     assert result.good
     assert (result.calls, result.found) == (1, ["data-race"])
-    assert "**1 scenarios, 1 ordering calls left out, 1 found.** First findings: 1 data-race." in table([result])
+    assert "**1 scenarios, 1 ordering calls left out, 1 found, 0 covered by another call.** First findings: 1 data-race." in table([result])
 
 
 def test_needless_calls_are_reported_as_missed() -> None:
@@ -48,6 +48,12 @@ def test_needless_calls_are_reported_as_missed() -> None:
     assert [missed.partition(": ")[2] for missed in result.missed] == [
         f"cuStreamSynchronize at test_sweep.py:{line}" for line in (22, 23)
     ]
+
+
+def test_covered_calls_are_good_if_their_number_is_exact() -> None:
+    assert sweep("needless", needless, covered=2).good
+    assert not sweep("needless", needless, covered=1).good
+    assert not sweep("needed", needed, covered=1).good
 
 
 def test_scenario_with_a_race_is_reported_as_unclean() -> None:

@@ -5,6 +5,9 @@ before and after each ordering call of cuarray, so that leaving out any call giv
 """
 
 from . import borrowing, capturing, copying, freeing, importing, pending, waiting
-from .table import SCENARIOS, Scenario
+from .table import COVERED, SCENARIOS, Scenario
 
-__all__ = ["SCENARIOS", "Scenario", "borrowing", "capturing", "copying", "freeing", "importing", "pending", "waiting"]
+__all__ = [
+    *["COVERED", "SCENARIOS", "Scenario"],
+    *["borrowing", "capturing", "copying", "freeing", "importing", "pending", "waiting"],
+]

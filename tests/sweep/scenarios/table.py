@@ -15,13 +15,17 @@ Scenario = Callable[[Peer], None]
 
 SCENARIOS: dict[str, Scenario] = {}
 
+COVERED: dict[str, int] = {}
+"""For some scenarios, the exact number of calls whose effect a later call of cuarray has too."""
 
-def scenario(name: str) -> Callable[[Scenario], Scenario]:
+
+def scenario(name: str, *, covered: int = 0) -> Callable[[Scenario], Scenario]:
     """Add a function to the table."""
 
     def add(function: Scenario) -> Scenario:
         assert name not in SCENARIOS, name
         SCENARIOS[name] = function
+        COVERED[name] = covered
         return function
 
     return add

@@ -53,14 +53,19 @@ pub(crate) fn unchecked(driver: &Driver, state: &State) -> Vec<String> {
         1 => format!("1 {one}"),
         _ => format!("{count} {several}"),
     };
+    let whose = |count: u64| if count == 1 { "its" } else { "their" };
     let machine_code = driver.refused_machine_code.load(Ordering::Relaxed);
     if machine_code > 0 {
         let images = count(machine_code, "image with machine code was", "images with machine code were");
-        lines.push(format!("{images} refused: their kernels did not run"));
+        lines.push(format!("{images} refused: {} kernels did not run", whose(machine_code)));
     }
     let ptx = driver.refused_ptx.load(Ordering::Relaxed);
     if ptx > 0 {
-        lines.push(format!("{} refused: its kernels did not run", count(ptx, "PTX module was", "PTX modules were")));
+        lines.push(format!(
+            "{} refused: {} kernels did not run",
+            count(ptx, "PTX module was", "PTX modules were"),
+            whose(ptx)
+        ));
     }
     let partly = state.code.partly_searched;
     if partly.launches > 0 {

@@ -1,11 +1,8 @@
 //! Attributes of an address in the driver (clause A1).
 
-use super::runtime::driver;
+use super::reach;
 use crate::python::values::numbers::number;
-use crate::{
-    DevicePtr, Result,
-    driver::{MemoryKind, PointerAttributes},
-};
+use crate::{DevicePtr, Result, driver::MemoryKind};
 use pyo3::prelude::*;
 
 /// The driver's attributes of an address (clause A1), returned by `pointer_attributes`.
@@ -60,7 +57,7 @@ impl PyPointerAttributes {
 #[pyfunction]
 pub(in crate::python) fn pointer_attributes(ptr: &Bound<'_, PyAny>) -> Result<Option<PyPointerAttributes>> {
     let ptr = number(ptr, "ptr", "an address (an int from 0 to 2**64 - 1)")?;
-    Ok(PointerAttributes::query(driver()?, ptr)?.map(|attributes| PyPointerAttributes {
+    Ok(reach::attributes(ptr)?.map(|attributes| PyPointerAttributes {
         device: attributes.device_ordinal,
         context: attributes.context.map(|context| context.0),
         memory_type: match attributes.kind {
@@ -68,7 +65,7 @@ pub(in crate::python) fn pointer_attributes(ptr: &Bound<'_, PyAny>) -> Result<Op
             MemoryKind::Device | MemoryKind::StreamOrdered | MemoryKind::Managed => "device".to_owned(),
             MemoryKind::Other(number) => number.to_string(),
         },
-        device_ptr: attributes.device_ptr,
+        device_ptr: reach::of_device(&attributes, ptr).unwrap_or(0),
         host_ptr: attributes.host_ptr,
         is_managed: attributes.kind == MemoryKind::Managed,
         range: attributes.range.map(|range| (range.start, range.end)),
