@@ -38,7 +38,10 @@ def test_needed_call_is_found_if_left_out() -> None:
     result = sweep("needed", needed)
     assert result.good
     assert (result.calls, result.found) == (1, ["data-race"])
-    assert "**1 scenarios, 1 ordering calls left out, 1 found, 0 covered by another call.** First findings: 1 data-race." in table([result])
+    assert (
+        "**1 scenarios, 1 ordering calls left out, 1 found, 0 covered by another call.** First findings: 1 data-race."
+        in table([result])
+    )
 
 
 def test_needless_calls_are_reported_as_missed() -> None:

@@ -8,6 +8,14 @@ from . import borrowing, capturing, copying, freeing, importing, pending, waitin
 from .table import COVERED, SCENARIOS, Scenario
 
 __all__ = [
-    *["COVERED", "SCENARIOS", "Scenario"],
-    *["borrowing", "capturing", "copying", "freeing", "importing", "pending", "waiting"],
+    "COVERED",
+    "SCENARIOS",
+    "Scenario",
+    "borrowing",
+    "capturing",
+    "copying",
+    "freeing",
+    "importing",
+    "pending",
+    "waiting",
 ]
