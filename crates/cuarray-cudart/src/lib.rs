@@ -4,8 +4,8 @@
 //! crate's functions under their C names. The driver is found by `dlopen`. It may be any driver; nothing here knows the simulated
 //! one. Only documented functions of the driver are called.
 //!
-//! From top to bottom: `exports` makes the C functions from the one list in `entry_points`; `call` is the work that they share;
-//! the chapters of the runtime's manual are a module each; `context` finds the context of a thread, `thread` has its state, and
+//! From top to bottom: `exports` makes the C functions from the one list in `entry_points`. `call` is the work that they share.
+//! Each chapter of the runtime's manual is a module. `context` finds the context of a thread, `thread` has its state, and
 //! `driver` opens the driver. A function that is not there answers `cudaErrorNotSupported`, is counted, and traced
 //! (`CUARRAY_CUDART_TRACE=refusals` or `=calls`).
 //!

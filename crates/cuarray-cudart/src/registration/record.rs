@@ -2,7 +2,7 @@
 //!
 //! A program keeps the address of a record as its handle, and may launch it in one thread while another thread closes the
 //! library or exits. Records are therefore read without a lock, through atomics, and a freed record is used again only as
-//! a record. One range of addresses holds all of them, so an address of the range is told from a handle of the driver.
+//! a record. One range of addresses holds all of them, so an address outside the range is a handle of the driver.
 
 use super::table;
 use crate::result::cudaError_t;

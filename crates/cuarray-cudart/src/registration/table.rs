@@ -85,7 +85,7 @@ pub(super) fn add_binary(image: *const c_void) -> *const *mut c_void {
     handle
 }
 
-/// Removes a binary with its kernels and variables; `None` if the handle is none.
+/// Removes a binary with its kernels and variables; `None` for an unknown handle.
 pub(super) fn remove_binary(handle: *mut *mut c_void) -> Option<Arc<Binary>> {
     let mut table = write();
     let table = table.as_mut()?;
@@ -102,7 +102,7 @@ pub(super) fn remove_binary(handle: *mut *mut c_void) -> Option<Arc<Binary>> {
     Some(entry.binary)
 }
 
-/// Adds a kernel. A handle that is none, and a kernel beyond the last record, are left out: a launch then fails.
+/// Adds a kernel. An unknown handle and a kernel beyond the last record are ignored: a launch then fails.
 pub(super) fn add_kernel(handle: *mut *mut c_void, host: *const c_void, name: *const c_char) {
     if name.is_null() {
         return;
@@ -125,7 +125,7 @@ pub(super) fn add_kernel(handle: *mut *mut c_void, host: *const c_void, name: *c
     entry.kernels.push(host.addr());
 }
 
-/// Adds a variable. A handle that is none is left out: its use then fails.
+/// Adds a variable. An unknown handle is ignored: the use of the variable then fails.
 pub(super) fn add_variable(handle: *mut *mut c_void, host: *const c_void, variable: Variable) {
     if variable.name.is_null() {
         return;
