@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn wild_addresses_are_neither_readable_nor_writable() {
+    fn wild_addresses_are_not_accessible() {
         for address in [0, 8, 0xdead_beef, 0x7fff_ffff_f000, 1 << 63, u64::MAX - 8] {
             assert!(!is_range_readable(address, 4), "{address:#x}");
             assert!(!is_range_writable(address, 4), "{address:#x}");
