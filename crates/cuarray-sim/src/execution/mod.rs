@@ -13,6 +13,7 @@ pub(crate) mod chosen;
 pub(crate) mod drain;
 pub(crate) mod outside;
 pub(crate) mod progress;
+pub(crate) mod thread_sanitizer;
 
 use crate::driver::{Driver, Guard};
 use crate::graph_structure;
