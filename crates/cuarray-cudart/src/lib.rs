@@ -46,6 +46,7 @@ mod execution;
 mod ipc;
 mod memory;
 mod peer;
+mod pools;
 mod profiler;
 #[allow(dead_code, unused_imports)] // until the chapter of symbols reads variables
 mod registration;

@@ -6,3 +6,5 @@ mod driver;
 mod error;
 mod execution;
 mod memory;
+mod pools;
+mod transfer;
