@@ -1,10 +1,9 @@
-/* Variables of a module: constant memory, device memory and managed memory, read and written by their symbols. */
+/* Variables of a module, in constant memory and in device memory, are read and written by their symbols. */
 #include "check.h"
 
 __constant__ float weights[4];
 __device__ int counter = 5;
 __device__ double table[3] = {0.25, 0.5, 0.75};
-__managed__ int shared_total = 1;
 
 namespace {
 __device__ unsigned hidden[2];
@@ -16,7 +15,6 @@ __global__ void weigh(const float *values, float *result, int count) {
     result[i] = values[i] * weights[i % 4];
     atomicAdd(&counter, 1);
     if (i < 2) hidden[i] = 10 + i;
-    if (i == 0) shared_total += 6;
 }
 
 int main() {
@@ -57,7 +55,7 @@ int main() {
     std::printf("counter: %d, table: %g %g %g, hidden: %u %u\n", seen, seen_table[0], seen_table[1], seen_table[2],
                 seen_hidden[0], seen_hidden[1]);
 
-    /* The address and the size of a symbol. Managed memory is read through its name. */
+    /* The address and the size of a symbol. */
     void *address = nullptr;
     size_t size = 0;
     CHECK(cudaGetSymbolAddress(&address, table));
@@ -65,8 +63,6 @@ int main() {
     double middle;
     CHECK(cudaMemcpy(&middle, static_cast<double *>(address) + 1, sizeof middle, cudaMemcpyDeviceToHost));
     std::printf("table has %zu bytes, its middle is %g\n", size, middle);
-    CHECK(cudaDeviceSynchronize());
-    std::printf("managed: %d\n", shared_total);
 
     /* A copy past the end of a symbol and a pointer that is no symbol are refused. */
     std::printf("past the end: %s\n", cudaGetErrorName(cudaMemcpyToSymbol(weights, host_weights, sizeof host_weights, 4)));
