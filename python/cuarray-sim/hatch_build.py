@@ -37,6 +37,8 @@ class SimulatedDriver(BuildHookInterface):
             raise RuntimeError(f"cuarray-sim is a Linux shared library; it cannot be built on {sys.platform}")
         library = build_library(Path(self.root).resolve().parents[1])
         build_data["force_include"][str(library)] = "cuarray_sim/libcuda.so.1"
+        # Read at the start of each Python process of the environment; see cuarray_sim/cuda_runtime.py.
+        build_data["force_include"]["cuarray_sim.pth"] = "cuarray_sim.pth"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag(library, sysconfig.get_platform())}"
 
