@@ -177,7 +177,7 @@ print(os.environ["LD_LIBRARY_PATH"])
         LD_LIBRARY_PATH="/opt/some/lib",
     )
     path = cuarray_sim.library_path()
-    assert out.split() == ["4", str(path), f"{path.parent}:/opt/some/lib"]
+    assert out.split() == ["4", str(path), f"{path.parent}:{cuarray_sim.runtime_path()}:/opt/some/lib"]
 
 
 def test_statistics_without_installed_driver_is_runtime_error(passes: Passes) -> None:
