@@ -62,16 +62,19 @@ def linked(tmp_path: Path) -> Path:
 
 
 def test_install_loads_both_major_versions_before_any_library(runtime: Path, passes: Passes) -> None:
-    passes(LOADED + """
+    passes(
+        LOADED
+        + """
 import cuarray_sim
 assert not loaded(12) and not loaded(13)
 cuarray_sim.install()
 assert loaded(12) and loaded(13)
 assert cuarray_sim.runtime_path() == cuarray_sim.library_path().parent / "runtime"
-""")
+"""
+    )
 
 
-def test_linked_library_gets_the_runtime_whatever_its_rpath(runtime: Path, linked: Path, passes: Passes) -> None:
+def test_linked_library_with_an_rpath_gets_the_runtime(runtime: Path, linked: Path, passes: Passes) -> None:
     code = f"import ctypes, cuarray_sim; INSTALL; print(ctypes.CDLL({str(linked)!r}).devices())"
     assert passes(code.replace("INSTALL", "cuarray_sim.install(devices=3)")).split() == ["3"]
     assert passes(code.replace("INSTALL", "cuarray_sim.install(devices=3, runtime=False)")).split() == ["-1"]
@@ -80,7 +83,9 @@ def test_linked_library_gets_the_runtime_whatever_its_rpath(runtime: Path, linke
 @pytest.mark.parametrize("excluded", ["option", "keyword", "variable"])
 def test_runtime_can_be_excluded(runtime: Path, run: Callable, tmp_path: Path, excluded: str) -> None:
     keyword = "import cuarray_sim; cuarray_sim.install(runtime=False)\n" if excluded == "keyword" else ""
-    check = "assert not loaded(12) and not loaded(13)\nassert 'cuarray_sim/runtime' not in os.environ['LD_LIBRARY_PATH']\n"
+    check = (
+        "assert not loaded(12) and not loaded(13)\nassert 'cuarray_sim/runtime' not in os.environ['LD_LIBRARY_PATH']\n"
+    )
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {LOADED + check!r}], check=True)"
     (tmp_path / "program.py").write_text(keyword + LOADED + check + child)
     launcher = {"option": ["-m", "cuarray_sim", "--no-runtime"], "variable": ["-m", "cuarray_sim"], "keyword": []}
@@ -159,7 +164,9 @@ def test_verbose_names_what_is_in_front(runtime: Path, run: Callable, tmp_path: 
 
 def test_summary_names_the_runtime_that_a_program_used(runtime: Path, linked: Path, run: Callable) -> None:
     code = "import ctypes; runtime = ctypes.CDLL('libcudart.so.13'); p = ctypes.c_void_p(); "
-    (linked.parent / "program.py").write_text(code + "assert runtime.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(64)) == 0")
+    (linked.parent / "program.py").write_text(
+        code + "assert runtime.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(64)) == 0"
+    )
     done = run("-m", "cuarray_sim", "program.py")
     assert done.returncode == 0, done.stderr
     assert f"cuarray-sim: the CUDA runtime was {runtime}/libcudart.so.13" in done.stderr

@@ -160,7 +160,17 @@ def test_site_of_a_runtime_call_is_the_caller_of_the_runtime(
     library = cuarray_sim.library_path()
     (folder / "backend.c").write_text(RUNTIME)
     # Only the SONAME tells that the file is a runtime.
-    shared = ["-g", "-O1", "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o", "libbackend.so", "backend.c", str(library)]
+    shared = [
+        "-g",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        f"-Wl,-soname,{soname}",
+        "-o",
+        "libbackend.so",
+        "backend.c",
+        str(library),
+    ]
     program = ["-g", "-o", "program", "program.c", "./libbackend.so", str(library)]
     rpath = [f"-Wl,-rpath,{library.parent}", f"-Wl,-rpath,{folder}"]
     for arguments in (shared, [*program, *rpath]):
@@ -174,9 +184,7 @@ def test_site_of_a_runtime_call_is_the_caller_of_the_runtime(
     assert ("backend.c" in text) == (soname == "libbackend.so")
 
 
-def test_site_of_a_repeated_runtime_call_stays_that_of_each_caller(
-    folder: Path, environment: dict[str, str]
-) -> None:
+def test_site_of_a_repeated_runtime_call_stays_that_of_each_caller(folder: Path, environment: dict[str, str]) -> None:
     # Later calls read known places of the stack in place of unwinding; the two callers have frames of different sizes.
     (folder / "backend.c").write_text(RUNTIME)
     (folder / "program.c").write_text("""#include "program.h"
@@ -199,7 +207,16 @@ int main(void) {
 }
 """)
     library = cuarray_sim.library_path()
-    shared = ["-O1", "-shared", "-fPIC", "-Wl,-soname,libcudart.so.13", "-o", "libcudart.so.13", "backend.c", str(library)]
+    shared = [
+        "-O1",
+        "-shared",
+        "-fPIC",
+        "-Wl,-soname,libcudart.so.13",
+        "-o",
+        "libcudart.so.13",
+        "backend.c",
+        str(library),
+    ]
     program = ["-g", "-O1", "-o", "program", "program.c", "./libcudart.so.13", str(library)]
     rpath = [f"-Wl,-rpath,{library.parent}", f"-Wl,-rpath,{folder}"]
     for arguments in (shared, [*program, *rpath]):

@@ -5,9 +5,9 @@ calls it, for example in ``Device.sync``.
 
 ``cuda.bindings.runtime`` does not call the static runtime by name. Like every Cython module, it takes the addresses of C
 functions from capsules that ``cuda.bindings.cyruntime`` publishes, when it is imported. So an import hook waits for
-``cuda.bindings.cyruntime``, and writes the addresses of our functions into the capsules before another module reads them.
+``cuda.bindings.cyruntime``, and writes the addresses of the package's functions into the capsules before another module reads them.
 All functions of ``cuda.bindings.runtime`` keep their own conversion of arguments and results, and modules that ``cimport``
-``cyruntime`` get our functions too.
+``cyruntime`` get them too.
 
 ``CUARRAY_SIM_CUDA_BINDINGS=0`` leaves the module as it is.
 """
@@ -59,7 +59,7 @@ def replace_static_runtime() -> None:
 
 
 def replaced() -> list[str]:
-    """Return the functions that ``cuda.bindings`` publishes and that are ours now."""
+    """Return the names of the functions that were replaced."""
     return _replaced
 
 

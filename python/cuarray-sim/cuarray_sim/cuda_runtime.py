@@ -22,7 +22,17 @@ from pathlib import Path
 
 from .loader import file_that_serves, loaded_files
 
-__all__ = ["RUNTIME", "VERBOSE", "describe", "is_wanted", "load_runtime", "runtime_path", "runtimes", "say", "without_runtime"]
+__all__ = [
+    "RUNTIME",
+    "VERBOSE",
+    "describe",
+    "is_wanted",
+    "load_runtime",
+    "runtime_path",
+    "runtimes",
+    "say",
+    "without_runtime",
+]
 
 RUNTIME = "CUARRAY_SIM_RUNTIME"
 VERBOSE = "CUARRAY_SIM_VERBOSE"

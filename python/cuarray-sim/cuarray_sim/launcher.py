@@ -21,8 +21,8 @@ import zipfile
 from collections.abc import Sequence
 
 from .account import check_settings
-from .exploration import explore_program
 from .cuda_runtime import VERBOSE
+from .exploration import explore_program
 from .export import ask, call
 from .hints import meant, refuse_numba_simulator
 from .library import MOST_DEVICES, SCHEDULE, SCHEDULES, install

@@ -109,7 +109,9 @@ def install(
     path = library_path()
     _refuse_another_driver(path)
     if runtime is False and runtimes():
-        raise RuntimeError(f"the CUDA runtime of cuarray-sim is already loaded in this process; set {RUNTIME}=0 at its start")
+        raise RuntimeError(
+            f"the CUDA runtime of cuarray-sim is already loaded in this process; set {RUNTIME}=0 at its start"
+        )
     if is_installed():
         _refuse_other_options(options)
     else:

@@ -2,9 +2,8 @@
 //!
 //! A library with the SONAME `libcudart.so.*` is not the caller that a reader looks for. Its frames are skipped, like the
 //! driver's own. The unwinder takes microseconds for that, too much for every call of the runtime. But a frame has a
-//! constant size at each of its call sites: the distance between the word with a return address into the runtime and the
-//! word with the next return address is equal in every call. So the unwinder runs once for each call site, and later
-//! calls read the words.
+//! constant size at each of its call sites. So the word with the next return address is always at the same distance from
+//! the word with this one. The unwinder runs once for each call site, and later calls read the words.
 
 use super::native::object_of;
 use std::cell::RefCell;
@@ -114,7 +113,7 @@ unsafe fn soname<'a>(mut entry: *const Dynamic, start: usize, end: usize) -> Opt
             entry = entry.add(1);
         }
         let strings = strings?;
-        // glibc has replaced the table's offset with its address; other loaders have not.
+        // glibc replaces the table's offset with its address; other loaders keep the offset.
         let strings = if (start..end).contains(&strings) { strings } else { start.wrapping_add(strings) };
         let text = strings.wrapping_add(name?);
         (start..end).contains(&text).then(|| CStr::from_ptr(text as *const c_char))
