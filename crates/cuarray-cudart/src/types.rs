@@ -114,3 +114,18 @@ pub struct cudaLaunchConfig_t {
     pub attrs: *mut c_void,
     pub numAttrs: c_uint,
 }
+
+// A test compares these sizes with the headers of both majors.
+const _: () = {
+    assert!(size_of::<dim3>() == 12);
+    assert!(size_of::<cudaExtent>() == 24);
+    assert!(size_of::<cudaPitchedPtr>() == 32);
+    assert!(size_of::<cudaChannelFormatDesc>() == 20);
+    assert!(size_of::<cudaLaunchConfig_t>() == 56);
+    assert!(size_of::<cudaUUID_t>() == 16);
+    assert!(size_of::<cudaIpcMemHandle_t>() == 64);
+    assert!(size_of::<cudaIpcEventHandle_t>() == 64);
+    assert!(size_of::<cudaMemLocation>() == 8);
+    assert!(size_of::<cudaMemAccessDesc>() == 12);
+    assert!(size_of::<cudaGraphEdgeData>() == 8);
+};
