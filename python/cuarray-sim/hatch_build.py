@@ -47,6 +47,8 @@ class SimulatedDriver(BuildHookInterface):
         built = build_libraries(Path(self.root).resolve().parents[1])
         for crate, library in built.items():
             build_data["force_include"][str(library)] = LIBRARIES[crate]
+        # Read at the start of each Python process of the environment; see cuarray_sim/cuda_runtime.py.
+        build_data["force_include"]["cuarray_sim.pth"] = "cuarray_sim.pth"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag(built.values(), sysconfig.get_platform())}"
 

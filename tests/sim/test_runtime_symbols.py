@@ -157,8 +157,7 @@ def test_sizes_of_structures_are_those_of_the_headers(major: int, tmp_path: Path
     for source in SOURCES.glob("**/*.rs"):
         for name, size in re.findall(r"size_of::<(\w+)>\(\) == (\d+)\)", source.read_text(encoding="utf-8")):
             structure, _, of = name.partition("_of_")
-            if name.startswith("cuda") or name == "dim3":
-                if not of or int(of) == major:
-                    checks.append(f'static_assert(sizeof({structure}) == {size}, "{name}");')
+            if (name.startswith("cuda") or name == "dim3") and (not of or int(of) == major):
+                checks.append(f'static_assert(sizeof({structure}) == {size}, "{name}");')
     assert len(checks) >= 11
     check(major, tmp_path, checks)

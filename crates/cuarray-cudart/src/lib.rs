@@ -46,12 +46,14 @@ mod error;
 mod event;
 mod execution;
 mod ipc;
+mod library;
 mod memory;
+mod occupancy;
 mod peer;
 mod profiler;
-#[allow(dead_code, unused_imports)] // until the chapter of symbols reads variables
 mod registration;
 mod stream;
+mod symbols;
 mod texture;
 mod thread_deprecated;
 mod transfer;
