@@ -39,12 +39,16 @@ class SimulatedDriver(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the libraries, name them in the wheel, and tag the wheel for this platform."""
         if self.target_name != "wheel":
-            raise RuntimeError("cuarray-sim has no source distribution: its libraries are built from the whole repository")
+            raise RuntimeError(
+                "cuarray-sim has no source distribution: its libraries are built from the whole repository"
+            )
         if not sys.platform.startswith("linux"):
             raise RuntimeError(f"cuarray-sim has Linux shared libraries; it cannot be built on {sys.platform}")
         built = build_libraries(Path(self.root).resolve().parents[1])
         for crate, library in built.items():
             build_data["force_include"][str(library)] = LIBRARIES[crate]
+        # Read at the start of each Python process of the environment; see cuarray_sim/cuda_runtime.py.
+        build_data["force_include"]["cuarray_sim.pth"] = "cuarray_sim.pth"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag(built.values(), sysconfig.get_platform())}"
 

@@ -265,7 +265,7 @@ fn part_of_a_volume_is_copied() {
         expected[..2].copy_from_slice(&[11, 12]);
         expected[16..18].copy_from_slice(&[27, 28]);
         assert_eq!(to.read(32), expected);
-        // The same part, to the host.
+        // The host receives that part.
         let mut read = [0_u8; 4];
         copy.kind = 2;
         copy.dstPtr = pitched(read.as_mut_ptr().cast(), 2, 1);
