@@ -21,11 +21,11 @@ use crate::objects::allocation::Memory;
 use crate::objects::copy::Extent;
 use crate::objects::launch::Launch;
 use crate::objects::stream::Kind;
-use crate::objects::work::{HostFunction, Operation, Point, Work};
+use crate::objects::work::{Accesses, HostFunction, Operation, Point, Work};
 use crate::state::State;
 use crate::work::{allocations, copies, graph_memory, launches, streams};
 use cuarray_abi::*;
-use cuarray_races::{Lane, Ticket, Touched};
+use cuarray_races::{Lane, Ticket};
 use std::sync::PoisonError;
 
 /// Appends work to a stream, after the given points and those that the legacy default stream requires.
@@ -101,13 +101,13 @@ fn transfer_time(extent: Extent) -> u64 {
 }
 
 /// Executes work that runs no code of the program; returns the accesses that were not known before.
-fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) -> Vec<Touched> {
+fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) -> Accesses {
     state.host_access.open_registered();
     // After a failed kernel no work is executed, but memory is still released.
     let context = state.streams.get(&at.stream).map(|stream| stream.context);
     let failed = context.and_then(|context| state.contexts.get(&context)?.failed).is_some();
     if failed && matches!(work, Work::Copy(_) | Work::Fill(_) | Work::Launch(_)) {
-        return Vec::new();
+        return Accesses::default();
     }
     match work {
         Work::Wait | Work::HostFunction(_) => {}
@@ -135,7 +135,7 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
         Work::Launch(launch) => return launches::execute(state, &launch, ticket),
         Work::EndExec(exec) => graph_structure::end_exec(state, exec),
     }
-    Vec::new()
+    Accesses::default()
 }
 
 /// The result of one step of [`force`].
@@ -225,9 +225,9 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
     }
     let at = Point { stream: handle, operation: stream.executed + 1 };
     let silent = operation.work.is_silent();
-    let touched = execute(state, operation.work, at, operation.ticket.as_deref());
+    let accesses = execute(state, operation.work, at, operation.ticket.as_deref());
     if let Some(ticket) = &operation.ticket {
-        edges::ran(state, ticket, &touched);
+        edges::ran(state, ticket, &accesses);
     }
     chosen::note_executed(state, at, silent);
     if let Some(stream) = state.streams.get_mut(&handle) {
