@@ -1,8 +1,8 @@
 //! Dependent launches: which threads have waited for the prerequisite grids.
 //!
 //! A dependent launch may begin before its prerequisite grids have completed. A thread that executes
-//! `griddepcontrol.wait` is ordered after them, and so are the threads that synchronize with it later: by a barrier of the
-//! block, the cluster or the grid, by an instruction of the warp, or through memory. Where this is not exact, a thread
+//! `griddepcontrol.wait` is ordered after them. So are threads that synchronize with it later: by a barrier of the block, the
+//! cluster or the grid, by an instruction of the warp, or through memory. Where this is not exact, a thread
 //! counts as ordered: a missed race is better than a false one.
 
 use super::program::Instruction;
@@ -30,7 +30,7 @@ impl Machine<'_> {
         self.waited_lanes() >> lane & 1 == 0
     }
 
-    /// Whether some running lanes have waited and others have not. If not, sets the recorder for all of them.
+    /// Whether the running lanes differ in whether they have waited. If they agree, sets the recorder for all of them.
     pub(crate) fn waits_apart(&mut self) -> bool {
         let waited = self.waited_lanes() & self.mask;
         self.recorder.before_wait = waited == 0;

@@ -200,7 +200,7 @@ impl Lane {
         Arc::make_mut(&mut self.rest).raise(clock.lane, clock.time);
     }
 
-    /// What happens before the lane's next operation, without that operation. `of` is the lane whose operation it is.
+    /// The operations before the lane's next operation, without that operation. `of` is the lane whose operation it is.
     pub(super) fn past(&self, of: LaneNumber) -> Past {
         let Lane { number, time, caller, last, .. } = *self;
         let (rest, from_caller) = (self.rest.clone(), self.from_caller.clone());
@@ -222,7 +222,7 @@ impl Lane {
     }
 }
 
-/// What happens before one operation of a lane. A [dependent](super::Detector::issue_dependent) operation may follow it.
+/// The operations that happen before one operation of a lane. A [dependent](super::Detector::issue_dependent) operation may follow it.
 #[derive(Debug)]
 pub struct Past {
     pub(super) before: Lane,

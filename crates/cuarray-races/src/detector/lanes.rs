@@ -22,7 +22,7 @@ impl Detector {
         }
     }
 
-    /// What happens before the next operation of a lane.
+    /// The operations that happen before the next operation of a lane.
     pub fn past(&self, lane: &Lane) -> Past {
         lane.past(lane.number)
     }

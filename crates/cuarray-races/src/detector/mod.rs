@@ -425,6 +425,26 @@ mod tests {
     }
 
     #[test]
+    fn dependent_operation_follows_its_lane_only_after_its_wait() {
+        let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+        let mut lane = detector.new_lane(LaneKind::NonBlocking, 1, Some(0));
+        detector.allocate(caller(), Block::new(0, 64, "device", 0), true);
+        detector.issue(&mut lane, caller(), Effect::Fill(Region::row(32, 16)));
+        let past = detector.past(&lane);
+        let first = detector.issue(&mut lane, caller(), Effect::Fill(Region::row(0, 32)));
+        let (second, _) = detector.issue_dependent(&mut lane, past, caller());
+        let before_wait = [touched(8, 12, Touch::Read), touched(32, 36, Touch::Write)];
+        detector.resolve_dependent(&second, &before_wait, &[touched(16, 20, Touch::Write)]);
+        let later = Effect::Fill(Region::row(0, 64));
+        detector.issue(&mut lane, caller(), later);
+        let findings = detector.report(false).findings;
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!(finding.bytes, Some(Range { address: 8, length: 4 }));
+        let ordinals = finding.sides.iter().map(|side| side.ordinal).collect::<Vec<_>>();
+        assert_eq!(ordinals, [first.operation.ordinal, second.operation.ordinal]);
+    }
+
+    #[test]
     fn kernel_access_to_freed_memory_is_a_use_after_free() {
         let mut detector = Detector::new(HostThreads::InOrderOfCalls);
         let mut stream = detector.new_lane(LaneKind::NonBlocking, 1, Some(0));

@@ -219,7 +219,7 @@ fn enqueue_steps(
     let mut points: Vec<Point> = Vec::with_capacity(steps.len());
     // The clock of each step: a lane only has the clock of its last point.
     let mut clocks: Vec<Option<Clock>> = Vec::with_capacity(steps.len());
-    // What happens before each launch, for a dependent launch that follows it on another lane.
+    // The past of each launch, for a dependent launch that follows it on another lane.
     let mut pasts: Vec<Option<Past>> = Vec::with_capacity(steps.len());
     let mut begun = vec![false; lanes.len()];
     let start_clock = edges::clock_of(state, lanes[0]);
