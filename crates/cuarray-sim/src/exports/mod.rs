@@ -14,6 +14,7 @@ mod device;
 mod event;
 mod execution;
 mod execution_deprecated;
+mod export_table;
 mod faults;
 mod findings;
 mod graph;
@@ -36,7 +37,7 @@ mod stream;
 mod transfer;
 use crate::config::Fault;
 use crate::driver::{Call, Driver};
-use crate::execution::chosen;
+use crate::execution::{chosen, thread_sanitizer};
 use crate::happens_before::{calls, host};
 use crate::host_access;
 use crate::process::{current, exit};
@@ -99,6 +100,7 @@ fn dispatch<const N: usize>(
         let Some((number, inside)) = thread::with(|thread| (thread.number, thread.in_host_function.get())) else {
             return refuse_after_shutdown(export.symbol, shown);
         };
+        thread_sanitizer::call_begins();
         let started = driver.trace.as_ref().map(|trace| (trace, shown(), Instant::now()));
         let count = driver.calls_of[export.index].fetch_add(1, Ordering::Relaxed) + 1;
         let allowed = if export.always {
@@ -141,6 +143,9 @@ fn dispatch<const N: usize>(
         let result = match result {
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => {
+                if export.symbol == "cuGetExportTable" {
+                    export_table::explain(&driver, entry);
+                }
                 if driver.finds() && allowed.is_ok() {
                     if !export.flags.locates {
                         let site = site::capture(entry);
@@ -151,6 +156,7 @@ fn dispatch<const N: usize>(
                 code
             }
         };
+        thread_sanitizer::call_ends();
         if let Some((trace, shown, started)) = started {
             trace.write(export.symbol, &shown, result, number, call.site, started.elapsed());
         }
