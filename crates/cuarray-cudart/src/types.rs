@@ -137,3 +137,19 @@ pub struct cudaFuncAttributes {
     /// Members of newer headers, which this runtime leaves zero.
     pub reserved: [c_int; 16],
 }
+
+// A test compares these sizes with the headers of both majors.
+const _: () = {
+    assert!(size_of::<dim3>() == 12);
+    assert!(size_of::<cudaExtent>() == 24);
+    assert!(size_of::<cudaPitchedPtr>() == 32);
+    assert!(size_of::<cudaChannelFormatDesc>() == 20);
+    assert!(size_of::<cudaLaunchConfig_t>() == 56);
+    assert!(size_of::<cudaUUID_t>() == 16);
+    assert!(size_of::<cudaIpcMemHandle_t>() == 64);
+    assert!(size_of::<cudaIpcEventHandle_t>() == 64);
+    assert!(size_of::<cudaMemLocation>() == 8);
+    assert!(size_of::<cudaMemAccessDesc>() == 12);
+    assert!(size_of::<cudaGraphEdgeData>() == 8);
+    assert!(size_of::<cudaFuncAttributes>() == 144);
+};
