@@ -5,6 +5,7 @@ mod device;
 mod driver;
 mod error;
 mod execution;
+mod graph;
 mod library;
 mod memory;
 mod pools;
