@@ -96,9 +96,7 @@ def test_memory_pool_of_pytorch_releases_its_memory() -> None:
 
 
 @pytest.mark.parametrize(("kept", "outcome"), [("tensor", {"passed": 1, "errors": 1}), ("None", {"passed": 1})])
-def test_leak_check_reports_kept_tensors_only(
-    pytester: pytest.Pytester, kept: str, outcome: dict[str, int]
-) -> None:
+def test_leak_check_reports_kept_tensors_only(pytester: pytest.Pytester, kept: str, outcome: dict[str, int]) -> None:
     pytester.makepyfile(f"""
         import torch
 
