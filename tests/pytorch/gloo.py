@@ -1,5 +1,6 @@
 """Two processes that exchange tensors of a device through Gloo; each prints what it has received."""
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -27,10 +28,10 @@ def work(rank, rendezvous):
     else:
         dist.recv(received, 0)
         dist.send(received, 0)
-    print(
+    # One write for each line, as both processes write into one pipe.
+    sys.stdout.write(
         f"rank {rank}: sum {numbers(total)}, broadcast {numbers(sent)}, "
-        f"gathered {[numbers(each)[0] for each in gathered]}, received {numbers(received)}",
-        flush=True,
+        f"gathered {[numbers(each)[0] for each in gathered]}, received {numbers(received)}\n"
     )
     dist.destroy_process_group()
 
