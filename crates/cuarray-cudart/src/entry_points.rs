@@ -143,31 +143,31 @@ macro_rules! __entry_points {
             execution {
                 both context fn cudaLaunchKernel(func: *const c_void, grid_dim: dim3, block_dim: dim3, args: *mut *mut c_void, shared_mem: usize, stream: cudaStream_t) [twin cudaLaunchKernel_ptsz];
                 both context fn cudaLaunchKernelExC(config: *const cudaLaunchConfig_t, func: *const c_void, args: *mut *mut c_void) [twin cudaLaunchKernelExC_ptsz];
-                both refused fn cudaLaunchCooperativeKernel(func: *const c_void, grid_dim: dim3, block_dim: dim3, args: *mut *mut c_void, shared_mem: usize, stream: cudaStream_t) [twin cudaLaunchCooperativeKernel_ptsz];
-                both refused fn cudaFuncSetCacheConfig(func: *const c_void, cache_config: cudaFuncCache);
-                both refused fn cudaFuncGetAttributes(attr: *mut cudaFuncAttributes, func: *const c_void);
-                both refused fn cudaFuncSetAttribute(func: *const c_void, attr: cudaFuncAttribute, value: c_int);
-                both refused fn cudaFuncGetName(name: *mut *const c_char, func: *const c_void);
-                both refused fn cudaFuncGetParamInfo(func: *const c_void, param_index: usize, param_offset: *mut usize, param_size: *mut usize);
-                only_13 refused fn cudaFuncGetParamCount(func: *const c_void, param_count: *mut usize);
-                both refused fn cudaLaunchHostFunc(stream: cudaStream_t, fn_: cudaHostFn_t, user_data: *mut c_void) [twin cudaLaunchHostFunc_ptsz];
-                only_13 refused fn cudaLaunchHostFunc_v2(stream: cudaStream_t, fn_: cudaHostFn_t, user_data: *mut c_void, sync_mode: c_uint) [twin cudaLaunchHostFunc_v2_ptsz];
-                both refused fn cudaFuncSetSharedMemConfig(func: *const c_void, config: cudaSharedMemConfig);
-                both refused fn cudaGetFuncBySymbol(function_ptr: *mut cudaFunction_t, symbol_ptr: *const c_void);
-                both refused fn cudaGetKernel(kernel_ptr: *mut cudaKernel_t, entry_func_addr: *const c_void);
+                both context fn cudaLaunchCooperativeKernel(func: *const c_void, grid_dim: dim3, block_dim: dim3, args: *mut *mut c_void, shared_mem: usize, stream: cudaStream_t) [twin cudaLaunchCooperativeKernel_ptsz];
+                both context fn cudaFuncSetCacheConfig(func: *const c_void, cache_config: cudaFuncCache);
+                both context fn cudaFuncGetAttributes(attr: *mut cudaFuncAttributes, func: *const c_void);
+                both context fn cudaFuncSetAttribute(func: *const c_void, attr: cudaFuncAttribute, value: c_int);
+                both context fn cudaFuncGetName(name: *mut *const c_char, func: *const c_void);
+                both context fn cudaFuncGetParamInfo(func: *const c_void, param_index: usize, param_offset: *mut usize, param_size: *mut usize);
+                only_13 context fn cudaFuncGetParamCount(func: *const c_void, param_count: *mut usize);
+                both context fn cudaLaunchHostFunc(stream: cudaStream_t, fn_: cudaHostFn_t, user_data: *mut c_void) [twin cudaLaunchHostFunc_ptsz];
+                only_13 context fn cudaLaunchHostFunc_v2(stream: cudaStream_t, fn_: cudaHostFn_t, user_data: *mut c_void, sync_mode: c_uint) [twin cudaLaunchHostFunc_v2_ptsz];
+                both context fn cudaFuncSetSharedMemConfig(func: *const c_void, config: cudaSharedMemConfig);
+                both context fn cudaGetFuncBySymbol(function_ptr: *mut cudaFunction_t, symbol_ptr: *const c_void);
+                both context fn cudaGetKernel(kernel_ptr: *mut cudaKernel_t, entry_func_addr: *const c_void);
                 both raw fn __cudaPushCallConfiguration(grid_dim: dim3, block_dim: dim3, shared_mem: usize, stream: cudaStream_t) -> c_uint;
                 both host fn __cudaPopCallConfiguration(grid_dim: *mut dim3, block_dim: *mut dim3, shared_mem: *mut usize, stream: *mut c_void);
                 both context fn __cudaLaunchKernel(kernel: cudaKernel_t, grid_dim: dim3, block_dim: dim3, args: *mut *mut c_void, shared_mem: usize, stream: cudaStream_t) [twin __cudaLaunchKernel_ptsz];
                 only_12 refused fn cudaLaunchCooperativeKernelMultiDevice(launch_params_list: *mut cudaLaunchParams, num_devices: c_uint, flags: c_uint);
-                only_12 refused fn cudaSetDoubleForDevice(d: *mut f64);
-                only_12 refused fn cudaSetDoubleForHost(d: *mut f64);
+                only_12 host fn cudaSetDoubleForDevice(d: *mut f64);
+                only_12 host fn cudaSetDoubleForHost(d: *mut f64);
             }
             occupancy {
-                both refused fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_int, func: *const c_void, block_size: c_int, dynamic_s_mem_size: usize);
-                both refused fn cudaOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut usize, func: *const c_void, num_blocks: c_int, block_size: c_int);
-                both refused fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(num_blocks: *mut c_int, func: *const c_void, block_size: c_int, dynamic_s_mem_size: usize, flags: c_uint);
-                both refused fn cudaOccupancyMaxPotentialClusterSize(cluster_size: *mut c_int, func: *const c_void, launch_config: *const cudaLaunchConfig_t);
-                both refused fn cudaOccupancyMaxActiveClusters(num_clusters: *mut c_int, func: *const c_void, launch_config: *const cudaLaunchConfig_t);
+                both context fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_int, func: *const c_void, block_size: c_int, dynamic_s_mem_size: usize);
+                both context fn cudaOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut usize, func: *const c_void, num_blocks: c_int, block_size: c_int);
+                both context fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(num_blocks: *mut c_int, func: *const c_void, block_size: c_int, dynamic_s_mem_size: usize, flags: c_uint);
+                both context fn cudaOccupancyMaxPotentialClusterSize(cluster_size: *mut c_int, func: *const c_void, launch_config: *const cudaLaunchConfig_t);
+                both context fn cudaOccupancyMaxActiveClusters(num_clusters: *mut c_int, func: *const c_void, launch_config: *const cudaLaunchConfig_t);
             }
             memory {
                 both refused fn cudaMallocManaged(dev_ptr: *mut *mut c_void, size: usize, flags: c_uint);
@@ -197,12 +197,12 @@ macro_rules! __entry_points {
                 only_12 refused fn cudaMemAdvise_v2(dev_ptr: *const c_void, count: usize, advice: cudaMemoryAdvise, location: cudaMemLocation);
             }
             symbols {
-                both refused fn cudaMemcpyToSymbol(symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind) [twin cudaMemcpyToSymbol_ptds];
-                both refused fn cudaMemcpyFromSymbol(dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind) [twin cudaMemcpyFromSymbol_ptds];
-                both refused fn cudaMemcpyToSymbolAsync(symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyToSymbolAsync_ptsz];
-                both refused fn cudaMemcpyFromSymbolAsync(dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyFromSymbolAsync_ptsz];
-                both refused fn cudaGetSymbolAddress(dev_ptr: *mut *mut c_void, symbol: *const c_void);
-                both refused fn cudaGetSymbolSize(size: *mut usize, symbol: *const c_void);
+                both context fn cudaMemcpyToSymbol(symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind) [twin cudaMemcpyToSymbol_ptds];
+                both context fn cudaMemcpyFromSymbol(dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind) [twin cudaMemcpyFromSymbol_ptds];
+                both context fn cudaMemcpyToSymbolAsync(symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyToSymbolAsync_ptsz];
+                both context fn cudaMemcpyFromSymbolAsync(dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyFromSymbolAsync_ptsz];
+                both context fn cudaGetSymbolAddress(dev_ptr: *mut *mut c_void, symbol: *const c_void);
+                both context fn cudaGetSymbolSize(size: *mut usize, symbol: *const c_void);
             }
             transfer {
                 both refused fn cudaMemcpy3D(p: *const cudaMemcpy3DParms) [twin cudaMemcpy3D_ptds];
@@ -462,16 +462,16 @@ macro_rules! __entry_points {
                 both refused fn cudaGetExportTable(pp_export_table: *mut *const c_void, p_export_table_id: *const cudaUUID_t);
             }
             library {
-                both refused fn cudaLibraryLoadData(library: *mut cudaLibrary_t, code: *const c_void, jit_options: *mut cudaJitOption, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut cudaLibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
-                both refused fn cudaLibraryLoadFromFile(library: *mut cudaLibrary_t, file_name: *const c_char, jit_options: *mut cudaJitOption, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut cudaLibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
-                both refused fn cudaLibraryUnload(library: cudaLibrary_t);
-                both refused fn cudaLibraryGetKernel(p_kernel: *mut cudaKernel_t, library: cudaLibrary_t, name: *const c_char);
-                both refused fn cudaLibraryGetGlobal(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
+                both driver fn cudaLibraryLoadData(library: *mut cudaLibrary_t, code: *const c_void, jit_options: *mut cudaJitOption, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut cudaLibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
+                both driver fn cudaLibraryLoadFromFile(library: *mut cudaLibrary_t, file_name: *const c_char, jit_options: *mut cudaJitOption, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut cudaLibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
+                both driver fn cudaLibraryUnload(library: cudaLibrary_t);
+                both driver fn cudaLibraryGetKernel(p_kernel: *mut cudaKernel_t, library: cudaLibrary_t, name: *const c_char);
+                both context fn cudaLibraryGetGlobal(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
                 both refused fn cudaLibraryGetManaged(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
                 both refused fn cudaLibraryGetUnifiedFunction(fptr: *mut *mut c_void, library: cudaLibrary_t, symbol: *const c_char);
-                both refused fn cudaLibraryGetKernelCount(count: *mut c_uint, lib: cudaLibrary_t);
-                both refused fn cudaLibraryEnumerateKernels(kernels: *mut cudaKernel_t, num_kernels: c_uint, lib: cudaLibrary_t);
-                both refused fn cudaKernelSetAttributeForDevice(kernel: cudaKernel_t, attr: cudaFuncAttribute, value: c_int, device: c_int);
+                both driver fn cudaLibraryGetKernelCount(count: *mut c_uint, lib: cudaLibrary_t);
+                both driver fn cudaLibraryEnumerateKernels(kernels: *mut cudaKernel_t, num_kernels: c_uint, lib: cudaLibrary_t);
+                both driver fn cudaKernelSetAttributeForDevice(kernel: cudaKernel_t, attr: cudaFuncAttribute, value: c_int, device: c_int);
             }
             execution_context {
                 only_13 refused fn cudaDeviceGetDevResource(device: c_int, resource: *mut cudaDevResource, type_: cudaDevResourceType);

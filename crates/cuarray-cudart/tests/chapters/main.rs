@@ -5,4 +5,7 @@ mod device;
 mod driver;
 mod error;
 mod execution;
+mod library;
 mod memory;
+mod registration;
+mod symbols;
