@@ -147,6 +147,18 @@ test-python: peers $(EXTENSIONS) mpi4py-tests ## run the Python tests on the sim
 	$(call say,Python tests on the simulated driver)
 	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest tests --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
 
+# Two devices, as some tests copy between them.
+.PHONY: test-torch
+test-torch: peers-torch ## run the tests with PyTorch on the simulated driver
+	$(call say,Tests with PyTorch on the simulated driver)
+	CUARRAY_SIM_DEVICES=2 $(TORCH_VENV)/bin/python -m pytest tests/pytorch tests/interop/test_torch.py \
+	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2
+
+.PHONY: torch-operations
+torch-operations: peers-torch ## compare the operations of PyTorch that run with docs/results/pytorch-operations.md; UPDATE=1 writes it
+	$(call say,Operations of PyTorch on the simulated driver)
+	$(TORCH_VENV)/bin/python -m cuarray_sim tests/pytorch/operations.py $(if $(UPDATE),--update)
+
 .PHONY: mpi4py-tests
 mpi4py-tests: $(MPI4PY_TESTS) ## download mpi4py's own tests into build/mpi4py-tests
 

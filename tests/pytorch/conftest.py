@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-if importlib.util.find_spec("torch") is None:
-    collect_ignore_glob = ["test_*.py"]
 
-
-@pytest.fixture(scope="session", autouse=True)
-def needs_the_simulator(driver_kind: str) -> None:
-    if driver_kind == "real":
-        pytest.skip("these tests are of PyTorch on the simulated driver")
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Ignore the tests without PyTorch or without the simulated driver: other drivers run its kernels, too."""
+    if importlib.util.find_spec("torch") is None or not config.getoption("cuarray_sim"):
+        return True
+    return None
 
 
 @pytest.fixture(autouse=True)
