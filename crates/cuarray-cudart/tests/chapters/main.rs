@@ -7,5 +7,7 @@ mod error;
 mod execution;
 mod library;
 mod memory;
+mod pools;
 mod registration;
 mod symbols;
+mod transfer;
