@@ -54,6 +54,6 @@ def test_documented_suppressions_cover_what_pytorch_keeps_until_exit(tmp_path: P
     assert done.returncode == 0, done.stderr
 
 
-def block(language: str, after: str = "") -> str:
+def block(language: str, after: str = "# ") -> str:
     """The first block of a language on the page, after a text."""
     return PAGE.read_text().partition(after)[2].partition(f"```{language}\n")[2].partition("```")[0]

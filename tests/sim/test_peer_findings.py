@@ -36,8 +36,9 @@ def test_script_gives_the_documented_finding(run: Callable, script: Path) -> Non
             pytest.skip(f"{name} is not installed")
     done = run("-m", "cuarray_sim", str(script), "-")
     assert done.returncode == 66, done.stderr
-    assert normalized(done.stderr) == documented(script.name)
-    assert done.stderr.count("\n[") == 0, "each script gives exactly one finding"
+    report = normalized(done.stderr)
+    assert report == documented(script.name)
+    assert report.count("\n[") == 0, "each script gives exactly one finding"
 
 
 def test_each_script_has_at_most_ten_lines_and_is_documented_once() -> None:
