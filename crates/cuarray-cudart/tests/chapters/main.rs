@@ -4,5 +4,9 @@
 mod device;
 mod driver;
 mod error;
+mod event;
 mod execution;
 mod memory;
+mod stream;
+mod unified;
+mod version;
