@@ -7,6 +7,7 @@ mod error;
 mod event;
 mod execution;
 mod memory;
+mod process;
 mod stream;
 mod unified;
 mod version;
