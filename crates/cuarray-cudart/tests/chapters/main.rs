@@ -6,6 +6,7 @@ mod driver;
 mod error;
 mod event;
 mod execution;
+mod faults;
 mod library;
 mod memory;
 mod pools;
