@@ -123,12 +123,12 @@ fn after_the_context_was_taken_away() {
 
 #[test]
 fn child_of_a_fork_is_not_initialized() {
-    child("process::forked", &[]);
+    child("process::use_in_a_child_of_fork", &[]);
 }
 
 #[test]
 #[ignore = "child_of_a_fork_is_not_initialized runs it"]
-fn forked() {
+fn use_in_a_child_of_fork() {
     open();
     let mut memory = ptr::null_mut();
     unsafe {
