@@ -22,6 +22,24 @@ pytestmark = [
     pytest.mark.cuarray_sim_leaks,
 ]
 
+PTX = b"""
+.version 8.0
+.target sm_75
+.address_size 64
+.global .align 4 .u32 step = 5;
+.visible .entry add(.param .u64 memory) {
+    .reg .u64 %address, %memory, %symbol; .reg .u32 %value, %thread, %step;
+    ld.param.u64 %memory, [memory];
+    mov.u32 %thread, %tid.x;
+    mad.wide.u32 %address, %thread, 4, %memory;
+    ld.global.u32 %value, [%address];
+    ld.global.u32 %step, [step];
+    add.u32 %value, %value, %step;
+    st.global.u32 [%address], %value;
+    ret;
+}
+"""
+
 
 def ok(*results: Any) -> Any:
     """Check that a call succeeded, and return its outputs."""
@@ -160,6 +178,90 @@ def test_memory_is_copied_and_set(memory, stream) -> None:
     assert 0 < free <= total
 
 
+def test_memory_is_copied_in_rows() -> None:
+    pointer, pitch = ok(runtime.cudaMallocPitch(5, 3))
+    assert pitch >= 5
+    data, back = ctypes.create_string_buffer(bytes(range(15)), 15), ctypes.create_string_buffer(15)
+    kind = runtime.cudaMemcpyKind
+    ok(runtime.cudaMemcpy2D(pointer, pitch, ctypes.addressof(data), 5, 5, 3, kind.cudaMemcpyHostToDevice))
+    ok(runtime.cudaMemset2D(pointer, pitch, 9, 1, 3))
+    ok(runtime.cudaDeviceSynchronize())
+    ok(runtime.cudaMemcpy2D(ctypes.addressof(back), 5, pointer, pitch, 5, 3, kind.cudaMemcpyDeviceToHost))
+    assert back.raw == bytes([9, 1, 2, 3, 4, 9, 6, 7, 8, 9, 9, 11, 12, 13, 14])
+    ok(runtime.cudaFree(pointer))
+
+
+def test_pinned_and_managed_memory_is_told_apart(memory) -> None:
+    kinds = runtime.cudaMemoryType
+    assert ok(runtime.cudaPointerGetAttributes(memory)).type == kinds.cudaMemoryTypeDevice
+    pinned = ok(runtime.cudaHostAlloc(64, runtime.cudaHostAllocDefault))
+    assert ok(runtime.cudaPointerGetAttributes(pinned)).type == kinds.cudaMemoryTypeHost
+    assert ok(runtime.cudaHostGetDevicePointer(pinned, 0))
+    ok(runtime.cudaFreeHost(pinned))
+    managed = ok(runtime.cudaMallocManaged(64, runtime.cudaMemAttachGlobal))
+    assert ok(runtime.cudaPointerGetAttributes(managed)).type == kinds.cudaMemoryTypeManaged
+    ok(runtime.cudaFree(managed))
+    own = ctypes.create_string_buffer(8)
+    assert ok(runtime.cudaPointerGetAttributes(ctypes.addressof(own))).type == kinds.cudaMemoryTypeUnregistered
+
+
+def test_pools_serve_allocations_in_stream_order(stream) -> None:
+    pool = ok(runtime.cudaDeviceGetDefaultMemPool(0))
+    pointer = ok(runtime.cudaMallocAsync(64, stream))
+    ok(runtime.cudaMemsetAsync(pointer, 3, 64, stream))
+    ok(runtime.cudaStreamSynchronize(stream))
+    assert fetched(pointer) == bytes([3]) * 64
+    used = runtime.cudaMemPoolAttr.cudaMemPoolAttrUsedMemCurrent
+    assert int(ok(runtime.cudaMemPoolGetAttribute(pool, used))) >= 64
+    ok(runtime.cudaFreeAsync(pointer, stream))
+    properties = runtime.cudaMemPoolProps()
+    properties.allocType = runtime.cudaMemAllocationType.cudaMemAllocationTypePinned
+    properties.location.type = runtime.cudaMemLocationType.cudaMemLocationTypeDevice
+    own = ok(runtime.cudaMemPoolCreate(properties))
+    pointer = ok(runtime.cudaMallocFromPoolAsync(64, own, stream))
+    ok(runtime.cudaFreeAsync(pointer, stream))
+    ok(runtime.cudaStreamSynchronize(stream))
+    ok(runtime.cudaMemPoolTrimTo(own, 0))
+    ok(runtime.cudaMemPoolDestroy(own))
+
+
+def test_library_gives_kernels_and_variables(stream, memory) -> None:
+    from cuda.bindings import driver
+
+    library = ok(runtime.cudaLibraryLoadData(PTX, None, None, 0, None, None, 0))
+    assert ok(runtime.cudaLibraryGetKernelCount(library)) == 1
+    kernel = ok(runtime.cudaLibraryGetKernel(library, b"add"))
+    address, size = ok(runtime.cudaLibraryGetGlobal(library, b"step"))
+    assert size == 4
+    assert fetched(address, 4) == (5).to_bytes(4, "little")
+    ok(runtime.cudaMemset(memory, 0, 64))
+    ok(runtime.cudaDeviceSynchronize())
+    arguments = ((memory,), (ctypes.c_void_p,))
+    (error,) = driver.cuLaunchKernel(int(kernel), 1, 1, 1, 16, 1, 1, 0, int(stream), arguments, 0)
+    assert error == driver.CUresult.CUDA_SUCCESS
+    ok(runtime.cudaStreamSynchronize(stream))
+    assert fetched(memory) == (5).to_bytes(4, "little") * 16
+    ok(runtime.cudaLibraryUnload(library))
+
+
+def test_occupancy_and_attributes_of_a_kernel() -> None:
+    library = ok(runtime.cudaLibraryLoadData(PTX, None, None, 0, None, None, 0))
+    kernel = int(ok(runtime.cudaLibraryGetKernel(library, b"add")))
+    attributes = ok(runtime.cudaFuncGetAttributes(kernel))
+    assert attributes.maxThreadsPerBlock >= 128
+    assert ok(runtime.cudaOccupancyMaxActiveBlocksPerMultiprocessor(kernel, 128, 0)) >= 1
+    ok(runtime.cudaLibraryUnload(library))
+
+
+def test_host_function_runs_in_stream_order(stream) -> None:
+    calls: list[int] = []
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda data: calls.append(data))
+    callback = runtime.cudaHostFn_t(_ptr=ctypes.addressof(function))
+    ok(runtime.cudaLaunchHostFunc(stream, callback, 17))
+    ok(runtime.cudaStreamSynchronize(stream))
+    assert calls == [17]
+
+
 def test_peer_access_of_a_device_to_itself_is_refused() -> None:
     assert ok(runtime.cudaDeviceCanAccessPeer(0, 0)) == 0
 
@@ -195,8 +297,11 @@ print(null == own)
         assert done.stdout.strip() == expected, done.stderr
 
 
-def test_cuda_core_device_is_synchronized() -> None:
+def test_cuda_core_device_is_synchronized_and_named(memory) -> None:
     core = pytest.importorskip("cuda.core")
     device = core.Device()
     device.set_current()
+    ok(runtime.cudaMemset(memory, 8, 64))
     device.sync()
+    assert fetched(memory) == bytes([8]) * 64
+    assert ok(runtime.cudaDeviceGetByPCIBusId(device.pci_bus_id.encode())) == 0
