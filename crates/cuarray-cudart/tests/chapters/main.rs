@@ -6,6 +6,7 @@ mod driver;
 mod error;
 mod event;
 mod execution;
+mod faults;
 mod graph;
 mod library;
 mod memory;
