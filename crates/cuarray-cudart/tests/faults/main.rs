@@ -25,10 +25,13 @@ const PTX: &CStr = c"
 }
 ";
 
+type FailNext = unsafe extern "C" fn(*const c_char) -> u32;
+type Clear = unsafe extern "C" fn(*mut u64) -> u32;
+
 /// The simulated driver's functions for faults.
 struct Faults {
-    fail_next: unsafe extern "C" fn(*const c_char) -> u32,
-    clear: unsafe extern "C" fn(*mut u64) -> u32,
+    fail_next: FailNext,
+    clear: Clear,
 }
 
 impl Faults {
@@ -41,8 +44,8 @@ impl Faults {
             );
             assert!(!fail_next.is_null() && !clear.is_null());
             Faults {
-                fail_next: std::mem::transmute::<*mut c_void, _>(fail_next),
-                clear: std::mem::transmute::<*mut c_void, _>(clear),
+                fail_next: std::mem::transmute::<*mut c_void, FailNext>(fail_next),
+                clear: std::mem::transmute::<*mut c_void, Clear>(clear),
             }
         }
     }
