@@ -50,6 +50,7 @@ mod library;
 mod memory;
 mod occupancy;
 mod peer;
+mod pools;
 mod profiler;
 mod registration;
 mod stream;

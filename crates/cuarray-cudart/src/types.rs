@@ -13,6 +13,10 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::result::cudaError_t;
 
+mod memory;
+
+pub use memory::*;
+
 macro_rules! aliases {
     ($($name:ident = $ty:ty),* $(,)?) => { $(pub type $name = $ty;)* };
 }
@@ -55,8 +59,8 @@ aliases! {
     cudaGraphExecUpdateResultInfo = c_void, cudaGraphInstantiateParams = c_void, cudaGraphNodeParams = c_void,
     cudaGraphRecaptureCallbackData = c_void, cudaHostNodeParams = c_void, cudaKernelNodeParams = c_void,
     cudaLaunchAttributeValue = c_void, cudaLaunchParams = c_void, cudaMemAllocNodeParams = c_void,
-    cudaMemPoolProps = c_void, cudaMemPoolPtrExportData = c_void, cudaMemcpy3DBatchOp = c_void, cudaMemcpy3DParms = c_void,
-    cudaMemcpy3DPeerParms = c_void, cudaMemcpyAttributes = c_void, cudaMemsetParams = c_void, cudaPointerAttributes = c_void,
+    cudaMemcpy3DBatchOp = c_void,
+    cudaMemcpyAttributes = c_void, cudaMemsetParams = c_void, cudaPointerAttributes = c_void,
     cudaResourceDesc = c_void, cudaResourceViewDesc = c_void, cudaTextureDesc = c_void,
 }
 

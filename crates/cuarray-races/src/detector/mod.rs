@@ -344,21 +344,25 @@ impl Detector {
         self.handles.live()
     }
 
-    /// An access that a host function makes while it runs as an operation of a lane. `uses` are other uses of the same
-    /// byte, which must be ordered with the access.
+    /// An access that a host function makes while it runs as an operation of a lane. `uses` are other uses of some of the
+    /// same bytes, which must be ordered with the access.
     pub fn host_function_access<'a>(
         &mut self,
         caller: Caller,
         function: &Clock,
-        (address, access): (u64, AccessKind),
-        uses: impl Iterator<Item = (&'a Arc<Operation>, &'a Clock, AccessKind)>,
+        ((start, end), access): ((u64, u64), AccessKind),
+        uses: impl Iterator<Item = (&'a Arc<Operation>, &'a Clock, (u64, u64), AccessKind)>,
     ) {
-        let effect = Effect::Touches(vec![(Region::row(address, 1), access)]);
+        let effect = Effect::Touches(vec![(Region::row(start, end - start), access)]);
         let operation = self.remember(function.lane, caller, Vec::new(), &effect);
-        for (other, clock, other_access) in uses {
+        for (other, clock, bytes, other_access) in uses {
             if !self.ordered(function, clock) {
-                let conflict =
-                    Conflict { other: other.clone(), access: other_access, start: address, end: address + 1 };
+                let conflict = Conflict {
+                    other: other.clone(),
+                    access: other_access,
+                    start: start.max(bytes.0),
+                    end: end.min(bytes.1),
+                };
                 self.unordered(Kind::DataRace, conflict, &operation, access);
             }
         }

@@ -1,6 +1,6 @@
 """Paths of nvcc and CMake (`make nvcc`), and of the folder in which a program's loader finds the simulated driver.
 
-`python toolchain.py nvcc` prints the path of nvcc; `cmake`, `toolkit` and `libraries` are the other names.
+`python cuda_toolchain.py nvcc` prints the path of nvcc; `cmake`, `toolkit` and `libraries` are the other names.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 INSTALLED = ROOT / "build" / "nvcc"
 
 
