@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 import cuda_toolchain as toolchain
+import pytest
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(toolchain.nvcc() is None, reason="nvcc is not installed: `make nvcc` installs it")
@@ -42,10 +42,6 @@ dynamic shared memory for two blocks: 16 KiB or more
 sum: 30000
 query: cudaSuccess
 """,
-    "graph": """\
-captured: 4 nodes, 15 2047
-node by node: 3, then 4
-""",
     "cooperative": """\
 cooperative: 1, sum: 12497500
 more blocks than fit: cudaErrorCooperativeLaunchTooLarge
@@ -55,7 +51,10 @@ more blocks than fit: cudaErrorCooperativeLaunchTooLarge
 # Of each kind of fat binary, the options of nvcc.
 FAT_BINARIES = {
     "default": [],
-    "two virtual architectures": ["-gencode=arch=compute_75,code=compute_75", "-gencode=arch=compute_90,code=compute_90"],
+    "two virtual architectures": [
+        "-gencode=arch=compute_75,code=compute_75",
+        "-gencode=arch=compute_90,code=compute_90",
+    ],
     "machine code and PTX": ["-gencode=arch=compute_90,code=[sm_90,compute_90]"],
     "an architecture with its own features": ["-arch=compute_90a"],
     "newer machine code": ["-gencode=arch=compute_120,code=sm_120", "-gencode=arch=compute_80,code=compute_80"],
