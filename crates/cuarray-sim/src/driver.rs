@@ -81,6 +81,7 @@ impl Driver {
         let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
         let mut state = State::new(Mode::of(&schedule), detector, host_access);
         state.host_writes_devices = config.as_ref().is_ok_and(|config| config.host_readable);
+        state.quiet = config.as_ref().is_ok_and(|config| config.quiet);
         Arc::new(Driver {
             number,
             config,

@@ -47,6 +47,8 @@ pub(crate) struct State {
     pub host_access: HostAccess,
     /// Whether the host may write device memory unseen, so that no memory counts as unwritten.
     pub host_writes_devices: bool,
+    /// Whether messages about failed work are suppressed.
+    pub quiet: bool,
     pub memory: Memory,
     /// The schedule and its state.
     pub mode: Mode,
@@ -86,6 +88,7 @@ impl State {
             detector,
             host_access,
             host_writes_devices: false,
+            quiet: false,
             running: Vec::new(),
             host_functions: 0,
             host_function_wanted: false,

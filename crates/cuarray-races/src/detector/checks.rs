@@ -201,27 +201,29 @@ impl Detector {
         let KernelRace { bytes, variable, sides, missing } = race;
         let parties =
             sides.map(|(access, place)| Party { place: Some(place), ..Party::of(operation, access, Some(bytes)) });
-        let block = self.blocks.at(bytes.address).cloned();
-        let variable = variable.or_else(|| block.as_ref()?.variable_at(bytes.address));
-        self.findings.add(Kind::KernelRace, variable.clone().as_ref(), parties.into(), |parties| Found {
-            kind: Kind::KernelRace,
-            bytes: Some(bytes),
-            block,
-            variable,
-            object: None,
-            parties,
-            missing: Some(missing),
-            count: 1,
-        });
+        self.within_a_launch(Kind::KernelRace, bytes.address, Some(bytes), variable, parties.into(), missing);
     }
 
     /// Reports an access of one thread of a launch.
     fn kernel_misuse(&mut self, operation: &Arc<Operation>, misuse: KernelMisuse) {
         let KernelMisuse { kind, bytes, owner, variable, access, place, missing } = misuse;
+        let party = Party { place: Some(place), ..Party::of(operation, access, bytes) };
+        self.within_a_launch(kind, owner, bytes, variable, vec![party], missing);
+    }
+
+    /// Adds a finding about threads of one launch. `owner` is an address in the allocation that it concerns.
+    fn within_a_launch(
+        &mut self,
+        kind: Kind,
+        owner: u64,
+        bytes: Option<Range>,
+        variable: Option<Variable>,
+        parties: Vec<Party>,
+        missing: String,
+    ) {
         let block = self.blocks.at(owner).cloned();
         let variable = variable.or_else(|| block.as_ref()?.variable_at(bytes?.address));
-        let party = Party { place: Some(place), ..Party::of(operation, access, bytes) };
-        self.findings.add(kind, variable.clone().as_ref(), vec![party], |parties| Found {
+        self.findings.add(kind, variable.clone().as_ref(), parties, |parties| Found {
             kind,
             bytes,
             block,

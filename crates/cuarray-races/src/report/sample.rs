@@ -3,8 +3,10 @@
 //! A copy in one stream races with a read in another, because the event was recorded before the copy. The name of the
 //! file contains markup.
 
-use crate::finding::{Access, AccessKind, Allocation, Finding, Kind, Lane, LaneKind, Operation, Range, Report, Side};
-use crate::site::{Frame, Site};
+use crate::finding::{
+    Access, AccessKind, Allocation, Finding, KernelPlace, Kind, Lane, LaneKind, Operation, Range, Report, Side,
+};
+use crate::site::{Frame, Site, SourceLine};
 use std::sync::Arc;
 
 pub(crate) const HOSTILE: &str = "<script>alert('\"&\u{202e}\u{7}')</script>.py";
@@ -82,4 +84,23 @@ pub(crate) fn report(file: &str) -> Report {
         count: 1,
     };
     Report { findings: vec![finding], lanes, operations, ..Report::default() }
+}
+
+/// As [`report`], but the finding is a race of two threads of the launch that is operation 6.
+pub(crate) fn kernel_race(file: &str) -> Report {
+    let mut report = report(file);
+    let place = |block, thread, source, ptx_line| KernelPlace {
+        block: [block, 0, 0],
+        thread: [thread, 0, 0],
+        atomic: false,
+        source,
+        ptx_line,
+    };
+    let line = SourceLine { file: "src/kernel.cu".into(), line: 8 };
+    let places = [place(0, 0, Some(line), Some(30)), place(2, 7, None, Some(40))];
+    let finding = &mut report.findings[0];
+    finding.kind = Kind::KernelRace;
+    let launch = finding.sides[1].clone();
+    finding.sides = places.into_iter().map(|place| Side { place: Some(place), ..launch.clone() }).collect();
+    report
 }

@@ -6,7 +6,7 @@
 use super::source::Sources;
 use super::words::{self, Detail};
 use crate::finding::{Finding, Report, Side};
-use crate::site::{Native, Site};
+use crate::site::Site;
 use crate::symbol::{call_name, kernel_name};
 use std::fmt::Write as _;
 
@@ -107,14 +107,9 @@ impl Report {
         let mut numbers: Vec<u32> = finding.sides.iter().map(|side| side.lane).collect();
         numbers.dedup();
         for lane in numbers.iter().filter_map(|number| self.lanes.iter().find(|lane| lane.number == *number)) {
-            if let Some(frame) = lane.made.as_deref().and_then(words::frame) {
-                let (name, frame) = (words::lane(&self.lanes, lane.number), printable(&frame.to_string()));
-                let _ = writeln!(text, "  {}{name}:{} made at {frame}", colours.dim, colours.off);
-            } else if let Some(Native { source: Some(source), .. }) =
-                lane.made.as_deref().and_then(|made| made.native.as_ref())
-            {
-                let (name, file) = (words::lane(&self.lanes, lane.number), printable(&source.file));
-                let _ = writeln!(text, "  {}{name}:{} made at {file}:{}", colours.dim, colours.off, source.line);
+            if let Some(made) = words::made(lane) {
+                let name = words::lane(&self.lanes, lane.number);
+                let _ = writeln!(text, "  {}{name}:{} made at {}", colours.dim, colours.off, printable(&made));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The wording of reports, shared by all formats for people.
 
 use crate::finding::{AccessKind, Finding, KernelPlace, Kind, Lane, Operation, Side, Variable};
-use crate::site::{Frame, Site};
+use crate::site::{Frame, Native, Site};
 use crate::symbol::{call_name, kernel_name};
 
 /// `1 byte`, `4,096 bytes`.
@@ -116,6 +116,15 @@ pub(crate) fn place(site: &Site) -> String {
     }
 }
 
+/// A short form of a place in a kernel: the line of its source, or of its PTX.
+pub(crate) fn place_in_kernel(place: &KernelPlace) -> String {
+    match (&place.source, place.ptx_line) {
+        (Some(source), _) => format!("{}:{}", base(&source.file), source.line),
+        (None, Some(line)) => format!("line {line} of the PTX"),
+        (None, None) => String::new(),
+    }
+}
+
 fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -125,6 +134,16 @@ pub(crate) fn lane(lanes: &[Lane], number: u32) -> String {
     match lanes.iter().find(|lane| lane.number == number) {
         Some(lane) => lane.name.split(" (").next().unwrap_or(&lane.name).to_owned(),
         None => format!("lane {number}"),
+    }
+}
+
+/// The line that made a stream, if it is known.
+pub(crate) fn made(lane: &Lane) -> Option<String> {
+    let made = lane.made.as_deref()?;
+    match (frame(made), &made.native) {
+        (Some(frame), _) => Some(frame.to_string()),
+        (None, Some(Native { source: Some(source), .. })) => Some(format!("{}:{}", source.file, source.line)),
+        _ => None,
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod chosen;
 pub(crate) mod drain;
 pub(crate) mod outside;
 pub(crate) mod progress;
+pub(crate) mod thread_sanitizer;
 
 use crate::driver::{Driver, Guard};
 use crate::graph_structure;
@@ -23,9 +24,10 @@ use crate::objects::launch::Launch;
 use crate::objects::stream::Kind;
 use crate::objects::work::{HostFunction, Operation, Point, Work};
 use crate::state::State;
-use crate::work::{allocations, copies, graph_memory, launches, streams};
+use crate::work::{allocations, contexts, copies, graph_memory, launches, streams};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Ticket, Touched};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 
 /// Appends work to a stream, after the given points and those that the legacy default stream requires.
@@ -109,6 +111,18 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
     if failed && matches!(work, Work::Copy(_) | Work::Fill(_) | Work::Launch(_)) {
         return Vec::new();
     }
+    let lost = match &work {
+        Work::Copy(copy) => copies::lost_memory_of_copy(state, copy),
+        Work::Fill(fill) => copies::lost_memory_of_fill(state, fill),
+        _ => None,
+    };
+    if let (Some(lost), Some(context)) = (lost, context) {
+        if !state.quiet {
+            eprintln!("cuarray-sim: {lost}, because the program unmapped or protected it before the pending work ran");
+        }
+        contexts::fail(state, context, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+        return Vec::new();
+    }
     match work {
         Work::Wait | Work::HostFunction(_) => {}
         Work::Copy(copy) => {
@@ -137,6 +151,9 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
     }
     Vec::new()
 }
+
+const PANICKED: &str = "cuarray-sim: the simulator failed while it executed the program's work, so the context has failed \
+with CUDA_ERROR_UNKNOWN. This is a bug of the simulator, not of the program: please report it with the message above.";
 
 /// The result of one step of [`force`].
 enum Step {
@@ -225,9 +242,17 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
     }
     let at = Point { stream: handle, operation: stream.executed + 1 };
     let silent = operation.work.is_silent();
-    let touched = execute(state, operation.work, at, operation.ticket.as_deref());
-    if let Some(ticket) = &operation.ticket {
-        edges::ran(state, ticket, &touched);
+    let context = stream.context;
+    // The operation has left its queue, so a panic must not leave it unfinished: waits for it would never end.
+    let executed = catch_unwind(AssertUnwindSafe(|| {
+        let touched = execute(state, operation.work, at, operation.ticket.as_deref());
+        if let Some(ticket) = &operation.ticket {
+            edges::ran(state, ticket, &touched);
+        }
+    }));
+    if executed.is_err() {
+        eprintln!("{PANICKED}");
+        contexts::fail(state, context, CUresult::CUDA_ERROR_UNKNOWN);
     }
     chosen::note_executed(state, at, silent);
     if let Some(stream) = state.streams.get_mut(&handle) {
@@ -264,4 +289,53 @@ fn run_host_function<'a>(
     streams::remove_if_over(&mut state, handle);
     driver.finished.notify_all();
     state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Sim};
+    use std::sync::Arc;
+
+    const PTX: &std::ffi::CStr = c".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry nothing() { ret; }
+";
+
+    #[test]
+    fn panic_in_a_kernel_fails_its_context_and_waits_end() {
+        let sim = Sim::new(Config { quiet: true, ..Config::default() });
+        let (api, _entered) = (sim.api(), sim.enter());
+        let (mut context, mut module) = (CUcontext::NULL, CUmodule::NULL);
+        let (mut function, none, mut byte) = (CUfunction::NULL, std::ptr::null_mut::<*mut std::ffi::c_void>(), 0);
+        // SAFETY: the arguments are those that the driver's manual requires.
+        unsafe {
+            assert!(api.cuInit.unwrap()(0).is_success());
+            assert!(api.cuCtxCreate_v2.unwrap()(&mut context, 0, 0).is_success());
+            assert!(api.cuModuleLoadData.unwrap()(&mut module, PTX.as_ptr().cast()).is_success());
+            assert!(api.cuModuleGetFunction.unwrap()(&mut function, module, c"nothing".as_ptr()).is_success());
+            let launch = api.cuLaunchKernel.unwrap();
+            assert!(launch(function, 1, 1, 1, 1, 1, 1, 0, CUstream::NULL, none, none).is_success());
+        }
+        {
+            // Constants of the wrong length make the machine panic.
+            let mut state = sim.driver.lock();
+            let works = state.streams.values_mut().flat_map(|stream| &mut stream.queue);
+            let launch = works.into_iter().find_map(|operation| match &mut operation.work {
+                Work::Launch(launch) => Arc::get_mut(launch),
+                _ => None,
+            });
+            launch.unwrap().constants = Arc::new(vec![0; 1000]);
+        }
+        // SAFETY: as above.
+        unsafe {
+            assert_eq!(api.cuCtxSynchronize.unwrap()(), CUresult::CUDA_ERROR_UNKNOWN);
+            let allocated = api.cuMemAlloc_v2.unwrap()(&mut byte, 1);
+            assert_eq!(allocated, CUresult::CUDA_ERROR_UNKNOWN);
+        }
+        assert!(sim.report().findings.is_empty());
+        // SAFETY: as above.
+        assert!(unsafe { api.cuCtxDestroy_v2.unwrap()(context).is_success() });
+    }
 }

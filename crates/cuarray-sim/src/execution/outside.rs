@@ -1,5 +1,6 @@
 //! Functions of the program, which run without the driver's lock.
 
+use super::thread_sanitizer;
 use crate::driver::{Driver, Guard};
 use crate::objects::work::HostFunction;
 use crate::thread;
@@ -19,6 +20,7 @@ pub(crate) fn bury<'a>(driver: &'a Driver, mut state: Guard<'a>) -> Guard<'a> {
 /// Calls a host function in this thread. The function must not make driver calls.
 pub(crate) fn call_outside(function: HostFunction) {
     thread::with(|thread| thread.in_host_function.set(true));
+    thread_sanitizer::host_function_begins();
     // SAFETY: the program enqueued the function with its data to be called once, after the earlier work.
     unsafe {
         match function {
@@ -26,5 +28,6 @@ pub(crate) fn call_outside(function: HostFunction) {
             HostFunction::Callback { function, stream, data } => function(stream, CUresult::CUDA_SUCCESS, data),
         }
     }
+    thread_sanitizer::host_function_ends();
     thread::with(|thread| thread.in_host_function.set(false));
 }

@@ -36,7 +36,7 @@ mod stream;
 mod transfer;
 use crate::config::Fault;
 use crate::driver::{Call, Driver};
-use crate::execution::chosen;
+use crate::execution::{chosen, thread_sanitizer};
 use crate::happens_before::{calls, host};
 use crate::host_access;
 use crate::process::{current, exit};
@@ -99,6 +99,7 @@ fn dispatch<const N: usize>(
         let Some((number, inside)) = thread::with(|thread| (thread.number, thread.in_host_function.get())) else {
             return refuse_after_shutdown(export.symbol, shown);
         };
+        thread_sanitizer::call_begins();
         let started = driver.trace.as_ref().map(|trace| (trace, shown(), Instant::now()));
         let count = driver.calls_of[export.index].fetch_add(1, Ordering::Relaxed) + 1;
         let allowed = if export.always {
@@ -151,6 +152,7 @@ fn dispatch<const N: usize>(
                 code
             }
         };
+        thread_sanitizer::call_ends();
         if let Some((trace, shown, started)) = started {
             trace.write(export.symbol, &shown, result, number, call.site, started.elapsed());
         }

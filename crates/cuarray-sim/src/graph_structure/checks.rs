@@ -7,14 +7,16 @@ use crate::objects::graph_data::FillNode;
 use crate::objects::graph_data::INVALID_VALUE;
 use crate::state::State;
 use cuarray_abi::*;
+use cuarray_races::finding::AccessKind;
 
 /// Checks the accesses of a memcpy node.
 pub(crate) fn check_copy(state: &State, transfer: &Transfer) -> Result<(), CUresult> {
     if transfer.extent.is_empty() {
         return Err(INVALID_VALUE);
     }
-    for End { declared, place } in [transfer.target, transfer.source] {
-        reservations::side_of_node(state, place.address, place.span(transfer.extent)?, declared)?;
+    for (End { declared, place }, access) in [(transfer.target, AccessKind::Write), (transfer.source, AccessKind::Read)]
+    {
+        reservations::side_of_node(state, place.address, place.span(transfer.extent)?, declared, access)?;
     }
     Ok(())
 }
@@ -22,6 +24,7 @@ pub(crate) fn check_copy(state: &State, transfer: &Transfer) -> Result<(), CUres
 /// Checks the accesses of a memset node.
 pub(crate) fn check_fill(state: &State, node: &FillNode) -> Result<(), CUresult> {
     let fill = node.fill()?;
-    reservations::side_of_node(state, fill.target.address, fill.target.span(fill.extent)?, Declared::Device)?;
+    let span = fill.target.span(fill.extent)?;
+    reservations::side_of_node(state, fill.target.address, span, Declared::Device, AccessKind::Write)?;
     Ok(())
 }

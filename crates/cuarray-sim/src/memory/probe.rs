@@ -1,4 +1,4 @@
-//! Checks of host memory that the driver did not allocate: whether an address is mapped and readable.
+//! Checks of host memory that the driver did not allocate: whether an address can be read or written.
 //!
 //! A program may pass any number as a host address, and a GPU's driver refuses unmapped ones. Dereferencing such an
 //! address would end the process. System calls report it as `EFAULT` instead.
@@ -27,6 +27,21 @@ fn is_readable(address: u64) -> bool {
     result == 0 || unsafe { *libc::__errno_location() } != libc::EFAULT
 }
 
+/// Whether the byte at `address` can be written. Its contents do not change.
+fn is_writable(address: u64) -> bool {
+    // The kernel adds 0 atomically to the word, and wakes its waiters only if it equals -2048. Waiters of futexes
+    // accept spurious wakes.
+    const ADD_ZERO: libc::c_int = 1 << 28 | 0x800;
+    let (own, place) = (0_u32, address & !3);
+    // SAFETY: the kernel checks the address itself, and the word keeps its value.
+    let result = unsafe {
+        let operation = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
+        libc::syscall(libc::SYS_futex, &raw const own, operation, 0, 0_usize, place, ADD_ZERO)
+    };
+    // SAFETY: the call has no preconditions.
+    place != 0 && (result >= 0 || unsafe { *libc::__errno_location() } != libc::EFAULT)
+}
+
 /// Whether all pages of a range are mapped. Guard pages are mapped, although they cannot be read.
 fn is_mapped(first_page: u64, pages: u64, page_size: u64) -> bool {
     let mut residence = [0_u8; CHECKED];
@@ -47,20 +62,29 @@ fn is_mapped(first_page: u64, pages: u64, page_size: u64) -> bool {
 
 /// Whether `length` bytes at `address` are mapped, and the first and the last of them readable. Keeps `errno`.
 pub(crate) fn is_range_readable(address: u64, length: u64) -> bool {
+    is_range_accessible(address, length, is_readable)
+}
+
+/// Whether `length` bytes at `address` are mapped, and the first and the last of them writable. Keeps `errno`.
+pub(crate) fn is_range_writable(address: u64, length: u64) -> bool {
+    is_range_accessible(address, length, is_writable)
+}
+
+fn is_range_accessible(address: u64, length: u64, is_accessible: impl Fn(u64) -> bool) -> bool {
     let Some(last) = length.checked_sub(1).and_then(|more| address.checked_add(more)) else { return length == 0 };
     // SAFETY: the thread's own error number.
     let saved = unsafe { *libc::__errno_location() };
     let page_size = page_size();
     let first_page = address & !(page_size - 1);
     let pages = (last - first_page) / page_size + 1;
-    let readable = if pages <= PROBED {
-        (0..pages).all(|page| is_readable(address.max(first_page + page * page_size)))
+    let accessible = if pages <= PROBED {
+        (0..pages).all(|page| is_accessible(address.max(first_page + page * page_size)))
     } else {
-        is_readable(address) && is_readable(last) && is_mapped(first_page, pages, page_size)
+        is_accessible(address) && is_accessible(last) && is_mapped(first_page, pages, page_size)
     };
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = saved };
-    readable
+    accessible
 }
 
 /// The string at `address`, up to `limit` bytes; `None` if it cannot be read.
@@ -114,11 +138,31 @@ mod tests {
     }
 
     #[test]
-    fn wild_addresses_are_not_readable() {
+    fn wild_addresses_are_not_accessible() {
         for address in [0, 8, 0xdead_beef, 0x7fff_ffff_f000, 1 << 63, u64::MAX - 8] {
             assert!(!is_range_readable(address, 4), "{address:#x}");
+            assert!(!is_range_writable(address, 4), "{address:#x}");
         }
         assert!(!is_range_readable(u64::MAX, 2));
+        assert!(!is_range_writable(u64::MAX, 2));
+    }
+
+    #[test]
+    fn constants_are_readable_and_not_writable() {
+        static CONSTANT: [u64; 4] = [1, 2, 3, 4];
+        let address = CONSTANT.as_ptr() as u64;
+        assert!(is_range_readable(address, 32) && !is_range_writable(address, 32));
+        assert!(!is_range_writable(address + 5, 1));
+    }
+
+    #[test]
+    fn check_of_writable_memory_keeps_its_contents() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(1 << 20).collect();
+        let start = bytes.as_ptr() as u64;
+        for (offset, length) in [(0, 1 << 20), (3, 1), (4095, 2), (17, 9000)] {
+            assert!(is_range_writable(start + offset, length));
+        }
+        assert!(bytes.iter().enumerate().all(|(index, byte)| *byte == index as u8));
     }
 
     #[test]
@@ -127,6 +171,7 @@ mod tests {
             let Hole(start) = Hole::new(pages);
             assert!(is_range_readable(start, pages / 2 * PAGE));
             assert!(!is_range_readable(start, pages * PAGE), "{pages}");
+            assert!(!is_range_writable(start, pages * PAGE), "{pages}");
             assert!(is_range_readable(start + (pages / 2 + 1) * PAGE, pages / 2 * PAGE));
         }
     }

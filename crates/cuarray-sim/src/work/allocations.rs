@@ -6,20 +6,30 @@ use crate::objects::allocation::{Advice, Allocation, Declared, DeviceAccess, Kin
 use crate::state::State;
 use crate::work::{graph_memory, pools};
 use cuarray_abi::*;
+use cuarray_races::finding::AccessKind;
 
 /// Checks an access of `length` bytes at `address` and returns its side.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access outside its allocation, device memory
-/// declared as host memory, unmapped host memory, and freed memory of another process.
-pub(crate) fn side(state: &State, address: u64, length: u64, declared: Declared) -> Result<Side, CUresult> {
+/// declared as host memory, host memory that is unmapped or, for writes, read-only, and freed memory of another process.
+pub(crate) fn side(
+    state: &State,
+    address: u64,
+    length: u64,
+    declared: Declared,
+    access: AccessKind,
+) -> Result<Side, CUresult> {
     let Some(allocation) = state.memory.find(address) else {
         if address == 0 || declared == Declared::Device || state.arena_of(address).is_some() {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         // Memory of the program that the driver did not allocate may be any number.
-        let readable = probe::is_range_readable(address, length);
-        return if readable { Ok(Side::Pageable) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
+        let accessible = match access {
+            AccessKind::Write => probe::is_range_writable(address, length),
+            _ => probe::is_range_readable(address, length),
+        };
+        return if accessible { Ok(Side::Pageable) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
     };
     if length > allocation.size - (address - allocation.address) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);

@@ -36,6 +36,14 @@ pub(crate) fn open(state: &mut State, handle: CUcontext, device: usize, primary:
     state.detector.revive_handle(handle.0 as u64);
 }
 
+/// Marks a context as failed: its later calls return `code`, and no more work is executed.
+pub(crate) fn fail(state: &mut State, handle: CUcontext, code: CUresult) {
+    if let Some(context) = state.contexts.get_mut(&handle) {
+        context.failed = Some(code);
+        state.code.failed.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The last operation of every stream of a context with pending work.
 pub(crate) fn tail(state: &State, context: CUcontext) -> Vec<Point> {
     let streams = state.contexts.get(&context).map(|context| &context.streams);

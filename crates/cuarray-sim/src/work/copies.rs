@@ -1,7 +1,40 @@
 //! Execution of copies and fills.
 
-use crate::objects::copy::{Copy, Extent, Fill, Source};
+use crate::memory::probe;
+use crate::objects::allocation::Kind;
+use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
 use crate::state::State;
+
+/// The program's own host memory that a copy uses and that is no longer accessible, described.
+///
+/// The memory was checked when the copy was enqueued. A program can unmap it while a graph is pending, or while it is
+/// registered.
+pub(crate) fn lost_memory_of_copy(state: &State, copy: &Copy) -> Option<String> {
+    let source = match &copy.source {
+        Source::Memory(place) => lost_memory(state, *place, copy.extent, false),
+        Source::Staged(_) => None,
+    };
+    source.or_else(|| lost_memory(state, copy.target, copy.extent, true))
+}
+
+/// The counterpart of [`lost_memory_of_copy`] for a fill.
+pub(crate) fn lost_memory_of_fill(state: &State, fill: &Fill) -> Option<String> {
+    lost_memory(state, fill.target, fill.extent, true)
+}
+
+fn lost_memory(state: &State, place: Place, extent: Extent, writes: bool) -> Option<String> {
+    let is_own = match state.memory.holding(place.address) {
+        Some(allocation) => matches!(allocation.kind, Kind::Registered { .. }),
+        None => state.arena_of(place.address).is_none(),
+    };
+    let span = place.span(extent).ok().filter(|_| is_own)?;
+    let (is_accessible, used): (fn(u64, u64) -> bool, _) = match writes {
+        true => (probe::is_range_writable, "written"),
+        false => (probe::is_range_readable, "read"),
+    };
+    let address = place.address;
+    (!is_accessible(address, span)).then(|| format!("{span} bytes of host memory at {address:#x} cannot be {used}"))
+}
 
 /// Executes a copy.
 pub(crate) fn execute_copy(state: &State, copy: &Copy) {
@@ -16,8 +49,8 @@ pub(crate) fn execute_copy(state: &State, copy: &Copy) {
             let source = from + slice * from_slice + row * from_pitch;
             let target = to + slice * copy.target.slice + row * copy.target.pitch;
             // SAFETY: both sides were checked against their allocations when the copy was enqueued. Freeing either
-            // runs pending work first, and a device's range stays mapped. The program's own memory is accessed only
-            // during its call, or by graphs, which it must outlive.
+            // runs pending work first, and a device's range stays mapped. The program's own memory was checked
+            // again just before.
             unsafe { std::ptr::copy(source as *const u8, target as *mut u8, width as usize) };
         }
     }

@@ -10,7 +10,7 @@ use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::state::State;
-use crate::work::{allocations, modules};
+use crate::work::{allocations, contexts, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{
     Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, RANK_SHIFT, Race, Region,
@@ -20,7 +20,6 @@ use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
 use cuarray_races::site::SourceLine;
 use cuarray_races::{Fences, KernelMisuse, KernelRace, Strength, Ticket, Touch, Touched};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The driver's services for the kernels of a launch.
@@ -150,10 +149,7 @@ fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, faul
     if !launch.settings.quiet {
         eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
     }
-    if let Some(context) = state.contexts.get_mut(&launch.context) {
-        context.failed = Some(code(fault.kind));
-        state.code.failed.store(true, Ordering::Relaxed);
-    }
+    contexts::fail(state, launch.context, code(fault.kind));
     let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
     if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
         let access = if fault.write { AccessKind::Write } else { AccessKind::Read };

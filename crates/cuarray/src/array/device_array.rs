@@ -5,8 +5,11 @@ use super::{
     raw::RawDeviceArray,
 };
 use crate::{
-    Dimension, Element, Error, Interface, IntoShape, IxDyn, Layout, Result, SliceArg, TypeStr,
-    array::{host_copy, view::expect_shape},
+    AnyLayout, Dimension, Element, Error, Interface, IntoShape, IxDyn, Layout, Result, SliceArg, TypeStr,
+    array::{
+        host_copy,
+        view::{expect_shape, is_of, wrong_type},
+    },
     driver::{Allocation, Stream, fill::fill_bytes, keep_with_graph},
     protocol::typestr::Kind,
     sync::{self, Access, Memory},
@@ -40,6 +43,21 @@ use std::{fmt, marker::PhantomData, slice, sync::Arc};
 pub struct DeviceArray<T, D: Dimension = IxDyn> {
     raw: RawDeviceArray,
     kind: PhantomData<fn() -> (T, D)>,
+}
+
+impl RawDeviceArray {
+    /// Checks the element type and the number of dimensions, and converts to the typed array.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`]: the element type or the number of dimensions differs.
+    pub fn typed<T: Element, D: Dimension>(self) -> Result<DeviceArray<T, D>> {
+        let interface = self.private_interface();
+        if !is_of::<T>(interface) {
+            return Err(wrong_type::<T>(interface));
+        }
+        expect_shape::<D, AnyLayout>(interface)?;
+        Ok(DeviceArray::from_checked(self))
+    }
 }
 
 // The bounds are on the functions: for a bound on the block, the compiler does not print the advice of `Element`.

@@ -3,6 +3,7 @@
 mod aliasing;
 pub(crate) mod device_array;
 pub(crate) mod guard;
+pub(crate) mod held;
 mod host_copy;
 pub(crate) mod raw;
 mod raw_views;

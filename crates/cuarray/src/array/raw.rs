@@ -4,21 +4,15 @@
 //! array over it is dropped and the work on it is done; no thread waits for that (see [`sync::Memory`](crate::sync::Memory)).
 
 use super::{
-    device_array::DeviceArray,
     guard::{Acquired, AcquiredMut, Anywhere, GuardCore},
-    view::{expect_shape, is_of, wrong_type},
+    held::Held,
 };
 use crate::{
-    AnyLayout, DevicePtr, Dimension, Element, Error, Interface, Owner, RawView, Result, StreamEntry, View,
+    Dimension, Error, Interface, Owner, RawView, Result, View,
     driver::{Context, Stream},
-    sync::{Access, Deferred, Memory, Pending, Resource, SyncState},
+    sync::{Access, Memory, SyncState},
 };
-use std::{
-    fmt,
-    ops::Range,
-    panic::{self, AssertUnwindSafe},
-    sync::Arc,
-};
+use std::{fmt, sync::Arc};
 
 /// An array in device memory, of any element type and number of dimensions. A clone is the same array.
 ///
@@ -30,107 +24,6 @@ pub struct RawDeviceArray {
     /// Keeps the memory; only the Python object reads it.
     #[cfg_attr(not(feature = "python"), allow(dead_code))]
     held: Held,
-}
-
-/// The object that keeps an array's memory alive, with the work that is pending on it.
-#[derive(Clone, Debug)]
-pub(crate) enum Held {
-    Memory(Arc<Memory>),
-    Owner(Arc<Deferred<Kept>>),
-}
-
-/// The owner of memory that this crate did not allocate, and the context of that memory.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    context: Context,
-    /// The address range of the memory; only the Python object reads it.
-    #[cfg_attr(not(feature = "python"), allow(dead_code))]
-    bytes: Range<DevicePtr>,
-    owner: Option<Owner>,
-}
-
-impl Resource for Kept {
-    fn context(&self) -> &Context {
-        &self.context
-    }
-
-    fn is_gone(&self) -> bool {
-        self.owner.is_none()
-    }
-
-    fn release(&mut self) -> Result<()> {
-        // The owner's code may run inside an unrelated call, such as an allocation or the drop of another array. A panic must not end
-        // that call, or lose other deferred releases.
-        let owner = self.owner.take();
-        panic::catch_unwind(AssertUnwindSafe(|| drop(owner)))
-            .map_err(|_| Error::argument("the owner of an array's memory panicked when it was dropped"))
-    }
-}
-
-impl Held {
-    pub(crate) fn owner(context: &Context, bytes: Range<DevicePtr>, owner: Owner) -> Held {
-        Held::until_done(context, bytes, owner, Arc::default())
-    }
-
-    /// Keeps an owner alive until the result is dropped and the pending work is done.
-    pub(crate) fn until_done(context: &Context, bytes: Range<DevicePtr>, owner: Owner, pending: Arc<Pending>) -> Held {
-        let kept = Kept { context: context.clone(), bytes, owner: Some(owner) };
-        Held::Owner(Arc::new(Deferred::after(kept, pending)))
-    }
-
-    /// An owner of the memory, for a view.
-    pub(super) fn as_owner(&self) -> Owner {
-        match self {
-            Held::Memory(memory) => Owner::new(memory.clone()),
-            Held::Owner(kept) => Owner::new(kept.clone()),
-        }
-    }
-
-    /// The interface and the synchronization state of an array in the memory, with the home stream `home`.
-    pub(super) fn with_home(&self, interface: Interface, home: Option<&Stream>) -> Result<(Box<Interface>, SyncState)> {
-        let home = home.map(|home| home.resolve_in(self.context()));
-        let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
-        let mut state = SyncState::new(home.clone(), self.pending().clone());
-        match &home {
-            Some(home) if home.is_owned() => self.add_home(home),
-            // The stream's owner may destroy it before the memory is freed, so events record its work.
-            Some(_) => state = state.outliving_home(),
-            None => {}
-        }
-        Ok((Box::new(interface.with_stream(entry)), state))
-    }
-
-    fn context(&self) -> &Context {
-        match self {
-            Held::Memory(memory) => memory.allocation().context(),
-            Held::Owner(kept) => &kept.resource().context,
-        }
-    }
-
-    pub(crate) fn pending(&self) -> &Arc<Pending> {
-        match self {
-            Held::Memory(memory) => memory.pending(),
-            Held::Owner(kept) => kept.pending(),
-        }
-    }
-
-    pub(crate) fn add_home(&self, home: &Stream) {
-        match self {
-            Held::Memory(memory) => memory.add_home(home),
-            Held::Owner(kept) => kept.add_home(home),
-        }
-    }
-
-    #[cfg(feature = "python")]
-    pub(crate) fn bytes(&self) -> Range<DevicePtr> {
-        match self {
-            Held::Memory(memory) => {
-                let start = memory.allocation().device_ptr();
-                start..start.saturating_add(memory.allocation().len() as u64)
-            }
-            Held::Owner(kept) => kept.resource().bytes.clone(),
-        }
-    }
 }
 
 impl RawDeviceArray {
@@ -181,19 +74,6 @@ impl RawDeviceArray {
         ordering.expose();
         let view = RawView::ordered(interface, ordering, Some(held.as_owner()));
         Ok(RawDeviceArray { view: Arc::new(view), held })
-    }
-
-    /// Checks the element type and the number of dimensions, and converts to the typed array.
-    ///
-    /// # Errors
-    /// [`Error::is_unsupported`]: the element type or the number of dimensions differs.
-    pub fn typed<T: Element, D: Dimension>(self) -> Result<DeviceArray<T, D>> {
-        let interface = self.view.interface();
-        if !is_of::<T>(interface) {
-            return Err(wrong_type::<T>(interface));
-        }
-        expect_shape::<D, AnyLayout>(interface)?;
-        Ok(DeviceArray::from_checked(self))
     }
 
     /// Orders work in `stream` that reads the array: after the work already enqueued on it, and before later work.

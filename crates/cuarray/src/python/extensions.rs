@@ -18,7 +18,7 @@ use crate::python::{
     values::dtype::Element,
 };
 use crate::{
-    DeviceArray, Dimension, Error, Owner, RawDeviceArray, Result, StreamEntry, array::raw::Held, sync::Access,
+    DeviceArray, Dimension, Error, Owner, RawDeviceArray, Result, StreamEntry, array::held::Held, sync::Access,
 };
 use pyo3::{ffi, panic::PanicException, prelude::*, types::PyDict};
 use std::panic::catch_unwind;

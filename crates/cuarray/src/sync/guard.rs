@@ -15,7 +15,8 @@ use std::thread::{self, ThreadId};
 /// The right to work on data in a stream. Work enqueued in the stream during the guard's life is ordered after earlier work on
 /// the data, and before later work.
 ///
-/// The guard ends when it is dropped, or by a method that returns errors. The host does not wait, with one exception: a guard that involves a per-thread default stream, and that ends in another thread. No handle names the stream there.
+/// The guard ends when it is dropped, or by a method that returns errors. The host does not wait, with one exception: a guard that
+/// involves a per-thread default stream, and that ends in another thread. No handle names the stream there.
 #[derive(Debug)]
 #[must_use = "a guard that is dropped at once orders nothing"]
 pub struct SyncGuard {

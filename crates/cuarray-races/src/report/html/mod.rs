@@ -145,6 +145,13 @@ impl Report {
         page.push_str("</section>\n");
     }
 
+    /// The line that made a stream.
+    fn made(&self, number: u32) -> String {
+        let lane = self.lanes.iter().find(|lane| lane.number == number);
+        let place = lane.and_then(|lane| words::made(lane));
+        place.map(|place| format!("; stream made at <code>{}</code>", escape(&place))).unwrap_or_default()
+    }
+
     fn side(&self, page: &mut String, finding: &Finding, side: &Side, letter: &str, sources: &mut Sources) {
         let lane = self.lanes.iter().find(|lane| lane.number == side.lane);
         let lane = lane.map_or_else(|| format!("lane {}", side.lane), |lane| lane.name.clone());
@@ -156,11 +163,12 @@ impl Report {
         let _ = write!(
             page,
             "<div class=\"side\"><div>\n<h3><span class=\"letter\">{letter}</span><code>{}</code>{name} {}</h3>\n\
-             <p>on {}, operation #{}</p>\n{remark}",
+             <p>on {}, operation #{}{}</p>\n{remark}",
             escape(call_name(side.call)),
             words::action(side, finding),
             escape(&lane),
-            side.ordinal
+            side.ordinal,
+            self.made(side.lane)
         );
         if let Some(place) = &side.place {
             let atomic = if place.atomic { ", atomically" } else { "" };
@@ -296,6 +304,35 @@ mod tests {
             assert!(!without_namespace.contains(unwanted), "{unwanted}");
         }
         assert!(page.contains("&lt;script&gt;alert(&#39;&quot;&amp;\u{fffd}\u{fffd}&#39;)"));
+    }
+
+    #[test]
+    fn race_within_a_launch_is_drawn_with_both_threads() {
+        let page = sample::kernel_race("a.py").html();
+        for expected in [
+            ">thread (0, 0, 0)</text>",
+            ">thread (7, 0, 0)</text>",
+            ">block (2, 0, 0)</text>",
+            ">kernel.cu:8</text>",
+            ">line 40 of the PTX</text>",
+            ">no edge</text>",
+        ] {
+            assert!(page.contains(expected), "{expected}");
+        }
+        let picture =
+            page.split("<svg class=\"timeline\"").nth(1).and_then(|rest| rest.split("</svg>").next()).unwrap();
+        assert_eq!((picture.matches(">A</text>").count(), picture.matches(">B</text>").count()), (1, 1));
+        assert_eq!(picture.matches("text-anchor=\"middle\">#6</text>").count(), 1);
+    }
+
+    #[test]
+    fn page_shows_the_line_that_made_a_stream() {
+        let mut report = sample::report("a.py");
+        assert!(!report.html().contains("stream made at"));
+        let user = Some(Frame { file: "<train>.py".into(), line: 3, function: "f".into() });
+        report.lanes[1].made = Some(std::sync::Arc::new(Site { user, ..Site::default() }));
+        let page = report.html();
+        assert_eq!(page.matches("; stream made at <code>&lt;train&gt;.py:3 in f</code>").count(), 1);
     }
 
     #[test]

@@ -8,9 +8,10 @@
 //! - the first edge after both;
 //! - neighbours of both in their own lanes.
 //!
-//! The diagram counts the operations that are left out in between.
+//! The diagram counts the operations that are left out in between. For a race within one launch it shows the launch and,
+//! after it, both threads.
 
-use crate::finding::{Finding, Operation, Report, Side};
+use crate::finding::{Finding, KernelPlace, Operation, Report, Side};
 
 /// The maximum number of operations in one diagram.
 const MAX_SHOWN: usize = 7;
@@ -29,15 +30,22 @@ pub(super) struct Shown {
     pub(super) role: Role,
     /// The number of operations left out before this one.
     pub(super) left_out: u64,
+    /// The access of one thread of the operation, in a race of two of its threads.
+    pub(super) thread: Option<KernelPlace>,
 }
 
 /// The operations to show for a finding, in order.
 pub(super) fn of(report: &Report, finding: &Finding) -> Vec<Shown> {
     let mut chosen: Vec<Shown> = Vec::new();
+    let threads = threads(finding);
     for (index, side) in finding.sides.iter().enumerate() {
         if chosen.iter().all(|shown| shown.operation.ordinal != side.ordinal) {
-            let role = if index == 0 { Role::First } else { Role::Second };
-            chosen.push(Shown { operation: operation_of(report, side), role, left_out: 0 });
+            let role = match index {
+                _ if threads.is_some() => Role::Neither,
+                0 => Role::First,
+                _ => Role::Second,
+            };
+            chosen.push(Shown { operation: operation_of(report, side), role, left_out: 0, thread: None });
         }
     }
     let (Some(first), Some(last)) = (finding.sides.first(), finding.sides.last()) else { return chosen };
@@ -51,6 +59,7 @@ pub(super) fn of(report: &Report, finding: &Finding) -> Vec<Shown> {
                 operation: each.clone(),
                 role: Role::Neither,
                 left_out: 0,
+                thread: None,
             }));
         }
     }
@@ -59,7 +68,24 @@ pub(super) fn of(report: &Report, finding: &Finding) -> Vec<Shown> {
         let before = chosen[index - 1].operation.ordinal;
         chosen[index].left_out = chosen[index].operation.ordinal.saturating_sub(before).saturating_sub(1);
     }
+    let launch = chosen.iter().position(|shown| shown.operation.ordinal == first.ordinal);
+    if let (Some(threads), Some(launch)) = (threads, launch) {
+        let of_threads = threads.into_iter().zip([Role::First, Role::Second]).map(|(thread, role)| {
+            let operation = chosen[launch].operation.clone();
+            Shown { operation, role, left_out: 0, thread: Some(thread.clone()) }
+        });
+        let of_threads: Vec<Shown> = of_threads.collect();
+        chosen.splice(launch + 1..launch + 1, of_threads);
+    }
     chosen
+}
+
+/// The places of both threads, if two threads of one operation race.
+fn threads(finding: &Finding) -> Option<[&KernelPlace; 2]> {
+    match finding.sides.as_slice() {
+        [one, other] if one.ordinal == other.ordinal => Some([one.place.as_ref()?, other.place.as_ref()?]),
+        _ => None,
+    }
 }
 
 /// The operation of a side. If the history has dropped the operation, it is rebuilt from the side.
@@ -143,5 +169,22 @@ mod tests {
         );
         assert_eq!((shown[0].role, shown[1].role), (Role::First, Role::Second));
         assert!(report.html().contains("no edge"));
+    }
+
+    #[test]
+    fn race_within_a_launch_shows_the_launch_and_both_threads() {
+        let report = sample::kernel_race("a.py");
+        let shown = of(&report, &report.findings[0]);
+        let shown: Vec<_> = shown
+            .iter()
+            .map(|each| (each.operation.ordinal, each.role, each.thread.as_ref().map(|t| t.thread)))
+            .collect();
+        let expected = [
+            (5, Role::Neither, None),
+            (6, Role::Neither, None),
+            (6, Role::First, Some([0, 0, 0])),
+            (6, Role::Second, Some([7, 0, 0])),
+        ];
+        assert_eq!(shown[shown.len() - 4..], expected);
     }
 }

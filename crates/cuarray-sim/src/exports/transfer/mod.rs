@@ -81,7 +81,7 @@ fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, mode: SyncMode
 /// Checks one side of a copy or fill.
 fn side(state: &mut State, end: End, extent: Extent, access: AccessKind) -> Result<Side, CUresult> {
     let (address, span) = (end.place.address, end.place.span(extent)?);
-    let side = allocations::side(state, address, span, end.declared);
+    let side = allocations::side(state, address, span, end.declared, access);
     if side.is_err() {
         calls::refused(state, access, address, span);
     }

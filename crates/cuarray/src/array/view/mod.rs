@@ -25,7 +25,7 @@ pub(crate) use typed::{expect, expect_shape, is_of, wrong_type};
 use self::known_state::KnownState;
 use super::{
     guard::{Acquired, AcquiredMut, Anywhere, GuardCore},
-    raw::Held,
+    held::Held,
     registry::{self, Entries, Leaked, Others, Registration},
 };
 use crate::{

@@ -26,7 +26,7 @@ use crate::python::{
 };
 use crate::{
     Error, Interface, Owner, RawDeviceArray, Result, StreamEntry,
-    array::raw::Held,
+    array::held::Held,
     driver::{MemoryKind, PointerAttributes, Stream},
     exchange::{
         c_interface::Body,

@@ -3,7 +3,7 @@
 use super::runtime;
 use crate::{
     DevicePtr, Stream,
-    array::raw::Held,
+    array::held::Held,
     driver::{Context, MemoryKind},
     sync::{Memory, Pending},
 };

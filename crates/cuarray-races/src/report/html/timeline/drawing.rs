@@ -78,11 +78,13 @@ impl Plan {
             _ => "wrong",
         };
         let middle = x + width / 2;
+        if let Some(ordinal) = each.ordinal {
+            let _ =
+                write!(svg, "<text class=\"axis\" x=\"{middle}\" y=\"15\" text-anchor=\"middle\">#{ordinal}</text>");
+        }
         let _ = write!(
             svg,
-            "<text class=\"axis\" x=\"{middle}\" y=\"15\" text-anchor=\"middle\">#{}</text>\
-             <g class=\"{class}\"><title>{}</title><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"5\"/>",
-            each.ordinal,
+            "<g class=\"{class}\"><title>{}</title><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"5\"/>",
             each.title.lines().map(escape).collect::<Vec<_>>().join("&#10;")
         );
         for (index, line) in each.lines.iter().enumerate() {

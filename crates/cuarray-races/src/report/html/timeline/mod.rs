@@ -50,7 +50,7 @@ mod tests {
                         Some(_) => Role::Second,
                         None => Role::Neither,
                     };
-                    Shown { operation, role, left_out: random(2) * 999 }
+                    Shown { operation, role, left_out: random(2) * 999, thread: None }
                 })
                 .collect();
             plan(&shown, &report.findings.remove(0), &report.lanes)

@@ -1,6 +1,6 @@
 //! The plan of a diagram: the positions of its boxes, lanes and arrows.
 
-use crate::finding::{Finding, Lane, LaneKind};
+use crate::finding::{Finding, KernelPlace, Lane, LaneKind};
 use crate::report::html::markup::{columns, shorten};
 use crate::report::html::selection::{Role, Shown};
 use crate::report::words::{self, Detail};
@@ -36,7 +36,8 @@ pub(super) struct Tile {
     pub lines: Vec<String>,
     pub orders: bool,
     pub title: String,
-    pub ordinal: u64,
+    /// The ordinal above the box; `None` for a thread of a launch.
+    pub ordinal: Option<u64>,
     pub left_out: u64,
     pub x: i32,
     pub width: i32,
@@ -75,13 +76,21 @@ pub(super) struct Plan {
 }
 
 pub(super) fn plan(shown: &[Shown], finding: &Finding, lanes: &[Lane]) -> Plan {
-    let mut numbers: Vec<u32> = shown.iter().map(|each| each.operation.lane).collect();
-    let of = |number: &u32| lanes.iter().find(|lane| lane.number == *number);
-    numbers.sort_by_key(|number| (of(number).is_none_or(|lane| lane.kind != LaneKind::Host), *number));
-    numbers.dedup();
+    // A lane has a band, and so has each racing thread of one of its launches.
+    let key = |each: &Shown| (each.operation.lane, each.thread.as_ref().map(|_| each.role == Role::Second));
+    let mut keys: Vec<(u32, Option<bool>)> = shown.iter().map(key).collect();
+    let of = |number: u32| lanes.iter().find(|lane| lane.number == number);
+    keys.sort_by_key(|key| (of(key.0).is_none_or(|lane| lane.kind != LaneKind::Host), *key));
+    keys.dedup();
     let devices = lanes.iter().filter_map(|lane| lane.device);
     let several = devices.clone().min() != devices.max();
-    let mut bands: Vec<Band> = numbers.iter().map(|number| band(*number, of(number), several)).collect();
+    let mut bands: Vec<Band> = keys
+        .iter()
+        .map(|wanted| match shown.iter().find(|each| key(each) == *wanted).and_then(|each| each.thread.as_ref()) {
+            Some(thread) => band_of_thread(thread),
+            None => band(wanted.0, of(wanted.0), several),
+        })
+        .collect();
     let labels = bands.iter().flat_map(|band| [width(&band.name), width(&band.kind)]).max().unwrap_or(0).max(100) + 28;
 
     let mut boxes: Vec<Tile> = shown.iter().map(|each| content(each, finding)).collect();
@@ -91,7 +100,7 @@ pub(super) fn plan(shown: &[Shown], finding: &Finding, lanes: &[Lane]) -> Plan {
     let spare = (WIDTH - taken).max(0) / i32::try_from(boxes.len()).unwrap_or(i32::MAX).max(1);
     let mut x = labels;
     for (tile, each) in boxes.iter_mut().zip(shown) {
-        tile.lane = numbers.iter().position(|number| *number == each.operation.lane).unwrap_or(0);
+        tile.lane = keys.iter().position(|wanted| *wanted == key(each)).unwrap_or(0);
         x += GUTTER + spare.min(MOST_SPARE) + cut(tile);
         tile.x = x;
         x += tile.width;
@@ -149,13 +158,29 @@ fn band(number: u32, lane: Option<&Lane>, several_devices: bool) -> Band {
     Band { name: shorten(&name, 24), kind, y: 0, height: 0 }
 }
 
+fn band_of_thread(place: &KernelPlace) -> Band {
+    let index = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
+    Band {
+        name: format!("thread {}", index(place.thread)),
+        kind: format!("block {}", index(place.block)),
+        y: 0,
+        height: 0,
+    }
+}
+
 fn content(shown: &Shown, finding: &Finding) -> Tile {
     let operation = &shown.operation;
     let mut lines = vec![shorten(call_name(operation.call), LONGEST)];
     if let Detail::Name(name) = words::detail(operation.detail.as_deref()) {
         lines.push(shorten(&kernel_name(name), LONGEST));
     }
-    lines.push(shorten(&words::place(&operation.site), LONGEST));
+    match &shown.thread {
+        None => lines.push(shorten(&words::place(&operation.site), LONGEST)),
+        Some(thread) => {
+            lines.clear();
+            lines.push(shorten(&words::place_in_kernel(thread), LONGEST));
+        }
+    }
     let side = match shown.role {
         Role::First => finding.sides.first(),
         Role::Second => finding.sides.last(),
@@ -168,8 +193,11 @@ fn content(shown: &Shown, finding: &Finding) -> Tile {
     Tile {
         lane: 0,
         role: shown.role,
-        title: format!("#{} {}\n{}", operation.ordinal, operation.call, operation.site),
-        ordinal: operation.ordinal,
+        title: match &shown.thread {
+            None => format!("#{} {}\n{}", operation.ordinal, operation.call, operation.site),
+            Some(thread) => thread.to_string(),
+        },
+        ordinal: shown.thread.is_none().then_some(operation.ordinal),
         orders: words::orders(operation),
         left_out: shown.left_out,
         x: 0,
@@ -184,6 +212,12 @@ fn content(shown: &Shown, finding: &Finding) -> Tile {
 fn edges(shown: &[Shown], finding: &Finding, boxes: &[Tile]) -> Vec<Edge> {
     let mut edges = Vec::new();
     for (to, target) in shown.iter().enumerate() {
+        if target.thread.is_some() {
+            let is_launch = |source: &Shown| source.operation.ordinal == target.operation.ordinal;
+            let from = shown.iter().position(is_launch);
+            edges.extend(from.map(|from| Edge { from, to, absent: false, y: 0 }));
+            continue;
+        }
         for earlier in &target.operation.after {
             let from = shown[..to].iter().position(|source| source.operation.ordinal == *earlier);
             if let Some(from) = from.filter(|from| boxes[*from].lane != boxes[to].lane) {
@@ -193,7 +227,7 @@ fn edges(shown: &[Shown], finding: &Finding, boxes: &[Tile]) -> Vec<Edge> {
     }
     let ends = [Role::First, Role::Second].map(|role| boxes.iter().position(|each| each.role == role));
     if let [Some(from), Some(to)] = ends
-        && words::lacks_an_edge(finding.kind)
+        && (words::lacks_an_edge(finding.kind) || shown[from].thread.is_some())
         && boxes[from].lane != boxes[to].lane
     {
         edges.push(Edge { from, to, absent: true, y: 0 });

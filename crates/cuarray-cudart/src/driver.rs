@@ -1,0 +1,120 @@
+//! The driver: opened at the first call that needs it, never linked.
+//!
+//! `dlopen("libcuda.so.1")` finds a library with that SONAME that the process has loaded, and otherwise searches as for
+//! any library. The driver stays open. Each of its functions is optional: a driver without the function that a call needs
+//! makes the call fail with `cudaErrorCallRequiresNewerDriver`.
+
+use crate::result::cudaError_t;
+use cuarray_abi::{Api, ENTRY_POINTS};
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The driver's functions.
+pub(crate) struct Driver {
+    /// The functions that read a null stream as the legacy default stream.
+    legacy: Api,
+    /// The functions that read a null stream as the per-thread default stream, where the driver has a variant.
+    per_thread: Api,
+    version: c_int,
+}
+
+/// How a null stream is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NullStream {
+    Legacy,
+    PerThread,
+}
+
+impl Driver {
+    pub(crate) fn api(&self, null: NullStream) -> &Api {
+        match null {
+            NullStream::Legacy => &self.legacy,
+            NullStream::PerThread => &self.per_thread,
+        }
+    }
+}
+
+/// The driver of the process; `None` if there is no driver.
+static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
+/// Whether `cuInit` has succeeded.
+static READY: AtomicBool = AtomicBool::new(false);
+
+/// Opens the driver without initializing it.
+pub(crate) fn opened() -> Option<&'static Driver> {
+    DRIVER.get_or_init(open).as_ref()
+}
+
+/// The initialized driver, for a runtime of the given major version.
+///
+/// # Errors
+/// `cudaErrorInsufficientDriver` without a driver, or with an older one; otherwise the result of `cuInit`.
+#[inline]
+pub(crate) fn ready(major: u32) -> Result<&'static Driver, cudaError_t> {
+    match DRIVER.get() {
+        Some(Some(driver)) if READY.load(Ordering::Acquire) => Ok(driver),
+        _ => initialize(major),
+    }
+}
+
+#[cold]
+fn initialize(major: u32) -> Result<&'static Driver, cudaError_t> {
+    let driver = opened().ok_or(cudaError_t::cudaErrorInsufficientDriver)?;
+    if driver.version < c_int::try_from(major * 1000).unwrap_or(c_int::MAX) {
+        return Err(cudaError_t::cudaErrorInsufficientDriver);
+    }
+    let init = driver.legacy.cuInit.ok_or(cudaError_t::cudaErrorInsufficientDriver)?;
+    // SAFETY: the manual requires no flag.
+    let result = unsafe { init(0) };
+    if !result.is_success() {
+        return Err(result.into());
+    }
+    READY.store(true, Ordering::Release);
+    Ok(driver)
+}
+
+fn open() -> Option<Driver> {
+    // SAFETY: the name is a string; the initializers of a driver are the process's own choice.
+    let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
+    if library.is_null() {
+        return None;
+    }
+    // SAFETY: the library is open, and the name is a string.
+    let find = |symbol: &CStr| unsafe { libc::dlsym(library, symbol.as_ptr()) }.cast_const();
+    // SAFETY: the documented symbols of a driver have the documented signatures, and the library is never closed.
+    let legacy = unsafe { Api::resolve_with(find) };
+    // `resolve_with` asks for the symbols in the order of the list.
+    let mut entries = ENTRY_POINTS.iter();
+    let find_per_thread = |symbol: &CStr| -> *const c_void {
+        let twin = entries.next().and_then(|entry| entry.per_thread).and_then(|twin| CString::new(twin).ok());
+        let found = twin.map_or(ptr::null(), |twin| find(&twin));
+        if found.is_null() { find(symbol) } else { found }
+    };
+    // SAFETY: as above; a variant has the signature of its function.
+    let per_thread = unsafe { Api::resolve_with(find_per_thread) };
+    let mut version = 0;
+    if let Some(get) = legacy.cuDriverGetVersion {
+        // SAFETY: the output is writable; the manual allows this call before `cuInit`.
+        unsafe { get(&raw mut version) };
+    }
+    Some(Driver { legacy, per_thread, version })
+}
+
+/// Calls a function of the driver: `Ok(())`, or the error that the runtime gives for its result.
+///
+/// The caller is an `unsafe fn` whose contract is the manual's, for the arguments that it passes on.
+macro_rules! cu {
+    ($api:ident.$function:ident($($argument:expr),* $(,)?)) => {
+        match $api.$function {
+            // SAFETY: the arguments are those that the manual of the driver requires, by the contract of the caller.
+            #[allow(unused_unsafe)]
+            Some(function) => match unsafe { function($($argument),*) } {
+                ::cuarray_abi::CUresult::CUDA_SUCCESS => Ok(()),
+                result => Err($crate::result::cudaError_t::from(result)),
+            },
+            None => Err($crate::result::cudaError_t::cudaErrorCallRequiresNewerDriver),
+        }
+    };
+}
+pub(crate) use cu;

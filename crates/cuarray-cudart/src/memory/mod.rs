@@ -1,0 +1,48 @@
+//! Memory management: allocations of the device and of the host.
+//!
+//! An allocation of no bytes succeeds with a null pointer, and a null pointer is freed without a driver call.
+//!
+//! Runtime API: [memory management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html).
+
+mod host;
+
+pub(crate) use host::*;
+
+use crate::call::{Answer, present, put};
+use crate::driver::cu;
+use cuarray_abi::{Api, CUdeviceptr};
+use std::ffi::c_void;
+use std::ptr;
+
+/// The device address that a pointer of the runtime is.
+#[inline]
+pub(crate) fn address(pointer: *const c_void) -> CUdeviceptr {
+    pointer.addr() as CUdeviceptr
+}
+
+/// The pointer of the runtime for a device address.
+#[inline]
+pub(crate) fn pointer(address: CUdeviceptr) -> *mut c_void {
+    ptr::without_provenance_mut(address as usize)
+}
+
+pub(crate) unsafe fn cudaMalloc(api: &Api, dev_ptr: *mut *mut c_void, size: usize) -> Answer {
+    present(dev_ptr)?;
+    let mut address = 0;
+    if size != 0 {
+        cu!(api.cuMemAlloc_v2(&raw mut address, size))?;
+    }
+    // SAFETY: by the contract of this function.
+    unsafe { put(dev_ptr, pointer(address)) }
+}
+
+pub(crate) unsafe fn cudaFree(api: &Api, dev_ptr: *mut c_void) -> Answer {
+    if dev_ptr.is_null() {
+        return Ok(());
+    }
+    cu!(api.cuMemFree_v2(address(dev_ptr)))
+}
+
+pub(crate) unsafe fn cudaMemGetInfo(api: &Api, free: *mut usize, total: *mut usize) -> Answer {
+    cu!(api.cuMemGetInfo_v2(free, total))
+}

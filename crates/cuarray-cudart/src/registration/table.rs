@@ -1,0 +1,158 @@
+//! The table of registered binaries, kernels and variables, by the addresses that the program knows them by.
+
+use super::binary::Binary;
+use super::record::Kernel;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_void};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// A registered variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variable {
+    /// The name in the image.
+    pub(crate) name: *const c_char,
+    pub(crate) size: usize,
+    pub(crate) constant: bool,
+    /// Where the program reads the address of a managed variable; null for other variables.
+    pub(crate) managed: *mut *mut c_void,
+}
+
+/// A hasher of addresses: one multiplication. Registration hashes each address, and a launch hashes one.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_usize(usize::from(*byte));
+        }
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        let product = (self.0 ^ value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ (product >> 32);
+    }
+}
+
+type Map<T> = HashMap<usize, T, BuildHasherDefault<AddressHasher>>;
+
+struct Entry {
+    binary: Arc<Binary>,
+    /// The host addresses of its kernels and variables.
+    kernels: Vec<usize>,
+    variables: Vec<usize>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// By handle.
+    binaries: Map<Entry>,
+    /// The record of the kernel that a host function launches.
+    kernels: Map<usize>,
+    variables: Map<(usize, Variable)>,
+    /// Records that are free again.
+    free: Vec<usize>,
+    /// The number of records that have been used.
+    used: usize,
+}
+
+// SAFETY: the pointers of variables are addresses in the program, which only the caller's own calls read.
+unsafe impl Send for Table {}
+// SAFETY: as above.
+unsafe impl Sync for Table {}
+
+static TABLE: RwLock<Option<Table>> = RwLock::new(None);
+
+fn read() -> RwLockReadGuard<'static, Option<Table>> {
+    TABLE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write() -> RwLockWriteGuard<'static, Option<Table>> {
+    TABLE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds a binary, and returns its handle.
+pub(super) fn add_binary(image: *const c_void) -> *const *mut c_void {
+    let binary = Arc::new(Binary::new(image));
+    let handle = Arc::as_ptr(&binary).cast::<*mut c_void>();
+    let entry = Entry { binary, kernels: Vec::new(), variables: Vec::new() };
+    write().get_or_insert_default().binaries.insert(handle.addr(), entry);
+    handle
+}
+
+/// Removes a binary with its kernels and variables; `None` for an unknown handle.
+pub(super) fn remove_binary(handle: *mut *mut c_void) -> Option<Arc<Binary>> {
+    let mut table = write();
+    let table = table.as_mut()?;
+    let entry = table.binaries.remove(&handle.addr())?;
+    for host in entry.kernels {
+        if let Some(index) = table.kernels.remove(&host) {
+            Kernel::at(index)?.clear();
+            table.free.push(index);
+        }
+    }
+    for host in entry.variables {
+        table.variables.remove(&host);
+    }
+    Some(entry.binary)
+}
+
+/// Adds a kernel. An unknown handle and a kernel beyond the last record are ignored: a launch then fails.
+pub(super) fn add_kernel(handle: *mut *mut c_void, host: *const c_void, name: *const c_char) {
+    if name.is_null() {
+        return;
+    }
+    let mut table = write();
+    let Some(table) = table.as_mut() else { return };
+    let Some(entry) = table.binaries.get_mut(&handle.addr()) else { return };
+    let index = table.free.last().copied().unwrap_or(table.used);
+    let Some(record) = Kernel::at(index) else { return };
+    if table.free.pop().is_none() {
+        table.used += 1;
+    }
+    record.set(handle, name);
+    if let Some(old) = table.kernels.insert(host.addr(), index)
+        && let Some(record) = Kernel::at(old)
+    {
+        record.clear();
+        table.free.push(old);
+    }
+    entry.kernels.push(host.addr());
+}
+
+/// Adds a variable. An unknown handle is ignored: the use of the variable then fails.
+pub(super) fn add_variable(handle: *mut *mut c_void, host: *const c_void, variable: Variable) {
+    if variable.name.is_null() {
+        return;
+    }
+    let mut table = write();
+    let Some(table) = table.as_mut() else { return };
+    let Some(entry) = table.binaries.get_mut(&handle.addr()) else { return };
+    entry.variables.push(host.addr());
+    table.variables.insert(host.addr(), (handle.addr(), variable));
+}
+
+/// The binary of a handle.
+pub(super) fn binary(handle: *const *mut c_void) -> Option<Arc<Binary>> {
+    Some(read().as_ref()?.binaries.get(&handle.addr())?.binary.clone())
+}
+
+/// The kernel that a host function launches.
+#[inline]
+pub(crate) fn kernel_of(host: *const c_void) -> Option<&'static Kernel> {
+    let index = *read().as_ref()?.kernels.get(&host.addr())?;
+    Kernel::at(index)
+}
+
+/// The variable with a host address, and its binary.
+pub(crate) fn variable_of(host: *const c_void) -> Option<(Arc<Binary>, Variable)> {
+    let table = read();
+    let table = table.as_ref()?;
+    let (handle, variable) = *table.variables.get(&host.addr())?;
+    Some((table.binaries.get(&handle)?.binary.clone(), variable))
+}

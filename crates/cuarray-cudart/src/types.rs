@@ -1,0 +1,116 @@
+//! The types of the entry points, with the names of NVIDIA's headers.
+//!
+//! Handles are the driver's handles, as integers. Enumerations are plain integers: a value from a careless caller must not
+//! be undefined behaviour. A structure that no chapter reads yet is [`c_void`]: only pointers to it are passed on.
+#![allow(non_camel_case_types, non_snake_case, missing_docs)]
+
+use cuarray_abi::{
+    CUarray, CUevent, CUfunction, CUgraph, CUgraphEdgeData, CUgraphExec, CUgraphNode, CUgreenCtx, CUhostFn,
+    CUipcEventHandle, CUipcMemHandle, CUkernel, CUlibrary, CUmemAccessDesc, CUmemLocation, CUmemoryPool, CUstream,
+    CUuserObject, CUuuid,
+};
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+use crate::result::cudaError_t;
+
+macro_rules! aliases {
+    ($($name:ident = $ty:ty),* $(,)?) => { $(pub type $name = $ty;)* };
+}
+
+// Handles.
+aliases! {
+    cudaArray_t = CUarray, cudaArray_const_t = CUarray, cudaMipmappedArray_t = usize, cudaMipmappedArray_const_t = usize,
+    cudaEvent_t = CUevent, cudaStream_t = CUstream, cudaFunction_t = CUfunction, cudaKernel_t = CUkernel, cudaLibrary_t = CUlibrary,
+    cudaGraph_t = CUgraph, cudaGraphNode_t = CUgraphNode, cudaGraphExec_t = CUgraphExec, cudaUserObject_t = CUuserObject,
+    cudaMemPool_t = CUmemoryPool, cudaExecutionContext_t = CUgreenCtx, cudaDevResourceDesc_t = usize,
+    cudaExternalMemory_t = usize, cudaExternalSemaphore_t = usize, cudaGraphicsResource_t = usize, cudaAsyncCallbackHandle_t = usize,
+    cudaLogsCallbackHandle = usize, cudaLogIterator = c_uint,
+    cudaGraphConditionalHandle = u64, cudaTextureObject_t = u64, cudaSurfaceObject_t = u64,
+}
+
+// Enumerations.
+aliases! {
+    cudaLimit = c_uint, cudaFuncCache = c_uint, cudaSharedMemConfig = c_uint, cudaDeviceAttr = c_uint, cudaDeviceP2PAttr = c_uint,
+    cudaAtomicOperation = c_uint, cudaChannelFormatKind = c_uint, cudaDevResourceType = c_uint, cudaDriverEntryPointQueryResult = c_uint,
+    cudaFlushGPUDirectRDMAWritesScope = c_uint, cudaFlushGPUDirectRDMAWritesTarget = c_uint, cudaFuncAttribute = c_uint,
+    cudaGraphMemAttributeType = c_uint, cudaGraphNodeType = c_uint, cudaJitOption = c_uint, cudaLibraryOption = c_uint,
+    cudaLaunchAttributeID = c_uint, cudaMemAccessFlags = c_uint, cudaMemAllocationHandleType = c_uint, cudaMemAllocationType = c_uint,
+    cudaMemPoolAttr = c_uint, cudaMemRangeAttribute = c_uint, cudaMemcpyKind = c_uint, cudaMemoryAdvise = c_uint,
+    cudaStreamCaptureMode = c_uint, cudaStreamCaptureStatus = c_uint, cudaMemoryType = c_uint,
+}
+
+// Structures with the layout of the driver's.
+aliases! {
+    cudaUUID_t = CUuuid, cudaIpcMemHandle_t = CUipcMemHandle, cudaIpcEventHandle_t = CUipcEventHandle, cudaMemLocation = CUmemLocation,
+    cudaMemAccessDesc = CUmemAccessDesc, cudaGraphEdgeData = CUgraphEdgeData,
+}
+
+// Structures that no chapter reads yet. A chapter that needs one replaces its line by a structure, and adds it to the test of layouts.
+aliases! {
+    cudaArrayMemoryRequirements = c_void, cudaArraySparseProperties = c_void, cudaDevResource = c_void, cudaDevSmResourceGroupParams = c_void,
+    cudaDeviceProp = c_void, cudaDeviceProp_v1 = c_void, cudaExternalMemoryBufferDesc = c_void, cudaExternalMemoryHandleDesc = c_void,
+    cudaExternalMemoryMipmappedArrayDesc = c_void, cudaExternalSemaphoreHandleDesc = c_void, cudaExternalSemaphoreSignalNodeParams = c_void,
+    cudaExternalSemaphoreSignalParams = c_void, cudaExternalSemaphoreSignalParams_v1 = c_void,
+    cudaExternalSemaphoreWaitNodeParams = c_void, cudaExternalSemaphoreWaitParams = c_void, cudaExternalSemaphoreWaitParams_v1 = c_void,
+    cudaFuncAttributes = c_void, cudaGraphExecUpdateResultInfo = c_void, cudaGraphInstantiateParams = c_void, cudaGraphNodeParams = c_void,
+    cudaGraphRecaptureCallbackData = c_void, cudaHostNodeParams = c_void, cudaKernelNodeParams = c_void,
+    cudaLaunchAttributeValue = c_void, cudaLaunchParams = c_void, cudaMemAllocNodeParams = c_void,
+    cudaMemPoolProps = c_void, cudaMemPoolPtrExportData = c_void, cudaMemcpy3DBatchOp = c_void, cudaMemcpy3DParms = c_void,
+    cudaMemcpy3DPeerParms = c_void, cudaMemcpyAttributes = c_void, cudaMemsetParams = c_void, cudaPointerAttributes = c_void,
+    cudaResourceDesc = c_void, cudaResourceViewDesc = c_void, cudaTextureDesc = c_void,
+}
+
+// Functions of the program.
+pub type cudaHostFn_t = CUhostFn;
+pub type cudaStreamCallback_t = Option<unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut c_void)>;
+pub type cudaAsyncCallback = Option<unsafe extern "C" fn(*mut c_void, *mut c_void, cudaAsyncCallbackHandle_t)>;
+pub type cudaLogsCallback_t = Option<unsafe extern "C" fn(*mut c_void, c_uint, *mut c_char, usize)>;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct dim3 {
+    pub x: c_uint,
+    pub y: c_uint,
+    pub z: c_uint,
+}
+
+pub type uint3 = dim3;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct cudaExtent {
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct cudaPitchedPtr {
+    pub ptr: *mut c_void,
+    pub pitch: usize,
+    pub xsize: usize,
+    pub ysize: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct cudaChannelFormatDesc {
+    pub x: c_int,
+    pub y: c_int,
+    pub z: c_int,
+    pub w: c_int,
+    pub f: cudaChannelFormatKind,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct cudaLaunchConfig_t {
+    pub gridDim: dim3,
+    pub blockDim: dim3,
+    pub dynamicSmemBytes: usize,
+    pub stream: cudaStream_t,
+    /// Attributes with the layout of the driver's `CUlaunchAttribute`.
+    pub attrs: *mut c_void,
+    pub numAttrs: c_uint,
+}

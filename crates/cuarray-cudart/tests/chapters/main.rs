@@ -1,0 +1,8 @@
+//! The runtime on the simulated driver, a module for each chapter.
+#![allow(clippy::undocumented_unsafe_blocks)] // each call has the arguments that the manual requires, or tests that others are refused
+
+mod device;
+mod driver;
+mod error;
+mod execution;
+mod memory;
