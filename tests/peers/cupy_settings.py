@@ -1,4 +1,4 @@
-"""Settings of CuPy for a driver that executes PTX. `peers/build_cupy.py` installs this file as `cupy_backends/cuda/api/__init__.py`.
+"""Settings of CuPy for a driver that executes PTX. `tests/peers/build_cupy.py` installs this file as `cupy_backends/cuda/api/__init__.py`.
 
 The released wheel has an empty file there. It is imported before any other part of CuPy's extension modules.
 

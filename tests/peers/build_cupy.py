@@ -1,6 +1,6 @@
 """Install CuPy's released wheel into a folder, and rebuild its module `runtime` against the shared CUDA runtime.
 
-    python peers/build_cupy.py build/cupy
+    python tests/peers/build_cupy.py build/cupy
 
 The module `cupy_backends.cuda.api.runtime` of the wheel contains a static CUDA runtime, which starts on NVIDIA's driver only. The
 same source, linked with `libcudart.so.13`, runs on every driver. `FOLDER/site` receives CuPy, for `PYTHONPATH`; `FOLDER/suite`
@@ -20,7 +20,7 @@ from os import environ
 from pathlib import Path
 
 HERE = Path(__file__).parent
-REQUIREMENTS = HERE.parent / "requirements"
+REQUIREMENTS = HERE.parents[1] / "requirements"
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 
 MODULE = Path("cupy_backends/cuda/api/runtime")

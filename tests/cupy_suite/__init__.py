@@ -1,0 +1,105 @@
+"""Run CuPy's own tests on the simulated driver and compare the outcomes with the expected ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from peer_suite.description import Suite
+
+SOURCE = Path(__file__).parents[2] / "build" / "cupy" / "suite"
+"""CuPy's tests and its settings of pytest; ``make peers-cupy`` unpacks them from the source distribution."""
+
+CUDA = (
+    *(
+        "compiler",
+        "compiler_cache",
+        "device",
+        "driver",
+        "graph",
+        "memory",
+        "memory_hook",
+        "nvrtc",
+        "nvtx",
+        "pinned_memory",
+    ),
+    *("profile", "runtime", "stream"),
+)
+CORE = (
+    *(
+        "array_function",
+        "bfloat16",
+        "cub_reduction",
+        "dlpack",
+        "elementwise",
+        "flags",
+        "function",
+        "gufuncs",
+        "include",
+    ),
+    *(
+        "internal",
+        "iter",
+        "multithreading",
+        "ndarray",
+        "ndarray_adv_indexing",
+        "ndarray_byteswap",
+        "ndarray_complex_ops",
+    ),
+    *(
+        "ndarray_contiguity",
+        "ndarray_conversion",
+        "ndarray_copy_and_view",
+        "ndarray_cuda_array_interface",
+        "ndarray_get",
+    ),
+    *("ndarray_indexing", "ndarray_math", "ndarray_owndata", "ndarray_scatter", "ndarray_ufunc", "ndarray_unary_op"),
+    *("nep50_examples", "raw", "reduction", "scan", "structured", "syncdetect", "ufunc_methods", "userkernel"),
+)
+
+HEAD = """\
+# CuPy's own tests on the simulated driver
+
+`make cupy-suite UPDATE=1` writes this page. `make cupy-suite` runs test modules of CuPy's source distribution, unmodified, on two simulated
+devices. CuPy is the released wheel, of which one module is rebuilt ([the CUDA runtime](../explanation/real-libraries/cupy.md)). Each module runs in its
+own process. The run fails if an outcome differs from this page.
+
+The run has the modules for streams, memory, graphs, compilation and kernels (`cuda_tests`), and for arrays (`core_tests`). It leaves out the
+modules of the math libraries (cuBLAS, cuFFT, cuRAND, cuSOLVER, cuSPARSE, cuTENSOR, NCCL), which need those libraries; `test_texture`
+with 589 tests, as the simulator has no texture objects; `test_core`, which needs nvcc; `test_carray`, which takes arrays of 4 GB; and
+`fusion_tests`, `test_mdspan`, `test_ndarray_reduction` and `test_ndarray_elementwise_op`, which compile for minutes.
+
+Versions: {versions}.
+
+**{passed} of the {run} tests that would pass on a machine with a GPU pass here: {percent:.1f} %.** Of the others, {skipped} would be skipped on a GPU as well, and {failed}
+would fail there as well. These outcomes on a GPU were read from the tests; they were not run on one.
+"""
+
+
+def modules() -> list[str]:
+    return [*(f"cuda_tests.test_{name}" for name in CUDA), *(f"core_tests.test_{name}" for name in CORE)]
+
+
+SUITE = Suite(
+    name="cupy-suite",
+    library="CuPy",
+    folder=Path(__file__).parent,
+    package="cupy_tests.",
+    head=HEAD,
+    libraries=("cupy-cuda13x", "numpy", "nvidia-cuda-nvrtc"),
+    needed=("cupy", "cupy_tests"),
+    installed_by="`make peers-cupy` installs CuPy",
+    modules=modules,
+    forked_with=("pytest", "numpy.testing"),
+    longest=tuple(
+        f"core_tests.test_{name}"
+        for name in (
+            "ndarray_adv_indexing",
+            "structured",
+            "raw",
+            "ndarray_scatter",
+            "ndarray_cuda_array_interface",
+            "multithreading",
+        )
+    ),
+    options=("-c", str(SOURCE / "pyproject.toml")),
+)
