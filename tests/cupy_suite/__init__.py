@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from peer_suite.description import Suite
 
 SOURCE = Path(__file__).parents[2] / "build" / "cupy" / "suite"
 """CuPy's tests and its settings of pytest; ``make peers-cupy`` unpacks them from the source distribution."""
+
+# CuPy reads the path of nvcc here.
+os.environ.setdefault("NVCC", str(Path(__file__).with_name("nvcc")))
 
 CUDA = (
     *(
@@ -65,8 +69,9 @@ own process. The run fails if an outcome differs from this page.
 
 The run has the modules for streams, memory, graphs, compilation and kernels (`cuda_tests`), and for arrays (`core_tests`). It leaves out the
 modules of the math libraries (cuBLAS, cuFFT, cuRAND, cuSOLVER, cuSPARSE, cuTENSOR, NCCL), which need those libraries; `test_texture`
-with 589 tests, as the simulator has no texture objects; `test_core`, which needs nvcc; `test_carray`, which takes arrays of 4 GB; and
-`fusion_tests`, `test_mdspan`, `test_ndarray_reduction` and `test_ndarray_elementwise_op`, which compile for minutes.
+with 589 tests, as the simulator has no texture objects; `test_carray`, which takes arrays of 4 GB; and
+`fusion_tests`, `test_mdspan`, `test_ndarray_reduction` and `test_ndarray_elementwise_op`, which compile for minutes. Random numbers, which tests use
+as data, are NumPy's, since cuRAND has a static CUDA runtime. An `nvcc` that compiles nothing takes the place of nvcc.
 
 Versions: {versions}.
 
@@ -101,5 +106,5 @@ SUITE = Suite(
             "multithreading",
         )
     ),
-    options=("-c", str(SOURCE / "pyproject.toml")),
+    options=("-c", str(SOURCE / "pyproject.toml"), "-p", "cupy_suite.host_random"),
 )
