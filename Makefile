@@ -28,6 +28,7 @@ TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
 MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MEASURED := $(VENV)/.measured
+NVCC := build/nvcc/.installed
 TORCH_VENV := .venv-torch
 TORCH := $(TORCH_VENV)/.torch
 CUPY := build/cupy/.built
@@ -48,6 +49,8 @@ sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
 WORKSPACE := Cargo.toml Cargo.lock
 SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-cudart crates/cuarray-cudart-12 crates/cuarray-cudart-13 crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
+
+NVCC_SIZE := a download of 160 MB, 430 MB on disk
 
 # The packages of each peer, with the versions of requirements/peers.txt.
 PEERS_SIZE := about 650 MB on disk
@@ -78,7 +81,8 @@ need = @command -v $(1) >/dev/null || { echo '$(1) is missing: cargo install --l
 .PHONY: help
 help: ## list the targets
 	@echo 'usage: [PYTHON=python3.12] make TARGET'
-	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/; s/$$(TORCH_SIZE)/$(TORCH_SIZE)/; s/$$(CUPY_SIZE)/$(CUPY_SIZE)/' | expand -t 18
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/; s/$$(TORCH_SIZE)/$(TORCH_SIZE)/' | \
+	    sed 's/$$(NVCC_SIZE)/$(NVCC_SIZE)/; s/$$(CUPY_SIZE)/$(CUPY_SIZE)/' | expand -t 18
 
 .PHONY: install
 install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
@@ -190,6 +194,14 @@ examples: peers $(EXTENSIONS) ## build the examples and run their tests on the s
 	$(BIN)/python -m pytest examples --ignore-glob='examples/0*'
 	$(call say,Extension modules in Rust, with numba-cuda and cuda.core on the other side, on the simulated driver)
 	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest examples/0* --cuarray-sim
+
+.PHONY: nvcc
+nvcc: $(NVCC) ## install nvcc and CMake into build/nvcc ($(NVCC_SIZE))
+
+.PHONY: examples-cuda
+examples-cuda: install $(NVCC) ## build the CUDA C++ examples with nvcc, and run them on the simulated driver
+	$(call say,CUDA C++ with nvcc and CMake)
+	$(BIN)/python -m pytest examples/cuda --durations=5
 
 # Findings are off, as numba-cuda's tests do not avoid them. Some tests need two devices. Memory is small, as one test writes a tenth
 # of it.
@@ -479,6 +491,15 @@ $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
 	else \
 	    echo "mpi4py's tests cannot be downloaded; they will be skipped" >&2; \
 	fi
+
+# The linker wants the name without a version, which the wheels lack.
+$(NVCC): requirements/nvcc.txt | $(TOOLS)
+	$(call say,nvcc and CMake: $(NVCC_SIZE))
+	rm -rf $(@D)
+	$(PIP_INSTALL) --quiet --no-compile --no-deps --target $(@D) -r $<
+	ln -s libcudart.so.13 $(@D)/nvidia/cu13/lib/libcudart.so
+	ln -s lib $(@D)/nvidia/cu13/lib64
+	@touch $@
 
 # Libraries that only `make bench` uses. It measures those that can be installed.
 $(MEASURED): requirements/bench.txt benches/build_pycuda.py $(INSTALLED) | $(PEERS)

@@ -1,7 +1,8 @@
-"""Builds the simulated driver with cargo and packs it into the wheel as ``cuarray_sim/libcuda.so.1``.
+"""Builds the shared libraries with cargo and packs them into the wheel.
 
-The build fails without cargo, on another system than Linux, and if cargo reports no shared library. A wheel without the
-library would install and then fail at its first use. The file is packed from cargo's target directory, so nothing is
+``cuarray_sim/libcuda.so.1`` is the simulated driver; ``cuarray_sim/runtime/libcudart.so.12`` and ``.13`` are the CUDA runtime. The build
+fails without cargo, on another system than Linux, and if cargo does not report a shared library. A wheel without a
+library would install and then fail at its first use. The files are packed from cargo's target directory, so nothing is
 written into the source tree.
 
 The environment variable ``MANYLINUX_GLIBC``, for example ``2.17``, builds for that version of glibc with
@@ -18,56 +19,70 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-CRATE = "cuarray-sim"
+LIBRARIES = {
+    "cuarray-sim": "cuarray_sim/libcuda.so.1",
+    "cuarray-cudart-12": "cuarray_sim/runtime/libcudart.so.12",
+    "cuarray-cudart-13": "cuarray_sim/runtime/libcudart.so.13",
+}
+"""The crates of the shared libraries, with their places in the wheel."""
 
 
 class SimulatedDriver(BuildHookInterface):
     """The build hook of the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the library, name it in the wheel, and tag the wheel for this platform."""
+        """Build the libraries, name them in the wheel, and tag the wheel for this platform."""
         if self.target_name != "wheel":
-            raise RuntimeError("cuarray-sim has no source distribution: its library is built from the whole repository")
+            raise RuntimeError("cuarray-sim has no source distribution: its libraries are built from the whole repository")
         if not sys.platform.startswith("linux"):
-            raise RuntimeError(f"cuarray-sim is a Linux shared library; it cannot be built on {sys.platform}")
-        library = build_library(Path(self.root).resolve().parents[1])
-        build_data["force_include"][str(library)] = "cuarray_sim/libcuda.so.1"
+            raise RuntimeError(f"cuarray-sim has Linux shared libraries; it cannot be built on {sys.platform}")
+        built = build_libraries(Path(self.root).resolve().parents[1])
+        for crate, library in built.items():
+            build_data["force_include"][str(library)] = LIBRARIES[crate]
+        # Read at the start of each Python process of the environment; see cuarray_sim/cuda_runtime.py.
+        build_data["force_include"]["cuarray_sim.pth"] = "cuarray_sim.pth"
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform_tag(library, sysconfig.get_platform())}"
+        build_data["tag"] = f"py3-none-{platform_tag(built.values(), sysconfig.get_platform())}"
 
 
-def build_library(workspace: Path) -> Path:
-    """Run cargo in the workspace and return the path of the shared library that it reports."""
+def build_libraries(workspace: Path) -> dict[str, Path]:
+    """Run cargo in the workspace and return the paths of the shared libraries that it reports, by crate."""
     glibc = os.environ.get("MANYLINUX_GLIBC")
     build = ["zigbuild", "--target", f"{platform.machine()}-unknown-linux-gnu.{glibc}"] if glibc else ["build"]
-    command = [find_cargo(), *build, "--release", "-p", CRATE, "--message-format=json-render-diagnostics"]
+    crates = [word for crate in LIBRARIES for word in ("-p", crate)]
+    command = [find_cargo(), *build, "--release", *crates, "--message-format=json-render-diagnostics"]
     # cargo writes its report to stdout, and its progress and errors to stderr.
     done = subprocess.run(command, cwd=workspace, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"`{' '.join(command)}` failed with exit status {done.returncode}; its messages are above")
+    files = {f"lib{crate.replace('-', '_')}.so": crate for crate in LIBRARIES}
+    built = {}
     for line in done.stdout.splitlines():
         message = json.loads(line)
         if message.get("reason") != "compiler-artifact" or "cdylib" not in message["target"]["kind"]:
             continue
         for name in message["filenames"]:
-            if name.endswith("libcuarray_sim.so"):
-                return Path(name)
-    raise RuntimeError(f"cargo reported no shared library for the crate {CRATE}")
+            if crate := files.get(Path(name).name):
+                built[crate] = Path(name)
+    if missing := LIBRARIES.keys() - built:
+        raise RuntimeError(f"cargo reported no shared library for {', '.join(sorted(missing))}")
+    return built
 
 
-def platform_tag(library: Path, system: str) -> str:
-    """The platform tag of the wheel: ``manylinux_2_34_x86_64`` if the library needs glibc 2.34.
+def platform_tag(libraries: Iterable[Path], system: str) -> str:
+    """The platform tag of the wheel: ``manylinux_2_34_x86_64`` if a library needs glibc 2.34.
 
     PyPI refuses ``linux_x86_64``, which does not name a glibc. Every manylinux system has the libraries that Rust links: libc, libm,
     libgcc_s and the loader. ``auditwheel show`` checks that.
     """
     # An ELF file names the versions that it needs as strings.
-    versions = [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", library.read_bytes())]
+    versions = [int(minor) for library in libraries for minor in re.findall(rb"GLIBC_2\.(\d+)", library.read_bytes())]
     if versions and system.startswith("linux-"):
         system = f"manylinux_2_{max(versions)}_{system.removeprefix('linux-')}"
     return system.replace("-", "_").replace(".", "_")

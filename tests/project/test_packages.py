@@ -97,15 +97,15 @@ def hook() -> ModuleType:
 def test_platform_tag_names_newest_glibc_symbol_of_the_library(hook: ModuleType, tmp_path: Path) -> None:
     library = tmp_path / "libcuda.so.1"
     library.write_bytes(b"\x7fELF\0GLIBC_2.2.5\0GLIBC_2.34\0GLIBC_2.9\0")
-    assert hook.platform_tag(library, "linux-x86_64") == "manylinux_2_34_x86_64"
-    assert hook.platform_tag(library, "linux-aarch64") == "manylinux_2_34_aarch64"
+    assert hook.platform_tag([library], "linux-x86_64") == "manylinux_2_34_x86_64"
+    assert hook.platform_tag([library], "linux-aarch64") == "manylinux_2_34_aarch64"
     library.write_bytes(b"\x7fELF\0none of it\0")
-    assert hook.platform_tag(library, "linux-x86_64") == "linux_x86_64"
+    assert hook.platform_tag([library], "linux-x86_64") == "linux_x86_64"
 
 
 def test_installed_simulator_needs_no_newer_glibc_than_this_system(hook: ModuleType) -> None:
     cuarray_sim = pytest.importorskip("cuarray_sim")
-    tag = hook.platform_tag(cuarray_sim.library_path(), "linux-x86_64")
+    tag = hook.platform_tag([cuarray_sim.library_path()], "linux-x86_64")
     needed = re.fullmatch(r"manylinux_2_(\d+)_x86_64", tag)
     assert needed, tag
     assert int(needed[1]) <= int(platform.libc_ver()[1].split(".")[1])

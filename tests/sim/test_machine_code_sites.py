@@ -137,3 +137,128 @@ def test_skipped_function_that_was_inlined_gives_the_site_of_its_caller(
     text = report(["./program"], environment, folder, CUARRAY_SIM_SKIP_FRAMES="backend.c")
     assert f"{folder}/program.c:9" in text
     assert f"{folder}/program.c:10" in text
+
+
+# A library with the SONAME of a CUDA runtime. Each call passes two of its frames, and one of them has a large array.
+RUNTIME = """#include "program.h"
+#include <string.h>
+static __attribute__((noinline)) int fill(CUdeviceptr memory, unsigned char value, handle stream) {
+    char room[3000];
+    memset(room, value, sizeof room);
+    return cuMemsetD8Async(memory, room[value], 64, stream) + room[0] - value;
+}
+int backend_fill(CUdeviceptr memory, handle stream) {
+    return fill(memory, 1, stream) + 0 * (int)memory;
+}
+"""
+
+
+@pytest.mark.parametrize("soname", ["libcudart.so.13", "libcudart.so.99", "libbackend.so"])
+def test_site_of_a_runtime_call_is_the_caller_of_the_runtime(
+    folder: Path, environment: dict[str, str], soname: str
+) -> None:
+    library = cuarray_sim.library_path()
+    (folder / "backend.c").write_text(RUNTIME)
+    # Only the SONAME tells that the file is a runtime.
+    shared = [
+        "-g",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        f"-Wl,-soname,{soname}",
+        "-o",
+        "libbackend.so",
+        "backend.c",
+        str(library),
+    ]
+    program = ["-g", "-o", "program", "program.c", "./libbackend.so", str(library)]
+    rpath = [f"-Wl,-rpath,{library.parent}", f"-Wl,-rpath,{folder}"]
+    for arguments in (shared, [*program, *rpath]):
+        if subprocess.run(["cc", *arguments], cwd=folder, capture_output=True).returncode != 0:
+            pytest.skip("no working C compiler on this machine")
+    if soname != "libbackend.so":
+        (folder / soname).symlink_to("libbackend.so")
+    text = report(["./program"], environment, folder)
+    callers = [f"{folder}/program.c:9", f"{folder}/program.c:10"]
+    assert [caller in text for caller in callers] == [soname.startswith("libcudart")] * 2
+    assert ("backend.c" in text) == (soname == "libbackend.so")
+
+
+def test_site_of_a_repeated_runtime_call_stays_that_of_each_caller(folder: Path, environment: dict[str, str]) -> None:
+    # Later calls read known places of the stack in place of unwinding; the two callers have frames of different sizes.
+    (folder / "backend.c").write_text(RUNTIME)
+    (folder / "program.c").write_text("""#include "program.h"
+#include <string.h>
+static __attribute__((noinline)) void small(CUdeviceptr memory, handle stream) {
+    backend_fill(memory, stream);
+}
+static __attribute__((noinline)) int large(CUdeviceptr memory, handle stream, int n) {
+    char room[5000];
+    memset(room, n, sizeof room);
+    backend_fill(memory, stream);
+    return room[n];
+}
+int main(void) {
+    handle context, stream; CUdeviceptr memory; int sum = 0;
+    cuInit(0); cuDevicePrimaryCtxRetain(&context, 0); cuCtxSetCurrent(context);
+    cuMemAlloc_v2(&memory, 64); cuStreamCreate(&stream, 1);
+    for (int n = 0; n < 50; n++) { small(memory, stream); sum += large(memory, stream, n); }
+    return sum == 0;
+}
+""")
+    library = cuarray_sim.library_path()
+    shared = [
+        "-O1",
+        "-shared",
+        "-fPIC",
+        "-Wl,-soname,libcudart.so.13",
+        "-o",
+        "libcudart.so.13",
+        "backend.c",
+        str(library),
+    ]
+    program = ["-g", "-O1", "-o", "program", "program.c", "./libcudart.so.13", str(library)]
+    rpath = [f"-Wl,-rpath,{library.parent}", f"-Wl,-rpath,{folder}"]
+    for arguments in (shared, [*program, *rpath]):
+        if subprocess.run(["cc", *arguments], cwd=folder, capture_output=True).returncode != 0:
+            pytest.skip("no working C compiler on this machine")
+    trace = folder / "trace.txt"
+    variables = environment | {"CUARRAY_SIM_TRACE": str(trace), "CUARRAY_SIM_LEAKS": "0"}
+    subprocess.run(["./program"], env=variables, cwd=folder, check=True, timeout=60)
+    fills = [line.partition(" from ")[2] for line in trace.read_text().splitlines() if "cuMemsetD8Async(" in line]
+    assert len(fills) == 100
+    assert all(site.endswith("called by program") for site in fills), fills
+    assert len(set(fills[::2])) == len(set(fills[1::2])) == 1
+    assert fills[0] != fills[1]
+
+
+def test_library_that_asks_for_undocumented_tables_is_named_once(folder: Path, environment: dict[str, str]) -> None:
+    (folder / "vendor.c").write_text("""
+int cuGetExportTable(const void **table, const void *id);
+int vendor_start(void) { static const char id[16]; const void *table; return cuGetExportTable(&table, id); }
+""")
+    (folder / "program.c").write_text("""
+int cuInit(unsigned); int vendor_start(void);
+int main(void) { return cuInit(0) || !vendor_start() || !vendor_start(); }
+""")
+    library = cuarray_sim.library_path()
+    for arguments in (
+        ["-shared", "-fPIC", "-o", "libvendor.so", "vendor.c", str(library)],
+        ["-o", "program", "program.c", "./libvendor.so", str(library), f"-Wl,-rpath,{library.parent}"],
+    ):
+        if subprocess.run(["cc", *arguments], cwd=folder, capture_output=True).returncode != 0:
+            pytest.skip("no working C compiler on this machine")
+    for findings in ("1", "0"):
+        variables = environment | {"CUARRAY_SIM_FINDINGS": findings}
+        done = subprocess.run(["./program"], env=variables, cwd=folder, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        explained = [line for line in done.stderr.splitlines() if "static CUDA runtime inside" in line]
+        assert len(explained) == 1, done.stderr
+        assert explained[0].startswith("cuarray-sim: libvendor.so has a static CUDA runtime inside")
+        assert "-cudart shared" in explained[0]
+        # The summary belongs to the search for findings.
+        assert ("refused inside of libvendor.so" in done.stderr) == (findings == "1")
+    quiet = subprocess.run(
+        ["./program"], env=environment | {"CUARRAY_SIM_QUIET": "1"}, cwd=folder, capture_output=True, text=True
+    )
+    assert (quiet.returncode, quiet.stderr) == (0, "")

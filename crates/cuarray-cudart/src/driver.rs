@@ -46,6 +46,11 @@ pub(crate) fn opened() -> Option<&'static Driver> {
     DRIVER.get_or_init(open).as_ref()
 }
 
+/// The newest CUDA that the driver supports; 0 without a driver.
+pub(crate) fn version() -> c_int {
+    opened().map_or(0, |driver| driver.version)
+}
+
 /// The initialized driver, for a runtime of the given major version.
 ///
 /// # Errors

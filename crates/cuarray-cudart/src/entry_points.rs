@@ -33,48 +33,49 @@ macro_rules! __entry_points {
             device {
                 both driver fn cudaDeviceReset();
                 both context fn cudaDeviceSynchronize();
-                both refused fn cudaDeviceSetLimit(limit: cudaLimit, value: usize);
-                both refused fn cudaDeviceGetLimit(p_value: *mut usize, limit: cudaLimit);
+                both context fn cudaDeviceSetLimit(limit: cudaLimit, value: usize);
+                both context fn cudaDeviceGetLimit(p_value: *mut usize, limit: cudaLimit);
                 both refused fn cudaDeviceGetTexture1DLinearMaxWidth(max_width_in_elements: *mut usize, fmt_desc: *const cudaChannelFormatDesc, device: c_int);
-                both refused fn cudaDeviceGetCacheConfig(p_cache_config: *mut cudaFuncCache);
-                both refused fn cudaDeviceGetStreamPriorityRange(least_priority: *mut c_int, greatest_priority: *mut c_int);
-                both refused fn cudaDeviceSetCacheConfig(cache_config: cudaFuncCache);
-                both refused fn cudaDeviceGetByPCIBusId(device: *mut c_int, pci_bus_id: *const c_char);
-                both refused fn cudaDeviceGetPCIBusId(pci_bus_id: *mut c_char, len: c_int, device: c_int);
+                both context fn cudaDeviceGetCacheConfig(p_cache_config: *mut cudaFuncCache);
+                both context fn cudaDeviceGetStreamPriorityRange(least_priority: *mut c_int, greatest_priority: *mut c_int);
+                both context fn cudaDeviceSetCacheConfig(cache_config: cudaFuncCache);
+                both driver fn cudaDeviceGetByPCIBusId(device: *mut c_int, pci_bus_id: *const c_char);
+                both driver fn cudaDeviceGetPCIBusId(pci_bus_id: *mut c_char, len: c_int, device: c_int);
                 both refused fn cudaDeviceFlushGPUDirectRDMAWrites(target: cudaFlushGPUDirectRDMAWritesTarget, scope: cudaFlushGPUDirectRDMAWritesScope);
                 both refused fn cudaDeviceRegisterAsyncNotification(device: c_int, callback_func: cudaAsyncCallback, user_data: *mut c_void, callback: *mut cudaAsyncCallbackHandle_t);
                 both refused fn cudaDeviceUnregisterAsyncNotification(device: c_int, callback: cudaAsyncCallbackHandle_t);
-                both refused fn cudaDeviceGetSharedMemConfig(p_config: *mut cudaSharedMemConfig);
-                both refused fn cudaDeviceSetSharedMemConfig(config: cudaSharedMemConfig);
+                both context fn cudaDeviceGetSharedMemConfig(p_config: *mut cudaSharedMemConfig);
+                both context fn cudaDeviceSetSharedMemConfig(config: cudaSharedMemConfig);
                 both driver fn cudaGetDeviceCount(count: *mut c_int);
-                only_13 refused fn cudaGetDeviceProperties(prop: *mut cudaDeviceProp, device: c_int);
-                only_12 refused fn cudaGetDeviceProperties_v1(prop: *mut cudaDeviceProp_v1, device: c_int) as cudaGetDeviceProperties;
+                only_13 driver fn cudaGetDeviceProperties(prop: *mut cudaDeviceProp, device: c_int);
+                only_12 driver fn cudaGetDeviceProperties_v1(prop: *mut cudaDeviceProp_v1, device: c_int) as cudaGetDeviceProperties;
                 both driver fn cudaDeviceGetAttribute(value: *mut c_int, attr: cudaDeviceAttr, device: c_int);
                 only_13 refused fn cudaDeviceGetHostAtomicCapabilities(capabilities: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint, device: c_int);
                 both refused fn cudaDeviceGetNvSciSyncAttributes(nv_sci_sync_attr_list: *mut c_void, device: c_int, flags: c_int);
-                both refused fn cudaChooseDevice(device: *mut c_int, prop: *const cudaDeviceProp);
-                both refused fn cudaInitDevice(device: c_int, device_flags: c_uint, flags: c_uint);
+                only_13 driver fn cudaChooseDevice(device: *mut c_int, prop: *const cudaDeviceProp);
+                only_12 driver fn cudaChooseDevice_v1(device: *mut c_int, prop: *const cudaDeviceProp) as cudaChooseDevice;
+                both driver fn cudaInitDevice(device: c_int, device_flags: c_uint, flags: c_uint);
                 both driver fn cudaSetDevice(device: c_int);
                 both driver fn cudaGetDevice(device: *mut c_int);
                 both refused fn cudaSetValidDevices(device_arr: *mut c_int, len: c_int);
-                both refused fn cudaSetDeviceFlags(flags: c_uint);
-                both refused fn cudaGetDeviceFlags(flags: *mut c_uint);
-                only_12 refused fn cudaGetDeviceProperties_v2(prop: *mut cudaDeviceProp, device: c_int);
+                both driver fn cudaSetDeviceFlags(flags: c_uint);
+                both driver fn cudaGetDeviceFlags(flags: *mut c_uint);
+                only_12 driver fn cudaGetDeviceProperties_v2(prop: *mut cudaDeviceProp, device: c_int);
             }
             thread_deprecated {
-                only_12 refused fn cudaThreadExit();
-                only_12 refused fn cudaThreadSynchronize();
-                only_12 refused fn cudaThreadSetLimit(limit: cudaLimit, value: usize);
-                only_12 refused fn cudaThreadGetLimit(p_value: *mut usize, limit: cudaLimit);
-                only_12 refused fn cudaThreadGetCacheConfig(p_cache_config: *mut cudaFuncCache);
-                only_12 refused fn cudaThreadSetCacheConfig(cache_config: cudaFuncCache);
+                only_12 driver fn cudaThreadExit();
+                only_12 context fn cudaThreadSynchronize();
+                only_12 context fn cudaThreadSetLimit(limit: cudaLimit, value: usize);
+                only_12 context fn cudaThreadGetLimit(p_value: *mut usize, limit: cudaLimit);
+                only_12 context fn cudaThreadGetCacheConfig(p_cache_config: *mut cudaFuncCache);
+                only_12 context fn cudaThreadSetCacheConfig(cache_config: cudaFuncCache);
             }
             ipc {
-                both refused fn cudaIpcGetEventHandle(handle: *mut cudaIpcEventHandle_t, event: cudaEvent_t);
-                both refused fn cudaIpcOpenEventHandle(event: *mut cudaEvent_t, handle: cudaIpcEventHandle_t);
-                both refused fn cudaIpcGetMemHandle(handle: *mut cudaIpcMemHandle_t, dev_ptr: *mut c_void);
-                both refused fn cudaIpcOpenMemHandle(dev_ptr: *mut *mut c_void, handle: cudaIpcMemHandle_t, flags: c_uint);
-                both refused fn cudaIpcCloseMemHandle(dev_ptr: *mut c_void);
+                both context fn cudaIpcGetEventHandle(handle: *mut cudaIpcEventHandle_t, event: cudaEvent_t);
+                both context fn cudaIpcOpenEventHandle(event: *mut cudaEvent_t, handle: cudaIpcEventHandle_t);
+                both context fn cudaIpcGetMemHandle(handle: *mut cudaIpcMemHandle_t, dev_ptr: *mut c_void);
+                both context fn cudaIpcOpenMemHandle(dev_ptr: *mut *mut c_void, handle: cudaIpcMemHandle_t, flags: c_uint);
+                both context fn cudaIpcCloseMemHandle(dev_ptr: *mut c_void);
             }
             error {
                 both raw fn cudaGetLastError() -> cudaError_t;
@@ -83,47 +84,47 @@ macro_rules! __entry_points {
                 both raw fn cudaGetErrorString(error: cudaError_t) -> *const c_char;
             }
             stream {
-                both refused fn cudaStreamCreate(p_stream: *mut cudaStream_t);
-                both refused fn cudaStreamCreateWithFlags(p_stream: *mut cudaStream_t, flags: c_uint);
-                both refused fn cudaStreamCreateWithPriority(p_stream: *mut cudaStream_t, flags: c_uint, priority: c_int);
-                both refused fn cudaStreamGetPriority(h_stream: cudaStream_t, priority: *mut c_int) [twin cudaStreamGetPriority_ptsz];
-                both refused fn cudaStreamGetFlags(h_stream: cudaStream_t, flags: *mut c_uint) [twin cudaStreamGetFlags_ptsz];
-                both refused fn cudaStreamGetId(h_stream: cudaStream_t, stream_id: *mut c_ulonglong) [twin cudaStreamGetId_ptsz];
-                both refused fn cudaStreamGetDevice(h_stream: cudaStream_t, device: *mut c_int) [twin cudaStreamGetDevice_ptsz];
-                both refused fn cudaCtxResetPersistingL2Cache();
+                both context fn cudaStreamCreate(p_stream: *mut cudaStream_t);
+                both context fn cudaStreamCreateWithFlags(p_stream: *mut cudaStream_t, flags: c_uint);
+                both context fn cudaStreamCreateWithPriority(p_stream: *mut cudaStream_t, flags: c_uint, priority: c_int);
+                both context fn cudaStreamGetPriority(h_stream: cudaStream_t, priority: *mut c_int) [twin cudaStreamGetPriority_ptsz];
+                both context fn cudaStreamGetFlags(h_stream: cudaStream_t, flags: *mut c_uint) [twin cudaStreamGetFlags_ptsz];
+                both context fn cudaStreamGetId(h_stream: cudaStream_t, stream_id: *mut c_ulonglong) [twin cudaStreamGetId_ptsz];
+                both context fn cudaStreamGetDevice(h_stream: cudaStream_t, device: *mut c_int) [twin cudaStreamGetDevice_ptsz];
+                both context fn cudaCtxResetPersistingL2Cache();
                 both refused fn cudaStreamCopyAttributes(dst: cudaStream_t, src: cudaStream_t) [twin cudaStreamCopyAttributes_ptsz];
                 both refused fn cudaStreamGetAttribute(h_stream: cudaStream_t, attr: cudaLaunchAttributeID, value_out: *mut cudaLaunchAttributeValue) [twin cudaStreamGetAttribute_ptsz];
                 both refused fn cudaStreamSetAttribute(h_stream: cudaStream_t, attr: cudaLaunchAttributeID, value: *const cudaLaunchAttributeValue) [twin cudaStreamSetAttribute_ptsz];
-                both refused fn cudaStreamDestroy(stream: cudaStream_t);
-                both refused fn cudaStreamWaitEvent(stream: cudaStream_t, event: cudaEvent_t, flags: c_uint) [twin cudaStreamWaitEvent_ptsz];
-                both refused fn cudaStreamAddCallback(stream: cudaStream_t, callback: cudaStreamCallback_t, user_data: *mut c_void, flags: c_uint) [twin cudaStreamAddCallback_ptsz];
-                both refused fn cudaStreamSynchronize(stream: cudaStream_t) [twin cudaStreamSynchronize_ptsz];
-                both refused fn cudaStreamQuery(stream: cudaStream_t) [twin cudaStreamQuery_ptsz];
-                both refused fn cudaStreamAttachMemAsync(stream: cudaStream_t, dev_ptr: *mut c_void, length: usize, flags: c_uint) [twin cudaStreamAttachMemAsync_ptsz];
-                both refused fn cudaStreamBeginCapture(stream: cudaStream_t, mode: cudaStreamCaptureMode) [twin cudaStreamBeginCapture_ptsz];
+                both context fn cudaStreamDestroy(stream: cudaStream_t);
+                both context fn cudaStreamWaitEvent(stream: cudaStream_t, event: cudaEvent_t, flags: c_uint) [twin cudaStreamWaitEvent_ptsz];
+                both context fn cudaStreamAddCallback(stream: cudaStream_t, callback: cudaStreamCallback_t, user_data: *mut c_void, flags: c_uint) [twin cudaStreamAddCallback_ptsz];
+                both context fn cudaStreamSynchronize(stream: cudaStream_t) [twin cudaStreamSynchronize_ptsz];
+                both context fn cudaStreamQuery(stream: cudaStream_t) [twin cudaStreamQuery_ptsz];
+                both context fn cudaStreamAttachMemAsync(stream: cudaStream_t, dev_ptr: *mut c_void, length: usize, flags: c_uint) [twin cudaStreamAttachMemAsync_ptsz];
+                both context fn cudaStreamBeginCapture(stream: cudaStream_t, mode: cudaStreamCaptureMode) [twin cudaStreamBeginCapture_ptsz];
                 only_13 refused fn cudaStreamBeginRecaptureToGraph(stream: cudaStream_t, mode: cudaStreamCaptureMode, graph: cudaGraph_t, callback_data: *mut cudaGraphRecaptureCallbackData) [twin cudaStreamBeginRecaptureToGraph_ptsz];
-                both refused fn cudaStreamBeginCaptureToGraph(stream: cudaStream_t, graph: cudaGraph_t, dependencies: *const cudaGraphNode_t, dependency_data: *const cudaGraphEdgeData, num_dependencies: usize, mode: cudaStreamCaptureMode) [twin cudaStreamBeginCaptureToGraph_ptsz];
-                both refused fn cudaThreadExchangeStreamCaptureMode(mode: *mut cudaStreamCaptureMode);
-                both refused fn cudaStreamEndCapture(stream: cudaStream_t, p_graph: *mut cudaGraph_t) [twin cudaStreamEndCapture_ptsz];
-                both refused fn cudaStreamIsCapturing(stream: cudaStream_t, p_capture_status: *mut cudaStreamCaptureStatus) [twin cudaStreamIsCapturing_ptsz];
-                only_13 refused fn cudaStreamGetCaptureInfo(stream: cudaStream_t, capture_status_out: *mut cudaStreamCaptureStatus, id_out: *mut c_ulonglong, graph_out: *mut cudaGraph_t, dependencies_out: *mut *const cudaGraphNode_t, edge_data_out: *mut *const cudaGraphEdgeData, num_dependencies_out: *mut usize) [twin cudaStreamGetCaptureInfo_ptsz];
-                only_12 refused fn cudaStreamGetCaptureInfo_v1(stream: cudaStream_t, capture_status_out: *mut cudaStreamCaptureStatus, id_out: *mut c_ulonglong) as cudaStreamGetCaptureInfo [twin cudaStreamGetCaptureInfo_ptsz];
-                only_13 refused fn cudaStreamUpdateCaptureDependencies(stream: cudaStream_t, dependencies: *mut cudaGraphNode_t, dependency_data: *const cudaGraphEdgeData, num_dependencies: usize, flags: c_uint) [twin cudaStreamUpdateCaptureDependencies_ptsz];
-                only_12 refused fn cudaStreamUpdateCaptureDependencies_v1(stream: cudaStream_t, dependencies: *mut cudaGraphNode_t, num_dependencies: usize, flags: c_uint) as cudaStreamUpdateCaptureDependencies [twin cudaStreamUpdateCaptureDependencies_ptsz];
-                only_12 refused fn cudaStreamGetCaptureInfo_v2(stream: cudaStream_t, capture_status_out: *mut cudaStreamCaptureStatus, id_out: *mut c_ulonglong, graph_out: *mut cudaGraph_t, dependencies_out: *mut *const cudaGraphNode_t, num_dependencies_out: *mut usize) [twin cudaStreamGetCaptureInfo_v2_ptsz];
-                only_12 refused fn cudaStreamGetCaptureInfo_v3(stream: cudaStream_t, capture_status_out: *mut cudaStreamCaptureStatus, id_out: *mut c_ulonglong, graph_out: *mut cudaGraph_t, dependencies_out: *mut *const cudaGraphNode_t, edge_data_out: *mut *const cudaGraphEdgeData, num_dependencies_out: *mut usize) [twin cudaStreamGetCaptureInfo_v3_ptsz];
-                only_12 refused fn cudaStreamUpdateCaptureDependencies_v2(stream: cudaStream_t, dependencies: *mut cudaGraphNode_t, dependency_data: *const cudaGraphEdgeData, num_dependencies: usize, flags: c_uint) [twin cudaStreamUpdateCaptureDependencies_v2_ptsz];
+                both context fn cudaStreamBeginCaptureToGraph(stream: cudaStream_t, graph: cudaGraph_t, dependencies: *const cudaGraphNode_t, dependency_data: *const cudaGraphEdgeData, num_dependencies: usize, mode: cudaStreamCaptureMode) [twin cudaStreamBeginCaptureToGraph_ptsz];
+                both driver fn cudaThreadExchangeStreamCaptureMode(mode: *mut cudaStreamCaptureMode);
+                both context fn cudaStreamEndCapture(stream: cudaStream_t, p_graph: *mut cudaGraph_t) [twin cudaStreamEndCapture_ptsz];
+                both context fn cudaStreamIsCapturing(stream: cudaStream_t, p_capture_status: *mut cudaStreamCaptureStatus) [twin cudaStreamIsCapturing_ptsz];
+                only_13 context fn cudaStreamGetCaptureInfo(stream: cudaStream_t, capture_status_out: *mut cudaStreamCaptureStatus, id_out: *mut c_ulonglong, graph_out: *mut cudaGraph_t, dependencies_out: *mut *const cudaGraphNode_t, edge_data_out: *mut *const cudaGraphEdgeData, num_dependencies_out: *mut usize) [twin cudaStreamGetCaptureInfo_ptsz];
+                only_12 context fn cudaStreamGetCaptureInfo_v1(stream: cudaStream_t, capture_status_out: *mut cudaStreamCaptureStatus, id_out: *mut c_ulonglong) as cudaStreamGetCaptureInfo [twin cudaStreamGetCaptureInfo_ptsz];
+                only_13 context fn cudaStreamUpdateCaptureDependencies(stream: cudaStream_t, dependencies: *mut cudaGraphNode_t, dependency_data: *const cudaGraphEdgeData, num_dependencies: usize, flags: c_uint) [twin cudaStreamUpdateCaptureDependencies_ptsz];
+                only_12 context fn cudaStreamUpdateCaptureDependencies_v1(stream: cudaStream_t, dependencies: *mut cudaGraphNode_t, num_dependencies: usize, flags: c_uint) as cudaStreamUpdateCaptureDependencies [twin cudaStreamUpdateCaptureDependencies_ptsz];
+                only_12 context fn cudaStreamGetCaptureInfo_v2(stream: cudaStream_t, capture_status_out: *mut cudaStreamCaptureStatus, id_out: *mut c_ulonglong, graph_out: *mut cudaGraph_t, dependencies_out: *mut *const cudaGraphNode_t, num_dependencies_out: *mut usize) [twin cudaStreamGetCaptureInfo_v2_ptsz];
+                only_12 context fn cudaStreamGetCaptureInfo_v3(stream: cudaStream_t, capture_status_out: *mut cudaStreamCaptureStatus, id_out: *mut c_ulonglong, graph_out: *mut cudaGraph_t, dependencies_out: *mut *const cudaGraphNode_t, edge_data_out: *mut *const cudaGraphEdgeData, num_dependencies_out: *mut usize) [twin cudaStreamGetCaptureInfo_v3_ptsz];
+                only_12 context fn cudaStreamUpdateCaptureDependencies_v2(stream: cudaStream_t, dependencies: *mut cudaGraphNode_t, dependency_data: *const cudaGraphEdgeData, num_dependencies: usize, flags: c_uint) [twin cudaStreamUpdateCaptureDependencies_v2_ptsz];
             }
             event {
-                both refused fn cudaEventCreate(event: *mut cudaEvent_t);
-                both refused fn cudaEventCreateWithFlags(event: *mut cudaEvent_t, flags: c_uint);
-                both refused fn cudaEventRecord(event: cudaEvent_t, stream: cudaStream_t) [twin cudaEventRecord_ptsz];
-                both refused fn cudaEventRecordWithFlags(event: cudaEvent_t, stream: cudaStream_t, flags: c_uint) [twin cudaEventRecordWithFlags_ptsz];
-                both refused fn cudaEventQuery(event: cudaEvent_t);
-                both refused fn cudaEventSynchronize(event: cudaEvent_t);
-                both refused fn cudaEventDestroy(event: cudaEvent_t);
-                both refused fn cudaEventElapsedTime(ms: *mut f32, start: cudaEvent_t, end: cudaEvent_t);
-                only_12 refused fn cudaEventElapsedTime_v2(ms: *mut f32, start: cudaEvent_t, end: cudaEvent_t);
+                both context fn cudaEventCreate(event: *mut cudaEvent_t);
+                both context fn cudaEventCreateWithFlags(event: *mut cudaEvent_t, flags: c_uint);
+                both context fn cudaEventRecord(event: cudaEvent_t, stream: cudaStream_t) [twin cudaEventRecord_ptsz];
+                both context fn cudaEventRecordWithFlags(event: cudaEvent_t, stream: cudaStream_t, flags: c_uint) [twin cudaEventRecordWithFlags_ptsz];
+                both context fn cudaEventQuery(event: cudaEvent_t);
+                both context fn cudaEventSynchronize(event: cudaEvent_t);
+                both context fn cudaEventDestroy(event: cudaEvent_t);
+                both context fn cudaEventElapsedTime(ms: *mut f32, start: cudaEvent_t, end: cudaEvent_t);
+                only_12 context fn cudaEventElapsedTime_v2(ms: *mut f32, start: cudaEvent_t, end: cudaEvent_t);
             }
             external {
                 both refused fn cudaImportExternalMemory(ext_mem_out: *mut cudaExternalMemory_t, mem_handle_desc: *const cudaExternalMemoryHandleDesc);
@@ -142,31 +143,31 @@ macro_rules! __entry_points {
             execution {
                 both context fn cudaLaunchKernel(func: *const c_void, grid_dim: dim3, block_dim: dim3, args: *mut *mut c_void, shared_mem: usize, stream: cudaStream_t) [twin cudaLaunchKernel_ptsz];
                 both context fn cudaLaunchKernelExC(config: *const cudaLaunchConfig_t, func: *const c_void, args: *mut *mut c_void) [twin cudaLaunchKernelExC_ptsz];
-                both refused fn cudaLaunchCooperativeKernel(func: *const c_void, grid_dim: dim3, block_dim: dim3, args: *mut *mut c_void, shared_mem: usize, stream: cudaStream_t) [twin cudaLaunchCooperativeKernel_ptsz];
-                both refused fn cudaFuncSetCacheConfig(func: *const c_void, cache_config: cudaFuncCache);
-                both refused fn cudaFuncGetAttributes(attr: *mut cudaFuncAttributes, func: *const c_void);
-                both refused fn cudaFuncSetAttribute(func: *const c_void, attr: cudaFuncAttribute, value: c_int);
-                both refused fn cudaFuncGetName(name: *mut *const c_char, func: *const c_void);
-                both refused fn cudaFuncGetParamInfo(func: *const c_void, param_index: usize, param_offset: *mut usize, param_size: *mut usize);
-                only_13 refused fn cudaFuncGetParamCount(func: *const c_void, param_count: *mut usize);
-                both refused fn cudaLaunchHostFunc(stream: cudaStream_t, fn_: cudaHostFn_t, user_data: *mut c_void) [twin cudaLaunchHostFunc_ptsz];
-                only_13 refused fn cudaLaunchHostFunc_v2(stream: cudaStream_t, fn_: cudaHostFn_t, user_data: *mut c_void, sync_mode: c_uint) [twin cudaLaunchHostFunc_v2_ptsz];
-                both refused fn cudaFuncSetSharedMemConfig(func: *const c_void, config: cudaSharedMemConfig);
-                both refused fn cudaGetFuncBySymbol(function_ptr: *mut cudaFunction_t, symbol_ptr: *const c_void);
-                both refused fn cudaGetKernel(kernel_ptr: *mut cudaKernel_t, entry_func_addr: *const c_void);
+                both context fn cudaLaunchCooperativeKernel(func: *const c_void, grid_dim: dim3, block_dim: dim3, args: *mut *mut c_void, shared_mem: usize, stream: cudaStream_t) [twin cudaLaunchCooperativeKernel_ptsz];
+                both context fn cudaFuncSetCacheConfig(func: *const c_void, cache_config: cudaFuncCache);
+                both context fn cudaFuncGetAttributes(attr: *mut cudaFuncAttributes, func: *const c_void);
+                both context fn cudaFuncSetAttribute(func: *const c_void, attr: cudaFuncAttribute, value: c_int);
+                both context fn cudaFuncGetName(name: *mut *const c_char, func: *const c_void);
+                both context fn cudaFuncGetParamInfo(func: *const c_void, param_index: usize, param_offset: *mut usize, param_size: *mut usize);
+                only_13 context fn cudaFuncGetParamCount(func: *const c_void, param_count: *mut usize);
+                both context fn cudaLaunchHostFunc(stream: cudaStream_t, fn_: cudaHostFn_t, user_data: *mut c_void) [twin cudaLaunchHostFunc_ptsz];
+                only_13 context fn cudaLaunchHostFunc_v2(stream: cudaStream_t, fn_: cudaHostFn_t, user_data: *mut c_void, sync_mode: c_uint) [twin cudaLaunchHostFunc_v2_ptsz];
+                both context fn cudaFuncSetSharedMemConfig(func: *const c_void, config: cudaSharedMemConfig);
+                both context fn cudaGetFuncBySymbol(function_ptr: *mut cudaFunction_t, symbol_ptr: *const c_void);
+                both context fn cudaGetKernel(kernel_ptr: *mut cudaKernel_t, entry_func_addr: *const c_void);
                 both raw fn __cudaPushCallConfiguration(grid_dim: dim3, block_dim: dim3, shared_mem: usize, stream: cudaStream_t) -> c_uint;
                 both host fn __cudaPopCallConfiguration(grid_dim: *mut dim3, block_dim: *mut dim3, shared_mem: *mut usize, stream: *mut c_void);
                 both context fn __cudaLaunchKernel(kernel: cudaKernel_t, grid_dim: dim3, block_dim: dim3, args: *mut *mut c_void, shared_mem: usize, stream: cudaStream_t) [twin __cudaLaunchKernel_ptsz];
                 only_12 refused fn cudaLaunchCooperativeKernelMultiDevice(launch_params_list: *mut cudaLaunchParams, num_devices: c_uint, flags: c_uint);
-                only_12 refused fn cudaSetDoubleForDevice(d: *mut f64);
-                only_12 refused fn cudaSetDoubleForHost(d: *mut f64);
+                only_12 host fn cudaSetDoubleForDevice(d: *mut f64);
+                only_12 host fn cudaSetDoubleForHost(d: *mut f64);
             }
             occupancy {
-                both refused fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_int, func: *const c_void, block_size: c_int, dynamic_s_mem_size: usize);
-                both refused fn cudaOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut usize, func: *const c_void, num_blocks: c_int, block_size: c_int);
-                both refused fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(num_blocks: *mut c_int, func: *const c_void, block_size: c_int, dynamic_s_mem_size: usize, flags: c_uint);
-                both refused fn cudaOccupancyMaxPotentialClusterSize(cluster_size: *mut c_int, func: *const c_void, launch_config: *const cudaLaunchConfig_t);
-                both refused fn cudaOccupancyMaxActiveClusters(num_clusters: *mut c_int, func: *const c_void, launch_config: *const cudaLaunchConfig_t);
+                both context fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_int, func: *const c_void, block_size: c_int, dynamic_s_mem_size: usize);
+                both context fn cudaOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut usize, func: *const c_void, num_blocks: c_int, block_size: c_int);
+                both context fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(num_blocks: *mut c_int, func: *const c_void, block_size: c_int, dynamic_s_mem_size: usize, flags: c_uint);
+                both context fn cudaOccupancyMaxPotentialClusterSize(cluster_size: *mut c_int, func: *const c_void, launch_config: *const cudaLaunchConfig_t);
+                both context fn cudaOccupancyMaxActiveClusters(num_clusters: *mut c_int, func: *const c_void, launch_config: *const cudaLaunchConfig_t);
             }
             memory {
                 both refused fn cudaMallocManaged(dev_ptr: *mut *mut c_void, size: usize, flags: c_uint);
@@ -196,12 +197,12 @@ macro_rules! __entry_points {
                 only_12 refused fn cudaMemAdvise_v2(dev_ptr: *const c_void, count: usize, advice: cudaMemoryAdvise, location: cudaMemLocation);
             }
             symbols {
-                both refused fn cudaMemcpyToSymbol(symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind) [twin cudaMemcpyToSymbol_ptds];
-                both refused fn cudaMemcpyFromSymbol(dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind) [twin cudaMemcpyFromSymbol_ptds];
-                both refused fn cudaMemcpyToSymbolAsync(symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyToSymbolAsync_ptsz];
-                both refused fn cudaMemcpyFromSymbolAsync(dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyFromSymbolAsync_ptsz];
-                both refused fn cudaGetSymbolAddress(dev_ptr: *mut *mut c_void, symbol: *const c_void);
-                both refused fn cudaGetSymbolSize(size: *mut usize, symbol: *const c_void);
+                both context fn cudaMemcpyToSymbol(symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind) [twin cudaMemcpyToSymbol_ptds];
+                both context fn cudaMemcpyFromSymbol(dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind) [twin cudaMemcpyFromSymbol_ptds];
+                both context fn cudaMemcpyToSymbolAsync(symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyToSymbolAsync_ptsz];
+                both context fn cudaMemcpyFromSymbolAsync(dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyFromSymbolAsync_ptsz];
+                both context fn cudaGetSymbolAddress(dev_ptr: *mut *mut c_void, symbol: *const c_void);
+                both context fn cudaGetSymbolSize(size: *mut usize, symbol: *const c_void);
             }
             transfer {
                 both refused fn cudaMemcpy3D(p: *const cudaMemcpy3DParms) [twin cudaMemcpy3D_ptds];
@@ -274,14 +275,15 @@ macro_rules! __entry_points {
                 both refused fn cudaMemPoolImportPointer(ptr: *mut *mut c_void, mem_pool: cudaMemPool_t, export_data: *mut cudaMemPoolPtrExportData);
             }
             unified {
-                both refused fn cudaPointerGetAttributes(attributes: *mut cudaPointerAttributes, ptr: *const c_void);
+                only_13 context fn cudaPointerGetAttributes(attributes: *mut cudaPointerAttributes, ptr: *const c_void);
+                only_12 context fn cudaPointerGetAttributes_v1(attributes: *mut cudaPointerAttributes, ptr: *const c_void) as cudaPointerGetAttributes;
             }
             peer {
-                both refused fn cudaDeviceGetP2PAttribute(value: *mut c_int, attr: cudaDeviceP2PAttr, src_device: c_int, dst_device: c_int);
+                both driver fn cudaDeviceGetP2PAttribute(value: *mut c_int, attr: cudaDeviceP2PAttr, src_device: c_int, dst_device: c_int);
                 only_13 refused fn cudaDeviceGetP2PAtomicCapabilities(capabilities: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint, src_device: c_int, dst_device: c_int);
-                both refused fn cudaDeviceCanAccessPeer(can_access_peer: *mut c_int, device: c_int, peer_device: c_int);
-                both refused fn cudaDeviceEnablePeerAccess(peer_device: c_int, flags: c_uint);
-                both refused fn cudaDeviceDisablePeerAccess(peer_device: c_int);
+                both driver fn cudaDeviceCanAccessPeer(can_access_peer: *mut c_int, device: c_int, peer_device: c_int);
+                both context fn cudaDeviceEnablePeerAccess(peer_device: c_int, flags: c_uint);
+                both context fn cudaDeviceDisablePeerAccess(peer_device: c_int);
             }
             graphics {
                 both refused fn cudaGraphicsUnregisterResource(resource: cudaGraphicsResource_t);
@@ -332,8 +334,9 @@ macro_rules! __entry_points {
                 both refused fn cudaGetSurfaceObjectResourceDesc(p_res_desc: *mut cudaResourceDesc, surf_object: cudaSurfaceObject_t);
             }
             version {
-                both refused fn cudaDriverGetVersion(driver_version: *mut c_int);
-                both refused fn cudaRuntimeGetVersion(runtime_version: *mut c_int);
+                both host fn cudaDriverGetVersion(driver_version: *mut c_int);
+                only_13 host fn cudaRuntimeGetVersion(runtime_version: *mut c_int);
+                only_12 host fn cudaRuntimeGetVersion_v1(runtime_version: *mut c_int) as cudaRuntimeGetVersion;
             }
             error_log {
                 only_13 refused fn cudaLogsRegisterCallback(callback_func: cudaLogsCallback_t, user_data: *mut c_void, callback_out: *mut cudaLogsCallbackHandle);
@@ -453,21 +456,22 @@ macro_rules! __entry_points {
                 only_12 refused fn cudaGraphAddNode_v2(p_graph_node: *mut cudaGraphNode_t, graph: cudaGraph_t, p_dependencies: *const cudaGraphNode_t, dependency_data: *const cudaGraphEdgeData, num_dependencies: usize, node_params: *mut cudaGraphNodeParams);
             }
             entry_point {
-                both refused fn cudaGetDriverEntryPoint(symbol: *const c_char, func_ptr: *mut *mut c_void, flags: c_ulonglong, driver_status: *mut cudaDriverEntryPointQueryResult) [twin cudaGetDriverEntryPoint_ptsz];
-                both refused fn cudaGetDriverEntryPointByVersion(symbol: *const c_char, func_ptr: *mut *mut c_void, cuda_version: c_uint, flags: c_ulonglong, driver_status: *mut cudaDriverEntryPointQueryResult) [twin cudaGetDriverEntryPointByVersion_ptsz];
+                only_13 driver fn cudaGetDriverEntryPoint(symbol: *const c_char, func_ptr: *mut *mut c_void, flags: c_ulonglong, driver_status: *mut cudaDriverEntryPointQueryResult) [twin cudaGetDriverEntryPoint_ptsz];
+                only_12 driver fn cudaGetDriverEntryPoint_v1(symbol: *const c_char, func_ptr: *mut *mut c_void, flags: c_ulonglong, driver_status: *mut cudaDriverEntryPointQueryResult) as cudaGetDriverEntryPoint [twin cudaGetDriverEntryPoint_ptsz];
+                both driver fn cudaGetDriverEntryPointByVersion(symbol: *const c_char, func_ptr: *mut *mut c_void, cuda_version: c_uint, flags: c_ulonglong, driver_status: *mut cudaDriverEntryPointQueryResult) [twin cudaGetDriverEntryPointByVersion_ptsz];
                 both refused fn cudaGetExportTable(pp_export_table: *mut *const c_void, p_export_table_id: *const cudaUUID_t);
             }
             library {
-                both refused fn cudaLibraryLoadData(library: *mut cudaLibrary_t, code: *const c_void, jit_options: *mut cudaJitOption, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut cudaLibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
-                both refused fn cudaLibraryLoadFromFile(library: *mut cudaLibrary_t, file_name: *const c_char, jit_options: *mut cudaJitOption, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut cudaLibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
-                both refused fn cudaLibraryUnload(library: cudaLibrary_t);
-                both refused fn cudaLibraryGetKernel(p_kernel: *mut cudaKernel_t, library: cudaLibrary_t, name: *const c_char);
-                both refused fn cudaLibraryGetGlobal(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
+                both driver fn cudaLibraryLoadData(library: *mut cudaLibrary_t, code: *const c_void, jit_options: *mut cudaJitOption, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut cudaLibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
+                both driver fn cudaLibraryLoadFromFile(library: *mut cudaLibrary_t, file_name: *const c_char, jit_options: *mut cudaJitOption, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut cudaLibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
+                both driver fn cudaLibraryUnload(library: cudaLibrary_t);
+                both driver fn cudaLibraryGetKernel(p_kernel: *mut cudaKernel_t, library: cudaLibrary_t, name: *const c_char);
+                both context fn cudaLibraryGetGlobal(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
                 both refused fn cudaLibraryGetManaged(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
                 both refused fn cudaLibraryGetUnifiedFunction(fptr: *mut *mut c_void, library: cudaLibrary_t, symbol: *const c_char);
-                both refused fn cudaLibraryGetKernelCount(count: *mut c_uint, lib: cudaLibrary_t);
-                both refused fn cudaLibraryEnumerateKernels(kernels: *mut cudaKernel_t, num_kernels: c_uint, lib: cudaLibrary_t);
-                both refused fn cudaKernelSetAttributeForDevice(kernel: cudaKernel_t, attr: cudaFuncAttribute, value: c_int, device: c_int);
+                both driver fn cudaLibraryGetKernelCount(count: *mut c_uint, lib: cudaLibrary_t);
+                both driver fn cudaLibraryEnumerateKernels(kernels: *mut cudaKernel_t, num_kernels: c_uint, lib: cudaLibrary_t);
+                both driver fn cudaKernelSetAttributeForDevice(kernel: cudaKernel_t, attr: cudaFuncAttribute, value: c_int, device: c_int);
             }
             execution_context {
                 only_13 refused fn cudaDeviceGetDevResource(device: c_int, resource: *mut cudaDevResource, type_: cudaDevResourceType);
@@ -487,8 +491,8 @@ macro_rules! __entry_points {
                 only_13 refused fn cudaDeviceGetExecutionCtx(ctx: *mut cudaExecutionContext_t, device: c_int);
             }
             profiler {
-                both refused fn cudaProfilerStart();
-                both refused fn cudaProfilerStop();
+                both context fn cudaProfilerStart();
+                both context fn cudaProfilerStop();
             }
             registration {
                 both raw fn __cudaRegisterFatBinary(fat_cubin: *mut c_void) -> *mut *mut c_void;

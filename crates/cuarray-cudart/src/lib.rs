@@ -39,13 +39,24 @@ mod trace;
 pub mod types;
 
 mod device;
+mod entry_point;
 mod error;
+mod event;
 mod execution;
+mod ipc;
+mod library;
 mod memory;
-#[allow(dead_code, unused_imports)] // until the chapter of symbols reads variables
+mod occupancy;
+mod peer;
+mod profiler;
 mod registration;
+mod stream;
+mod symbols;
 mod texture;
+mod thread_deprecated;
 mod transfer;
+mod unified;
+mod version;
 
 pub use exports::{ENTRY_POINTS, EntryPoint};
 pub use result::cudaError_t;

@@ -52,7 +52,7 @@ aliases! {
     cudaExternalMemoryMipmappedArrayDesc = c_void, cudaExternalSemaphoreHandleDesc = c_void, cudaExternalSemaphoreSignalNodeParams = c_void,
     cudaExternalSemaphoreSignalParams = c_void, cudaExternalSemaphoreSignalParams_v1 = c_void,
     cudaExternalSemaphoreWaitNodeParams = c_void, cudaExternalSemaphoreWaitParams = c_void, cudaExternalSemaphoreWaitParams_v1 = c_void,
-    cudaFuncAttributes = c_void, cudaGraphExecUpdateResultInfo = c_void, cudaGraphInstantiateParams = c_void, cudaGraphNodeParams = c_void,
+    cudaGraphExecUpdateResultInfo = c_void, cudaGraphInstantiateParams = c_void, cudaGraphNodeParams = c_void,
     cudaGraphRecaptureCallbackData = c_void, cudaHostNodeParams = c_void, cudaKernelNodeParams = c_void,
     cudaLaunchAttributeValue = c_void, cudaLaunchParams = c_void, cudaMemAllocNodeParams = c_void,
     cudaMemPoolProps = c_void, cudaMemPoolPtrExportData = c_void, cudaMemcpy3DBatchOp = c_void, cudaMemcpy3DParms = c_void,
@@ -113,4 +113,27 @@ pub struct cudaLaunchConfig_t {
     /// Attributes with the layout of the driver's `CUlaunchAttribute`.
     pub attrs: *mut c_void,
     pub numAttrs: c_uint,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct cudaFuncAttributes {
+    pub sharedSizeBytes: usize,
+    pub constSizeBytes: usize,
+    pub localSizeBytes: usize,
+    pub maxThreadsPerBlock: c_int,
+    pub numRegs: c_int,
+    pub ptxVersion: c_int,
+    pub binaryVersion: c_int,
+    pub cacheModeCA: c_int,
+    pub maxDynamicSharedSizeBytes: c_int,
+    pub preferredShmemCarveout: c_int,
+    pub clusterDimMustBeSet: c_int,
+    pub requiredClusterWidth: c_int,
+    pub requiredClusterHeight: c_int,
+    pub requiredClusterDepth: c_int,
+    pub clusterSchedulingPolicyPreference: c_int,
+    pub nonPortableClusterSizeAllowed: c_int,
+    /// Members of newer headers, which this runtime leaves zero.
+    pub reserved: [c_int; 16],
 }

@@ -18,7 +18,7 @@ use crate::trace::Trace;
 use cuarray_abi::*;
 use cuarray_races::site::Site;
 use cuarray_races::{Detector, HostThreads};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -47,6 +47,8 @@ pub(crate) struct Driver {
     /// The refused images with machine code, and the refused PTX.
     pub refused_machine_code: AtomicU64,
     pub refused_ptx: AtomicU64,
+    /// The libraries whose static CUDA runtime was refused.
+    pub refused_runtimes: Mutex<BTreeSet<String>>,
     /// Whether the schedule makes choices.
     pub chooses: AtomicBool,
     pub has_faults: AtomicBool,
@@ -94,6 +96,7 @@ impl Driver {
             refused: Mutex::default(),
             refused_machine_code: AtomicU64::new(0),
             refused_ptx: AtomicU64::new(0),
+            refused_runtimes: Mutex::default(),
             chooses: AtomicBool::new(!matches!(schedule, Schedule::Lazy | Schedule::Eager)),
             has_faults: AtomicBool::new(!faults.is_empty()),
             faults: Mutex::new(faults),

@@ -127,6 +127,65 @@ fn fat_binary_gives_the_newest_ptx_of_the_device() {
     assert!(log.contains("sm_90, a newer device"), "{log}");
 }
 
+/// Readable memory, and inaccessible memory behind it.
+struct Room {
+    start: *mut u8,
+    page: usize,
+}
+
+impl Room {
+    fn new() -> Room {
+        let page = 1 << 16;
+        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping; its second half is made inaccessible.
+        unsafe {
+            let start = libc::mmap(std::ptr::null_mut(), 2 * page, access, flags, -1, 0);
+            assert_ne!(start, libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(start.byte_add(page), page, libc::PROT_NONE), 0);
+            Room { start: start.cast(), page }
+        }
+    }
+
+    /// Copies bytes to the end of the page, and returns their address.
+    fn at_the_end(&self, bytes: &[u8]) -> *const u8 {
+        assert!(bytes.len() <= self.page);
+        // SAFETY: the bytes end where the page ends.
+        unsafe {
+            let place = self.start.add(self.page - bytes.len());
+            place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            place
+        }
+    }
+}
+
+#[test]
+fn image_that_is_cut_short_or_not_readable_is_invalid() {
+    let program = Program::new();
+    let bytes = fat_binary(&[75, 80]);
+    let room = Room::new();
+    assert!(load(&program, room.at_the_end(&bytes).cast()).0.is_success());
+    for length in 1..bytes.len() {
+        let image = room.at_the_end(&bytes[..length]);
+        assert_eq!(load(&program, image.cast()).0, CUresult::CUDA_ERROR_INVALID_IMAGE, "{length}");
+    }
+    let mut lying = bytes.clone();
+    for length in [bytes.len() as u64, 1 << 40, u64::MAX] {
+        lying[8..16].copy_from_slice(&length.to_le_bytes());
+        let image = room.at_the_end(&lying);
+        assert_eq!(load(&program, image.cast()).0, CUresult::CUDA_ERROR_INVALID_IMAGE, "{length}");
+    }
+    for wild in [8, 0x7fff_ffff_f000] {
+        let wild = std::ptr::without_provenance(wild);
+        assert_eq!(load(&program, wild).0, CUresult::CUDA_ERROR_INVALID_IMAGE);
+    }
+    let mut link = CUlinkState::NULL;
+    let none = std::ptr::null_mut();
+    ok!(program, cuLinkCreate_v2(0, none, none.cast(), &mut link));
+    let (data, size) = (room.at_the_end(&bytes).cast_mut().cast(), 2 * bytes.len());
+    fails!(program, INVALID_VALUE, cuLinkAddData_v2(link, 2, data, size, std::ptr::null(), 0, none, none.cast()));
+    ok!(program, cuLinkDestroy(link));
+}
+
 #[test]
 fn unknown_instruction_is_invalid_and_unsupported_one_is_not_supported() {
     let program = Program::new();

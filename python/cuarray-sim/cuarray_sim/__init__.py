@@ -18,6 +18,7 @@ True
 """
 
 from .account import Allocation, Statistics, statistics
+from .cuda_runtime import runtime_path
 from .faults import clear_faults, fail_next
 from .found import (
     Finding,
@@ -52,6 +53,7 @@ __all__ = [
     "library_path",
     "ordering_calls",
     "report",
+    "runtime_path",
     "schedule",
     "set_schedule",
     "statistics",

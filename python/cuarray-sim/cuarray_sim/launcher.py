@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Sequence
 
 from .account import check_settings
+from .cuda_runtime import VERBOSE
 from .exploration import explore_program
 from .export import ask, call
 from .hints import meant, refuse_numba_simulator
@@ -57,6 +58,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.leaks:
         os.environ["CUARRAY_SIM_LEAKS"] = "1"
     os.environ.setdefault("CUARRAY_SIM_LEAKS", "0")
+    if options.verbose:
+        os.environ[VERBOSE] = "1"
     if options.explore is not None and options.report is not None:
         parser.error("--report cannot be used with --explore: findings are the same under every schedule")
     try:
@@ -68,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             schedule=options.schedule,
             report=options.report,
             suppressions=options.suppressions,
+            runtime=options.runtime,
         )
         check_settings()
     except (OSError, RuntimeError, ValueError) as error:
@@ -161,6 +165,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--leaks", action="store_true", help="report objects that are alive at the end as findings")
     parser.add_argument("--suppressions", metavar="FILE", help="a file of known findings, which are not reported")
+    parser.add_argument(
+        "--no-runtime",
+        dest="runtime",
+        action="store_const",
+        const=False,
+        help="keep NVIDIA's CUDA runtime, whose calls fail, in the place of the one of cuarray-sim",
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="print what is put in the place of NVIDIA's driver and runtime"
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.add_argument(
         "--selftest",

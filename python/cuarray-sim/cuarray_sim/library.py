@@ -17,7 +17,10 @@ import secrets
 import sys
 from pathlib import Path
 
+from .cuda_bindings import replace_static_runtime
+from .cuda_runtime import RUNTIME, is_wanted, load_runtime, runtime_path, runtimes, say, without_runtime
 from .hints import warn_of_late_install
+from .loader import file_that_serves, loaded_files
 
 __all__ = ["install", "is_installed", "library_path"]
 
@@ -64,6 +67,7 @@ def install(
     schedule: str | None = None,
     report: str | os.PathLike[str] | None = None,
     suppressions: str | os.PathLike[str] | None = None,
+    runtime: bool | None = None,
 ) -> Path:
     """Make the simulated driver the CUDA driver of this process and of the processes that it starts.
 
@@ -79,11 +83,13 @@ def install(
     :param report: a file for the findings, written at process exit: ``.txt``, ``.json``, ``.html``, or ``.trace.json`` for
         timeline viewers (``CUARRAY_SIM_REPORT``).
     :param suppressions: a file of known findings, which are not reported (``CUARRAY_SIM_SUPPRESSIONS``).
+    :param runtime: whether the package's CUDA runtime takes the place of NVIDIA's (``CUARRAY_SIM_RUNTIME``; true by default).
     :returns: the library's path.
     :raises RuntimeError: another driver is already loaded, ``CUARRAY_DRIVER`` names another, the simulated one is loaded
         with other options, or the system is not Linux.
     :raises ValueError: an option has an invalid value.
-    :warns RuntimeWarning: a library has already looked for a driver, found none, and does not look again.
+    :warns RuntimeWarning: a library has already looked for a driver, found none, and does not look again; or NVIDIA's CUDA
+        runtime is already loaded.
 
     An omitted option keeps the value of the environment. Child processes inherit the options, and find the driver through
     ``LD_LIBRARY_PATH`` and ``CUARRAY_DRIVER``, which this function sets.
@@ -93,6 +99,8 @@ def install(
     'libcuda.so.1'
     """
     options = _environment_of(devices, host_readable, schedule)
+    if runtime is not None:
+        options[RUNTIME] = "1" if runtime else "0"
     files = {"CUARRAY_SIM_TRACE": trace, "CUARRAY_SIM_REPORT": report, "CUARRAY_SIM_SUPPRESSIONS": suppressions}
     # Absolute paths stay valid when the program or a child process changes its directory.
     options.update({name: os.path.abspath(path) for name, path in files.items() if path is not None})
@@ -100,16 +108,24 @@ def install(
         raise RuntimeError(f"the simulated CUDA driver runs on Linux; this is {sys.platform}")
     path = library_path()
     _refuse_another_driver(path)
+    if runtime is False and runtimes():
+        raise RuntimeError(
+            f"the CUDA runtime of cuarray-sim is already loaded in this process; set {RUNTIME}=0 at its start"
+        )
     if is_installed():
         _refuse_other_options(options)
     else:
         warn_of_late_install()
         os.environ.update(options)
+        say(f"{path.name} is {path}")
         if os.environ.get("CUARRAY_SIM_SCHEDULE") == "random":
             # Drawn here, so that child processes get the same seed, and the environment shows it.
             os.environ["CUARRAY_SIM_SCHEDULE"] = f"random:{secrets.randbelow(10**9)}"
     _load(path)
     _pass_on_to_children(path)
+    if is_wanted():
+        load_runtime()
+        replace_static_runtime()
     return path
 
 
@@ -139,39 +155,13 @@ def _load(path: Path) -> None:
 
 def _driver_that_the_loader_serves() -> str | None:
     """Return the file of the loaded library that a request for ``libcuda.so.1`` gets; None if there is none."""
-
-    class DlInfo(ctypes.Structure):
-        _fields_ = [
-            ("dli_fname", ctypes.c_char_p),
-            ("dli_fbase", ctypes.c_void_p),
-            ("dli_sname", ctypes.c_char_p),
-            ("dli_saddr", ctypes.c_void_p),
-        ]
-
-    try:
-        driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD)
-        address = ctypes.cast(driver.cuInit, ctypes.c_void_p)
-    except (OSError, AttributeError):
-        return None
-    dladdr = ctypes.CDLL(None).dladdr
-    dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(DlInfo)]
-    info = DlInfo()
-    if dladdr(address, ctypes.byref(info)) == 0 or info.dli_fname is None:
-        return None
-    return os.fsdecode(info.dli_fname)
+    return file_that_serves("libcuda.so.1", "cuInit")
 
 
 def _loaded_drivers() -> list[str]:
     """Return the files of all CUDA drivers in this process: those with a driver's file name, and the one with its SONAME."""
-    found = []
-    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        for line in maps:
-            fields = line.rstrip("\n").split(maxsplit=5)
-            # A replaced file is listed as "PATH (deleted)" and is still the driver of this process.
-            if len(fields) == 6 and _DRIVER_FILE.search(fields[5].removesuffix(" (deleted)")):
-                found.append(fields[5])
     served = _driver_that_the_loader_serves()
-    return list(dict.fromkeys(found + ([served] if served else [])))
+    return list(dict.fromkeys([*loaded_files(_DRIVER_FILE), *([served] if served else [])]))
 
 
 def _is_simulated(path: str) -> bool:
@@ -197,6 +187,8 @@ def _refuse_other_options(options: dict[str, str]) -> None:
     for name, value in options.items():
         if value == "random" and os.environ.get(name, "").startswith("random:"):
             continue
+        if name == RUNTIME and (value != "0") == (os.environ.get(name, "").strip() != "0"):
+            continue
         if os.environ.get(name) != value:
             raise RuntimeError(
                 f"the simulated driver is already loaded with {name}={os.environ.get(name, '')}; "
@@ -206,6 +198,7 @@ def _refuse_other_options(options: dict[str, str]) -> None:
 
 def _pass_on_to_children(path: Path) -> None:
     os.environ["CUARRAY_DRIVER"] = str(path)
-    directory = str(path.parent)
-    others = [each for each in os.environ.get("LD_LIBRARY_PATH", "").split(":") if each and each != directory]
-    os.environ["LD_LIBRARY_PATH"] = ":".join([directory, *others])
+    ours = [str(path.parent), *([str(runtime_path())] if is_wanted() else [])]
+    others = without_runtime(os.environ.get("LD_LIBRARY_PATH", "").split(":"))
+    others = [each for each in others if each and each not in ours]
+    os.environ["LD_LIBRARY_PATH"] = ":".join([*ours, *others])

@@ -15,6 +15,7 @@ import pytest
 
 from . import pytest_findings, pytest_leaks, pytest_schedule
 from .account import check_settings
+from .cuda_runtime import describe
 from .hints import refuse_numba_simulator
 from .library import install
 
@@ -29,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         default=False,
         help="run on the simulated CUDA driver, and fail tests that have findings or leave device objects alive; "
-        "CUARRAY_SIM_DEVICES, _HOST_READABLE, _TRACE and _SCHEDULE configure it",
+        "CUARRAY_SIM_DEVICES, _HOST_READABLE, _TRACE, _SCHEDULE and _RUNTIME configure it",
     )
     group.addoption(
         "--cuarray-sim-suppressions",
@@ -93,10 +94,10 @@ def pytest_configure(config: pytest.Config) -> None:
             config.pluginmanager.register(pytest_schedule.RandomSchedule(int(seed)), "cuarray_sim_random_schedule")
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Return the header line, which names the simulated driver and its settings."""
+def pytest_report_header(config: pytest.Config) -> list[str] | None:
+    """Return the header lines, which name the simulated driver, its settings, and the CUDA runtime."""
     if not config.getoption("cuarray_sim"):
         return None
     settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("CUARRAY_SIM_")}
     shown = ", ".join(f"{name}={value}" for name, value in settings.items()) or "default settings"
-    return f"CUDA driver: simulated by cuarray-sim ({shown})"
+    return [f"CUDA driver: simulated by cuarray-sim ({shown})", f"CUDA runtime: {describe()}"]

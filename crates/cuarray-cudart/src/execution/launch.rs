@@ -83,18 +83,45 @@ pub(crate) unsafe fn __cudaLaunchKernel(
     unsafe { launch(api, kernel_of_handle(api, kernel)?, grid_dim, block_dim, args, shared_mem, stream) }
 }
 
-pub(crate) unsafe fn cudaLaunchKernelExC(
+pub(crate) unsafe fn cudaLaunchCooperativeKernel(
     api: &Api,
-    config: *const cudaLaunchConfig_t,
     func: *const c_void,
+    grid_dim: dim3,
+    block_dim: dim3,
     args: *mut *mut c_void,
+    shared_mem: usize,
+    stream: cudaStream_t,
 ) -> Answer {
+    let kernel = kernel(api, func)?;
+    check_dimensions(grid_dim, block_dim)?;
+    let (function, shared) = (as_function(kernel), shared_bytes(shared_mem)?);
+    cu!(api.cuLaunchCooperativeKernel(
+        function,
+        grid_dim.x,
+        grid_dim.y,
+        grid_dim.z,
+        block_dim.x,
+        block_dim.y,
+        block_dim.z,
+        shared,
+        stream,
+        args
+    ))
+}
+
+/// The driver's form of a configuration.
+///
+/// # Safety
+/// `config` is null, or points to a configuration whose attributes are as its manual says.
+pub(crate) unsafe fn driver_config(config: *const cudaLaunchConfig_t) -> Result<CUlaunchConfig, cudaError_t> {
     present(config)?;
     // SAFETY: by the contract of this function.
     let config = unsafe { config.read_unaligned() };
-    let kernel = kernel(api, func)?;
+    if config.numAttrs != 0 {
+        present(config.attrs)?;
+    }
     check_dimensions(config.gridDim, config.blockDim)?;
-    let driver = CUlaunchConfig {
+    Ok(CUlaunchConfig {
         gridDimX: config.gridDim.x,
         gridDimY: config.gridDim.y,
         gridDimZ: config.gridDim.z,
@@ -105,6 +132,48 @@ pub(crate) unsafe fn cudaLaunchKernelExC(
         hStream: config.stream,
         attrs: config.attrs.cast(),
         numAttrs: config.numAttrs,
-    };
-    cu!(api.cuLaunchKernelEx(&raw const driver, as_function(kernel), args, ptr::null_mut()))
+    })
+}
+
+pub(crate) unsafe fn cudaLaunchKernelExC(
+    api: &Api,
+    config: *const cudaLaunchConfig_t,
+    func: *const c_void,
+    args: *mut *mut c_void,
+) -> Answer {
+    present(config)?;
+    let kernel = kernel(api, func)?;
+    // SAFETY: by the contract of this function.
+    let config = unsafe { driver_config(config)? };
+    cu!(api.cuLaunchKernelEx(&raw const config, as_function(kernel), args, ptr::null_mut()))
+}
+
+pub(crate) unsafe fn cudaLaunchHostFunc(
+    api: &Api,
+    stream: cudaStream_t,
+    fn_: cudaHostFn_t,
+    user_data: *mut c_void,
+) -> Answer {
+    fn_.ok_or(cudaError_t::cudaErrorInvalidValue)?;
+    cu!(api.cuLaunchHostFunc(stream, fn_, user_data))
+}
+
+pub(crate) unsafe fn cudaLaunchHostFunc_v2(
+    api: &Api,
+    stream: cudaStream_t,
+    fn_: cudaHostFn_t,
+    user_data: *mut c_void,
+    sync_mode: c_uint,
+) -> Answer {
+    fn_.ok_or(cudaError_t::cudaErrorInvalidValue)?;
+    cu!(api.cuLaunchHostFunc_v2(stream, fn_, user_data, sync_mode))
+}
+
+/// Every supported device computes with doubles, so there is nothing to convert.
+pub(crate) unsafe fn cudaSetDoubleForDevice(d: *mut f64) -> Answer {
+    present(d)
+}
+
+pub(crate) unsafe fn cudaSetDoubleForHost(d: *mut f64) -> Answer {
+    present(d)
 }

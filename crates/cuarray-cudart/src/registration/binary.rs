@@ -1,5 +1,6 @@
 //! A fat binary that a library has registered, and its image in the driver.
 
+use super::given;
 use crate::driver::{self, NullStream, cu};
 use crate::result::cudaError_t;
 use cuarray_abi::{Api, CUkernel, CUlibrary};
@@ -16,10 +17,14 @@ struct Wrapper {
     magic: c_int,
     version: c_int,
     data: *const c_void,
-    file_name_or_fat_binaries: *const c_void,
+    /// The name of a file, or the list of fat binaries.
+    _more: *const c_void,
 }
 
-/// The image in a wrapper; null if the argument is no wrapper.
+/// The version of a wrapper that has a list of fat binaries, which `nvcc -rdc=true` writes.
+const LINKED: c_int = 2;
+
+/// The image of a wrapper; null if the argument is no wrapper. A driver reads the list of a wrapper by itself.
 ///
 /// # Safety
 /// `wrapper` is null, or points to 24 readable bytes.
@@ -28,8 +33,12 @@ pub(super) unsafe fn image(wrapper: *const c_void) -> *const c_void {
         return ptr::null();
     }
     // SAFETY: by this function's contract.
-    let wrapper = unsafe { wrapper.cast::<Wrapper>().read_unaligned() };
-    if wrapper.magic == MAGIC { wrapper.data } else { ptr::null() }
+    let read = unsafe { wrapper.cast::<Wrapper>().read_unaligned() };
+    match read {
+        Wrapper { magic: MAGIC, version: LINKED, .. } => wrapper,
+        Wrapper { magic: MAGIC, data, .. } => data,
+        _ => ptr::null(),
+    }
 }
 
 /// A registered binary.
@@ -97,6 +106,7 @@ impl Binary {
     pub(super) fn unload(&self) {
         let library = self.library.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let (Some(Ok(library)), Some(driver)) = (library, driver::opened()) {
+            given::forget(library);
             let api = driver.api(NullStream::Legacy);
             let _ = cu!(api.cuLibraryUnload(library));
         }

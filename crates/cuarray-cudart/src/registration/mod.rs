@@ -8,12 +8,13 @@
 //! of this module, and the launch loads it: its failure is then the last error.
 
 mod binary;
+pub(crate) mod given;
 mod record;
 mod table;
 
-pub(crate) use binary::Binary;
-pub(crate) use record::Kernel;
-pub(crate) use table::{Variable, kernel_of, variable_of};
+use record::Kernel;
+pub(crate) use table::variable_of;
+use table::{Variable, kernel_of};
 
 use crate::call::{Answer, put};
 use crate::result::cudaError_t;
@@ -28,17 +29,28 @@ use std::ptr;
 /// `cudaErrorInvalidDeviceFunction` for an unknown function; the driver's refusal of the image.
 #[inline]
 pub(crate) fn kernel(api: &Api, function: *const c_void) -> Result<CUkernel, cudaError_t> {
-    kernel_of(function).ok_or(cudaError_t::cudaErrorInvalidDeviceFunction)?.loaded(api)
+    match kernel_of(function) {
+        Some(kernel) => kernel.loaded(api),
+        None => kernel_of_handle(api, CUkernel(function.addr())),
+    }
 }
 
 /// The driver's kernel for a handle of the runtime, which may be one of `__cudaGetKernel`.
+///
+/// # Errors
+/// `cudaErrorInvalidDeviceFunction` for an unknown handle; the driver's refusal of the image.
 #[inline]
 pub(crate) fn kernel_of_handle(api: &Api, handle: cudaKernel_t) -> Result<CUkernel, cudaError_t> {
     match Kernel::of_handle(handle) {
         Some(kernel) => kernel.loaded(api),
-        None if handle == cudaKernel_t::default() => Err(cudaError_t::cudaErrorInvalidDeviceFunction),
-        None => Ok(handle),
+        None if given::contains(handle) => Ok(handle),
+        None => Err(cudaError_t::cudaErrorInvalidDeviceFunction),
     }
+}
+
+/// The driver's library of a host function.
+pub(crate) fn library_of(api: &Api, function: *const c_void) -> Result<cudaLibrary_t, cudaError_t> {
+    kernel_of(function).ok_or(cudaError_t::cudaErrorInvalidDeviceFunction)?.library(api)
 }
 
 pub(crate) unsafe fn __cudaRegisterFatBinary(fat_cubin: *mut c_void) -> *mut *mut c_void {
@@ -78,11 +90,11 @@ pub(crate) unsafe fn __cudaRegisterVar(
     _device_address: *mut c_char,
     device_name: *const c_char,
     _ext: c_int,
-    size: usize,
-    constant: c_int,
+    _size: usize,
+    _constant: c_int,
     _global: c_int,
 ) {
-    let variable = Variable { name: device_name, size, constant: constant != 0, managed: ptr::null_mut() };
+    let variable = Variable { name: device_name, managed: ptr::null_mut() };
     table::add_variable(fat_cubin_handle, host_var.cast(), variable);
 }
 
@@ -92,11 +104,11 @@ pub(crate) unsafe fn __cudaRegisterManagedVar(
     _device_address: *mut c_char,
     device_name: *const c_char,
     _ext: c_int,
-    size: usize,
-    constant: c_int,
+    _size: usize,
+    _constant: c_int,
     _global: c_int,
 ) {
-    let variable = Variable { name: device_name, size, constant: constant != 0, managed: host_var_ptr_address };
+    let variable = Variable { name: device_name, managed: host_var_ptr_address };
     table::add_variable(fat_cubin_handle, host_var_ptr_address.cast(), variable);
 }
 

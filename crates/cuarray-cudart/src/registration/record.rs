@@ -7,7 +7,7 @@
 use super::table;
 use crate::result::cudaError_t;
 use crate::types::cudaKernel_t;
-use cuarray_abi::{Api, CUkernel};
+use cuarray_abi::{Api, CUkernel, CUlibrary};
 use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
@@ -86,6 +86,12 @@ impl Kernel {
             0 => self.load(api),
             kernel => Ok(CUkernel(kernel)),
         }
+    }
+
+    /// The driver's library of the kernel's binary.
+    pub(super) fn library(&self, api: &Api) -> Result<CUlibrary, cudaError_t> {
+        let binary = table::binary(self.binary.load(Ordering::Acquire));
+        binary.ok_or(cudaError_t::cudaErrorInvalidDeviceFunction)?.library(api)
     }
 
     #[cold]

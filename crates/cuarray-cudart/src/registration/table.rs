@@ -12,8 +12,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub(crate) struct Variable {
     /// The name in the image.
     pub(crate) name: *const c_char,
-    pub(crate) size: usize,
-    pub(crate) constant: bool,
     /// Where the program reads the address of a managed variable; null for other variables.
     pub(crate) managed: *mut *mut c_void,
 }

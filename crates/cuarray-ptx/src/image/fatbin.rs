@@ -65,6 +65,17 @@ pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>>
     Some(found.map(|(_, text)| text).ok_or(missing))
 }
 
+/// Returns the PTX of a fat binary that takes part in a link; `None` for NVIDIA's device runtime library.
+pub(super) fn linkable(bytes: &[u8], most: u32) -> Result<Option<String>, ImageError> {
+    let is_runtime = |text: &str| text.contains(DEVICE_RUNTIME);
+    match ptx(bytes, most).ok_or(ImageError::Unknown)? {
+        Ok(text) => Ok(Some(text).filter(|text| !is_runtime(text))),
+        // The library may have PTX for the newest devices only.
+        Err(_) if matches!(ptx(bytes, u32::MAX), Some(Ok(text)) if is_runtime(&text)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Returns the PTX of every fat binary in a static library.
 ///
 /// NVIDIA's device runtime library (`libcudadevrt.a`) is left out, because the machine provides its functions.
@@ -83,10 +94,10 @@ pub(super) fn archive(bytes: &[u8], most: u32) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn entry(kind: u16, target: u32, flags: u64, data: &[u8], length: u64) -> Vec<u8> {
+    pub(in super::super) fn entry(kind: u16, target: u32, flags: u64, data: &[u8], length: u64) -> Vec<u8> {
         let padded = data.len().next_multiple_of(8);
         let mut bytes = Vec::new();
         bytes.extend(kind.to_le_bytes());
@@ -105,7 +116,7 @@ mod tests {
         bytes
     }
 
-    fn fat(entries: &[Vec<u8>]) -> Vec<u8> {
+    pub(in super::super) fn fat(entries: &[Vec<u8>]) -> Vec<u8> {
         let body = entries.concat();
         let mut bytes = 0xba55_ed50_u32.to_le_bytes().to_vec();
         bytes.extend([1, 0, 16, 0]);

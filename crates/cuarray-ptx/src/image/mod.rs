@@ -85,29 +85,27 @@ impl Image {
     /// # Safety
     /// `image` points to an image: a container of the length that its head states, or text that ends in a nul.
     pub unsafe fn from_ptr(image: *const u8, capability: u32) -> Result<Image, ImageError> {
-        // SAFETY: a byte is read only if the byte before it did not end the text. A container is longer than its head,
-        // which states its length.
+        // SAFETY: this function's contract.
+        unsafe { Image::from_readable(image, capability, |_, _| true) }
+    }
+
+    /// Reads an image of unknown length, as far as `is_readable` allows. It is asked for an address and a length before
+    /// these bytes are read. An image that states a greater length is [`ImageError::Unknown`].
+    ///
+    /// # Safety
+    /// The bytes for which `is_readable` returns true can be read, and no thread writes them meanwhile.
+    pub unsafe fn from_readable(
+        image: *const u8,
+        capability: u32,
+        is_readable: impl Fn(*const u8, usize) -> bool,
+    ) -> Result<Image, ImageError> {
+        let memory = Memory { is_readable: &is_readable };
+        // SAFETY: this function's contract.
         unsafe {
-            let head = |length: usize| {
-                (0..length).map(|index| image.add(index).read()).take_while(|byte| *byte != 0).collect::<Vec<u8>>()
-            };
-            let magic = head(4);
-            let number = <[u8; 4]>::try_from(magic.as_slice()).map_or(0, u32::from_le_bytes);
-            let length = match number {
-                FAT_WRAPPER => {
-                    let data = image.add(8).cast::<*const u8>().read_unaligned();
-                    return if data.is_null() { Err(ImageError::Unknown) } else { Image::from_ptr(data, capability) };
-                }
-                FAT => {
-                    let head = u64::from(image.add(6).cast::<u16>().read_unaligned());
-                    head.saturating_add(image.add(8).cast::<u64>().read_unaligned())
-                }
-                _ if magic == b"\x7fELF" => return Err(ImageError::MachineCode),
-                _ if head(8) == LINKED => image.add(8).cast::<u64>().read_unaligned(),
-                _ => (0..).take_while(|index| image.add(*index as usize).read() != 0).count() as u64,
-            };
-            let length = usize::try_from(length).ok().filter(|length| *length < isize::MAX as usize);
-            Image::read_for(std::slice::from_raw_parts(image, length.ok_or(ImageError::Unknown)?), capability)
+            if memory.head(image, 4) == FAT_WRAPPER.to_le_bytes() {
+                return memory.wrapped(image, capability);
+            }
+            Image::read_for(memory.image(image).ok_or(ImageError::Unknown)?, capability)
         }
     }
 
@@ -126,6 +124,104 @@ impl Image {
         let length = bytes.len() as u64;
         bytes[8..16].copy_from_slice(&length.to_le_bytes());
         bytes
+    }
+}
+
+/// Memory of the process that holds images.
+struct Memory<'a> {
+    is_readable: &'a dyn Fn(*const u8, usize) -> bool,
+}
+
+impl<'a> Memory<'a> {
+    /// The number of bytes of text that one check covers. Pages of all targets are multiples of it.
+    const STEP: usize = 4096;
+    /// The largest number of fat binaries of a wrapper.
+    const LIST: usize = 1 << 16;
+
+    /// Up to `length` bytes: those before the first that cannot be read, and before the first nul.
+    ///
+    /// # Safety
+    /// As for [`Image::from_readable`].
+    unsafe fn head(&self, address: *const u8, length: usize) -> Vec<u8> {
+        // SAFETY: this function's contract.
+        (0..length).map_while(|index| unsafe { self.byte(address, index) }).take_while(|byte| *byte != 0).collect()
+    }
+
+    /// The byte at `index`; `None` if it cannot be read. The bytes before it were found readable.
+    ///
+    /// # Safety
+    /// As for [`Image::from_readable`].
+    unsafe fn byte(&self, address: *const u8, index: usize) -> Option<u8> {
+        let place = address.wrapping_add(index);
+        let checked = index != 0 && !place.addr().is_multiple_of(Self::STEP);
+        // SAFETY: the byte, or an earlier one of its page, was found readable.
+        (checked || (self.is_readable)(place, 1)).then(|| unsafe { place.read() })
+    }
+
+    /// # Safety
+    /// As for [`Image::from_readable`]. The element type has no invalid values.
+    unsafe fn value<T: Copy>(&self, address: *const u8) -> Option<T> {
+        // SAFETY: the bytes were found readable.
+        (self.is_readable)(address, size_of::<T>()).then(|| unsafe { address.cast::<T>().read_unaligned() })
+    }
+
+    /// The bytes of an image, without those of the text after its nul.
+    ///
+    /// # Safety
+    /// As for [`Image::from_readable`].
+    unsafe fn image(&self, image: *const u8) -> Option<&'a [u8]> {
+        // SAFETY: this function's contract, for each of the reads.
+        unsafe {
+            let magic = self.head(image, 8);
+            let length = if magic.starts_with(&FAT.to_le_bytes()) {
+                let head = self.value::<u16>(image.wrapping_add(6))?;
+                u64::from(head).checked_add(self.value(image.wrapping_add(8))?)?
+            } else if magic.starts_with(b"\x7fELF") {
+                4
+            } else if magic == LINKED {
+                self.value(image.wrapping_add(8))?
+            } else {
+                let mut length = 0;
+                while self.byte(image, length)? != 0 {
+                    length += 1;
+                }
+                length as u64
+            };
+            let length = usize::try_from(length).ok().filter(|length| *length < isize::MAX as usize)?;
+            (self.is_readable)(image, length).then(|| std::slice::from_raw_parts(image, length))
+        }
+    }
+
+    /// The fat binary of a wrapper: a record with its magic number, a version, and two addresses. The first is that of
+    /// a fat binary. In version 2, which `nvcc -rdc=true` writes, the second is a list of the fat binaries that were linked.
+    ///
+    /// # Safety
+    /// As for [`Image::from_readable`].
+    unsafe fn wrapped(&self, wrapper: *const u8, capability: u32) -> Result<Image, ImageError> {
+        // SAFETY: this function's contract, for each of the reads.
+        unsafe {
+            let fat_at = |place: *const u8| {
+                let data = self.value::<*const u8>(place).filter(|data| !data.is_null()).ok_or(ImageError::Unknown)?;
+                self.image(data).filter(|bytes| bytes.starts_with(&FAT.to_le_bytes())).ok_or(ImageError::Unknown)
+            };
+            let version = self.value::<u32>(wrapper.wrapping_add(4)).ok_or(ImageError::Unknown)?;
+            let list = self.value::<*const u8>(wrapper.wrapping_add(16)).filter(|list| !list.is_null());
+            let (2, Some(list)) = (version, list) else {
+                return Image::read_for(fat_at(wrapper.wrapping_add(8))?, capability);
+            };
+            let mut modules = Vec::new();
+            for index in 0..Self::LIST {
+                let place = list.wrapping_add(index * size_of::<*const u8>());
+                if self.value::<*const u8>(place).is_some_and(|fat| fat.is_null()) {
+                    break;
+                }
+                modules.extend(fatbin::linkable(fat_at(place)?, capability)?.map(|text| (String::new(), text)));
+            }
+            if modules.is_empty() {
+                return Image::read_for(fat_at(wrapper.wrapping_add(8))?, capability);
+            }
+            Ok(Image { modules, max_registers: 0 })
+        }
     }
 }
 
@@ -159,6 +255,82 @@ mod tests {
         for unknown in [&b""[..], b"\0", b"\x01\x02\x03\x04", b"\xff\xfe", b"P\xed\x55\xba\0", LINKED] {
             assert_eq!(Image::read(unknown), Err(ImageError::Unknown), "{unknown:?}");
         }
+    }
+
+    /// Reads at the start of `bytes` as if nothing else of the process could be read.
+    fn at(bytes: &[u8]) -> Result<Image, ImageError> {
+        let all = bytes.as_ptr_range();
+        let within =
+            |address: *const u8, length: usize| all.contains(&address) && length <= all.end.addr() - address.addr();
+        // SAFETY: only these bytes are called readable.
+        unsafe { Image::from_readable(bytes.as_ptr(), 90, within) }
+    }
+
+    #[test]
+    fn image_that_states_more_bytes_than_are_readable_is_refused() {
+        let fat = fatbin::tests::fat(&[fatbin::tests::entry(1, 80, 1, b".version 8.0\0", 0)]);
+        assert_eq!(at(&fat).map(|image| image.modules.len()), Ok(1));
+        let linked = Image { modules: vec![(String::new(), "x".to_owned())], max_registers: 0 }.to_bytes();
+        for bytes in [&fat[..], &linked] {
+            assert!(at(bytes).is_ok());
+            assert!((0..bytes.len()).all(|length| at(&bytes[..length]) == Err(ImageError::Unknown)));
+            let mut lying = bytes.to_vec();
+            for length in [bytes.len() as u64 + 1, 1 << 40, u64::MAX, u64::MAX - 15] {
+                lying[8..16].copy_from_slice(&length.to_le_bytes());
+                assert_eq!(at(&lying), Err(ImageError::Unknown), "{length:#x}");
+            }
+        }
+        assert_eq!(at(b".version 8.0"), Err(ImageError::Unknown));
+        assert_eq!(at(b"\x7fELF"), Err(ImageError::MachineCode));
+    }
+
+    /// A wrapper in memory of the process, and the error or the modules that a driver reads from it.
+    fn wrapped(version: u32, data: *const u8, list: *const *const u8) -> Result<Vec<String>, ImageError> {
+        let mut wrapper = FAT_WRAPPER.to_le_bytes().to_vec();
+        wrapper.extend(version.to_le_bytes());
+        wrapper.extend((data.addr() as u64).to_le_bytes());
+        wrapper.extend((list.addr() as u64).to_le_bytes());
+        let exposed = |address: *const u8, _: usize| address.addr() > 4096;
+        (data.expose_provenance(), list.expose_provenance());
+        // SAFETY: addresses above the first page are those of live values of the tests.
+        let image = unsafe { Image::from_readable(wrapper.as_ptr(), 90, exposed) };
+        image.map(|image| image.modules.into_iter().map(|(_, text)| text).collect())
+    }
+
+    #[test]
+    fn wrapper_leads_to_its_fat_binary_or_to_those_of_a_link() {
+        use fatbin::tests::{entry, fat};
+        use std::ptr::null;
+        let ptx = |target, text: &str| fat(&[entry(2, 90, 1, b"\x7fELF", 0), entry(1, target, 1, text.as_bytes(), 0)]);
+        let [first, second, newer] = [ptx(80, "first"), ptx(90, "second"), ptx(100, "newer")];
+        let (linked, code) = (fat(&[]), fat(&[entry(2, 75, 1, b"\x7fELF", 0)]));
+        let runtime = ptx(121, ".global .u32 __CNPRT_VERSION_NUMBER__;");
+        let list = [first.as_ptr(), second.as_ptr(), runtime.as_ptr(), null()];
+        let of = |texts: &[&str]| Ok(texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        assert_eq!(wrapped(1, first.as_ptr(), null()), of(&["first"]));
+        assert_eq!(wrapped(1, first.as_ptr(), list.as_ptr()), of(&["first"]));
+        assert_eq!(wrapped(2, first.as_ptr(), null()), of(&["first"]));
+        assert_eq!(wrapped(2, linked.as_ptr(), list.as_ptr()), of(&["first", "second"]));
+        for (last, error) in [(&newer, ImageError::NewerTarget(100)), (&code, ImageError::MachineCode)] {
+            let list = [first.as_ptr(), last.as_ptr(), null()];
+            assert_eq!(wrapped(2, linked.as_ptr(), list.as_ptr()), Err(error));
+        }
+        assert_eq!(wrapped(2, code.as_ptr(), [null()].as_ptr()), Err(ImageError::MachineCode));
+        let wild = std::ptr::without_provenance::<u8>(64);
+        for (data, list) in [(null(), null()), (wild, null()), (first.as_ptr(), &raw const wild), (wild, wild.cast())] {
+            assert_eq!(wrapped(2, data, list), Err(ImageError::Unknown));
+        }
+        for data in [null(), wild] {
+            assert_eq!(wrapped(1, data, null()), Err(ImageError::Unknown));
+        }
+    }
+
+    #[test]
+    fn wrapper_of_itself_is_refused() {
+        let mut wrapper = [u64::from(FAT_WRAPPER), 0, 0];
+        wrapper[1] = wrapper.as_ptr().expose_provenance() as u64;
+        // SAFETY: the record is live.
+        assert_eq!(unsafe { Image::from_ptr(wrapper.as_ptr().cast(), 90) }, Err(ImageError::Unknown));
     }
 
     #[test]

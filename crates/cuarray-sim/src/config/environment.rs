@@ -94,6 +94,10 @@ impl Config {
                 .and_then(|lines| suppression::parse(&lines))
                 .map_err(|wrong| format!("CUARRAY_SIM_SUPPRESSIONS={path}: {wrong}"))?;
         }
+        // The Python package reads these three.
+        read("CUARRAY_SIM_RUNTIME", "0 or 1", &mut |value| switch(value, &mut true))?;
+        read("CUARRAY_SIM_CUDA_BINDINGS", "0 or 1", &mut |value| switch(value, &mut true))?;
+        read("CUARRAY_SIM_VERBOSE", "0 or 1", &mut |value| switch(value, &mut true))?;
         // Sites are captured without a driver, so `site` reads the value itself.
         read(
             "CUARRAY_SIM_SKIP_FRAMES",
@@ -322,6 +326,8 @@ mod tests {
             ("CUARRAY_SIM_SCHEDULE", "replay:2:2"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "10.0"),
             ("CUARRAY_SIM_DRIVER_VERSION", "13"),
+            ("CUARRAY_SIM_RUNTIME", "no"),
+            ("CUARRAY_SIM_CUDA_BINDINGS", "no"),
             ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2"),
             ("CUARRAY_SIM_FAULTS", "cuMemAlloc:1:CUDA_ERROR_OUT_OF_MEMORY"),
             ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2:0:2"),

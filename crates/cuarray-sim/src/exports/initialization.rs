@@ -86,7 +86,7 @@ pub(super) unsafe fn cuGetErrorString(
     error.c_description().map(|_| ()).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
-/// Refuses the call: these tables are undocumented, and programs continue without them.
+/// Refuses the call: these tables are undocumented. [`export_table::explain`](super::export_table) names the caller.
 pub(super) unsafe fn cuGetExportTable(
     _: &Call<'_>,
     pp_export_table: *mut *const c_void,

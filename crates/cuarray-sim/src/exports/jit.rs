@@ -4,6 +4,7 @@
 //! because a program cannot observe their effect.
 
 use super::*;
+use crate::memory::probe;
 use crate::objects::build_log::{Buffer, Log};
 use cuarray_ptx::{Image, ImageError, Program};
 use std::ffi::CStr;
@@ -195,10 +196,12 @@ pub(super) unsafe fn program_at(
     options: &Options,
 ) -> Result<Arc<Program>, CUresult> {
     present(image)?;
+    // A damaged image may state more bytes than the program has.
+    let readable = |address: *const u8, length: usize| probe::is_range_readable(address as u64, length as u64);
     // SAFETY: this function's contract.
     unsafe {
-        let image =
-            Image::from_ptr(image.cast(), capability(call)).map_err(|error| refused(call, &options.log, error))?;
+        let image = Image::from_readable(image.cast(), capability(call), readable)
+            .map_err(|error| refused(call, &options.log, error))?;
         program_of(call, image, options)
     }
 }

@@ -6,6 +6,7 @@
 
 use super::jit::{Options, capability, check_headers, compile, file, name, refused};
 use super::*;
+use crate::memory::probe;
 use crate::objects::code::Link;
 use cuarray_ptx::Image;
 
@@ -58,6 +59,9 @@ pub(super) unsafe fn cuLinkAddData_v2(
         return Err(INVALID_HANDLE);
     }
     present(data)?;
+    if !probe::is_range_readable(data as u64, size as u64) {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     // SAFETY: the program's buffer of `size` bytes and its string are readable during the call, by the driver's
     // contract.
     unsafe {

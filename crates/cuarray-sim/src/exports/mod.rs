@@ -14,6 +14,7 @@ mod device;
 mod event;
 mod execution;
 mod execution_deprecated;
+mod export_table;
 mod faults;
 mod findings;
 mod graph;
@@ -142,6 +143,9 @@ fn dispatch<const N: usize>(
         let result = match result {
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => {
+                if export.symbol == "cuGetExportTable" {
+                    export_table::explain(&driver, entry);
+                }
                 if driver.finds() && allowed.is_ok() {
                     if !export.flags.locates {
                         let site = site::capture(entry);

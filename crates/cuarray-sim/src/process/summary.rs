@@ -4,9 +4,11 @@
 
 use crate::config::Config;
 use crate::driver::Driver;
+use crate::site;
 use crate::state::State;
 use cuarray_abi::ENTRY_POINTS;
 use cuarray_races::finding::Report;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether this process is to end with the whole summary.
@@ -67,6 +69,12 @@ pub(crate) fn unchecked(driver: &Driver, state: &State) -> Vec<String> {
             whose(ptx)
         ));
     }
+    let runtimes = driver.refused_runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+    if !runtimes.is_empty() {
+        let names = runtimes.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        lines.push(format!("NVIDIA's CUDA runtime was refused inside of {names}: its calls did nothing"));
+    }
+    drop(runtimes);
     let partly = state.code.partly_searched;
     if partly.launches > 0 {
         let (searched, touched) = (partly.searched >> 20, partly.touched >> 20);
@@ -91,6 +99,9 @@ pub(crate) fn lines(driver: &Driver, report: Option<&Report>) -> Vec<String> {
         lines.extend(
             unused.map(|line| format!("{}:{}: nothing was suppressed by: {}", path.display(), line.line, line.text)),
         );
+    }
+    if all {
+        lines.extend(site::runtimes_seen().iter().map(|path| format!("the CUDA runtime was {path}")));
     }
     lines
 }

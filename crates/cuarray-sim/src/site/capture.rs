@@ -7,7 +7,7 @@
 use super::frame::{self, Text};
 use super::native::{Entry, caller_outside, object_of, objects_outside};
 use super::python::python;
-use super::{Frame, Site, library, skip};
+use super::{Frame, Site, cuda_runtime, library, skip};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -104,6 +104,13 @@ impl Seen {
             // A new caller may have loaded an interpreter since the last look-up.
             key = self.key(address, true);
             index = place(&key);
+        }
+        if cuda_runtime::find_at(address) {
+            // The first call of a runtime that was just found; without a caller outside of it, the runtime is the caller.
+            let outside = caller_outside(entry);
+            if !cuda_runtime::holds(outside) {
+                return self.site(outside, entry);
+            }
         }
         let site = known(self, &key, index).unwrap_or_else(|| Table::with(|table| table.site(key, entry)));
         self.sites[index] = Some((key, site.clone()));

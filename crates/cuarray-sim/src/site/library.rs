@@ -41,15 +41,17 @@ pub(super) fn is_layer(library: &str) -> bool {
     matches!(library, "cuda.core" | "cuda.bindings")
 }
 
-/// Whether an object does not identify the caller: the interpreter, the C library, or the driver itself.
+/// Whether an object does not identify the caller: the interpreter, the C library, the CUDA runtime, or the driver itself.
 pub(super) fn is_runtime(object: &str) -> bool {
     let name = file_name(object);
-    ["libpython3", "python3", "python", "libc.", "libpthread", "ld-linux"].iter().any(|start| name.starts_with(start))
+    ["libpython3", "python3", "python", "libc.", "libpthread", "ld-linux", "libcudart.so"]
+        .iter()
+        .any(|start| name.starts_with(start))
         || name == "libcuda.so.1"
 }
 
 /// The name of the library that a file belongs to.
-pub(super) fn of(file: &str) -> String {
+pub(crate) fn of(file: &str) -> String {
     if let Some(rest) = packaged(file) {
         return dotted(rest);
     }

@@ -6,6 +6,7 @@
 //! [`Site`] holds them.
 
 mod capture;
+mod cuda_runtime;
 mod debug_info;
 mod frame;
 mod layout;
@@ -17,8 +18,10 @@ mod skip;
 mod spot;
 
 pub(crate) use capture::capture;
+pub(crate) use cuda_runtime::seen as runtimes_seen;
 pub(crate) use debug_info::add_lines;
-pub(crate) use native::{Entry, ReturnPlace, stack_pointer};
+pub(crate) use library::of as library_of;
+pub(crate) use native::{Entry, ReturnPlace, calling_object, stack_pointer};
 pub(crate) use spot::Spot;
 
 use cuarray_races::site::{Frame, Native, Site};

@@ -7,7 +7,7 @@
 //! AddressSanitizer breaks this: it moves local variables to the heap, and the size of a frame varies. So the unwinder
 //! runs in every call if this crate is compiled for a sanitizer (`build.rs`).
 
-use super::{Native, debug_info, skip};
+use super::{Native, cuda_runtime, debug_info, skip};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
@@ -72,6 +72,14 @@ impl Entry<'_> {
         }
     }
 
+    /// The word that holds the return address, if its place is known.
+    fn return_word(&self) -> Option<*const usize> {
+        let distance = self.place.0.load(Ordering::Relaxed);
+        let known = !cfg!(sanitized) && distance != UNKNOWN && distance != NONE;
+        // SAFETY: as in `return_address`.
+        known.then(|| unsafe { self.anchor.offset(distance).cast() })
+    }
+
     #[cold]
     #[inline(never)]
     fn measure(&self) -> usize {
@@ -130,35 +138,51 @@ unsafe extern "C" {
     fn _Unwind_GetCFA(context: *mut c_void) -> usize;
 }
 
-/// Calls `step` with the objects of the frames outside an exported function, innermost first, until it returns `false`.
+/// Calls `step` with the objects of the frames outside an exported function and the CUDA runtime, innermost first, until
+/// it returns `false`.
 pub(super) fn objects_outside(entry: Entry<'_>, mut step: impl FnMut(&str) -> bool) {
     let (anchor, mut left) = (entry.anchor as usize, DEEPEST);
     walk(|address, frame| {
         left -= 1;
-        left > 0 && (frame <= anchor || object_of(address).is_none_or(|native| step(&native.object)))
+        let ours = frame <= anchor || cuda_runtime::holds(address);
+        left > 0 && (ours || object_of(address).is_none_or(|native| step(&native.object)))
     });
 }
 
-/// The return address of the innermost frame outside an exported function that is not skipped; that of its caller if all
-/// are.
+/// The return address of the innermost frame outside an exported function and the CUDA runtime that is not skipped; that
+/// of its caller if all are.
 pub(super) fn caller_outside(entry: Entry<'_>) -> usize {
     let caller = entry.return_address();
     if !skip::is_active() {
-        return caller;
+        if !cuda_runtime::holds(caller) {
+            return caller;
+        }
+        // SAFETY: the word is that of the exported function, which is running.
+        let by_frames = |word| unsafe { cuda_runtime::caller_by_known_frames(word) };
+        if let Some(found) = entry.return_word().and_then(by_frames) {
+            return found;
+        }
     }
     let (anchor, mut left, mut found) = (entry.anchor as usize, DEEPEST, caller);
+    let mut within = cuda_runtime::Frames::from(entry.return_word());
     walk(|address, frame| {
         left -= 1;
         if left == 0 || frame <= anchor {
             return left > 0;
         }
-        let skipped = skip::is_skipped(address);
+        within.pass(address, frame);
+        let skipped = cuda_runtime::holds(address) || (skip::is_active() && skip::is_skipped(address));
         if !skipped {
             found = address;
         }
         skipped
     });
     found
+}
+
+/// The object that called an exported function, even if its frames are skipped.
+pub(crate) fn calling_object(entry: Entry<'_>) -> Option<String> {
+    object_of(entry.return_address()).map(|native| native.object)
 }
 
 /// The maximum number of machine frames visited.

@@ -27,7 +27,7 @@ use crate::python::{
 use crate::{
     Error, Interface, Owner, Result,
     copy::strided_copy::CopyPlan,
-    driver::{Context, Stream, keep_with_graph},
+    driver::{CaptureStatus, Context, Stream, keep_with_graph},
     sync::{self, Access, SyncGuard, SyncState},
 };
 use pyo3::{
@@ -126,7 +126,7 @@ impl PyDeviceArray {
         let Some(mut plan) = CopyPlan::new(self.interface().layout(), source.interface.layout())? else {
             return Ok(());
         };
-        if plan.boxes() > 1 || overlap(self.interface(), &source.interface) {
+        if reorders_on_host(py, stream, plan.boxes() > 1, overlap(self.interface(), &source.interface))? {
             let in_step = self.interface().layout().packed_in_step()?;
             source = rearrange::arranged(&source, source.interface.layout(), in_step.offset, &in_step.layout)?;
             let Some(better) = CopyPlan::new(self.interface().layout(), source.interface.layout())? else {
@@ -306,7 +306,7 @@ impl PyDeviceArray {
         let extent = extent.end.abs_diff(extent.start);
         const BYTES_WORTH_A_CALL: usize = 64 * 1024;
         let many = plan.boxes() > 1 && extent / BYTES_WORTH_A_CALL < plan.boxes();
-        if many || overlap(self.interface(), &target.interface) {
+        if reorders_on_host(py, stream, many, overlap(self.interface(), &target.interface))? {
             self.gather(py, &target.array, extent, stream)?;
         } else {
             self.copy_out(py, stream, &plan, &target, 0)?;
@@ -322,6 +322,12 @@ impl PyDeviceArray {
         ary: Option<&Bound<'py, PyAny>>,
         stream: Option<&Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
+        if captures(py, stream)? {
+            return Err(Error::unsupported(
+                "cannot copy a masked array to the host in a stream that is capturing, because the host converts its mask; copy \
+                 its `data`, and its `mask`",
+            ));
+        }
         let invalid = || mask.invalid(py, self.shape(py)?.as_any(), stream);
         let Some(ary) = ary else {
             let masked = host::numpy(py)?.getattr(intern!(py, "ma"))?.getattr(intern!(py, "MaskedArray"))?;
@@ -390,4 +396,28 @@ fn has_element_type(value: &Bound<'_, PyAny>) -> Result<bool> {
 pub(in crate::python) fn overlap(array: &Interface, host: &Interface) -> bool {
     let (ours, theirs) = (array.byte_range(), host.byte_range());
     ours.start < theirs.end && theirs.start < ours.end
+}
+
+/// Whether `stream` captures a graph, whose work runs when the graph is launched.
+pub(in crate::python) fn captures(py: Python<'_>, stream: Option<&Bound<'_, PyAny>>) -> Result<bool> {
+    let Some(stream) = stream.map(stream::argument).transpose()? else { return Ok(false) };
+    Ok(py.detach(|| stream.capture_status())? != CaptureStatus::None)
+}
+
+/// Whether the host reorders the elements of a copy during the call: where that is `cheaper`, or the two sides overlap. A captured
+/// copy accesses the host array at each launch of its graph, so its elements are never reordered.
+///
+/// # Errors
+/// [`Error::is_unsupported`]: the stream captures, and the two sides overlap.
+fn reorders_on_host(py: Python<'_>, stream: Option<&Bound<'_, PyAny>>, cheaper: bool, overlaps: bool) -> Result<bool> {
+    if !(cheaper || overlaps) || !captures(py, stream)? {
+        return Ok(cheaper || overlaps);
+    }
+    if overlaps {
+        return Err(Error::unsupported(
+            "cannot copy between an array and a host array over the same memory in a stream that is capturing; copy one of \
+             them before the capture",
+        ));
+    }
+    Ok(false)
 }

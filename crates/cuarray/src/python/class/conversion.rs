@@ -4,7 +4,7 @@ use crate::{
     Error, Result,
     protocol::layout::Tuple,
     python::{
-        array::{PyDeviceArray, create},
+        array::{PyDeviceArray, copies, create},
         values::host::HostArray,
     },
 };
@@ -43,6 +43,12 @@ pub(in crate::python) fn filled<'py>(
     value: Option<&Bound<'py, PyAny>>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
+    if copies::captures(py, stream)? {
+        return Err(Error::unsupported(
+            "cannot fill an array in a stream that is capturing, because its values go through the host; call `filled` \
+             before the capture",
+        ));
+    }
     let mut host = array.copy_to_host(py, None, None)?;
     if array.mask().is_some() {
         host = host.call_method1(intern!(py, "filled"), (value,))?;

@@ -244,13 +244,13 @@ impl PyDeviceArray {
     ///
     /// Without `stream` the copy is ordered in the home stream, and done when this returns. With `stream` the copy is enqueued
     /// there, after the home stream's work and before its next. The values are valid once that stream is synchronized, and
-    /// `ary` must live until then.
+    /// `ary` must live until then. If that stream is capturing, `ary` is written at each launch of the graph, which keeps it.
     ///
     /// A masked array gives a `numpy.ma.MaskedArray`, whose mask is true for elements that are *not* valid; `ary` must then be one.
     /// If `ary` is a MaskedArray, its mask is set also for an array without a mask.
     ///
     /// Raises ValueError if the shape or type of `ary` differs, or `ary` is read-only. Raises BufferError if the array is masked
-    /// and `ary` is not, or if `ary` has a hard mask with masked elements. Raises CudaError if the driver reports an error.
+    /// and `ary` is not, if `ary` has a hard mask with masked elements, or if `stream` is capturing and the array is masked. Raises CudaError if the driver reports an error.
     #[pyo3(name = "copy_to_host", signature = (ary=None, stream=None))]
     fn py_copy_to_host<'py>(
         &self,

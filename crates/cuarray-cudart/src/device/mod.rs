@@ -1,0 +1,123 @@
+//! Device management.
+//!
+//! `cudaGetDevice` creates no context; `cudaSetDevice` does.
+//!
+//! Runtime API: [device management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html).
+
+mod properties;
+
+pub(crate) use properties::*;
+
+use crate::call::{Answer, present, put};
+use crate::context;
+use crate::driver::cu;
+use crate::result::cudaError_t;
+use crate::thread;
+use crate::types::*;
+use cuarray_abi::Api;
+use std::ffi::{c_char, c_int, c_uint};
+
+pub(crate) unsafe fn cudaDeviceSynchronize(api: &Api) -> Answer {
+    cu!(api.cuCtxSynchronize())
+}
+
+pub(crate) unsafe fn cudaDeviceReset(api: &Api) -> Answer {
+    context::reset(api, context::device(api)?)?;
+    thread::with(|thread| thread.last.set(cudaError_t::cudaSuccess));
+    Ok(())
+}
+
+pub(crate) unsafe fn cudaGetDeviceCount(api: &Api, count: *mut c_int) -> Answer {
+    present(count)?;
+    cu!(api.cuDeviceGetCount(count))
+}
+
+pub(crate) unsafe fn cudaGetDevice(api: &Api, device: *mut c_int) -> Answer {
+    // SAFETY: by the contract of this function.
+    unsafe { put(device, context::device(api)?) }
+}
+
+pub(crate) unsafe fn cudaSetDevice(api: &Api, device: c_int) -> Answer {
+    context::set_device(api, device)
+}
+
+pub(crate) unsafe fn cudaDeviceGetAttribute(
+    api: &Api,
+    value: *mut c_int,
+    attr: cudaDeviceAttr,
+    device: c_int,
+) -> Answer {
+    present(value)?;
+    cu!(api.cuDeviceGetAttribute(value, attr as _, device))
+}
+
+pub(crate) unsafe fn cudaDeviceGetByPCIBusId(api: &Api, device: *mut c_int, pci_bus_id: *const c_char) -> Answer {
+    present(device)?;
+    cu!(api.cuDeviceGetByPCIBusId(device, pci_bus_id))
+}
+
+pub(crate) unsafe fn cudaDeviceGetPCIBusId(api: &Api, pci_bus_id: *mut c_char, len: c_int, device: c_int) -> Answer {
+    cu!(api.cuDeviceGetPCIBusId(pci_bus_id, len, device))
+}
+
+pub(crate) unsafe fn cudaDeviceSetLimit(api: &Api, limit: cudaLimit, value: usize) -> Answer {
+    cu!(api.cuCtxSetLimit(limit, value))
+}
+
+pub(crate) unsafe fn cudaDeviceGetLimit(api: &Api, p_value: *mut usize, limit: cudaLimit) -> Answer {
+    present(p_value)?;
+    cu!(api.cuCtxGetLimit(p_value, limit))
+}
+
+pub(crate) unsafe fn cudaDeviceGetCacheConfig(api: &Api, p_cache_config: *mut cudaFuncCache) -> Answer {
+    present(p_cache_config)?;
+    cu!(api.cuCtxGetCacheConfig(p_cache_config))
+}
+
+pub(crate) unsafe fn cudaDeviceSetCacheConfig(api: &Api, cache_config: cudaFuncCache) -> Answer {
+    cu!(api.cuCtxSetCacheConfig(cache_config))
+}
+
+pub(crate) unsafe fn cudaDeviceGetSharedMemConfig(api: &Api, p_config: *mut cudaSharedMemConfig) -> Answer {
+    present(p_config)?;
+    cu!(api.cuCtxGetSharedMemConfig(p_config))
+}
+
+pub(crate) unsafe fn cudaDeviceSetSharedMemConfig(api: &Api, config: cudaSharedMemConfig) -> Answer {
+    cu!(api.cuCtxSetSharedMemConfig(config))
+}
+
+pub(crate) unsafe fn cudaDeviceGetStreamPriorityRange(
+    api: &Api,
+    least_priority: *mut c_int,
+    greatest_priority: *mut c_int,
+) -> Answer {
+    cu!(api.cuCtxGetStreamPriorityRange(least_priority, greatest_priority))
+}
+
+/// Creates the primary context of a device with flags, and leaves the thread's device as it is.
+pub(crate) unsafe fn cudaInitDevice(api: &Api, device: c_int, device_flags: c_uint, flags: c_uint) -> Answer {
+    /// `cudaInitDeviceFlagsAreValid`
+    const DEVICE_FLAGS_ARE_VALID: c_uint = 1;
+    if flags & !DEVICE_FLAGS_ARE_VALID != 0 {
+        return Err(cudaError_t::cudaErrorInvalidValue);
+    }
+    if flags == DEVICE_FLAGS_ARE_VALID {
+        cu!(api.cuDevicePrimaryCtxSetFlags_v2(device, device_flags))?;
+    }
+    context::primary(api, device).map(drop)
+}
+
+pub(crate) unsafe fn cudaSetDeviceFlags(api: &Api, flags: c_uint) -> Answer {
+    cu!(api.cuDevicePrimaryCtxSetFlags_v2(context::device(api)?, flags))
+}
+
+/// The flags of the current context, or those that the primary context of the thread's device will have.
+pub(crate) unsafe fn cudaGetDeviceFlags(api: &Api, flags: *mut c_uint) -> Answer {
+    present(flags)?;
+    if context::current(api)?.is_some() {
+        return cu!(api.cuCtxGetFlags(flags));
+    }
+    let mut active = 0;
+    cu!(api.cuDevicePrimaryCtxGetState(context::device(api)?, flags, &raw mut active))
+}

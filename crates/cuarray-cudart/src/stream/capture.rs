@@ -1,0 +1,152 @@
+//! Captures of streams into graphs.
+
+use crate::call::{Answer, present};
+use crate::driver::cu;
+use crate::types::*;
+use cuarray_abi::Api;
+use std::ffi::{c_uint, c_ulonglong};
+use std::ptr;
+
+pub(crate) unsafe fn cudaStreamBeginCapture(api: &Api, stream: cudaStream_t, mode: cudaStreamCaptureMode) -> Answer {
+    cu!(api.cuStreamBeginCapture_v2(stream, mode))
+}
+
+pub(crate) unsafe fn cudaStreamBeginCaptureToGraph(
+    api: &Api,
+    stream: cudaStream_t,
+    graph: cudaGraph_t,
+    dependencies: *const cudaGraphNode_t,
+    dependency_data: *const cudaGraphEdgeData,
+    num_dependencies: usize,
+    mode: cudaStreamCaptureMode,
+) -> Answer {
+    cu!(api.cuStreamBeginCaptureToGraph(stream, graph, dependencies, dependency_data, num_dependencies, mode))
+}
+
+pub(crate) unsafe fn cudaThreadExchangeStreamCaptureMode(api: &Api, mode: *mut cudaStreamCaptureMode) -> Answer {
+    present(mode)?;
+    cu!(api.cuThreadExchangeStreamCaptureMode(mode))
+}
+
+pub(crate) unsafe fn cudaStreamEndCapture(api: &Api, stream: cudaStream_t, p_graph: *mut cudaGraph_t) -> Answer {
+    cu!(api.cuStreamEndCapture(stream, p_graph))
+}
+
+pub(crate) unsafe fn cudaStreamIsCapturing(
+    api: &Api,
+    stream: cudaStream_t,
+    p_capture_status: *mut cudaStreamCaptureStatus,
+) -> Answer {
+    present(p_capture_status)?;
+    cu!(api.cuStreamIsCapturing(stream, p_capture_status))
+}
+
+/// The state of a capture, without the graph.
+pub(crate) unsafe fn cudaStreamGetCaptureInfo_v1(
+    api: &Api,
+    stream: cudaStream_t,
+    capture_status_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut c_ulonglong,
+) -> Answer {
+    // SAFETY: by the contract of this function; the other outputs are optional.
+    unsafe {
+        cudaStreamGetCaptureInfo_v2(
+            api,
+            stream,
+            capture_status_out,
+            id_out,
+            ptr::null_mut(),
+            ptr::null_mut(),
+            ptr::null_mut(),
+        )
+    }
+}
+
+/// The state of a capture, without the data of edges.
+pub(crate) unsafe fn cudaStreamGetCaptureInfo_v2(
+    api: &Api,
+    stream: cudaStream_t,
+    capture_status_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut c_ulonglong,
+    graph_out: *mut cudaGraph_t,
+    dependencies_out: *mut *const cudaGraphNode_t,
+    num_dependencies_out: *mut usize,
+) -> Answer {
+    present(capture_status_out)?;
+    cu!(api.cuStreamGetCaptureInfo_v2(
+        stream,
+        capture_status_out,
+        id_out,
+        graph_out,
+        dependencies_out,
+        num_dependencies_out
+    ))
+}
+
+/// CUDA 13's name for [`cudaStreamGetCaptureInfo_v3`].
+pub(crate) unsafe fn cudaStreamGetCaptureInfo(
+    api: &Api,
+    stream: cudaStream_t,
+    capture_status_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut c_ulonglong,
+    graph_out: *mut cudaGraph_t,
+    dependencies_out: *mut *const cudaGraphNode_t,
+    edge_data_out: *mut *const cudaGraphEdgeData,
+    num_dependencies_out: *mut usize,
+) -> Answer {
+    let (status, id, graph, nodes) = (capture_status_out, id_out, graph_out, dependencies_out);
+    // SAFETY: by the contract of this function.
+    unsafe { cudaStreamGetCaptureInfo_v3(api, stream, status, id, graph, nodes, edge_data_out, num_dependencies_out) }
+}
+
+pub(crate) unsafe fn cudaStreamGetCaptureInfo_v3(
+    api: &Api,
+    stream: cudaStream_t,
+    capture_status_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut c_ulonglong,
+    graph_out: *mut cudaGraph_t,
+    dependencies_out: *mut *const cudaGraphNode_t,
+    edge_data_out: *mut *const cudaGraphEdgeData,
+    num_dependencies_out: *mut usize,
+) -> Answer {
+    present(capture_status_out)?;
+    let (status, id, graph, nodes) = (capture_status_out, id_out, graph_out, dependencies_out);
+    cu!(api.cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, edge_data_out, num_dependencies_out))
+}
+
+/// Changes the dependencies of the next captured operation, without data of edges.
+pub(crate) unsafe fn cudaStreamUpdateCaptureDependencies_v1(
+    api: &Api,
+    stream: cudaStream_t,
+    dependencies: *mut cudaGraphNode_t,
+    num_dependencies: usize,
+    flags: c_uint,
+) -> Answer {
+    cu!(api.cuStreamUpdateCaptureDependencies(stream, dependencies, num_dependencies, flags))
+}
+
+/// CUDA 13's name for [`cudaStreamUpdateCaptureDependencies_v2`].
+pub(crate) unsafe fn cudaStreamUpdateCaptureDependencies(
+    api: &Api,
+    stream: cudaStream_t,
+    dependencies: *mut cudaGraphNode_t,
+    dependency_data: *const cudaGraphEdgeData,
+    num_dependencies: usize,
+    flags: c_uint,
+) -> Answer {
+    // SAFETY: by the contract of this function.
+    unsafe {
+        cudaStreamUpdateCaptureDependencies_v2(api, stream, dependencies, dependency_data, num_dependencies, flags)
+    }
+}
+
+pub(crate) unsafe fn cudaStreamUpdateCaptureDependencies_v2(
+    api: &Api,
+    stream: cudaStream_t,
+    dependencies: *mut cudaGraphNode_t,
+    dependency_data: *const cudaGraphEdgeData,
+    num_dependencies: usize,
+    flags: c_uint,
+) -> Answer {
+    cu!(api.cuStreamUpdateCaptureDependencies_v2(stream, dependencies, dependency_data, num_dependencies, flags))
+}

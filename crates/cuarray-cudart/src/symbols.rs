@@ -1,0 +1,126 @@
+//! Variables of modules, by their symbols: `__device__` and `__constant__`.
+//!
+//! A symbol is the address of the variable that the compiler made on the host. Its module is loaded at the first use.
+//!
+//! Runtime API: [memory management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html).
+
+use crate::call::{Answer, present, put};
+use crate::driver::cu;
+use crate::memory::pointer;
+use crate::registration::variable_of;
+use crate::result::cudaError_t;
+use crate::transfer::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, cudaMemcpy, cudaMemcpyAsync};
+use crate::types::*;
+use cuarray_abi::{Api, CUdeviceptr};
+use std::ffi::c_void;
+
+/// The address and the size of a variable on the device.
+///
+/// # Errors
+/// `cudaErrorInvalidSymbol` for an address that is no symbol; `cudaErrorNotSupported` for a managed variable; the driver's refusal of the image.
+fn find(api: &Api, symbol: *const c_void) -> Result<(CUdeviceptr, usize), cudaError_t> {
+    let (binary, variable) = variable_of(symbol).ok_or(cudaError_t::cudaErrorInvalidSymbol)?;
+    if !variable.managed.is_null() {
+        return Err(cudaError_t::cudaErrorNotSupported);
+    }
+    let library = binary.library(api)?;
+    let (mut address, mut size) = (0, 0);
+    match cu!(api.cuLibraryGetGlobal(&raw mut address, &raw mut size, library, variable.name)) {
+        Ok(()) => Ok((address, size)),
+        Err(cudaError_t::cudaErrorSymbolNotFound) => Err(cudaError_t::cudaErrorInvalidSymbol),
+        Err(error) => Err(error),
+    }
+}
+
+/// The address of `count` bytes of a variable, from `offset`.
+pub(crate) fn place(api: &Api, symbol: *const c_void, count: usize, offset: usize) -> Result<*mut c_void, cudaError_t> {
+    let (address, size) = find(api, symbol)?;
+    if offset.checked_add(count).is_none_or(|end| end > size) {
+        return Err(cudaError_t::cudaErrorInvalidValue);
+    }
+    Ok(pointer(address + offset as CUdeviceptr))
+}
+
+/// Checks the direction of a copy to a symbol.
+fn to_symbol(kind: cudaMemcpyKind) -> Answer {
+    match kind {
+        HOST_TO_DEVICE | DEVICE_TO_DEVICE | DEFAULT => Ok(()),
+        _ => Err(cudaError_t::cudaErrorInvalidMemcpyDirection),
+    }
+}
+
+/// Checks the direction of a copy from a symbol.
+fn from_symbol(kind: cudaMemcpyKind) -> Answer {
+    match kind {
+        DEVICE_TO_HOST | DEVICE_TO_DEVICE | DEFAULT => Ok(()),
+        _ => Err(cudaError_t::cudaErrorInvalidMemcpyDirection),
+    }
+}
+
+pub(crate) unsafe fn cudaMemcpyToSymbol(
+    api: &Api,
+    symbol: *const c_void,
+    src: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> Answer {
+    to_symbol(kind)?;
+    // SAFETY: by the contract of this function.
+    unsafe { cudaMemcpy(api, place(api, symbol, count, offset)?, src, count, kind) }
+}
+
+pub(crate) unsafe fn cudaMemcpyFromSymbol(
+    api: &Api,
+    dst: *mut c_void,
+    symbol: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> Answer {
+    from_symbol(kind)?;
+    // SAFETY: by the contract of this function.
+    unsafe { cudaMemcpy(api, dst, place(api, symbol, count, offset)?, count, kind) }
+}
+
+pub(crate) unsafe fn cudaMemcpyToSymbolAsync(
+    api: &Api,
+    symbol: *const c_void,
+    src: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> Answer {
+    to_symbol(kind)?;
+    // SAFETY: by the contract of this function.
+    unsafe { cudaMemcpyAsync(api, place(api, symbol, count, offset)?, src, count, kind, stream) }
+}
+
+pub(crate) unsafe fn cudaMemcpyFromSymbolAsync(
+    api: &Api,
+    dst: *mut c_void,
+    symbol: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> Answer {
+    from_symbol(kind)?;
+    // SAFETY: by the contract of this function.
+    unsafe { cudaMemcpyAsync(api, dst, place(api, symbol, count, offset)?, count, kind, stream) }
+}
+
+pub(crate) unsafe fn cudaGetSymbolAddress(api: &Api, dev_ptr: *mut *mut c_void, symbol: *const c_void) -> Answer {
+    present(dev_ptr)?;
+    let (address, _) = find(api, symbol)?;
+    // SAFETY: by the contract of this function.
+    unsafe { put(dev_ptr, pointer(address)) }
+}
+
+pub(crate) unsafe fn cudaGetSymbolSize(api: &Api, size: *mut usize, symbol: *const c_void) -> Answer {
+    present(size)?;
+    let (_, bytes) = find(api, symbol)?;
+    // SAFETY: by the contract of this function.
+    unsafe { put(size, bytes) }
+}

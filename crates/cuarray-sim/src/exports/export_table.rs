@@ -1,0 +1,62 @@
+//! The refusal of undocumented tables: a line that names the library with a static CUDA runtime inside.
+//!
+//! NVIDIA's CUDA runtime asks the driver for tables that no manual describes. Without them all its calls fail, for example
+//! with `cudaErrorInsufficientDriver`. A reader of that error cannot see which library holds the runtime.
+
+use crate::driver::Driver;
+use crate::site::{self, Entry};
+use std::sync::PoisonError;
+
+/// Reports the library that asked for a table, on standard error and once for each library.
+#[cold]
+pub(super) fn explain(driver: &Driver, entry: Entry<'_>) {
+    let Some(object) = site::calling_object(entry) else { return };
+    let library = site::library_of(&object);
+    let mut refused = driver.refused_runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+    if !refused.insert(library.clone()) || driver.config.as_ref().is_ok_and(|config| config.quiet) {
+        return;
+    }
+    drop(refused);
+    eprintln!("cuarray-sim: {}", text(&library, &object));
+}
+
+fn text(library: &str, object: &str) -> String {
+    let (found, advice) = if library.starts_with("libcudart.so") {
+        (
+            format!("{object} is NVIDIA's CUDA runtime"),
+            "start the program with `python -m cuarray_sim`, or put the folder of cuarray_sim.runtime_path() first in \
+             LD_LIBRARY_PATH or LD_PRELOAD, so that cuarray's runtime is loaded in its place",
+        )
+    } else if library == "cuda.bindings" {
+        (
+            format!("{library} has a static CUDA runtime inside ({object})"),
+            "start the program with `python -m cuarray_sim`, or call cuarray_sim.install() before the import of \
+             cuda.bindings.runtime, and leave CUARRAY_SIM_RUNTIME and CUARRAY_SIM_CUDA_BINDINGS unset",
+        )
+    } else {
+        (
+            format!("{library} has a static CUDA runtime inside ({object})"),
+            "use a build of it that links the shared runtime (nvcc -cudart shared)",
+        )
+    };
+    format!(
+        "{found}, which needs undocumented tables of NVIDIA's driver; its calls fail on the simulated one, with \
+         cudaErrorInsufficientDriver, cudaErrorSymbolNotFound or similar errors; {advice}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_names_the_library_and_the_remedy() {
+        let cupy = text("cupy_backends", "/site-packages/cupy_backends/cuda/api/runtime.so");
+        assert!(cupy.starts_with("cupy_backends has a static CUDA runtime inside (/site-packages"), "{cupy}");
+        assert!(cupy.contains("cudaErrorInsufficientDriver") && cupy.contains("nvcc -cudart shared"), "{cupy}");
+        let bindings = text("cuda.bindings", "/site-packages/cuda/bindings/_internal/runtime.so");
+        assert!(bindings.contains("CUARRAY_SIM_CUDA_BINDINGS"), "{bindings}");
+        let shared = text("libcudart.so.13", "/opt/lib/libcudart.so.13");
+        assert!(shared.starts_with("/opt/lib/libcudart.so.13 is NVIDIA's CUDA runtime"), "{shared}");
+    }
+}
