@@ -32,6 +32,8 @@ NVCC := build/nvcc/.installed
 TORCH_VENV := .venv-torch
 TORCH := $(TORCH_VENV)/.torch
 CUPY := build/cupy/.built
+# CuPy takes part in the demo and the tests if `make peers-cupy` has installed it.
+CUPY_PATH = $(if $(wildcard $(CUPY)),:$(CURDIR)/build/cupy/site-packages)
 RELEASE_TOOLS := $(VENV)/.release-tools
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
@@ -108,7 +110,7 @@ demo: peers ## exchange arrays between cuarray and the peers, and print a table
 	    $(BIN)/python demo/exchange.py; \
 	else \
 	    printf '\n== demo on the simulated CUDA driver: there is no real one\n'; \
-	    $(BIN)/python -m cuarray_sim demo/exchange.py; \
+	    PYTHONPATH="$(CURDIR)$(CUPY_PATH)" CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" $(BIN)/python -m cuarray_sim demo/exchange.py; \
 	fi
 
 # Rust tests without doc examples, and quick Python tests that need no peer. `make test` runs the rest of tests/package.
@@ -150,7 +152,8 @@ test-python: peers $(EXTENSIONS) mpi4py-tests ## run the Python tests on the sim
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest tests --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
+	CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
+	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
 
 .PHONY: mpi4py-tests
 mpi4py-tests: $(MPI4PY_TESTS) ## download mpi4py's own tests into build/mpi4py-tests
@@ -216,7 +219,7 @@ numba-suite: peers ## run numba-cuda's own tests, and compare with docs/results/
 cupy-suite: peers-cupy ## run CuPy's own tests, and compare with docs/results/cupy-suite.md; UPDATE=1 writes it
 	$(call say,CuPy's own tests on the simulated driver)
 	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
-	    PYTHONPATH="tests:$(CURDIR)/build/cupy/site:$(CURDIR)/build/cupy/suite/tests" \
+	    PYTHONPATH="tests:$(CURDIR)/build/cupy/site-packages:$(CURDIR)/build/cupy/suite/tests" \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m cupy_suite $(if $(UPDATE),--update)
 
 .PHONY: gpu

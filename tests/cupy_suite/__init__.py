@@ -64,7 +64,7 @@ HEAD = """\
 # CuPy's own tests on the simulated driver
 
 `make cupy-suite UPDATE=1` writes this page. `make cupy-suite` runs test modules of CuPy's source distribution, unmodified, on two simulated
-devices. CuPy is the released wheel, of which one module is rebuilt ([the CUDA runtime](../explanation/real-libraries/cupy.md)). Each module runs in its
+devices. CuPy is the released wheel with one module rebuilt ([CuPy without a GPU](../how-to/cupy.md)). Each module runs in its
 own process. The run fails if an outcome differs from this page.
 
 The run has the modules for streams, memory, graphs, compilation and kernels (`cuda_tests`), and for arrays (`core_tests`). It leaves out the

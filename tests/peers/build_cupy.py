@@ -3,7 +3,7 @@
     python tests/peers/build_cupy.py build/cupy
 
 The module `cupy_backends.cuda.api.runtime` of the wheel contains a static CUDA runtime, which starts on NVIDIA's driver only. The
-same source, linked with `libcudart.so.13`, runs on every driver. `FOLDER/site` receives CuPy, for `PYTHONPATH`; `FOLDER/suite`
+same source, linked with `libcudart.so.13`, runs on every driver. `FOLDER/site-packages` receives CuPy, for `PYTHONPATH`; `FOLDER/suite`
 receives CuPy's own tests, which the wheel lacks.
 
 requirements/cupy.txt and requirements/cupy-source.txt state the versions. The environment must have the peers and Cython. A C++
@@ -90,7 +90,7 @@ def build(source, site):
 
 def main():
     folder = Path(sys.argv[1]).absolute()
-    site, source, suite = folder / "site", folder / "source", folder / "suite"
+    site, source, suite = folder / "site-packages", folder / "source", folder / "suite"
     started = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
