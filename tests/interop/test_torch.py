@@ -53,7 +53,7 @@ class TestDLPack(DLPackFacts):
     def test_bfloat16_tensor_is_exchanged_as_bfloat16(self, torch: Library) -> None:
         from torch import arange, bfloat16, from_dlpack
 
-        tensor = arange(6, dtype=bfloat16, device="cuda")
+        tensor = arange(6, dtype=bfloat16).cuda()
         array = cuarray.from_dlpack(tensor)
         assert array.typestr == "bfloat16"
         again = from_dlpack(array)
@@ -66,7 +66,7 @@ class TestDLPack(DLPackFacts):
 
         gc.collect()
         before = cuda.memory_allocated()
-        array = cuarray.from_dlpack(full((1 << 20,), 7, dtype=uint8, device="cuda"))
+        array = cuarray.from_dlpack(full((1 << 20,), 7, dtype=uint8).cuda())
         assert cuda.memory_allocated() - before >= 1 << 20
         assert array.copy_to_host().min() == 7
         del array
@@ -85,7 +85,7 @@ class TestDLPack(DLPackFacts):
 
         if not hasattr(Tensor, "__dlpack_c_exchange_api__"):
             pytest.skip("PyTorch has DLPack's exchange table from version 2.10 on")
-        tensor, stream = arange(5, device="cuda"), torch.stream()
+        tensor, stream = arange(5).cuda(), torch.stream()
         stream.synchronize()
         with current(stream):
             array = cuarray.from_dlpack(tensor)

@@ -57,7 +57,17 @@ def linked(metadata: dict[str, Any]) -> set[str]:
         ("cuarray", {"cuarray-abi", "libc", "libloading", "smallvec"}, {"half", "pyo3"}),
         (
             "cuarray-sim",
-            {"addr2line", "cuarray-abi", "cuarray-ptx", "cuarray-races", "libc", "object", "serde", "serde_json"},
+            {
+                "addr2line",
+                "cuarray-abi",
+                "cuarray-ptx",
+                "cuarray-races",
+                "iced-x86",
+                "libc",
+                "object",
+                "serde",
+                "serde_json",
+            },
             set(),
         ),
         ("cuarray-races", {"serde", "serde_json"}, set()),

@@ -232,11 +232,18 @@ int main(void) {
     assert fills[0] != fills[1]
 
 
-def test_library_that_asks_for_undocumented_tables_is_named_once(folder: Path, environment: dict[str, str]) -> None:
-    (folder / "vendor.c").write_text("""
+@pytest.mark.parametrize("table", ["6bd5fb6c5bf4e74a8987d93912fd9df9", "da9151d33ae6cc41a5c04f26d533e328"])
+def test_library_with_a_static_runtime_is_named_once(folder: Path, environment: dict[str, str], table: str) -> None:
+    # The runtime asks for the first table. NVRTC asks for the second, and works without it.
+    is_runtime = table.startswith("6b")
+    identifier = ", ".join(f"{byte:#x}" for byte in bytes.fromhex(table))
+    (folder / "vendor.c").write_text(
+        f"static const unsigned char id[16] = {{ {identifier} }};"
+        + """
 int cuGetExportTable(const void **table, const void *id);
-int vendor_start(void) { static const char id[16]; const void *table; return cuGetExportTable(&table, id); }
-""")
+int vendor_start(void) { const void *table; return cuGetExportTable(&table, id); }
+"""
+    )
     (folder / "program.c").write_text("""
 int cuInit(unsigned); int vendor_start(void);
 int main(void) { return cuInit(0) || !vendor_start() || !vendor_start(); }
@@ -253,7 +260,9 @@ int main(void) { return cuInit(0) || !vendor_start() || !vendor_start(); }
         done = subprocess.run(["./program"], env=variables, cwd=folder, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         explained = [line for line in done.stderr.splitlines() if "static CUDA runtime inside" in line]
-        assert len(explained) == 1, done.stderr
+        assert len(explained) == is_runtime, done.stderr
+        if not is_runtime:
+            continue
         assert explained[0].startswith("cuarray-sim: libvendor.so has a static CUDA runtime inside")
         assert "-cudart shared" in explained[0]
         # The summary belongs to the search for findings.

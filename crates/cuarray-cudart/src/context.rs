@@ -84,12 +84,12 @@ pub(crate) fn set_device(api: &Api, device: c_int) -> Result<(), cudaError_t> {
 
 /// The device of the calling thread: that of its current context, otherwise the chosen one.
 pub(crate) fn device(api: &Api) -> Result<c_int, cudaError_t> {
-    if current(api)?.is_none() {
-        return Ok(thread::with(|thread| thread.device.get()));
-    }
     let mut device = 0;
-    cu!(api.cuCtxGetDevice(&raw mut device))?;
-    Ok(device)
+    match cu!(api.cuCtxGetDevice(&raw mut device)) {
+        Ok(()) => Ok(device),
+        Err(cudaError_t::cudaErrorDeviceUninitialized) => Ok(thread::with(|thread| thread.device.get())),
+        Err(error) => Err(error),
+    }
 }
 
 /// Resets the primary context of a device. Its threads retain it again at their next call.

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! both context fn cudaStreamSynchronize(stream: cudaStream_t) [twin cudaStreamSynchronize_ptsz];
-//! only_12 refused fn cudaMemAdvise_v1(dev_ptr: *const c_void, count: usize, advice: cudaMemoryAdvise, device: c_int) as cudaMemAdvise;
+//! only_12 context fn cudaMemAdvise_v1(dev_ptr: *const c_void, count: usize, advice: cudaMemoryAdvise, device: c_int) as cudaMemAdvise;
 //! ```
 //!
 //! - the *majors* that export it: `both`, `only_12`, `only_13`;
@@ -170,10 +170,10 @@ macro_rules! __entry_points {
                 both context fn cudaOccupancyMaxActiveClusters(num_clusters: *mut c_int, func: *const c_void, launch_config: *const cudaLaunchConfig_t);
             }
             memory {
-                both refused fn cudaMallocManaged(dev_ptr: *mut *mut c_void, size: usize, flags: c_uint);
+                both context fn cudaMallocManaged(dev_ptr: *mut *mut c_void, size: usize, flags: c_uint);
                 both context fn cudaMalloc(dev_ptr: *mut *mut c_void, size: usize);
                 both context fn cudaMallocHost(ptr: *mut *mut c_void, size: usize);
-                both refused fn cudaMallocPitch(dev_ptr: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize);
+                both context fn cudaMallocPitch(dev_ptr: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize);
                 both context fn cudaFree(dev_ptr: *mut c_void);
                 both context fn cudaFreeHost(ptr: *mut c_void);
                 both context fn cudaHostAlloc(p_host: *mut *mut c_void, size: usize, flags: c_uint);
@@ -181,20 +181,20 @@ macro_rules! __entry_points {
                 both context fn cudaHostUnregister(ptr: *mut c_void);
                 both context fn cudaHostGetDevicePointer(p_device: *mut *mut c_void, p_host: *mut c_void, flags: c_uint);
                 both context fn cudaHostGetFlags(p_flags: *mut c_uint, p_host: *mut c_void);
-                both refused fn cudaMalloc3D(pitched_dev_ptr: *mut cudaPitchedPtr, extent: cudaExtent);
+                both context fn cudaMalloc3D(pitched_dev_ptr: *mut cudaPitchedPtr, extent: cudaExtent);
                 both context fn cudaMemGetInfo(free: *mut usize, total: *mut usize);
-                only_13 refused fn cudaMemPrefetchAsync(dev_ptr: *const c_void, count: usize, location: cudaMemLocation, flags: c_uint, stream: cudaStream_t) [twin cudaMemPrefetchAsync_ptsz];
-                only_12 refused fn cudaMemPrefetchAsync_v1(dev_ptr: *const c_void, count: usize, dst_device: c_int, stream: cudaStream_t) as cudaMemPrefetchAsync [twin cudaMemPrefetchAsync_ptsz];
+                only_13 context fn cudaMemPrefetchAsync(dev_ptr: *const c_void, count: usize, location: cudaMemLocation, flags: c_uint, stream: cudaStream_t) [twin cudaMemPrefetchAsync_ptsz];
+                only_12 context fn cudaMemPrefetchAsync_v1(dev_ptr: *const c_void, count: usize, dst_device: c_int, stream: cudaStream_t) as cudaMemPrefetchAsync [twin cudaMemPrefetchAsync_ptsz];
                 only_13 refused fn cudaMemPrefetchBatchAsync(dptrs: *mut *mut c_void, sizes: *mut usize, count: usize, prefetch_locs: *mut cudaMemLocation, prefetch_loc_idxs: *mut usize, num_prefetch_locs: usize, flags: c_ulonglong, stream: cudaStream_t) [twin cudaMemPrefetchBatchAsync_ptsz];
                 only_13 refused fn cudaMemDiscardBatchAsync(dptrs: *mut *mut c_void, sizes: *mut usize, count: usize, flags: c_ulonglong, stream: cudaStream_t) [twin cudaMemDiscardBatchAsync_ptsz];
                 only_13 refused fn cudaMemDiscardAndPrefetchBatchAsync(dptrs: *mut *mut c_void, sizes: *mut usize, count: usize, prefetch_locs: *mut cudaMemLocation, prefetch_loc_idxs: *mut usize, num_prefetch_locs: usize, flags: c_ulonglong, stream: cudaStream_t) [twin cudaMemDiscardAndPrefetchBatchAsync_ptsz];
                 only_13 refused fn cudaMemGetLocationInfo(dev_ptr: *mut c_void, size: usize, summary_granularity: usize, sampling_granularity: usize, location_out: *mut cudaMemLocation);
-                only_13 refused fn cudaMemAdvise(dev_ptr: *const c_void, count: usize, advice: cudaMemoryAdvise, location: cudaMemLocation);
-                only_12 refused fn cudaMemAdvise_v1(dev_ptr: *const c_void, count: usize, advice: cudaMemoryAdvise, device: c_int) as cudaMemAdvise;
-                both refused fn cudaMemRangeGetAttribute(data: *mut c_void, data_size: usize, attribute: cudaMemRangeAttribute, dev_ptr: *const c_void, count: usize);
-                both refused fn cudaMemRangeGetAttributes(data: *mut *mut c_void, data_sizes: *mut usize, attributes: *mut cudaMemRangeAttribute, num_attributes: usize, dev_ptr: *const c_void, count: usize);
-                only_12 refused fn cudaMemPrefetchAsync_v2(dev_ptr: *const c_void, count: usize, location: cudaMemLocation, flags: c_uint, stream: cudaStream_t) [twin cudaMemPrefetchAsync_v2_ptsz];
-                only_12 refused fn cudaMemAdvise_v2(dev_ptr: *const c_void, count: usize, advice: cudaMemoryAdvise, location: cudaMemLocation);
+                only_13 context fn cudaMemAdvise(dev_ptr: *const c_void, count: usize, advice: cudaMemoryAdvise, location: cudaMemLocation);
+                only_12 context fn cudaMemAdvise_v1(dev_ptr: *const c_void, count: usize, advice: cudaMemoryAdvise, device: c_int) as cudaMemAdvise;
+                both context fn cudaMemRangeGetAttribute(data: *mut c_void, data_size: usize, attribute: cudaMemRangeAttribute, dev_ptr: *const c_void, count: usize);
+                both context fn cudaMemRangeGetAttributes(data: *mut *mut c_void, data_sizes: *mut usize, attributes: *mut cudaMemRangeAttribute, num_attributes: usize, dev_ptr: *const c_void, count: usize);
+                only_12 context fn cudaMemPrefetchAsync_v2(dev_ptr: *const c_void, count: usize, location: cudaMemLocation, flags: c_uint, stream: cudaStream_t) [twin cudaMemPrefetchAsync_v2_ptsz];
+                only_12 context fn cudaMemAdvise_v2(dev_ptr: *const c_void, count: usize, advice: cudaMemoryAdvise, location: cudaMemLocation);
             }
             symbols {
                 both context fn cudaMemcpyToSymbol(symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind) [twin cudaMemcpyToSymbol_ptds];
@@ -205,28 +205,28 @@ macro_rules! __entry_points {
                 both context fn cudaGetSymbolSize(size: *mut usize, symbol: *const c_void);
             }
             transfer {
-                both refused fn cudaMemcpy3D(p: *const cudaMemcpy3DParms) [twin cudaMemcpy3D_ptds];
-                both refused fn cudaMemcpy3DPeer(p: *const cudaMemcpy3DPeerParms) [twin cudaMemcpy3DPeer_ptds];
-                both refused fn cudaMemcpy3DAsync(p: *const cudaMemcpy3DParms, stream: cudaStream_t) [twin cudaMemcpy3DAsync_ptsz];
-                both refused fn cudaMemcpy3DPeerAsync(p: *const cudaMemcpy3DPeerParms, stream: cudaStream_t) [twin cudaMemcpy3DPeerAsync_ptsz];
+                both context fn cudaMemcpy3D(p: *const cudaMemcpy3DParms) [twin cudaMemcpy3D_ptds];
+                both context fn cudaMemcpy3DPeer(p: *const cudaMemcpy3DPeerParms) [twin cudaMemcpy3DPeer_ptds];
+                both context fn cudaMemcpy3DAsync(p: *const cudaMemcpy3DParms, stream: cudaStream_t) [twin cudaMemcpy3DAsync_ptsz];
+                both context fn cudaMemcpy3DPeerAsync(p: *const cudaMemcpy3DPeerParms, stream: cudaStream_t) [twin cudaMemcpy3DPeerAsync_ptsz];
                 both context fn cudaMemcpy(dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind) [twin cudaMemcpy_ptds];
-                both refused fn cudaMemcpyPeer(dst: *mut c_void, dst_device: c_int, src: *const c_void, src_device: c_int, count: usize);
-                both refused fn cudaMemcpy2D(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize, height: usize, kind: cudaMemcpyKind) [twin cudaMemcpy2D_ptds];
+                both context fn cudaMemcpyPeer(dst: *mut c_void, dst_device: c_int, src: *const c_void, src_device: c_int, count: usize);
+                both context fn cudaMemcpy2D(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize, height: usize, kind: cudaMemcpyKind) [twin cudaMemcpy2D_ptds];
                 both context fn cudaMemcpyAsync(dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyAsync_ptsz];
-                both refused fn cudaMemcpyPeerAsync(dst: *mut c_void, dst_device: c_int, src: *const c_void, src_device: c_int, count: usize, stream: cudaStream_t);
+                both context fn cudaMemcpyPeerAsync(dst: *mut c_void, dst_device: c_int, src: *const c_void, src_device: c_int, count: usize, stream: cudaStream_t);
                 only_13 refused fn cudaMemcpyBatchAsync(dsts: *const *mut c_void, srcs: *const *const c_void, sizes: *const usize, count: usize, attrs: *mut cudaMemcpyAttributes, attrs_idxs: *mut usize, num_attrs: usize, stream: cudaStream_t) [twin cudaMemcpyBatchAsync_ptsz];
                 only_12 refused fn cudaMemcpyBatchAsync_v1(dsts: *mut *mut c_void, srcs: *mut *mut c_void, sizes: *mut usize, count: usize, attrs: *mut cudaMemcpyAttributes, attrs_idxs: *mut usize, num_attrs: usize, fail_idx: *mut usize, stream: cudaStream_t) as cudaMemcpyBatchAsync [twin cudaMemcpyBatchAsync_ptsz];
                 only_13 refused fn cudaMemcpy3DBatchAsync(num_ops: usize, op_list: *mut cudaMemcpy3DBatchOp, flags: c_ulonglong, stream: cudaStream_t) [twin cudaMemcpy3DBatchAsync_ptsz];
                 only_12 refused fn cudaMemcpy3DBatchAsync_v1(num_ops: usize, op_list: *mut cudaMemcpy3DBatchOp, fail_idx: *mut usize, flags: c_ulonglong, stream: cudaStream_t) as cudaMemcpy3DBatchAsync [twin cudaMemcpy3DBatchAsync_ptsz];
                 only_13 refused fn cudaMemcpyWithAttributesAsync(dst: *mut c_void, src: *const c_void, size: usize, attr: *mut cudaMemcpyAttributes, stream: cudaStream_t) [twin cudaMemcpyWithAttributesAsync_ptsz];
                 only_13 refused fn cudaMemcpy3DWithAttributesAsync(op: *mut cudaMemcpy3DBatchOp, flags: c_ulonglong, stream: cudaStream_t) [twin cudaMemcpy3DWithAttributesAsync_ptsz];
-                both refused fn cudaMemcpy2DAsync(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize, height: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpy2DAsync_ptsz];
+                both context fn cudaMemcpy2DAsync(dst: *mut c_void, dpitch: usize, src: *const c_void, spitch: usize, width: usize, height: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpy2DAsync_ptsz];
                 both context fn cudaMemset(dev_ptr: *mut c_void, value: c_int, count: usize) [twin cudaMemset_ptds];
-                both refused fn cudaMemset2D(dev_ptr: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) [twin cudaMemset2D_ptds];
-                both refused fn cudaMemset3D(pitched_dev_ptr: cudaPitchedPtr, value: c_int, extent: cudaExtent) [twin cudaMemset3D_ptds];
+                both context fn cudaMemset2D(dev_ptr: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) [twin cudaMemset2D_ptds];
+                both context fn cudaMemset3D(pitched_dev_ptr: cudaPitchedPtr, value: c_int, extent: cudaExtent) [twin cudaMemset3D_ptds];
                 both context fn cudaMemsetAsync(dev_ptr: *mut c_void, value: c_int, count: usize, stream: cudaStream_t) [twin cudaMemsetAsync_ptsz];
-                both refused fn cudaMemset2DAsync(dev_ptr: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize, stream: cudaStream_t) [twin cudaMemset2DAsync_ptsz];
-                both refused fn cudaMemset3DAsync(pitched_dev_ptr: cudaPitchedPtr, value: c_int, extent: cudaExtent, stream: cudaStream_t) [twin cudaMemset3DAsync_ptsz];
+                both context fn cudaMemset2DAsync(dev_ptr: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize, stream: cudaStream_t) [twin cudaMemset2DAsync_ptsz];
+                both context fn cudaMemset3DAsync(pitched_dev_ptr: cudaPitchedPtr, value: c_int, extent: cudaExtent, stream: cudaStream_t) [twin cudaMemset3DAsync_ptsz];
             }
             array {
                 both refused fn cudaMallocArray(array: *mut cudaArray_t, desc: *const cudaChannelFormatDesc, width: usize, height: usize, flags: c_uint);
@@ -253,22 +253,22 @@ macro_rules! __entry_points {
                 both refused fn cudaMemcpyFromArrayAsync(dst: *mut c_void, src: cudaArray_const_t, w_offset: usize, h_offset: usize, count: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyFromArrayAsync_ptsz];
             }
             pools {
-                both refused fn cudaDeviceGetDefaultMemPool(mem_pool: *mut cudaMemPool_t, device: c_int);
-                both refused fn cudaDeviceSetMemPool(device: c_int, mem_pool: cudaMemPool_t);
-                both refused fn cudaDeviceGetMemPool(mem_pool: *mut cudaMemPool_t, device: c_int);
-                both refused fn cudaMallocAsync(dev_ptr: *mut *mut c_void, size: usize, h_stream: cudaStream_t) [twin cudaMallocAsync_ptsz];
-                both refused fn cudaFreeAsync(dev_ptr: *mut c_void, h_stream: cudaStream_t) [twin cudaFreeAsync_ptsz];
-                both refused fn cudaMemPoolTrimTo(mem_pool: cudaMemPool_t, min_bytes_to_keep: usize);
-                both refused fn cudaMemPoolSetAttribute(mem_pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void);
-                both refused fn cudaMemPoolGetAttribute(mem_pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void);
-                both refused fn cudaMemPoolSetAccess(mem_pool: cudaMemPool_t, desc_list: *const cudaMemAccessDesc, count: usize);
-                both refused fn cudaMemPoolGetAccess(flags: *mut cudaMemAccessFlags, mem_pool: cudaMemPool_t, location: *mut cudaMemLocation);
-                both refused fn cudaMemPoolCreate(mem_pool: *mut cudaMemPool_t, pool_props: *const cudaMemPoolProps);
-                both refused fn cudaMemPoolDestroy(mem_pool: cudaMemPool_t);
+                both driver fn cudaDeviceGetDefaultMemPool(mem_pool: *mut cudaMemPool_t, device: c_int);
+                both driver fn cudaDeviceSetMemPool(device: c_int, mem_pool: cudaMemPool_t);
+                both driver fn cudaDeviceGetMemPool(mem_pool: *mut cudaMemPool_t, device: c_int);
+                both context fn cudaMallocAsync(dev_ptr: *mut *mut c_void, size: usize, h_stream: cudaStream_t) [twin cudaMallocAsync_ptsz];
+                both context fn cudaFreeAsync(dev_ptr: *mut c_void, h_stream: cudaStream_t) [twin cudaFreeAsync_ptsz];
+                both context fn cudaMemPoolTrimTo(mem_pool: cudaMemPool_t, min_bytes_to_keep: usize);
+                both context fn cudaMemPoolSetAttribute(mem_pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void);
+                both context fn cudaMemPoolGetAttribute(mem_pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void);
+                both context fn cudaMemPoolSetAccess(mem_pool: cudaMemPool_t, desc_list: *const cudaMemAccessDesc, count: usize);
+                both context fn cudaMemPoolGetAccess(flags: *mut cudaMemAccessFlags, mem_pool: cudaMemPool_t, location: *mut cudaMemLocation);
+                both context fn cudaMemPoolCreate(mem_pool: *mut cudaMemPool_t, pool_props: *const cudaMemPoolProps);
+                both context fn cudaMemPoolDestroy(mem_pool: cudaMemPool_t);
                 only_13 refused fn cudaMemGetDefaultMemPool(mem_pool: *mut cudaMemPool_t, location: *mut cudaMemLocation, type_: cudaMemAllocationType);
                 only_13 refused fn cudaMemGetMemPool(mem_pool: *mut cudaMemPool_t, location: *mut cudaMemLocation, type_: cudaMemAllocationType);
                 only_13 refused fn cudaMemSetMemPool(location: *mut cudaMemLocation, type_: cudaMemAllocationType, mem_pool: cudaMemPool_t);
-                both refused fn cudaMallocFromPoolAsync(ptr: *mut *mut c_void, size: usize, mem_pool: cudaMemPool_t, stream: cudaStream_t) [twin cudaMallocFromPoolAsync_ptsz];
+                both context fn cudaMallocFromPoolAsync(ptr: *mut *mut c_void, size: usize, mem_pool: cudaMemPool_t, stream: cudaStream_t) [twin cudaMallocFromPoolAsync_ptsz];
                 both refused fn cudaMemPoolExportToShareableHandle(shareable_handle: *mut c_void, mem_pool: cudaMemPool_t, handle_type: cudaMemAllocationHandleType, flags: c_uint);
                 both refused fn cudaMemPoolImportFromShareableHandle(mem_pool: *mut cudaMemPool_t, shareable_handle: *mut c_void, handle_type: cudaMemAllocationHandleType, flags: c_uint);
                 both refused fn cudaMemPoolExportPointer(export_data: *mut cudaMemPoolPtrExportData, ptr: *mut c_void);

@@ -20,7 +20,9 @@
 //!    The wrapper has opened the driver and bound a context. It remembers the error, traces, and stops panics. A function of
 //!    level `context` may be called twice, if the thread had lost its context: call the driver before any other effect.
 //! 4. If the majors differ in a signature, the list has two lines: the function of CUDA 12 ends in `_v1`.
-//! 5. A structure that is `c_void` in `types.rs` becomes a structure there, or in the chapter; give its size in the test of layouts.
+//! 5. A structure that is `c_void` in `types.rs` becomes a structure there, or in the chapter. Assert its size at compile time
+//!    (`assert!(size_of::<cudaExtent>() == 24);`): a test in Python compares the assertions with the headers. If the majors
+//!    differ, its names end in `_of_12` and `_of_13`.
 //! 6. Tests are in `tests/`, by chapter. They call `cuarray_cudart::v13::cudaMalloc`, on the simulated driver (`tests/driver`).
 // Names and parameters are the runtime's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
@@ -48,6 +50,7 @@ mod library;
 mod memory;
 mod occupancy;
 mod peer;
+mod pools;
 mod profiler;
 mod registration;
 mod stream;

@@ -13,6 +13,10 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::result::cudaError_t;
 
+mod memory;
+
+pub use memory::*;
+
 macro_rules! aliases {
     ($($name:ident = $ty:ty),* $(,)?) => { $(pub type $name = $ty;)* };
 }
@@ -55,8 +59,8 @@ aliases! {
     cudaGraphExecUpdateResultInfo = c_void, cudaGraphInstantiateParams = c_void, cudaGraphNodeParams = c_void,
     cudaGraphRecaptureCallbackData = c_void, cudaHostNodeParams = c_void, cudaKernelNodeParams = c_void,
     cudaLaunchAttributeValue = c_void, cudaLaunchParams = c_void, cudaMemAllocNodeParams = c_void,
-    cudaMemPoolProps = c_void, cudaMemPoolPtrExportData = c_void, cudaMemcpy3DBatchOp = c_void, cudaMemcpy3DParms = c_void,
-    cudaMemcpy3DPeerParms = c_void, cudaMemcpyAttributes = c_void, cudaMemsetParams = c_void, cudaPointerAttributes = c_void,
+    cudaMemcpy3DBatchOp = c_void,
+    cudaMemcpyAttributes = c_void, cudaMemsetParams = c_void, cudaPointerAttributes = c_void,
     cudaResourceDesc = c_void, cudaResourceViewDesc = c_void, cudaTextureDesc = c_void,
 }
 
@@ -137,3 +141,19 @@ pub struct cudaFuncAttributes {
     /// Members of newer headers, which this runtime leaves zero.
     pub reserved: [c_int; 16],
 }
+
+// A test compares these sizes with the headers of both majors.
+const _: () = {
+    assert!(size_of::<dim3>() == 12);
+    assert!(size_of::<cudaExtent>() == 24);
+    assert!(size_of::<cudaPitchedPtr>() == 32);
+    assert!(size_of::<cudaChannelFormatDesc>() == 20);
+    assert!(size_of::<cudaLaunchConfig_t>() == 56);
+    assert!(size_of::<cudaUUID_t>() == 16);
+    assert!(size_of::<cudaIpcMemHandle_t>() == 64);
+    assert!(size_of::<cudaIpcEventHandle_t>() == 64);
+    assert!(size_of::<cudaMemLocation>() == 8);
+    assert!(size_of::<cudaMemAccessDesc>() == 12);
+    assert!(size_of::<cudaGraphEdgeData>() == 8);
+    assert!(size_of::<cudaFuncAttributes>() == 144);
+};

@@ -25,8 +25,9 @@ const INVALID_DEVICE: c_int = -2;
 
 /// The attributes of CUDA 12; CUDA 13 adds reserved words.
 #[derive(Clone, Copy)]
+#[allow(non_camel_case_types)]
 #[repr(C)]
-struct Attributes {
+struct cudaPointerAttributes_of_12 {
     kind: cudaMemoryType,
     device: c_int,
     device_pointer: *mut c_void,
@@ -34,16 +35,17 @@ struct Attributes {
 }
 
 /// The attributes of CUDA 13.
+#[allow(non_camel_case_types)]
 #[repr(C)]
-struct Attributes13 {
-    attributes: Attributes,
+struct cudaPointerAttributes_of_13 {
+    attributes: cudaPointerAttributes_of_12,
     /// −1: the allocation is in no locality domain.
     locality_domain: c_int,
     padding: c_int,
     reserved: [i64; 7],
 }
 
-fn attributes(api: &Api, ptr: *const c_void) -> Result<Attributes, cudaError_t> {
+fn attributes(api: &Api, ptr: *const c_void) -> Result<cudaPointerAttributes_of_12, cudaError_t> {
     let (mut kind, mut managed): (c_uint, c_uint) = (0, 0);
     let (mut device, mut device_pointer, mut host_pointer) = (INVALID_DEVICE, 0_u64, ptr::null_mut::<c_void>());
     let mut names = [
@@ -63,10 +65,15 @@ fn attributes(api: &Api, ptr: *const c_void) -> Result<Attributes, cudaError_t> 
     cu!(api.cuPointerGetAttributes(names.len() as c_uint, names.as_mut_ptr(), values.as_mut_ptr(), address(ptr)))?;
     if kind == UNREGISTERED {
         let host_pointer = ptr.cast_mut();
-        return Ok(Attributes { kind, device: INVALID_DEVICE, device_pointer: ptr::null_mut(), host_pointer });
+        return Ok(cudaPointerAttributes_of_12 {
+            kind,
+            device: INVALID_DEVICE,
+            device_pointer: ptr::null_mut(),
+            host_pointer,
+        });
     }
     let kind = if managed != 0 { MANAGED } else { kind };
-    Ok(Attributes { kind, device, device_pointer: pointer(device_pointer), host_pointer })
+    Ok(cudaPointerAttributes_of_12 { kind, device, device_pointer: pointer(device_pointer), host_pointer })
 }
 
 pub(crate) unsafe fn cudaPointerGetAttributes(
@@ -75,7 +82,7 @@ pub(crate) unsafe fn cudaPointerGetAttributes(
     ptr: *const c_void,
 ) -> Answer {
     let attributes = attributes(api, ptr)?;
-    let value = Attributes13 { attributes, locality_domain: -1, padding: 0, reserved: [0; 7] };
+    let value = cudaPointerAttributes_of_13 { attributes, locality_domain: -1, padding: 0, reserved: [0; 7] };
     // SAFETY: by the contract of this function.
     unsafe { put(attributes_out.cast(), value) }
 }
@@ -90,4 +97,7 @@ pub(crate) unsafe fn cudaPointerGetAttributes_v1(
     unsafe { put(attributes_out.cast(), attributes(api, ptr)?) }
 }
 
-const _: () = assert!(size_of::<Attributes>() == 24 && size_of::<Attributes13>() == 88);
+const _: () = {
+    assert!(size_of::<cudaPointerAttributes_of_12>() == 24);
+    assert!(size_of::<cudaPointerAttributes_of_13>() == 88);
+};

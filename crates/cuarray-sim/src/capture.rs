@@ -60,11 +60,19 @@ pub(crate) fn capture_node(state: &mut State, stream: CUstream, action: Action) 
     let unknown = CUresult::CUDA_ERROR_ILLEGAL_STATE;
     let capturing = state.streams.get(&stream).and_then(|stream| stream.capturing.as_ref()).ok_or(unknown)?;
     let graph = state.captures.get(&capturing.id).ok_or(unknown)?.graph;
+    let is_launch = matches!(action, Action::Launch(_));
     let node = graph_structure::add_node(state, graph, capturing.after.clone(), action)?;
     if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
         capturing.after = vec![node];
+        capturing.launch = is_launch.then_some(node);
     }
     Ok(node)
+}
+
+/// Whether the next node of a capturing stream depends only on a launch that this stream captured last.
+pub(crate) fn follows_a_launch(state: &State, stream: CUstream) -> bool {
+    let capturing = state.streams.get(&stream).and_then(|stream| stream.capturing.as_ref());
+    capturing.is_some_and(|capturing| capturing.launch.is_some_and(|launch| capturing.after == [launch]))
 }
 
 /// The capture that a stream has joined.
@@ -214,7 +222,7 @@ fn enter_capture(state: &mut State, stream: CUstream, id: u64, after: Vec<CUgrap
         capture.streams.insert(stream);
     }
     if let Some(stream) = state.streams.get_mut(&stream) {
-        stream.capturing = Some(Capturing { id, after, edges: Vec::new() });
+        stream.capturing = Some(Capturing { id, after, launch: None, edges: Vec::new() });
     }
 }
 

@@ -310,3 +310,60 @@ fn kernel_leaves_untouched_memory_free_for_the_host() {
         assert_eq!(read(program.pinned(SIZE)), 0);
     }
 }
+
+/// The findings of a host access of type `T` at an offset, while a copy of the whole memory is pending.
+#[cfg(target_arch = "x86_64")]
+fn of_access<T: Default>(offset: usize, writes: bool) -> Finding {
+    let program = Program::new();
+    let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
+    ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, stream));
+    let place = host.wrapping_add(offset).cast::<T>();
+    // SAFETY: the place lies in the pinned memory.
+    unsafe {
+        if writes {
+            place.write_volatile(T::default());
+        } else {
+            place.read_volatile();
+        }
+    }
+    let finding = race(&program);
+    ok!(program, cuCtxSynchronize());
+    finding
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn host_access_has_the_size_of_its_instruction() {
+    fn check<T: Default>() {
+        for (offset, writes) in [(64, true), (64, false), (4096, true)] {
+            let finding = of_access::<T>(offset, writes);
+            let bytes = finding.sides[1].bytes.unwrap();
+            assert_eq!(bytes.length, size_of::<T>() as u64, "{offset} {writes}");
+            assert_eq!(finding.bytes, Some(bytes));
+            assert_eq!(finding.offset, Some(offset as u64));
+        }
+    }
+    check::<u8>();
+    check::<u16>();
+    check::<u32>();
+    check::<u64>();
+    check::<f32>();
+    check::<f64>();
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn host_copy_by_one_instruction_covers_its_bytes_within_the_allocation() {
+    for (count, expected) in [(3000_usize, 3000), (SIZE - 100, SIZE as u64 - 100)] {
+        let program = Program::new();
+        let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
+        ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, SIZE, stream));
+        // SAFETY: the bytes lie in the pinned memory.
+        unsafe {
+            let target = host.add(100);
+            std::arch::asm!("rep stosb", inout("rcx") count => _, inout("rdi") target => _, in("al") 3_u8);
+        }
+        assert_eq!(race(&program).sides[1].bytes.unwrap().length, expected);
+        ok!(program, cuCtxSynchronize());
+    }
+}

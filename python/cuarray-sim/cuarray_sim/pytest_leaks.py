@@ -5,7 +5,8 @@ gets an error at teardown, which lists the objects with the calls that made them
 
 - Objects of fixtures with a wider scope than one test, and older objects, are not leaks of the test.
 - Before the comparison, garbage is collected and deferred releases are made: those of cuarray, and numba's queue of
-  deallocations. Idle events in cuarray's pools are not counted.
+  deallocations and PyTorch's unused memory. Idle events in cuarray's pools are not counted, nor are streams and events of PyTorch,
+  which keeps them until the process ends.
 - A failed test is not checked, as its traceback keeps its objects alive.
 - ``--cuarray-sim-leaks=allow`` turns the check off for a whole run.
 - Allocations are compared by their unique ids; streams and events are counted.
@@ -44,7 +45,9 @@ class _Alive:
         account: Statistics = statistics()
         alive = {each["id"]: each for each in account["allocations"] if not each["release_pending"]}
         makers = {each["made"]["ordinal"]: (each["object"], each["made"]) for each in account["handles"]}
-        return cls(alive, account["streams"], _events_in_use(account["events"]), makers)
+        pooled = [makers.pop(key)[0] for key in [key for key, (_, made) in makers.items() if _is_pooled(made)]]
+        streams = account["streams"] - pooled.count("stream")
+        return cls(alive, streams, _events_in_use(account["events"]) - pooled.count("event"), makers)
 
     def beyond(self, earlier: _Alive) -> _Alive:
         """Return the objects that were not alive at the earlier moment."""
@@ -172,6 +175,23 @@ def _settle() -> None:
             context.deallocations.clear()
             if queue := getattr(context.memory_manager, "deallocations", None):
                 queue.clear()
+    _empty_caches(sys.modules.get("torch"))
+
+
+def _empty_caches(torch: Any) -> None:
+    """Let PyTorch free the device memory and the pinned memory that it keeps for its next tensors."""
+    cuda = getattr(torch, "cuda", None)
+    if cuda is None or not cuda.is_initialized():
+        return
+    cuda.empty_cache()
+    # Versions before 2.9 have no such function.
+    if empty := getattr(torch.accelerator, "empty_host_cache", None):
+        empty()
+
+
+def _is_pooled(made: Made) -> bool:
+    """Whether a call made a stream or an event of PyTorch, which never destroys those."""
+    return made["site"]["library"] == "torch"
 
 
 def _events_in_use(alive: int) -> int:

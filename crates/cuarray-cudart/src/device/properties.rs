@@ -169,7 +169,7 @@ fn properties(api: &Api, device: c_int, absent: Majors) -> Result<[u8; SIZE_12],
     cu!(api.cuDeviceGetName(bytes.as_mut_ptr().cast(), UUID as c_int, device))?;
     let mut uuid = CUuuid { bytes: [0; 16] };
     if cu!(api.cuDeviceGetUuid_v2(&raw mut uuid, device)).is_ok() {
-        set(&mut bytes, UUID, &uuid.bytes.map(|byte| byte as u8));
+        set(&mut bytes, UUID, &uuid.bytes);
     }
     let mut total = 0_usize;
     cu!(api.cuDeviceTotalMem_v2(&raw mut total, device))?;

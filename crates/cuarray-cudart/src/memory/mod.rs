@@ -1,12 +1,16 @@
 //! Memory management: allocations of the device and of the host.
 //!
-//! An allocation of no bytes succeeds with a null pointer, and a null pointer is freed without a driver call.
+//! An allocation of no bytes succeeds with a null pointer, except of managed memory, and a null pointer is freed without a driver call.
 //!
 //! Runtime API: [memory management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html).
 
 mod host;
+mod managed;
+mod pitched;
 
 pub(crate) use host::*;
+pub(crate) use managed::*;
+pub(crate) use pitched::*;
 
 use crate::call::{Answer, present, put};
 use crate::driver::cu;
@@ -44,5 +48,7 @@ pub(crate) unsafe fn cudaFree(api: &Api, dev_ptr: *mut c_void) -> Answer {
 }
 
 pub(crate) unsafe fn cudaMemGetInfo(api: &Api, free: *mut usize, total: *mut usize) -> Answer {
+    present(free)?;
+    present(total)?;
     cu!(api.cuMemGetInfo_v2(free, total))
 }

@@ -30,3 +30,82 @@ fn null_output_is_an_invalid_value() {
         assert_eq!(cudaGetDevice(ptr::null_mut()), cudaError_t::cudaErrorInvalidValue);
     }
 }
+
+/// Reads an integer of a structure of properties.
+fn word(prop: &[u8], offset: usize) -> i32 {
+    i32::from_ne_bytes(prop[offset..offset + 4].try_into().unwrap())
+}
+
+#[test]
+fn properties_have_the_layout_of_each_major() {
+    open();
+    let attribute = |attribute| {
+        let mut value = 0;
+        unsafe { ok(cudaDeviceGetAttribute(&mut value, attribute, 1)) };
+        value
+    };
+    // A guard behind each structure shows that no byte is written there.
+    let mut prop = [0xaa_u8; 1100];
+    unsafe { ok(cudaGetDeviceProperties(prop.as_mut_ptr().cast(), 1)) };
+    assert!(prop.starts_with(b"CUDA") || prop[0].is_ascii_graphic());
+    assert_eq!((word(&prop, 308), word(&prop, 360), word(&prop, 364)), (32, attribute(75), attribute(76)));
+    assert_eq!((word(&prop, 1008 - 57 * 4), prop[1007], prop[1008]), (attribute(143), 0, 0xaa));
+
+    let mut prop = [0xaa_u8; 1100];
+    unsafe { ok(cuarray_cudart::v12::cudaGetDeviceProperties_v2(prop.as_mut_ptr().cast(), 1)) };
+    assert_eq!((word(&prop, 720), prop[1031], prop[1032]), (attribute(111), 0, 0xaa));
+
+    let mut prop = [0xaa_u8; 1100];
+    unsafe { ok(cuarray_cudart::v12::cudaGetDeviceProperties(prop.as_mut_ptr().cast(), 1)) };
+    assert_eq!((word(&prop, 720), prop[728]), (attribute(111), 0xaa));
+
+    unsafe {
+        assert_eq!(cudaGetDeviceProperties(prop.as_mut_ptr().cast(), 9), cudaError_t::cudaErrorInvalidDevice);
+        assert_eq!(cudaGetDeviceProperties(ptr::null_mut(), 0), cudaError_t::cudaErrorInvalidValue);
+    }
+}
+
+#[test]
+fn chosen_device_satisfies_the_wanted_properties() {
+    open();
+    let (mut prop, mut device) = ([0_u8; 1008], 9);
+    unsafe {
+        ok(cudaChooseDevice(&mut device, prop.as_ptr().cast()));
+        assert_eq!(device, 0);
+        ok(cudaGetDeviceProperties(prop.as_mut_ptr().cast(), 1));
+        ok(cudaChooseDevice(&mut device, prop.as_ptr().cast()));
+        // The second device has a greater PCI bus or device number.
+        assert_eq!(device, 1);
+    }
+}
+
+#[test]
+fn limits_and_names_of_a_device_are_the_driver_s() {
+    open();
+    unsafe {
+        let (mut limit, mut device, mut name) = (0, 9, [0; 32]);
+        ok(cudaDeviceSetLimit(1, 1 << 20));
+        ok(cudaDeviceGetLimit(&mut limit, 1));
+        assert_eq!(limit, 1 << 20);
+        ok(cudaDeviceGetPCIBusId(name.as_mut_ptr(), 32, 1));
+        ok(cudaDeviceGetByPCIBusId(&mut device, name.as_ptr()));
+        assert_eq!(device, 1);
+        assert_eq!(cudaDeviceGetLimit(ptr::null_mut(), 1), cudaError_t::cudaErrorInvalidValue);
+    }
+}
+
+#[test]
+fn peers_are_enabled_once() {
+    open();
+    std::thread::spawn(|| unsafe {
+        let mut can = 0;
+        ok(cudaDeviceCanAccessPeer(&mut can, 0, 1));
+        assert_eq!(can, 1);
+        ok(cudaDeviceEnablePeerAccess(1, 0));
+        assert_eq!(cudaDeviceEnablePeerAccess(1, 0), cudaError_t::cudaErrorPeerAccessAlreadyEnabled);
+        ok(cudaDeviceDisablePeerAccess(1));
+        assert_eq!(cudaDeviceDisablePeerAccess(1), cudaError_t::cudaErrorPeerAccessNotEnabled);
+    })
+    .join()
+    .unwrap();
+}

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 
 /// Writes 42 to the address that is its argument.
-const PTX: &CStr = c"
+pub(crate) const PTX: &CStr = c"
 .version 7.0
 .target sm_70
 .address_size 64
@@ -22,17 +22,17 @@ const PTX: &CStr = c"
 
 /// The structure that nvcc passes to `__cudaRegisterFatBinary`.
 #[repr(C)]
-struct Wrapper {
-    magic: i32,
-    version: i32,
-    data: *const c_void,
-    unused: *const c_void,
+pub(crate) struct Wrapper {
+    pub(crate) magic: i32,
+    pub(crate) version: i32,
+    pub(crate) data: *const c_void,
+    pub(crate) unused: *const c_void,
 }
 
-const ONE: dim3 = dim3 { x: 1, y: 1, z: 1 };
+pub(crate) const ONE: dim3 = dim3 { x: 1, y: 1, z: 1 };
 
 /// Registers a binary with one kernel, whose host function is `host`.
-unsafe fn register(image: &CStr, host: *const c_void, name: &CStr) -> *mut *mut c_void {
+pub(crate) unsafe fn register(image: &CStr, host: *const c_void, name: &CStr) -> *mut *mut c_void {
     let mut wrapper = Wrapper { magic: 0x466243b1, version: 1, data: image.as_ptr().cast(), unused: ptr::null() };
     let none = ptr::null_mut;
     unsafe {
@@ -55,7 +55,7 @@ unsafe fn register(image: &CStr, host: *const c_void, name: &CStr) -> *mut *mut 
 }
 
 /// Launches by `launch` with a pointer to an integer of the device, and returns the integer.
-unsafe fn written(launch: impl FnOnce(*mut *mut c_void) -> cudaError_t) -> u32 {
+pub(crate) unsafe fn written(launch: impl FnOnce(*mut *mut c_void) -> cudaError_t) -> u32 {
     unsafe {
         let mut memory = ptr::null_mut();
         ok(cudaMalloc(&mut memory, 4));
@@ -151,5 +151,114 @@ fn configurations_are_a_stack() {
         assert_eq!(pop(), (cudaError_t::cudaSuccess, two, 2));
         assert_eq!(pop(), (cudaError_t::cudaSuccess, ONE, 1));
         assert_eq!(pop().0, cudaError_t::cudaErrorMissingConfiguration);
+    }
+}
+
+#[test]
+fn cooperative_launch_runs_and_too_many_blocks_are_refused() {
+    open();
+    static HOST: u8 = 0;
+    let (host, stream) = ((&raw const HOST).cast::<c_void>(), cudaStream_t::default());
+    unsafe {
+        let handle = register(PTX, host, c"write");
+        assert_eq!(written(|args| cudaLaunchCooperativeKernel(host, ONE, ONE, args, 0, stream)), 42);
+        let mut args = [(&raw const HOST).cast_mut().cast::<c_void>(); 1];
+        let many = dim3 { x: 1 << 20, ..ONE };
+        let error = cudaLaunchCooperativeKernel(host, many, ONE, args.as_mut_ptr(), 0, stream);
+        assert_eq!(error, cudaError_t::cudaErrorCooperativeLaunchTooLarge);
+        let error = cudaLaunchCooperativeKernel(host, dim3 { x: 0, ..ONE }, ONE, args.as_mut_ptr(), 0, stream);
+        assert_eq!(error, cudaError_t::cudaErrorInvalidConfiguration);
+        __cudaUnregisterFatBinary(handle);
+    }
+}
+
+#[test]
+fn host_function_runs_in_its_stream_and_null_is_refused() {
+    unsafe extern "C" fn count(number: *mut c_void) {
+        unsafe { *number.cast::<u32>() += 1 };
+    }
+    open();
+    let (mut number, stream) = (0_u32, cudaStream_t::default());
+    unsafe {
+        ok(cudaLaunchHostFunc(stream, Some(count), (&raw mut number).cast()));
+        ok(cudaDeviceSynchronize());
+        assert_eq!(cudaLaunchHostFunc(stream, None, ptr::null_mut()), cudaError_t::cudaErrorInvalidValue);
+    }
+    assert_eq!(number, 1);
+}
+
+#[test]
+fn attributes_of_a_kernel_are_read_and_set() {
+    open();
+    static HOST: u8 = 0;
+    let host = (&raw const HOST).cast::<c_void>();
+    unsafe {
+        let handle = register(PTX, host, c"write");
+        let mut attributes = cudaFuncAttributes::default();
+        ok(cudaFuncGetAttributes(&mut attributes, host));
+        assert_eq!((attributes.ptxVersion, attributes.maxThreadsPerBlock, attributes.sharedSizeBytes), (70, 1024, 0));
+        ok(cudaFuncSetAttribute(host, 8, 1 << 16));
+        ok(cudaFuncGetAttributes(&mut attributes, host));
+        assert_eq!(attributes.maxDynamicSharedSizeBytes, 1 << 16);
+        for (attribute, value) in [(8, 1 << 30), (4, 1), (7, 1), (16, 1), (u32::MAX, 1)] {
+            let error = cudaFuncSetAttribute(host, attribute, value);
+            assert_eq!(error, cudaError_t::cudaErrorInvalidValue, "{attribute}");
+        }
+        ok(cudaFuncSetCacheConfig(host, 1));
+        let mut name = ptr::null();
+        ok(cudaFuncGetName(&mut name, host));
+        assert_eq!(CStr::from_ptr(name), c"write");
+        let (mut offset, mut size, mut count) = (9, 9, 9);
+        ok(cudaFuncGetParamInfo(host, 0, &mut offset, &mut size));
+        ok(cudaFuncGetParamCount(host, &mut count));
+        assert_eq!((offset, size, count), (0, 8, 1));
+        assert_eq!(cudaFuncGetParamInfo(host, 1, &mut offset, &mut size), cudaError_t::cudaErrorInvalidValue);
+        assert_eq!(cudaFuncGetAttributes(ptr::null_mut(), host), cudaError_t::cudaErrorInvalidValue);
+        __cudaUnregisterFatBinary(handle);
+    }
+}
+
+#[test]
+fn address_that_is_no_function_is_an_invalid_device_function() {
+    open();
+    let (invalid, stream) = (cudaError_t::cudaErrorInvalidDeviceFunction, cudaStream_t::default());
+    let local = 0_u64;
+    for host in [ptr::null(), (&raw const local).cast(), ptr::without_provenance(0xdead_beef)] {
+        unsafe {
+            let (mut blocks, mut bytes) = (0, 0_usize);
+            let mut attributes = cudaFuncAttributes::default();
+            assert_eq!(cudaLaunchKernel(host, ONE, ONE, ptr::null_mut(), 0, stream), invalid);
+            assert_eq!(cudaLaunchCooperativeKernel(host, ONE, ONE, ptr::null_mut(), 0, stream), invalid);
+            assert_eq!(cudaFuncGetAttributes(&mut attributes, host), invalid);
+            assert_eq!(cudaFuncSetAttribute(host, 8, 1), invalid);
+            assert_eq!(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, host, 32, 0), invalid);
+            assert_eq!(cudaOccupancyAvailableDynamicSMemPerBlock(&mut bytes, host, 1, 32), invalid);
+            assert_eq!(cudaGetKernel(&mut cudaKernel_t::default(), host), invalid);
+            assert_eq!(__cudaGetKernel(&mut cudaKernel_t::default(), host), invalid);
+            let kernel = cuarray_abi::CUkernel(host.addr());
+            assert_eq!(__cudaLaunchKernel(kernel, ONE, ONE, ptr::null_mut(), 0, stream), invalid);
+        }
+    }
+}
+
+#[test]
+fn occupancy_is_that_of_the_driver() {
+    open();
+    static HOST: u8 = 0;
+    let host = (&raw const HOST).cast::<c_void>();
+    unsafe {
+        let handle = register(PTX, host, c"write");
+        let mut blocks = 0;
+        ok(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, host, 1024, 0));
+        assert_eq!(blocks, 2);
+        let mut bytes = 0;
+        ok(cudaOccupancyAvailableDynamicSMemPerBlock(&mut bytes, host, 2, 1024));
+        assert!(bytes > 16 << 10);
+        let invalid = cudaError_t::cudaErrorInvalidValue;
+        assert_eq!(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, host, -1, 0), invalid);
+        assert_eq!(cudaOccupancyMaxActiveBlocksPerMultiprocessor(ptr::null_mut(), host, 32, 0), invalid);
+        let mut number = 0;
+        assert_eq!(cudaOccupancyMaxActiveClusters(&mut number, host, ptr::null()), invalid);
+        __cudaUnregisterFatBinary(handle);
     }
 }

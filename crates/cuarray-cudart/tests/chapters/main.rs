@@ -4,5 +4,15 @@
 mod device;
 mod driver;
 mod error;
+mod event;
 mod execution;
+mod library;
 mod memory;
+mod pools;
+mod process;
+mod registration;
+mod stream;
+mod symbols;
+mod transfer;
+mod unified;
+mod version;

@@ -85,6 +85,9 @@ pub(crate) struct Block {
     pub ran: u64,
     /// The cycles for which its warps have slept: the longest time.
     pub slept: u64,
+    /// Whether a thread has waited for the prerequisite grids, and whether a barrier orders all threads after such a wait.
+    pub waited: bool,
+    pub all_waited: bool,
     pub printed: Vec<u8>,
     /// The records for race detection, if it is on.
     pub watched: Option<Box<Watched>>,
@@ -200,6 +203,7 @@ impl Block {
 
     /// Completes a barrier on behalf of the running warp, which is not in `warps` during its turn.
     fn completed(&mut self, number: usize, whole: bool, (warp, dead): (u32, u32)) {
+        self.all_waited |= self.waited;
         if let Some(watched) = self.watched.as_mut() {
             let warps = &self.warps;
             let dead = |other: usize| if other == warp as usize { dead } else { warps[other].dead };
@@ -242,6 +246,7 @@ impl Machine<'_> {
         (self.block.cluster, self.block.rank, self.block.rank_bits) = (slot, rank, self.races.grid.ranks);
         self.block.slot = (number as u32) << self.block.rank_bits | rank;
         (self.block.ran, self.block.slept) = (0, 0);
+        (self.block.waited, self.block.all_waited) = (false, false);
         let threads = self.launch.threads.iter().product::<u32>();
         self.block.live = threads;
         for barrier in &mut self.block.barriers {

@@ -32,6 +32,8 @@ pub(crate) struct Cluster {
     /// The index of the cluster in the grid.
     pub index: [u32; 3],
     pub barrier: GridBarrier,
+    /// Whether a thread has waited for the prerequisite grids.
+    pub waited: bool,
     /// The blocks that have not ended.
     pub live_blocks: u32,
     /// The start of each block's shared memory, by rank; null for a block that has ended.
@@ -45,6 +47,7 @@ impl Cluster {
     pub(crate) fn start(&mut self, number: u64, index: [u32; 3], blocks: u32, threads: u32) {
         (self.number, self.index, self.live_blocks) = (number, index, blocks);
         self.barrier = GridBarrier { live: u64::from(blocks) * u64::from(threads), ..GridBarrier::default() };
+        self.waited = false;
         self.shared.clear();
         self.shared.resize(blocks as usize, std::ptr::null_mut());
     }

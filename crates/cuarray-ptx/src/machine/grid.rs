@@ -13,7 +13,7 @@ use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
-use super::region::Recorder;
+use super::region::{Recorder, TouchedRange};
 use super::warp::Warp;
 use crate::races::Races;
 use std::collections::VecDeque;
@@ -66,6 +66,7 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     regions.push(workspace.region());
     let mut outcome = in_turns(&Launch { regions: &regions, ..*launch });
     outcome.touched.retain(|range| range.start < grid_sync::ADDRESS);
+    outcome.before_wait.retain(|range| range.start < grid_sync::ADDRESS);
     outcome
 }
 
@@ -103,6 +104,7 @@ impl<'a> Machine<'a> {
             chains: Chains::default(),
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
+            waited: false,
             recorder: Recorder::new(launch.record, launch.regions.len()),
             misuses: Misuses::default(),
             unused: 0,
@@ -169,9 +171,16 @@ fn spread(launch: &Launch<'_>) -> Outcome {
         misuses: sum.misuses.finish(failed, |block| launch.cluster_of(block)),
         instructions: sum.lanes,
         nanoseconds: sum.nanoseconds,
+        before_wait: before_wait(launch, sum.recorder.as_ref()),
         touched: sum.recorder.map(|recorder| recorder.touched(launch.regions)).unwrap_or_default(),
         printed: sum.printed.into_iter().flat_map(|(_, text)| text).collect(),
     }
+}
+
+/// The ranges that a dependent launch accessed before it waited for its prerequisite grids.
+fn before_wait(launch: &Launch<'_>, recorder: Option<&Recorder>) -> Vec<TouchedRange> {
+    let recorder = recorder.filter(|_| launch.dependent);
+    recorder.map(|recorder| recorder.touched_before_wait(launch.regions)).unwrap_or_default()
 }
 
 /// Runs clusters until none is left. Calls `help` once, if that takes longer than [`ALONE`].
@@ -345,6 +354,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
         misuses: machine.misuses.finish(None, |block| block),
         instructions: machine.lanes,
         nanoseconds: machine.nanoseconds,
+        before_wait: before_wait(launch, Some(&machine.recorder)),
         touched: machine.recorder.touched(launch.regions),
         printed: printed.into_iter().flat_map(|(_, text)| text).collect(),
     }

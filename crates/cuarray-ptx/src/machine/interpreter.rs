@@ -67,6 +67,8 @@ pub(crate) struct Machine<'p> {
     pub pointers: [*mut u8; 32],
     /// The lanes whose pointers are in local memory.
     pub local_lanes: u32,
+    /// Whether a thread has waited for the prerequisite grids.
+    pub waited: bool,
     pub recorder: Recorder,
     pub misuses: Misuses,
     /// The last bytes of each lane's access whose values nothing uses.

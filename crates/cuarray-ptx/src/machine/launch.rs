@@ -31,6 +31,9 @@ pub struct Launch<'a> {
     pub record: bool,
     /// Whether to record [`Outcome::races`].
     pub races: bool,
+    /// Whether the launch may begin before its prerequisite grids have completed. Accesses of threads that have not waited for
+    /// these grids are then recorded apart, in [`Outcome::before_wait`]. Needs `record` and `races`.
+    pub dependent: bool,
     /// Whether a plain read races if its value is only the first comparison of a compare-and-swap loop.
     pub guesses: bool,
     /// The maximum number of instructions to execute; an instruction of a warp counts once.
@@ -64,6 +67,7 @@ impl<'a> Launch<'a> {
             regions: &[],
             record: true,
             races: true,
+            dependent: false,
             guesses: false,
             budget: 1 << 32,
             cooperative: false,
@@ -147,6 +151,9 @@ pub struct Outcome {
     pub nanoseconds: u64,
     /// The accessed ranges: reads, then writes, then updates, each in ascending order.
     pub touched: Vec<TouchedRange>,
+    /// The ranges that threads of a [dependent](Launch::dependent) launch accessed before `griddepcontrol.wait`, ordered as
+    /// `touched`, which then has the other accesses.
+    pub before_wait: Vec<TouchedRange>,
     /// Races between threads of the launch.
     pub races: Vec<Race>,
     /// Accesses with undefined values, and accesses behind a region: the first of each instruction. Recorded with

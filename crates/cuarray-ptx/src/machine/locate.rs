@@ -207,6 +207,14 @@ impl Machine<'_> {
     /// Records an access to one region.
     fn note(&mut self, index: usize, size: u32, write: bool) {
         let start = self.launch.regions[index].start;
+        if self.launch.dependent && self.waits_apart() {
+            let bytes = u64::from(size - self.unused);
+            for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
+                self.recorder.before_wait = self.is_before_wait(lane as u32);
+                self.recorder.note(index, self.addresses[lane] - start, bytes, write);
+            }
+            return;
+        }
         if self.unused > 0 {
             let bytes = u64::from(size - self.unused);
             for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
@@ -317,6 +325,7 @@ impl Machine<'_> {
                         let bytes = (address, size as u32);
                         self.misuse(MisuseKind::BeyondRegion, lane, bytes, write, index);
                     }
+                    self.recorder.before_wait = self.launch.dependent && self.is_before_wait(lane);
                     let inside = size.min(region.end.saturating_sub(address));
                     self.recorder.note(index, address - region.start, inside, write);
                 }

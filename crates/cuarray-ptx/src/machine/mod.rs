@@ -20,6 +20,7 @@ pub(crate) mod atomic128;
 mod block;
 pub(crate) mod branching;
 pub(crate) mod cluster;
+pub(crate) mod dependent;
 pub(crate) mod exchange;
 mod fault;
 mod grid;

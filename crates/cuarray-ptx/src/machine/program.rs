@@ -136,6 +136,8 @@ pub struct Function {
     pub(crate) publishes: bool,
     /// Whether the code can acquire from threads of other launches: it reads by strong accesses or atomic operations.
     pub(crate) observes: bool,
+    /// Whether the code waits for the prerequisite grids.
+    pub(crate) waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub(crate) publishes_to_host: bool,
 }
@@ -147,6 +149,8 @@ pub struct Synchronization {
     pub publishes: bool,
     /// Whether the code can acquire: it reads by strong accesses or atomic operations of the device or the system.
     pub observes: bool,
+    /// Whether the code waits for the prerequisite grids.
+    pub waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub publishes_to_host: bool,
 }
@@ -329,6 +333,7 @@ impl Program {
             all.publishes |= function.publishes;
             all.observes |= function.observes;
             all.publishes_to_host |= function.publishes_to_host;
+            all.waits |= function.waits;
         }
         all
     }

@@ -108,18 +108,33 @@ pub(crate) struct Recorder {
     pub updates: bool,
     /// The strength of the running instruction.
     pub strength: Strength,
-    regions: Vec<Vec<Option<Box<Page>>>>,
+    /// Whether the running threads have not waited for the prerequisite grids.
+    pub before_wait: bool,
+    regions: Vec<Pages>,
+    /// The accesses before the wait for the prerequisite grids.
+    early: Vec<Pages>,
 }
+
+/// The pages of a region that were accessed.
+type Pages = Vec<Option<Box<Page>>>;
 
 impl Recorder {
     pub(crate) fn new(enabled: bool, regions: usize) -> Recorder {
-        let regions = if enabled { vec![Vec::new(); regions] } else { Vec::new() };
-        Recorder { enabled, updates: false, strength: Strength::Weak, regions }
+        let pages = if enabled { vec![Vec::new(); regions] } else { Vec::new() };
+        Recorder {
+            enabled,
+            updates: false,
+            strength: Strength::Weak,
+            before_wait: false,
+            regions: pages.clone(),
+            early: pages,
+        }
     }
 
     /// Records an access to a region.
     pub(crate) fn note(&mut self, region: usize, offset: u64, size: u64, written: bool) {
-        let Some(pages) = self.regions.get_mut(region) else { return };
+        let regions = if self.before_wait { &mut self.early } else { &mut self.regions };
+        let Some(pages) = regions.get_mut(region) else { return };
         let (mut at, end) = (offset, offset + size);
         while at < end {
             let page = (at / PAGE) as usize;
@@ -153,7 +168,8 @@ impl Recorder {
 
     /// Merges the accesses that another core has recorded.
     pub(crate) fn merge(&mut self, other: Recorder) {
-        for (pages, others) in self.regions.iter_mut().zip(other.regions) {
+        let own = self.regions.iter_mut().chain(&mut self.early);
+        for (pages, others) in own.zip(other.regions.into_iter().chain(other.early)) {
             if pages.len() < others.len() {
                 pages.resize(others.len(), None);
             }
@@ -176,52 +192,62 @@ impl Recorder {
         }
     }
 
+    /// Returns the ranges accessed before the wait for the prerequisite grids, as [`Recorder::touched`] does.
+    pub(crate) fn touched_before_wait(&self, regions: &[Region]) -> Vec<TouchedRange> {
+        ranges(&self.early, regions)
+    }
+
     /// Returns the accessed ranges, in ascending order for each kind.
     pub(crate) fn touched(&self, regions: &[Region]) -> Vec<TouchedRange> {
-        let mut ranges = Vec::new();
-        let strengths = [Strength::Weak, Strength::Device, Strength::System];
-        let each = |kind| strengths.map(|strength| (kind, strength));
-        let kinds = each(AccessKind::Read).into_iter().chain(each(AccessKind::Write));
-        for (kind, strength) in kinds.chain([(AccessKind::Update, Strength::Weak)]) {
-            let written = usize::from(kind == AccessKind::Write);
-            let range_of = |(start, end)| TouchedRange { start, end, kind, strength };
-            for (pages, region) in self.regions.iter().zip(regions) {
-                let mut open: Option<(u64, u64)> = None;
-                for (number, page) in pages.iter().enumerate() {
-                    let Some(page) = page else { continue };
-                    let plane = match (kind, strength, &page.strong) {
-                        (AccessKind::Update, ..) => &page.weak[2],
-                        (_, Strength::Weak, _) => &page.weak[written],
-                        (.., None) => continue,
-                        (_, strength, Some(strong)) => &strong[2 * usize::from(strength == Strength::System) + written],
-                    };
-                    for (word_index, word) in plane.iter().enumerate() {
-                        let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
-                        let kept = if kind == AccessKind::Update { page.written(word_index) } else { u64::MAX };
-                        let (mut word, mut bit) = (word & kept, 0);
-                        while word != 0 {
-                            let skipped = word.trailing_zeros();
-                            word >>= skipped;
-                            bit += u64::from(skipped);
-                            let ones = word.trailing_ones();
-                            let (start, end) = (base + bit, base + bit + u64::from(ones));
-                            bit += u64::from(ones);
-                            word = word.checked_shr(ones).unwrap_or(0);
-                            match open.as_mut() {
-                                Some(range) if range.1 == start => range.1 = end,
-                                _ => {
-                                    let over = open.replace((start, end));
-                                    ranges.extend(over.map(range_of));
-                                }
+        ranges(&self.regions, regions)
+    }
+}
+
+/// Returns the ranges that these pages record.
+fn ranges(accessed: &[Pages], regions: &[Region]) -> Vec<TouchedRange> {
+    let mut ranges = Vec::new();
+    let strengths = [Strength::Weak, Strength::Device, Strength::System];
+    let each = |kind| strengths.map(|strength| (kind, strength));
+    let kinds = each(AccessKind::Read).into_iter().chain(each(AccessKind::Write));
+    for (kind, strength) in kinds.chain([(AccessKind::Update, Strength::Weak)]) {
+        let written = usize::from(kind == AccessKind::Write);
+        let range_of = |(start, end)| TouchedRange { start, end, kind, strength };
+        for (pages, region) in accessed.iter().zip(regions) {
+            let mut open: Option<(u64, u64)> = None;
+            for (number, page) in pages.iter().enumerate() {
+                let Some(page) = page else { continue };
+                let plane = match (kind, strength, &page.strong) {
+                    (AccessKind::Update, ..) => &page.weak[2],
+                    (_, Strength::Weak, _) => &page.weak[written],
+                    (.., None) => continue,
+                    (_, strength, Some(strong)) => &strong[2 * usize::from(strength == Strength::System) + written],
+                };
+                for (word_index, word) in plane.iter().enumerate() {
+                    let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
+                    let kept = if kind == AccessKind::Update { page.written(word_index) } else { u64::MAX };
+                    let (mut word, mut bit) = (word & kept, 0);
+                    while word != 0 {
+                        let skipped = word.trailing_zeros();
+                        word >>= skipped;
+                        bit += u64::from(skipped);
+                        let ones = word.trailing_ones();
+                        let (start, end) = (base + bit, base + bit + u64::from(ones));
+                        bit += u64::from(ones);
+                        word = word.checked_shr(ones).unwrap_or(0);
+                        match open.as_mut() {
+                            Some(range) if range.1 == start => range.1 = end,
+                            _ => {
+                                let over = open.replace((start, end));
+                                ranges.extend(over.map(range_of));
                             }
                         }
                     }
                 }
-                ranges.extend(open.map(range_of));
             }
+            ranges.extend(open.map(range_of));
         }
-        ranges
     }
+    ranges
 }
 
 #[cfg(test)]

@@ -79,6 +79,8 @@ pub(crate) struct Warp {
     pub cluster_arrived: u32,
     /// Lanes whose last such barrier has an odd number.
     pub cluster_odd: u32,
+    /// Lanes that have waited for the prerequisite grids, or are ordered after such a wait.
+    pub waited: u32,
     /// The cycles for which the warp has slept.
     pub slept: u64,
 }
@@ -96,7 +98,7 @@ impl Warp {
         self.number = number;
         self.absent = if threads >= 32 { 0 } else { u32::MAX << threads };
         self.dead = self.absent;
-        (self.cluster_arrived, self.cluster_odd, self.slept) = (0, 0, 0);
+        (self.cluster_arrived, self.cluster_odd, self.waited, self.slept) = (0, 0, 0, 0);
         self.fragments.clear();
         self.free.clear();
         for frame in 0..self.frames.len() as u32 {

@@ -104,6 +104,9 @@ impl Machine<'_> {
 
     /// Acquires the released knowledge for the warp.
     fn acquire(&mut self) {
+        if self.launch.dependent && (self.cluster().waited || self.waited && self.in_turns()) {
+            self.have_waited(self.mask);
+        }
         let Some(watched) = self.block.watched.as_mut() else { return };
         watched.order.acquire(self.warp.number);
         let races = &self.races;
@@ -113,8 +116,13 @@ impl Machine<'_> {
     /// Records that groups of lanes of the warp have synchronized.
     pub(crate) fn record_lane_synchronization(&mut self, groups: impl Iterator<Item = u32>) {
         let (warp, live) = (self.warp.number, !self.warp.dead);
-        if let Some(watched) = self.block.watched.as_mut() {
-            groups.for_each(|group| watched.order.synchronize_lanes(warp, group, live));
+        for group in groups {
+            if self.warp.waited & group != 0 {
+                self.warp.waited |= group;
+            }
+            if let Some(watched) = self.block.watched.as_mut() {
+                watched.order.synchronize_lanes(warp, group, live);
+            }
         }
     }
 

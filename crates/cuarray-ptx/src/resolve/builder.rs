@@ -50,6 +50,8 @@ pub(super) struct Built {
     pub publishes: bool,
     /// Whether the code can acquire from threads of other launches: it reads by strong accesses or atomic operations.
     pub observes: bool,
+    /// Whether the code waits for the prerequisite grids.
+    pub waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub publishes_to_host: bool,
 }
@@ -94,6 +96,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             publishes: false,
             observes: false,
             publishes_to_host: false,
+            waits: false,
         };
         Builder {
             symbols,

@@ -13,6 +13,7 @@ use crate::grammar::ast::{Instruction, Operand as Written, Variable};
 use crate::grammar::types::{Space, Type};
 use crate::machine::branching;
 use crate::machine::cluster;
+use crate::machine::dependent;
 use crate::machine::program::Parameter;
 use crate::machine::services::PROVIDED;
 
@@ -91,6 +92,14 @@ impl<'a> Builder<'_, 'a> {
                 self.count(instruction, &[1])?;
                 let a = self.source(&operands[0], Type::U32)?;
                 let draft = Draft { a, ..self.draft(branching::sleep) };
+                self.push(draft);
+            }
+            "griddepcontrol" => {
+                let action = words.one_of(&["wait", "launch_dependents"]);
+                let waits = self.needed(instruction, action)? == 0;
+                self.count(instruction, &[0])?;
+                self.built().waits |= waits;
+                let draft = self.draft(if waits { dependent::wait } else { branching::nothing });
                 self.push(draft);
             }
             opcode => {

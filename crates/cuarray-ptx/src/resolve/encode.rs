@@ -82,6 +82,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     function.publishes = built.publishes;
     function.observes = built.observes;
     function.publishes_to_host = built.publishes_to_host;
+    function.waits = built.waits;
     function.start = program.code.len() as u32;
     let mut starts = vec![u32::MAX; built.blocks.len()];
     // Jump targets are block numbers until all blocks have addresses.

@@ -355,5 +355,6 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         publishes: false,
         observes: false,
         publishes_to_host: false,
+        waits: false,
     })
 }

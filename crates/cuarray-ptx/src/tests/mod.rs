@@ -5,6 +5,7 @@ mod arithmetic;
 mod clusters;
 mod control_flow;
 mod cooperative;
+mod dependent;
 mod forms;
 mod mutated;
 mod patterns;
@@ -39,6 +40,7 @@ struct Run<'a> {
     more: Vec<u64>,
     budget: u64,
     cooperative: bool,
+    dependent: bool,
     workers: usize,
 }
 
@@ -54,6 +56,7 @@ impl Default for Run<'_> {
             more: Vec::new(),
             budget: 1 << 24,
             cooperative: false,
+            dependent: false,
             workers: 2,
         }
     }
@@ -109,6 +112,7 @@ impl Run<'_> {
             regions: &regions,
             record: true,
             races: true,
+            dependent: self.dependent,
             guesses: false,
             budget: self.budget,
             cooperative: self.cooperative,

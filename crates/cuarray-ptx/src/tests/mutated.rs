@@ -122,6 +122,7 @@ fn launch(program: &Program, kernel: u32) {
         parameters: &parameters,
         regions: &regions,
         races: true,
+        dependent: true,
         guesses: false,
         record: true,
         budget: 20_000,

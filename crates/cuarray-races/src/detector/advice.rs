@@ -3,7 +3,7 @@
 use super::operation::Operation;
 use super::{Detector, LaneInfo};
 use crate::finding::LaneKind;
-use crate::symbol::call_name;
+use crate::symbol::{call_name, kernel_name};
 
 /// The edge from the earlier call to the later one that the program lacks.
 pub(super) fn missing(detector: &Detector, first: &Operation, second: &Operation) -> String {
@@ -28,6 +28,19 @@ pub(super) fn missing(detector: &Detector, first: &Operation, second: &Operation
         ),
         (true, true) => format!("order the two threads: hand over from {from} after {before} to {to} before {after}"),
     }
+}
+
+/// The wait that a dependent launch lacks, if the other operation precedes it in its stream or graph.
+pub(super) fn wait(first: &Operation, second: &Operation) -> Option<String> {
+    let in_graph = first.caller.launch.is_some() && first.caller.launch == second.caller.launch;
+    (first.lane == second.lane || in_graph).then(|| {
+        let kernel = second.caller.detail.as_ref().filter(|_| !in_graph);
+        let kernel = kernel.map_or("the later kernel".to_owned(), |name| format!("the kernel {}", kernel_name(name)));
+        format!(
+            "let each thread of {kernel} execute cudaGridDependencySynchronize (griddepcontrol.wait) before this access, or \
+             launch it without programmatic stream serialization"
+        )
+    })
 }
 
 /// The lane in which the program can order an operation. For a node of a graph, that is the lane of the launch.

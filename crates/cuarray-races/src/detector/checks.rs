@@ -49,19 +49,28 @@ impl Detector {
 
     /// Compares an operation with the operations before it.
     pub(super) fn examine(&mut self, entry: Entry) {
-        let Entry { operation, clock, effect } = entry;
+        let Entry { operation, clock, effect, before_wait } = entry;
+        if let Some((clock, effect)) = before_wait {
+            self.examine_part(&operation, &clock, &effect, true);
+        }
+        self.examine_part(&operation, &clock, &effect, false);
+    }
+
+    /// Compares a part of an operation with the operations before it. `before_wait` is set for the part of a dependent
+    /// operation before its wait.
+    fn examine_part(&mut self, operation: &Arc<Operation>, clock: &Clock, effect: &Effect, before_wait: bool) {
         let Detector { shadow, retired, hosts, queue, strict, lanes, .. } = self;
         // Every later call is ordered after the host's checked operations, but perhaps not after operations in the
         // queue.
         let floor = if !*strict && queue.is_empty() { hosts.values().next() } else { None };
         let device = lanes.get(clock.lane as usize).and_then(|lane| lane.device);
         let strength = Strength::Weak;
-        let by = Observer { operation: &operation, clock: &clock, retired, floor, strength, device };
+        let by = Observer { operation, clock, retired, floor, strength, device };
         shadow.sweep(&by);
         let mut races = Vec::new();
         let mut unwritten = Vec::new();
         let mut stray = Vec::new();
-        match &effect {
+        match effect {
             Effect::Unknown => {}
             Effect::Fill(region) => races.push((shadow.access(region, AccessKind::Write, &by), AccessKind::Write)),
             Effect::Copy { from, to, exact } => {
@@ -79,7 +88,7 @@ impl Detector {
             }
             Effect::Touches(_) | Effect::Ran { .. } | Effect::HostAccess(..) => {
                 let accesses = effect.by_strength();
-                if let Effect::Ran { updated, .. } = &effect {
+                if let Effect::Ran { updated, .. } = effect {
                     unwritten.extend(updated.iter().filter_map(|region| shadow.unwritten_of(region, false)));
                 }
                 for (region, access, strength) in &accesses {
@@ -110,9 +119,9 @@ impl Detector {
                         // A free outside of any stream must be ordered after accesses, but not after the allocation.
                         AccessKind::Create if by_host => {}
                         AccessKind::Create => {
-                            self.unordered(Kind::UseBeforeAllocation, conflict, &operation, AccessKind::Release);
+                            self.unordered(Kind::UseBeforeAllocation, conflict, operation, AccessKind::Release);
                         }
-                        _ => self.unordered(Kind::FreeBeforePendingWork, conflict, &operation, AccessKind::Release),
+                        _ => self.unordered(Kind::FreeBeforePendingWork, conflict, operation, AccessKind::Release),
                     }
                 }
                 return;
@@ -131,29 +140,43 @@ impl Detector {
                     AccessKind::Create => Kind::UseBeforeAllocation,
                     _ => Kind::DataRace,
                 };
-                self.unordered(kind, conflict, &operation, access);
+                match advice::wait(&conflict.other, operation).filter(|_| before_wait) {
+                    Some(missing) => self.unordered_without(missing, kind, conflict, operation, access),
+                    None => self.unordered(kind, conflict, operation, access),
+                }
             }
         }
         for (start, end) in unwritten {
-            let party = Party::touching(&operation, AccessKind::Read, start, end);
+            let party = Party::touching(operation, AccessKind::Read, start, end);
             let missing = "write these bytes (a copy, a fill, a kernel) before they are read";
             self.find(Kind::UninitializedRead, Some((start, end)), None, vec![party], Some(missing.to_owned()));
         }
         for (region, access) in stray {
-            self.stray(Party::of(&operation, access, Some(region.hull())), "");
+            self.stray(Party::of(operation, access, Some(region.hull())), "");
         }
         for race in self.races.remove(&operation.ordinal).unwrap_or_default() {
-            self.kernel_race(&operation, race);
+            self.kernel_race(operation, race);
         }
         for misuse in self.misuses.remove(&operation.ordinal).unwrap_or_default() {
-            self.kernel_misuse(&operation, misuse);
+            self.kernel_misuse(operation, misuse);
         }
     }
 
     /// Reports two unordered operations.
     pub(super) fn unordered(&mut self, kind: Kind, conflict: Conflict, operation: &Arc<Operation>, access: AccessKind) {
+        let missing = advice::missing(self, &conflict.other, operation);
+        self.unordered_without(missing, kind, conflict, operation, access);
+    }
+
+    fn unordered_without(
+        &mut self,
+        missing: String,
+        kind: Kind,
+        conflict: Conflict,
+        operation: &Arc<Operation>,
+        access: AccessKind,
+    ) {
         let Conflict { other, access: other_access, start, end } = conflict;
-        let missing = advice::missing(self, &other, operation);
         let parties =
             vec![Party::touching(&other, other_access, start, end), Party::touching(operation, access, start, end)];
         self.find(kind, Some((start, end)), None, parties, Some(missing));

@@ -195,6 +195,18 @@ impl Lane {
         self.time += 1;
     }
 
+    /// Orders an operation before the next operation of this lane, which follows everything else in its clock anyway.
+    pub(super) fn follow(&mut self, clock: &Clock) {
+        Arc::make_mut(&mut self.rest).raise(clock.lane, clock.time);
+    }
+
+    /// The operations before the lane's next operation, without that operation. `of` is the lane whose operation it is.
+    pub(super) fn past(&self, of: LaneNumber) -> Past {
+        let Lane { number, time, caller, last, .. } = *self;
+        let (rest, from_caller) = (self.rest.clone(), self.from_caller.clone());
+        Past { before: Lane { number, time, caller, rest, from_caller, last, after: Vec::new() }, of }
+    }
+
     /// Orders one operation of another lane, and the earlier ones of that lane, before the next operation of this lane.
     pub(super) fn join_operation(&mut self, lane: LaneNumber, time: u64) {
         if lane != self.number {
@@ -207,6 +219,35 @@ impl Lane {
     pub(super) fn advance(&mut self) {
         self.time += 1;
         self.caller = (self.number, self.time);
+    }
+}
+
+/// The operations that happen before one operation of a lane. A [dependent](super::Detector::issue_dependent) operation may follow it.
+#[derive(Debug)]
+pub struct Past {
+    pub(super) before: Lane,
+    /// The lane of the operation.
+    pub(super) of: LaneNumber,
+}
+
+impl Past {
+    /// A lane of this number whose first operation follows the past.
+    pub(super) fn branch(self, number: LaneNumber) -> Lane {
+        let mut lane = self.before;
+        if lane.time > 0 {
+            Arc::make_mut(&mut lane.rest).raise(lane.number, lane.time);
+        }
+        if lane.caller.0 == lane.number {
+            lane.caller = (number, 0);
+        }
+        (lane.number, lane.time) = (number, 0);
+        lane
+    }
+}
+
+impl Clone for Past {
+    fn clone(&self) -> Past {
+        self.before.past(self.of)
     }
 }
 

@@ -7,7 +7,8 @@ impl Detector {
     pub fn new_lane(&mut self, kind: LaneKind, handle: u64, device: Option<i32>) -> Lane {
         let made = matches!(kind, LaneKind::Blocking | LaneKind::NonBlocking);
         let same = |other: &LaneInfo| made == matches!(other.kind, LaneKind::Blocking | LaneKind::NonBlocking);
-        let label = self.lanes.iter().rev().find(|other| same(other)).map_or(0, |other| other.label) + 1;
+        let label =
+            self.lanes.iter().rev().find(|other| same(other) && other.label > 0).map_or(0, |other| other.label) + 1;
         let created = self.handles.made(handle).filter(|_| made).cloned();
         self.lanes.push(LaneInfo { kind, handle, device, label, made: created });
         Lane::new(self.lanes.len() as LaneNumber - 1)
@@ -19,6 +20,26 @@ impl Detector {
         if lane.number != clock.lane && lane.join(clock, &self.retired) && clock.ordinal != 0 {
             lane.after.push(clock.ordinal);
         }
+    }
+
+    /// The operations that happen before the next operation of a lane.
+    pub fn past(&self, lane: &Lane) -> Past {
+        lane.past(lane.number)
+    }
+
+    /// Adds an edge: the operation of `clock` happens before operations that follow `past`. Operations of the past's own
+    /// lane are no edge.
+    pub fn join_past(&self, past: &mut Past, clock: &Clock) {
+        if past.of != clock.lane {
+            past.before.join(clock, &self.retired);
+        }
+    }
+
+    /// A number for a part of a lane's operation that is ordered apart. Reports show the lane itself.
+    pub(super) fn branch_of(&mut self, lane: &Lane) -> LaneNumber {
+        let device = self.lanes.get(lane.number as usize).and_then(|info| info.device);
+        self.lanes.push(LaneInfo { kind: LaneKind::Internal, handle: 0, device, label: 0, made: None });
+        self.lanes.len() as LaneNumber - 1
     }
 
     /// Records a synchronization: the calling thread has waited for these operations.

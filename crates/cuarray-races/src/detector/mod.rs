@@ -22,7 +22,7 @@ mod shadow;
 mod summary;
 
 pub use allocations::Block;
-pub use clock::{Clock, Lane, LaneNumber};
+pub use clock::{Clock, Lane, LaneNumber, Past};
 pub use effect::Effect;
 pub use operation::{Caller, Fences, Operation, Ticket};
 pub use region::{Extent, Region, Strength, Touch, Touched};
@@ -123,6 +123,30 @@ pub struct Detector {
     handed: HashMap<u64, Lane>,
 }
 
+/// The accesses of work that has run: plain ones, strong ones, and written bytes that it had read before.
+#[derive(Default)]
+struct Parted {
+    touches: Vec<(Region, AccessKind)>,
+    strong: Vec<(Region, AccessKind, Strength)>,
+    updated: Vec<Region>,
+}
+
+impl Parted {
+    fn accesses(&self) -> impl Iterator<Item = (Region, AccessKind)> + '_ {
+        self.for_host(true)
+    }
+
+    /// The accesses that a host access can race or synchronize with.
+    fn for_host(&self, publishes: bool) -> impl Iterator<Item = (Region, AccessKind)> + '_ {
+        let strong = self.strong.iter().filter(move |(.., strength)| publishes || *strength != Strength::System);
+        self.touches.iter().copied().chain(strong.map(|(region, access, _)| (*region, *access)))
+    }
+
+    fn effect(self) -> Effect {
+        Effect::Ran { touches: self.touches, strong: self.strong, updated: self.updated }
+    }
+}
+
 impl Detector {
     /// A detector without events.
     pub fn new(threads: HostThreads) -> Detector {
@@ -159,6 +183,30 @@ impl Detector {
 
     /// An operation that a thread enqueues in a lane.
     pub fn issue(&mut self, lane: &mut Lane, caller: Caller, effect: Effect) -> Ticket {
+        self.issue_parts(lane, caller, effect, None)
+    }
+
+    /// An operation whose accesses follow only `past`, until it waits for the operations before it in its lane. Later
+    /// operations of the lane follow both parts. Returns also the past of the part before the wait.
+    ///
+    /// The accesses of both parts are [resolved](Detector::resolve_dependent) when the operation has run.
+    pub fn issue_dependent(&mut self, lane: &mut Lane, past: Past, caller: Caller) -> (Ticket, Past) {
+        let key = self.host_key(caller.thread);
+        self.host(caller.thread);
+        let number = self.branch_of(lane);
+        let mut branch = past.branch(number);
+        if let Some(host) = self.hosts.get(&key) {
+            branch.called_by(host, &self.retired);
+        }
+        branch.last = self.operations + 1;
+        let clock = branch.clock();
+        lane.follow(&clock);
+        self.lane_ends(&branch);
+        branch.time = 0;
+        (self.issue_parts(lane, caller, Effect::Unknown, Some(clock)), branch.past(lane.number))
+    }
+
+    fn issue_parts(&mut self, lane: &mut Lane, caller: Caller, effect: Effect, before_wait: Option<Clock>) -> Ticket {
         let key = self.host_key(caller.thread);
         self.host(caller.thread);
         if let Some(host) = self.hosts.get(&key) {
@@ -176,8 +224,9 @@ impl Detector {
             Effect::Free { block } => drop(self.blocks.end(block.address, operation.clone())),
             _ => {}
         }
-        self.check(Entry { operation: operation.clone(), clock: clock.clone(), effect });
-        Ticket { operation, clock }
+        let part = before_wait.clone().map(|clock| (clock, Effect::none()));
+        self.check(Entry { operation: operation.clone(), clock: clock.clone(), effect, before_wait: part });
+        Ticket { operation, clock, before_wait }
     }
 
     /// A call that takes effect in the calling thread, in no stream.
@@ -189,35 +238,50 @@ impl Detector {
         let clock = host.clock();
         let after = std::mem::take(&mut host.after);
         let operation = self.remember(clock.lane, caller, after, &effect);
-        self.check(Entry { operation: operation.clone(), clock: clock.clone(), effect });
-        Ticket { operation, clock }
+        self.check(Entry { operation: operation.clone(), clock: clock.clone(), effect, before_wait: None });
+        Ticket { operation, clock, before_wait: None }
     }
 
     /// The accesses of an operation with an [unknown](Effect::Unknown) effect, after it has run. Returns the accesses
     /// as boxes, without those that no host access can race or synchronize with.
     pub fn resolve(&mut self, ticket: &Ticket, touched: &[Touched]) -> Vec<(Region, AccessKind)> {
-        let (mut touches, mut strong, mut updated) = (Vec::new(), Vec::new(), Vec::new());
-        let block = |address| self.blocks.at(address).map_or(0, |block| block.address);
-        for (region, touch, strength) in region::boxes(touched, block) {
-            let access = if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
-            match (touch, strength) {
-                (Touch::Update, _) => updated.push(region),
-                (_, Strength::Weak) => touches.push((region, access)),
-                _ => strong.push((region, access, strength)),
-            }
-        }
-        let all = touches.iter().copied().chain(strong.iter().map(|(region, access, _)| (*region, *access)));
+        self.resolve_dependent(ticket, &[], touched)
+    }
+
+    /// As [`Detector::resolve`], with the accesses of a [dependent](Detector::issue_dependent) operation before its wait.
+    pub fn resolve_dependent(
+        &mut self,
+        ticket: &Ticket,
+        before_wait: &[Touched],
+        touched: &[Touched],
+    ) -> Vec<(Region, AccessKind)> {
+        let parts = [before_wait, touched].map(|touched| self.parted(touched));
+        let all = parts.iter().flat_map(Parted::accesses);
         let _ = ticket.operation.accesses.set(self.hulls(all));
         // A host read of bytes that the work publishes makes the host acquire.
         let publishes = ticket.operation.fences().publishes;
-        let for_host = strong.iter().filter(|(.., strength)| publishes || *strength != Strength::System);
-        let for_host: Vec<_> = for_host.map(|(region, access, _)| (*region, *access)).collect();
-        let for_host = touches.iter().copied().chain(for_host).collect();
-        self.queue.resolve(ticket.operation.ordinal, Effect::Ran { touches, strong, updated });
+        let for_host = parts.iter().flat_map(|part| part.for_host(publishes)).collect();
+        let [before_wait, effect] = parts.map(Parted::effect);
+        self.queue.resolve(ticket.operation.ordinal, effect, before_wait);
         while let Some(entry) = self.queue.pop() {
             self.examine(entry);
         }
         for_host
+    }
+
+    /// The accesses of work that has run, as boxes.
+    fn parted(&self, touched: &[Touched]) -> Parted {
+        let mut parted = Parted::default();
+        let block = |address| self.blocks.at(address).map_or(0, |block| block.address);
+        for (region, touch, strength) in region::boxes(touched, block) {
+            let access = if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
+            match (touch, strength) {
+                (Touch::Update, _) => parted.updated.push(region),
+                (_, Strength::Weak) => parted.touches.push((region, access)),
+                _ => parted.strong.push((region, access, strength)),
+            }
+        }
+        parted
     }
 
     /// Memory that a thread allocates outside of any stream. `written` memory may hold data already.
@@ -280,21 +344,25 @@ impl Detector {
         self.handles.live()
     }
 
-    /// An access that a host function makes while it runs as an operation of a lane. `uses` are other uses of the same
-    /// byte, which must be ordered with the access.
+    /// An access that a host function makes while it runs as an operation of a lane. `uses` are other uses of some of the
+    /// same bytes, which must be ordered with the access.
     pub fn host_function_access<'a>(
         &mut self,
         caller: Caller,
         function: &Clock,
-        (address, access): (u64, AccessKind),
-        uses: impl Iterator<Item = (&'a Arc<Operation>, &'a Clock, AccessKind)>,
+        ((start, end), access): ((u64, u64), AccessKind),
+        uses: impl Iterator<Item = (&'a Arc<Operation>, &'a Clock, (u64, u64), AccessKind)>,
     ) {
-        let effect = Effect::Touches(vec![(Region::row(address, 1), access)]);
+        let effect = Effect::Touches(vec![(Region::row(start, end - start), access)]);
         let operation = self.remember(function.lane, caller, Vec::new(), &effect);
-        for (other, clock, other_access) in uses {
+        for (other, clock, bytes, other_access) in uses {
             if !self.ordered(function, clock) {
-                let conflict =
-                    Conflict { other: other.clone(), access: other_access, start: address, end: address + 1 };
+                let conflict = Conflict {
+                    other: other.clone(),
+                    access: other_access,
+                    start: start.max(bytes.0),
+                    end: end.min(bytes.1),
+                };
                 self.unordered(Kind::DataRace, conflict, &operation, access);
             }
         }
@@ -358,6 +426,26 @@ mod tests {
         assert_eq!(kinds, [(Kind::UninitializedRead, 1), (Kind::DataRace, 2)]);
         let ordinals = findings[1].sides.iter().map(|side| side.ordinal).collect::<Vec<_>>();
         assert_eq!(ordinals, [kernel.operation.ordinal, fill.operation.ordinal]);
+    }
+
+    #[test]
+    fn dependent_operation_follows_its_lane_only_after_its_wait() {
+        let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+        let mut lane = detector.new_lane(LaneKind::NonBlocking, 1, Some(0));
+        detector.allocate(caller(), Block::new(0, 64, "device", 0), true);
+        detector.issue(&mut lane, caller(), Effect::Fill(Region::row(32, 16)));
+        let past = detector.past(&lane);
+        let first = detector.issue(&mut lane, caller(), Effect::Fill(Region::row(0, 32)));
+        let (second, _) = detector.issue_dependent(&mut lane, past, caller());
+        let before_wait = [touched(8, 12, Touch::Read), touched(32, 36, Touch::Write)];
+        detector.resolve_dependent(&second, &before_wait, &[touched(16, 20, Touch::Write)]);
+        let later = Effect::Fill(Region::row(0, 64));
+        detector.issue(&mut lane, caller(), later);
+        let findings = detector.report(false).findings;
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!(finding.bytes, Some(Range { address: 8, length: 4 }));
+        let ordinals = finding.sides.iter().map(|side| side.ordinal).collect::<Vec<_>>();
+        assert_eq!(ordinals, [first.operation.ordinal, second.operation.ordinal]);
     }
 
     #[test]

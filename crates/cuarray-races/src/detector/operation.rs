@@ -71,4 +71,6 @@ pub struct Ticket {
     pub operation: Arc<Operation>,
     /// The operations that happen before the operation, and the operation itself.
     pub clock: Clock,
+    /// For a [dependent](super::Detector::issue_dependent) operation: the clock of its part before the wait.
+    pub before_wait: Option<Clock>,
 }

@@ -15,6 +15,8 @@ pub(super) struct Entry {
     pub operation: Arc<Operation>,
     pub clock: Clock,
     pub effect: Effect,
+    /// The part of a dependent operation before its wait.
+    pub before_wait: Option<(Clock, Effect)>,
 }
 
 /// Entries behind one whose effect is unknown.
@@ -33,10 +35,13 @@ impl Queue {
     }
 
     /// Sets the effect of an operation that has run.
-    pub(super) fn resolve(&mut self, ordinal: u64, effect: Effect) {
+    pub(super) fn resolve(&mut self, ordinal: u64, effect: Effect, before_wait: Effect) {
         let index = self.entries.binary_search_by_key(&ordinal, |entry| entry.operation.ordinal);
         if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
             entry.effect = effect;
+            if let Some((_, part)) = &mut entry.before_wait {
+                *part = before_wait;
+            }
         }
     }
 

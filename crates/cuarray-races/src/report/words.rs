@@ -1,6 +1,6 @@
 //! The wording of reports, shared by all formats for people.
 
-use crate::finding::{AccessKind, Finding, KernelPlace, Kind, Lane, Operation, Side, Variable};
+use crate::finding::{AccessKind, Finding, KernelPlace, Kind, Lane, LaneKind, Operation, Side, Variable};
 use crate::site::{Frame, Native, Site};
 use crate::symbol::{call_name, kernel_name};
 
@@ -147,6 +147,13 @@ pub(crate) fn made(lane: &Lane) -> Option<String> {
     }
 }
 
+/// Whether both operations of a finding are work of one stream.
+fn in_one_stream(finding: &Finding, lanes: &[Lane]) -> bool {
+    let [first, last] = &finding.sides[..] else { return false };
+    let lane = lanes.iter().find(|lane| lane.number == first.lane);
+    first.lane == last.lane && lane.is_some_and(|lane| lane.kind != LaneKind::Host)
+}
+
 /// The problem, in one sentence without its full stop.
 pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
     let subject = |side: Option<&Side>| side.map_or("the program".into(), |side| lane(lanes, side.lane));
@@ -156,6 +163,11 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
     let (first, last) = (finding.sides.first(), finding.sides.last());
     let how_many = finding.bytes.map_or("bytes".into(), |range| bytes(range.length));
     match finding.kind {
+        // Only a dependent launch is unordered with work of its own stream.
+        Kind::DataRace if in_one_stream(finding, lanes) => {
+            let (stream, last, first) = (subject(last), access(last), access(first));
+            format!("{stream} {last} {how_many} before its kernel waits for the earlier kernel that {first} them")
+        }
         Kind::DataRace => {
             let (one, other) = (subject(first), subject(last));
             format!("{other} {} {how_many} that {one} {}, and nothing orders the two", access(last), access(first))

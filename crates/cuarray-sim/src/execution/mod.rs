@@ -22,11 +22,11 @@ use crate::objects::allocation::Memory;
 use crate::objects::copy::Extent;
 use crate::objects::launch::Launch;
 use crate::objects::stream::Kind;
-use crate::objects::work::{HostFunction, Operation, Point, Work};
+use crate::objects::work::{Accesses, HostFunction, Operation, Point, Work};
 use crate::state::State;
 use crate::work::{allocations, contexts, copies, graph_memory, launches, streams};
 use cuarray_abi::*;
-use cuarray_races::{Lane, Ticket, Touched};
+use cuarray_races::{Lane, Ticket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 
@@ -103,13 +103,13 @@ fn transfer_time(extent: Extent) -> u64 {
 }
 
 /// Executes work that runs no code of the program; returns the accesses that were not known before.
-fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) -> Vec<Touched> {
+fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) -> Accesses {
     state.host_access.open_registered();
     // After a failed kernel no work is executed, but memory is still released.
     let context = state.streams.get(&at.stream).map(|stream| stream.context);
     let failed = context.and_then(|context| state.contexts.get(&context)?.failed).is_some();
     if failed && matches!(work, Work::Copy(_) | Work::Fill(_) | Work::Launch(_)) {
-        return Vec::new();
+        return Accesses::default();
     }
     let lost = match &work {
         Work::Copy(copy) => copies::lost_memory_of_copy(state, copy),
@@ -121,7 +121,7 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
             eprintln!("cuarray-sim: {lost}, because the program unmapped or protected it before the pending work ran");
         }
         contexts::fail(state, context, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
-        return Vec::new();
+        return Accesses::default();
     }
     match work {
         Work::Wait | Work::HostFunction(_) => {}
@@ -149,7 +149,7 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
         Work::Launch(launch) => return launches::execute(state, &launch, ticket),
         Work::EndExec(exec) => graph_structure::end_exec(state, exec),
     }
-    Vec::new()
+    Accesses::default()
 }
 
 const PANICKED: &str = "cuarray-sim: the simulator failed while it executed the program's work, so the context has failed \
@@ -245,9 +245,9 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
     let context = stream.context;
     // The operation has left its queue, so a panic must not leave it unfinished: waits for it would never end.
     let executed = catch_unwind(AssertUnwindSafe(|| {
-        let touched = execute(state, operation.work, at, operation.ticket.as_deref());
+        let accesses = execute(state, operation.work, at, operation.ticket.as_deref());
         if let Some(ticket) = &operation.ticket {
-            edges::ran(state, ticket, &touched);
+            edges::ran(state, ticket, &accesses);
         }
     }));
     if executed.is_err() {

@@ -89,7 +89,7 @@ fn info(call: &Call<'_>, stream: CUstream) -> Result<Info, CUresult> {
             let status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
             Info { status, id: *id, graph: CUgraph::NULL, dependencies: none }
         }
-        Some((capture, Capturing { id, after, edges })) => {
+        Some((capture, Capturing { id, after, edges, .. })) => {
             edges.resize(after.len(), CUgraphEdgeData::default());
             let dependencies = (after.as_ptr(), edges.as_ptr(), after.len());
             Info { status: CU_STREAM_CAPTURE_STATUS_ACTIVE, id: *id, graph: capture.graph, dependencies }

@@ -7,11 +7,25 @@ use crate::driver::Driver;
 use crate::site::{self, Entry};
 use std::sync::PoisonError;
 
-/// Reports the library that asked for a table, on standard error and once for each library.
+/// The tables that the runtime asks for. Other libraries, such as NVRTC, ask for others and work without them.
+const OF_THE_RUNTIME: [[u8; 16]; 2] = [
+    *b"\xf8\xcf\xf9\x51\x21\x46\x8b\x4e\xb9\xe2\xfb\x46\x9e\x7c\x0d\xd9",
+    *b"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd\x9d\xf9",
+];
+
+/// Reports the library whose runtime asked for a table, on standard error and once for each library.
+///
+/// # Safety
+/// `table` is null, or points at the 16 bytes of a table's id.
 #[cold]
-pub(super) fn explain(driver: &Driver, entry: Entry<'_>) {
+pub(super) unsafe fn explain(driver: &Driver, entry: Entry<'_>, table: *const [u8; 16]) {
+    // SAFETY: this function's contract.
+    if table.is_null() || !OF_THE_RUNTIME.contains(&unsafe { table.read_unaligned() }) {
+        return;
+    }
     let Some(object) = site::calling_object(entry) else { return };
-    let library = site::library_of(&object);
+    let is_shared = object.rsplit('/').next().is_some_and(|name| name.starts_with("libcudart"));
+    let library = if is_shared { "libcudart".to_owned() } else { site::library_of(&object) };
     let mut refused = driver.refused_runtimes.lock().unwrap_or_else(PoisonError::into_inner);
     if !refused.insert(library.clone()) || driver.config.as_ref().is_ok_and(|config| config.quiet) {
         return;
@@ -21,7 +35,7 @@ pub(super) fn explain(driver: &Driver, entry: Entry<'_>) {
 }
 
 fn text(library: &str, object: &str) -> String {
-    let (found, advice) = if library.starts_with("libcudart.so") {
+    let (found, advice) = if library == "libcudart" {
         (
             format!("{object} is NVIDIA's CUDA runtime"),
             "start the program with `python -m cuarray_sim`, or put the folder of cuarray_sim.runtime_path() first in \
@@ -56,7 +70,7 @@ mod tests {
         assert!(cupy.contains("cudaErrorInsufficientDriver") && cupy.contains("nvcc -cudart shared"), "{cupy}");
         let bindings = text("cuda.bindings", "/site-packages/cuda/bindings/_internal/runtime.so");
         assert!(bindings.contains("CUARRAY_SIM_CUDA_BINDINGS"), "{bindings}");
-        let shared = text("libcudart.so.13", "/opt/lib/libcudart.so.13");
+        let shared = text("libcudart", "/opt/lib/libcudart.so.13");
         assert!(shared.starts_with("/opt/lib/libcudart.so.13 is NVIDIA's CUDA runtime"), "{shared}");
     }
 }

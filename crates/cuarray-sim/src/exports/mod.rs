@@ -144,7 +144,9 @@ fn dispatch<const N: usize>(
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => {
                 if export.symbol == "cuGetExportTable" {
-                    export_table::explain(&driver, entry);
+                    let table = arguments().get(1).map_or(0, |(_, word)| *word);
+                    // SAFETY: the second argument points at an id, by the driver's contract.
+                    unsafe { export_table::explain(&driver, entry, table as *const [u8; 16]) };
                 }
                 if driver.finds() && allowed.is_ok() {
                     if !export.flags.locates {

@@ -18,7 +18,7 @@ use crate::state::State;
 use crate::thread;
 use crate::work::{graph_memory, streams};
 use cuarray_abi::*;
-use cuarray_races::{Caller, Clock};
+use cuarray_races::{Caller, Clock, Past};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -219,6 +219,8 @@ fn enqueue_steps(
     let mut points: Vec<Point> = Vec::with_capacity(steps.len());
     // The clock of each step: a lane only has the clock of its last point.
     let mut clocks: Vec<Option<Clock>> = Vec::with_capacity(steps.len());
+    // The past of each launch, for a dependent launch that follows it on another lane.
+    let mut pasts: Vec<Option<Past>> = Vec::with_capacity(steps.len());
     let mut begun = vec![false; lanes.len()];
     let start_clock = edges::clock_of(state, lanes[0]);
     let launch = start_clock.as_ref().map(|clock| clock.ordinal);
@@ -232,6 +234,7 @@ fn enqueue_steps(
             }
         }
         let lane = lanes[step.lane];
+        follow_past(state, step, lane, &pasts);
         let work = work_of(state, handle, step.node, lane, &mut after);
         let clocks_before = step.after.iter().filter_map(|step| clocks.get(*step)?.clone());
         for clock in clocks_before.collect::<Vec<Clock>>() {
@@ -242,8 +245,21 @@ fn enqueue_steps(
         let made = made.map(|made| Caller { detail: detail.clone(), launch, ..made }).or_else(thread::caller);
         points.push(thread::while_calling(made, || execution::enqueue(state, lane, work, after))?);
         clocks.push(edges::clock_of(state, lane));
+        pasts.push(state.streams.get(&lane).and_then(|stream| stream.past.clone()));
     }
     Ok(points)
+}
+
+/// Sets what a dependent launch follows: the past of its only predecessor.
+fn follow_past(state: &mut State, step: &Step, lane: CUstream, pasts: &[Option<Past>]) {
+    let predecessors = state.graph_nodes.get(&step.node).map_or(0, |node| node.after.len());
+    let Some(stream) = state.streams.get_mut(&lane) else { return };
+    match step.after[..] {
+        [before] if predecessors == 1 => stream.past = pasts.get(before).cloned().flatten(),
+        // The predecessor is the last operation on the lane.
+        [] if predecessors == 1 => {}
+        _ => stream.past = None,
+    }
 }
 
 /// The work of a node in this launch. Adds the dependencies that are not edges to `after`.

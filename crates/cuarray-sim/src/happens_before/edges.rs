@@ -3,12 +3,12 @@
 use crate::happens_before::host;
 use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
 use crate::objects::stream;
-use crate::objects::work::{Point, Work};
+use crate::objects::work::{Accesses, Point, Work};
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
 use cuarray_races::finding::LaneKind;
-use cuarray_races::{self as races, Block, Caller, Clock, Detector, Effect, Lane, Operation, Region, Ticket, Touched};
+use cuarray_races::{self as races, Block, Caller, Clock, Detector, Effect, Lane, Operation, Past, Region, Ticket};
 use std::sync::Arc;
 
 /// The bytes of a box.
@@ -90,6 +90,10 @@ pub(crate) fn stream_joins(state: &mut State, handle: CUstream, clock: &Clock) {
     if let Some((lane, detector)) = lane_of(state, handle) {
         detector.join(lane, clock);
     }
+    let State { streams, detector, .. } = state;
+    if let Some(past) = streams.get_mut(&handle).and_then(|stream| stream.past.as_mut()) {
+        detector.join_past(past, clock);
+    }
 }
 
 /// Adds an edge from each of these points to the next operation of a stream. A point that is not the last operation of its stream is
@@ -113,6 +117,29 @@ pub(crate) fn host_joins(state: &mut State, clocks: Vec<Clock>) {
     state.host_access.mark_stale();
 }
 
+/// Issues an operation. For a launch, returns also what a dependent launch that comes next has to follow.
+fn issue(
+    state: &mut State,
+    handle: CUstream,
+    work: &Work,
+    caller: Caller,
+    effect: Effect,
+) -> Option<(Option<Past>, Ticket)> {
+    let past = state.streams.get_mut(&handle)?.past.take();
+    let (lane, detector) = lane_of(state, handle)?;
+    let Work::Launch(launch) = work else { return Some((None, detector.issue(lane, caller, effect))) };
+    let before = detector.past(lane);
+    match past.filter(|_| launch.dependent) {
+        Some(past) => {
+            let (ticket, past) = detector.issue_dependent(lane, past, caller);
+            // A launch that waits lets the next one begin only after the launch before it.
+            let waits = launch.program.synchronization(launch.kernel).waits;
+            Some((Some(if waits { before } else { past }), ticket))
+        }
+        None => Some((Some(before), detector.issue(lane, caller, effect))),
+    }
+}
+
 /// Records an operation that is being enqueued. Returns a ticket for work that runs the program's code.
 pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option<Box<Ticket>> {
     let mut caller = caller(state)?;
@@ -121,8 +148,10 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
     }
     let effect = effect(state, work);
     let watched = state.host_access.watches().then(|| effect.touches());
-    let (lane, detector) = lane_of(state, handle)?;
-    let ticket = detector.issue(lane, caller, effect);
+    let (before, ticket) = issue(state, handle, work, caller, effect)?;
+    if let Some(stream) = state.streams.get_mut(&handle) {
+        stream.past = before;
+    }
     if let Work::Record(event) = work
         && let Some(event) = state.events.get_mut(event)
     {
@@ -138,8 +167,8 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
 }
 
 /// Records the accesses of work that has run.
-pub(crate) fn ran(state: &mut State, ticket: &Ticket, touched: &[Touched]) {
-    let touches = state.detector.resolve(ticket, touched);
+pub(crate) fn ran(state: &mut State, ticket: &Ticket, accesses: &Accesses) {
+    let touches = state.detector.resolve_dependent(ticket, &accesses.before_wait, &accesses.touched);
     if state.host_access.watches() {
         state.host_access.has_run(&ticket.operation);
         host::watch_host(state, &touches, &ticket.operation, &ticket.clock);

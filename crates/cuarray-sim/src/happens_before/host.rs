@@ -45,16 +45,18 @@ fn host_accessed(state: &mut State, fault: &Fault) {
     let thread = thread::number_of(fault.thread);
     let caller = Caller { site: fault.spot.site(), ..Caller::new(thread, call) };
     let State { host_access, detector, running, .. } = state;
+    let (start, length) = fault.interrupted.bytes(fault.address, fault.writes);
+    let (start, end) = host_access.within_area(fault.address, (start, start.saturating_add(length)));
     // An access of a host function happens at the function's place in the stream. It races with work that is
     // unordered with that place.
     if let Some(running) = running.iter().find(|running| running.thread == fault.thread) {
-        let uses = host_access.uses_of(fault.address);
-        let uses = uses
-            .filter(|of| !of.unknown && (of.writes || access != AccessKind::Read))
-            .map(|of| (&of.operation, &of.clock, if of.writes { AccessKind::Write } else { AccessKind::Read }));
-        detector.host_function_access(caller, &running.clock, (fault.address, access), uses);
+        let uses = host_access.uses_of((start, end));
+        let uses = uses.filter(|of| !of.unknown && (of.writes || access != AccessKind::Read)).map(|of| {
+            (&of.operation, &of.clock, of.bytes, if of.writes { AccessKind::Write } else { AccessKind::Read })
+        });
+        detector.host_function_access(caller, &running.clock, ((start, end), access), uses);
     } else {
-        detector.host_operation(caller, Effect::HostAccess(Region::row(fault.address, 1), access));
+        detector.host_operation(caller, Effect::HostAccess(Region::row(start, end - start), access));
     }
 }
 

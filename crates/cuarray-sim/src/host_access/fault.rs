@@ -7,6 +7,8 @@
 //! The handler may interrupt any code, so it takes no lock and allocates nothing. Areas and log are arrays of atomics,
 //! and the Python position is copied into the log as bytes.
 
+use super::instruction::Interrupted;
+use crate::memory::page_size;
 use crate::site::Spot;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -86,6 +88,8 @@ pub(crate) struct Fault {
     pub sequence: u64,
     pub address: u64,
     pub writes: bool,
+    /// The instruction that made the access.
+    pub interrupted: Interrupted,
     /// The thread's number in the operating system.
     pub thread: i32,
     /// The instruction, and the Python frames around it.
@@ -93,7 +97,14 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    const NONE: Fault = Fault { sequence: 0, address: 0, writes: false, thread: 0, spot: Spot::NOWHERE };
+    const NONE: Fault = Fault {
+        sequence: 0,
+        address: 0,
+        writes: false,
+        interrupted: Interrupted::NOTHING,
+        thread: 0,
+        spot: Spot::NOWHERE,
+    };
 }
 
 /// An area that the handler watches.
@@ -226,8 +237,8 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     let data = code == SEGV_ACCERR && address != instruction;
     // Another thread may have opened the area, and ended its watch, since the fault. So an unknown address is
     // retried once.
-    let is_watched =
-        data && (open_and_log(address, writes, instruction as usize) || RETRIED.swap(address, Relaxed) != address);
+    let is_watched = data
+        && (open_and_log(address, writes, instruction as usize, context) || RETRIED.swap(address, Relaxed) != address);
     if !is_watched {
         if data {
             explain(address);
@@ -270,7 +281,7 @@ fn explain(address: u64) {
 static RETRIED: AtomicU64 = AtomicU64::new(0);
 
 /// Opens the area of an address and logs the access; returns whether there is such an area.
-fn open_and_log(address: u64, writes: Option<bool>, instruction: usize) -> bool {
+fn open_and_log(address: u64, writes: Option<bool>, instruction: usize, context: *mut c_void) -> bool {
     let within = |area: &&Area| {
         let start = area.start.load(Acquire);
         start != 0 && start <= address && address < area.end.load(Relaxed)
@@ -301,6 +312,8 @@ fn open_and_log(address: u64, writes: Option<bool>, instruction: usize) -> bool 
         fault.sequence = SEQUENCE.fetch_add(1, Relaxed);
         fault.address = address;
         fault.writes = writes;
+        // SAFETY: the context is that of the handler, and the fault is one in data.
+        fault.interrupted = unsafe { Interrupted::of(context, page_size()) };
         // SAFETY: the call has no preconditions.
         fault.thread = unsafe { libc::gettid() };
         fault.spot.take(instruction);

@@ -9,6 +9,7 @@
 //! `CUARRAY_SIM_HOST_ACCESSES=0` disables all of it.
 
 mod fault;
+mod instruction;
 mod page;
 
 pub(crate) use fault::{Fault, any_logged, explain_faults_in, take_logged};
@@ -50,7 +51,7 @@ struct Watched {
 
 /// A device's use of some bytes that the host may not have waited for.
 pub(crate) struct Use {
-    bytes: (u64, u64),
+    pub bytes: (u64, u64),
     pub writes: bool,
     /// Whether a kernel only received the address; its accesses are known after it has run.
     pub unknown: bool,
@@ -186,11 +187,19 @@ impl HostAccess {
         }
     }
 
-    /// The uses of a byte, if it is in an area.
-    pub(crate) fn uses_of(&self, address: u64) -> impl Iterator<Item = &Use> {
-        let area = self.areas.range(..=address).next_back();
+    /// The uses of bytes, if the first of them is in an area.
+    pub(crate) fn uses_of(&self, (start, end): (u64, u64)) -> impl Iterator<Item = &Use> {
+        let area = self.areas.range(..=start).next_back();
         let uses = area.map_or(&[][..], |(_, area)| &area.uses).iter();
-        uses.filter(move |of| of.bytes.0 <= address && address < of.bytes.1)
+        uses.filter(move |of| of.bytes.0 < end && start < of.bytes.1)
+    }
+
+    /// The bytes of a host access, without those outside of the area that holds `address`.
+    pub(crate) fn within_area(&self, address: u64, (start, end): (u64, u64)) -> (u64, u64) {
+        match self.areas.range(..=address).next_back() {
+            Some((first, area)) if address < area.behind => (start.max(*first), end.min(area.behind)),
+            _ => (address, address + 1),
+        }
     }
 
     /// Closes and opens pages for a thread; `ordered` tells whether that thread is ordered after a clock. With

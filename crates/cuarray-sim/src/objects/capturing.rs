@@ -30,6 +30,8 @@ pub(crate) struct Capturing {
     pub id: u64,
     /// The dependencies of the next node that the stream captures.
     pub after: Vec<CUgraphNode>,
+    /// The last node that the stream captured, if it is a launch.
+    pub launch: Option<CUgraphNode>,
     /// The data of the edges from these dependencies: zeros, as many as the last query returned.
     pub edges: Vec<CUgraphEdgeData>,
 }

@@ -21,6 +21,8 @@ pub(crate) struct Launch {
     pub dynamic_shared: u32,
     pub parameters: Vec<u64>,
     pub cooperative: bool,
+    /// Whether the launch may begin before the previous kernel of its stream has completed.
+    pub dependent: bool,
     pub settings: Settings,
     /// The address of each parameter, computed at the first query.
     pub pointers: OnceLock<Box<[usize]>>,

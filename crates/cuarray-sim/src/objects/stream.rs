@@ -7,7 +7,7 @@
 use crate::objects::capturing::Capturing;
 use crate::objects::work::{Operation, Point};
 use cuarray_abi::*;
-use cuarray_races::Lane;
+use cuarray_races::{Lane, Past};
 use std::collections::VecDeque;
 
 /// The kind of a stream.
@@ -51,6 +51,8 @@ pub(crate) struct Stream {
     pub capturing: Option<Capturing>,
     /// The clock of the stream's work, created on first use.
     pub lane: Option<Lane>,
+    /// If the last operation is a launch: what happens before it. A dependent launch that comes next follows only this.
+    pub past: Option<Past>,
 }
 
 impl Stream {
@@ -72,6 +74,7 @@ impl Stream {
             last_polled_launch: 0,
             capturing: None,
             lane: None,
+            past: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::objects::copy::{Copy, Fill};
 use crate::objects::launch::Launch;
 use cuarray_abi::*;
-use cuarray_races::Ticket;
+use cuarray_races::{Ticket, Touched};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -61,6 +61,14 @@ pub(crate) enum HostFunction {
 // SAFETY: the driver never follows the pointer. By enqueuing the function the program allows calling it with the
 // pointer in any thread.
 unsafe impl Send for HostFunction {}
+
+/// The accesses of work that were not known before it ran.
+#[derive(Default)]
+pub(crate) struct Accesses {
+    /// The accesses of a dependent launch before it waited for the previous kernel.
+    pub before_wait: Vec<Touched>,
+    pub touched: Vec<Touched>,
+}
 
 /// An operation of a stream.
 pub(crate) struct Operation {

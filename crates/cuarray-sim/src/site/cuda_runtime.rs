@@ -5,6 +5,7 @@
 //! constant size at each of its call sites. So the word with the next return address is always at the same distance from
 //! the word with this one. The unwinder runs once for each call site, and later calls read the words.
 
+use super::generated;
 use super::native::object_of;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -148,13 +149,18 @@ impl Frames {
             self.inner = None;
             return;
         };
-        if let Some((address, inner)) = self.inner.filter(|(address, _)| holds(*address)) {
+        if let Some((address, inner)) = self.inner.filter(|(address, _)| is_passed(*address)) {
             // SAFETY: both words are in the calling thread's stack.
             let distance = unsafe { word.offset_from(inner) };
             let _ = DISTANCES.try_with(|known| known.borrow_mut()[place(address)] = (address, distance));
         }
         self.inner = Some((address, word));
     }
+}
+
+/// Whether a return address is in a runtime, or in generated code that calls it.
+fn is_passed(address: usize) -> bool {
+    holds(address) || generated::known(address) == Some(true)
 }
 
 thread_local! {
@@ -170,7 +176,7 @@ fn place(address: usize) -> usize {
     address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40 & (CACHED - 1)
 }
 
-/// The return address of the innermost frame outside of the runtime, if all frames in between are known.
+/// The return address of the innermost frame outside of the runtime and of generated code, if all frames in between are known.
 ///
 /// # Safety
 /// `word` holds the return address of a running function of the calling thread.
@@ -181,7 +187,7 @@ pub(super) unsafe fn caller_by_known_frames(first: *const usize) -> Option<usize
             // SAFETY: this function's contract; and an earlier call with the same return address, whose frame has a
             // constant size, found the next word at this distance.
             let address = unsafe { word.read_volatile() };
-            if !holds(address) {
+            if !holds(address) && !generated::known(address)? {
                 return Some(address);
             }
             let (_, distance) = known.get(place(address)).filter(|(known, _)| *known == address)?;

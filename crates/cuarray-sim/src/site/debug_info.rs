@@ -3,7 +3,7 @@
 //! Lines are looked up when a report is made, never when a call is captured: opening an object takes milliseconds. Each place
 //! is looked up once in a process. An object stays open only while one report is made.
 
-use super::skip;
+use super::{generated, skip};
 use addr2line::Loader;
 use cuarray_races::finding::Report;
 use cuarray_races::site::SourceLine;
@@ -93,10 +93,15 @@ pub(super) struct DebugInfo {
 impl DebugInfo {
     /// Opens the debug information of an object, by the name that the dynamic linker has for it.
     pub(super) fn of_object(object: &str) -> Option<DebugInfo> {
-        DebugInfo::open(&path_of(object))
+        DebugInfo::open(&path_of(object), false)
     }
 
-    fn open(path: &Path) -> Option<DebugInfo> {
+    /// As [`of_object`](DebugInfo::of_object); `None` for an object that has symbols at most.
+    pub(super) fn with_lines(object: &str) -> Option<DebugInfo> {
+        DebugInfo::open(&path_of(object), true)
+    }
+
+    fn open(path: &Path, lines: bool) -> Option<DebugInfo> {
         let cache = ReadCache::new(File::open(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
         let first = file.segments().map(|segment| segment.address()).min()?;
@@ -106,6 +111,9 @@ impl DebugInfo {
         let base = first - first % page;
         let own = file.section_by_name(".debug_info").is_some();
         let separate = if own { None } else { separate_files(path, &file).into_iter().find(|file| file.is_file()) };
+        if lines && !own && separate.is_none() {
+            return None;
+        }
         Some(DebugInfo { loader: Loader::new(separate.as_deref().unwrap_or(path)).ok()?, base })
     }
 
@@ -132,6 +140,9 @@ impl DebugInfo {
             if let Some(frame) = self.frames(offset).into_iter().find(kept) {
                 return frame;
             }
+        }
+        if let Some(frame) = generated::outside(self.frames(offset)) {
+            return frame;
         }
         let found = self.loader.find_location(probe).ok().flatten();
         let source = found.and_then(|found| Some(SourceLine { file: found.file?.to_owned(), line: found.line? }));

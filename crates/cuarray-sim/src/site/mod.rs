@@ -9,6 +9,7 @@ mod capture;
 mod cuda_runtime;
 mod debug_info;
 mod frame;
+mod generated;
 mod layout;
 mod library;
 mod line;

@@ -7,7 +7,7 @@
 //! AddressSanitizer breaks this: it moves local variables to the heap, and the size of a frame varies. So the unwinder
 //! runs in every call if this crate is compiled for a sanitizer (`build.rs`).
 
-use super::{Native, cuda_runtime, debug_info, skip};
+use super::{Native, cuda_runtime, debug_info, generated, skip};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
@@ -165,13 +165,20 @@ pub(super) fn caller_outside(entry: Entry<'_>) -> usize {
     }
     let (anchor, mut left, mut found) = (entry.anchor as usize, DEEPEST, caller);
     let mut within = cuda_runtime::Frames::from(entry.return_word());
+    let mut generated = None;
     walk(|address, frame| {
         left -= 1;
         if left == 0 || frame <= anchor {
             return left > 0;
         }
         within.pass(address, frame);
-        let skipped = cuda_runtime::holds(address) || (skip::is_active() && skip::is_skipped(address));
+        let runtime = cuda_runtime::holds(address);
+        if runtime {
+            generated = Some(generated::Frames::default());
+        }
+        let skipped = runtime
+            || generated.as_mut().is_some_and(|frames| frames.is_generated(address))
+            || (skip::is_active() && skip::is_skipped(address));
         if !skipped {
             found = address;
         }

@@ -9,6 +9,7 @@ use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
+use crate::objects::work::Accesses;
 use crate::state::State;
 use crate::work::{allocations, contexts, modules};
 use cuarray_abi::*;
@@ -58,7 +59,7 @@ const HEAP_LIMIT: usize = CU_LIMIT_MALLOC_HEAP_SIZE as usize;
 const LAUNCH_TIME: u64 = 2_000;
 
 /// Executes a launch; returns its accesses to the program's memory, if findings need them.
-pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket>) -> Vec<Touched> {
+pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket>) -> Accesses {
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
     let regions = reachable(state, launch.context);
     let services = Services { heap, assertions: Mutex::default() };
@@ -74,6 +75,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         regions: &regions,
         record: ticket.is_some(),
         races: launch.settings.races && ticket.is_some(),
+        dependent: launch.settings.races && ticket.is_some_and(|ticket| ticket.before_wait.is_some()),
         guesses: launch.settings.guesses,
         budget: launch.settings.budget,
         cooperative: launch.cooperative,
@@ -103,23 +105,24 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         state.detector.synchronizes(ticket, Fences { publishes, observes });
     }
     if launch.settings.races && ticket.is_some() {
-        note_partial_search(&mut state.code.partly_searched, &outcome.touched);
+        note_partial_search(&mut state.code.partly_searched, outcome.before_wait.iter().chain(&outcome.touched));
     }
     let kept = |range: &TouchedRange| match state.memory.holding(range.start) {
         // Accesses to the heap of the kernels are not checked.
         Some(allocation) if matches!(allocation.kind, Kind::Code) => state.detector.block_at(range.start).is_some(),
         _ => true,
     };
-    without_overwritten(&outcome.touched).into_iter().filter(kept).map(noted).collect()
+    let converted = |touched| without_overwritten(touched).into_iter().filter(kept).map(noted).collect();
+    Accesses { before_wait: converted(&outcome.before_wait), touched: converted(&outcome.touched) }
 }
 
 /// Counts a launch that touched more memory than is searched for races.
-fn note_partial_search(partly: &mut Partly, touched: &[TouchedRange]) {
-    let most: u64 = touched.iter().map(|range| range.end - range.start).sum();
+fn note_partial_search<'a>(partly: &mut Partly, touched: impl Iterator<Item = &'a TouchedRange> + Clone) {
+    let most: u64 = touched.clone().map(|range| range.end - range.start).sum();
     if most <= cuarray_ptx::SEARCHED_BYTES {
         return;
     }
-    let mut ranges: Vec<(u64, u64)> = touched.iter().map(|range| (range.start, range.end)).collect();
+    let mut ranges: Vec<(u64, u64)> = touched.map(|range| (range.start, range.end)).collect();
     ranges.sort_unstable();
     let (mut bytes, mut reached) = (0, 0);
     for (start, end) in ranges {

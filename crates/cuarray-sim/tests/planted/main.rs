@@ -10,6 +10,7 @@ mod program;
 
 mod bounds;
 mod default_streams;
+mod dependent_launches;
 mod devices;
 mod events;
 mod frees;
@@ -61,9 +62,10 @@ macro_rules! pairs {
 }
 use pairs;
 
-const ALL: [&[Pair]; 19] = [
+const ALL: [&[Pair]; 20] = [
     bounds::PAIRS,
     default_streams::PAIRS,
+    dependent_launches::PAIRS,
     devices::PAIRS,
     events::PAIRS,
     frees::PAIRS,
@@ -182,7 +184,7 @@ macro_rules! themes {
     )*};
 }
 themes! {
-    bounds default_streams devices events frees graphs handles host_functions host_memory kernel_races kernels leaks module_variables pools streams strong_accesses
+    bounds default_streams dependent_launches devices events frees graphs handles host_functions host_memory kernel_races kernels leaks module_variables pools streams strong_accesses
     thread_values threads    uninitialized
 }
 

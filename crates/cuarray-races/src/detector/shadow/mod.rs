@@ -37,7 +37,8 @@ pub(super) struct Record {
 
 impl Record {
     fn same(&self, other: &Record) -> bool {
-        Arc::ptr_eq(&self.operation, &other.operation) && self.kind() == other.kind()
+        // The parts of a dependent operation have clocks of different lanes.
+        Arc::ptr_eq(&self.operation, &other.operation) && self.lane == other.lane && self.kind() == other.kind()
     }
 
     fn kind(&self) -> (AccessKind, Strength, Option<i32>) {

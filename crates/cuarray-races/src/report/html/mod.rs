@@ -148,7 +148,7 @@ impl Report {
     /// The line that made a stream.
     fn made(&self, number: u32) -> String {
         let lane = self.lanes.iter().find(|lane| lane.number == number);
-        let place = lane.and_then(|lane| words::made(lane));
+        let place = lane.and_then(words::made);
         place.map(|place| format!("; stream made at <code>{}</code>", escape(&place))).unwrap_or_default()
     }
 

@@ -21,6 +21,8 @@ pub(in crate::exports) struct Shape {
     pub threads: [c_uint; 3],
     pub shared: c_uint,
     pub cooperative: bool,
+    /// Whether the launch may begin before the previous kernel of its stream has completed.
+    pub dependent: bool,
     /// The blocks of a cluster along x, y and z, if the launch states them.
     pub cluster: Option<[c_uint; 3]>,
 }
@@ -147,6 +149,8 @@ pub(in crate::exports) unsafe fn prepare(
         dynamic_shared: shape.shared,
         parameters,
         cooperative: shape.cooperative,
+        // Older devices run dependent launches in order.
+        dependent: shape.dependent && settings.compute_capability.0 >= 9,
         settings: crate::objects::launch::Settings {
             budget: settings.launch_budget,
             cores: settings.cores,
@@ -174,7 +178,14 @@ pub(in crate::exports) unsafe fn launch(
     let handle = streams::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&handle).map_or(current, |stream| stream.context);
     // SAFETY: the caller's lists, by the driver's contract.
-    let launch = unsafe { prepare(call, &mut state, context, function, shape, lists)? };
+    let mut launch = unsafe { prepare(call, &mut state, context, function, shape, lists)? };
+    if launch.dependent
+        && capture::capture_of(&state, handle).is_some()
+        && !capture::follows_a_launch(&state, handle)
+        && let Some(launch) = Arc::get_mut(&mut launch)
+    {
+        launch.dependent = false;
+    }
     if capture::capture(&mut state, handle, || Action::Launch(launch.clone()))? {
         return Ok(());
     }
@@ -235,6 +246,7 @@ pub(super) fn cluster(
 
 const ATTRIBUTE_COOPERATIVE: c_uint = 2;
 const ATTRIBUTE_CLUSTER_DIMENSION: c_uint = 4;
+const ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: c_uint = 6;
 const ATTRIBUTE_PROGRAMMATIC_EVENT: c_uint = 7;
 const ATTRIBUTE_LAUNCH_COMPLETION_EVENT: c_uint = 12;
 const ATTRIBUTE_DEVICE_UPDATABLE_NODE: c_uint = 13;
@@ -266,6 +278,7 @@ pub(super) unsafe fn shape_of(config: *const CUlaunchConfig) -> Result<(Shape, C
                 let extents = [low as u32, (low >> 32) as u32, high as u32];
                 shape.cluster = (extents != [0; 3]).then_some(extents);
             }
+            ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION => shape.dependent = low as u32 != 0,
             // Nothing would record the event or return the node.
             ATTRIBUTE_PROGRAMMATIC_EVENT | ATTRIBUTE_LAUNCH_COMPLETION_EVENT if low != 0 => {
                 return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);

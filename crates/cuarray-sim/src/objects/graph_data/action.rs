@@ -64,8 +64,8 @@ impl Action {
 }
 
 impl Action {
-    /// Copies from `old` the attributes that a node's parameters do not contain: whether the launch is cooperative, and its
-    /// clusters. So a change of the parameters preserves them.
+    /// Copies from `old` the attributes that a node's parameters do not contain: whether the launch is cooperative or
+    /// dependent, and its clusters. So a change of the parameters preserves them.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_CLUSTER_SIZE` if the new launch cannot have these clusters.
@@ -73,7 +73,7 @@ impl Action {
         if let (Action::Launch(new), Action::Launch(old)) = (self, old)
             && let Some(new) = Arc::get_mut(new)
         {
-            new.cooperative = old.cooperative;
+            (new.cooperative, new.dependent) = (old.cooperative, old.dependent);
             if let Some(extents) = old.cluster_attribute {
                 if new.cluster.is_some_and(|own| own != extents) || !divides(extents, new.grid) {
                     return Err(CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE);

@@ -1,0 +1,122 @@
+//! The stream-ordered allocator and its pools.
+//!
+//! An allocation of no bytes succeeds with a null pointer, and a null pointer is freed without a driver call.
+//!
+//! Runtime API: [stream-ordered allocator](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY__POOLS.html).
+
+use crate::call::{Answer, present, put};
+use crate::driver::cu;
+use crate::memory::{address, pointer};
+use crate::types::*;
+use cuarray_abi::Api;
+use std::ffi::{c_int, c_void};
+
+pub(crate) unsafe fn cudaDeviceGetDefaultMemPool(api: &Api, mem_pool: *mut cudaMemPool_t, device: c_int) -> Answer {
+    present(mem_pool)?;
+    cu!(api.cuDeviceGetDefaultMemPool(mem_pool, device))
+}
+
+pub(crate) unsafe fn cudaDeviceSetMemPool(api: &Api, device: c_int, mem_pool: cudaMemPool_t) -> Answer {
+    cu!(api.cuDeviceSetMemPool(device, mem_pool))
+}
+
+pub(crate) unsafe fn cudaDeviceGetMemPool(api: &Api, mem_pool: *mut cudaMemPool_t, device: c_int) -> Answer {
+    present(mem_pool)?;
+    cu!(api.cuDeviceGetMemPool(mem_pool, device))
+}
+
+pub(crate) unsafe fn cudaMallocAsync(
+    api: &Api,
+    dev_ptr: *mut *mut c_void,
+    size: usize,
+    h_stream: cudaStream_t,
+) -> Answer {
+    present(dev_ptr)?;
+    let mut address = 0;
+    if size != 0 {
+        cu!(api.cuMemAllocAsync(&raw mut address, size, h_stream))?;
+    }
+    // SAFETY: by the contract of this function.
+    unsafe { put(dev_ptr, pointer(address)) }
+}
+
+pub(crate) unsafe fn cudaFreeAsync(api: &Api, dev_ptr: *mut c_void, h_stream: cudaStream_t) -> Answer {
+    if dev_ptr.is_null() {
+        return Ok(());
+    }
+    cu!(api.cuMemFreeAsync(address(dev_ptr), h_stream))
+}
+
+pub(crate) unsafe fn cudaMallocFromPoolAsync(
+    api: &Api,
+    ptr: *mut *mut c_void,
+    size: usize,
+    mem_pool: cudaMemPool_t,
+    stream: cudaStream_t,
+) -> Answer {
+    present(ptr)?;
+    let mut address = 0;
+    if size != 0 {
+        cu!(api.cuMemAllocFromPoolAsync(&raw mut address, size, mem_pool, stream))?;
+    }
+    // SAFETY: by the contract of this function.
+    unsafe { put(ptr, pointer(address)) }
+}
+
+pub(crate) unsafe fn cudaMemPoolCreate(
+    api: &Api,
+    mem_pool: *mut cudaMemPool_t,
+    pool_props: *const cudaMemPoolProps,
+) -> Answer {
+    present(mem_pool)?;
+    present(pool_props)?;
+    cu!(api.cuMemPoolCreate(mem_pool, pool_props))
+}
+
+pub(crate) unsafe fn cudaMemPoolDestroy(api: &Api, mem_pool: cudaMemPool_t) -> Answer {
+    cu!(api.cuMemPoolDestroy(mem_pool))
+}
+
+pub(crate) unsafe fn cudaMemPoolTrimTo(api: &Api, mem_pool: cudaMemPool_t, min_bytes_to_keep: usize) -> Answer {
+    cu!(api.cuMemPoolTrimTo(mem_pool, min_bytes_to_keep))
+}
+
+pub(crate) unsafe fn cudaMemPoolSetAttribute(
+    api: &Api,
+    mem_pool: cudaMemPool_t,
+    attr: cudaMemPoolAttr,
+    value: *mut c_void,
+) -> Answer {
+    present(value)?;
+    cu!(api.cuMemPoolSetAttribute(mem_pool, attr, value))
+}
+
+pub(crate) unsafe fn cudaMemPoolGetAttribute(
+    api: &Api,
+    mem_pool: cudaMemPool_t,
+    attr: cudaMemPoolAttr,
+    value: *mut c_void,
+) -> Answer {
+    present(value)?;
+    cu!(api.cuMemPoolGetAttribute(mem_pool, attr, value))
+}
+
+pub(crate) unsafe fn cudaMemPoolSetAccess(
+    api: &Api,
+    mem_pool: cudaMemPool_t,
+    desc_list: *const cudaMemAccessDesc,
+    count: usize,
+) -> Answer {
+    cu!(api.cuMemPoolSetAccess(mem_pool, desc_list, count))
+}
+
+pub(crate) unsafe fn cudaMemPoolGetAccess(
+    api: &Api,
+    flags: *mut cudaMemAccessFlags,
+    mem_pool: cudaMemPool_t,
+    location: *mut cudaMemLocation,
+) -> Answer {
+    present(flags)?;
+    present(location)?;
+    cu!(api.cuMemPoolGetAccess(flags, mem_pool, location))
+}

@@ -1,0 +1,75 @@
+//! Dependent launches: kernels that may begin before the previous kernel of their stream has completed.
+
+use crate::*;
+use std::ffi::CString;
+
+/// The launch attribute of programmatic stream serialization.
+const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
+
+const HEAD: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 data, .param .u64 out)
+{
+    .reg .pred %p; .reg .b32 %t, %v; .reg .b64 %data, %out, %o;
+    ld.param.u64 %data, [data]; ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4;
+    add.u64 %data, %data, %o; add.u64 %out, %out, %o;
+";
+
+/// Writes the data, after the next kernel may begin.
+const WRITE: &str = "griddepcontrol.launch_dependents; st.global.u32 [%data], %t;";
+/// Copies the data.
+const READ: &str = "ld.global.u32 %v, [%data]; st.global.u32 [%out], %v;";
+const WAIT: &str = "griddepcontrol.wait;";
+
+/// Launches kernels one after the other in a stream. All but the first are dependent launches.
+fn chain(p: &Program, bodies: &[&str]) {
+    let (data, out) = (p.written(256), p.written(256));
+    let stream = p.stream(NON_BLOCKING);
+    for (index, body) in bodies.iter().enumerate() {
+        let text = CString::new(format!("{HEAD}{body}\n    ret;\n}}\n")).unwrap();
+        let (mut module, mut function) = (CUmodule::NULL, CUfunction::NULL);
+        ok!(p, cuModuleLoadData(&mut module, text.as_ptr().cast()));
+        ok!(p, cuModuleGetFunction(&mut function, module, c"k".as_ptr()));
+        let value = [u64::from(index > 0), 0, 0, 0, 0, 0, 0, 0];
+        let mut attribute = CUlaunchAttribute { id: PROGRAMMATIC_STREAM_SERIALIZATION, pad: [0; 4], value };
+        let config = CUlaunchConfig {
+            gridDimX: 1,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: 64,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: 0,
+            hStream: stream,
+            attrs: &raw mut attribute,
+            numAttrs: 1,
+        };
+        let (mut data, mut out) = (data, out);
+        let mut parameters = [(&raw mut data).cast::<c_void>(), (&raw mut out).cast()];
+        ok!(p, cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), std::ptr::null_mut()));
+    }
+    ok!(p, cuCtxSynchronize());
+}
+
+const LAUNCHES: [&str; 2] = ["cuLaunchKernelEx on stream 1", "cuLaunchKernelEx on stream 1"];
+
+pairs! {
+    a_dependent_launch_reads_without_a_wait: DataRace LAUNCHES, |p, right| {
+        chain(p, &[WRITE, &[if right { WAIT } else { "" }, READ].concat()]);
+    }
+    a_dependent_launch_waits_after_its_read: DataRace LAUNCHES, |p, right| {
+        chain(p, &[WRITE, &if right { [WAIT, READ].concat() } else { [READ, WAIT].concat() }]);
+    }
+    a_dependent_launch_overwrites_what_the_previous_kernel_reads: DataRace LAUNCHES, |p, right| {
+        chain(p, &[READ, &[if right { WAIT } else { "" }, WRITE].concat()]);
+    }
+    only_one_warp_waits: DataRace LAUNCHES, |p, right| {
+        let waits = "setp.lt.u32 %p, %t, 32; @%p griddepcontrol.wait;";
+        chain(p, &[WRITE, &[waits, if right { "bar.sync 0;" } else { "" }, READ].concat()]);
+    }
+    a_kernel_between_does_not_wait: DataRace LAUNCHES, |p, right| {
+        chain(p, &[WRITE, if right { WAIT } else { "" }, READ]);
+    }
+}
