@@ -14,50 +14,12 @@ SOURCE = Path(__file__).parents[2] / "build" / "cupy" / "suite"
 os.environ.setdefault("NVCC", str(Path(__file__).with_name("nvcc")))
 
 CUDA = (
-    *(
-        "compiler",
-        "compiler_cache",
-        "device",
-        "driver",
-        "graph",
-        "memory",
-        "memory_hook",
-        "nvrtc",
-        "nvtx",
-        "pinned_memory",
-    ),
-    *("profile", "runtime", "stream"),
+    *("compiler", "compiler_cache", "device", "driver", "graph", "memory", "memory_hook", "nvrtc", "pinned_memory", "runtime"),
+    "stream",
 )
 CORE = (
-    *(
-        "array_function",
-        "bfloat16",
-        "cub_reduction",
-        "dlpack",
-        "elementwise",
-        "flags",
-        "function",
-        "gufuncs",
-        "include",
-    ),
-    *(
-        "internal",
-        "iter",
-        "multithreading",
-        "ndarray",
-        "ndarray_adv_indexing",
-        "ndarray_byteswap",
-        "ndarray_complex_ops",
-    ),
-    *(
-        "ndarray_contiguity",
-        "ndarray_conversion",
-        "ndarray_copy_and_view",
-        "ndarray_cuda_array_interface",
-        "ndarray_get",
-    ),
-    *("ndarray_indexing", "ndarray_math", "ndarray_owndata", "ndarray_scatter", "ndarray_ufunc", "ndarray_unary_op"),
-    *("nep50_examples", "raw", "reduction", "scan", "structured", "syncdetect", "ufunc_methods", "userkernel"),
+    *("dlpack", "elementwise", "function", "ndarray_cuda_array_interface", "ndarray_get", "ndarray_owndata", "raw", "scan"),
+    *("structured", "syncdetect", "userkernel"),
 )
 
 HEAD = """\
@@ -67,10 +29,9 @@ HEAD = """\
 devices. CuPy is the released wheel with one module rebuilt ([CuPy without a GPU](../how-to/cupy.md)). Each module runs in its
 own process. The run fails if an outcome differs from this page.
 
-The run has the modules for streams, memory, graphs, compilation and kernels (`cuda_tests`), and for arrays (`core_tests`). It leaves out the
-modules of the math libraries (cuBLAS, cuFFT, cuRAND, cuSOLVER, cuSPARSE, cuTENSOR, NCCL), which need those libraries; `test_texture`
-with 589 tests, as the simulator has no texture objects; `test_carray`, which takes arrays of 4 GB; and
-`fusion_tests`, `test_mdspan`, `test_ndarray_reduction` and `test_ndarray_elementwise_op`, which compile for minutes. Random numbers, which tests use
+The run has the modules for streams, memory, graphs, compilation and kernels (`cuda_tests`), and for exchanges and kernels of arrays
+(`core_tests`). The other modules of `core_tests` take more time. Modules for cuBLAS, cuFFT, cuRAND, cuSOLVER, cuSPARSE, cuTENSOR and NCCL need
+these libraries, and `test_texture`, with 589 tests, needs texture objects, which the simulator has not. Random numbers, which tests use
 as data, are NumPy's, since cuRAND has a static CUDA runtime. An `nvcc` that compiles nothing takes the place of nvcc.
 
 Versions: {versions}.
@@ -94,17 +55,7 @@ SUITE = Suite(
     needed=("cupy", "cupy_tests"),
     installed_by="`make peers-cupy` installs CuPy",
     modules=modules,
-    forked_with=("pytest", "numpy.testing"),
-    longest=tuple(
-        f"core_tests.test_{name}"
-        for name in (
-            "ndarray_adv_indexing",
-            "structured",
-            "raw",
-            "ndarray_scatter",
-            "ndarray_cuda_array_interface",
-            "multithreading",
-        )
-    ),
+    forked_with=("pytest", "numpy.testing", "cupy", "cupy.testing"),
+    longest=("core_tests.test_raw", "core_tests.test_ndarray_cuda_array_interface"),
     options=("-c", str(SOURCE / "pyproject.toml"), "-p", "cupy_suite.host_random"),
 )
