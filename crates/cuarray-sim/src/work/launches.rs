@@ -15,7 +15,7 @@ use crate::work::{allocations, contexts, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{
     Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, RANK_SHIFT, Race, Region,
-    Service, Space, TouchedRange,
+    Service, Space, TouchedRange, Variable as Declared,
 };
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
@@ -276,6 +276,19 @@ fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<Kernel
                 );
                 (finding::Kind::OutOfBounds, bytes(address), start, None, missing)
             }
+            MisuseKind::BetweenShared => {
+                let generic = cuarray_ptx::SHARED_WINDOW + address;
+                let last = address + u64::from(size) - 1;
+                let (variable, end) = launch.program.shared_variable_before(last).unwrap_or_default();
+                let Declared { name, offset, size: whole, .. } = &launch.program.variables()[variable];
+                let missing = format!(
+                    "keep within the {whole} bytes of {name}: the access ends {} bytes behind them",
+                    last + 1 - end
+                );
+                let offset = address.saturating_sub(*offset);
+                let variable = Variable { name: Some(name.clone()), space: "shared", offset };
+                (finding::Kind::OutOfBounds, bytes(generic), generic, Some(variable), missing)
+            }
             MisuseKind::UnwrittenShared => {
                 let missing = "write shared memory before it is read: each block starts with undefined bytes";
                 let generic = cuarray_ptx::SHARED_WINDOW + address;
@@ -459,7 +472,7 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
     let what = match fault.kind {
         FaultKind::IllegalAddress => match cuarray_ptx::in_window(fault.address) {
             Some(("shared", _)) => {
-                let bytes = launch.program.static_shared() + u64::from(launch.dynamic_shared);
+                let bytes = launch.program.shared_bytes(launch.kernel) + u64::from(launch.dynamic_shared);
                 format!("{access}, beyond the {bytes} bytes of the block")
             }
             Some(_) => format!("{access}, beyond its end"),
