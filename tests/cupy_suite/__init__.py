@@ -14,11 +14,31 @@ SOURCE = Path(__file__).parents[2] / "build" / "cupy" / "suite"
 os.environ.setdefault("NVCC", str(Path(__file__).with_name("nvcc")))
 
 CUDA = (
-    *("compiler", "compiler_cache", "device", "driver", "graph", "memory", "memory_hook", "nvrtc", "pinned_memory", "runtime"),
+    *(
+        "compiler",
+        "compiler_cache",
+        "device",
+        "driver",
+        "graph",
+        "memory",
+        "memory_hook",
+        "nvrtc",
+        "pinned_memory",
+        "runtime",
+    ),
     "stream",
 )
 CORE = (
-    *("dlpack", "elementwise", "function", "ndarray_cuda_array_interface", "ndarray_get", "ndarray_owndata", "raw", "scan"),
+    *(
+        "dlpack",
+        "elementwise",
+        "function",
+        "ndarray_cuda_array_interface",
+        "ndarray_get",
+        "ndarray_owndata",
+        "raw",
+        "scan",
+    ),
     *("structured", "syncdetect", "userkernel"),
 )
 
