@@ -6,6 +6,8 @@ mod driver;
 mod error;
 mod event;
 mod execution;
+mod faults;
+mod graph;
 mod library;
 mod memory;
 mod pools;

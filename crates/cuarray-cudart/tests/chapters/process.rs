@@ -1,16 +1,17 @@
 //! Cases that need a process of their own: another driver or none, faults, fork, and exit.
 
 use crate::driver::{ok, open};
+use crate::execution::{ONE, PTX, register};
 use cuarray_cudart::cudaError_t;
 use cuarray_cudart::{v12, v13::*};
 use std::process::Command;
 use std::ptr;
 
-/// Runs an ignored test of this module in a process with these variables, and returns its standard error.
+/// Runs an ignored test in a process with these variables, and returns its standard error.
 #[track_caller]
-fn child(test: &str, variables: &[(&str, &str)]) -> String {
+pub(crate) fn child(test: &str, variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "--ignored", "--nocapture", &format!("process::{test}")]);
+    command.args(["--exact", "--ignored", "--nocapture", test]);
     command.envs(variables.iter().copied());
     let output = command.output().unwrap();
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -24,7 +25,7 @@ fn missing_driver_is_an_insufficient_driver() {
     std::fs::create_dir_all(&folder).unwrap();
     // A file that is no library ends the search.
     std::fs::write(folder.join("libcuda.so.1"), "garbage ".repeat(99)).unwrap();
-    child("without_a_driver", &[("LD_LIBRARY_PATH", folder.to_str().unwrap())]);
+    child("process::without_a_driver", &[("LD_LIBRARY_PATH", folder.to_str().unwrap())]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -45,7 +46,7 @@ fn without_a_driver() {
 
 #[test]
 fn older_driver_is_insufficient_for_the_newer_major() {
-    child("with_a_driver_of_cuda_12", &[("CUARRAY_SIM_DRIVER_VERSION", "12080")]);
+    child("process::with_a_driver_of_cuda_12", &[("CUARRAY_SIM_DRIVER_VERSION", "12080")]);
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn with_a_driver_of_cuda_12() {
 
 #[test]
 fn machine_without_a_device_is_no_device() {
-    child("without_a_device", &[("CUDA_VISIBLE_DEVICES", "")]);
+    child("process::without_a_device", &[("CUDA_VISIBLE_DEVICES", "")]);
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn without_a_device() {
 fn driver_s_refusals_become_errors_of_the_runtime() {
     let symbols = ["cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc_v2"];
     for symbol in symbols {
-        child("with_one_fault", &[("CUARRAY_SIM_FAULTS", &format!("{symbol}:1:CUDA_ERROR_OUT_OF_MEMORY"))]);
+        child("process::with_one_fault", &[("CUARRAY_SIM_FAULTS", &format!("{symbol}:1:CUDA_ERROR_OUT_OF_MEMORY"))]);
     }
 }
 
@@ -98,7 +99,7 @@ fn with_one_fault() {
 
 #[test]
 fn lost_context_is_bound_again() {
-    child("after_the_context_was_taken_away", &[]);
+    child("process::after_the_context_was_taken_away", &[]);
 }
 
 #[test]
@@ -122,12 +123,12 @@ fn after_the_context_was_taken_away() {
 
 #[test]
 fn child_of_a_fork_is_not_initialized() {
-    child("forked", &[]);
+    child("process::use_in_a_child_of_fork", &[]);
 }
 
 #[test]
 #[ignore = "child_of_a_fork_is_not_initialized runs it"]
-fn forked() {
+fn use_in_a_child_of_fork() {
     open();
     let mut memory = ptr::null_mut();
     unsafe {
@@ -146,7 +147,7 @@ fn forked() {
 
 #[test]
 fn refusals_are_traced_once_and_counted_at_exit() {
-    let stderr = child("calls_of_a_refused_function", &[("CUARRAY_CUDART_TRACE", "refusals")]);
+    let stderr = child("process::calls_of_a_refused_function", &[("CUARRAY_CUDART_TRACE", "refusals")]);
     assert_eq!(
         stderr.matches("cuarray-cudart: cudaGLSetGLDevice is not supported: cudaErrorNotSupported").count(),
         1,
@@ -160,5 +161,33 @@ fn refusals_are_traced_once_and_counted_at_exit() {
 fn calls_of_a_refused_function() {
     for _ in 0..3 {
         unsafe { assert_eq!(cudaGLSetGLDevice(), cudaError_t::cudaErrorNotSupported) };
+    }
+}
+
+#[test]
+fn failed_kernel_is_the_error_of_every_later_call() {
+    child("process::after_a_kernel_failed", &[]);
+}
+
+#[test]
+#[ignore = "failed_kernel_is_the_error_of_every_later_call runs it"]
+fn after_a_kernel_failed() {
+    open();
+    let expected = cudaError_t::cudaErrorIllegalAddress;
+    unsafe {
+        let mut memory = ptr::null_mut();
+        ok(cudaMalloc(&mut memory, 8));
+        static HOST: u8 = 0;
+        let host = (&raw const HOST).cast();
+        register(PTX, host, c"write");
+        let mut wild = 64_u64;
+        let mut args = [(&raw mut wild).cast()];
+        ok(cudaLaunchKernel(host, ONE, ONE, args.as_mut_ptr(), 0, Default::default()));
+        assert_eq!(cudaDeviceSynchronize(), expected);
+        assert_eq!(cudaMemset(memory, 0, 8), expected);
+        assert_eq!(cudaGetLastError(), expected);
+        // The error stays, since no call can succeed until the process ends.
+        assert_eq!(cudaGetLastError(), expected);
+        assert_eq!(cudaDeviceReset(), expected);
     }
 }

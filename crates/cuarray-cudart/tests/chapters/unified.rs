@@ -32,7 +32,7 @@ unsafe fn attributes(pointer: *const c_void) -> Attributes {
 }
 
 #[test]
-fn kind_of_memory_is_told_by_its_pointer() {
+fn pointer_attributes_name_the_kind_of_memory() {
     open();
     unsafe {
         let (mut device, mut host, mut managed) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());

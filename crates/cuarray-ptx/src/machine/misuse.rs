@@ -9,6 +9,8 @@ use std::collections::btree_map::Entry;
 pub enum MisuseKind {
     /// An access to the [slack](crate::Region::slack) behind a region.
     BeyondRegion,
+    /// An access to shared memory between two variables.
+    BetweenShared,
     /// A read of shared memory that no thread of the block has written.
     UnwrittenShared,
     /// A shuffle that uses the value of a lane that does not take part.
@@ -92,6 +94,12 @@ impl Machine<'_> {
             (run, rest) = self.chains.run(rest);
             let first = self.addresses[run.lane as usize & 31] - start;
             let last = first + u64::from(run.step * (run.count - 1));
+            if self.program.is_between_shared(first, last + u64::from(size)) {
+                for lane in run.lane..run.lane + run.count {
+                    self.note_shared_lane(lane, self.addresses[lane as usize & 31] - start, size, write);
+                }
+                continue;
+            }
             if write && !self.recorder.updates {
                 self.block.set_written(first, last + u64::from(size));
                 continue;
@@ -108,6 +116,9 @@ impl Machine<'_> {
     /// Records an access of one lane to shared memory.
     pub(crate) fn note_shared_lane(&mut self, lane: u32, offset: u64, size: u32, write: bool) {
         let end = offset + u64::from(size);
+        if self.program.is_between_shared(offset, end) {
+            return self.misuse(MisuseKind::BetweenShared, lane, (offset, size), write, 0);
+        }
         if (!write || self.recorder.updates) && self.block.is_unwritten(offset, end) {
             self.misuse(MisuseKind::UnwrittenShared, lane, (offset, size), write, 0);
         }

@@ -170,6 +170,8 @@ pub struct Program {
     pub(crate) files: HashMap<u32, String>,
     /// Static shared memory in bytes; dynamic shared memory follows.
     pub(crate) shared: u64,
+    /// The bytes of static shared memory that lie between two variables, in ascending order.
+    pub(crate) shared_gaps: Vec<(u64, u64)>,
     pub(crate) version: u32,
     /// The number behind `sm_`.
     pub(crate) target: u32,
@@ -211,7 +213,7 @@ impl Program {
         &self.kernels
     }
 
-    /// Bytes of static shared memory; dynamic shared memory follows.
+    /// Bytes of static shared memory, with those between variables; dynamic shared memory follows.
     pub fn static_shared(&self) -> u64 {
         self.shared
     }
@@ -234,6 +236,21 @@ impl Program {
     /// The limit of registers per thread that the image requests; 0 means no limit.
     pub fn max_registers(&self) -> u32 {
         self.max_registers
+    }
+
+    /// Whether some bytes of shared memory from `start` to `end` belong to no variable.
+    pub(crate) fn is_between_shared(&self, start: u64, end: u64) -> bool {
+        let next = self.shared_gaps.partition_point(|gap| gap.1 <= start);
+        self.shared_gaps.get(next).is_some_and(|gap| gap.0 < end)
+    }
+
+    /// The index of the static shared variable in front of an offset between two variables, and its end.
+    pub fn shared_variable_before(&self, offset: u64) -> Option<(usize, u64)> {
+        let shared = self.variables.iter().enumerate().filter(|(_, variable)| variable.space == Space::Shared);
+        let ends = shared
+            .filter(|(_, variable)| variable.size > 0)
+            .map(|(at, variable)| (at, variable.offset + variable.size));
+        ends.filter(|(_, end)| *end <= offset).max_by_key(|(_, end)| *end)
     }
 
     /// The index of the static shared variable that holds an offset; `None` in dynamic shared memory.

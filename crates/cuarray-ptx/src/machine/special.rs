@@ -44,8 +44,8 @@ pub(crate) const REGISTERS: &[(&str, Read)] = &[
     ("%globaltimer_lo", |machine, _| timer(machine) & 0xffff_ffff),
     ("%globaltimer_hi", |machine, _| timer(machine) >> 32),
     ("%dynamic_smem_size", |machine, _| machine.launch.dynamic_shared.into()),
-    ("%total_smem_size", |machine, _| machine.block.shared_bytes()),
-    ("%aggr_smem_size", |machine, _| machine.block.shared_bytes()),
+    ("%total_smem_size", |machine, _| shared_bytes(machine)),
+    ("%aggr_smem_size", |machine, _| shared_bytes(machine)),
     ("%is_explicit_cluster", |machine, _| machine.launch.cluster.is_some().into()),
     ("%clusterid.x", |machine, _| machine.cluster().index[0].into()),
     ("%clusterid.y", |machine, _| machine.cluster().index[1].into()),
@@ -96,4 +96,9 @@ pub(crate) unsafe fn read<S: Slot>(machine: &mut Machine<'_>, instruction: &Inst
         }
     }
     Flow::Next
+}
+
+/// The bytes of shared memory of a block, without those between variables.
+fn shared_bytes(machine: &Machine<'_>) -> u64 {
+    machine.program.shared_bytes(machine.launch.kernel) + u64::from(machine.launch.dynamic_shared)
 }

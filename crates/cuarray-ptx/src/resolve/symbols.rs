@@ -240,6 +240,7 @@ impl<'a> Symbols<'a> {
             kernels: HashMap::new(),
             files: HashMap::new(),
             shared: 0,
+            shared_gaps: Vec::new(),
             version: 0,
             target: 0,
             allocates: false,
@@ -271,16 +272,25 @@ impl<'a> Symbols<'a> {
         Ok(program)
     }
 
-    /// Assigns offsets to shared variables; arrays of open size start after all others.
+    /// Assigns offsets to shared variables; arrays of open size start after all others. Between two variables are bytes of
+    /// neither, so that an index that is a little too large is found.
     fn place_shared(&self, program: &mut Program) {
-        let mut end = 0_u64;
+        let (mut end, mut last) = (0_u64, 0);
         let shared = |variable: &&mut Variable| variable.space == Space::Shared;
         for variable in program.variables.iter_mut().filter(shared).filter(|variable| variable.size > 0) {
-            variable.offset = end.next_multiple_of(variable.align);
-            end = variable.offset + variable.size;
+            variable.offset = (end + shared_gap(last)).next_multiple_of(variable.align);
+            if last > 0 {
+                program.shared_gaps.push((end, variable.offset));
+            }
+            (end, last) = (variable.offset + variable.size, variable.size);
         }
         let open = |variable: &&mut Variable| variable.size == 0;
         let align = program.variables.iter_mut().filter(shared).filter(open).map(|variable| variable.align).max();
+        if let Some(align) = align.filter(|_| last > 0) {
+            let start = (end + shared_gap(last)).next_multiple_of(align.max(16));
+            program.shared_gaps.push((end, start));
+            end = start;
+        }
         end = end.next_multiple_of(align.unwrap_or(1).max(16));
         program.variables.iter_mut().filter(shared).filter(open).for_each(|variable| variable.offset = end);
         program.shared = end;
@@ -357,4 +367,9 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         publishes_to_host: false,
         waits: false,
     })
+}
+
+/// The least number of bytes between a shared variable of `size` bytes and the next one. Each block has them, so they are few.
+fn shared_gap(size: u64) -> u64 {
+    if size == 0 { 0 } else { size.clamp(16, 256) }
 }

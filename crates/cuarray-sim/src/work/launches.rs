@@ -15,7 +15,7 @@ use crate::work::{allocations, contexts, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{
     Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, RANK_SHIFT, Race, Region,
-    Service, Space, TouchedRange,
+    Service, Space, TouchedRange, Variable as Declared,
 };
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
@@ -276,6 +276,19 @@ fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<Kernel
                 );
                 (finding::Kind::OutOfBounds, bytes(address), start, None, missing)
             }
+            MisuseKind::BetweenShared => {
+                let generic = cuarray_ptx::SHARED_WINDOW + address;
+                let last = address + u64::from(size) - 1;
+                let (variable, end) = launch.program.shared_variable_before(last).unwrap_or_default();
+                let Declared { name, offset, size: whole, .. } = &launch.program.variables()[variable];
+                let missing = format!(
+                    "keep within the {whole} bytes of {name}: the access ends {} bytes behind them",
+                    last + 1 - end
+                );
+                let offset = address.saturating_sub(*offset);
+                let variable = Variable { name: Some(name.clone()), space: "shared", offset };
+                (finding::Kind::OutOfBounds, bytes(generic), generic, Some(variable), missing)
+            }
             MisuseKind::UnwrittenShared => {
                 let missing = "write shared memory before it is read: each block starts with undefined bytes";
                 let generic = cuarray_ptx::SHARED_WINDOW + address;
@@ -459,7 +472,7 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
     let what = match fault.kind {
         FaultKind::IllegalAddress => match cuarray_ptx::in_window(fault.address) {
             Some(("shared", _)) => {
-                let bytes = launch.program.static_shared() + u64::from(launch.dynamic_shared);
+                let bytes = launch.program.shared_bytes(launch.kernel) + u64::from(launch.dynamic_shared);
                 format!("{access}, beyond the {bytes} bytes of the block")
             }
             Some(_) => format!("{access}, beyond its end"),
@@ -484,4 +497,33 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
     };
     let place = place(&launch.program, Some(fault.pc), fault.block, fault.thread, false);
     (what, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The launches, touched bytes and searched bytes after a launch that touched ranges of MB.
+    fn searched(ranges: &[(u64, u64)]) -> (u64, u64, u64) {
+        let touched: Vec<TouchedRange> = ranges
+            .iter()
+            .map(|(start, end)| TouchedRange {
+                start: start << 20,
+                end: end << 20,
+                kind: TouchKind::Write,
+                strength: cuarray_ptx::Strength::Weak,
+            })
+            .collect();
+        let mut partly = Partly::default();
+        note_partial_search(&mut partly, touched.iter());
+        (partly.launches, partly.touched >> 20, partly.searched >> 20)
+    }
+
+    #[test]
+    fn launch_over_more_memory_than_is_searched_is_counted_once_for_each_byte() {
+        assert_eq!(searched(&[(0, 32)]), (0, 0, 0));
+        assert_eq!(searched(&[(0, 20), (0, 20)]), (0, 0, 0));
+        assert_eq!(searched(&[(0, 40)]), (1, 40, 20));
+        assert_eq!(searched(&[(100, 140), (110, 120), (0, 60)]), (1, 100, 25));
+    }
 }

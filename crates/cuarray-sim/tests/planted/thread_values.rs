@@ -58,6 +58,35 @@ pairs! {
             ld.shared.u32 %v, [%shared + 4];
             st.global.u32 [%global], %v;"), 256);
     }
+    a_write_beyond_a_shared_array: OutOfBounds LAUNCH, |p, right| {
+        let first = if right { 128 } else { 132 };
+        run(p, &format!("
+            .shared .align 4 .u32 next[8];
+            setp.lt.u32 %p, %t, 8;
+            mov.u64 %out, next;
+            @%p st.shared.u32 [next + 4], 7;
+            st.shared.u32 [%shared + {first}], %t;"), 256);
+    }
+    a_read_beyond_a_shared_array: OutOfBounds LAUNCH, |p, right| {
+        let first = if right { 128 } else { 132 };
+        run(p, &format!("
+            .shared .align 4 .u32 next[64];
+            mov.u64 %out, next;
+            st.shared.u32 [%shared], %t;
+            st.shared.u32 [%shared + 128], %t;
+            bar.sync 0;
+            ld.shared.u32 %v, [%shared + {first}];
+            st.global.u32 [%global], %v;"), 256);
+    }
+    an_atomic_beyond_a_shared_array_into_dynamic_memory: OutOfBounds LAUNCH, |p, right| {
+        let first = if right { 128 } else { 132 };
+        run(p, &format!("
+            .extern .shared .align 4 .b8 dynamic[];
+            mov.u64 %out, dynamic;
+            st.shared.u32 [%shared + 128], %t;
+            bar.sync 0;
+            atom.shared.add.u32 %v, [%shared + {first}], 1;"), 256);
+    }
     a_shuffle_from_an_inactive_lane: UninitializedRead LAUNCH, |p, right| {
         // The upper half of the warp has left.
         let width = if right { "8" } else { "16" };
