@@ -18,6 +18,8 @@ pub(crate) struct Driver {
     /// The functions that read a null stream as the per-thread default stream, where the driver has a variant.
     per_thread: Api,
     version: c_int,
+    /// The handle of the library.
+    library: usize,
 }
 
 /// How a null stream is read.
@@ -103,7 +105,7 @@ fn open() -> Option<Driver> {
         // SAFETY: the output is writable; the manual allows this call before `cuInit`.
         unsafe { get(&raw mut version) };
     }
-    Some(Driver { legacy, per_thread, version })
+    Some(Driver { legacy, per_thread, version, library: library.addr() })
 }
 
 /// Calls a function of the driver: `Ok(())`, or the error that the runtime gives for its result.
@@ -123,3 +125,33 @@ macro_rules! cu {
     };
 }
 pub(crate) use cu;
+
+/// The address of a documented function that the table of functions does not have; null if the driver lacks it.
+#[cold]
+pub(crate) fn find(symbol: &CStr) -> *const c_void {
+    let Some(driver) = opened() else { return ptr::null() };
+    // SAFETY: the library is open and is never closed, and the name is a string.
+    unsafe { libc::dlsym(ptr::without_provenance_mut(driver.library), symbol.as_ptr()) }.cast_const()
+}
+
+/// As [`cu!`], for a function that [`Api`] does not have. Each argument has its type: `further!(cuFree(address => usize))`.
+macro_rules! further {
+    ($function:ident($($argument:expr => $ty:ty),* $(,)?)) => {{
+        static ADDRESS: ::std::sync::OnceLock<usize> = ::std::sync::OnceLock::new();
+        let name = const { $crate::result::c_str(concat!(stringify!($function), "\0")) };
+        let address = *ADDRESS.get_or_init(|| $crate::driver::find(name).addr());
+        // SAFETY: zero is `None`; any other address is that of the documented function, which has this type.
+        let function = unsafe {
+            ::std::mem::transmute::<usize, Option<unsafe extern "C" fn($($ty),*) -> ::cuarray_abi::CUresult>>(address)
+        };
+        match function {
+            // SAFETY: the arguments are those that the manual of the driver requires, by the contract of the caller.
+            Some(function) => match unsafe { function($($argument),*) } {
+                ::cuarray_abi::CUresult::CUDA_SUCCESS => Ok(()),
+                result => Err($crate::result::cudaError_t::from(result)),
+            },
+            None => Err($crate::result::cudaError_t::cudaErrorCallRequiresNewerDriver),
+        }
+    }};
+}
+pub(crate) use further;

@@ -269,10 +269,10 @@ macro_rules! __entry_points {
                 only_13 refused fn cudaMemGetMemPool(mem_pool: *mut cudaMemPool_t, location: *mut cudaMemLocation, type_: cudaMemAllocationType);
                 only_13 refused fn cudaMemSetMemPool(location: *mut cudaMemLocation, type_: cudaMemAllocationType, mem_pool: cudaMemPool_t);
                 both context fn cudaMallocFromPoolAsync(ptr: *mut *mut c_void, size: usize, mem_pool: cudaMemPool_t, stream: cudaStream_t) [twin cudaMallocFromPoolAsync_ptsz];
-                both refused fn cudaMemPoolExportToShareableHandle(shareable_handle: *mut c_void, mem_pool: cudaMemPool_t, handle_type: cudaMemAllocationHandleType, flags: c_uint);
-                both refused fn cudaMemPoolImportFromShareableHandle(mem_pool: *mut cudaMemPool_t, shareable_handle: *mut c_void, handle_type: cudaMemAllocationHandleType, flags: c_uint);
-                both refused fn cudaMemPoolExportPointer(export_data: *mut cudaMemPoolPtrExportData, ptr: *mut c_void);
-                both refused fn cudaMemPoolImportPointer(ptr: *mut *mut c_void, mem_pool: cudaMemPool_t, export_data: *mut cudaMemPoolPtrExportData);
+                both context fn cudaMemPoolExportToShareableHandle(shareable_handle: *mut c_void, mem_pool: cudaMemPool_t, handle_type: cudaMemAllocationHandleType, flags: c_uint);
+                both context fn cudaMemPoolImportFromShareableHandle(mem_pool: *mut cudaMemPool_t, shareable_handle: *mut c_void, handle_type: cudaMemAllocationHandleType, flags: c_uint);
+                both context fn cudaMemPoolExportPointer(export_data: *mut cudaMemPoolPtrExportData, ptr: *mut c_void);
+                both context fn cudaMemPoolImportPointer(ptr: *mut *mut c_void, mem_pool: cudaMemPool_t, export_data: *mut cudaMemPoolPtrExportData);
             }
             unified {
                 only_13 context fn cudaPointerGetAttributes(attributes: *mut cudaPointerAttributes, ptr: *const c_void);
@@ -350,10 +350,10 @@ macro_rules! __entry_points {
                 both context fn cudaGraphAddKernelNode(p_graph_node: *mut cudaGraphNode_t, graph: cudaGraph_t, p_dependencies: *const cudaGraphNode_t, num_dependencies: usize, p_node_params: *const cudaKernelNodeParams);
                 both context fn cudaGraphKernelNodeGetParams(node: cudaGraphNode_t, p_node_params: *mut cudaKernelNodeParams);
                 both context fn cudaGraphKernelNodeSetParams(node: cudaGraphNode_t, p_node_params: *const cudaKernelNodeParams);
-                only_13 refused fn cudaGraphKernelNodeCopyAttributes(h_dst: cudaGraphNode_t, h_src: cudaGraphNode_t);
-                only_12 refused fn cudaGraphKernelNodeCopyAttributes_v1(h_src: cudaGraphNode_t, h_dst: cudaGraphNode_t) as cudaGraphKernelNodeCopyAttributes;
-                both refused fn cudaGraphKernelNodeGetAttribute(h_node: cudaGraphNode_t, attr: cudaLaunchAttributeID, value_out: *mut cudaLaunchAttributeValue);
-                both refused fn cudaGraphKernelNodeSetAttribute(h_node: cudaGraphNode_t, attr: cudaLaunchAttributeID, value: *const cudaLaunchAttributeValue);
+                only_13 context fn cudaGraphKernelNodeCopyAttributes(h_dst: cudaGraphNode_t, h_src: cudaGraphNode_t);
+                only_12 context fn cudaGraphKernelNodeCopyAttributes_v1(h_src: cudaGraphNode_t, h_dst: cudaGraphNode_t) as cudaGraphKernelNodeCopyAttributes;
+                both context fn cudaGraphKernelNodeGetAttribute(h_node: cudaGraphNode_t, attr: cudaLaunchAttributeID, value_out: *mut cudaLaunchAttributeValue);
+                both context fn cudaGraphKernelNodeSetAttribute(h_node: cudaGraphNode_t, attr: cudaLaunchAttributeID, value: *const cudaLaunchAttributeValue);
                 both context fn cudaGraphAddMemcpyNode(p_graph_node: *mut cudaGraphNode_t, graph: cudaGraph_t, p_dependencies: *const cudaGraphNode_t, num_dependencies: usize, p_copy_params: *const cudaMemcpy3DParms);
                 both context fn cudaGraphAddMemcpyNodeToSymbol(p_graph_node: *mut cudaGraphNode_t, graph: cudaGraph_t, p_dependencies: *const cudaGraphNode_t, num_dependencies: usize, symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind);
                 both context fn cudaGraphAddMemcpyNodeFromSymbol(p_graph_node: *mut cudaGraphNode_t, graph: cudaGraph_t, p_dependencies: *const cudaGraphNode_t, num_dependencies: usize, dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind);
@@ -446,7 +446,7 @@ macro_rules! __entry_points {
                 both context fn cudaGraphNodeSetParams(node: cudaGraphNode_t, node_params: *mut cudaGraphNodeParams);
                 only_13 context fn cudaGraphNodeGetParams(node: cudaGraphNode_t, node_params: *mut cudaGraphNodeParams);
                 both context fn cudaGraphExecNodeSetParams(graph_exec: cudaGraphExec_t, node: cudaGraphNode_t, node_params: *mut cudaGraphNodeParams);
-                both refused fn cudaGraphConditionalHandleCreate(p_handle_out: *mut cudaGraphConditionalHandle, graph: cudaGraph_t, default_launch_value: c_uint, flags: c_uint);
+                both context fn cudaGraphConditionalHandleCreate(p_handle_out: *mut cudaGraphConditionalHandle, graph: cudaGraph_t, default_launch_value: c_uint, flags: c_uint);
                 only_13 refused fn cudaGraphConditionalHandleCreate_v2(p_handle_out: *mut cudaGraphConditionalHandle, graph: cudaGraph_t, ctx: cudaExecutionContext_t, default_launch_value: c_uint, flags: c_uint);
                 only_12 driver fn cudaGraphGetEdges_v2(graph: cudaGraph_t, from: *mut cudaGraphNode_t, to: *mut cudaGraphNode_t, edge_data: *mut cudaGraphEdgeData, num_edges: *mut usize);
                 only_12 driver fn cudaGraphNodeGetDependencies_v2(node: cudaGraphNode_t, p_dependencies: *mut cudaGraphNode_t, edge_data: *mut cudaGraphEdgeData, p_num_dependencies: *mut usize);

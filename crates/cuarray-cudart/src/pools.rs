@@ -5,11 +5,11 @@
 //! Runtime API: [stream-ordered allocator](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY__POOLS.html).
 
 use crate::call::{Answer, present, put};
-use crate::driver::cu;
+use crate::driver::{cu, further};
 use crate::memory::{address, pointer};
 use crate::types::*;
-use cuarray_abi::Api;
-use std::ffi::{c_int, c_void};
+use cuarray_abi::{Api, CUdeviceptr};
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
 pub(crate) unsafe fn cudaDeviceGetDefaultMemPool(api: &Api, mem_pool: *mut cudaMemPool_t, device: c_int) -> Answer {
     present(mem_pool)?;
@@ -119,4 +119,66 @@ pub(crate) unsafe fn cudaMemPoolGetAccess(
     present(flags)?;
     present(location)?;
     cu!(api.cuMemPoolGetAccess(flags, mem_pool, location))
+}
+
+pub(crate) unsafe fn cudaMemPoolExportToShareableHandle(
+    _api: &Api,
+    shareable_handle: *mut c_void,
+    mem_pool: cudaMemPool_t,
+    handle_type: cudaMemAllocationHandleType,
+    flags: c_uint,
+) -> Answer {
+    present(shareable_handle)?;
+    let flags = c_ulonglong::from(flags);
+    further!(cuMemPoolExportToShareableHandle(
+        shareable_handle => *mut c_void,
+        mem_pool => cudaMemPool_t,
+        handle_type => cudaMemAllocationHandleType,
+        flags => c_ulonglong,
+    ))
+}
+
+/// The handle is a value in the form of a pointer, and may be zero.
+pub(crate) unsafe fn cudaMemPoolImportFromShareableHandle(
+    _api: &Api,
+    mem_pool: *mut cudaMemPool_t,
+    shareable_handle: *mut c_void,
+    handle_type: cudaMemAllocationHandleType,
+    flags: c_uint,
+) -> Answer {
+    present(mem_pool)?;
+    let flags = c_ulonglong::from(flags);
+    further!(cuMemPoolImportFromShareableHandle(
+        mem_pool => *mut cudaMemPool_t,
+        shareable_handle => *mut c_void,
+        handle_type => cudaMemAllocationHandleType,
+        flags => c_ulonglong,
+    ))
+}
+
+pub(crate) unsafe fn cudaMemPoolExportPointer(
+    _api: &Api,
+    export_data: *mut cudaMemPoolPtrExportData,
+    ptr: *mut c_void,
+) -> Answer {
+    present(export_data)?;
+    further!(cuMemPoolExportPointer(export_data => *mut cudaMemPoolPtrExportData, address(ptr) => CUdeviceptr))
+}
+
+pub(crate) unsafe fn cudaMemPoolImportPointer(
+    _api: &Api,
+    ptr: *mut *mut c_void,
+    mem_pool: cudaMemPool_t,
+    export_data: *mut cudaMemPoolPtrExportData,
+) -> Answer {
+    present(ptr)?;
+    present(export_data)?;
+    let mut address = 0;
+    further!(cuMemPoolImportPointer(
+        &raw mut address => *mut CUdeviceptr,
+        mem_pool => cudaMemPool_t,
+        export_data => *mut cudaMemPoolPtrExportData,
+    ))?;
+    // SAFETY: by the contract of this function.
+    unsafe { put(ptr, pointer(address)) }
 }

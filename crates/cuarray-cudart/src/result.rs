@@ -17,7 +17,7 @@ use std::fmt;
 pub struct cudaError_t(pub u32);
 
 /// Converts a literal with exactly one nul, at its end; evaluated at compile time.
-const fn c_str(text: &'static str) -> &'static CStr {
+pub(crate) const fn c_str(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,
         Err(_) => panic!("the text of a code holds a nul"),

@@ -5,13 +5,14 @@
 
 use super::{copy, kernel};
 use crate::call::{Answer, present, put};
-use crate::driver::cu;
+use crate::driver::{cu, further};
 use crate::result::cudaError_t;
 use crate::types::*;
 use cuarray_abi::{
     Api, CU_GRAPH_NODE_TYPE_HOST, CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY, CU_GRAPH_NODE_TYPE_MEMSET,
     CUDA_MEMCPY_NODE_PARAMS, CUcontext,
 };
+use std::ffi::c_uint;
 use std::ptr;
 
 /// The parameters of a node as structure `T`.
@@ -161,4 +162,21 @@ pub(crate) unsafe fn cudaGraphExecNodeSetParams(
     // SAFETY: by the contract of this function.
     let mut params = unsafe { to_driver(api, node_params)? };
     cu!(api.cuGraphExecNodeSetParams(graph_exec, node, &raw mut params))
+}
+
+pub(crate) unsafe fn cudaGraphConditionalHandleCreate(
+    api: &Api,
+    p_handle_out: *mut cudaGraphConditionalHandle,
+    graph: cudaGraph_t,
+    default_launch_value: c_uint,
+    flags: c_uint,
+) -> Answer {
+    present(p_handle_out)?;
+    further!(cuGraphConditionalHandleCreate(
+        p_handle_out => *mut cudaGraphConditionalHandle,
+        graph => cudaGraph_t,
+        super::current(api)? => CUcontext,
+        default_launch_value => c_uint,
+        flags => c_uint,
+    ))
 }

@@ -5,7 +5,7 @@
 
 use super::read;
 use crate::call::{Answer, present, put};
-use crate::driver::cu;
+use crate::driver::{cu, further};
 use crate::registration;
 use crate::result::cudaError_t;
 use crate::types::*;
@@ -172,4 +172,50 @@ pub(crate) unsafe fn cudaGraphExecKernelNodeSetParams(
     // SAFETY: by the contract of this function.
     let params = unsafe { read_node(api, p_node_params)? };
     cu!(api.cuGraphExecKernelNodeSetParams_v2(h_graph_exec, node, &raw const params))
+}
+
+pub(crate) unsafe fn cudaGraphKernelNodeCopyAttributes(
+    _api: &Api,
+    h_dst: cudaGraphNode_t,
+    h_src: cudaGraphNode_t,
+) -> Answer {
+    further!(cuGraphKernelNodeCopyAttributes(h_dst => cudaGraphNode_t, h_src => cudaGraphNode_t))
+}
+
+/// The function of CUDA 12, whose header names the source first. The driver takes the destination first.
+pub(crate) unsafe fn cudaGraphKernelNodeCopyAttributes_v1(
+    api: &Api,
+    h_src: cudaGraphNode_t,
+    h_dst: cudaGraphNode_t,
+) -> Answer {
+    // SAFETY: by the contract of this function.
+    unsafe { cudaGraphKernelNodeCopyAttributes(api, h_dst, h_src) }
+}
+
+pub(crate) unsafe fn cudaGraphKernelNodeGetAttribute(
+    _api: &Api,
+    h_node: cudaGraphNode_t,
+    attr: cudaLaunchAttributeID,
+    value_out: *mut cudaLaunchAttributeValue,
+) -> Answer {
+    present(value_out)?;
+    further!(cuGraphKernelNodeGetAttribute(
+        h_node => cudaGraphNode_t,
+        attr => cudaLaunchAttributeID,
+        value_out => *mut cudaLaunchAttributeValue,
+    ))
+}
+
+pub(crate) unsafe fn cudaGraphKernelNodeSetAttribute(
+    _api: &Api,
+    h_node: cudaGraphNode_t,
+    attr: cudaLaunchAttributeID,
+    value: *const cudaLaunchAttributeValue,
+) -> Answer {
+    present(value)?;
+    further!(cuGraphKernelNodeSetAttribute(
+        h_node => cudaGraphNode_t,
+        attr => cudaLaunchAttributeID,
+        value => *const cudaLaunchAttributeValue,
+    ))
 }

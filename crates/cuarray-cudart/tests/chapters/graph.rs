@@ -607,3 +607,20 @@ fn graph_is_written_as_a_drawing() {
     assert!(std::fs::read_to_string(&path).unwrap().contains("digraph"));
     std::fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn conditions_and_attributes_of_nodes_are_what_the_driver_answers() {
+    let fixture = Fixture::new();
+    let (node, refused) = (fixture.fill(1, 1), cudaError_t::cudaErrorNotSupported);
+    let (mut handle, mut value) = (0, [0_u64; 8]);
+    unsafe {
+        assert_eq!(cudaGraphConditionalHandleCreate(&mut handle, fixture.graph, 0, 0), refused);
+        assert_eq!(cudaGraphConditionalHandleCreate(ptr::null_mut(), fixture.graph, 0, 0), INVALID);
+        assert_eq!(cudaGraphKernelNodeCopyAttributes(node, node), refused);
+        assert_eq!(v12::cudaGraphKernelNodeCopyAttributes(node, node), refused);
+        assert_eq!(cudaGraphKernelNodeGetAttribute(node, 1, value.as_mut_ptr().cast()), refused);
+        assert_eq!(cudaGraphKernelNodeSetAttribute(node, 1, value.as_ptr().cast()), refused);
+        assert_eq!(cudaGraphKernelNodeGetAttribute(node, 1, ptr::null_mut()), INVALID);
+        assert_eq!(cudaGraphKernelNodeSetAttribute(node, 1, ptr::null()), INVALID);
+    }
+}

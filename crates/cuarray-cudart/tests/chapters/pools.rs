@@ -162,3 +162,24 @@ fn wrong_handles_and_addresses_are_refused() {
         assert_eq!(cudaFreeAsync(ptr::without_provenance_mut(0x40), NULL), invalid);
     }
 }
+
+#[test]
+fn export_of_a_pool_is_what_the_driver_answers() {
+    open();
+    let (pool, refused, invalid) = (create(), cudaError_t::cudaErrorNotSupported, cudaError_t::cudaErrorInvalidValue);
+    let (mut handle, mut other, mut memory) = (0_i32, cudaMemPool_t::NULL, ptr::null_mut());
+    let (file, mut data) = ((&raw mut handle).cast::<c_void>(), cudaMemPoolPtrExportData { reserved: [0; 64] });
+    unsafe {
+        assert_eq!(cudaMemPoolExportToShareableHandle(file, pool, 1, 0), refused);
+        assert_eq!(cudaMemPoolImportFromShareableHandle(&mut other, ptr::null_mut(), 1, 0), refused);
+        assert_eq!(cudaMemPoolExportPointer(&mut data, file), refused);
+        assert_eq!(cudaMemPoolImportPointer(&mut memory, pool, &mut data), refused);
+        assert_eq!(cudaGetLastError(), refused);
+        assert_eq!(cudaMemPoolExportToShareableHandle(ptr::null_mut(), pool, 1, 0), invalid);
+        assert_eq!(cudaMemPoolImportFromShareableHandle(ptr::null_mut(), file, 1, 0), invalid);
+        assert_eq!(cudaMemPoolExportPointer(ptr::null_mut(), file), invalid);
+        assert_eq!(cudaMemPoolImportPointer(ptr::null_mut(), pool, &mut data), invalid);
+        assert_eq!(cudaMemPoolImportPointer(&mut memory, pool, ptr::null_mut()), invalid);
+        ok(cudaMemPoolDestroy(pool));
+    }
+}
