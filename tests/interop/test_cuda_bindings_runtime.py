@@ -191,7 +191,7 @@ def test_memory_is_copied_in_rows() -> None:
     ok(runtime.cudaFree(pointer))
 
 
-def test_pinned_and_managed_memory_is_told_apart(memory) -> None:
+def test_kinds_of_memory_are_recognized(memory) -> None:
     kinds = runtime.cudaMemoryType
     assert ok(runtime.cudaPointerGetAttributes(memory)).type == kinds.cudaMemoryTypeDevice
     pinned = ok(runtime.cudaHostAlloc(64, runtime.cudaHostAllocDefault))

@@ -38,20 +38,24 @@ def test_stand_in_that_is_called_names_function_and_library() -> None:
 
 
 def test_documented_script_has_the_documented_finding(tmp_path: Path) -> None:
-    (tmp_path / "load.py").write_text(block("python"))
+    (tmp_path / "load.py").write_text(script())
     done = run("load.py", cwd=tmp_path)
     assert done.returncode == 66, done.stderr
     found = re.sub(r", operation \d+|\S+/(?=load\.py)", "", done.stderr).splitlines()
-    expected = [line for line in block("console", after="```python").splitlines() if line != "..." and line[0] != "$"]
+    expected = [line for line in block("console", after="# load.py").splitlines() if line != "..." and line[0] != "$"]
     assert set(expected) <= set(found), done.stderr
 
 
 def test_documented_suppressions_cover_what_pytorch_keeps_until_exit(tmp_path: Path) -> None:
-    (tmp_path / "load.py").write_text(block("python").replace("del batch", "batch.record_stream(side); del batch"))
+    (tmp_path / "load.py").write_text(script().replace("del batch", "batch.record_stream(side); del batch"))
     (tmp_path / "known.txt").write_text(block("text"))
     assert "leak" in run("--leaks", "load.py", cwd=tmp_path).stderr
     done = run("--leaks", "--suppressions", "known.txt", "load.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def script() -> str:
+    return block("python", after="## Find")
 
 
 def block(language: str, after: str = "# ") -> str:

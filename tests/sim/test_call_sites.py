@@ -190,6 +190,25 @@ def test_site_of_call_in_a_package_is_the_users_line(sites: Sites, tmp_path: Pat
     ]
 
 
+@pytest.mark.parametrize("pattern", ["wrapper.py", "*/wrapper.*", "other.c:call*"])
+def test_skipped_frames_of_python_give_the_sites_of_their_callers(sites: Sites, tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "wrapper.py").write_text("def call(function):\n    assert function() == 0\n")
+    script = """\
+        from wrapper import call
+        def work():
+            call(cuda.cuCtxSynchronize)
+        work()
+        call(cuda.cuCtxSynchronize)
+    """
+    merged = [site for name, site in sites(script) if name == "cuCtxSynchronize"]
+    assert len(merged) == 2
+    assert all("wrapper.py:2 in call" in site for site in merged)
+    assert lines_of(sites(script, CUARRAY_SIM_SKIP_FRAMES=pattern), "cuCtxSynchronize") == [
+        "4 in work",
+        "6 in <module>",
+    ]
+
+
 def test_site_of_numba_calls(sites: Sites) -> None:
     pytest.importorskip("numba.cuda")
     found = sites(

@@ -241,3 +241,14 @@ def test_install_after_numba_has_found_no_driver_warns(run: Callable[..., Any]) 
     assert "numba.cuda was imported" not in early.stderr
     simulated = run("-c", code.replace("ORDER", "from numba import cuda"), NUMBA_ENABLE_CUDASIM="1")
     assert "numba.cuda was imported with NUMBA_ENABLE_CUDASIM" in simulated.stderr
+
+
+def test_install_after_numba_has_loaded_another_driver_is_an_error(
+    run: Callable[..., Any], another_driver: Path
+) -> None:
+    """The other driver stands for that of a machine with a GPU."""
+    pytest.importorskip("numba.cuda")
+    code = "from numba import cuda; assert cuda.is_available(); import cuarray_sim; cuarray_sim.install()"
+    done = run("-W", "ignore", "-c", code, LD_LIBRARY_PATH=str(another_driver.parent))
+    assert done.returncode == 1
+    assert f"another CUDA driver is already loaded in this process: {another_driver}" in done.stderr

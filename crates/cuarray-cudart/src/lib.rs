@@ -45,6 +45,7 @@ mod entry_point;
 mod error;
 mod event;
 mod execution;
+mod graph;
 mod ipc;
 mod library;
 mod memory;

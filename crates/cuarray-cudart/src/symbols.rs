@@ -42,7 +42,7 @@ pub(crate) fn place(api: &Api, symbol: *const c_void, count: usize, offset: usiz
 }
 
 /// Checks the direction of a copy to a symbol.
-fn to_symbol(kind: cudaMemcpyKind) -> Answer {
+pub(crate) fn to_symbol(kind: cudaMemcpyKind) -> Answer {
     match kind {
         HOST_TO_DEVICE | DEVICE_TO_DEVICE | DEFAULT => Ok(()),
         _ => Err(cudaError_t::cudaErrorInvalidMemcpyDirection),
@@ -50,7 +50,7 @@ fn to_symbol(kind: cudaMemcpyKind) -> Answer {
 }
 
 /// Checks the direction of a copy from a symbol.
-fn from_symbol(kind: cudaMemcpyKind) -> Answer {
+pub(crate) fn from_symbol(kind: cudaMemcpyKind) -> Answer {
     match kind {
         DEVICE_TO_HOST | DEVICE_TO_DEVICE | DEFAULT => Ok(()),
         _ => Err(cudaError_t::cudaErrorInvalidMemcpyDirection),

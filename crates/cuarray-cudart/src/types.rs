@@ -13,13 +13,15 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::result::cudaError_t;
 
-mod memory;
-
-pub use memory::*;
-
 macro_rules! aliases {
     ($($name:ident = $ty:ty),* $(,)?) => { $(pub type $name = $ty;)* };
 }
+
+mod graph;
+mod memory;
+
+pub use graph::*;
+pub use memory::*;
 
 // Handles.
 aliases! {
@@ -56,11 +58,11 @@ aliases! {
     cudaExternalMemoryMipmappedArrayDesc = c_void, cudaExternalSemaphoreHandleDesc = c_void, cudaExternalSemaphoreSignalNodeParams = c_void,
     cudaExternalSemaphoreSignalParams = c_void, cudaExternalSemaphoreSignalParams_v1 = c_void,
     cudaExternalSemaphoreWaitNodeParams = c_void, cudaExternalSemaphoreWaitParams = c_void, cudaExternalSemaphoreWaitParams_v1 = c_void,
-    cudaGraphExecUpdateResultInfo = c_void, cudaGraphInstantiateParams = c_void, cudaGraphNodeParams = c_void,
-    cudaGraphRecaptureCallbackData = c_void, cudaHostNodeParams = c_void, cudaKernelNodeParams = c_void,
-    cudaLaunchAttributeValue = c_void, cudaLaunchParams = c_void, cudaMemAllocNodeParams = c_void,
+
+    cudaGraphRecaptureCallbackData = c_void,
+    cudaLaunchAttributeValue = c_void, cudaLaunchParams = c_void,
     cudaMemcpy3DBatchOp = c_void,
-    cudaMemcpyAttributes = c_void, cudaMemsetParams = c_void, cudaPointerAttributes = c_void,
+    cudaMemcpyAttributes = c_void, cudaPointerAttributes = c_void,
     cudaResourceDesc = c_void, cudaResourceViewDesc = c_void, cudaTextureDesc = c_void,
 }
 

@@ -15,6 +15,7 @@ use crate::objects::graph_data::{Exec, Graph, INVALID_VALUE, Node, Owner, UserOb
 use crate::objects::pool::Pool;
 use crate::objects::running::Running;
 use crate::objects::stream::Stream;
+use crate::objects::upload::Upload;
 use crate::objects::work::{HostFunction, Point};
 use crate::schedule::mode::Mode;
 use cuarray_abi::*;
@@ -58,6 +59,8 @@ pub(crate) struct State {
     pub running: Vec<Running>,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
+    /// Copies of graphs from pageable memory that the host has not waited for.
+    pub uploads: Vec<Upload>,
     /// Whether a query has found a pending host function, which should then run soon.
     pub host_function_wanted: bool,
     /// Whether the progress thread is running.
@@ -91,6 +94,7 @@ impl State {
             quiet: false,
             running: Vec::new(),
             host_functions: 0,
+            uploads: Vec::new(),
             host_function_wanted: false,
             progress_thread: false,
             time: 0,

@@ -367,3 +367,21 @@ fn host_copy_by_one_instruction_covers_its_bytes_within_the_allocation() {
         ok!(program, cuCtxSynchronize());
     }
 }
+
+#[test]
+fn slices_of_one_page_are_watched_while_pending_work_uses_all_of_them() {
+    for (offset, side) in [(100, 1), (3000, 2)] {
+        let program = Program::new();
+        let (host, device) = (program.pinned(4096), written(&program, 4096));
+        let (one, two) = (program.stream(1), program.stream(1));
+        ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), 2048, one));
+        ok!(program, cuMemcpyHtoDAsync_v2(device + 2048, host.wrapping_add(2048).cast(), 2048, two));
+        write(host.wrapping_add(offset), 1);
+        assert!(race(&program).missing.unwrap().contains(&format!("stream {side}")), "{offset}");
+        // Half of the page is free again, so the page stays open.
+        ok!(program, cuStreamSynchronize(one));
+        write(host.wrapping_add(100), 1);
+        write(host.wrapping_add(3001), 1);
+        assert_eq!(race(&program).count, 1);
+    }
+}

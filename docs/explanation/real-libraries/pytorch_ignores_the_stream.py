@@ -6,7 +6,7 @@ import torch
 import cuarray
 
 producer, consumer = cuarray.stream(), torch.cuda.Stream()
-a = cuarray.to_device(np.zeros(1000), stream=producer)  # pending, and a.__cuda_array_interface__["stream"] is `producer`
+a = cuarray.to_device(np.zeros(1000), stream=producer)  # pending in `producer`
 with torch.cuda.stream(consumer):
     b = torch.as_tensor(a, device="cuda")
     b.cpu()

@@ -17,9 +17,10 @@ pub(crate) use table::variable_of;
 use table::{Variable, kernel_of};
 
 use crate::call::{Answer, put};
+use crate::driver::cu;
 use crate::result::cudaError_t;
 use crate::types::*;
-use cuarray_abi::{Api, CUkernel};
+use cuarray_abi::{Api, CUfunction, CUkernel};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
@@ -46,6 +47,18 @@ pub(crate) fn kernel_of_handle(api: &Api, handle: cudaKernel_t) -> Result<CUkern
         None if given::contains(handle) => Ok(handle),
         None => Err(cudaError_t::cudaErrorInvalidDeviceFunction),
     }
+}
+
+/// The host function whose kernel is the given kernel of a library, or the given function of a module.
+pub(crate) fn host_of(api: &Api, function: CUfunction, kernel: CUkernel) -> Option<*const c_void> {
+    let loaded = table::loaded();
+    let handle = if kernel.is_null() { CUkernel(function.0) } else { kernel };
+    let is_function = |kernel: CUkernel| {
+        let mut found = CUfunction::NULL;
+        !function.is_null() && cu!(api.cuKernelGetFunction(&raw mut found, kernel)).is_ok() && found == function
+    };
+    let host = loaded.iter().find(|(_, kernel)| *kernel == handle);
+    host.or_else(|| loaded.iter().find(|(_, kernel)| is_function(*kernel))).map(|(host, _)| *host)
 }
 
 /// The driver's library of a host function.

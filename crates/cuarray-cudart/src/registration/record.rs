@@ -94,6 +94,11 @@ impl Kernel {
         binary.ok_or(cudaError_t::cudaErrorInvalidDeviceFunction)?.library(api)
     }
 
+    /// The driver's kernel, if it is loaded.
+    pub(super) fn loaded_now(&self) -> Option<CUkernel> {
+        Some(CUkernel(self.loaded.load(Ordering::Acquire))).filter(|kernel| !kernel.is_null())
+    }
+
     #[cold]
     fn load(&self, api: &Api) -> Result<CUkernel, cudaError_t> {
         let handle = self.binary.load(Ordering::Acquire);

@@ -2,10 +2,12 @@
 
 use super::binary::Binary;
 use super::record::Kernel;
+use cuarray_abi::CUkernel;
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ptr;
 use std::sync::{Arc, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A registered variable.
@@ -171,6 +173,15 @@ pub(super) fn binary(handle: *const *mut c_void) -> Option<Arc<Binary>> {
 pub(crate) fn kernel_of(host: *const c_void) -> Option<&'static Kernel> {
     let index = *read().as_ref()?.kernels.get(&host.addr())?;
     Kernel::at(index)
+}
+
+/// The host functions whose kernels are loaded, with these kernels.
+pub(super) fn loaded() -> Vec<(*const c_void, CUkernel)> {
+    let table = read();
+    let Some(table) = table.as_ref() else { return Vec::new() };
+    let loaded =
+        |(host, index): (&usize, &usize)| Some((ptr::without_provenance(*host), Kernel::at(*index)?.loaded_now()?));
+    table.kernels.iter().filter_map(loaded).collect()
 }
 
 /// The variable with a host address, and its binary.

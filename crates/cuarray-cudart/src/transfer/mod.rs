@@ -25,6 +25,7 @@ use cuarray_abi::{CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIE
 use std::ffi::c_void;
 use std::ptr;
 
+pub(crate) const HOST_TO_HOST: cudaMemcpyKind = 0;
 pub(crate) const HOST_TO_DEVICE: cudaMemcpyKind = 1;
 pub(crate) const DEVICE_TO_HOST: cudaMemcpyKind = 2;
 pub(crate) const DEVICE_TO_DEVICE: cudaMemcpyKind = 3;

@@ -7,6 +7,7 @@ mod error;
 mod event;
 mod execution;
 mod faults;
+mod graph;
 mod library;
 mod memory;
 mod pools;

@@ -93,6 +93,11 @@ impl Detector {
         }
     }
 
+    /// Whether an operation happens before another one, or is the same.
+    pub fn happens_before(&self, first: &Clock, second: &Clock) -> bool {
+        second.contains(first.lane, first.time, &self.retired)
+    }
+
     /// Whether one of two operations happens before the other.
     pub fn ordered(&self, one: &Clock, other: &Clock) -> bool {
         one.contains(other.lane, other.time, &self.retired) || other.contains(one.lane, one.time, &self.retired)

@@ -368,6 +368,15 @@ impl Detector {
         }
     }
 
+    /// A change of bytes by the host that is unordered with an operation that reads them.
+    pub fn host_changed(&mut self, caller: Caller, (start, end): (u64, u64), reader: &Arc<Operation>) {
+        let lane = self.host(caller.thread).0.number();
+        let effect = Effect::Touches(vec![(Region::row(start, end - start), AccessKind::Write)]);
+        let operation = self.remember(lane, caller, Vec::new(), &effect);
+        let conflict = Conflict { other: reader.clone(), access: AccessKind::Read, start, end };
+        self.unordered(Kind::DataRace, conflict, &operation, AccessKind::Write);
+    }
+
     /// Stores how an operation synchronizes through memory, before it is [resolved](Detector::resolve).
     pub fn synchronizes(&mut self, ticket: &Ticket, fences: Fences) {
         let _ = ticket.operation.fences.set(fences);

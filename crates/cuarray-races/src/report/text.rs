@@ -157,6 +157,7 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::finding::Kind;
     use crate::report::sample;
     use crate::site::{Frame, Site};
     use std::sync::Arc;
@@ -214,5 +215,38 @@ mod tests {
         assert!(report.text(true).contains("\u{1b}[1;31m[1] data-race:"));
         assert!(!report.text(false).contains('\u{1b}'));
         assert!(report.text(false).contains("a\u{fffd}[31mb.py:4"));
+    }
+
+    #[test]
+    fn place_in_a_kernel_without_a_source_line_has_a_hint() {
+        const HINT: &str = "; compile with line information (-lineinfo, lineinfo=True) to see the line of the source";
+        let text = sample::kernel_race("a.py").text(false);
+        assert!(
+            text.contains("in thread (0, 0, 0) of block (0, 0, 0), at src/kernel.cu:8, line 30 of the PTX\n"),
+            "{text}"
+        );
+        let without = format!("in thread (7, 0, 0) of block (2, 0, 0), line 40 of the PTX{HINT}\n");
+        assert!(text.contains(&without) && text.matches(HINT).count() == 1, "{text}");
+    }
+
+    #[test]
+    fn kernel_names_are_demangled() {
+        let mut report = sample::kernel_race("a.py");
+        report.findings[0].sides.iter_mut().for_each(|side| side.detail = Some("_Z5scalePfi".into()));
+        for text in [report.text(false), report.html()] {
+            assert!(text.contains("of scale race") && !text.contains("_Z5scale"), "{text}");
+        }
+    }
+
+    #[test]
+    fn access_beyond_an_allocation_names_the_bytes_and_the_end() {
+        let mut report = sample::report("a.py");
+        let finding = &mut report.findings[0];
+        (finding.kind, finding.offset) = (Kind::OutOfBounds, Some(3500));
+        let text = report.text(false);
+        assert!(text.contains("[1] out-of-bounds: stream 2 reads outside of the allocation\n"), "{text}");
+        assert!(text.contains("memory: bytes 3500 to 4523 beyond the end of 4,096 bytes of device memory"), "{text}");
+        report.findings[0].offset = Some(3072);
+        assert!(report.text(false).contains("memory: bytes 3072 to 4095 of 4,096 bytes of device memory"));
     }
 }

@@ -17,7 +17,7 @@ pub(crate) mod thread_sanitizer;
 
 use crate::driver::{Driver, Guard};
 use crate::graph_structure;
-use crate::happens_before::{edges, host};
+use crate::happens_before::{edges, host, uploads};
 use crate::objects::allocation::Memory;
 use crate::objects::copy::Extent;
 use crate::objects::launch::Launch;
@@ -126,10 +126,12 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
     match work {
         Work::Wait | Work::HostFunction(_) => {}
         Work::Copy(copy) => {
+            uploads::driver_writes(state, copy.target, copy.extent);
             copies::execute_copy(state, &copy);
             state.time_passes(transfer_time(copy.extent));
         }
         Work::Fill(fill) => {
+            uploads::driver_writes(state, fill.target, fill.extent);
             copies::execute_fill(state, &fill);
             state.time_passes(transfer_time(fill.extent));
         }

@@ -1,6 +1,6 @@
 //! Operations in streams, and the edges between them.
 
-use crate::happens_before::host;
+use crate::happens_before::{host, uploads};
 use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
 use crate::objects::stream;
 use crate::objects::work::{Accesses, Point, Work};
@@ -113,6 +113,7 @@ pub(crate) fn stream_joins_points(state: &mut State, handle: CUstream, points: &
 /// Records a synchronization: the calling thread has waited for these operations.
 pub(crate) fn host_joins(state: &mut State, clocks: Vec<Clock>) {
     let Some(caller) = caller(state) else { return };
+    uploads::host_follows(state, &clocks);
     state.detector.synchronize(caller, &clocks);
     state.host_access.mark_stale();
 }
@@ -146,11 +147,17 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
     if let Work::Launch(launch) = work {
         caller.detail = Some(launch.name().into());
     }
+    let in_graph = caller.launch.is_some();
     let effect = effect(state, work);
     let watched = state.host_access.watches().then(|| effect.touches());
     let (before, ticket) = issue(state, handle, work, caller, effect)?;
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.past = before;
+    }
+    if let Work::Copy(copy) = work
+        && in_graph
+    {
+        uploads::watch(state, copy, &ticket);
     }
     if let Work::Record(event) = work
         && let Some(event) = state.events.get_mut(event)

@@ -1,5 +1,6 @@
 //! The host's own accesses to memory that devices use.
 
+use crate::happens_before::uploads;
 use crate::host_access::{Fault, take_logged};
 use crate::objects::running::Running;
 use crate::state::State;
@@ -73,6 +74,7 @@ pub(crate) fn settle_host_access(state: &mut State) {
 /// the host joins the function's clock, unless only driver objects order threads.
 pub(crate) fn host_function_begins(state: &mut State, clock: &Clock) {
     take_host_accesses(state);
+    uploads::host_follows(state, std::slice::from_ref(clock));
     state.detector.hosts_join(clock);
     // SAFETY: the call has no preconditions.
     let thread = unsafe { libc::gettid() };

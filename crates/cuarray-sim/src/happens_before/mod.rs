@@ -1,10 +1,11 @@
 //! Driver calls as events of the race detector: the edges that they add, and their effects on memory.
 //!
 //! This module translates; [`cuarray_races`] computes. [`edges`] translates work in streams and the waits for it;
-//! [`calls`] translates allocations, frees, handles and refusals; [`host`] translates the host's own accesses.
+//! [`calls`] translates allocations, frees, handles and refusals; [`host`] and [`uploads`] translate the host's own accesses.
 //! `docs/explanation/happens-before.md` names the page of the manual for each edge. While findings are off, no function
 //! has an effect.
 
 pub(crate) mod calls;
 pub(crate) mod edges;
 pub(crate) mod host;
+pub(crate) mod uploads;

@@ -16,4 +16,5 @@ pub(crate) mod launch;
 pub(crate) mod pool;
 pub(crate) mod running;
 pub(crate) mod stream;
+pub(crate) mod upload;
 pub(crate) mod work;

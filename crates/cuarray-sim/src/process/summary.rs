@@ -105,3 +105,23 @@ pub(crate) fn lines(driver: &Driver, report: Option<&Report>) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objects::code::Partly;
+
+    #[test]
+    fn launches_that_were_searched_in_part_have_a_line() {
+        let driver = Driver::new(Ok(Config::default()));
+        let watched = |launches| {
+            let mut state = driver.lock();
+            state.code.partly_searched = Partly { launches, touched: 40 << 20, searched: 20 << 20 };
+            let lines = unchecked(&driver, &state);
+            lines.into_iter().filter(|line| line.contains("watched")).collect::<Vec<_>>()
+        };
+        assert_eq!(watched(1), ["races between blocks: watched about 20 of 40 MB of 1 launch"]);
+        assert_eq!(watched(3), ["races between blocks: watched about 20 of 40 MB of 3 launches"]);
+        assert!(watched(0).is_empty());
+    }
+}

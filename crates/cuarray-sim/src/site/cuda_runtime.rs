@@ -140,8 +140,8 @@ impl Frames {
             None => self.first.take(),
             Some((_, inner)) => {
                 let places = (inner as usize + size_of::<usize>()..frame).step_by(size_of::<usize>()).rev();
-                // SAFETY: these words lie between two frames of the calling thread.
                 let mut places = places.map(|place| place as *const usize);
+                // SAFETY: these words lie between two frames of the calling thread.
                 places.find(|place| unsafe { place.read_volatile() } == address)
             }
         };

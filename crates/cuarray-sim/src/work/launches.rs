@@ -498,3 +498,32 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
     let place = place(&launch.program, Some(fault.pc), fault.block, fault.thread, false);
     (what, place)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The launches, touched bytes and searched bytes after a launch that touched ranges of MB.
+    fn searched(ranges: &[(u64, u64)]) -> (u64, u64, u64) {
+        let touched: Vec<TouchedRange> = ranges
+            .iter()
+            .map(|(start, end)| TouchedRange {
+                start: start << 20,
+                end: end << 20,
+                kind: TouchKind::Write,
+                strength: cuarray_ptx::Strength::Weak,
+            })
+            .collect();
+        let mut partly = Partly::default();
+        note_partial_search(&mut partly, touched.iter());
+        (partly.launches, partly.touched >> 20, partly.searched >> 20)
+    }
+
+    #[test]
+    fn launch_over_more_memory_than_is_searched_is_counted_once_for_each_byte() {
+        assert_eq!(searched(&[(0, 32)]), (0, 0, 0));
+        assert_eq!(searched(&[(0, 20), (0, 20)]), (0, 0, 0));
+        assert_eq!(searched(&[(0, 40)]), (1, 40, 20));
+        assert_eq!(searched(&[(100, 140), (110, 120), (0, 60)]), (1, 100, 25));
+    }
+}

@@ -1,0 +1,218 @@
+//! Nodes that copy and fill memory.
+
+use super::{current, read};
+use crate::call::{Answer, present, put};
+use crate::driver::cu;
+use crate::memory::pointer;
+use crate::result::cudaError_t;
+use crate::symbols;
+use crate::transfer::{self, DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST};
+use crate::types::*;
+use cuarray_abi::{Api, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D};
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+/// A copy as the runtime describes it, from the driver's description.
+pub(super) fn from_driver(copy: &CUDA_MEMCPY3D) -> cudaMemcpy3DParms {
+    let pitched = |kind, host: *const c_void, device, pitch, height| {
+        let ptr = if kind == CU_MEMORYTYPE_HOST { host.cast_mut() } else { pointer(device) };
+        cudaPitchedPtr { ptr, pitch, xsize: pitch, ysize: height }
+    };
+    let kind = match (copy.srcMemoryType, copy.dstMemoryType) {
+        (CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST) => HOST_TO_HOST,
+        (CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE) => HOST_TO_DEVICE,
+        (CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST) => DEVICE_TO_HOST,
+        (CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE) => DEVICE_TO_DEVICE,
+        _ => DEFAULT,
+    };
+    cudaMemcpy3DParms {
+        srcArray: copy.srcArray,
+        srcPos: cudaPos { x: copy.srcXInBytes, y: copy.srcY, z: copy.srcZ },
+        srcPtr: pitched(copy.srcMemoryType, copy.srcHost, copy.srcDevice, copy.srcPitch, copy.srcHeight),
+        dstArray: copy.dstArray,
+        dstPos: cudaPos { x: copy.dstXInBytes, y: copy.dstY, z: copy.dstZ },
+        dstPtr: pitched(copy.dstMemoryType, copy.dstHost, copy.dstDevice, copy.dstPitch, copy.dstHeight),
+        extent: cudaExtent { width: copy.WidthInBytes, height: copy.Height, depth: copy.Depth },
+        kind,
+    }
+}
+
+/// The driver's parameters of a node. An empty copy is no node of the driver.
+pub(super) fn to_driver(copy: &cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D, cudaError_t> {
+    transfer::to_driver(copy)?.ok_or(cudaError_t::cudaErrorInvalidValue)
+}
+
+/// Reads the parameters of a copy, and converts them.
+unsafe fn read_copy(parameters: *const cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D, cudaError_t> {
+    // SAFETY: by the contract of this function.
+    to_driver(&unsafe { read(parameters)? })
+}
+
+/// The parameters of a copy of consecutive bytes.
+fn linear(
+    dst: *mut c_void,
+    src: *const c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> Result<CUDA_MEMCPY3D, cudaError_t> {
+    let row = |ptr| cudaPitchedPtr { ptr, pitch: count, xsize: count, ysize: 1 };
+    to_driver(&cudaMemcpy3DParms {
+        srcArray: cudaArray_t::NULL,
+        srcPos: cudaPos::default(),
+        srcPtr: row(src.cast_mut()),
+        dstArray: cudaArray_t::NULL,
+        dstPos: cudaPos::default(),
+        dstPtr: row(dst),
+        extent: cudaExtent { width: count, height: 1, depth: 1 },
+        kind,
+    })
+}
+
+/// The parameters of a copy to a symbol.
+fn into_symbol(
+    api: &Api,
+    symbol: *const c_void,
+    src: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> Result<CUDA_MEMCPY3D, cudaError_t> {
+    symbols::to_symbol(kind)?;
+    linear(symbols::place(api, symbol, count, offset)?, src, count, kind)
+}
+
+/// The parameters of a copy from a symbol.
+fn out_of_symbol(
+    api: &Api,
+    dst: *mut c_void,
+    symbol: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> Result<CUDA_MEMCPY3D, cudaError_t> {
+    symbols::from_symbol(kind)?;
+    linear(dst, symbols::place(api, symbol, count, offset)?, count, kind)
+}
+
+/// Where a new node goes.
+struct Place {
+    node: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    dependencies: *const cudaGraphNode_t,
+    count: usize,
+}
+
+unsafe fn add(api: &Api, place: &Place, copy: &CUDA_MEMCPY3D) -> Answer {
+    present(place.node)?;
+    cu!(api.cuGraphAddMemcpyNode(place.node, place.graph, place.dependencies, place.count, copy, current(api)?))
+}
+
+unsafe fn set(api: &Api, node: cudaGraphNode_t, copy: &CUDA_MEMCPY3D) -> Answer {
+    cu!(api.cuGraphMemcpyNodeSetParams(node, copy))
+}
+
+unsafe fn set_executable(api: &Api, exec: cudaGraphExec_t, node: cudaGraphNode_t, copy: &CUDA_MEMCPY3D) -> Answer {
+    cu!(api.cuGraphExecMemcpyNodeSetParams(exec, node, copy, current(api)?))
+}
+
+/// The functions that add a node, change a node, and change an executable node, for each form of a copy.
+macro_rules! copies {
+    ($($add:ident $set:ident $set_executable:ident ($($argument:ident: $ty:ty),*) = |$api:ident| $copy:expr;)*) => {$(
+        pub(crate) unsafe fn $add(
+            $api: &Api,
+            p_graph_node: *mut cudaGraphNode_t,
+            graph: cudaGraph_t,
+            p_dependencies: *const cudaGraphNode_t,
+            num_dependencies: usize,
+            $($argument: $ty),*
+        ) -> Answer {
+            let place = Place { node: p_graph_node, graph, dependencies: p_dependencies, count: num_dependencies };
+            // SAFETY: by the contract of this function.
+            unsafe { add($api, &place, &$copy?) }
+        }
+
+        pub(crate) unsafe fn $set($api: &Api, node: cudaGraphNode_t, $($argument: $ty),*) -> Answer {
+            // SAFETY: by the contract of this function.
+            unsafe { set($api, node, &$copy?) }
+        }
+
+        pub(crate) unsafe fn $set_executable(
+            $api: &Api,
+            h_graph_exec: cudaGraphExec_t,
+            node: cudaGraphNode_t,
+            $($argument: $ty),*
+        ) -> Answer {
+            // SAFETY: by the contract of this function.
+            unsafe { set_executable($api, h_graph_exec, node, &$copy?) }
+        }
+    )*};
+}
+
+copies! {
+    cudaGraphAddMemcpyNode cudaGraphMemcpyNodeSetParams cudaGraphExecMemcpyNodeSetParams
+        (p_copy_params: *const cudaMemcpy3DParms) = |api| read_copy(p_copy_params);
+    cudaGraphAddMemcpyNode1D cudaGraphMemcpyNodeSetParams1D cudaGraphExecMemcpyNodeSetParams1D
+        (dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind) = |api| linear(dst, src, count, kind);
+    cudaGraphAddMemcpyNodeToSymbol cudaGraphMemcpyNodeSetParamsToSymbol cudaGraphExecMemcpyNodeSetParamsToSymbol
+        (symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind)
+        = |api| into_symbol(api, symbol, src, count, offset, kind);
+    cudaGraphAddMemcpyNodeFromSymbol cudaGraphMemcpyNodeSetParamsFromSymbol cudaGraphExecMemcpyNodeSetParamsFromSymbol
+        (dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind)
+        = |api| out_of_symbol(api, dst, symbol, count, offset, kind);
+}
+
+pub(crate) unsafe fn cudaGraphMemcpyNodeGetParams(
+    api: &Api,
+    node: cudaGraphNode_t,
+    p_node_params: *mut cudaMemcpy3DParms,
+) -> Answer {
+    present(p_node_params)?;
+    let mut copy = MaybeUninit::<CUDA_MEMCPY3D>::zeroed();
+    cu!(api.cuGraphMemcpyNodeGetParams(node, copy.as_mut_ptr()))?;
+    // SAFETY: zero is a valid value of each field, and the driver has written them.
+    let copy = unsafe { copy.assume_init() };
+    // SAFETY: by the contract of this function.
+    unsafe { put(p_node_params, from_driver(&copy)) }
+}
+
+pub(crate) unsafe fn cudaGraphAddMemsetNode(
+    api: &Api,
+    p_graph_node: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    p_dependencies: *const cudaGraphNode_t,
+    num_dependencies: usize,
+    p_memset_params: *const cudaMemsetParams,
+) -> Answer {
+    present(p_graph_node)?;
+    present(p_memset_params)?;
+    let context = current(api)?;
+    cu!(api.cuGraphAddMemsetNode(p_graph_node, graph, p_dependencies, num_dependencies, p_memset_params, context))
+}
+
+pub(crate) unsafe fn cudaGraphMemsetNodeGetParams(
+    api: &Api,
+    node: cudaGraphNode_t,
+    p_node_params: *mut cudaMemsetParams,
+) -> Answer {
+    present(p_node_params)?;
+    cu!(api.cuGraphMemsetNodeGetParams(node, p_node_params))
+}
+
+pub(crate) unsafe fn cudaGraphMemsetNodeSetParams(
+    api: &Api,
+    node: cudaGraphNode_t,
+    p_node_params: *const cudaMemsetParams,
+) -> Answer {
+    present(p_node_params)?;
+    cu!(api.cuGraphMemsetNodeSetParams(node, p_node_params))
+}
+
+pub(crate) unsafe fn cudaGraphExecMemsetNodeSetParams(
+    api: &Api,
+    h_graph_exec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    p_node_params: *const cudaMemsetParams,
+) -> Answer {
+    present(p_node_params)?;
+    cu!(api.cuGraphExecMemsetNodeSetParams(h_graph_exec, node, p_node_params, current(api)?))
+}

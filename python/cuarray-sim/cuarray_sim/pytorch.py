@@ -1,0 +1,289 @@
+"""Carries out PyTorch's operations on the host, in stream order, where its wheel has machine code only. On request only.
+
+The simulated driver refuses PyTorch's kernels, as they are machine code. Within :class:`OnHost`, an operation on tensors of a device
+becomes work of the current stream. The work copies the elements that the operation reads to pinned memory, computes in a host function,
+and copies back the elements that it writes. Nothing is synchronized, except where PyTorch waits too because the shape of the result
+depends on values. So findings name the elements that the operation reads and writes, and the line that called it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+__all__ = ["OnHost"]
+
+# PyTorch carries these out without a kernel for most layouts and types.
+_NATIVE = {
+    *(
+        "empty",
+        "empty_like",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+        "zeros",
+        "zeros_like",
+        "new_zeros",
+        "zero_",
+    ),
+    *("copy_", "_to_copy", "clone", "_local_scalar_dense", "detach", "alias", "lift_fresh", "is_pinned", "_pin_memory"),
+    *("record_stream", "set_", "resize_"),
+}
+
+_HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+_counts = {"operations": 0}
+
+
+@atexit.register
+def _summarize() -> None:
+    if _counts["operations"]:
+        print(
+            f"cuarray-sim: {_counts['operations']} operations of PyTorch were carried out on the host", file=sys.stderr
+        )
+
+
+class OnHost(TorchDispatchMode):  # type: ignore[misc]
+    """Carry out operations on device tensors on the host, while the context manager is active in this thread.
+
+    An exception in a host function is raised by the next operation, or at the end.
+
+    >>> with cuarray_sim.pytorch.OnHost():  # doctest: +SKIP
+    ...     torch.arange(4, device="cuda") + 1
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._runtime = ctypes.CDLL("libcudart.so.13")
+        self._work: dict[int, Callable[[], None]] = {}
+        self._numbers = itertools.count(1)
+        self._done: list[int] = []
+        self._errors: list[BaseException] = []
+        self._call = _HOST_FUNCTION(self._run)
+        self._seed: int | None = None
+        self._random: torch.Tensor | None = None
+
+    def __exit__(self, *exception: Any) -> None:
+        """Wait for the work, as it uses objects of this one."""
+        super().__exit__(*exception)
+        torch.cuda.synchronize()
+        self._settle()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Carry out one operation."""
+        kwargs = kwargs or {}
+        device = _device(args, kwargs)
+        if device is None:
+            return func(*args, **kwargs)
+        if func.is_view or func._schema.name.removeprefix("aten::") in _NATIVE:
+            try:
+                return func(*args, **kwargs)
+            except RuntimeError as error:
+                if "no kernel image" not in str(error):
+                    raise
+        self._settle()
+        _counts["operations"] += 1
+        return _Operation(self, func, args, kwargs, device).enqueue()
+
+    def _enqueue(self, work: Callable[[], None], stream: torch.cuda.Stream) -> None:
+        number = next(self._numbers)
+        self._work[number] = work
+        error = self._runtime.cudaLaunchHostFunc(
+            ctypes.c_void_p(stream.cuda_stream), self._call, ctypes.c_void_p(number)
+        )
+        if error:
+            del self._work[number]
+            raise RuntimeError(f"cudaLaunchHostFunc returned {error}")
+
+    def _run(self, number: int) -> None:
+        try:
+            self._work[number]()
+        except BaseException as error:
+            self._errors.append(error)
+        self._done.append(number)
+
+    def _settle(self) -> None:
+        # A host function may not call the driver, so the buffers of work are freed here.
+        while self._done:
+            del self._work[self._done.pop()]
+        if self._errors:
+            raise self._errors.pop()
+
+    def _with_random_numbers(self, compute: Callable[[], Any], seed: int) -> Any:
+        """Compute with the numbers of the device's seed, and leave those of the host as they are."""
+        before = torch.get_rng_state()
+        if self._seed != seed:
+            self._seed = seed
+            torch.random.default_generator.manual_seed(seed)
+        elif self._random is not None:
+            torch.set_rng_state(self._random)
+        try:
+            return compute()
+        finally:
+            self._random = torch.get_rng_state()
+            torch.set_rng_state(before)
+
+
+class _Operation:
+    """One operation, with copies of its arguments on the host."""
+
+    def __init__(self, mode: OnHost, func: Any, args: Any, kwargs: Any, device: torch.device) -> None:
+        self.mode, self.func, self.args, self.kwargs, self.device = mode, func, args, kwargs, device
+        self.stream = torch.cuda.current_stream(device)
+        self.seed = torch.cuda.initial_seed()
+        self.staged: dict[int, tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = {}
+        self.made: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def enqueue(self) -> Any:
+        try:
+            shapes = self.func(*tree_map(_on_meta, self.args), **tree_map(_on_meta, self.kwargs))
+        except (NotImplementedError, RuntimeError):
+            return self.compute_now()
+        written = list(self.written())
+        if self.kwargs.get("device") == torch.device("cpu") or any(not tensor.is_cuda for tensor in written):
+            return self.compute_now()
+        args, kwargs = tree_map(self.stage, (self.args, self.kwargs))
+        returns = self.func._schema.returns
+        if returns and all(each.alias_info is not None for each in returns):
+            result = written[0] if len(returns) == 1 else tuple(written)
+        else:
+            result = tree_map(self.make, shapes)
+
+        def work() -> None:
+            found = self.compute(args, kwargs)
+            for (_, buffer), tensor in zip(self.made, _tensors(found), strict=False):
+                buffer.copy_(tensor)
+
+        self.mode._enqueue(work, self.stream)
+        for tensor in written:
+            _, flat, _ = self.staged[id(tensor)]
+            _copy(tensor, flat, to_device=True)
+        for tensor, buffer in self.made:
+            _copy(tensor, _flat(buffer, _extent(tensor)), to_device=True)
+        return result
+
+    def compute_now(self) -> Any:
+        """Wait for the stream and compute, as PyTorch does where the shape of a result depends on values."""
+        args, kwargs = tree_map(self.stage, (self.args, self.kwargs))
+        written = list(self.written())
+        self.stream.synchronize()
+        found = self.compute(args, kwargs)
+        for tensor in written:
+            if tensor.is_cuda:
+                _copy(tensor, self.staged[id(tensor)][1], to_device=True)
+            else:
+                tensor.copy_(self.staged[id(tensor)][2])
+        returns = self.func._schema.returns
+        if returns and all(each.alias_info is not None for each in returns):
+            return written[0] if len(returns) == 1 else tuple(written)
+        if self.kwargs.get("device") == torch.device("cpu"):
+            return found
+        return tree_map(lambda each: each.to(self.device) if isinstance(each, torch.Tensor) else each, found)
+
+    def compute(self, args: Any, kwargs: Any) -> Any:
+        if torch.Tag.nondeterministic_seeded in self.func.tags:
+            return self.mode._with_random_numbers(lambda: self.func(*args, **kwargs), self.seed)
+        return self.func(*args, **kwargs)
+
+    def written(self) -> Iterator[torch.Tensor]:
+        """The arguments that the operation writes."""
+        arguments = self.func._schema.arguments
+        values = {argument.name: value for argument, value in zip(arguments, self.args, strict=False)} | self.kwargs
+        for argument in arguments:
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                yield from _tensors(values.get(argument.name))
+
+    def stage(self, value: Any) -> Any:
+        """Return what the computation gets for an argument."""
+        if isinstance(value, torch.device):
+            return torch.device("cpu")
+        if not isinstance(value, torch.Tensor):
+            return value
+        if id(value) not in self.staged:
+            if value.is_cuda:
+                flat = torch.empty(_extent(value), dtype=value.dtype, pin_memory=True)
+                _copy(value, flat, to_device=False)
+                host = flat.as_strided(value.shape, value.stride())
+            else:
+                # The program may change it before the work runs.
+                flat = host = value.clone()
+            self.staged[id(value)] = value, flat, host
+        return self.staged[id(value)][2]
+
+    def make(self, shape: Any) -> Any:
+        """Return a result on the device, for a tensor without memory."""
+        if not isinstance(shape, torch.Tensor):
+            return shape
+        tensor = torch.empty_strided(shape.shape, shape.stride(), dtype=shape.dtype, device=self.device)
+        flat = torch.empty(_extent(tensor), dtype=shape.dtype, pin_memory=True)
+        self.made.append((tensor, flat.as_strided(tensor.shape, tensor.stride())))
+        return tensor
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def _device(args: Any, kwargs: Any) -> torch.device | None:
+    """Return the device that an operation runs on, if it is a CUDA device."""
+    leaves = tree_leaves((args, kwargs))
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor) and leaf.is_cuda:
+            return leaf.device
+    for leaf in leaves:
+        if isinstance(leaf, torch.device) and leaf.type == "cuda":
+            return leaf if leaf.index is not None else torch.device("cuda", torch.cuda.current_device())
+    return None
+
+
+def _on_meta(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+    return torch.device("meta") if isinstance(value, torch.device) else value
+
+
+def _extent(tensor: torch.Tensor) -> int:
+    """Return the number of elements from a tensor's first to its last in memory."""
+    if tensor.numel() == 0:
+        return 0
+    return 1 + sum((int(size) - 1) * int(step) for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+
+
+def _flat(tensor: torch.Tensor, count: int, offset: int = 0) -> torch.Tensor:
+    """Return consecutive elements of a tensor's memory, from `offset` elements behind its first."""
+    return torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(
+        tensor.untyped_storage(), tensor.storage_offset() + offset, (count,), (1,)
+    )
+
+
+def _runs(tensor: torch.Tensor) -> tuple[int, list[int]]:
+    """Return the length of a tensor's runs of consecutive elements, and their offsets."""
+    if tensor.numel() == 0:
+        return 0, []
+    length = 1
+    outer: list[range] = []
+    for step, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size == 1 or step == 0:
+            continue
+        if step <= length and not outer:
+            length += (size - 1) * step
+        else:
+            outer.append(range(0, size * step, step))
+    return length, sorted({sum(offsets) for offsets in itertools.product(*outer)})
+
+
+def _copy(tensor: torch.Tensor, host: torch.Tensor, *, to_device: bool) -> None:
+    """Copy a tensor's elements, and no gaps between them, between the device and host memory of its extent."""
+    length, offsets = _runs(tensor)
+    for offset in offsets:
+        device, part = _flat(tensor, length, offset), host[offset : offset + length]
+        target, source = (device, part) if to_device else (part, device)
+        target.copy_(source, non_blocking=True)

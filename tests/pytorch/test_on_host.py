@@ -1,0 +1,112 @@
+"""Operations of PyTorch that are carried out on the host, on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+from torch import nn
+
+from cuarray_sim.pytorch import OnHost
+
+Sides = Callable[[], list[tuple[str, str]]]
+
+
+@pytest.fixture
+def on_host() -> Iterator[None]:
+    with OnHost():
+        yield
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: x * 2 + 1,
+        lambda x: x.sum(),
+        lambda x: x.view(4, 6).t() @ x.view(4, 6),
+        lambda x: torch.softmax(x, 0),
+        lambda x: x.sort(descending=True)[1],
+        lambda x: x.view(4, 6)[:, ::2].exp().cumsum(1),
+        lambda x: x[x > 5],
+        lambda x: x.nonzero(),
+        lambda x: torch.cat([x, x.flip(0)]),
+        lambda x: x.to(torch.float64).view(4, 6).t().contiguous(),
+        lambda x: nn.functional.conv1d(x.view(1, 1, 24), x[:3].view(1, 1, 3)),
+        lambda x: nn.functional.batch_norm(x.view(4, 6), None, None, training=True),
+        lambda x: torch.linspace(0, 1, 5, device=x.device),
+    ],
+)
+def test_result_is_that_of_the_host(on_host: None, operation: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    numbers = torch.arange(24.0)
+    found = operation(numbers.cuda())
+    assert found.is_cuda
+    torch.testing.assert_close(found.cpu(), operation(numbers))
+
+
+def test_work_is_pending_until_a_synchronization(on_host: None) -> None:
+    stream, tensor = torch.cuda.Stream(), torch.ones(1000).cuda()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        result = tensor + 1
+    assert not stream.query()
+    stream.synchronize()
+    assert result.cpu().sum() == 2000
+
+
+@pytest.mark.cuarray_sim(expect="data-race")
+def test_missing_wait_between_operations_is_a_race_at_the_users_lines(on_host: None, sides: Sides) -> None:
+    first, second, tensor = torch.cuda.Stream(), torch.cuda.Stream(), torch.zeros(1000).cuda()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(first):
+        tensor.add_(1)
+    with torch.cuda.stream(second):
+        tensor * 2
+    assert sides() == [("torch", "tensor.add_(1)"), ("torch", "tensor * 2")]
+
+
+def test_write_of_a_column_leaves_the_other_columns_to_other_streams(on_host: None) -> None:
+    first, second, tensor = torch.cuda.Stream(), torch.cuda.Stream(), torch.zeros(4, 6).cuda()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(first):
+        tensor[:, 0].fill_(1)
+    with torch.cuda.stream(second):
+        tensor[:, 1].fill_(2)
+    torch.cuda.synchronize()
+    assert tensor.cpu().sum() == 4 * 3
+
+
+def test_training_gives_the_losses_of_the_host(on_host: None) -> None:
+    def losses(device: str) -> list[float]:
+        torch.manual_seed(0)
+        layer = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)).to(device)
+        optimizer, found = torch.optim.Adam(layer.parameters()), []
+        for _ in range(3):
+            loss = layer(torch.ones(2, 3).to(device)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            found.append(loss.item())
+        return found
+
+    assert losses("cuda") == pytest.approx(losses("cpu"))
+
+
+def test_random_numbers_follow_the_seed_of_the_device(on_host: None) -> None:
+    torch.cuda.manual_seed(1)
+    host = torch.get_rng_state()
+    first = torch.rand(3, device="cuda").cpu()
+    assert not torch.equal(first, torch.rand(3, device="cuda").cpu())
+    assert torch.equal(torch.get_rng_state(), host)
+
+
+def test_wrong_arguments_are_the_error_of_pytorch(on_host: None) -> None:
+    with pytest.raises(RuntimeError, match="size"):
+        torch.zeros(3).cuda() + torch.zeros(4).cuda()
+
+
+def test_operation_outside_is_refused() -> None:
+    with OnHost():
+        tensor = torch.ones(3, device="cuda")
+    with pytest.raises(RuntimeError, match="no kernel image"):
+        tensor + 1
