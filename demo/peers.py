@@ -5,6 +5,7 @@ import importlib
 PEERS = {
     "numba-cuda": ("library_numba", "Numba"),
     "cuda.core": ("library_cuda_core", "CudaCore"),
+    "CuPy": ("library_cupy", "CuPy"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import sys
@@ -18,7 +19,7 @@ import driver as demo_driver  # noqa: E402 - found in the folders above
 import peers  # noqa: E402
 from library import Library  # noqa: E402
 
-PACKAGES = {"numba-cuda": "numba_cuda", "cuda.core": "cuda.core"}
+PACKAGES = {"numba-cuda": "numba_cuda", "cuda.core": "cuda.core", "CuPy": "cupy"}
 
 
 def require_peer(name: str) -> None:
@@ -30,6 +31,11 @@ def require_peer(name: str) -> None:
         found = None
     if found is None:
         pytest.skip(f"{name} is not installed; `make peers` installs the versions of requirements/peers.txt")
+
+
+def has_shared_runtime() -> bool:
+    """Return whether CuPy is the one that `make peers-cupy` builds."""
+    return hasattr(importlib.import_module("cupy_backends.cuda.api"), "STATIC")
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +64,21 @@ def cuda_core(driver: demo_driver.Driver) -> Library:
 
 @pytest.fixture(scope="session")
 def cupy(driver: demo_driver.Driver) -> Library:
-    return _on_a_gpu(driver, "library_cupy", "CuPy")
+    if driver.is_simulated and not has_shared_runtime():
+        pytest.skip(
+            "this CuPy contains a static CUDA runtime; `make peers-cupy` builds one with the shared runtime in build/cupy"
+        )
+    return _peer("CuPy")
+
+
+@pytest.fixture(autouse=True)
+def cupy_pools() -> Iterator[None]:
+    """Return the memory that CuPy's pools keep, after each test."""
+    yield
+    if loaded := sys.modules.get("cupy"):
+        gc.collect()
+        loaded.get_default_memory_pool().free_all_blocks()
+        loaded.get_default_pinned_memory_pool().free_all_blocks()
 
 
 @pytest.fixture(scope="session")
@@ -87,11 +107,4 @@ def stream(device: Any) -> Iterator[Any]:
 def _peer(name: str) -> Library:
     require_peer(name)
     module, class_name = peers.PEERS[name]
-    return getattr(importlib.import_module(module), class_name)()
-
-
-def _on_a_gpu(driver: demo_driver.Driver, module: str, class_name: str) -> Library:
-    """Return an installed library that needs a real GPU, or skip."""
-    if driver.is_simulated:
-        pytest.skip("the library contains the CUDA runtime, which does not start on the simulated driver")
     return getattr(importlib.import_module(module), class_name)()

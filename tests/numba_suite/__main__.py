@@ -1,8 +1,10 @@
-"""Run the suite: ``python -m cuarray_sim -m numba_suite``. See :mod:`numba_suite.suite`."""
+"""Run the suite: ``python -m cuarray_sim -m numba_suite``. See :mod:`peer_suite.suite`."""
 
 import sys
 
-from .suite import main
+from peer_suite.suite import main
+
+from . import SUITE
 
 if __name__ == "__main__":  # processes started by numba's tests import this module
-    sys.exit(main())
+    sys.exit(main(SUITE))

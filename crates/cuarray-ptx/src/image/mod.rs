@@ -291,7 +291,8 @@ mod tests {
         wrapper.extend((data.addr() as u64).to_le_bytes());
         wrapper.extend((list.addr() as u64).to_le_bytes());
         let exposed = |address: *const u8, _: usize| address.addr() > 4096;
-        (data.expose_provenance(), list.expose_provenance());
+        data.expose_provenance();
+        list.expose_provenance();
         // SAFETY: addresses above the first page are those of live values of the tests.
         let image = unsafe { Image::from_readable(wrapper.as_ptr(), 90, exposed) };
         image.map(|image| image.modules.into_iter().map(|(_, text)| text).collect())

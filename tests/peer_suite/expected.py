@@ -8,22 +8,18 @@ not pass has a reason.
 from __future__ import annotations
 
 import fnmatch
+import json
 import re
 import sys
 from dataclasses import dataclass
-from importlib import metadata
-from pathlib import Path
 
+from .description import Suite
 from .outcome import PASSED, SKIPPED, Module, Outcome
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-HERE = Path(__file__).parent
-EXPECTED, REASONS = HERE / "expected.toml", HERE / "reasons.toml"
-LIBRARIES = ("numba-cuda", "numba", "cuda-core", "cuda-bindings", "numpy")
 
 
 @dataclass(frozen=True)
@@ -46,8 +42,8 @@ class Reason:
         return matched and (named or (outcome.result == SKIPPED and not self.tests))
 
 
-def reasons() -> list[Reason]:
-    read = tomllib.loads(REASONS.read_text(encoding="utf-8"))["reason"]
+def reasons(suite: Suite) -> list[Reason]:
+    read = tomllib.loads(suite.reasons.read_text(encoding="utf-8"))["reason"]
     return [
         Reason(**{key: tuple(value) if isinstance(value, list) else value for key, value in each.items()})
         for each in read
@@ -56,12 +52,6 @@ def reasons() -> list[Reason]:
 
 def explanation(known: list[Reason], name: str, outcome: Outcome) -> Reason | None:
     return next((reason for reason in known if reason.explains(name, outcome)), None)
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries."""
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return {"python": python, **{library: metadata.version(library) for library in LIBRARIES}}
 
 
 @dataclass(frozen=True)
@@ -75,21 +65,21 @@ class Expected:
     """Outcome and name of the reason of each other test, by full name."""
 
 
-def read() -> Expected:
-    if not EXPECTED.exists():
+def read(suite: Suite) -> Expected:
+    if not suite.expected.exists():
         return Expected({}, {}, {})
-    text = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))
+    text = tomllib.loads(suite.expected.read_text(encoding="utf-8"))
     rest = {each["test"]: (each["outcome"], each["reason"]) for each in text.get("not_passed", [])}
     return Expected(text["versions"], text["passed"], rest)
 
 
-def write(modules: list[Module], known: list[Reason]) -> None:
+def write(suite: Suite, modules: list[Module], known: list[Reason]) -> None:
     """Write the outcomes of a run to ``expected.toml``."""
     lines = [
-        "# Expected outcomes of numba-cuda's own tests on the simulated driver. Written by `make numba-suite UPDATE=1`.",
+        f"# Expected outcomes of {suite.library}'s own tests on the simulated driver. Written by `make {suite.name} UPDATE=1`.",
         "",
         "[versions]",
-        *(f'{name} = "{version}"' for name, version in versions().items()),
+        *(f'{name} = "{version}"' for name, version in suite.versions().items()),
         "",
         "# Numbers of passing tests in each module.",
         "[passed]",
@@ -102,12 +92,12 @@ def write(modules: list[Module], known: list[Reason]) -> None:
         assert reason is not None, f"{name} is not explained"
         lines += [
             "[[not_passed]]",
-            f'test = "{name}"',
+            f"test = {json.dumps(name, ensure_ascii=False)}",
             f'outcome = "{outcome.result}"',
             f'reason = "{reason.name}"',
             "",
         ]
-    EXPECTED.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    suite.expected.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
 def not_passed(modules: list[Module]) -> list[tuple[str, Outcome]]:
@@ -116,10 +106,10 @@ def not_passed(modules: list[Module]) -> list[tuple[str, Outcome]]:
     return [(name, outcome) for name, outcome in every if outcome.result != PASSED]
 
 
-def differences(modules: list[Module], expected: Expected, known: list[Reason]) -> list[str]:
+def differences(suite: Suite, modules: list[Module], expected: Expected, known: list[Reason]) -> list[str]:
     """Return the unexpected outcomes of a run, one line each."""
     wrong = []
-    same = expected.versions == versions()
+    same = expected.versions == suite.versions()
     for name, outcome in not_passed(modules):
         reason = explanation(known, name, outcome)
         if reason is None:

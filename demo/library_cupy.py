@@ -63,6 +63,8 @@ class CuPy(Library):
 
     def __init__(self):
         self.version = cupy.__version__
+        # Raises an error if CuPy's CUDA runtime does not start on this driver.
+        cupy.cuda.runtime.getDeviceCount()
 
     def make(self, case, stream=None):
         base = cupy.array(case.base(), order="F" if case.layout == "F" else "C")

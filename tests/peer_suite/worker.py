@@ -1,6 +1,6 @@
-"""Run one module of numba's tests with pytest, as numba-cuda's authors do.
+"""Run one module of tests with pytest, as the authors of the library do.
 
-The wheel has the tests but not their `conftest.py`, so its fixture is defined here. Each event is written to the record at once as a
+numba-cuda's wheel has the tests but not their `conftest.py`, so its fixture is defined here. Each event is written to the record at once as a
 line of JSON, since the process may crash or time out at any moment.
 """
 
@@ -13,21 +13,21 @@ from typing import TextIO
 
 import pytest
 
+from .description import Suite
 from .outcome import FAILED, PASSED, SKIPPED, WHOLE
 
 OPTIONS = (
-    *("-c", os.devnull, "-p", "no:cacheprovider", "-o", "consider_namespace_packages=true", "--tb=short", "-v"),
+    *("-p", "no:cacheprovider", "-o", "consider_namespace_packages=true", "--tb=short", "-v"),
     # Other plugins are not needed, and importing some takes longer than the tests of most modules.
     *("--disable-plugin-autoload", "--assert=plain"),
-    # cuda.core emits this warning at the first link of a process, and would disturb tests that count warnings.
-    *("-W", "ignore:cuda.bindings.nvjitlink is not available:RuntimeWarning"),
 )
 
 
-def run(module: str, record: Path) -> None:
+def run(suite: Suite, module: str, record: Path) -> None:
     """Run the tests of ``module`` and write their outcomes to ``record``."""
     with record.open("w") as file:
-        pytest.main([*OPTIONS, "--rootdir", os.getcwd(), "--pyargs", module], plugins=[Recorder(file)])
+        arguments = [*OPTIONS, *suite.options, "--rootdir", os.getcwd(), "--pyargs", suite.package + module]
+        pytest.main(arguments, plugins=[Recorder(file)])
 
 
 class Recorder:

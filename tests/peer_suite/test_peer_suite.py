@@ -1,4 +1,4 @@
-"""The runner gives the right outcomes for small test modules. `make numba-suite` runs it over numba's modules."""
+"""The runner of suites gives the right outcomes for small test modules, and finds differences from the expected ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from numba_suite import SUITE
 
-from numba_suite import expected, outcome
-from numba_suite.expected import Expected, Reason, differences
-from numba_suite.outcome import FAILED, PASSED, SKIPPED, Module, Outcome
-from numba_suite.table import markdown
+from peer_suite import expected, outcome
+from peer_suite.expected import Expected, Reason
+from peer_suite.outcome import FAILED, PASSED, SKIPPED, Module, Outcome
+from peer_suite.table import markdown
 
 MODULES = {
     "plain": """
@@ -55,9 +56,11 @@ MODULES = {
 RUN = """
 import sys
 from pathlib import Path
-from numba_suite import pool
-pool.TESTS, pool.FORKED_WITH = "numba_tests.test_", ("pytest",)
-for module in pool.run(sys.argv[2:], Path(sys.argv[1]), at_a_time=2, limit=10.0):
+from dataclasses import replace
+from numba_suite import SUITE
+from peer_suite import pool
+small = replace(SUITE, package="numba_tests.test_", forked_with=("pytest",))
+for module in pool.run(small, sys.argv[2:], Path(sys.argv[1]), at_a_time=2, limit=10.0):
     for name, outcome in sorted(module.tests.items()):
         print(module.name, name, outcome.result, outcome.message, sep="; ")
 """
@@ -95,6 +98,10 @@ RIGHTS = Reason("superuser", "skipped", "the superuser may write everywhere", ("
 KNOWN = [LACKS, ABSENT, RIGHTS]
 
 
+def differences(modules: list[Module], before: Expected, known: list[Reason]) -> list[str]:
+    return expected.differences(SUITE, modules, before, known)
+
+
 def results(**tests: tuple[str, str]) -> list[Module]:
     return [Module("m", {f"T.{name}": Outcome(*each) for name, each in tests.items()})]
 
@@ -105,7 +112,7 @@ AS_EXPECTED = results(good=(PASSED, ""), lacking=(FAILED, "Error: not there"), o
 @pytest.fixture
 def before() -> Expected:
     rest = {"m:T.lacking": (FAILED, LACKS.name), "m:T.off": (SKIPPED, ABSENT.name)}
-    return Expected(expected.versions(), {"m": 1}, rest)
+    return Expected(SUITE.versions(), {"m": 1}, rest)
 
 
 def test_run_as_expected_has_no_differences(before: Expected) -> None:
@@ -157,7 +164,7 @@ def test_failure_is_explained_only_by_a_reason_that_names_it() -> None:
 
 
 def test_page_counts_tests_that_would_pass_on_a_gpu() -> None:
-    text = markdown(AS_EXPECTED, KNOWN)
+    text = markdown(SUITE, AS_EXPECTED, KNOWN)
     assert "**1 of the 2 tests that would pass on a machine with a GPU pass here: 50.0 %.**" in text
     assert "| `m:T.lacking` | missing feature |" in text
     assert "| m | 1 | 1 | 1 |  |" in text

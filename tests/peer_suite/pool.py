@@ -1,6 +1,6 @@
 """Run each module in its own process, several at a time, with a time limit.
 
-Importing numba-cuda takes seconds, more than the tests of many modules. It is imported once, and each process is forked after that.
+Importing a library takes seconds, more than the tests of many modules. It is imported once, and each process is forked after that.
 No driver is called before the fork, which a driver does not survive. Each process leads its own group, so that processes started by
 tests end with it.
 """
@@ -19,21 +19,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import worker
+from .description import Suite
 from .outcome import Module, read
 
-TESTS = "numba.cuda.tests."
-FORKED_WITH = ("pytest", "numba.cuda.testing", "numba.cuda.tests.support")
-"""Modules that all test modules import."""
 
-
-def run(names: list[str], logs: Path, at_a_time: int, limit: float) -> Iterator[Module]:
+def run(suite: Suite, names: list[str], logs: Path, at_a_time: int, limit: float) -> Iterator[Module]:
     """Run the modules (``cudapy.test_sm``), and yield the outcomes of each as soon as it ends.
 
     ``limit`` is the elapsed time in seconds for each module. ``logs`` receives the output (``name.log``) and the record
     (``name.jsonl``) of each.
     """
     logs.mkdir(parents=True, exist_ok=True)
-    for module in FORKED_WITH:
+    for module in suite.forked_with:
         importlib.import_module(module)
     # Excludes the imported modules from garbage collections in each process.
     gc.freeze()
@@ -44,7 +41,7 @@ def run(names: list[str], logs: Path, at_a_time: int, limit: float) -> Iterator[
         while waiting or running:
             while waiting and len(running) < at_a_time:
                 name = waiting.pop()
-                running[_start(name, logs, limit)] = name
+                running[_start(suite, name, logs, limit)] = name
             pid, status, usage = os.wait4(-1, 0)
             if pid not in running:
                 continue
@@ -59,7 +56,7 @@ def run(names: list[str], logs: Path, at_a_time: int, limit: float) -> Iterator[
         signal.signal(signal.SIGTERM, before)
 
 
-def _start(name: str, logs: Path, limit: float) -> int:
+def _start(suite: Suite, name: str, logs: Path, limit: float) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -75,9 +72,9 @@ def _start(name: str, logs: Path, limit: float) -> int:
         # At the time limit, write all tracebacks and exit with status 1, even if the interpreter's lock is held. Write to the log,
         # since pytest replaces standard error.
         faulthandler.dump_traceback_later(limit, exit=True, file=log)
-        with tempfile.TemporaryDirectory(prefix="numba-suite-", ignore_cleanup_errors=True) as directory:
+        with tempfile.TemporaryDirectory(prefix=f"{suite.name}-", ignore_cleanup_errors=True) as directory:
             os.chdir(directory)
-            worker.run(TESTS + name, logs / f"{name}.jsonl")
+            worker.run(suite, name, logs / f"{name}.jsonl")
             os.chdir("/")
         status = 0
     finally:

@@ -24,7 +24,7 @@ class Outcome:
 
 @dataclass
 class Module:
-    """A module of tests: ``cudapy.test_sm`` for ``numba.cuda.tests.cudapy.test_sm``."""
+    """A module of tests: ``cudapy.test_sm`` for ``numba.cuda.tests.cudapy.test_sm`` of numba-cuda."""
 
     name: str
     tests: dict[str, Outcome] = field(default_factory=dict)

@@ -1,0 +1,81 @@
+"""Run CuPy's own tests on the simulated driver and compare the outcomes with the expected ones."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from peer_suite.description import Suite
+
+SOURCE = Path(__file__).parents[2] / "build" / "cupy" / "suite"
+"""CuPy's tests and its settings of pytest; ``make peers-cupy`` unpacks them from the source distribution."""
+
+# CuPy reads the path of nvcc here.
+os.environ.setdefault("NVCC", str(Path(__file__).with_name("nvcc")))
+
+CUDA = (
+    *(
+        "compiler",
+        "compiler_cache",
+        "device",
+        "driver",
+        "graph",
+        "memory",
+        "memory_hook",
+        "nvrtc",
+        "pinned_memory",
+        "runtime",
+    ),
+    "stream",
+)
+CORE = (
+    *(
+        "dlpack",
+        "elementwise",
+        "function",
+        "ndarray_cuda_array_interface",
+        "ndarray_get",
+        "ndarray_owndata",
+        "raw",
+        "scan",
+    ),
+    *("structured", "syncdetect", "userkernel"),
+)
+
+HEAD = """\
+# CuPy's own tests on the simulated driver
+
+`make cupy-suite UPDATE=1` writes this page. `make cupy-suite` runs test modules of CuPy's source distribution, unmodified, on two simulated
+devices. CuPy is the released wheel with one module rebuilt ([CuPy without a GPU](../how-to/cupy.md)). Each module runs in its
+own process. The run fails if an outcome differs from this page.
+
+The run has the modules for streams, memory, graphs, compilation and kernels (`cuda_tests`), and for exchanges and kernels of arrays
+(`core_tests`). The other modules of `core_tests` take more time. Modules for cuBLAS, cuFFT, cuRAND, cuSOLVER, cuSPARSE, cuTENSOR and NCCL need
+these libraries, and `test_texture`, with 589 tests, needs texture objects, which the simulator lacks. Random numbers, which tests use
+as data, are NumPy's, since cuRAND has a static CUDA runtime. An `nvcc` that compiles nothing takes the place of nvcc.
+
+Versions: {versions}.
+
+**{passed} of the {run} tests that would pass on a machine with a GPU pass here: {percent:.1f} %.** Of the others, {skipped} would be skipped on a GPU as well, and {failed}
+would fail there as well. These outcomes on a GPU were read from the tests; they were not run on one.
+"""
+
+
+def modules() -> list[str]:
+    return [*(f"cuda_tests.test_{name}" for name in CUDA), *(f"core_tests.test_{name}" for name in CORE)]
+
+
+SUITE = Suite(
+    name="cupy-suite",
+    library="CuPy",
+    folder=Path(__file__).parent,
+    package="cupy_tests.",
+    head=HEAD,
+    libraries=("cupy-cuda13x", "numpy", "nvidia-cuda-nvrtc"),
+    needed=("cupy", "cupy_tests"),
+    installed_by="`make peers-cupy` installs CuPy",
+    modules=modules,
+    forked_with=("pytest", "numpy.testing", "cupy", "cupy.testing"),
+    longest=("core_tests.test_raw", "core_tests.test_ndarray_cuda_array_interface"),
+    options=("-c", str(SOURCE / "pyproject.toml"), "-p", "cupy_suite.host_random"),
+)

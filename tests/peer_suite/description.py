@@ -1,0 +1,60 @@
+"""Description of a suite: the tests of one library, its expected outcomes and its page of results."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The tests of a library."""
+
+    name: str
+    """Target of the Makefile that runs the suite; name of its page in ``docs/results``."""
+    library: str
+    folder: Path
+    """Folder with ``expected.toml`` and ``reasons.toml``."""
+    package: str
+    """Package of the test modules. Names of modules omit it."""
+    head: str
+    """Start of the page of results, with the fields ``versions``, ``passed``, ``run``, ``percent``, ``skipped`` and ``failed``."""
+    libraries: tuple[str, ...]
+    """Distributions whose versions decide the set of tests."""
+    needed: tuple[str, ...]
+    """Packages that the tests import. Nothing runs if one is not available for this version of Python."""
+    installed_by: str
+    modules: Callable[[], list[str]]
+    """Names of all modules of the suite."""
+    forked_with: tuple[str, ...]
+    """Modules that are imported once, before the process of each test module is forked. They must not call the driver."""
+    longest: tuple[str, ...] = ()
+    """The slowest modules. They start first, to shorten the whole run."""
+    options: tuple[str, ...] = ()
+    """Further options of pytest."""
+
+    @property
+    def expected(self) -> Path:
+        return self.folder / "expected.toml"
+
+    @property
+    def reasons(self) -> Path:
+        return self.folder / "reasons.toml"
+
+    @property
+    def page(self) -> Path:
+        return RESULTS / f"{self.name}.md"
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions of Python and of the libraries."""
+        python = f"{sys.version_info.major}.{sys.version_info.minor}"
+        return {"python": python, **{library: metadata.version(library) for library in self.libraries}}
+
+    def missing(self) -> list[str]:
+        return [package for package in self.needed if importlib.util.find_spec(package) is None]
