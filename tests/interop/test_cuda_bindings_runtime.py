@@ -225,6 +225,40 @@ def test_pools_serve_allocations_in_stream_order(stream) -> None:
     ok(runtime.cudaMemPoolDestroy(own))
 
 
+def test_captured_work_runs_when_its_graph_is_launched(stream, memory) -> None:
+    ok(runtime.cudaMemset(memory, 0, 64))
+    mode = runtime.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
+    ok(runtime.cudaStreamBeginCapture(stream, mode))
+    ok(runtime.cudaMemsetAsync(memory, 4, 64, stream))
+    graph = ok(runtime.cudaStreamEndCapture(stream))
+    _, count = ok(runtime.cudaGraphGetNodes(graph))
+    assert count == 1
+    executable = ok(runtime.cudaGraphInstantiate(graph, 0))
+    ok(runtime.cudaDeviceSynchronize())
+    assert fetched(memory) == bytes(64)
+    ok(runtime.cudaGraphLaunch(executable, stream))
+    ok(runtime.cudaStreamSynchronize(stream))
+    assert fetched(memory) == bytes([4]) * 64
+    ok(runtime.cudaGraphExecDestroy(executable))
+    ok(runtime.cudaGraphDestroy(graph))
+
+
+def test_graph_of_added_nodes_runs(stream, memory) -> None:
+    graph = ok(runtime.cudaGraphCreate(0))
+    parameters = runtime.cudaMemsetParams()
+    parameters.dst, parameters.value, parameters.elementSize, parameters.width, parameters.height = memory, 6, 1, 64, 1
+    first = ok(runtime.cudaGraphAddEmptyNode(graph, None, 0))
+    node = ok(runtime.cudaGraphAddMemsetNode(graph, [first], 1, parameters))
+    assert ok(runtime.cudaGraphNodeGetType(node)) == runtime.cudaGraphNodeType.cudaGraphNodeTypeMemset
+    assert ok(runtime.cudaGraphMemsetNodeGetParams(node)).value == 6
+    executable = ok(runtime.cudaGraphInstantiate(graph, 0))
+    ok(runtime.cudaGraphLaunch(executable, stream))
+    ok(runtime.cudaStreamSynchronize(stream))
+    assert fetched(memory) == bytes([6]) * 64
+    ok(runtime.cudaGraphExecDestroy(executable))
+    ok(runtime.cudaGraphDestroy(graph))
+
+
 def test_library_gives_kernels_and_variables(stream, memory) -> None:
     from cuda.bindings import driver
 
