@@ -42,6 +42,10 @@ dynamic shared memory for two blocks: 16 KiB or more
 sum: 30000
 query: cudaSuccess
 """,
+    "graph": """\
+captured: 4 nodes, 7 2047
+node by node: 3, then 4
+""",
     "cooperative": """\
 cooperative: 1, sum: 12497500
 more blocks than fit: cudaErrorCooperativeLaunchTooLarge

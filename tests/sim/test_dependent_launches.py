@@ -103,7 +103,8 @@ def outcome(run: Run, folder: Path, dependent: int, waits: int, captured: int, *
 @pytest.mark.parametrize("schedule", ["lazy", "random:7"])
 def test_missing_wait_names_both_launches(run: Run, tmp_path: Path, captured: int, schedule: str) -> None:
     found = outcome(run, tmp_path, 1, 0, captured, CUARRAY_SIM_SCHEDULE=schedule)
-    assert "[1] data-race: " in found and "[2]" not in found, found
+    assert "[1] data-race: " in found
+    assert "[2]" not in found
     assert "before its kernel waits for the earlier kernel that writes them" in found
     place = 1 - captured
     for text in ("the primary kernel", "the secondary kernel"):
@@ -113,13 +114,10 @@ def test_missing_wait_names_both_launches(run: Run, tmp_path: Path, captured: in
 
 def test_wait_of_one_warp_leaves_a_race_of_the_other(run: Run, tmp_path: Path) -> None:
     found = outcome(run, tmp_path, 1, 2, 0)
-    assert "[1] data-race: " in found and "memory: bytes 128 to 255 of 256 bytes" in found, found
+    assert "[1] data-race: " in found
+    assert "memory: bytes 128 to 255 of 256 bytes" in found
 
 
-@pytest.mark.parametrize(
-    ("dependent", "waits", "captured"), [(1, 1, 0), (1, 1, 1), (1, 3, 0), (0, 0, 0), (0, 0, 1)]
-)
-def test_ordered_launches_have_no_findings(
-    run: Run, tmp_path: Path, dependent: int, waits: int, captured: int
-) -> None:
+@pytest.mark.parametrize(("dependent", "waits", "captured"), [(1, 1, 0), (1, 1, 1), (1, 3, 0), (0, 0, 0), (0, 0, 1)])
+def test_ordered_launches_have_no_findings(run: Run, tmp_path: Path, dependent: int, waits: int, captured: int) -> None:
     assert outcome(run, tmp_path, dependent, waits, captured).strip() == ""

@@ -42,6 +42,20 @@ impl Driver {
 static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
 /// Whether `cuInit` has succeeded.
 static READY: AtomicBool = AtomicBool::new(false);
+/// Whether this is the child of a fork whose parent had initialized the driver. No call can succeed in it, and a lock of the
+/// parent's other threads may be held forever, so calls that need the driver end before any lock.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the driver cannot be used because this is the child of a fork.
+pub(crate) fn is_lost_by_fork() -> bool {
+    FORKED.load(Ordering::Acquire)
+}
+
+extern "C" fn after_fork_in_the_child() {
+    if READY.swap(false, Ordering::AcqRel) {
+        FORKED.store(true, Ordering::Release);
+    }
+}
 
 /// Opens the driver without initializing it.
 pub(crate) fn opened() -> Option<&'static Driver> {
@@ -56,7 +70,8 @@ pub(crate) fn version() -> c_int {
 /// The initialized driver, for a runtime of the given major version.
 ///
 /// # Errors
-/// `cudaErrorInsufficientDriver` without a driver, or with an older one; otherwise the result of `cuInit`.
+/// `cudaErrorInsufficientDriver` without a driver, or with an older one; `cudaErrorInitializationError` in the child of a fork;
+/// otherwise the result of `cuInit`.
 #[inline]
 pub(crate) fn ready(major: u32) -> Result<&'static Driver, cudaError_t> {
     match DRIVER.get() {
@@ -67,6 +82,9 @@ pub(crate) fn ready(major: u32) -> Result<&'static Driver, cudaError_t> {
 
 #[cold]
 fn initialize(major: u32) -> Result<&'static Driver, cudaError_t> {
+    if is_lost_by_fork() {
+        return Err(cudaError_t::cudaErrorInitializationError);
+    }
     let driver = opened().ok_or(cudaError_t::cudaErrorInsufficientDriver)?;
     if driver.version < c_int::try_from(major * 1000).unwrap_or(c_int::MAX) {
         return Err(cudaError_t::cudaErrorInsufficientDriver);
@@ -87,6 +105,8 @@ fn open() -> Option<Driver> {
     if library.is_null() {
         return None;
     }
+    // SAFETY: the handler only changes atomics.
+    unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_the_child)) };
     // SAFETY: the library is open, and the name is a string.
     let find = |symbol: &CStr| unsafe { libc::dlsym(library, symbol.as_ptr()) }.cast_const();
     // SAFETY: the documented symbols of a driver have the documented signatures, and the library is never closed.

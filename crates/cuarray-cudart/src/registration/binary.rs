@@ -104,6 +104,9 @@ impl Binary {
 
     /// Unloads the image. The driver may have ended before its programs do, so its result is not used.
     pub(super) fn unload(&self) {
+        if driver::is_lost_by_fork() {
+            return;
+        }
         let library = self.library.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let (Some(Ok(library)), Some(driver)) = (library, driver::opened()) {
             given::forget(library);

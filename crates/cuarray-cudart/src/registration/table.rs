@@ -3,11 +3,12 @@
 use super::binary::Binary;
 use super::record::Kernel;
 use cuarray_abi::CUkernel;
+use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ptr;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A registered variable.
 #[derive(Clone, Copy, Debug)]
@@ -76,8 +77,33 @@ fn write() -> RwLockWriteGuard<'static, Option<Table>> {
     TABLE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Held by a thread while it forks, so that the child's table is whole and unlocked.
+struct HeldByFork(UnsafeCell<Option<RwLockWriteGuard<'static, Option<Table>>>>);
+
+// SAFETY: only a thread that holds the lock reaches the guard.
+unsafe impl Sync for HeldByFork {}
+
+static HELD_BY_FORK: HeldByFork = HeldByFork(UnsafeCell::new(None));
+
+extern "C" fn before_fork() {
+    let guard = write();
+    // SAFETY: this thread holds the lock.
+    unsafe { *HELD_BY_FORK.0.get() = Some(guard) };
+}
+
+extern "C" fn after_fork() {
+    // SAFETY: this thread, or its copy in the child, has held the lock since `before_fork`.
+    let guard = unsafe { (*HELD_BY_FORK.0.get()).take() };
+    drop(guard);
+}
+
 /// Adds a binary, and returns its handle.
 pub(super) fn add_binary(image: *const c_void) -> *const *mut c_void {
+    static ONCE: Once = Once::new();
+    // SAFETY: the handlers only lock and unlock the table, which no handler of another library reaches.
+    ONCE.call_once(|| unsafe {
+        libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork));
+    });
     let binary = Arc::new(Binary::new(image));
     let handle = Arc::as_ptr(&binary).cast::<*mut c_void>();
     let entry = Entry { binary, kernels: Vec::new(), variables: Vec::new() };

@@ -133,8 +133,12 @@ fn use_in_a_child_of_fork() {
     let mut memory = ptr::null_mut();
     unsafe {
         ok(cudaMalloc(&mut memory, 8));
+        static HOST: u8 = 0;
+        let handle = register(PTX, (&raw const HOST).cast(), c"write");
         let pid = libc::fork();
         if pid == 0 {
+            // As at exit; the image is the parent's.
+            __cudaUnregisterFatBinary(handle);
             let error = cudaMalloc(&mut memory, 8);
             libc::_exit(error.0 as i32);
         }

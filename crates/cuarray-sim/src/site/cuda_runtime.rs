@@ -141,8 +141,11 @@ impl Frames {
             Some((_, inner)) => {
                 let places = (inner as usize + size_of::<usize>()..frame).step_by(size_of::<usize>()).rev();
                 let mut places = places.map(|place| place as *const usize);
-                // SAFETY: these words lie between two frames of the calling thread.
-                places.find(|place| unsafe { place.read_volatile() } == address)
+                places.find(|place| {
+                    // SAFETY: these words lie between two frames of the calling thread.
+                    let word = unsafe { place.read_volatile() };
+                    word == address
+                })
             }
         };
         let Some(word) = word.filter(|_| holds(address) || self.inner.is_some()) else {
