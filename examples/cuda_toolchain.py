@@ -36,6 +36,13 @@ def cmake() -> Path | None:
     return Path(found) if found else None
 
 
+def ninja() -> Path | None:
+    """Return the path of Ninja, if it is installed."""
+    installed = INSTALLED / "bin" / "ninja"
+    found = installed if installed.exists() else shutil.which("ninja")
+    return Path(found) if found else None
+
+
 def libraries(folder: Path) -> Path:
     """Link the simulated driver and the CUDA runtime of cuarray-sim into a folder, for `LD_LIBRARY_PATH`."""
     import cuarray_sim
