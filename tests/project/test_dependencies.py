@@ -18,6 +18,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
+CRATES = ("cuarray", "cuarray-abi", "cuarray-cudart", "cuarray-ptx", "cuarray-races", "cuarray-sim")
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +36,9 @@ def package(metadata: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def linked(metadata: dict[str, Any]) -> set[str]:
-    """The ids of all packages that the published crates link with or are built by."""
+    """The ids of all packages that the crates link with or are built by."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    found = {
-        package(metadata, name)["id"]
-        for name in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-races", "cuarray-sim")
-    }
+    found = {package(metadata, name)["id"] for name in CRATES}
     left = list(found)
     while left:
         for dependency in nodes[left.pop()]["deps"]:
@@ -72,6 +70,7 @@ def linked(metadata: dict[str, Any]) -> set[str]:
         ),
         ("cuarray-races", {"serde", "serde_json"}, set()),
         ("cuarray-ptx", {"lz4_flex", "ruzstd"}, set()),
+        ("cuarray-cudart", {"cuarray-abi", "libc"}, set()),
         ("cuarray-abi", set(), set()),
     ],
 )
@@ -122,6 +121,6 @@ def test_linked_packages_have_licences_of_deny_toml(metadata: dict[str, Any]) ->
 
 
 def test_crates_and_contributing_state_the_same_rust_version(metadata: dict[str, Any]) -> None:
-    for crate in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-races", "cuarray-sim"):
+    for crate in CRATES:
         assert package(metadata, crate)["rust_version"] == "1.88"
     assert "Rust 1.88" in (ROOT / "CONTRIBUTING.md").read_text()

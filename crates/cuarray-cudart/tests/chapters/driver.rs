@@ -1,11 +1,25 @@
 //! The simulated driver as the driver of the test's process.
 
 use cuarray_cudart::cudaError_t;
+use std::cell::RefCell;
 use std::ffi::CString;
-use std::sync::Once;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+thread_local! {
+    static TURN: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+}
 
 /// Opens the simulated driver. The runtime then finds it by its SONAME. Every test calls this first.
+///
+/// The thread's test then runs alone until the thread ends, since the driver is one for the process: a call of another test
+/// would invalidate a capture, or fail by an injected fault.
 pub(crate) fn open() {
+    static ALONE: Mutex<()> = Mutex::new(());
+    TURN.with_borrow_mut(|turn| {
+        if turn.is_none() {
+            *turn = Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    });
     static OPEN: Once = Once::new();
     OPEN.call_once(|| {
         // cargo builds the dev-dependency's shared library next to the test.

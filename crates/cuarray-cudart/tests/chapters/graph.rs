@@ -1,5 +1,6 @@
 use crate::driver::{ok, open};
 use crate::execution::{ONE, PTX, register};
+use crate::symbols::registered;
 use cuarray_abi::{CUgraph, CUgraphExec, CUgraphNode, CUgreenCtx, CUuserObject};
 use cuarray_cudart::types::*;
 use cuarray_cudart::v13::*;
@@ -622,5 +623,37 @@ fn conditions_and_attributes_of_nodes_are_what_the_driver_answers() {
         assert_eq!(cudaGraphKernelNodeSetAttribute(node, 1, value.as_ptr().cast()), refused);
         assert_eq!(cudaGraphKernelNodeGetAttribute(node, 1, ptr::null_mut()), INVALID);
         assert_eq!(cudaGraphKernelNodeSetAttribute(node, 1, ptr::null()), INVALID);
+    }
+}
+
+#[test]
+fn copy_nodes_reach_variables_by_their_symbols() {
+    static FUNCTION: u8 = 0;
+    static TABLE: u8 = 0;
+    static FACTORS: u8 = 0;
+    let fixture = Fixture::new();
+    let (table, at) = ((&raw const TABLE).cast::<c_void>(), fixture.memory);
+    let (mut first, mut second, mut exec) = (NO_NODE, NO_NODE, CUgraphExec::NULL);
+    unsafe {
+        let handle = registered(&FUNCTION, &TABLE, &FACTORS);
+        let (nine, eight) = ([9_u32], [8_u32]);
+        let (nine, eight) = (nine.as_ptr().cast::<c_void>(), eight.as_ptr().cast::<c_void>());
+        ok(cudaGraphAddMemcpyNodeToSymbol(&mut first, fixture.graph, ptr::null(), 0, table, nine, 4, 4, 1));
+        ok(cudaGraphAddMemcpyNodeFromSymbol(&mut second, fixture.graph, &first, 1, at, table, 12, 0, 3));
+        fixture.run();
+        assert_eq!(fixture.read(12), [1, 0, 0, 0, 9, 0, 0, 0, 3, 0, 0, 0]);
+        ok(cudaGraphMemcpyNodeSetParamsToSymbol(first, table, eight, 4, 8, 1));
+        ok(cudaGraphMemcpyNodeSetParamsFromSymbol(second, at, table, 8, 4, 3));
+        ok(cudaGraphInstantiate(&mut exec, fixture.graph, 0));
+        run(exec);
+        assert_eq!(fixture.read(8), [9, 0, 0, 0, 8, 0, 0, 0]);
+        ok(cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, first, table, eight, 4, 4, 1));
+        ok(cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, second, at, table, 4, 4, 3));
+        run(exec);
+        assert_eq!(fixture.read(4), [8, 0, 0, 0]);
+        let error = cudaGraphMemcpyNodeSetParamsToSymbol(first, table, eight, 4, 9, 1);
+        assert_eq!(error, INVALID, "beyond the variable");
+        ok(cudaGraphExecDestroy(exec));
+        __cudaUnregisterFatBinary(handle);
     }
 }

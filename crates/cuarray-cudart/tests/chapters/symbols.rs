@@ -16,7 +16,7 @@ const PTX: &CStr = c"
 ";
 
 /// Registers two variables by the addresses of the given statics.
-unsafe fn registered(function: &'static u8, table: &'static u8, factors: &'static u8) -> *mut *mut c_void {
+pub(crate) unsafe fn registered(function: &'static u8, table: &'static u8, factors: &'static u8) -> *mut *mut c_void {
     unsafe {
         let handle = register(PTX, ptr::from_ref(function).cast(), c"nothing");
         for (host, name, size, constant) in [(table, c"table", 12, 0), (factors, c"factors", 8, 1)] {
