@@ -32,6 +32,8 @@ NVCC := build/nvcc/.installed
 TORCH_VENV := .venv-torch
 TORCH := $(TORCH_VENV)/.torch
 CUPY := build/cupy/.built
+# PyTorch takes part in the demo on the simulated driver if `make peers-torch` has installed it. MPI is in $(VENV) in both cases.
+DEMO_PYTHON = $(if $(wildcard $(TORCH)),PATH="$(CURDIR)/$(BIN):$$PATH" LD_LIBRARY_PATH="$(CURDIR)/$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" $(TORCH_VENV),$(VENV))/bin/python
 # CuPy takes part in the demo and the tests if `make peers-cupy` has installed it.
 CUPY_PATH = $(if $(wildcard $(CUPY)),:$(CURDIR)/build/cupy/site-packages)
 RELEASE_TOOLS := $(VENV)/.release-tools
@@ -111,7 +113,7 @@ demo: peers ## exchange arrays between cuarray and the peers, and print a table
 	    $(BIN)/python demo/exchange.py; \
 	else \
 	    printf '\n== demo on the simulated CUDA driver: there is no real one\n'; \
-	    PYTHONPATH="$(CURDIR)$(CUPY_PATH)" CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" $(BIN)/python -m cuarray_sim demo/exchange.py; \
+	    PYTHONPATH="$(CURDIR)$(CUPY_PATH)" CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" $(DEMO_PYTHON) -m cuarray_sim demo/exchange.py; \
 	fi
 
 # Rust tests without doc examples, and quick Python tests that need no peer. `make test` runs the rest of tests/package.
@@ -160,7 +162,8 @@ test-python: peers $(EXTENSIONS) mpi4py-tests ## run the Python tests on the sim
 .PHONY: test-torch
 test-torch: peers-torch ## run the tests with PyTorch on the simulated driver
 	$(call say,Tests with PyTorch on the simulated driver)
-	CUARRAY_SIM_DEVICES=2 $(TORCH_VENV)/bin/python -m pytest tests/pytorch tests/interop/test_torch.py \
+	CUARRAY_SIM_DEVICES=2 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" PYTHONPATH="$(CURDIR)$(CUPY_PATH)" \
+	    $(TORCH_VENV)/bin/python -m pytest tests/pytorch tests/interop/test_torch.py \
 	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2
 
 .PHONY: torch-operations

@@ -98,6 +98,11 @@ def race_is_found(findings):
     assert findings == ["data-race"], f"the driver found {', '.join(findings) or 'nothing'}; one data-race is expected"
 
 
+def nothing_is_found(findings):
+    """The driver finds nothing on a route whose checks all wait."""
+    assert findings == [], f"the driver found {', '.join(findings)}"
+
+
 def _read_while_pending(route, occupy, **ordered):
     stream = route.producer.stream()
     made = route.producer.make(STREAM_CASE, stream)

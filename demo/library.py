@@ -91,6 +91,8 @@ class Library(ABC):
     """The layouts that the library is known not to read, and what it then raises. Anything else that it raises is a failure."""
     lacks: ClassVar[set[str]] = set()
     """The layouts that its arrays cannot have; making or importing one raises `Refused`."""
+    lacks_streams: ClassVar[str] = ""
+    """Why an exchange by the interface is not ordered after pending work, if the library has no streams there."""
     elides_wait: ClassVar[str] = ""
     """How a user tells the library to ignore an array's stream."""
 

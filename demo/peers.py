@@ -6,6 +6,7 @@ PEERS = {
     "numba-cuda": ("library_numba", "Numba"),
     "cuda.core": ("library_cuda_core", "CudaCore"),
     "CuPy": ("library_cupy", "CuPy"),
+    "PyTorch": ("library_torch", "Torch"),
 }
 
 

@@ -16,6 +16,11 @@ class Route:
         return [library for library in (self.producer, self.through, self.consumer) if library is not None]
 
     @property
+    def lacks_streams(self):
+        """Why the route exchanges no pending work; empty if it does."""
+        return next((library.lacks_streams for library in self.libraries if library.lacks_streams), "")
+
+    @property
     def name(self):
         return " → ".join(library.name for library in self.libraries)
 

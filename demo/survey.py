@@ -27,6 +27,17 @@ def survey(route, driver, step=lambda done, total: None):
     for case in cases(types=("float32",)):
         outcome.check("owner", case, facts.owner_is_kept, route, case)
     gc.unfreeze()
+    if route.lacks_streams:
+        outcome.leave("stream", route.lacks_streams)
+        if (findings := driver.findings()) is not None:
+            outcome.check("writes", "findings", facts.nothing_is_found, findings)
+    else:
+        _check_streams(outcome, route, driver)
+    outcome.nanoseconds = exchange_time(route)
+    return outcome
+
+
+def _check_streams(outcome, route, driver):
     outcome.check("stream", "pending work", facts.stream_is_honoured, route, driver.occupy)
     if route.through is not None:
         outcome.check("stream", "pending work, handed on", facts.stream_goes_through, route, driver.occupy)
@@ -34,8 +45,6 @@ def survey(route, driver, step=lambda done, total: None):
         outcome.check("stream", "without the wait", facts.wait_is_needed, route)
     if (findings := driver.findings()) is not None:
         outcome.check("stream", "the race without the wait", facts.race_is_found, findings)
-    outcome.nanoseconds = exchange_time(route)
-    return outcome
 
 
 def exchange_time(route, seconds=0.25):

@@ -30,7 +30,12 @@ def require_peer(name: str) -> None:
     except ModuleNotFoundError:
         found = None
     if found is None:
-        pytest.skip(f"{name} is not installed; `make peers` installs the versions of requirements/peers.txt")
+        hint = (
+            "`make peers-cupy` installs it into build/cupy, which PYTHONPATH must name"
+            if name == "CuPy"
+            else "`make peers` installs the versions of requirements/peers.txt"
+        )
+        pytest.skip(f"{name} is not installed; {hint}")
 
 
 def has_shared_runtime() -> bool:
@@ -64,6 +69,7 @@ def cuda_core(driver: demo_driver.Driver) -> Library:
 
 @pytest.fixture(scope="session")
 def cupy(driver: demo_driver.Driver) -> Library:
+    require_peer("CuPy")
     if driver.is_simulated and not has_shared_runtime():
         pytest.skip(
             "this CuPy contains a static CUDA runtime; `make peers-cupy` builds one with the shared runtime in build/cupy"

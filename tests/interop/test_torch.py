@@ -1,4 +1,4 @@
-"""Exchange between PyTorch and cuarray in both directions, by the interface and by DLPack, on a real GPU."""
+"""Exchange of PyTorch with cuarray, numba-cuda and CuPy in both directions, by the interface; with cuarray also by DLPack."""
 
 from __future__ import annotations
 
@@ -34,6 +34,30 @@ class TestFromCuarray(WithoutStreams):
     @pytest.fixture
     def route(self, own: Library, torch: Library) -> Route:
         return Route(own, torch)
+
+
+class TestDirectlyFromNumba(WithoutStreams):
+    @pytest.fixture
+    def route(self, numba: Library, torch: Library) -> Route:
+        return Route(numba, torch)
+
+
+class TestDirectlyToNumba(WithoutStreams):
+    @pytest.fixture
+    def route(self, torch: Library, numba: Library) -> Route:
+        return Route(torch, numba)
+
+
+class TestDirectlyFromCupy(WithoutStreams):
+    @pytest.fixture
+    def route(self, cupy: Library, torch: Library) -> Route:
+        return Route(cupy, torch)
+
+
+class TestDirectlyToCupy(WithoutStreams):
+    @pytest.fixture
+    def route(self, torch: Library, cupy: Library) -> Route:
+        return Route(torch, cupy)
 
 
 class TestDLPack(DLPackFacts):

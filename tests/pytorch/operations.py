@@ -2,8 +2,8 @@
 
     make torch-operations UPDATE=1
 
-Each operation runs in a process of its own, as a stand-in for a missing library ends its process. It runs if it returns, and its result is
-what the same operation gives on the host."""
+A stand-in for a missing library ends its process, and a new one runs the operations that follow. An operation runs if it returns, and its
+result is what the same operation gives on the host."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
+
+from cuarray_sim.pytorch import OnHost
 
 TABLE = Path(__file__).parents[2] / "docs" / "results" / "pytorch-operations.md"
 
@@ -33,11 +36,16 @@ PyTorch's wheel has its kernels as machine code only. The simulated driver execu
 `no kernel image is available`, as a GPU that is unknown to the wheel. Copies, fills with zero, views, streams, events, graphs and exchanges need no
 kernel.
 
+The second column is with [`cuarray_sim.pytorch.OnHost`](../how-to/pytorch.md#arithmetic-on-request), which carries out operations on the host. It is
+experimental, and on only if a program selects it.
+
 {summary}
 
 """
 
 Operation = Callable[[], "torch.Tensor | bool"]
+Mode = Callable[[], AbstractContextManager[object]]
+Outcomes = dict[str, dict[str, tuple[str, str]]]
 GROUPS: dict[str, dict[str, Operation]] = {}
 
 DEVICE = torch.device("cuda")
@@ -340,50 +348,55 @@ group(
 )
 
 
-def outcome(operation: Operation) -> str:
+def outcome(operation: Operation, mode: Mode) -> str:
     """Return `runs`, or why an operation does not run."""
     try:
-        return "runs" if operation() else "wrong result"
+        with mode():
+            return "runs" if operation() else "wrong result"
     except Exception as error:
         text = " ".join(str(error).split())
         return "no kernel image" if "no kernel image" in text else f"{type(error).__name__}: {text[:120]}"
 
 
-def in_a_process(operation: Operation) -> str:
-    """Return the outcome of an operation in a child of this process, which has not used the driver."""
-    with tempfile.TemporaryFile() as result, tempfile.TemporaryFile() as errors:
-        child = os.fork()
-        if child == 0:
-            faulthandler.disable()
-            os.dup2(errors.fileno(), 2)
-            result.write(outcome(operation).encode())
-            result.flush()
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        result.seek(0)
-        errors.seek(0)
-        if os.WIFEXITED(status):
-            return result.read().decode() or f"exit status {os.WEXITSTATUS(status)}"
-        stopped = re.search(r"^(\S+): \S+ was called, but", errors.read().decode(), re.MULTILINE)
-        return f"needs {stopped[1]}" if stopped else f"ended by signal {os.WTERMSIG(status)}"
+def in_processes(mode: Mode) -> list[str]:
+    """Return the outcomes of all operations, each run in a child of this process, which has not used the driver."""
+    every = [operation for operations in GROUPS.values() for operation in operations.values()]
+    outcomes: list[str] = []
+    while len(outcomes) < len(every):
+        with tempfile.TemporaryFile() as results, tempfile.TemporaryFile() as errors:
+            child = os.fork()
+            if child == 0:
+                faulthandler.disable()
+                os.dup2(errors.fileno(), 2)
+                for operation in every[len(outcomes) :]:
+                    results.write(outcome(operation, mode).encode() + b"\n")
+                    results.flush()
+                os._exit(0)
+            _, status = os.waitpid(child, 0)
+            results.seek(0)
+            errors.seek(0)
+            outcomes += results.read().decode().splitlines()
+            if status != 0:
+                stopped = re.search(r"^(\S+): \S+ was called, but", errors.read().decode(), re.MULTILINE)
+                outcomes.append(f"needs {stopped[1]}" if stopped else f"ended with status {status}")
+    return outcomes
 
 
-def run() -> dict[str, dict[str, str]]:
-    """Run all operations, and return the outcome of each by group and text."""
-    return {
-        title: {text: in_a_process(operation) for text, operation in operations.items()}
-        for title, operations in GROUPS.items()
-    }
+def run() -> Outcomes:
+    """Run all operations, and return the outcomes of each without and with `OnHost`, by group and text."""
+    both = zip(in_processes(nullcontext), in_processes(OnHost), strict=True)
+    return {title: {text: next(both) for text in operations} for title, operations in GROUPS.items()}
 
 
-def table(outcomes: dict[str, dict[str, str]]) -> str:
+def table(outcomes: Outcomes) -> str:
     """Return the page of these outcomes."""
     every = [found for group in outcomes.values() for found in group.values()]
-    summary = f"{every.count('runs')} of {len(every)} operations run."
+    plain_runs, on_host_runs = ([each[column] for each in every].count("runs") for column in range(2))
+    summary = f"{plain_runs} of {len(every)} operations run, and {on_host_runs} with `OnHost`."
     lines = [HEAD.format(version=torch.__version__.partition("+")[0], summary=summary).rstrip(), ""]
     for title, found in outcomes.items():
-        lines += [f"## {title}", "", "| operation | outcome |", "|---|---|"]
-        lines += [f"| {text} | {result} |" for text, result in found.items()]
+        lines += [f"## {title}", "", "| operation | outcome | with `OnHost` |", "|---|---|---|"]
+        lines += [f"| {text} | {plain} | {on_host} |" for text, (plain, on_host) in found.items()]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 

@@ -87,6 +87,7 @@ class TorchArray(Array):
 class Torch(Library):
     name = "PyTorch"
     lacks: ClassVar = {"reversed"}
+    lacks_streams = "PyTorch neither exports nor reads a stream in the interface, only by DLPack"
 
     def __init__(self):
         self.version = torch.__version__
