@@ -197,7 +197,7 @@ pub(super) unsafe fn program_at(
 ) -> Result<Arc<Program>, CUresult> {
     present(image)?;
     // A damaged image may state more bytes than the program has.
-    let readable = |address: *const u8, length: usize| probe::is_range_readable(address as u64, length as u64);
+    let readable = |address: *const u8, length: usize| probe::is_each_page_readable(address as u64, length as u64);
     // SAFETY: this function's contract.
     unsafe {
         let image = Image::from_readable(image.cast(), capability(call), readable)

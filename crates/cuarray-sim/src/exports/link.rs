@@ -59,7 +59,7 @@ pub(super) unsafe fn cuLinkAddData_v2(
         return Err(INVALID_HANDLE);
     }
     present(data)?;
-    if !probe::is_range_readable(data as u64, size as u64) {
+    if !probe::is_each_page_readable(data as u64, size as u64) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     // SAFETY: the program's buffer of `size` bytes and its string are readable during the call, by the driver's

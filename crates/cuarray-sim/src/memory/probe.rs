@@ -70,14 +70,26 @@ pub(crate) fn is_range_writable(address: u64, length: u64) -> bool {
     is_range_accessible(address, length, is_writable)
 }
 
+/// Whether each page of `length` bytes at `address` can be read: exact also where guard pages are between them. Keeps `errno`.
+///
+/// This is for ranges of which the program may have given a wrong length. It takes a system call for each page.
+pub(crate) fn is_each_page_readable(address: u64, length: u64) -> bool {
+    is_accessible_probing(u64::MAX, address, length, is_readable)
+}
+
 fn is_range_accessible(address: u64, length: u64, is_accessible: impl Fn(u64) -> bool) -> bool {
+    is_accessible_probing(PROBED, address, length, is_accessible)
+}
+
+/// Whether a range is accessible. Each page is probed if there are at most `probed`.
+fn is_accessible_probing(probed: u64, address: u64, length: u64, is_accessible: impl Fn(u64) -> bool) -> bool {
     let Some(last) = length.checked_sub(1).and_then(|more| address.checked_add(more)) else { return length == 0 };
     // SAFETY: the thread's own error number.
     let saved = unsafe { *libc::__errno_location() };
     let page_size = page_size();
     let first_page = address & !(page_size - 1);
     let pages = (last - first_page) / page_size + 1;
-    let accessible = if pages <= PROBED {
+    let accessible = if pages <= probed {
         (0..pages).all(|page| is_accessible(address.max(first_page + page * page_size)))
     } else {
         is_accessible(address) && is_accessible(last) && is_mapped(first_page, pages, page_size)
@@ -174,6 +186,23 @@ mod tests {
             assert!(!is_range_writable(start, pages * PAGE), "{pages}");
             assert!(is_range_readable(start + (pages / 2 + 1) * PAGE, pages / 2 * PAGE));
         }
+    }
+
+    #[test]
+    fn guard_page_within_a_large_range_is_found_by_probing_each_page() {
+        const PAGES: u64 = 41;
+        // SAFETY: a new mapping; the protected page lies in it.
+        let start = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let start = libc::mmap(std::ptr::null_mut(), (PAGES * PAGE) as usize, libc::PROT_READ, flags, -1, 0);
+            assert_ne!(start, libc::MAP_FAILED);
+            let middle = start.byte_add((PAGES / 2 * PAGE) as usize);
+            assert_eq!(libc::mprotect(middle, PAGE as usize, libc::PROT_NONE), 0);
+            start as u64
+        };
+        assert!(is_each_page_readable(start, PAGES / 2 * PAGE));
+        assert!(!is_each_page_readable(start, PAGES * PAGE));
+        assert!(!is_each_page_readable(start, u64::MAX - start));
     }
 
     #[test]
