@@ -42,17 +42,19 @@ const LINKED: &[u8] = b"\x7fCUSIM\x01\n";
 /// The first bytes of a record with the address of a fat binary.
 const WRAPPER: &[u8] = b"\xb1\x43\x62\x46";
 
+/// Whether the bytes are a container with a head, which states the length of the contents after `head` bytes.
+fn head_of(data: &[u8]) -> Option<u64> {
+    let is = |magic: &[u8]| data.starts_with(magic) && data.len() >= 16;
+    if is(FAT) { Some(u64::from(u16::from_le_bytes([data[6], data[7]]))) } else { is(LINKED).then_some(0) }
+}
+
 /// The bytes as an image for the driver, if possible. The driver gets no length: a text ends with a nul, and a container states its
 /// length, so this function corrects both. The contents may be arbitrary.
 fn image(data: &[u8]) -> Option<Vec<u8>> {
-    let is = |bytes: &[u8], magic: &[u8]| bytes.starts_with(magic) && bytes.len() >= 16;
     let mut bytes = data.to_vec();
-    if is(data, FAT) {
-        let head = u64::from(u16::from_le_bytes([data[6], data[7]]));
+    if let Some(head) = head_of(data) {
         let length = (data.len() as u64).checked_sub(head)?;
         bytes[8..16].copy_from_slice(&length.to_le_bytes());
-    } else if is(data, LINKED) {
-        bytes[8..16].copy_from_slice(&(data.len() as u64).to_le_bytes());
     } else {
         bytes.retain(|byte| *byte != 0);
         bytes.push(0);
@@ -61,6 +63,49 @@ fn image(data: &[u8]) -> Option<Vec<u8>> {
         }
     }
     Some(bytes)
+}
+
+/// Bytes with inaccessible memory behind them.
+struct Guarded {
+    mapping: *mut c_void,
+    length: usize,
+    bytes: *const c_void,
+}
+
+impl Guarded {
+    fn new(bytes: &[u8]) -> Guarded {
+        const PAGE: usize = 1 << 16;
+        let room = bytes.len().next_multiple_of(PAGE);
+        let length = room + PAGE;
+        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, whose last page is made inaccessible; the bytes end in front of it.
+        unsafe {
+            let mapping = libc::mmap(std::ptr::null_mut(), length, access, flags, -1, 0);
+            assert_ne!(mapping, libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(mapping.byte_add(room), PAGE, libc::PROT_NONE), 0);
+            let place = mapping.byte_add(room - bytes.len());
+            place.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            Guarded { mapping, length, bytes: place }
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: the mapping of `new`, to which no reference is left.
+        unsafe { libc::munmap(self.mapping, self.length) };
+    }
+}
+
+/// Loads a container with the length that it states itself, which may be that of bytes that are not there.
+fn check_stated_length(api: &cuarray_abi::Api, data: &[u8]) {
+    let Some(head) = head_of(data) else { return };
+    let stated = u64::from_le_bytes(data[8..16].try_into().expect("eight bytes"));
+    let is_there = head.checked_add(stated).is_some_and(|length| length <= data.len() as u64);
+    let guarded = Guarded::new(data);
+    let mut module = CUmodule::NULL;
+    let loaded = call!(api, cuModuleLoadData(&mut module, guarded.bytes));
+    assert!(is_there || loaded == CUresult::CUDA_ERROR_INVALID_IMAGE, "{loaded:?} of {stated} bytes");
 }
 
 /// Loads the image, and launches its kernels until one fails, which ends the context.
@@ -79,14 +124,13 @@ pub fn check(data: &[u8]) {
     assert_eq!(call!(api, cuInit(0)), CUresult::CUDA_SUCCESS);
     assert_eq!(call!(api, cuDevicePrimaryCtxRetain(&mut context, 0)), CUresult::CUDA_SUCCESS);
     assert_eq!(call!(api, cuCtxSetCurrent(context)), CUresult::CUDA_SUCCESS);
+    check_stated_length(&api, data);
+    let image = Guarded::new(&image);
     let mut module = CUmodule::NULL;
     let mut log = [0 as c_char; 2048];
     let mut options = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
-    let loaded = call!(
-        api,
-        cuModuleLoadDataEx(&mut module, image.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
-    );
+    let loaded = call!(api, cuModuleLoadDataEx(&mut module, image.bytes, 2, options.as_mut_ptr(), values.as_mut_ptr()));
     if loaded == CUresult::CUDA_SUCCESS {
         launch_all(&api, module);
     } else {
