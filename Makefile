@@ -32,10 +32,14 @@ NVCC := build/nvcc/.installed
 TORCH_VENV := .venv-torch
 TORCH := $(TORCH_VENV)/.torch
 CUPY := build/cupy/.built
+# Whether a stamp file exists now. `wildcard` may keep an answer from before a target made it.
+made = $(shell [ ! -e "$(1)" ] || echo yes)
 # PyTorch takes part in the demo on the simulated driver if `make peers-torch` has installed it. MPI is in $(VENV) in both cases.
-DEMO_PYTHON = $(if $(wildcard $(TORCH)),PATH="$(CURDIR)/$(BIN):$$PATH" LD_LIBRARY_PATH="$(CURDIR)/$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" $(TORCH_VENV),$(VENV))/bin/python
+DEMO_PYTHON = $(if $(call made,$(TORCH)),PATH="$(CURDIR)/$(BIN):$$PATH" LD_LIBRARY_PATH="$(CURDIR)/$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" $(TORCH_VENV),$(VENV))/bin/python
 # CuPy takes part in the demo and the tests if `make peers-cupy` has installed it.
-CUPY_PATH = $(if $(wildcard $(CUPY)),:$(CURDIR)/build/cupy/site-packages)
+CUPY_PATH = $(if $(call made,$(CUPY)),:$(CURDIR)/build/cupy/site-packages)
+# Peers that are goals of the same call are installed before the goals that use them.
+NAMED_PEERS := $(filter peers-torch peers-cupy,$(MAKECMDGOALS))
 RELEASE_TOOLS := $(VENV)/.release-tools
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
@@ -107,7 +111,7 @@ wheels: $(SIM_WHEEL) $(WHEEL) ## build both wheels into dist/
 	@ls dist/*.whl
 
 .PHONY: demo
-demo: peers ## exchange arrays between cuarray and the peers, and print a table
+demo: peers $(NAMED_PEERS) ## exchange arrays between cuarray and the peers, and print a table
 	@if $(BIN)/python -c '$(REAL_DRIVER)' 2>/dev/null; then \
 	    printf '\n== demo on the real CUDA driver\n'; \
 	    $(BIN)/python demo/exchange.py; \
@@ -135,7 +139,8 @@ check: install ## check a change in under two minutes: format, lints, prose and 
 	    --numprocesses 2
 
 .PHONY: test
-test: test-rust test-python ## run all tests
+test: $(NAMED_PEERS) test-rust test-python ## run all tests, with PyTorch and CuPy where they are installed
+	@[ ! -e $(TORCH) ] || $(MAKE) test-torch
 
 # Stable rustdoc accepts any error in a `compile_fail` example. Unstable rustdoc compares the error's code.
 .PHONY: test-rust
