@@ -199,7 +199,7 @@ def test_host_function_that_runs_in_another_thread_has_no_report(start: Start) -
 def test_access_to_closed_page_is_a_finding_with_its_line(start: Start) -> None:
     done = start("race", CUARRAY_SIM_LEAKS="0")
     assert (done.returncode, done.stdout) == (0, "done\n")
-    assert done.stderr.startswith("[1] data-race: host thread 2 reads 1 byte"), done.stderr
+    assert done.stderr.startswith("[1] data-race: host thread 2 reads 4 bytes"), done.stderr
     assert f"program.c:{RACING_LINE} in work\n" in done.stderr
     assert "[2]" not in done.stderr
     assert "Sanitizer" not in done.stderr
