@@ -26,7 +26,13 @@ def ci_targets() -> list[str]:
 def test_hosted_workflow_runs_the_targets_of_ci_run() -> None:
     matrix = re.search(r"target: \[(.*)\]", WORKFLOW)
     assert matrix
-    assert matrix[1].split(", ") == ci_targets()
+    assert matrix[1].split(", ") == [target for target in ci_targets() if not target.startswith("peers-")]
+
+
+def test_hosted_workflow_installs_the_peers_of_ci_run() -> None:
+    peers = [target for target in ci_targets() if target.startswith("peers-")]
+    installed = re.findall(r"\{ target: ([a-z-]+), peers: ([a-z -]+?) \}", WORKFLOW)
+    assert [(target, names.split()) for target, names in installed] == [("demo", peers), ("test", peers)]
 
 
 def test_makefile_has_every_target_that_ci_runs() -> None:
