@@ -14,7 +14,7 @@ from route import Route
 import cuarray
 
 if importlib.util.find_spec("torch") is None:
-    pytest.skip("PyTorch is not installed; it needs a GPU", allow_module_level=True)
+    pytest.skip("PyTorch is not installed; `make test-torch` runs these tests", allow_module_level=True)
 
 
 class WithoutStreams(ExchangeFacts):

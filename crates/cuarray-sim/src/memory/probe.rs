@@ -72,7 +72,7 @@ pub(crate) fn is_range_writable(address: u64, length: u64) -> bool {
 
 /// Whether each page of `length` bytes at `address` can be read: exact also where guard pages are between them. Keeps `errno`.
 ///
-/// This is for ranges of which the program may have given a wrong length. It takes a system call for each page.
+/// The program may have given a wrong length. This check takes a system call for each page.
 pub(crate) fn is_each_page_readable(address: u64, length: u64) -> bool {
     is_accessible_probing(u64::MAX, address, length, is_readable)
 }
