@@ -126,8 +126,15 @@ struct Access {
     before: u32,
 }
 
+/// Whether a wait for an event in a blocking stream follows the work of the legacy default stream. The manual leaves it open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    FollowLegacy,
+    Alone,
+}
+
 /// The accesses of a program and their order, by the manual's rules alone.
-fn accesses(steps: &[Step], pinned: bool) -> Vec<Access> {
+fn accesses(steps: &[Step], pinned: bool, waits: Waits) -> Vec<Access> {
     let mut accesses: Vec<Access> = Vec::new();
     let (mut done, mut host) = ([0_u32; STREAMS], 0_u32);
     let mut events = [0_u32; EVENTS];
@@ -149,7 +156,12 @@ fn accesses(steps: &[Step], pinned: bool) -> Vec<Access> {
                 host |= if pinned && matches!(step, Step::Copy { .. }) { done[stream] } else { 0 };
             }
             Step::Record { stream, event } => events[event] = done[stream],
-            Step::Wait { stream, event } => done[stream] |= events[event],
+            Step::Wait { stream, event } => {
+                done[stream] |= events[event];
+                if waits == Waits::FollowLegacy && BLOCKING.contains(&stream) {
+                    done[stream] |= done[0];
+                }
+            }
             Step::Synchronize { stream: 0 } => {
                 host |= BLOCKING.into_iter().fold(done[0], |all, other| all | done[other])
             }
@@ -167,8 +179,8 @@ fn accesses(steps: &[Step], pinned: bool) -> Vec<Access> {
 }
 
 /// The outcomes of all orders that the rules allow.
-fn allowed(steps: &[Step], pinned: bool) -> BTreeSet<Outcome> {
-    let accesses = accesses(steps, pinned);
+fn allowed(steps: &[Step], pinned: bool, waits: Waits) -> BTreeSet<Outcome> {
+    let accesses = accesses(steps, pinned, waits);
     let host_reads = accesses.iter().filter(|access| matches!(steps[access.step], Step::HostRead { .. })).count();
     let (mut outcomes, mut visited) = (BTreeSet::new(), HashSet::new());
     let mut states = vec![(0_u32, [0_u8; CELLS], Vec::new())];
@@ -204,7 +216,7 @@ proptest! {
 
     #[test]
     fn random_schedules_have_only_allowed_outcomes(steps in steps(), pinned: bool, seed: u64) {
-        let allowed = allowed(&steps, pinned);
+        let allowed = allowed(&steps, pinned, Waits::Alone);
         let schedules = [Schedule::Lazy, Schedule::Eager].into_iter().chain((0..8).map(|n| Schedule::Random(seed ^ n)));
         for schedule in schedules {
             let program = Program::with(Config { schedule: schedule.clone(), ..Config::default() });
@@ -215,7 +227,8 @@ proptest! {
 
     #[test]
     fn all_schedules_together_have_every_allowed_outcome(steps in steps(), pinned: bool) {
-        let (allowed, outcomes) = (allowed(&steps, pinned), Mutex::new(BTreeSet::new()));
+        let (allowed, expected) = (allowed(&steps, pinned, Waits::Alone), allowed(&steps, pinned, Waits::FollowLegacy));
+        let outcomes = Mutex::new(BTreeSet::new());
         let bounds = Bounds { schedules: 400, deviations: None };
         let exploration = explore(&Config::default(), bounds, |sim| {
             outcomes.lock().unwrap().insert(run(&Program::over(sim), &steps, pinned));
@@ -223,7 +236,7 @@ proptest! {
         let (exploration, outcomes) = (exploration.unwrap(), outcomes.into_inner().unwrap());
         prop_assert!(outcomes.is_subset(&allowed), "the outcomes {outcomes:?} are not all in {allowed:?}");
         if exploration.complete {
-            prop_assert_eq!(outcomes, allowed);
+            prop_assert!(outcomes.is_superset(&expected), "the outcomes {outcomes:?} lack some of {expected:?}");
         }
     }
 }
