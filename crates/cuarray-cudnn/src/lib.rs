@@ -6,8 +6,10 @@
 
 mod refused;
 
+use cuarray_toolchain::environment::report_use;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
+use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The version of the interface: that of the newest cuDNN 9 whose functions are exported.
@@ -50,6 +52,8 @@ pub unsafe extern "C" fn cudnnCreate(handle: *mut *mut Handle) -> cudnnStatus_t 
     if handle.is_null() {
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     }
+    static REPORT: Once = Once::new();
+    REPORT.call_once(|| report_use("libcudnn.so.9"));
     let created = Box::into_raw(Box::new(Handle { stream: AtomicPtr::new(ptr::null_mut()) }));
     // SAFETY: the pointer is not null, and by the contract may be written.
     unsafe { handle.write(created) };

@@ -2,7 +2,9 @@
 
 use crate::driver::{self, Device};
 use crate::result::{Outcome, answer, nvmlReturn_t, read_text, write, write_text};
+use cuarray_toolchain::environment::report_use;
 use std::ffi::{c_char, c_int, c_uint};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// `nvmlInit` calls without their `nvmlShutdown`.
@@ -22,6 +24,8 @@ fn initialize() -> nvmlReturn_t {
     if !driver::is_present() {
         return nvmlReturn_t::DRIVER_NOT_LOADED;
     }
+    static REPORT: Once = Once::new();
+    REPORT.call_once(|| report_use("libnvidia-ml.so.1"));
     INITIALIZED.fetch_add(1, Ordering::AcqRel);
     nvmlReturn_t::SUCCESS
 }
