@@ -115,7 +115,8 @@ unsafe fn processes<T>(
     }
     // SAFETY: by the contract the pointer may be read.
     let room = unsafe { count.read_unaligned() };
-    let used = if is_listed { driver::free_memory(device)?.map(|free| device.total.saturating_sub(free)) } else { None };
+    let used =
+        if is_listed { driver::free_memory(device)?.map(|free| device.total.saturating_sub(free)) } else { None };
     // SAFETY: by the contract the pointer may be written.
     unsafe { count.write_unaligned(c_uint::from(used.is_some())) };
     let Some(used) = used else { return Ok(()) };
@@ -126,7 +127,7 @@ unsafe fn processes<T>(
     unsafe { write(to, entry(std::process::id(), used)) }
 }
 
-/// Defines the functions that list processes, all of which have one signature.
+/// Defines the functions that list processes. All have one signature.
 macro_rules! lists {
     ($($(#[$doc:meta])* $name:ident: $entry:ident, $is_listed:literal;)*) => {$(
         $(#[$doc])*

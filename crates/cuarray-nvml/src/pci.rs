@@ -62,13 +62,7 @@ fn padded<const N: usize>(text: &str) -> [c_char; N] {
 }
 
 fn start(device: &Device) -> Start {
-    Start {
-        legacy: padded(&device.bus_id(4)),
-        domain: device.domain,
-        bus: device.bus,
-        device: device.slot,
-        id: VENDOR,
-    }
+    Start { legacy: padded(&device.bus_id(4)), domain: device.domain, bus: device.bus, device: device.slot, id: VENDOR }
 }
 
 /// `nvmlDeviceGetPciInfo`.
