@@ -302,6 +302,13 @@ fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<Kernel
                 );
                 (finding::Kind::UninitializedRead, None, 0, None, missing)
             }
+            MisuseKind::PartialWarp => {
+                let missing = format!(
+                    "let all 32 lanes of the warp execute the matrix instruction together: lane {address} does not take part, \
+                     so the result is undefined"
+                );
+                (finding::Kind::UninitializedRead, None, 0, None, missing)
+            }
         };
         KernelMisuse { kind, bytes, owner, variable, access, place, missing }
     });
