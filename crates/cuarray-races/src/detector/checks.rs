@@ -102,6 +102,7 @@ impl Detector {
             }
             Effect::Allocate { block, written, ordered } => {
                 shadow.create(block.address, block.end(), *written, ordered.then_some(&by));
+                block.same.iter().for_each(|other| shadow.unify(block.address, block.end(), *other));
             }
             Effect::Load { blocks } => {
                 blocks.iter().for_each(|block| shadow.create(block.address, block.end(), true, None));
