@@ -212,7 +212,7 @@ fn exactly(state: &State, ptr: CUdeviceptr, size: usize) -> Option<Vec<u64>> {
     exact.then(|| found.iter().map(|(allocation, _)| allocation.address).collect())
 }
 
-/// Runs the work of all contexts, each of which may reach mapped memory.
+/// Runs the work of all contexts, because each may reach mapped memory.
 fn drained<'a>(call: &Call<'a>, state: Guard<'a>) -> Guard<'a> {
     let contexts: Vec<CUcontext> = state.contexts.keys().copied().collect();
     drain::exhaust(call.driver, state, &contexts)

@@ -114,17 +114,18 @@ fn reserve(size: u64, alignment: u64, hint: u64) -> io::Result<u64> {
 }
 
 /// Replaces pages of a reservation.
-fn place(
-    address: u64,
-    size: u64,
-    protection: libc::c_int,
-    flags: libc::c_int,
-    file: libc::c_int,
-) -> io::Result<()> {
+fn place(address: u64, size: u64, protection: libc::c_int, flags: libc::c_int, file: libc::c_int) -> io::Result<()> {
     let size = usize::try_from(size).map_err(io::Error::other)?;
     // SAFETY: the callers pass pages of a range that they have reserved, and that no other part of the process uses.
     let placed = unsafe {
-        libc::mmap(address as *mut libc::c_void, size, protection, flags | libc::MAP_FIXED | libc::MAP_NORESERVE, file, 0)
+        libc::mmap(
+            address as *mut libc::c_void,
+            size,
+            protection,
+            flags | libc::MAP_FIXED | libc::MAP_NORESERVE,
+            file,
+            0,
+        )
     };
     if placed == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

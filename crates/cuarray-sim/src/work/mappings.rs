@@ -119,9 +119,8 @@ pub(crate) fn unmap(state: &mut State, address: u64) {
 
 /// Frees physical memory without handles and mappings.
 pub(crate) fn free_if_unused(state: &mut State, handle: CUmemGenericAllocationHandle) {
-    let unused = |physical: &crate::objects::physical::Physical| {
-        physical.references == 0 && physical.mappings.is_empty()
-    };
+    let unused =
+        |physical: &crate::objects::physical::Physical| physical.references == 0 && physical.mappings.is_empty();
     if !state.physical.get(&handle).is_some_and(unused) {
         return;
     }

@@ -79,13 +79,7 @@ fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, mode: SyncMode
 }
 
 /// Checks one side of a copy or fill.
-fn side(
-    state: &mut State,
-    context: CUcontext,
-    end: End,
-    extent: Extent,
-    access: AccessKind,
-) -> Result<Side, CUresult> {
+fn side(state: &mut State, context: CUcontext, end: End, extent: Extent, access: AccessKind) -> Result<Side, CUresult> {
     let (address, span) = (end.place.address, end.place.span(extent)?);
     if !mappings::is_open_to(state, context, address, span, access) {
         let device = state.contexts.get(&context).map_or(0, |context| context.device as i32);
