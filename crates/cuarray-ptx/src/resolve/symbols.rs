@@ -38,6 +38,8 @@ pub(super) struct Symbols<'a> {
     inside: HashMap<*const Declared<'a>, u32>,
     /// Whether other modules are linked later, which define extern names.
     pub relocatable: bool,
+    /// The version of each module, and its target.
+    headers: Vec<((u32, u32), &'a str)>,
 }
 
 impl<'a> Symbols<'a> {
@@ -50,6 +52,7 @@ impl<'a> Symbols<'a> {
             declared: Vec::new(),
             inside: HashMap::new(),
             relocatable,
+            headers: modules.iter().map(|module| (module.version, *module.target.first().unwrap_or(&""))).collect(),
         };
         for (index, module) in modules.iter().enumerate() {
             for variable in &module.variables {
@@ -72,6 +75,11 @@ impl<'a> Symbols<'a> {
             }
         }
         Ok(symbols)
+    }
+
+    /// The version and the target of a module.
+    pub(super) fn header(&self, module: usize) -> ((u32, u32), &'a str) {
+        self.headers[module]
     }
 
     /// Looks up a name in a module.
