@@ -404,8 +404,8 @@ fn wait_ends_with_the_process_that_recorded() {
         }
         ok!(program, cuEventSynchronize(event));
         ok!(program, cuStreamSynchronize(stream));
+        child.wait().unwrap();
         let mut event = CUevent::NULL;
         fails!(program, INVALID_HANDLE, cuIpcOpenEventHandle(&mut event, from_hexadecimal(&line)));
-        child.wait().unwrap();
     }
 }

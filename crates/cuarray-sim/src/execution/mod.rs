@@ -172,7 +172,7 @@ enum Step {
     Busy,
 }
 
-/// What a thread that runs work may wait for.
+/// The waits that a thread may make while it runs work.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Patience {
     Nothing,
