@@ -1,7 +1,8 @@
 //! Barrier objects in shared memory, and the copies that they track: `mbarrier`.
 //!
-//! The 64 bits of an object are implementation-defined: the expected arrivals of a phase (20 bits), the missing arrivals
-//! (20 bits), the missing bytes of transactions (22 bits with a sign), and the number of the phase (2 bits). Every operation is one atomic exchange of the word.
+//! The 64 bits of an object are implementation-defined. They hold the expected arrivals of a phase (20 bits), the missing
+//! arrivals (20 bits), the missing bytes of transactions (22 bits with a sign), and the number of the phase (2 bits).
+//! Every operation is one atomic exchange of the word.
 
 use super::copies::Entry;
 use crate::machine::program::Instruction;
