@@ -44,6 +44,17 @@ pub fn load(image: &Image) -> Result<Program, Error> {
     Ok(program)
 }
 
+/// Parses each module of an image by itself, without binding the names that modules share.
+///
+/// # Errors
+/// For PTX that is not valid.
+pub fn check(image: &Image) -> Result<(), Error> {
+    for (name, text) in &image.modules {
+        grammar::parse(text).map_err(|error| error.in_module(name))?;
+    }
+    Ok(())
+}
+
 /// Reads the version and target of each module of an image, without loading it.
 ///
 /// # Errors
