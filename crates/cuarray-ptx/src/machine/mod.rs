@@ -29,6 +29,7 @@ mod interpreter;
 pub(crate) mod lanes;
 mod launch;
 mod locate;
+pub(crate) mod matrix;
 pub(crate) mod memory;
 mod misuse;
 mod pattern;

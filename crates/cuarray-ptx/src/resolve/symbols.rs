@@ -36,6 +36,8 @@ pub(super) struct Symbols<'a> {
     declared: Vec<(usize, &'a Declared<'a>)>,
     /// Variables declared inside a function, by the address of their declaration.
     inside: HashMap<*const Declared<'a>, u32>,
+    /// The version of each module, and its target.
+    headers: Vec<((u32, u32), &'a str)>,
 }
 
 impl<'a> Symbols<'a> {
@@ -47,6 +49,7 @@ impl<'a> Symbols<'a> {
             variables: Vec::new(),
             declared: Vec::new(),
             inside: HashMap::new(),
+            headers: modules.iter().map(|module| (module.version, *module.target.first().unwrap_or(&""))).collect(),
         };
         for (index, module) in modules.iter().enumerate() {
             for variable in &module.variables {
@@ -69,6 +72,11 @@ impl<'a> Symbols<'a> {
             }
         }
         Ok(symbols)
+    }
+
+    /// The version and the target of a module.
+    pub(super) fn header(&self, module: usize) -> ((u32, u32), &'a str) {
+        self.headers[module]
     }
 
     /// Looks up a name in a module.

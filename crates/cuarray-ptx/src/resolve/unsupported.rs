@@ -11,10 +11,7 @@ use crate::grammar::types::{Space, Type};
 
 /// The opcodes of an instruction group that is not supported, and the reason.
 const UNSUPPORTED: &[(&[&str], &str)] = &[
-    (
-        &["wmma", "mma", "wgmma", "tcgen05", "ldmatrix", "stmatrix", "movmatrix"],
-        "instructions of matrices are not supported",
-    ),
+    (&["wmma", "wgmma", "tcgen05"], "these instructions of matrices are not supported"),
     (&["tex", "tld4", "txq", "istypep"], "textures are not supported"),
     (&["suld", "sust", "sured", "suq"], "surfaces are not supported"),
     (&["multimem"], "multicast memory is not supported"),

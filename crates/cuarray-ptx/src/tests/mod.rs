@@ -7,6 +7,7 @@ mod control_flow;
 mod cooperative;
 mod dependent;
 mod forms;
+mod matrices;
 mod mutated;
 mod patterns;
 mod thread_races;
@@ -20,7 +21,11 @@ use crate::resolve::resolve;
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
 fn load(source: &str) -> Result<Program, Error> {
-    let source = format!("{HEAD}{source}");
+    load_for(HEAD, source)
+}
+
+fn load_for(head: &str, source: &str) -> Result<Program, Error> {
+    let source = format!("{head}{source}");
     let module = parse(&source)?;
     resolve(std::slice::from_ref(&module))
 }

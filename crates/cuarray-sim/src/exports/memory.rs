@@ -243,7 +243,7 @@ pub(super) unsafe fn cuMemHostRegister_v2(
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let (mut state, handle) = call.current()?;
-    if state.arena_of(address).is_some() {
+    if state.arena_of(address).is_some() || state.reservation_of(address).is_some() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     if state.memory.overlaps(address, size) {

@@ -175,6 +175,12 @@ fn started(process: u32) -> Option<u64> {
     }
 }
 
+/// The id of this process, and its start time.
+pub(crate) fn this_process() -> (u64, u64) {
+    let process = std::process::id();
+    (u64::from(process), started(process).unwrap_or_default())
+}
+
 /// Memory of another process that is open in this one.
 pub(crate) struct Imported {
     pub handle: Handle,
