@@ -29,6 +29,8 @@ LIBRARIES = {
     "cuarray-sim": "cuarray_sim/libcuda.so.1",
     "cuarray-cudart-12": "cuarray_sim/runtime/libcudart.so.12",
     "cuarray-cudart-13": "cuarray_sim/runtime/libcudart.so.13",
+    "cuarray-nvjitlink-12": "cuarray_sim/toolchain/nvjitlink/libnvJitLink.so.12",
+    "cuarray-nvjitlink-13": "cuarray_sim/toolchain/nvjitlink/libnvJitLink.so.13",
 }
 """The crates of the shared libraries, with their places in the wheel."""
 
