@@ -34,7 +34,7 @@ LIBRARIES = {
 }
 """The crates of the shared libraries, with their places in the wheel."""
 
-PROGRAMS: dict[str, str] = {}
+PROGRAMS = {"cuarray-toolchain": "cuarray_sim/toolchain/ptxas/ptxas"}
 """The crates with a program, with its place in the wheel. The program has the name of its file."""
 
 

@@ -44,15 +44,17 @@ pub fn load(image: &Image) -> Result<Program, Error> {
     Ok(program)
 }
 
-/// Parses each module of an image by itself, without binding the names that modules share.
+/// Checks the modules of an image as [`load`] does, except that other modules may define their extern functions and
+/// variables. Returns the functions and kernels that the modules declare or define.
 ///
 /// # Errors
-/// For PTX that is not valid.
-pub fn check(image: &Image) -> Result<(), Error> {
+/// As for [`load`], without undefined extern names.
+pub fn check(image: &Image) -> Result<Vec<Function>, Error> {
+    let mut modules = Vec::new();
     for (name, text) in &image.modules {
-        grammar::parse(text).map_err(|error| error.in_module(name))?;
+        modules.push(grammar::parse(text).map_err(|error| error.in_module(name))?);
     }
-    Ok(())
+    Ok(resolve::resolve_relocatable(&modules)?.functions)
 }
 
 /// Reads the version and target of each module of an image, without loading it.

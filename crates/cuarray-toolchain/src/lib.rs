@@ -5,3 +5,4 @@
 pub mod environment;
 mod library;
 pub mod nvjitlink;
+pub mod ptxas;

@@ -46,7 +46,20 @@ use crate::machine::program::Program;
 /// # Errors
 /// For undefined names, operands that do not fit, and unsupported instructions, with the line.
 pub(crate) fn resolve(modules: &[Module<'_>]) -> Result<Program, Error> {
-    let symbols = symbols::Symbols::collect(modules)?;
+    program(modules, false)
+}
+
+/// Resolves modules that are linked with others later: extern functions and variables need no definition. The result
+/// cannot run.
+///
+/// # Errors
+/// As for [`resolve`].
+pub(crate) fn resolve_relocatable(modules: &[Module<'_>]) -> Result<Program, Error> {
+    program(modules, true)
+}
+
+fn program(modules: &[Module<'_>], relocatable: bool) -> Result<Program, Error> {
+    let symbols = symbols::Symbols::collect(modules, relocatable)?;
     let mut program = symbols.program(modules)?;
     let mut constants = draft::Constants::default();
     for (number, definition) in symbols.definitions.iter().enumerate() {

@@ -36,12 +36,14 @@ pub(super) struct Symbols<'a> {
     declared: Vec<(usize, &'a Declared<'a>)>,
     /// Variables declared inside a function, by the address of their declaration.
     inside: HashMap<*const Declared<'a>, u32>,
+    /// Whether other modules are linked later, which define extern names.
+    pub relocatable: bool,
     /// The version of each module, and its target.
     headers: Vec<((u32, u32), &'a str)>,
 }
 
 impl<'a> Symbols<'a> {
-    pub(super) fn collect(modules: &'a [Module<'a>]) -> Result<Symbols<'a>, Error> {
+    pub(super) fn collect(modules: &'a [Module<'a>], relocatable: bool) -> Result<Symbols<'a>, Error> {
         let mut symbols = Symbols {
             private: vec![HashMap::new(); modules.len()],
             visible: HashMap::new(),
@@ -49,6 +51,7 @@ impl<'a> Symbols<'a> {
             variables: Vec::new(),
             declared: Vec::new(),
             inside: HashMap::new(),
+            relocatable,
             headers: modules.iter().map(|module| (module.version, *module.target.first().unwrap_or(&""))).collect(),
         };
         for (index, module) in modules.iter().enumerate() {
@@ -95,7 +98,7 @@ impl<'a> Symbols<'a> {
     }
 
     fn add_variable(&mut self, module: usize, variable: &'a Declared<'a>) -> Result<(), Error> {
-        if variable.linkage == Linkage::Extern && variable.space != Space::Shared {
+        if variable.linkage == Linkage::Extern && variable.space != Space::Shared && !self.relocatable {
             return Ok(());
         }
         let number = self.variables.len() as u32;

@@ -196,7 +196,12 @@ impl Link {
                 "ptxas fatal   : SM version specified by .target is higher than default SM version assumed, or of another family: sm_{architecture}"
             )));
         }
-        cuarray_ptx::check(&image).map_err(refused)?;
+        // The driver explains which instruction it does not execute.
+        if let Err(error) = cuarray_ptx::check(&image)
+            && !error.unsupported
+        {
+            return Err(refused(error));
+        }
         self.modules.extend(image.modules);
         Ok(())
     }
@@ -229,7 +234,6 @@ impl Link {
                 self.info
                     .push_str(&format!("info    : {functions} functions, {} instructions\n", program.instructions()));
             }
-            // The driver explains which instruction it does not execute.
             Err(error) if !error.unsupported => {
                 let text = format!("{}\nERROR 1: complete", message(&error));
                 return Err(Failure::new(Failure::INTERNAL, text));

@@ -4,7 +4,7 @@ use super::{Failure, Result};
 
 /// The architectures that a library of CUDA 13 links for.
 const ARCHITECTURES: [u32; 12] = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121];
-/// Those that only a library of CUDA 12 links for.
+/// The architectures that only a library of CUDA 12 links for.
 const OLD_ARCHITECTURES: [u32; 9] = [50, 52, 53, 60, 61, 62, 70, 72, 101];
 
 /// Options without a value that this linker ignores, or passes on to NVIDIA's linker with LTO-IR.
