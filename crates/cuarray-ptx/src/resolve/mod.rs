@@ -9,6 +9,7 @@ mod asynchronous;
 mod bits;
 mod block_order;
 mod builder;
+mod bulk;
 mod by_type;
 mod carry;
 mod collective;
