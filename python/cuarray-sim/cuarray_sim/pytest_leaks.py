@@ -5,8 +5,8 @@ gets an error at teardown, which lists the objects with the calls that made them
 
 - Objects of fixtures with a wider scope than one test, and older objects, are not leaks of the test.
 - Before the comparison, garbage is collected and deferred releases are made: those of cuarray, and numba's queue of
-  deallocations and PyTorch's unused memory. Idle events in cuarray's pools are not counted, nor are streams and events of PyTorch,
-  which keeps them until the process ends.
+  deallocations and PyTorch's unused memory. Idle events in cuarray's pools are not counted, nor are streams and events of PyTorch
+  and JAX and the memory of JAX's plugin, which live until the process ends.
 - A failed test is not checked, as its traceback keeps its objects alive.
 - ``--cuarray-sim-leaks=allow`` turns the check off for a whole run.
 - Allocations are compared by their unique ids; streams and events are counted.
@@ -43,7 +43,10 @@ class _Alive:
     @classmethod
     def now(cls) -> _Alive:
         account: Statistics = statistics()
-        alive = {each["id"]: each for each in account["allocations"] if not each["release_pending"]}
+        counted = (
+            each for each in account["allocations"] if not each["release_pending"] and not _is_of_jax(each["made"])
+        )
+        alive = {each["id"]: each for each in counted}
         makers = {each["made"]["ordinal"]: (each["object"], each["made"]) for each in account["handles"]}
         pooled = [makers.pop(key)[0] for key in [key for key, (_, made) in makers.items() if _is_pooled(made)]]
         streams = account["streams"] - pooled.count("stream")
@@ -190,8 +193,13 @@ def _empty_caches(torch: Any) -> None:
 
 
 def _is_pooled(made: Made) -> bool:
-    """Whether a call made a stream or an event of PyTorch, which never destroys those."""
-    return made["site"]["library"] == "torch"
+    """Whether a call made a stream or an event of PyTorch or JAX, which never destroy those."""
+    return made["site"]["library"] == "torch" or _is_of_jax(made)
+
+
+def _is_of_jax(made: Made | None) -> bool:
+    """Whether JAX's plugin made an object. It takes the memory of all arrays from a few blocks, and keeps them until the process ends."""
+    return made is not None and made["site"]["library"] == "jax_plugins"
 
 
 def _events_in_use(alive: int) -> int:
