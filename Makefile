@@ -57,7 +57,7 @@ PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
 # The sources of each wheel. Directories are listed too: their times change when a file is removed.
 sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
 WORKSPACE := Cargo.toml Cargo.lock
-SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-cudart crates/cuarray-cudart-12 crates/cuarray-cudart-13 crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim python/cuarray-sim)
+SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-cudart crates/cuarray-cudart-12 crates/cuarray-cudart-13 crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim crates/cuarray-toolchain python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
 
 NVCC_SIZE := a download of 160 MB, 430 MB on disk
@@ -280,7 +280,7 @@ lint: install ## check format, lints, types and prose; every warning is an error
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(call say,Rust: documentation)
-	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-ptx -p cuarray-races -p cuarray-sim --all-features
+	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-ptx -p cuarray-races -p cuarray-sim -p cuarray-toolchain --all-features
 	$(call say,fuzz targets: format and lints)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features --all-targets -- -D warnings

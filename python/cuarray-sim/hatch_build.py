@@ -1,6 +1,6 @@
-"""Builds the shared libraries with cargo and packs them into the wheel.
+"""Builds the shared libraries and programs with cargo and packs them into the wheel.
 
-``cuarray_sim/libcuda.so.1`` is the simulated driver; ``cuarray_sim/runtime/libcudart.so.12`` and ``.13`` are the CUDA runtime. The build
+``cuarray_sim/libcuda.so.1`` is the simulated driver. The other files are the stand-ins that ``cuarray_sim/stand_ins.py`` lists. The build
 fails without cargo, on another system than Linux, and if cargo does not report a shared library. A wheel without a
 library would install and then fail at its first use. The files are packed from cargo's target directory, so nothing is
 written into the source tree.
@@ -32,6 +32,9 @@ LIBRARIES = {
 }
 """The crates of the shared libraries, with their places in the wheel."""
 
+PROGRAMS: dict[str, str] = {}
+"""The crates with a program, with its place in the wheel. The program has the name of its file."""
+
 
 class SimulatedDriver(BuildHookInterface):
     """The build hook of the wheel."""
@@ -45,35 +48,36 @@ class SimulatedDriver(BuildHookInterface):
         if not sys.platform.startswith("linux"):
             raise RuntimeError(f"cuarray-sim has Linux shared libraries; it cannot be built on {sys.platform}")
         built = build_libraries(Path(self.root).resolve().parents[1])
-        for crate, library in built.items():
-            build_data["force_include"][str(library)] = LIBRARIES[crate]
-        # Read at the start of each Python process of the environment; see cuarray_sim/cuda_runtime.py.
+        for place, file in built.items():
+            build_data["force_include"][str(file)] = place
+        # Read at the start of each Python process of the environment; see cuarray_sim/stand_ins.py.
         build_data["force_include"]["cuarray_sim.pth"] = "cuarray_sim.pth"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_tag(built.values(), sysconfig.get_platform())}"
 
 
 def build_libraries(workspace: Path) -> dict[str, Path]:
-    """Run cargo in the workspace and return the paths of the shared libraries that it reports, by crate."""
+    """Run cargo in the workspace and return the files that it reports, by their places in the wheel."""
     glibc = os.environ.get("MANYLINUX_GLIBC")
     build = ["zigbuild", "--target", f"{platform.machine()}-unknown-linux-gnu.{glibc}"] if glibc else ["build"]
-    crates = [word for crate in LIBRARIES for word in ("-p", crate)]
+    crates = [word for crate in [*LIBRARIES, *PROGRAMS] for word in ("-p", crate)]
     command = [find_cargo(), *build, "--release", *crates, "--message-format=json-render-diagnostics"]
     # cargo writes its report to stdout, and its progress and errors to stderr.
     done = subprocess.run(command, cwd=workspace, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"`{' '.join(command)}` failed with exit status {done.returncode}; its messages are above")
-    files = {f"lib{crate.replace('-', '_')}.so": crate for crate in LIBRARIES}
+    places = {("cdylib", f"lib{crate.replace('-', '_')}.so"): place for crate, place in LIBRARIES.items()}
+    places |= {("bin", Path(place).name): place for place in PROGRAMS.values()}
     built = {}
     for line in done.stdout.splitlines():
         message = json.loads(line)
-        if message.get("reason") != "compiler-artifact" or "cdylib" not in message["target"]["kind"]:
-            continue
-        for name in message["filenames"]:
-            if crate := files.get(Path(name).name):
-                built[crate] = Path(name)
-    if missing := LIBRARIES.keys() - built:
-        raise RuntimeError(f"cargo reported no shared library for {', '.join(sorted(missing))}")
+        if message.get("reason") == "compiler-artifact":
+            for name in message["filenames"]:
+                for kind in message["target"]["kind"]:
+                    if place := places.get((kind, Path(name).name)):
+                        built[place] = Path(name)
+    if missing := set(places.values()) - set(built):
+        raise RuntimeError(f"cargo reported no file for {', '.join(sorted(missing))}")
     return built
 
 

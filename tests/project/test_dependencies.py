@@ -18,7 +18,15 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
-CRATES = ("cuarray", "cuarray-abi", "cuarray-cudart", "cuarray-ptx", "cuarray-races", "cuarray-sim")
+CRATES = (
+    "cuarray",
+    "cuarray-abi",
+    "cuarray-cudart",
+    "cuarray-ptx",
+    "cuarray-races",
+    "cuarray-sim",
+    "cuarray-toolchain",
+)
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +79,7 @@ def linked(metadata: dict[str, Any]) -> set[str]:
         ("cuarray-races", {"serde", "serde_json"}, set()),
         ("cuarray-ptx", {"lz4_flex", "ruzstd"}, set()),
         ("cuarray-cudart", {"cuarray-abi", "libc"}, set()),
+        ("cuarray-toolchain", {"cuarray-ptx", "libc"}, set()),
         ("cuarray-abi", set(), set()),
     ],
 )

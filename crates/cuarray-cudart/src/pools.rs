@@ -6,7 +6,7 @@
 
 use crate::call::{Answer, present, put};
 use crate::driver::{cu, further};
-use crate::memory::{address, pointer};
+use crate::memory::{address, allocated, pointer};
 use crate::types::*;
 use cuarray_abi::{Api, CUdeviceptr};
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
@@ -31,13 +31,8 @@ pub(crate) unsafe fn cudaMallocAsync(
     size: usize,
     h_stream: cudaStream_t,
 ) -> Answer {
-    present(dev_ptr)?;
-    let mut address = 0;
-    if size != 0 {
-        cu!(api.cuMemAllocAsync(&raw mut address, size, h_stream))?;
-    }
     // SAFETY: by the contract of this function.
-    unsafe { put(dev_ptr, pointer(address)) }
+    unsafe { allocated(dev_ptr, size, |address| cu!(api.cuMemAllocAsync(address, size, h_stream))) }
 }
 
 pub(crate) unsafe fn cudaFreeAsync(api: &Api, dev_ptr: *mut c_void, h_stream: cudaStream_t) -> Answer {
@@ -54,13 +49,8 @@ pub(crate) unsafe fn cudaMallocFromPoolAsync(
     mem_pool: cudaMemPool_t,
     stream: cudaStream_t,
 ) -> Answer {
-    present(ptr)?;
-    let mut address = 0;
-    if size != 0 {
-        cu!(api.cuMemAllocFromPoolAsync(&raw mut address, size, mem_pool, stream))?;
-    }
     // SAFETY: by the contract of this function.
-    unsafe { put(ptr, pointer(address)) }
+    unsafe { allocated(ptr, size, |address| cu!(api.cuMemAllocFromPoolAsync(address, size, mem_pool, stream))) }
 }
 
 pub(crate) unsafe fn cudaMemPoolCreate(

@@ -33,7 +33,7 @@ fn find(api: &Api, symbol: *const c_void) -> Result<(CUdeviceptr, usize), cudaEr
 }
 
 /// The address of `count` bytes of a variable, from `offset`.
-pub(crate) fn place(api: &Api, symbol: *const c_void, count: usize, offset: usize) -> Result<*mut c_void, cudaError_t> {
+fn place(api: &Api, symbol: *const c_void, count: usize, offset: usize) -> Result<*mut c_void, cudaError_t> {
     let (address, size) = find(api, symbol)?;
     if offset.checked_add(count).is_none_or(|end| end > size) {
         return Err(cudaError_t::cudaErrorInvalidValue);
@@ -41,18 +41,30 @@ pub(crate) fn place(api: &Api, symbol: *const c_void, count: usize, offset: usiz
     Ok(pointer(address + offset as CUdeviceptr))
 }
 
-/// Checks the direction of a copy to a symbol.
-pub(crate) fn to_symbol(kind: cudaMemcpyKind) -> Answer {
+/// The target of a copy to a symbol, whose direction is checked first.
+pub(crate) fn target(
+    api: &Api,
+    symbol: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> Result<*mut c_void, cudaError_t> {
     match kind {
-        HOST_TO_DEVICE | DEVICE_TO_DEVICE | DEFAULT => Ok(()),
+        HOST_TO_DEVICE | DEVICE_TO_DEVICE | DEFAULT => place(api, symbol, count, offset),
         _ => Err(cudaError_t::cudaErrorInvalidMemcpyDirection),
     }
 }
 
-/// Checks the direction of a copy from a symbol.
-pub(crate) fn from_symbol(kind: cudaMemcpyKind) -> Answer {
+/// The source of a copy from a symbol, whose direction is checked first.
+pub(crate) fn source(
+    api: &Api,
+    symbol: *const c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> Result<*mut c_void, cudaError_t> {
     match kind {
-        DEVICE_TO_HOST | DEVICE_TO_DEVICE | DEFAULT => Ok(()),
+        DEVICE_TO_HOST | DEVICE_TO_DEVICE | DEFAULT => place(api, symbol, count, offset),
         _ => Err(cudaError_t::cudaErrorInvalidMemcpyDirection),
     }
 }
@@ -65,9 +77,8 @@ pub(crate) unsafe fn cudaMemcpyToSymbol(
     offset: usize,
     kind: cudaMemcpyKind,
 ) -> Answer {
-    to_symbol(kind)?;
     // SAFETY: by the contract of this function.
-    unsafe { cudaMemcpy(api, place(api, symbol, count, offset)?, src, count, kind) }
+    unsafe { cudaMemcpy(api, target(api, symbol, count, offset, kind)?, src, count, kind) }
 }
 
 pub(crate) unsafe fn cudaMemcpyFromSymbol(
@@ -78,9 +89,8 @@ pub(crate) unsafe fn cudaMemcpyFromSymbol(
     offset: usize,
     kind: cudaMemcpyKind,
 ) -> Answer {
-    from_symbol(kind)?;
     // SAFETY: by the contract of this function.
-    unsafe { cudaMemcpy(api, dst, place(api, symbol, count, offset)?, count, kind) }
+    unsafe { cudaMemcpy(api, dst, source(api, symbol, count, offset, kind)?, count, kind) }
 }
 
 pub(crate) unsafe fn cudaMemcpyToSymbolAsync(
@@ -92,9 +102,8 @@ pub(crate) unsafe fn cudaMemcpyToSymbolAsync(
     kind: cudaMemcpyKind,
     stream: cudaStream_t,
 ) -> Answer {
-    to_symbol(kind)?;
     // SAFETY: by the contract of this function.
-    unsafe { cudaMemcpyAsync(api, place(api, symbol, count, offset)?, src, count, kind, stream) }
+    unsafe { cudaMemcpyAsync(api, target(api, symbol, count, offset, kind)?, src, count, kind, stream) }
 }
 
 pub(crate) unsafe fn cudaMemcpyFromSymbolAsync(
@@ -106,9 +115,8 @@ pub(crate) unsafe fn cudaMemcpyFromSymbolAsync(
     kind: cudaMemcpyKind,
     stream: cudaStream_t,
 ) -> Answer {
-    from_symbol(kind)?;
     // SAFETY: by the contract of this function.
-    unsafe { cudaMemcpyAsync(api, dst, place(api, symbol, count, offset)?, count, kind, stream) }
+    unsafe { cudaMemcpyAsync(api, dst, source(api, symbol, count, offset, kind)?, count, kind, stream) }
 }
 
 pub(crate) unsafe fn cudaGetSymbolAddress(api: &Api, dev_ptr: *mut *mut c_void, symbol: *const c_void) -> Answer {

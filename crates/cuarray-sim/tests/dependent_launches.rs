@@ -46,7 +46,6 @@ const KERNELS: &CStr = c"
 
 const THREADS: u32 = 64;
 const BYTES: usize = THREADS as usize * 4;
-const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
 
 struct Fixture {
     program: Program,
@@ -74,27 +73,11 @@ impl Fixture {
         Fixture { program, module, one, two, stream }
     }
 
-    fn launch_in(&self, stream: CUstream, name: &CStr, dependent: bool, [one, two]: [CUdeviceptr; 2]) {
+    fn launch_in(&self, stream: CUstream, name: &CStr, dependent: bool, arrays: [CUdeviceptr; 2]) {
         let program = &self.program;
         let mut function = CUfunction::NULL;
         ok!(program, cuModuleGetFunction(&mut function, self.module, name.as_ptr()));
-        let value = [u64::from(dependent), 0, 0, 0, 0, 0, 0, 0];
-        let mut attribute = CUlaunchAttribute { id: PROGRAMMATIC_STREAM_SERIALIZATION, pad: [0; 4], value };
-        let config = CUlaunchConfig {
-            gridDimX: 1,
-            gridDimY: 1,
-            gridDimZ: 1,
-            blockDimX: THREADS,
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: 0,
-            hStream: stream,
-            attrs: &raw mut attribute,
-            numAttrs: 1,
-        };
-        let (mut one, mut two) = (one, two);
-        let mut params = [(&raw mut one).cast::<c_void>(), (&raw mut two).cast()];
-        ok!(program, cuLaunchKernelEx(&config, function, params.as_mut_ptr(), std::ptr::null_mut()));
+        program.launch_after(function, stream, THREADS, dependent, arrays);
     }
 
     /// Launches a kernel over both arrays.

@@ -22,7 +22,8 @@ import warnings
 from collections.abc import Sequence
 from types import ModuleType
 
-from .cuda_runtime import runtimes, say
+from .cuda_runtime import runtimes
+from .stand_ins import say
 
 __all__ = ["replace_static_runtime", "replaced"]
 

@@ -21,11 +21,11 @@ import zipfile
 from collections.abc import Sequence
 
 from .account import check_settings
-from .cuda_runtime import VERBOSE
 from .exploration import explore_program
 from .export import ask, call
 from .hints import meant, refuse_numba_simulator
 from .library import MOST_DEVICES, SCHEDULE, SCHEDULES, install
+from .stand_ins import VERBOSE, note_at_exit
 
 __all__ = ["FOUND", "main"]
 
@@ -81,6 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         command = ["-m", "cuarray_sim", *module, options.target, *options.arguments]
         sys.exit(explore_program(command, options.explore, options.deviations))
     call("cuarraySimSummarize")
+    note_at_exit()
     _keep_replay_to_this_process()
     _reports_of_children_beside_ours()
     _hide_launcher_in_tracebacks()
@@ -172,9 +173,7 @@ def _parser() -> argparse.ArgumentParser:
         const=False,
         help="keep NVIDIA's CUDA runtime, whose calls fail, in the place of the one of cuarray-sim",
     )
-    parser.add_argument(
-        "--verbose", action="store_true", help="print what is put in the place of NVIDIA's driver and runtime"
-    )
+    parser.add_argument("--verbose", action="store_true", help="print each file that is put in the place of NVIDIA's")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.add_argument(
         "--selftest",

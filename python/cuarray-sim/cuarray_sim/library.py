@@ -18,9 +18,10 @@ import sys
 from pathlib import Path
 
 from .cuda_bindings import replace_static_runtime
-from .cuda_runtime import RUNTIME, is_wanted, load_runtime, runtime_path, runtimes, say, without_runtime
+from .cuda_runtime import RUNTIME, runtimes
 from .hints import warn_of_late_install
 from .loader import file_that_serves, loaded_files
+from .stand_ins import load_stand_ins, pass_on_to_children, say
 
 __all__ = ["install", "is_installed", "library_path"]
 
@@ -88,8 +89,8 @@ def install(
     :raises RuntimeError: another driver is already loaded, ``CUARRAY_DRIVER`` names another, the simulated one is loaded
         with other options, or the system is not Linux.
     :raises ValueError: an option has an invalid value.
-    :warns RuntimeWarning: a library has already looked for a driver, found none, and does not look again; or NVIDIA's CUDA
-        runtime is already loaded.
+    :warns RuntimeWarning: a library has already looked for a driver, found none, and does not look again; or one of NVIDIA's
+        libraries that has a stand-in is already loaded.
 
     An omitted option keeps the value of the environment. Child processes inherit the options, and find the driver through
     ``LD_LIBRARY_PATH`` and ``CUARRAY_DRIVER``, which this function sets.
@@ -122,10 +123,10 @@ def install(
             # Drawn here, so that child processes get the same seed, and the environment shows it.
             os.environ["CUARRAY_SIM_SCHEDULE"] = f"random:{secrets.randbelow(10**9)}"
     _load(path)
-    _pass_on_to_children(path)
-    if is_wanted():
-        load_runtime()
-        replace_static_runtime()
+    load_stand_ins()
+    replace_static_runtime()
+    os.environ["CUARRAY_DRIVER"] = str(path)
+    pass_on_to_children()
     return path
 
 
@@ -194,11 +195,3 @@ def _refuse_other_options(options: dict[str, str]) -> None:
                 f"the simulated driver is already loaded with {name}={os.environ.get(name, '')}; "
                 f"it cannot be changed to {value} in this process"
             )
-
-
-def _pass_on_to_children(path: Path) -> None:
-    os.environ["CUARRAY_DRIVER"] = str(path)
-    ours = [str(path.parent), *([str(runtime_path())] if is_wanted() else [])]
-    others = without_runtime(os.environ.get("LD_LIBRARY_PATH", "").split(":"))
-    others = [each for each in others if each and each not in ours]
-    os.environ["LD_LIBRARY_PATH"] = ":".join([*ours, *others])

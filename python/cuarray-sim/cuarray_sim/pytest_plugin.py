@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from . import pytest_findings, pytest_leaks, pytest_schedule
+from . import pytest_findings, pytest_leaks, pytest_schedule, stand_ins
 from .account import check_settings
 from .cuda_runtime import describe
 from .hints import refuse_numba_simulator
@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         default=False,
         help="run on the simulated CUDA driver, and fail tests that have findings or leave device objects alive; "
-        "CUARRAY_SIM_DEVICES, _HOST_READABLE, _TRACE, _SCHEDULE and _RUNTIME configure it",
+        "CUARRAY_SIM_DEVICES, _HOST_READABLE, _TRACE, _SCHEDULE, _RUNTIME and others configure it",
     )
     group.addoption(
         "--cuarray-sim-suppressions",
@@ -64,6 +64,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         refuse_numba_simulator()
         install(suppressions=options.cuarray_sim_suppressions)
         check_settings()
+        stand_ins.note_at_exit()
         if options.cuarray_sim_pages is not None:
             Path(options.cuarray_sim_pages).mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError, ValueError) as error:
@@ -95,9 +96,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str] | None:
-    """Return the header lines, which name the simulated driver, its settings, and the CUDA runtime."""
+    """Return the header lines, which name the simulated driver, its settings, and the stand-ins."""
     if not config.getoption("cuarray_sim"):
         return None
     settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("CUARRAY_SIM_")}
     shown = ", ".join(f"{name}={value}" for name, value in settings.items()) or "default settings"
-    return [f"CUDA driver: simulated by cuarray-sim ({shown})", f"CUDA runtime: {describe()}"]
+    return [
+        f"CUDA driver: simulated by cuarray-sim ({shown})",
+        f"CUDA runtime: {describe()}",
+        f"other stand-ins for NVIDIA's files: {stand_ins.describe()}",
+    ]

@@ -68,32 +68,6 @@ fn linear(
     })
 }
 
-/// The parameters of a copy to a symbol.
-fn into_symbol(
-    api: &Api,
-    symbol: *const c_void,
-    src: *const c_void,
-    count: usize,
-    offset: usize,
-    kind: cudaMemcpyKind,
-) -> Result<CUDA_MEMCPY3D, cudaError_t> {
-    symbols::to_symbol(kind)?;
-    linear(symbols::place(api, symbol, count, offset)?, src, count, kind)
-}
-
-/// The parameters of a copy from a symbol.
-fn out_of_symbol(
-    api: &Api,
-    dst: *mut c_void,
-    symbol: *const c_void,
-    count: usize,
-    offset: usize,
-    kind: cudaMemcpyKind,
-) -> Result<CUDA_MEMCPY3D, cudaError_t> {
-    symbols::from_symbol(kind)?;
-    linear(dst, symbols::place(api, symbol, count, offset)?, count, kind)
-}
-
 /// Where a new node goes.
 struct Place {
     node: *mut cudaGraphNode_t,
@@ -155,10 +129,10 @@ copies! {
         (dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind) = |api| linear(dst, src, count, kind);
     cudaGraphAddMemcpyNodeToSymbol cudaGraphMemcpyNodeSetParamsToSymbol cudaGraphExecMemcpyNodeSetParamsToSymbol
         (symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind)
-        = |api| into_symbol(api, symbol, src, count, offset, kind);
+        = |api| symbols::target(api, symbol, count, offset, kind).and_then(|dst| linear(dst, src, count, kind));
     cudaGraphAddMemcpyNodeFromSymbol cudaGraphMemcpyNodeSetParamsFromSymbol cudaGraphExecMemcpyNodeSetParamsFromSymbol
         (dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind)
-        = |api| out_of_symbol(api, dst, symbol, count, offset, kind);
+        = |api| symbols::source(api, symbol, count, offset, kind).and_then(|src| linear(dst, src, count, kind));
 }
 
 pub(crate) unsafe fn cudaGraphMemcpyNodeGetParams(

@@ -30,14 +30,27 @@ pub(crate) fn pointer(address: CUdeviceptr) -> *mut c_void {
     ptr::without_provenance_mut(address as usize)
 }
 
-pub(crate) unsafe fn cudaMalloc(api: &Api, dev_ptr: *mut *mut c_void, size: usize) -> Answer {
-    present(dev_ptr)?;
+/// Writes the address that `allocate` gives, or null for no bytes.
+///
+/// # Safety
+/// `out` is null or writable.
+pub(crate) unsafe fn allocated(
+    out: *mut *mut c_void,
+    size: usize,
+    allocate: impl FnOnce(*mut CUdeviceptr) -> Answer,
+) -> Answer {
+    present(out)?;
     let mut address = 0;
     if size != 0 {
-        cu!(api.cuMemAlloc_v2(&raw mut address, size))?;
+        allocate(&raw mut address)?;
     }
+    // SAFETY: by this function's contract.
+    unsafe { put(out, pointer(address)) }
+}
+
+pub(crate) unsafe fn cudaMalloc(api: &Api, dev_ptr: *mut *mut c_void, size: usize) -> Answer {
     // SAFETY: by the contract of this function.
-    unsafe { put(dev_ptr, pointer(address)) }
+    unsafe { allocated(dev_ptr, size, |address| cu!(api.cuMemAlloc_v2(address, size))) }
 }
 
 pub(crate) unsafe fn cudaFree(api: &Api, dev_ptr: *mut c_void) -> Answer {

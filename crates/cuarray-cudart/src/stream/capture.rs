@@ -83,22 +83,6 @@ pub(crate) unsafe fn cudaStreamGetCaptureInfo_v2(
     ))
 }
 
-/// CUDA 13's name for [`cudaStreamGetCaptureInfo_v3`].
-pub(crate) unsafe fn cudaStreamGetCaptureInfo(
-    api: &Api,
-    stream: cudaStream_t,
-    capture_status_out: *mut cudaStreamCaptureStatus,
-    id_out: *mut c_ulonglong,
-    graph_out: *mut cudaGraph_t,
-    dependencies_out: *mut *const cudaGraphNode_t,
-    edge_data_out: *mut *const cudaGraphEdgeData,
-    num_dependencies_out: *mut usize,
-) -> Answer {
-    let (status, id, graph, nodes) = (capture_status_out, id_out, graph_out, dependencies_out);
-    // SAFETY: by the contract of this function.
-    unsafe { cudaStreamGetCaptureInfo_v3(api, stream, status, id, graph, nodes, edge_data_out, num_dependencies_out) }
-}
-
 pub(crate) unsafe fn cudaStreamGetCaptureInfo_v3(
     api: &Api,
     stream: cudaStream_t,
@@ -114,6 +98,8 @@ pub(crate) unsafe fn cudaStreamGetCaptureInfo_v3(
     cu!(api.cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, edge_data_out, num_dependencies_out))
 }
 
+pub(crate) use cudaStreamGetCaptureInfo_v3 as cudaStreamGetCaptureInfo;
+
 /// Changes the dependencies of the next captured operation, without data of edges.
 pub(crate) unsafe fn cudaStreamUpdateCaptureDependencies_v1(
     api: &Api,
@@ -123,21 +109,6 @@ pub(crate) unsafe fn cudaStreamUpdateCaptureDependencies_v1(
     flags: c_uint,
 ) -> Answer {
     cu!(api.cuStreamUpdateCaptureDependencies(stream, dependencies, num_dependencies, flags))
-}
-
-/// CUDA 13's name for [`cudaStreamUpdateCaptureDependencies_v2`].
-pub(crate) unsafe fn cudaStreamUpdateCaptureDependencies(
-    api: &Api,
-    stream: cudaStream_t,
-    dependencies: *mut cudaGraphNode_t,
-    dependency_data: *const cudaGraphEdgeData,
-    num_dependencies: usize,
-    flags: c_uint,
-) -> Answer {
-    // SAFETY: by the contract of this function.
-    unsafe {
-        cudaStreamUpdateCaptureDependencies_v2(api, stream, dependencies, dependency_data, num_dependencies, flags)
-    }
 }
 
 pub(crate) unsafe fn cudaStreamUpdateCaptureDependencies_v2(
@@ -150,3 +121,5 @@ pub(crate) unsafe fn cudaStreamUpdateCaptureDependencies_v2(
 ) -> Answer {
     cu!(api.cuStreamUpdateCaptureDependencies_v2(stream, dependencies, dependency_data, num_dependencies, flags))
 }
+
+pub(crate) use cudaStreamUpdateCaptureDependencies_v2 as cudaStreamUpdateCaptureDependencies;

@@ -2,7 +2,7 @@ use crate::driver::{ok, open};
 use cuarray_cudart::cudaError_t;
 use cuarray_cudart::types::*;
 use cuarray_cudart::v13::*;
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
 /// Writes 42 to the address that is its argument.
@@ -31,24 +31,18 @@ pub(crate) struct Wrapper {
 
 pub(crate) const ONE: dim3 = dim3 { x: 1, y: 1, z: 1 };
 
+/// Registers a kernel as code of the compiler does, without a limit of threads and without dimensions.
+pub(crate) unsafe fn register_kernel(handle: *mut *mut c_void, host: *const c_char, name: *const c_char) {
+    let (no_name, no_thread, no_dim, no_size) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    unsafe { __cudaRegisterFunction(handle, host, no_name, name, -1, no_thread, no_thread, no_dim, no_dim, no_size) }
+}
+
 /// Registers a binary with one kernel, whose host function is `host`.
 pub(crate) unsafe fn register(image: &CStr, host: *const c_void, name: &CStr) -> *mut *mut c_void {
     let mut wrapper = Wrapper { magic: 0x466243b1, version: 1, data: image.as_ptr().cast(), unused: ptr::null() };
-    let none = ptr::null_mut;
     unsafe {
         let handle = __cudaRegisterFatBinary((&raw mut wrapper).cast());
-        __cudaRegisterFunction(
-            handle,
-            host.cast(),
-            none(),
-            name.as_ptr(),
-            -1,
-            ptr::null_mut(),
-            ptr::null_mut(),
-            ptr::null_mut(),
-            ptr::null_mut(),
-            ptr::null_mut(),
-        );
+        register_kernel(handle, host.cast(), name.as_ptr());
         __cudaRegisterFatBinaryEnd(handle);
         handle
     }

@@ -1,7 +1,7 @@
 //! Registration with arguments that no compiler writes.
 
 use crate::driver::open;
-use crate::execution::{ONE, PTX, Wrapper};
+use crate::execution::{ONE, PTX, Wrapper, register_kernel};
 use cuarray_cudart::cudaError_t;
 use cuarray_cudart::types::*;
 use cuarray_cudart::v13::*;
@@ -12,11 +12,10 @@ use std::ptr;
 unsafe fn used(wrapper: *mut c_void) -> (cudaError_t, cudaError_t) {
     let (function, variable) = (Box::new(0_u8), Box::new(0_u8));
     let host = |place: &u8| ptr::from_ref(place).cast_mut().cast::<c_char>();
-    let (none, no_dim) = (ptr::null_mut(), ptr::null_mut());
+    let (name, none) = (c"write".as_ptr(), ptr::null_mut());
     unsafe {
         let handle = __cudaRegisterFatBinary(wrapper);
-        let (name, no_size) = (c"write".as_ptr(), ptr::null_mut());
-        __cudaRegisterFunction(handle, host(&function), none, name, -1, no_dim, no_dim, no_dim, no_dim, no_size);
+        register_kernel(handle, host(&function), name);
         __cudaRegisterVar(handle, host(&variable), none, name, 0, 4, 0, 0);
         __cudaRegisterFatBinaryEnd(handle);
         let stream = cudaStream_t::default();
@@ -89,18 +88,7 @@ fn unknown_handles_are_ignored() {
     let host = (&raw mut place).cast::<c_char>();
     for handle in [ptr::null_mut(), wild, host.cast()] {
         unsafe {
-            __cudaRegisterFunction(
-                handle,
-                host,
-                none,
-                c"write".as_ptr(),
-                -1,
-                ptr::null_mut(),
-                ptr::null_mut(),
-                ptr::null_mut(),
-                ptr::null_mut(),
-                ptr::null_mut(),
-            );
+            register_kernel(handle, host, c"write".as_ptr());
             __cudaRegisterVar(handle, host, none, c"write".as_ptr(), 0, 4, 0, 0);
             __cudaRegisterManagedVar(handle, host.cast(), none, c"write".as_ptr(), 0, 4, 0, 0);
             __cudaRegisterFatBinaryEnd(handle);
@@ -118,21 +106,9 @@ fn kernel_without_a_name_is_not_registered() {
     let place = 0_u8;
     let host = (&raw const place).cast_mut().cast::<c_char>();
     let mut wrapper = Wrapper { magic: 0x466243b1, version: 1, data: PTX.as_ptr().cast(), unused: ptr::null() };
-    let none = ptr::null_mut();
     unsafe {
         let handle = __cudaRegisterFatBinary((&raw mut wrapper).cast());
-        __cudaRegisterFunction(
-            handle,
-            host,
-            none,
-            ptr::null(),
-            -1,
-            ptr::null_mut(),
-            ptr::null_mut(),
-            ptr::null_mut(),
-            ptr::null_mut(),
-            ptr::null_mut(),
-        );
+        register_kernel(handle, host, ptr::null());
         let error = cudaLaunchKernel(host.cast(), ONE, ONE, ptr::null_mut(), 0, cudaStream_t::default());
         assert_eq!(error, cudaError_t::cudaErrorInvalidDeviceFunction);
         __cudaUnregisterFatBinary(handle);

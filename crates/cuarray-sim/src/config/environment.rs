@@ -94,10 +94,9 @@ impl Config {
                 .and_then(|lines| suppression::parse(&lines))
                 .map_err(|wrong| format!("CUARRAY_SIM_SUPPRESSIONS={path}: {wrong}"))?;
         }
-        // The Python package reads these three.
-        read("CUARRAY_SIM_RUNTIME", "0 or 1", &mut |value| switch(value, &mut true))?;
-        read("CUARRAY_SIM_CUDA_BINDINGS", "0 or 1", &mut |value| switch(value, &mut true))?;
-        read("CUARRAY_SIM_VERBOSE", "0 or 1", &mut |value| switch(value, &mut true))?;
+        for name in OF_THE_PACKAGE {
+            read(name, "0 or 1", &mut |value| switch(value, &mut true))?;
+        }
         // Sites are captured without a driver, so `site` reads the value itself.
         read(
             "CUARRAY_SIM_SKIP_FRAMES",
@@ -130,6 +129,18 @@ impl Config {
         Ok(config)
     }
 }
+
+/// The switches that the Python package reads.
+const OF_THE_PACKAGE: [&str; 8] = [
+    "CUARRAY_SIM_RUNTIME",
+    "CUARRAY_SIM_CUDA_BINDINGS",
+    "CUARRAY_SIM_VERBOSE",
+    "CUARRAY_SIM_NVJITLINK",
+    "CUARRAY_SIM_NVRTC",
+    "CUARRAY_SIM_PTXAS",
+    "CUARRAY_SIM_NVML",
+    "CUARRAY_SIM_CUDNN",
+];
 
 /// The variable with which CUDA programs select devices; an empty value selects none.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";

@@ -1,6 +1,6 @@
 //! Calls outside of streams: allocations, frees, handles, and calls that are refused.
 
-use super::edges::caller;
+use super::caller::caller;
 use crate::objects::allocation;
 use crate::state::State;
 use cuarray_abi::CUcontext;

@@ -1,11 +1,11 @@
 //! Operations in streams, and the edges between them.
 
-use crate::happens_before::{host, uploads};
+use super::caller::caller;
+use super::{host, uploads};
 use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
 use crate::objects::stream;
 use crate::objects::work::{Accesses, Point, Work};
 use crate::state::State;
-use crate::thread;
 use cuarray_abi::*;
 use cuarray_races::finding::LaneKind;
 use cuarray_races::{self as races, Block, Caller, Clock, Detector, Effect, Lane, Operation, Past, Region, Ticket};
@@ -15,11 +15,6 @@ use std::sync::Arc;
 fn region(place: Place, extent: Extent) -> Region {
     let Extent { width, height, depth } = extent;
     Region::new(place.address, place.pitch, place.slice, races::Extent { width, height, depth })
-}
-
-/// The current call of the calling thread, if the detector is on.
-pub(super) fn caller(state: &State) -> Option<Caller> {
-    if state.detector.is_on() { thread::caller() } else { None }
 }
 
 /// The lane of a stream, created on first use.

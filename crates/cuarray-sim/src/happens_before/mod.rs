@@ -5,6 +5,7 @@
 //! `docs/explanation/happens-before.md` names the page of the manual for each edge. While findings are off, no function
 //! has an effect.
 
+mod caller;
 pub(crate) mod calls;
 pub(crate) mod edges;
 pub(crate) mod host;

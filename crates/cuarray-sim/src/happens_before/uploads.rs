@@ -4,7 +4,7 @@
 //! for the copy: if they differ, the host has changed them meanwhile. Work of the driver may change them too, so the bytes
 //! are compared before it runs, and not again.
 
-use crate::happens_before::edges::caller;
+use super::caller::caller;
 use crate::objects::copy::{Copy, Extent, Place, Source};
 use crate::objects::upload::Upload;
 use crate::objects::work::Work;

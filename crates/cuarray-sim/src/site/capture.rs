@@ -5,7 +5,8 @@
 //! used part of the line table are compared byte by byte. Only new places create strings and query the dynamic linker.
 
 use super::frame::{self, Text};
-use super::native::{Entry, caller_outside, object_of, objects_outside};
+use super::native::{Entry, caller_outside, objects_outside};
+use super::object::object_of;
 use super::python::python;
 use super::{Frame, Site, cuda_runtime, library, skip};
 use std::cell::RefCell;

@@ -6,7 +6,7 @@
 //! the word with this one. The unwinder runs once for each call site, and later calls read the words.
 
 use super::generated;
-use super::native::object_of;
+use super::object::object_of;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,86 +1,19 @@
-//! Lines of source for places in machine code, from the debug information of programs and shared objects.
+//! The debug information of one object: functions and lines of source for places in machine code.
 //!
-//! Lines are looked up when a report is made, never when a call is captured: opening an object takes milliseconds. Each place
-//! is looked up once in a process. An object stays open only while one report is made.
+//! Opening an object takes milliseconds.
 
-use super::{generated, skip};
+use super::object::path_of;
 use addr2line::Loader;
-use cuarray_races::finding::Report;
 use cuarray_races::site::SourceLine;
-use cuarray_races::site::{Native, Site};
 use object::{Object, ObjectSegment as _, ReadCache};
-use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// A line and the function around it.
 #[derive(Clone, Default)]
 pub(super) struct Location {
     pub source: Option<SourceLine>,
     pub function: Option<String>,
-}
-
-/// The locations looked up so far, by object and probed offset.
-static KNOWN: Mutex<Option<HashMap<(String, u64), Location>>> = Mutex::new(None);
-
-/// Adds source lines to the sites of a report, if it has findings.
-///
-/// Every site of a finding gets its line. The rest of the history gets lines only where no Python frame names one.
-pub(crate) fn add_lines(report: &mut Report) {
-    if report.findings.is_empty() {
-        return;
-    }
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut lines = Lines { known: known.get_or_insert_default(), objects: HashMap::new(), sites: HashMap::new() };
-    for finding in &mut report.findings {
-        finding.sides.iter_mut().for_each(|side| lines.add(&mut side.site));
-        finding.allocation.iter_mut().for_each(|allocation| lines.add(&mut allocation.site));
-    }
-    for operation in &mut report.operations {
-        if operation.site.user.is_none() && operation.site.innermost.is_none() {
-            lines.add(&mut operation.site);
-        }
-    }
-}
-
-/// The lookups of one report.
-struct Lines<'a> {
-    known: &'a mut HashMap<(String, u64), Location>,
-    objects: HashMap<String, Option<DebugInfo>>,
-    /// Completed sites by the addresses of the captured sites, so that sites stay shared. Each entry keeps its
-    /// captured site alive.
-    sites: HashMap<*const Site, (Arc<Site>, Arc<Site>)>,
-}
-
-impl Lines<'_> {
-    fn add(&mut self, site: &mut Arc<Site>) {
-        let Some(native) = &site.native else { return };
-        if let Some((_, completed)) = self.sites.get(&Arc::as_ptr(site)) {
-            *site = completed.clone();
-            return;
-        }
-        let Location { source, function } = self.location(native);
-        let symbol = native.symbol.clone().or(function);
-        let native = Some(Native { source, symbol, ..native.clone() });
-        let completed = Arc::new(Site { native, ..Site::clone(site) });
-        let captured = std::mem::replace(site, completed.clone());
-        self.sites.insert(Arc::as_ptr(&captured), (captured, completed));
-    }
-
-    fn location(&mut self, native: &Native) -> Location {
-        // The call instruction precedes its return address.
-        let offset = native.offset.saturating_sub(u64::from(native.is_return_address));
-        let key = (native.object.clone(), offset);
-        if let Some(location) = self.known.get(&key) {
-            return location.clone();
-        }
-        let debug_info =
-            self.objects.entry(native.object.clone()).or_insert_with(|| DebugInfo::of_object(&native.object));
-        let location = debug_info.as_ref().map_or_else(Location::default, |info| info.location(offset));
-        self.known.insert(key, location.clone());
-        location
-    }
 }
 
 /// The debug information of one object.
@@ -130,20 +63,9 @@ impl DebugInfo {
         frames
     }
 
-    fn location(&self, offset: u64) -> Location {
+    /// The line and the symbol at an offset, whatever is inlined there.
+    pub(super) fn location(&self, offset: u64) -> Location {
         let probe = self.base + offset;
-        if skip::is_active() {
-            let kept = |frame: &Location| {
-                let file = frame.source.as_ref().map(|source| source.file.as_str());
-                frame.source.is_some() && !skip::matches(frame.function.as_deref(), file)
-            };
-            if let Some(frame) = self.frames(offset).into_iter().find(kept) {
-                return frame;
-            }
-        }
-        if let Some(frame) = generated::outside(self.frames(offset)) {
-            return frame;
-        }
         let found = self.loader.find_location(probe).ok().flatten();
         let source = found.and_then(|found| Some(SourceLine { file: found.file?.to_owned(), line: found.line? }));
         // Without a line, the symbol table may name a nearby function of another object file, so its name is not
@@ -171,42 +93,4 @@ fn separate_files<'data>(path: &Path, file: &impl Object<'data>) -> Vec<PathBuf>
         files.push(system.join(within).join(&name));
     }
     files
-}
-
-/// The absolute paths of objects whose names are relative, by name.
-static PATHS: Mutex<Option<HashMap<String, PathBuf>>> = Mutex::new(None);
-
-/// Remembers the absolute path of an object that the dynamic linker knows by a relative name, because the program may
-/// change its directory before the report. `address` lies in the object.
-pub(super) fn remember_path(object: &str, address: usize) {
-    if object.starts_with('/') {
-        return;
-    }
-    let mut paths = PATHS.lock().unwrap_or_else(PoisonError::into_inner);
-    paths.get_or_insert_default().entry(object.to_owned()).or_insert_with(|| {
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        let mapped = maps.lines().find_map(|line| {
-            let (start, rest) = line.split_once('-')?;
-            let (end, _) = rest.split_once(' ')?;
-            let range = usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?;
-            let path = &line[line.find('/')?..];
-            range.contains(&(address - 1)).then(|| PathBuf::from(path))
-        });
-        mapped.or_else(|| std::path::absolute(object).ok()).unwrap_or_else(|| PathBuf::from(object))
-    });
-}
-
-/// The file of an object. The name of the program itself is the name that it was called by, which may not be a path.
-fn path_of(object: &str) -> PathBuf {
-    let path = Path::new(object);
-    let known = PATHS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(path) = known.as_ref().and_then(|paths| paths.get(object)).filter(|path| path.is_file()) {
-        return path.clone();
-    }
-    drop(known);
-    let program = || std::fs::read_link("/proc/self/exe").ok();
-    match program() {
-        Some(program) if !path.is_absolute() && program.file_name() == path.file_name() => program,
-        _ => path.to_owned(),
-    }
 }

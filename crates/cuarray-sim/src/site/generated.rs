@@ -6,9 +6,8 @@
 //! milliseconds for. Each return address is therefore looked up once in a thread, and only behind frames of the runtime.
 
 use super::debug_info::{DebugInfo, Location};
-use super::native::object_of;
+use super::looked_up::LookedUp;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// The headers of CUDA whose functions call the runtime for the program.
 const HEADERS: [&str; 3] = ["cuda_runtime.h", "cuda_runtime_api.h", "device_functions.h"];
@@ -16,20 +15,13 @@ const HEADERS: [&str; 3] = ["cuda_runtime.h", "cuda_runtime_api.h", "device_func
 const STUB: &str = "__device_stub_";
 const WRAPPER: &str = "__wrapper__device_stub_";
 
-/// The return addresses looked up so far, and the debug information of their objects.
-#[derive(Default)]
-struct LookedUp {
-    addresses: HashMap<usize, bool>,
-    objects: HashMap<String, Option<DebugInfo>>,
-}
-
 thread_local! {
     static LOOKED_UP: RefCell<LookedUp> = RefCell::default();
 }
 
 /// Whether a return address is in generated code; `None` if it was not looked up yet.
 pub(super) fn known(address: usize) -> Option<bool> {
-    LOOKED_UP.try_with(|looked_up| looked_up.borrow().addresses.get(&address).copied()).ok().flatten()
+    LOOKED_UP.try_with(|looked_up| looked_up.borrow().known(address)).ok().flatten()
 }
 
 /// The frames between the runtime and the program, innermost first.
@@ -43,16 +35,13 @@ impl Frames {
     /// Whether the frame with a return address is generated. A frame with inlined functions is if all are.
     pub(super) fn is_generated(&mut self, address: usize) -> bool {
         let looked_up = |looked_up: &RefCell<LookedUp>| {
-            let LookedUp { addresses, objects } = &mut *looked_up.try_borrow_mut().ok()?;
-            if addresses.get(&address) == Some(&false) {
-                return Some(false);
-            }
-            let native = object_of(address)?;
-            let info = objects.entry(native.object.clone()).or_insert_with(|| DebugInfo::with_lines(&native.object));
-            let frames = info.as_ref().map(|info| info.frames(native.offset.saturating_sub(1))).unwrap_or_default();
-            let skipped = !frames.is_empty() && leading(&frames, &mut self.stub) == frames.len();
-            addresses.insert(address, skipped);
-            Some(skipped)
+            let looked_up = &mut *looked_up.try_borrow_mut().ok()?;
+            // A generated frame is looked up each time, as it may set the name of the next stub.
+            looked_up.known(address).filter(|known| !known).or_else(|| {
+                looked_up.look_up(address, DebugInfo::with_lines, |_, frames| {
+                    !frames.is_empty() && leading(frames, &mut self.stub) == frames.len()
+                })
+            })
         };
         LOOKED_UP.try_with(looked_up).ok().flatten().unwrap_or(false)
     }

@@ -13,15 +13,18 @@ mod generated;
 mod layout;
 mod library;
 mod line;
+mod lines;
+mod looked_up;
 mod native;
+mod object;
 mod python;
 mod skip;
 mod spot;
 
 pub(crate) use capture::capture;
 pub(crate) use cuda_runtime::seen as runtimes_seen;
-pub(crate) use debug_info::add_lines;
 pub(crate) use library::of as library_of;
+pub(crate) use lines::add_lines;
 pub(crate) use native::{Entry, ReturnPlace, calling_object, stack_pointer};
 pub(crate) use spot::Spot;
 

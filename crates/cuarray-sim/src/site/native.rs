@@ -7,8 +7,9 @@
 //! AddressSanitizer breaks this: it moves local variables to the heap, and the size of a frame varies. So the unwinder
 //! runs in every call if this crate is compiled for a sanitizer (`build.rs`).
 
-use super::{Native, cuda_runtime, debug_info, generated, skip};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use super::object::object_of;
+use super::{cuda_runtime, generated, skip};
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 /// An exported function at its entry.
@@ -194,23 +195,3 @@ pub(crate) fn calling_object(entry: Entry<'_>) -> Option<String> {
 
 /// The maximum number of machine frames visited.
 const DEEPEST: usize = 64;
-
-/// The object that contains a return address.
-pub(super) fn object_of(address: usize) -> Option<Native> {
-    let mut info = libc::Dl_info {
-        dli_fname: std::ptr::null(),
-        dli_fbase: std::ptr::null_mut(),
-        dli_sname: std::ptr::null(),
-        dli_saddr: std::ptr::null_mut(),
-    };
-    // A return address may already belong to the next function, but the call lies before it.
-    // SAFETY: any address is allowed; `info` is a local variable.
-    let found = address > 0 && unsafe { libc::dladdr((address - 1) as *const c_void, &mut info) } != 0;
-    // SAFETY: the linker returns null, or strings of loaded objects.
-    let text =
-        |text: *const c_char| (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
-    let object = text(info.dli_fname).filter(|_| found)?;
-    debug_info::remember_path(&object, address);
-    let offset = address.wrapping_sub(info.dli_fbase as usize) as u64;
-    Some(Native { object, offset, is_return_address: true, symbol: text(info.dli_sname), source: None })
-}

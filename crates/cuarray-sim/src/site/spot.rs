@@ -4,7 +4,7 @@
 //! later.
 
 use super::frame::{self, Text};
-use super::native::object_of;
+use super::object::object_of;
 use super::python::found;
 use super::{Frame, Native, Site, library};
 use std::sync::Arc;

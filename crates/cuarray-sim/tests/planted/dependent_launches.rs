@@ -3,9 +3,6 @@
 use crate::*;
 use std::ffi::CString;
 
-/// The launch attribute of programmatic stream serialization.
-const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
-
 const HEAD: &str = "
 .version 8.0
 .target sm_90
@@ -32,23 +29,7 @@ fn chain(p: &Program, bodies: &[&str]) {
         let (mut module, mut function) = (CUmodule::NULL, CUfunction::NULL);
         ok!(p, cuModuleLoadData(&mut module, text.as_ptr().cast()));
         ok!(p, cuModuleGetFunction(&mut function, module, c"k".as_ptr()));
-        let value = [u64::from(index > 0), 0, 0, 0, 0, 0, 0, 0];
-        let mut attribute = CUlaunchAttribute { id: PROGRAMMATIC_STREAM_SERIALIZATION, pad: [0; 4], value };
-        let config = CUlaunchConfig {
-            gridDimX: 1,
-            gridDimY: 1,
-            gridDimZ: 1,
-            blockDimX: 64,
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: 0,
-            hStream: stream,
-            attrs: &raw mut attribute,
-            numAttrs: 1,
-        };
-        let (mut data, mut out) = (data, out);
-        let mut parameters = [(&raw mut data).cast::<c_void>(), (&raw mut out).cast()];
-        ok!(p, cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), std::ptr::null_mut()));
+        p.launch_after(function, stream, 64, index > 0, [data, out]);
     }
     ok!(p, cuCtxSynchronize());
 }

@@ -105,6 +105,35 @@ impl Program {
         ok!(self, cuMemsetD8Async(address, value, size, stream));
     }
 
+    /// Launches a block of `threads` threads with two addresses. A dependent launch has the attribute of programmatic stream
+    /// serialization, so it may begin before the previous launch of its stream has completed.
+    pub fn launch_after(
+        &self,
+        function: CUfunction,
+        stream: CUstream,
+        threads: u32,
+        dependent: bool,
+        [mut one, mut two]: [CUdeviceptr; 2],
+    ) {
+        const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
+        let value = [u64::from(dependent), 0, 0, 0, 0, 0, 0, 0];
+        let mut attribute = CUlaunchAttribute { id: PROGRAMMATIC_STREAM_SERIALIZATION, pad: [0; 4], value };
+        let config = CUlaunchConfig {
+            gridDimX: 1,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: 0,
+            hStream: stream,
+            attrs: &raw mut attribute,
+            numAttrs: 1,
+        };
+        let mut params = [(&raw mut one).cast::<c_void>(), (&raw mut two).cast()];
+        ok!(self, cuLaunchKernelEx(&config, function, params.as_mut_ptr(), std::ptr::null_mut()));
+    }
+
     /// Reads one byte of device memory through an unordered stream, so that no other pending work runs.
     pub fn peek(&self, address: CUdeviceptr) -> u8 {
         let (stream, mut byte) = (self.stream(CU_STREAM_NON_BLOCKING), 0_u8);

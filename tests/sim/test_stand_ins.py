@@ -1,0 +1,57 @@
+"""The list of stand-ins: each has a folder and a switch of its own, and the note at the end names the ones that were used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuarray_sim import stand_ins
+
+# A stand-in of the CUDA runtime's file is used: a program that writes the name of a file, as the stand-ins do.
+USES = "import os; open(os.environ['CUARRAY_USED_STAND_INS'], 'a').write({!r})\n"
+
+
+def test_each_stand_in_has_a_folder_and_a_switch_of_its_own() -> None:
+    for attribute in ("name", "switch", "folder"):
+        values = [getattr(stand_in, attribute) for stand_in in stand_ins.STAND_INS]
+        assert len(values) == len(set(values))
+
+
+@pytest.mark.parametrize("start", ["launcher", "pytest"])
+def test_note_at_exit_names_the_files_that_processes_used(run: Callable, tmp_path: Path, start: str) -> None:
+    child = USES.format("libcudart.so.13\nunknown\n")
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)\n"
+    (tmp_path / "test_program.py").write_text("def test_child():\n    " + code.strip().replace("; ", "\n    ") + "\n")
+    (tmp_path / "program.py").write_text(code + USES.format("libcudart.so.12\n"))
+    arguments = {
+        "launcher": ["-m", "cuarray_sim", "program.py"],
+        "pytest": ["-m", "pytest", "--cuarray-sim", "test_program.py"],
+    }[start]
+    files = {"launcher": "libcudart.so.13, libcudart.so.12", "pytest": "libcudart.so.13"}[start]
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr + done.stdout
+    note = f"cuarray-sim: used in the place of NVIDIA's: {files}; CUARRAY_SIM_RUNTIME=0 to use NVIDIA's\n"
+    assert done.stderr.count(note) == 1
+
+
+def test_note_is_missing_if_no_stand_in_is_used(run: Callable, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("")
+    done = run("-m", "cuarray_sim", "program.py")
+    assert done.returncode == 0, done.stderr
+    assert "in the place" not in done.stderr
+
+
+def test_real_files_are_found_in_wheels_before_the_search_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = tmp_path / "site-packages" / "nvidia" / "cu13" / "lib" / "libexample.so.13"
+    system = tmp_path / "system" / "libexample.so.13"
+    for file in (wheel, system):
+        file.parent.mkdir(parents=True)
+        file.touch()
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{stand_ins.PACKAGE}:{system.parent}")
+    assert stand_ins._real_file("libexample.so.13") == str(system)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "site-packages")])
+    assert stand_ins._real_file("libexample.so.13") == str(wheel)
+    assert stand_ins._real_file("libexample.so.12") is None
