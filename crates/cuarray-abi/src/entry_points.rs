@@ -121,8 +121,6 @@ macro_rules! entry_points {
                 "cuIpcOpenMemHandle" @ 4010 [waits locates capture_unsafe] fn cuIpcOpenMemHandle(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
                 "cuIpcOpenMemHandle" @ 11000 [waits locates capture_unsafe] fn cuIpcOpenMemHandle_v2(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
                 "cuIpcCloseMemHandle" @ 4010 [waits locates capture_unsafe] fn cuIpcCloseMemHandle(dptr: CUdeviceptr);
-                "cuIpcGetEventHandle" @ 4010 fn cuIpcGetEventHandle(p_handle: *mut CUipcEventHandle, event: CUevent);
-                "cuIpcOpenEventHandle" @ 4010 [waits locates] fn cuIpcOpenEventHandle(event: *mut CUevent, handle: CUipcEventHandle);
             }
             transfer {
                 "cuMemcpy" @ 4000 [waits locates] fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize) per_thread cuMemcpy_ptds;
@@ -154,6 +152,21 @@ macro_rules! entry_points {
                 "cuMemsetD2D8Async" @ 3020 [waits locates] fn cuMemsetD2D8Async(dst_device: CUdeviceptr, dst_pitch: usize, uc: u8, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D8Async_ptsz;
                 "cuMemsetD2D16Async" @ 3020 [waits locates] fn cuMemsetD2D16Async(dst_device: CUdeviceptr, dst_pitch: usize, us: u16, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D16Async_ptsz;
                 "cuMemsetD2D32Async" @ 3020 [waits locates] fn cuMemsetD2D32Async(dst_device: CUdeviceptr, dst_pitch: usize, ui: c_uint, width: usize, height: usize, stream: CUstream) per_thread cuMemsetD2D32Async_ptsz;
+            }
+            virtual_memory {
+                "cuMemAddressReserve" @ 10020 [waits locates] fn cuMemAddressReserve(ptr: *mut CUdeviceptr, size: usize, alignment: usize, addr: CUdeviceptr, flags: u64);
+                "cuMemAddressFree" @ 10020 [waits locates] fn cuMemAddressFree(ptr: CUdeviceptr, size: usize);
+                "cuMemCreate" @ 10020 [waits locates] fn cuMemCreate(handle: *mut CUmemGenericAllocationHandle, size: usize, prop: *const CUmemAllocationProp, flags: u64);
+                "cuMemRelease" @ 10020 [waits locates] fn cuMemRelease(handle: CUmemGenericAllocationHandle);
+                "cuMemMap" @ 10020 [waits locates] fn cuMemMap(ptr: CUdeviceptr, size: usize, offset: usize, handle: CUmemGenericAllocationHandle, flags: u64);
+                "cuMemUnmap" @ 10020 [waits locates] fn cuMemUnmap(ptr: CUdeviceptr, size: usize);
+                "cuMemSetAccess" @ 10020 [waits locates] fn cuMemSetAccess(ptr: CUdeviceptr, size: usize, desc: *const CUmemAccessDesc, count: usize);
+                "cuMemGetAccess" @ 10020 fn cuMemGetAccess(flags: *mut u64, location: *const CUmemLocation, ptr: CUdeviceptr);
+                "cuMemExportToShareableHandle" @ 10020 [locates] fn cuMemExportToShareableHandle(shareable_handle: *mut c_void, handle: CUmemGenericAllocationHandle, handle_type: CUmemAllocationHandleType, flags: u64);
+                "cuMemImportFromShareableHandle" @ 10020 [locates] fn cuMemImportFromShareableHandle(handle: *mut CUmemGenericAllocationHandle, os_handle: *mut c_void, handle_type: CUmemAllocationHandleType);
+                "cuMemGetAllocationGranularity" @ 10020 fn cuMemGetAllocationGranularity(granularity: *mut usize, prop: *const CUmemAllocationProp, option: CUmemAllocationGranularity_flags);
+                "cuMemGetAllocationPropertiesFromHandle" @ 10020 fn cuMemGetAllocationPropertiesFromHandle(prop: *mut CUmemAllocationProp, handle: CUmemGenericAllocationHandle);
+                "cuMemRetainAllocationHandle" @ 11000 [locates] fn cuMemRetainAllocationHandle(handle: *mut CUmemGenericAllocationHandle, addr: *mut c_void);
             }
             pool {
                 "cuMemAllocAsync" @ 11020 [waits locates] fn cuMemAllocAsync(dptr: *mut CUdeviceptr, bytesize: usize, stream: CUstream) per_thread cuMemAllocAsync_ptsz;
@@ -220,6 +233,8 @@ macro_rules! entry_points {
                 "cuEventDestroy" @ 4000 [waits locates] fn cuEventDestroy_v2(event: CUevent);
                 "cuEventElapsedTime" @ 2000 [waits locates] fn cuEventElapsedTime(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
                 "cuEventElapsedTime" @ 12080 [waits locates] fn cuEventElapsedTime_v2(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
+                "cuIpcGetEventHandle" @ 4010 fn cuIpcGetEventHandle(p_handle: *mut CUipcEventHandle, event: CUevent);
+                "cuIpcOpenEventHandle" @ 4010 [waits locates] fn cuIpcOpenEventHandle(event: *mut CUevent, handle: CUipcEventHandle);
             }
             graph {
                 "cuGraphCreate" @ 10000 fn cuGraphCreate(p_graph: *mut CUgraph, flags: c_uint);

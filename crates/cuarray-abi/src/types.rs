@@ -13,6 +13,8 @@ use std::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
 pub type CUdeviceptr = u64;
 /// A device's ordinal.
 pub type CUdevice = c_int;
+/// Physical memory of `cuMemCreate`, which has no address until it is mapped.
+pub type CUmemGenericAllocationHandle = u64;
 
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -110,7 +112,13 @@ constants! {
     CUmemAccess_flags = c_uint {
         CU_MEM_ACCESS_FLAGS_PROT_NONE = 0, CU_MEM_ACCESS_FLAGS_PROT_READ = 1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
     }
-    CUmemAllocationHandleType = c_uint { CU_MEM_HANDLE_TYPE_NONE = 0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1 }
+    CUmemAllocationHandleType = c_uint {
+        CU_MEM_HANDLE_TYPE_NONE = 0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1, CU_MEM_HANDLE_TYPE_WIN32 = 2,
+        CU_MEM_HANDLE_TYPE_WIN32_KMT = 4, CU_MEM_HANDLE_TYPE_FABRIC = 8,
+    }
+    CUmemAllocationGranularity_flags = c_uint {
+        CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1,
+    }
     CUmem_range_attribute = c_uint {
         CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY = 1, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION = 2,
         CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY = 3, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION = 4,
@@ -171,7 +179,13 @@ constants! {
     CUdevice_attribute = c_uint {
         CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83,
-        CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
+        CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
+        CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
+        CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
+        CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES = 119,
+        CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED = 125,
+        CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 141,
+        CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 145,
     }
     CUfunction_attribute = c_uint {
         CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
@@ -254,6 +268,20 @@ pub struct CUmemLocation {
 pub struct CUmemAccessDesc {
     pub location: CUmemLocation,
     pub flags: CUmemAccess_flags,
+}
+
+/// The fields `compressionType`, `gpuDirectRDMACapable`, `usage` and `reserved` are the header's `allocFlags`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUmemAllocationProp {
+    pub kind: CUmemAllocationType,
+    pub requestedHandleTypes: CUmemAllocationHandleType,
+    pub location: CUmemLocation,
+    pub win32HandleMetaData: *mut c_void,
+    pub compressionType: c_uchar,
+    pub gpuDirectRDMACapable: c_uchar,
+    pub usage: u16,
+    pub reserved: [c_uchar; 4],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -500,6 +528,7 @@ const _: () = {
     assert!(size_of::<CUDA_MEMCPY3D>() == 200);
     assert!(size_of::<CUDA_MEMCPY3D_PEER>() == 200);
     assert!(size_of::<CUmemPoolProps>() == 88);
+    assert!(size_of::<CUmemAllocationProp>() == 32);
     assert!(size_of::<CUlaunchAttribute>() == 72);
     assert!(size_of::<CUlaunchConfig>() == 56);
     assert!(size_of::<CUgraphEdgeData>() == 8);

@@ -131,20 +131,7 @@ macro_rules! unsupported_entry_points {
                 "cuMipmappedArrayGetSparseProperties" @ 11010 cuMipmappedArrayGetSparseProperties;
             }
             virtual_memory {
-                "cuMemAddressFree" @ 10020 cuMemAddressFree;
-                "cuMemAddressReserve" @ 10020 cuMemAddressReserve;
-                "cuMemCreate" @ 10020 cuMemCreate;
-                "cuMemExportToShareableHandle" @ 10020 cuMemExportToShareableHandle;
-                "cuMemGetAccess" @ 10020 cuMemGetAccess;
-                "cuMemGetAllocationGranularity" @ 10020 cuMemGetAllocationGranularity;
-                "cuMemGetAllocationPropertiesFromHandle" @ 10020 cuMemGetAllocationPropertiesFromHandle;
                 "cuMemGetHandleForAddressRange" @ 11070 cuMemGetHandleForAddressRange;
-                "cuMemImportFromShareableHandle" @ 10020 cuMemImportFromShareableHandle;
-                "cuMemMap" @ 10020 cuMemMap;
-                "cuMemRelease" @ 10020 cuMemRelease;
-                "cuMemRetainAllocationHandle" @ 11000 cuMemRetainAllocationHandle;
-                "cuMemSetAccess" @ 10020 cuMemSetAccess;
-                "cuMemUnmap" @ 10020 cuMemUnmap;
             }
             multicast_and_endpoints {
                 "cuDeviceGetCliqueCount" @ 13040 cuDeviceGetCliqueCount;

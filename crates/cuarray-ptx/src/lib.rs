@@ -28,7 +28,7 @@ pub use machine::{
     AccessKind, Fault, FaultKind, Launch, Misuse, MisuseKind, NoService, Outcome, Region, Service, Strength,
     TouchedRange, execute,
 };
-pub use races::{Access, Race, SEARCHED_BYTES};
+pub use races::{Access, Race, SEARCHED_BYTES, Wait};
 
 /// Parses, links and resolves the modules of an image.
 ///
@@ -42,6 +42,19 @@ pub fn load(image: &Image) -> Result<Program, Error> {
     let mut program = resolve::resolve(&modules)?;
     program.max_registers = image.max_registers;
     Ok(program)
+}
+
+/// Checks the modules of an image as [`load`] does, except that other modules may define their extern functions and
+/// variables. Returns the functions and kernels that the modules declare or define.
+///
+/// # Errors
+/// As for [`load`], without undefined extern names.
+pub fn check(image: &Image) -> Result<Vec<Function>, Error> {
+    let mut modules = Vec::new();
+    for (name, text) in &image.modules {
+        modules.push(grammar::parse(text).map_err(|error| error.in_module(name))?);
+    }
+    Ok(resolve::resolve_relocatable(&modules)?.functions)
 }
 
 /// Reads the version and target of each module of an image, without loading it.

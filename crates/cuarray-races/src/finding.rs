@@ -140,7 +140,7 @@ pub struct Allocation {
     pub address: u64,
     /// The size in bytes, as requested.
     pub size: u64,
-    /// The kind of memory: `device`, `pool`, `pinned`, `registered`, `managed` or `imported`.
+    /// The kind of memory: `device`, `pool`, `pinned`, `registered`, `managed`, `imported` or `mapped`.
     pub kind: &'static str,
     /// The ordinal of the device.
     pub device: i32,
@@ -155,7 +155,7 @@ pub struct Allocation {
 /// The handle that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Object {
-    /// The kind of object: `stream`, `event` or `context`.
+    /// The kind of object: `stream`, `event`, `context`, `memory handle` or `address reservation`.
     pub kind: &'static str,
     /// The handle.
     pub handle: u64,

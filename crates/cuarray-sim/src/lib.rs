@@ -20,8 +20,8 @@
 //! ```
 //!
 //! The simulated driver is deliberately *late*: enqueued work waits until a call forces it ([`Schedule::Lazy`]). So a
-//! program that forgets a synchronization is wrong on every run instead of on some. Unsupported features (textures,
-//! virtual memory management) are refused with the driver's own codes.
+//! program that forgets a synchronization is wrong on every run instead of on some. Unsupported features, such as
+//! textures, are refused with the driver's own codes.
 //!
 //! From top to bottom: `exports` has the C functions, each a wrapper (panics, faults, trace, counts) around functions over
 //! the `state`. `execution` decides by the `schedule` when pending work runs; `work` and the crate `cuarray-ptx` run it.

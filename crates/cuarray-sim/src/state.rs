@@ -5,13 +5,15 @@
 use crate::handle::Table;
 use crate::host_access::HostAccess;
 use crate::memory::arena::Arena;
+use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Kind, Memory};
 use crate::objects::capturing::Captures;
 use crate::objects::code::{Code, Link};
 use crate::objects::context::Context;
 use crate::objects::device::Device;
-use crate::objects::event::Event;
+use crate::objects::event::{Event, Published};
 use crate::objects::graph_data::{Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
+use crate::objects::physical::Physical;
 use crate::objects::pool::Pool;
 use crate::objects::running::Running;
 use crate::objects::stream::Stream;
@@ -20,7 +22,7 @@ use crate::objects::work::{HostFunction, Point};
 use crate::schedule::mode::Mode;
 use cuarray_abi::*;
 use cuarray_races::{Detector, Operation};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The state of one driver.
@@ -51,6 +53,10 @@ pub(crate) struct State {
     /// Whether messages about failed work are suppressed.
     pub quiet: bool,
     pub memory: Memory,
+    /// The ranges of `cuMemAddressReserve` by their first address.
+    pub reservations: BTreeMap<u64, Reservation>,
+    /// The physical memory of `cuMemCreate` and of imports.
+    pub physical: BTreeMap<CUmemGenericAllocationHandle, Physical>,
     /// The schedule and its state.
     pub mode: Mode,
     /// The order of operations, and the findings.
@@ -65,6 +71,9 @@ pub(crate) struct State {
     pub host_function_wanted: bool,
     /// Whether the progress thread is running.
     pub progress_thread: bool,
+    /// The pending records of shared events, and whether the thread that serves them is running.
+    pub published: Vec<Published>,
+    pub service_thread: bool,
     /// The time of the devices in nanoseconds.
     time: u64,
 }
@@ -87,6 +96,8 @@ impl State {
             user_objects: HashMap::new(),
             dead_objects: Vec::new(),
             memory: Memory::default(),
+            reservations: BTreeMap::new(),
+            physical: BTreeMap::new(),
             mode,
             detector,
             host_access,
@@ -97,6 +108,8 @@ impl State {
             uploads: Vec::new(),
             host_function_wanted: false,
             progress_thread: false,
+            published: Vec::new(),
+            service_thread: false,
             time: 0,
         }
     }
@@ -185,14 +198,22 @@ impl State {
         self.devices.iter().map(|device| &device.arena).find(|arena| arena.holds(address))
     }
 
+    /// The reservation that holds `address`.
+    pub(crate) fn reservation_of(&self, address: u64) -> Option<&Reservation> {
+        let (_, reservation) = self.reservations.range(..=address).next_back()?;
+        reservation.holds(address).then_some(reservation)
+    }
+
     /// The driver's address of the byte at `address`.
     pub(crate) fn host_address(&self, address: u64) -> u64 {
         if let Some(arena) = self.arena_of(address) {
             return arena.shadow_of(address);
         }
-        match self.memory.find(address).map(|allocation| &allocation.kind) {
-            Some(Kind::Imported(imported)) => imported.shadow_of(address),
-            Some(Kind::Pinned { pages, .. } | Kind::Managed { pages }) => pages.shadow_of(address),
+        let Some(allocation) = self.memory.find(address) else { return address };
+        match &allocation.kind {
+            Kind::Imported(imported) => imported.shadow_of(address),
+            Kind::Pinned { pages, .. } | Kind::Managed { pages } => pages.shadow_of(address),
+            Kind::Mapped(mapping) => mapping.shadow + (address - allocation.address),
             _ => address,
         }
     }

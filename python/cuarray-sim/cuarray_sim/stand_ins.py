@@ -59,7 +59,10 @@ class StandIn:
     when: Literal["always", "installed", "missing"] = "always"
     """Whether it is used always, only in front of an installed file of NVIDIA's, or only where there is none."""
     variables: tuple[tuple[str, str], ...] = ()
-    """Variables of the environment, with values that may contain ``{folder}``. The user's own values are kept."""
+    """Variables of the environment, with their values. The user's own values are kept, and an empty value sets none.
+
+    A value may contain ``{folder}``, ``{package}`` and ``{triton_architecture}``.
+    """
     late: str = "the simulated driver refuses its results"
     """The consequence if NVIDIA's library is loaded already, for a warning."""
 
@@ -99,7 +102,12 @@ STAND_INS = (
         switch="CUARRAY_SIM_PTXAS",
         folder="toolchain/ptxas",
         files=("ptxas",),
-        variables=(("TRITON_PTXAS_PATH", "{folder}/ptxas"), ("TRITON_PTXAS_BLACKWELL_PATH", "{folder}/ptxas")),
+        variables=(
+            ("TRITON_PTXAS_PATH", "{folder}/ptxas"),
+            ("TRITON_PTXAS_BLACKWELL_PATH", "{folder}/ptxas"),
+            ("TRITON_LIBCUDA_PATH", "{package}"),
+            ("TRITON_OVERRIDE_ARCH", "{triton_architecture}"),
+        ),
     ),
     StandIn(
         name="NVML",
@@ -115,7 +123,7 @@ STAND_INS = (
         folder="libraries/cudnn",
         files=("libcudnn.so.9",),
         symbol="cudnnGetVersion",
-        when="missing",
+        late="its calls fail on the simulated driver",
     ),
 )
 """Everything that the package puts in front of NVIDIA's files, besides the driver."""
@@ -194,10 +202,22 @@ def pass_on_to_children() -> None:
         folder = str(stand_in.path)
         (libraries if stand_in.symbol else programs).append(folder)
         for name, value in stand_in.variables:
-            os.environ.setdefault(name, value.format(folder=folder))
+            value = value.format(folder=folder, package=PACKAGE, triton_architecture=_triton_architecture())
+            if value:
+                os.environ.setdefault(name, value)
     _put_first("LD_LIBRARY_PATH", libraries)
     _put_first("PATH", programs)
     _open_used_file()
+
+
+def _triton_architecture() -> str:
+    """Return the architecture whose instructions Triton chooses; empty for that of the device.
+
+    From capability 9.0 on, Triton would choose ``wgmma``, ``tcgen05`` and tensor maps, which are not simulated. Code for 8.9 runs on every
+    newer device.
+    """
+    major = os.environ.get("CUARRAY_SIM_COMPUTE_CAPABILITY", "9.0").strip().partition(".")[0]
+    return "sm89" if major.isdecimal() and int(major) >= 9 else ""
 
 
 def _put_first(variable: str, ours: list[str]) -> None:

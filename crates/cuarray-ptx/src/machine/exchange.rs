@@ -8,21 +8,31 @@ use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 
 impl Machine<'_> {
-    /// Returns whether all lanes of the member mask have arrived. If not, the fragment waits and executes the
-    /// instruction again later.
+    /// Returns whether all lanes of the member mask have arrived, and records that they have synchronized. If not, the
+    /// fragment waits and executes the instruction again later.
     ///
     /// # Safety
     /// `operand` is the member mask of the running instruction: a register or constant of 32 bits.
-    unsafe fn gathered(&mut self, operand: u32) -> bool {
+    pub(super) unsafe fn gathered(&mut self, operand: u32) -> bool {
+        // SAFETY: this function's contract.
+        let arrived = unsafe { self.arrived(operand) };
+        if arrived && self.races.on {
+            // SAFETY: this function's contract.
+            let groups = unsafe { self.groups(operand) };
+            self.record_lane_synchronization(groups);
+        }
+        arrived
+    }
+
+    /// Like [`Machine::gathered`], without a record for the race detection.
+    ///
+    /// # Safety
+    /// As for [`Machine::gathered`].
+    pub(super) unsafe fn arrived(&mut self, operand: u32) -> bool {
         // SAFETY: this function's contract.
         let members = unsafe { self.slots::<[u32; 32]>(operand).read() };
         let wanted = (0..32).filter(|lane| self.mask >> lane & 1 == 1).fold(0, |all, lane| all | members[lane]);
         if wanted & !self.mask & !self.warp.dead == 0 || std::mem::take(&mut self.forced) {
-            if self.races.on {
-                // SAFETY: this function's contract.
-                let groups = unsafe { self.groups(operand) };
-                self.record_lane_synchronization(groups);
-            }
             return true;
         }
         let rest = self.active & !self.mask;

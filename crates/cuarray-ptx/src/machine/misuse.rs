@@ -15,6 +15,8 @@ pub enum MisuseKind {
     UnwrittenShared,
     /// A shuffle that uses the value of a lane that does not take part.
     AbsentLane,
+    /// A matrix instruction without all lanes of its warp.
+    PartialWarp,
 }
 
 /// An access with an undefined value, or outside of its variable.
@@ -28,7 +30,8 @@ pub struct Misuse {
     pub block: u64,
     /// The linear number of the thread in the block.
     pub thread: u32,
-    /// The first byte: a device address, or an offset in shared memory. For a shuffle, the number of the absent lane.
+    /// The first byte: a device address, or an offset in shared memory. For a shuffle or a matrix
+    /// instruction, the number of the absent lane.
     pub address: u64,
     /// The number of bytes.
     pub size: u32,

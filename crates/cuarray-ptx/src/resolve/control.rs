@@ -194,7 +194,7 @@ impl<'a> Builder<'_, 'a> {
         let (wanted_results, wanted_arguments, types) = match (address, target) {
             (None, Some(Symbol::Function(number))) => {
                 let definition = &self.symbols.definitions[number as usize];
-                if definition.body.is_none() {
+                if definition.body.is_none() && !self.symbols.relocatable {
                     return Err(self.wrong(name, "no module defines the function"));
                 }
                 let shape = definition.shape;

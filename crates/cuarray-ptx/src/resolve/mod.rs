@@ -9,6 +9,7 @@ mod asynchronous;
 mod bits;
 mod block_order;
 mod builder;
+mod bulk;
 mod by_type;
 mod carry;
 mod collective;
@@ -22,8 +23,10 @@ mod floating;
 mod instruction;
 mod integer;
 mod logic;
+mod matrix;
 mod mbarrier;
 mod memory;
+mod mma;
 mod movement;
 mod narrow;
 mod operand;
@@ -34,6 +37,8 @@ mod symbols;
 mod unsupported;
 mod video;
 mod wide_atomic;
+mod wmma;
+mod wmma_fragment;
 
 use crate::Error;
 use crate::grammar::ast::Module;
@@ -44,7 +49,20 @@ use crate::machine::program::Program;
 /// # Errors
 /// For undefined names, operands that do not fit, and unsupported instructions, with the line.
 pub(crate) fn resolve(modules: &[Module<'_>]) -> Result<Program, Error> {
-    let symbols = symbols::Symbols::collect(modules)?;
+    program(modules, false)
+}
+
+/// Resolves modules that are linked with others later: extern functions and variables need no definition. The result
+/// cannot run.
+///
+/// # Errors
+/// As for [`resolve`].
+pub(crate) fn resolve_relocatable(modules: &[Module<'_>]) -> Result<Program, Error> {
+    program(modules, true)
+}
+
+fn program(modules: &[Module<'_>], relocatable: bool) -> Result<Program, Error> {
+    let symbols = symbols::Symbols::collect(modules, relocatable)?;
     let mut program = symbols.program(modules)?;
     let mut constants = draft::Constants::default();
     for (number, definition) in symbols.definitions.iter().enumerate() {

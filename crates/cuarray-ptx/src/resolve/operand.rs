@@ -43,6 +43,11 @@ impl<'a> Modifiers<'a> {
         Space::named(self.words.remove(index))
     }
 
+    /// Takes the first word that is left.
+    pub(super) fn next(&mut self) -> Option<&'a str> {
+        (!self.words.is_empty()).then(|| self.words.remove(0))
+    }
+
     /// Removes all words that begin with one of `starts`.
     pub(super) fn drop_hints(&mut self, starts: &[&str]) {
         self.words.retain(|word| !starts.iter().any(|start| word.starts_with(start)));

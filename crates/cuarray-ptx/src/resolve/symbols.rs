@@ -36,10 +36,14 @@ pub(super) struct Symbols<'a> {
     declared: Vec<(usize, &'a Declared<'a>)>,
     /// Variables declared inside a function, by the address of their declaration.
     inside: HashMap<*const Declared<'a>, u32>,
+    /// Whether other modules are linked later, which define extern names.
+    pub relocatable: bool,
+    /// The version of each module, and its target.
+    headers: Vec<((u32, u32), &'a str)>,
 }
 
 impl<'a> Symbols<'a> {
-    pub(super) fn collect(modules: &'a [Module<'a>]) -> Result<Symbols<'a>, Error> {
+    pub(super) fn collect(modules: &'a [Module<'a>], relocatable: bool) -> Result<Symbols<'a>, Error> {
         let mut symbols = Symbols {
             private: vec![HashMap::new(); modules.len()],
             visible: HashMap::new(),
@@ -47,6 +51,8 @@ impl<'a> Symbols<'a> {
             variables: Vec::new(),
             declared: Vec::new(),
             inside: HashMap::new(),
+            relocatable,
+            headers: modules.iter().map(|module| (module.version, *module.target.first().unwrap_or(&""))).collect(),
         };
         for (index, module) in modules.iter().enumerate() {
             for variable in &module.variables {
@@ -71,6 +77,11 @@ impl<'a> Symbols<'a> {
         Ok(symbols)
     }
 
+    /// The version and the target of a module.
+    pub(super) fn header(&self, module: usize) -> ((u32, u32), &'a str) {
+        self.headers[module]
+    }
+
     /// Looks up a name in a module.
     pub(super) fn lookup(&self, module: usize, name: &str) -> Option<Symbol> {
         self.private[module].get(name).or_else(|| self.visible.get(name)).copied()
@@ -87,7 +98,7 @@ impl<'a> Symbols<'a> {
     }
 
     fn add_variable(&mut self, module: usize, variable: &'a Declared<'a>) -> Result<(), Error> {
-        if variable.linkage == Linkage::Extern && variable.space != Space::Shared {
+        if variable.linkage == Linkage::Extern && variable.space != Space::Shared && !self.relocatable {
             return Ok(());
         }
         let number = self.variables.len() as u32;

@@ -77,8 +77,8 @@ fn textures_and_matrices_are_refused_by_name() {
         ("sured.p.add.2d.u32.trap [%rd0, {%r2,%r3}], %r1;", "surfaces are not supported"),
         ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r0}, [%r1];", "matrices are not supported"),
         (
-            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f4,%f5,%f6,%f7};",
-            "matrices are",
+            "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f4,%f5,%f6,%f7};",
+            "not supported",
         ),
         (
             "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [sh], [%rd0, {%r0,%r1}], [sh+8];",

@@ -2,11 +2,13 @@
 
 mod address_spaces;
 mod arithmetic;
+mod asynchronous;
 mod clusters;
 mod control_flow;
 mod cooperative;
 mod dependent;
 mod forms;
+mod matrices;
 mod mutated;
 mod patterns;
 mod thread_races;
@@ -20,7 +22,11 @@ use crate::resolve::resolve;
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
 fn load(source: &str) -> Result<Program, Error> {
-    let source = format!("{HEAD}{source}");
+    load_for(HEAD, source)
+}
+
+fn load_for(head: &str, source: &str) -> Result<Program, Error> {
+    let source = format!("{head}{source}");
     let module = parse(&source)?;
     resolve(std::slice::from_ref(&module))
 }

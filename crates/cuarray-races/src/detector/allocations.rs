@@ -23,19 +23,28 @@ pub struct Block {
     pub(super) device: i32,
     /// For a variable of a kernel's module: its name and its state space.
     pub(super) variable: Option<(String, &'static str)>,
+    /// The addresses of live blocks with the same bytes: mappings of one physical allocation, from its first byte on.
+    pub(super) same: Vec<u64>,
     made: OnceLock<Arc<Operation>>,
 }
 
 impl Block {
     /// An allocation before its operation is known.
     pub fn new(address: u64, size: u64, kind: &'static str, device: i32) -> Arc<Block> {
-        Arc::new(Block { address, size, kind, device, variable: None, made: OnceLock::new() })
+        Block::alias(address, size, kind, device, Vec::new())
+    }
+
+    /// Like [`Block::new`], for memory that is also mapped at the addresses in `same`: an access to one of the blocks
+    /// is an access to all.
+    pub fn alias(address: u64, size: u64, kind: &'static str, device: i32, same: Vec<u64>) -> Arc<Block> {
+        Arc::new(Block { address, size, kind, device, variable: None, same, made: OnceLock::new() })
     }
 
     /// A variable of a kernel's module, in the state space `global` or `constant`.
     pub fn variable(address: u64, size: u64, name: String, space: &'static str, device: i32) -> Arc<Block> {
         let variable = Some((name, space));
-        Arc::new(Block { address, size, kind: "module", device, variable, made: OnceLock::new() })
+        let same = Vec::new();
+        Arc::new(Block { address, size, kind: "module", device, variable, same, made: OnceLock::new() })
     }
 
     /// The variable of a kernel's module at an address, if the allocation is one.

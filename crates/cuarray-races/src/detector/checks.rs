@@ -102,6 +102,7 @@ impl Detector {
             }
             Effect::Allocate { block, written, ordered } => {
                 shadow.create(block.address, block.end(), *written, ordered.then_some(&by));
+                block.same.iter().for_each(|other| shadow.unify(block.address, block.end(), *other));
             }
             Effect::Load { blocks } => {
                 blocks.iter().for_each(|block| shadow.create(block.address, block.end(), true, None));
@@ -187,6 +188,14 @@ impl Detector {
         let Some(bytes) = party.bytes else { return };
         let operation = party.operation.clone();
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
+        // The schedule ran an allocation before work that was enqueued earlier.
+        let later = self.blocks.at(bytes.address).and_then(|block| Some((block.clone(), block.made()?.clone())));
+        if let Some((block, made)) = later.filter(|(_, made)| made.ordinal > operation.ordinal) {
+            let bytes = Some(Range { address: block.address, length: block.size });
+            let parties = vec![Party::of(&made, AccessKind::Create, bytes), party];
+            let missing = format!("allocate or map the memory before the work that uses it{more}");
+            return self.find(Kind::UseBeforeAllocation, range, None, parties, Some(missing));
+        }
         let gone = match self.blocks.at(bytes.address) {
             Some(_) => None,
             None => self.blocks.gone_at(bytes.address, bytes.length).map(|(block, by)| (block.clone(), by.clone())),

@@ -9,13 +9,21 @@ use std::sync::Arc;
 
 impl Detector {
     /// Reports a refused access that lies outside every allocation, or partly so. An access within one allocation is
-    /// no finding.
-    pub fn refuse_access(&mut self, caller: Caller, access: AccessKind, address: u64, length: u64) {
+    /// no finding. `more` continues the advice.
+    pub fn refuse_access(&mut self, caller: Caller, access: AccessKind, address: u64, length: u64, more: &str) {
         if self.blocks.at(address).is_some_and(|block| address.saturating_add(length) <= block.end()) {
             return;
         }
         let ticket = self.host_operation(caller, Effect::none());
-        self.stray(Party::of(&ticket.operation, access, Some(Range { address, length })), "");
+        self.stray(Party::of(&ticket.operation, access, Some(Range { address, length })), more);
+    }
+
+    /// Reports a refused access to live memory for which the device lacks the right. `missing` is the advice.
+    pub fn refuse_closed(&mut self, caller: Caller, access: AccessKind, bytes: Range, missing: String) {
+        let ticket = self.host_operation(caller, Effect::none());
+        let party = Party::of(&ticket.operation, access, Some(bytes));
+        let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
+        self.find(Kind::OutOfBounds, range, None, vec![party], Some(missing));
     }
 
     /// Reports a refused free. It is a finding if the memory was freed before.

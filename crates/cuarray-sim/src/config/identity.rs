@@ -1,8 +1,8 @@
 //! The simulated devices: names, memory and attributes.
 //!
-//! The attributes are those of a server GPU of compute capability 9.0 without the unsupported features: virtual memory
-//! management, interprocess events, textures, stream memory operations, cooperative multi-device launches. A program
-//! that queries first can then use a supported alternative.
+//! The attributes are those of a server GPU of compute capability 9.0 without the unsupported features:
+//! textures, stream memory operations, cooperative multi-device launches. A program that queries first can then use a
+//! supported alternative.
 
 use crate::config::Config;
 use cuarray_abi::*;
@@ -110,8 +110,11 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         96 => 0,
         97 => limits.shared_of_block as i32, // shared memory per block, opt-in
         98 => 0,
-        99 => 1,                     // host registration
-        100..=105 => 0,              // host page tables, virtual memory management, its handle types
+        99 => 1,        // host registration
+        100 | 101 => 0, // host page tables, direct managed access
+        CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED => 1,
+        CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED => 1,
+        104 | 105 => 0,              // handle types of Windows
         106 => limits.blocks as i32, // blocks per multiprocessor
         107 => 0,
         108 => 0, // persisting L2
@@ -124,15 +127,18 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
         116..=119 => 0,               // GPUDirect, pool handle types
         120 => i32::from(major >= 9), // clusters
-        121..=125 => 0,               // stream memory operations, dma-buf, IPC events
-        126 => 1,                     // memory synchronization domains
+        121..=124 => 0,               // stream memory operations, dma-buf
+        CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED => 1,
+        126 => 1, // memory synchronization domains
         127 | 128 => 0,
         129 => 1,        // unified function pointers
         130 => 0,        // NUMA configuration: none
         131 | 134 => -1, // NUMA ids: none
         132 | 133 | 135..=138 => 0,
         139 | 140 => 0, // PCI ids of a vendor: none
-        141..=161 => 0,
+        CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED => 1,
+        142..=144 | 146..=161 => 0,
         _ => return None,
     };
     Some(value)

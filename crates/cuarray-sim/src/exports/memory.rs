@@ -243,7 +243,7 @@ pub(super) unsafe fn cuMemHostRegister_v2(
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let (mut state, handle) = call.current()?;
-    if state.arena_of(address).is_some() {
+    if state.arena_of(address).is_some() || state.reservation_of(address).is_some() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     if state.memory.overlaps(address, size) {
@@ -346,24 +346,6 @@ pub(super) unsafe fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> 
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     }
     Ok(())
-}
-
-pub(super) unsafe fn cuIpcGetEventHandle(
-    _: &Call<'_>,
-    p_handle: *mut CUipcEventHandle,
-    _event: CUevent,
-) -> Result<(), CUresult> {
-    present(p_handle)?;
-    unsupported()
-}
-
-pub(super) unsafe fn cuIpcOpenEventHandle(
-    _: &Call<'_>,
-    event: *mut CUevent,
-    _handle: CUipcEventHandle,
-) -> Result<(), CUresult> {
-    present(event)?;
-    unsupported()
 }
 
 // Older symbols with the same signature.

@@ -35,6 +35,7 @@ mod schedule;
 mod statistics;
 mod stream;
 mod transfer;
+mod virtual_memory;
 use crate::config::Fault;
 use crate::driver::{Call, Driver};
 use crate::execution::{chosen, thread_sanitizer};

@@ -7,7 +7,7 @@
 use super::transfer::submit;
 use super::*;
 use crate::capture;
-use crate::objects::allocation::{Advice, Allocation, Kind};
+use crate::objects::allocation::{Advice, Allocation, Kind, Mapping};
 use crate::objects::work::Work;
 use crate::state::State;
 use crate::work::{allocations, streams};
@@ -66,6 +66,11 @@ fn attribute(
 ) -> Result<Value, CUresult> {
     let access = current.map(|current| allocations::kernel_access(state, current, allocation));
     let on_device = allocation.kind.on_device();
+    let mapping = match &allocation.kind {
+        Kind::Mapped(mapping) => Some(mapping),
+        _ => None,
+    };
+    let reservation = mapping.and_then(|mapping| state.reservations.get(&mapping.reservation));
     let managed = matches!(allocation.kind, Kind::Managed { .. });
     let value = match attribute {
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Word(allocation.context.0 as u64),
@@ -75,19 +80,32 @@ fn attribute(
             return Err(INVALID_VALUE);
         }
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Word(ptr),
-        CU_POINTER_ATTRIBUTE_HOST_POINTER if on_device => return Err(INVALID_VALUE),
+        CU_POINTER_ATTRIBUTE_HOST_POINTER if on_device || mapping.is_some_and(is_closed_to_host) => {
+            return Err(INVALID_VALUE);
+        }
         CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Word(ptr),
         // Tokens for peer access by third-party kernel modules, which the simulator cannot support.
         CU_POINTER_ATTRIBUTE_P2P_TOKENS => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Value::Bool(allocation.sync_memops),
         CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Word(allocation.id),
         CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Bool(managed),
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL if mapping.is_some_and(|mapping| mapping.on_host) => {
+            Value::Int(CU_DEVICE_CPU)
+        }
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(allocation.device as i32),
         CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => Value::Bool(matches!(allocation.kind, Kind::Device)),
-        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Word(allocation.address),
-        CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Word(allocation.size),
+        // By the manual, this is the range of `cuMemAddressReserve`, not the mapping.
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
+            Value::Word(reservation.map_or(allocation.address, |reservation| reservation.address))
+        }
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE => {
+            Value::Word(reservation.map_or(allocation.size, |reservation| reservation.size))
+        }
         CU_POINTER_ATTRIBUTE_MAPPED => Value::Bool(true),
-        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Word(0),
+        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => {
+            let physical = mapping.and_then(|mapping| state.physical.get(&mapping.handle));
+            Value::Word(physical.map_or(0, |physical| physical.backing.label.handle_types.into()))
+        }
         CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => Value::Bool(false),
         CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Unsigned(access.unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)),
         CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match allocation.kind {
@@ -103,6 +121,21 @@ fn attribute(
     Ok(value)
 }
 
+fn is_closed_to_host(mapping: &Mapping) -> bool {
+    mapping.host_access == CU_MEM_ACCESS_FLAGS_PROT_NONE
+}
+
+/// An attribute of an address that is reserved and not mapped.
+fn reserved_attribute(state: &State, attribute: CUpointer_attribute, ptr: CUdeviceptr) -> Result<Value, CUresult> {
+    let reservation = state.reservation_of(ptr).ok_or(INVALID_VALUE)?;
+    match attribute {
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Ok(Value::Word(reservation.address)),
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE => Ok(Value::Word(reservation.size)),
+        CU_POINTER_ATTRIBUTE_MAPPED => Ok(Value::Bool(false)),
+        _ => Err(INVALID_VALUE),
+    }
+}
+
 pub(super) unsafe fn cuPointerGetAttribute(
     call: &Call<'_>,
     data: *mut c_void,
@@ -114,8 +147,10 @@ pub(super) unsafe fn cuPointerGetAttribute(
     if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && current.is_none() {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
-    let allocation = state.memory.find(ptr).ok_or(INVALID_VALUE)?;
-    let value = self::attribute(&state, current, allocation, attribute, ptr)?;
+    let value = match state.memory.find(ptr) {
+        Some(allocation) => self::attribute(&state, current, allocation, attribute, ptr)?,
+        None => reserved_attribute(&state, attribute, ptr)?,
+    };
     // SAFETY: the caller's pointer, with room for the attribute's type, by the driver's contract.
     unsafe { value.put(data) }
 }
@@ -139,9 +174,11 @@ pub(super) unsafe fn cuPointerGetAttributes(
         // SAFETY: both arrays have that many elements, by the driver's contract.
         let (attribute, data) = unsafe { (attributes.add(index).read_unaligned(), data.add(index).read_unaligned()) };
         let zero = Value::zero(attribute).ok_or(INVALID_VALUE)?;
-        let value = allocation
-            .and_then(|allocation| self::attribute(&state, current, allocation, attribute, ptr).ok())
-            .unwrap_or(zero);
+        let value = match allocation {
+            Some(allocation) => self::attribute(&state, current, allocation, attribute, ptr),
+            None => reserved_attribute(&state, attribute, ptr),
+        };
+        let value = value.unwrap_or(zero);
         // SAFETY: each element has room for its attribute's type, by the driver's contract.
         unsafe { value.put(data)? };
     }

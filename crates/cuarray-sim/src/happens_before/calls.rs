@@ -3,7 +3,7 @@
 use super::caller::caller;
 use crate::objects::allocation;
 use crate::state::State;
-use cuarray_abi::CUcontext;
+use cuarray_abi::{CUcontext, CUmemGenericAllocationHandle};
 use cuarray_ptx::{Program, Space};
 use cuarray_races::finding::{AccessKind, KernelPlace, Kind, Range};
 use cuarray_races::{Block, Ticket};
@@ -16,6 +16,28 @@ pub(crate) fn allocated(state: &mut State, address: u64) {
     // The host and other processes may write memory that is not on the device, without a driver call.
     let written = state.host_writes_devices || !matches!(allocation.kind, allocation::Kind::Device);
     state.detector.allocate(caller, block, written);
+}
+
+/// The advice for an access to an address that is reserved and not mapped.
+pub(crate) const UNMAPPED: &str = "; the address is only reserved: map memory there with cuMemMap";
+
+/// Records that physical memory is mapped at an address.
+pub(crate) fn mapped(state: &mut State, address: u64, handle: CUmemGenericAllocationHandle) {
+    let Some(caller) = caller(state) else { return };
+    let Some(allocation) = state.memory.starting_at(address) else { return };
+    let Some(physical) = state.physical.get(&handle) else { return };
+    let others = physical.mappings.iter().copied().filter(|other| *other != address).collect();
+    let kind = allocation.kind.name();
+    let block = Block::alias(address, allocation.size, kind, allocation.device as i32, others);
+    let written = state.host_writes_devices || physical.written || physical.on_host();
+    state.detector.allocate(caller, block, written);
+}
+
+/// Records a refused access to mapped memory without the right to it.
+pub(crate) fn closed(state: &mut State, access: AccessKind, address: u64, length: u64, device: i32) {
+    let Some(caller) = caller(state) else { return };
+    let missing = format!("give device {device} access to the mapped memory with cuMemSetAccess");
+    state.detector.refuse_closed(caller, access, Range { address, length }, missing);
 }
 
 /// Records the variables of a module that is being loaded.
@@ -52,7 +74,8 @@ pub(crate) fn released(state: &mut State, address: u64) {
 /// Records a refused access that lies outside every allocation, or partly so.
 pub(crate) fn refused(state: &mut State, access: AccessKind, address: u64, length: u64) {
     let Some(caller) = caller(state) else { return };
-    state.detector.refuse_access(caller, access, address, length);
+    let unmapped = state.memory.holding(address).is_none() && state.reservation_of(address).is_some();
+    state.detector.refuse_access(caller, access, address, length, if unmapped { UNMAPPED } else { "" });
 }
 
 /// Records a refused free.
@@ -82,6 +105,13 @@ pub(crate) fn launch_failed(
 /// Records the creation of a stream, an event or a context.
 pub(crate) fn created(state: &mut State, kind: &'static str, handle: u64) {
     let Some(caller) = caller(state) else { return };
+    state.detector.create_handle(caller, kind, handle);
+}
+
+/// Records that a destroyed handle is in use again.
+pub(crate) fn revived(state: &mut State, kind: &'static str, handle: u64) {
+    let Some(caller) = caller(state) else { return };
+    state.detector.revive_handle(handle);
     state.detector.create_handle(caller, kind, handle);
 }
 

@@ -107,6 +107,20 @@ impl Arena {
         Some((self.base + offset, size))
     }
 
+    /// Counts memory that has no addresses here; returns whether the device has enough.
+    pub(crate) fn charge(&mut self, size: u64) -> bool {
+        let fits = self.used.checked_add(size).is_some_and(|used| used <= self.capacity);
+        if fits {
+            self.used += size;
+        }
+        fits
+    }
+
+    /// Reverses [`Arena::charge`].
+    pub(crate) fn discharge(&mut self, size: u64) {
+        self.used -= size;
+    }
+
     /// Overwrites newly allocated memory, if it is small, so that it does not read as zero.
     pub(crate) fn soil(&self, address: u64, size: u64) {
         if size <= FILLED_UP_TO {

@@ -1,11 +1,14 @@
-//! Host memory that represents device memory: address ranges, free ranges in them, pages with two addresses, and
-//! files that other processes open. This folder does not depend on the driver.
+//! Host memory that represents device memory: address ranges, free ranges in them, pages with two addresses, physical
+//! memory without addresses, and files that other processes open. This folder does not depend on the driver.
 
 pub(crate) mod allocator;
 pub(crate) mod arena;
+pub(crate) mod backing;
 pub(crate) mod host_pages;
 pub(crate) mod ipc;
 pub(crate) mod probe;
+pub(crate) mod reservation;
+pub(crate) mod shared_event;
 
 /// The size of a memory page.
 pub(crate) fn page_size() -> u64 {

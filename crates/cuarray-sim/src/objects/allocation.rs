@@ -31,6 +31,29 @@ pub(crate) enum Kind {
     Code,
     /// `cuIpcOpenMemHandle`: device memory of another process.
     Imported(Box<Imported>),
+    /// `cuMemMap`: physical memory at reserved addresses.
+    Mapped(Mapping),
+}
+
+/// Physical memory at reserved addresses.
+pub(crate) struct Mapping {
+    /// The first address of the reservation.
+    pub reservation: u64,
+    pub handle: CUmemGenericAllocationHandle,
+    /// Whether the physical memory belongs to the host.
+    pub on_host: bool,
+    /// The driver's address of the first byte.
+    pub shadow: u64,
+    /// The access of devices, and of the host.
+    pub access: DeviceAccess,
+    pub host_access: CUmemAccess_flags,
+}
+
+impl Mapping {
+    /// The access of a device.
+    pub(crate) fn access_of(&self, device: CUdevice) -> CUmemAccess_flags {
+        self.access.get(&device).copied().unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)
+    }
 }
 
 impl Kind {
@@ -45,12 +68,17 @@ impl Kind {
             Kind::Managed { .. } => "managed",
             Kind::Code => "module",
             Kind::Imported(_) => "imported",
+            Kind::Mapped(_) => "mapped",
         }
     }
 
     /// Whether the bytes lie in a device's memory.
     pub(crate) fn on_device(&self) -> bool {
-        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_))
+        match self {
+            Kind::Mapped(mapping) => !mapping.on_host,
+            Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => true,
+            Kind::Pinned { .. } | Kind::Registered { .. } | Kind::Managed { .. } => false,
+        }
     }
 }
 
@@ -144,6 +172,11 @@ impl Memory {
 
     pub(crate) fn remove(&mut self, address: u64) -> Option<Allocation> {
         self.by_address.remove(&address)
+    }
+
+    /// The allocations from an address on, in the order of their addresses.
+    pub(crate) fn from(&self, address: u64) -> impl Iterator<Item = &Allocation> {
+        self.by_address.range(address..).map(|(_, allocation)| allocation)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Allocation> {

@@ -4,7 +4,7 @@ use crate::happens_before::calls;
 use crate::memory::probe;
 use crate::objects::allocation::{Advice, Allocation, Declared, DeviceAccess, Kind, Side};
 use crate::state::State;
-use crate::work::{graph_memory, pools};
+use crate::work::{graph_memory, mappings, pools};
 use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
 
@@ -31,13 +31,18 @@ pub(crate) fn side(
         };
         return if accessible { Ok(Side::Pageable) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
     };
+    if let Kind::Mapped(_) = allocation.kind {
+        return mappings::side(state, address, length, declared, access);
+    }
     if length > allocation.size - (address - allocation.address) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     match &allocation.kind {
         kind if kind.on_device() && declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         Kind::Imported(imported) if !imported.is_live() => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => Ok(Side::Device),
+        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) | Kind::Mapped(_) => {
+            Ok(Side::Device)
+        }
         Kind::Managed { .. } => Ok(Side::Managed),
         Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
     }
@@ -48,7 +53,7 @@ pub(crate) fn side(
 /// By the manual on [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html), host
 /// and managed memory is accessible from all devices. Memory of another device is accessible after
 /// `cuCtxEnablePeerAccess` for the context that allocated it. Memory of pools and graphs follows `cuMemPoolSetAccess`
-/// and the node's parameters instead. Copies between devices need no access: without it, they are staged.
+/// and the node's parameters instead, and mapped memory `cuMemSetAccess`. Copies between devices need no access: without it, they are staged.
 pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allocation) -> CUmemAccess_flags {
     let own = state.contexts.get(&context);
     let device_of = |context: &CUcontext| state.contexts.get(context).map(|context| context.device);
@@ -57,6 +62,7 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
         device.and_then(|device| access.get(&device)).copied().unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)
     };
     let home = match &allocation.kind {
+        Kind::Mapped(mapping) => return shared(&mapping.access),
         Kind::Pinned { .. } | Kind::Registered { .. } | Kind::Managed { .. } => {
             return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         }
@@ -86,7 +92,8 @@ pub(crate) fn add(
     match &kind {
         Kind::Pinned { pages, .. } | Kind::Managed { pages } => state.host_access.add(address, size, pages.guardable()),
         Kind::Registered { .. } => state.host_access.add_registered(address, size),
-        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => {}
+        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code => {}
+        Kind::Imported(_) | Kind::Mapped(_) => {}
     }
     let id = crate::handle::fresh() as u64;
     let (sync_memops, freed, advice) = (false, false, Advice::default());

@@ -1,9 +1,10 @@
 //! Execution of copies and fills.
 
 use crate::memory::probe;
-use crate::objects::allocation::Kind;
+use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
 use crate::state::State;
+use crate::work::mappings;
 
 /// The program's own host memory that a copy uses and that is no longer accessible, described.
 ///
@@ -24,6 +25,11 @@ pub(crate) fn lost_memory_of_fill(state: &State, fill: &Fill) -> Option<String> 
 
 fn lost_memory(state: &State, place: Place, extent: Extent, writes: bool) -> Option<String> {
     let is_own = match state.memory.holding(place.address) {
+        Some(Allocation { kind: Kind::Mapped(_), .. }) => {
+            let span = place.span(extent).ok()?;
+            let lost = mappings::covering(state, place.address, span).is_none();
+            return lost.then(|| format!("{span} bytes at {:#x} are not mapped", place.address));
+        }
         Some(allocation) => matches!(allocation.kind, Kind::Registered { .. }),
         None => state.arena_of(place.address).is_none(),
     };

@@ -15,7 +15,7 @@ use crate::work::{allocations, contexts, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{
     Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, RANK_SHIFT, Race, Region,
-    Service, Space, TouchedRange, Variable as Declared,
+    Service, Space, TouchedRange, Variable as Declared, Wait,
 };
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
@@ -147,7 +147,8 @@ fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, faul
     }
     let window = cuarray_ptx::in_window(fault.address);
     let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
-    let more = illegal.then(|| nearest_to(state, fault.address)).flatten().filter(|_| closed.is_none());
+    let nearest = || reserved_at(state, fault.address).or_else(|| nearest_to(state, fault.address));
+    let more = illegal.then(nearest).flatten().filter(|_| closed.is_none());
     let more = more.unwrap_or_default();
     if !launch.settings.quiet {
         eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
@@ -187,9 +188,16 @@ fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String
     let missing = match allocation.kind {
         Kind::Pool(_) => format!("give device {own} access to the memory of the pool with cuMemPoolSetAccess"),
         Kind::Graph { .. } => format!("give device {own} access in the parameters of the allocation node"),
+        Kind::Mapped(_) => format!("give device {own} access to the mapped memory with cuMemSetAccess"),
         _ => format!("call cuCtxEnablePeerAccess in the context of device {own} for the context of device {other}"),
     };
     Some((format!(", in memory of device {other} that is closed to kernels of device {own}"), missing))
+}
+
+/// The advice for an address that is reserved and not mapped.
+fn reserved_at(state: &State, address: u64) -> Option<String> {
+    let unmapped = state.memory.holding(address).is_none() && state.reservation_of(address).is_some();
+    unmapped.then(|| calls::UNMAPPED.to_owned())
 }
 
 /// A description of the program's allocation nearest to an address.
@@ -222,7 +230,9 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
         };
         of(one) == of(other)
     });
-    let missing = if one.block != other.block && within_cluster {
+    let missing = if let Some(wait) = one.pending {
+        copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread))
+    } else if one.block != other.block && within_cluster {
         "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two"
     } else if one.block != other.block {
         "give each block its own memory, use atomic operations, or let the grid synchronize in a cooperative launch"
@@ -235,6 +245,40 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
     };
     let bytes = Range { address, length: race.size.into() };
     KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
+}
+
+/// The wait that a race with an asynchronous copy lacks. `target` tells its target from its source, and `alone` one
+/// thread from two.
+fn copy_wait(wait: Wait, target: bool, alone: bool) -> &'static str {
+    match (wait, target, alone) {
+        (Wait::Group, true, true) => {
+            "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before \
+             its target is accessed"
+        }
+        (Wait::Group, true, false) => {
+            "let the copying thread wait (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline), \
+             and then put a barrier (__syncthreads) before other threads access the target"
+        }
+        (Wait::Group, false, _) => {
+            "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before \
+             its source is written"
+        }
+        (Wait::BulkGroup, true, _) => {
+            "let the copying thread commit the copy and wait for it (cp.async.bulk.wait_group) before its target is accessed, \
+             and put a barrier between that wait and other threads"
+        }
+        (Wait::BulkGroup, false, _) => {
+            "let the copying thread commit the copy and wait for its read (cp.async.bulk.wait_group.read) before its source is \
+             written, and put a barrier between that wait and other threads"
+        }
+        (Wait::Barrier, true, _) => {
+            "wait at the mbarrier of the copy, for the phase that expects its bytes, before its target is accessed; if \
+             the access should come first, put a barrier before the copy"
+        }
+        (Wait::Barrier, false, _) => {
+            "wait at the mbarrier of the copy, for the phase that expects its bytes, before its source is written"
+        }
+    }
 }
 
 /// The shared variable at an offset in shared memory.
@@ -302,6 +346,13 @@ fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<Kernel
                 );
                 (finding::Kind::UninitializedRead, None, 0, None, missing)
             }
+            MisuseKind::PartialWarp => {
+                let missing = format!(
+                    "let all 32 lanes of the warp execute the matrix instruction together: lane {address} does not take part, \
+                     so the result is undefined"
+                );
+                (finding::Kind::UninitializedRead, None, 0, None, missing)
+            }
         };
         KernelMisuse { kind, bytes, owner, variable, access, place, missing }
     });
@@ -329,7 +380,28 @@ fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
         // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
         slack: allocation.taken.saturating_sub(allocation.size),
     };
-    let mut regions: Vec<Region> = open.map(region).collect();
+    let mut regions: Vec<Region> = Vec::new();
+    let mut last_reservation = None;
+    for (allocation, access) in open {
+        let region = region((allocation, access));
+        let reservation = match &allocation.kind {
+            Kind::Mapped(mapping) => Some(mapping.reservation),
+            _ => None,
+        };
+        // Memory that is mapped side by side is contiguous.
+        match regions.last_mut() {
+            Some(last)
+                if reservation.is_some()
+                    && reservation == last_reservation
+                    && last.end == region.start
+                    && last.writable == region.writable =>
+            {
+                last.end = region.end;
+            }
+            _ => regions.push(region),
+        }
+        last_reservation = reservation;
+    }
     let before = regions.len();
     let is_open = |address: u64| {
         let access = |allocation| allocations::kernel_access(state, context, allocation);

@@ -5,6 +5,8 @@ pub(crate) mod contexts;
 pub(crate) mod copies;
 pub(crate) mod graph_memory;
 pub(crate) mod launches;
+pub(crate) mod mappings;
 pub(crate) mod modules;
 pub(crate) mod pools;
+pub(crate) mod shared_events;
 pub(crate) mod streams;

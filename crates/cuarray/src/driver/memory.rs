@@ -261,10 +261,13 @@ impl Allocation {
             Err(_) => {}
         }
         let _relaxed = driver.relaxed()?;
-        // SAFETY: as above; the second call has no arguments.
-        unsafe {
-            call!(driver, cuStreamSynchronize(stream.cu_stream())).or_else(|_| call!(driver, cuCtxSynchronize()))?;
-        }
+        // Work in a blocking stream follows the legacy default stream, but a wait for the stream alone does not. An event there does.
+        let waited = self.context.event_pool().take().and_then(|event| {
+            event.record(stream)?;
+            event.synchronize()
+        });
+        // SAFETY: the call has no arguments.
+        waited.or_else(|_| unsafe { call!(driver, cuCtxSynchronize()) })?;
         // SAFETY: the address came from cuMemAllocAsync, no other object holds it, and its work is done.
         unsafe { call!(driver, cuMemFree_v2(self.device_ptr)) }
     }

@@ -88,6 +88,9 @@ pub enum Access {
 
 /// Orders later work in `then` after all work now in `first`; the host does not wait.
 ///
+/// The driver orders work in a blocking stream after the legacy default stream, so that edge needs no call. A host wait for `then`
+/// without later work there does not wait for `first` in this case.
+///
 /// Clause S3 (as the backward edge), P2 (as the join). Driver calls: `cuEventRecord`, `cuStreamWaitEvent`.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use crate::{
     Context, DeviceArray, DevicePtr, Interface, Ix1, Layout, Owner, RawView, Stream, StreamEntry, TypeStr,
     driver::Allocation,
     kernel::{Function, LaunchConfig, Module},
-    sync::Memory,
+    sync::{self, Memory},
 };
 use cuarray_abi::{CU_STREAM_CAPTURE_MODE_RELAXED, CUgraph, CUgraphExec, CUresult, CUstream};
 use cuarray_sim::{Config, finding::Kind};
@@ -760,6 +760,24 @@ fn stream_ordered_memory_is_freed_after_its_work_if_the_stream_ordered_free_fail
     program.fixture.sim.fail_next("cuMemFreeAsync", CUresult::CUDA_ERROR_UNKNOWN).unwrap();
     drop(memory);
     drop((stream, kernel, context));
+    program.finish();
+}
+
+#[test]
+fn stream_ordered_memory_is_freed_after_the_legacy_default_stream_if_the_stream_ordered_free_fails() {
+    let program = Program::new();
+    let context = program.context();
+    let (home, legacy) = (Stream::new(&context).unwrap(), Stream::legacy_default(&context));
+    let kernel = set(&context);
+    let memory = Allocation::stream_ordered(&home, 4 * N).unwrap();
+    let config = LaunchConfig::new([1, 1, 1], [N as u32, 1, 1]);
+    sync::edge(&home, &legacy).unwrap();
+    // SAFETY: the memory has N numbers, and the edges order the work after the allocation and before the free.
+    unsafe { kernel.launch(&legacy, config, (memory.device_ptr(), 1u32)) }.unwrap();
+    sync::edge(&legacy, &home).unwrap();
+    program.fixture.sim.fail_next("cuMemFreeAsync", CUresult::CUDA_ERROR_UNKNOWN).unwrap();
+    drop(memory);
+    drop((home, legacy, kernel, context));
     program.finish();
 }
 

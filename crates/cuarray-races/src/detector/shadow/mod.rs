@@ -32,6 +32,8 @@ pub(super) struct Record {
     access: AccessKind,
     strength: Strength,
     device: Option<i32>,
+    /// Whether the access was made through another range with the same bytes.
+    elsewhere: bool,
     pub operation: Arc<Operation>,
 }
 
@@ -41,8 +43,13 @@ impl Record {
         Arc::ptr_eq(&self.operation, &other.operation) && self.lane == other.lane && self.kind() == other.kind()
     }
 
-    fn kind(&self) -> (AccessKind, Strength, Option<i32>) {
-        (self.access, self.strength, self.device)
+    fn kind(&self) -> (AccessKind, Strength, Option<i32>, bool) {
+        (self.access, self.strength, self.device, self.elsewhere)
+    }
+
+    /// The record of the same access in another range with the same bytes.
+    fn elsewhere(&self) -> Record {
+        Record { elsewhere: true, ..self.clone() }
     }
 
     fn writes(&self) -> bool {
@@ -199,7 +206,7 @@ impl Observer<'_> {
     fn record(&self, access: AccessKind) -> Record {
         let Clock { lane, time, .. } = *self.clock;
         let Observer { strength, device, .. } = *self;
-        Record { lane, time, access, strength, device, operation: self.operation.clone() }
+        Record { lane, time, access, strength, device, elsewhere: false, operation: self.operation.clone() }
     }
 }
 
@@ -212,6 +219,9 @@ pub(super) struct Shadow {
     pub met: Vec<Record>,
     /// The number of segments after the last sweep.
     swept: usize,
+    /// Ranges with the same bytes as another one: by first address, the address after the last, and the other's first
+    /// address. Each pair of ranges is listed in both directions.
+    same: BTreeMap<u64, Vec<(u64, u64)>>,
 }
 
 impl Shadow {
@@ -224,10 +234,15 @@ impl Shadow {
     /// Removes freed memory. Returns the accesses that do not happen before the free.
     pub(super) fn release(&mut self, start: u64, end: u64, by: &Observer<'_>) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
+        if self.same.remove(&start).is_some() {
+            self.same.values_mut().for_each(|others| others.retain(|(_, other)| *other != start));
+            self.same.retain(|_, others| !others.is_empty());
+        }
         let keys: Vec<u64> = self.segments.range(start..end).map(|(key, _)| *key).collect();
         for key in keys {
             let Some(segment) = self.segments.remove(&key) else { continue };
-            for record in segment.write.iter().chain(&segment.since).filter(|record| !by.follows(record)) {
+            let own = segment.write.iter().chain(&segment.since).filter(|record| !record.elsewhere);
+            for record in own.filter(|record| !by.follows(record)) {
                 note(&mut conflicts, record, key, segment.end);
             }
         }
@@ -245,6 +260,9 @@ impl Shadow {
     /// Records an access to a box, and returns the accesses that it conflicts with.
     pub(super) fn access(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>) -> Vec<Conflict> {
         let (mut found, new) = (Found::default(), by.record(access));
+        if !self.same.is_empty() {
+            self.access_same(region, &new, by);
+        }
         if !self.tall.is_empty() {
             self.meet_tall(region, &new, by, &mut found);
         }
@@ -257,6 +275,51 @@ impl Shadow {
         }
         self.met.extend(found.met);
         found.conflicts
+    }
+
+    /// Records that two ranges have the same bytes: the new range `start..end`, and one that starts at `other`. The new
+    /// range takes over the other's history.
+    pub(super) fn unify(&mut self, start: u64, end: u64, other: u64) {
+        // Ranges of one allocation may have different lengths. The last segment of the other range ends it.
+        let ends = |(_, segment): &(&u64, &Segment)| segment.last;
+        let Some(other_end) = self.segments.range(other..).find(ends).map(|(_, segment)| segment.end) else { return };
+        let length = (end - start).min(other_end - other);
+        self.same.entry(start).or_default().push((start + length, other));
+        self.same.entry(other).or_default().push((other + length, start));
+        self.split(start, start + length);
+        self.split(other, other + length);
+        let history: Vec<(u64, Segment)> = self
+            .segments
+            .range(other..other + length)
+            .map(|(key, segment)| {
+                let (first, last) = (*key == other, segment.end - other == end - start);
+                let end = segment.end - other + start;
+                let write = segment.write.as_ref().map(Record::elsewhere);
+                let since = segment.since.iter().map(Record::elsewhere).collect();
+                let copy = Segment { end, write, since, written: segment.written, first, last };
+                (key - other + start, copy)
+            })
+            .collect();
+        self.segments.retain(|key, _| !(start..start + length).contains(key));
+        self.segments.extend(history);
+        self.unite(other, other + length);
+    }
+
+    /// Records an access in the other ranges that have the same bytes.
+    fn access_same(&mut self, region: &Region, new: &Record, by: &Observer<'_>) {
+        let (start, end, new) = (region.start(), region.end(), new.elsewhere());
+        let meets = |first: &u64, behind: &u64| *first < end && *behind > start;
+        let ranges = self.same.range(..end).flat_map(|(first, others)| others.iter().map(|other| (*first, *other)));
+        let ranges: Vec<_> = ranges.filter(|(first, (behind, _))| meets(first, behind)).collect();
+        for (first, (behind, other)) in ranges {
+            for (from, to) in region.rows() {
+                let (from, to) = (from.max(first), to.min(behind));
+                if from < to {
+                    // Every access is recorded in all ranges, so the conflicts are found where it was made.
+                    self.touch(from - first + other, to - first + other, &new, by, &mut Found::default());
+                }
+            }
+        }
     }
 
     fn touch(&mut self, start: u64, end: u64, new: &Record, by: &Observer<'_>, found: &mut Found) {
@@ -422,6 +485,10 @@ impl Shadow {
         let mut packed = 0;
         for (start, end) in region.rows() {
             let length = end - start;
+            // An alias of the bytes may have been written meanwhile, so only memory without one is marked.
+            if self.same.iter().any(|(first, others)| others.iter().any(|(end, _)| *first <= start && start < *end)) {
+                return;
+            }
             for (first, behind) in holes {
                 let first = start + first.saturating_sub(packed);
                 let behind = start + behind.saturating_sub(packed).min(length);

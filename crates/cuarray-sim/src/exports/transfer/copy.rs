@@ -26,8 +26,9 @@ fn transfer(call: &Call<'_>, target: End, source: End, extent: Extent, mode: Syn
         let node = CopyNode::captured(transfer, current);
         return capture::capture_node(&mut state, stream, Action::Copy(Box::new(node))).map(|_| ());
     }
-    let to = side(&mut state, target, extent, AccessKind::Write)?;
-    let from = side(&mut state, source, extent, AccessKind::Read)?;
+    let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
+    let to = side(&mut state, context, target, extent, AccessKind::Write)?;
+    let from = side(&mut state, context, source, extent, AccessKind::Read)?;
     let host = |side| matches!(side, Side::Pinned | Side::Pageable);
     let waits = match mode {
         SyncMode::Async(_) => to == Side::Pageable || (host(to) && host(from)),

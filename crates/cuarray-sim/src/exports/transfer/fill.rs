@@ -44,7 +44,8 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
         return capture::capture_node(&mut state, stream, Action::Fill(node)).map(|_| ());
     }
     let end = End { declared: Declared::Device, place: target };
-    let side = side(&mut state, end, extent, AccessKind::Write)?;
+    let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
+    let side = side(&mut state, context, end, extent, AccessKind::Write)?;
     let waits =
         matches!(mode, SyncMode::Plain) && (side != Side::Device || sync_memops(&state, current, target.address));
     let work = Work::Fill(Box::new(Fill { target, value, value_size, extent }));

@@ -17,7 +17,7 @@ use crate::objects::copy::{End, Extent};
 use crate::objects::work::{Point, Work};
 use crate::schedule::mode::Mode;
 use crate::state::State;
-use crate::work::allocations;
+use crate::work::{allocations, mappings};
 pub(super) use copy::*;
 use cuarray_abi::{CUcontext, CUresult, CUstream};
 use cuarray_races::finding::AccessKind;
@@ -79,8 +79,13 @@ fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, mode: SyncMode
 }
 
 /// Checks one side of a copy or fill.
-fn side(state: &mut State, end: End, extent: Extent, access: AccessKind) -> Result<Side, CUresult> {
+fn side(state: &mut State, context: CUcontext, end: End, extent: Extent, access: AccessKind) -> Result<Side, CUresult> {
     let (address, span) = (end.place.address, end.place.span(extent)?);
+    if !mappings::is_open_to(state, context, address, span, access) {
+        let device = state.contexts.get(&context).map_or(0, |context| context.device as i32);
+        calls::closed(state, access, address, span, device);
+        return Err(INVALID_VALUE);
+    }
     let side = allocations::side(state, address, span, end.declared, access);
     if side.is_err() {
         calls::refused(state, access, address, span);
