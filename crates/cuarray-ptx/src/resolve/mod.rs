@@ -37,6 +37,8 @@ mod symbols;
 mod unsupported;
 mod video;
 mod wide_atomic;
+mod wmma;
+mod wmma_fragment;
 
 use crate::Error;
 use crate::grammar::ast::Module;
