@@ -1,4 +1,4 @@
-//! The build script of `cuarray-cudart-12` and `cuarray-cudart-13`: SONAME, version node, and a linker that accepts both.
+//! The build script of `cuarray-cudart-12`, `cuarray-cudart-13`, `cuarray-cudnn`, and the libraries of `cuarray-toolchain`: SONAME, version node, and a linker that accepts both.
 //!
 //! A program asks for `cudaMalloc@libcudart.so.13`. The directive `.symver` in `exports!` gives each function that node,
 //! and a version script defines the node. rustc passes a version script of its own, without a node. lld accepts the two
@@ -16,8 +16,13 @@ fn main() {
     println!("cargo:rerun-if-env-changed=CUARRAY_CUDART_VERSIONED");
     println!("cargo:rustc-check-cfg=cfg(versioned)");
     let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
-    let Some((_, major)) = package.rsplit_once('-') else { return };
-    let soname = format!("libcudart.so.{major}");
+    let soname = match package.rsplit_once('-') {
+        Some(("cuarray", "cudnn")) => "libcudnn.so.9".to_owned(),
+        Some(("cuarray-nvjitlink", major)) => format!("libnvJitLink.so.{major}"),
+        Some(("cuarray-nvrtc", major)) => format!("libnvrtc.so.{major}"),
+        Some((_, major)) => format!("libcudart.so.{major}"),
+        None => return,
+    };
     link_arg(&format!("-Wl,-soname,{soname}"));
 
     match env::var("CUARRAY_CUDART_VERSIONED").as_deref() {

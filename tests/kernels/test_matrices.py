@@ -197,8 +197,9 @@ def modules(driver_kind: str) -> Iterator[dict[int, Module]]:
         yield found
 
 
-def accumulators(numbers: np.random.Generator, name: str, exact: bool, m: int) -> tuple[np.ndarray, np.ndarray]:
-    shape = (m, 8)
+def accumulators(
+    numbers: np.random.Generator, name: str, exact: bool, shape: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
     if name == "s32":
         edge = numbers.choice([0, 2**31 - 1, -(2**31)], shape)
         values = np.clip(edge + numbers.integers(-900, 900, shape), -(2**31), 2**31 - 1)
@@ -245,7 +246,7 @@ def test_product_agrees_with_whole_matrices(modules: dict[int, Module], name: st
     for exact in (True, False):
         a, a_bits = ELEMENTS[case.a].draw(numbers, (case.m, case.k), exact)
         b, b_bits = ELEMENTS[case.b].draw(numbers, (8, case.k), exact)
-        c, c_bits = accumulators(numbers, case.c, exact, case.m)
+        c, c_bits = accumulators(numbers, case.c, exact, (case.m, 8))
         arrays = [
             fragment.fragments(bits, of, width)
             for bits, of, width in zip((a_bits, b_bits, c_bits), case.layouts, widths, strict=True)
@@ -269,7 +270,7 @@ def test_quads_agree_with_whole_matrices(modules: dict[int, Module], name: str) 
         layouts = (fragment.QUAD_A[case.rows], fragment.QUAD_B[case.columns], fragment.QUAD_C[case.c])
         for first in (0, 4, 8, 12):
             drawn = [ELEMENTS["f16"].draw(numbers, (8, 4), exact) for _ in range(2)]
-            drawn.append(accumulators(numbers, case.c, exact, 8))
+            drawn.append(accumulators(numbers, case.c, exact, (8, 8)))
             whole.append([values for values, _ in drawn])
             for array, (_, bits), of, width in zip(arrays, drawn, layouts, (16, 16, WIDTHS[case.c]), strict=True):
                 each = 32 // width

@@ -22,6 +22,7 @@ from .cuda_runtime import RUNTIME, runtimes
 from .hints import warn_of_late_install
 from .loader import file_that_serves, loaded_files
 from .stand_ins import load_stand_ins, pass_on_to_children, say
+from .xla import set_environment
 
 __all__ = ["install", "is_installed", "library_path"]
 
@@ -127,6 +128,7 @@ def install(
     replace_static_runtime()
     os.environ["CUARRAY_DRIVER"] = str(path)
     pass_on_to_children()
+    set_environment()
     return path
 
 

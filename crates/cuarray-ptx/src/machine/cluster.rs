@@ -7,6 +7,7 @@
 //! not waited yet is ordered with neither phase, so its accesses belong to both.
 
 use super::address_windows::SHARED_WINDOW;
+use super::asynchronous::Pending;
 use super::block::{Block, GridBarrier};
 use super::fault::FaultKind;
 use super::pattern::Run;
@@ -40,6 +41,8 @@ pub(crate) struct Cluster {
     shared: Vec<*mut u8>,
     /// The accesses before the last barrier, since then, and after the next one.
     phases: [Grid; 3],
+    /// The asynchronous copies of its blocks that have not run.
+    pub pending: Pending,
 }
 
 impl Cluster {
@@ -50,6 +53,12 @@ impl Cluster {
         self.waited = false;
         self.shared.clear();
         self.shared.resize(blocks as usize, std::ptr::null_mut());
+        self.pending.clear();
+    }
+
+    /// Whether the block with a rank has ended.
+    pub(crate) fn has_ended(&self, rank: u32) -> bool {
+        self.shared.get(rank as usize).is_none_or(|shared| shared.is_null())
     }
 
     /// Sets the start of a block's shared memory.
@@ -207,6 +216,7 @@ impl Machine<'_> {
 
     /// Ends the current block.
     pub(crate) fn end_block(&mut self) {
+        self.finish_pending();
         let slot = self.block.cluster;
         self.nanoseconds = self.nanoseconds.max(self.launch.nanoseconds(self.block.cycles()));
         if self.clusters[slot].block_ends(self.block.rank) && self.has_clusters() {

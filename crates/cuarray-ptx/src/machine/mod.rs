@@ -14,7 +14,7 @@
 pub(crate) mod access_mode;
 pub(crate) mod address_windows;
 pub(crate) mod alloca;
-pub(crate) mod async_copy;
+pub(crate) mod asynchronous;
 pub(crate) mod atomic;
 pub(crate) mod atomic128;
 mod block;

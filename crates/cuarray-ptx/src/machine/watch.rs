@@ -167,6 +167,9 @@ impl Machine<'_> {
         if self.pattern != Pattern::Same || mode & 7 != 2 || self.block.rank_bits > 0 || self.mask.count_ones() < 2 {
             return None;
         }
+        if self.cluster().pending.count > 0 {
+            return None;
+        }
         let (turn, warp) = (self.grid.turn, self.warp.number);
         let Watched { order, shadow, .. } = &mut **self.block.watched.as_mut()?;
         if self.races.grid_turn != turn || !order.is_at(turn) {
@@ -180,9 +183,18 @@ impl Machine<'_> {
         cell.read_by_two(&Now::new(order, warp, self.pc - 1, Kind::Read).of(first), second, order).map(|_| ())
     }
 
+    /// Compares the lanes' accesses with copies in flight, and with recorded accesses.
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
+        if self.cluster().pending.count > 0 {
+            self.meet_pending(mode, size, at, kind);
+        }
+        self.touch_recorded(mode, size, at, kind, digests);
+    }
+
     /// Compares the lanes' accesses with recorded ones.
     #[inline(always)]
-    fn touch(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
+    pub(super) fn touch_recorded(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
         if self.races.grid_turn != self.grid.turn {
             self.grid_completed();
         }
@@ -235,7 +247,14 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn touch_in<const SHARED: bool>(&mut self, mask: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
+    pub(super) fn touch_in<const SHARED: bool>(
+        &mut self,
+        mask: u32,
+        size: u32,
+        at: u32,
+        kind: Kind,
+        digests: Digests<'_>,
+    ) {
         let shared_bytes = self.block.shared_bytes();
         let Some(watched) = self.block.watched.as_mut() else { return };
         let Watched { order, shadow, exempt } = &mut **watched;

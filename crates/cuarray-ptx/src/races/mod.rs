@@ -36,6 +36,19 @@ pub struct Access {
     pub writes: bool,
     /// Whether the access is atomic.
     pub atomic: bool,
+    /// For a copy that had not completed at the time of the other access: the wait that completes it.
+    pub pending: Option<Wait>,
+}
+
+/// The means by which a thread waits for an asynchronous copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// `cp.async.wait_group` or `wait_all`, or an `mbarrier` that tracks the copies of the thread.
+    Group,
+    /// `cp.async.bulk.wait_group`.
+    BulkGroup,
+    /// The phase of the `mbarrier` that the copy names.
+    Barrier,
 }
 
 /// Two unordered accesses to the same bytes, at least one of them a write.
@@ -89,7 +102,7 @@ impl Watched {
 /// The variable or region, with a flag for shared memory, and the source lines of both accesses.
 type Key = (bool, usize, [u64; 2]);
 /// Ranks the races of a key; the smallest is reported.
-type Preference = (bool, Reverse<u32>, u64);
+type Preference = (bool, Reverse<u32>, u64, bool);
 /// The race to report if all memory is watched, and the race to report if only a part is watched.
 type Candidates = [(Preference, Race); 2];
 
@@ -120,7 +133,9 @@ impl Races {
         lines.sort_unstable();
         let rank = if race.shared { u32::MAX } else { blocks::rank(race.address / PAGE) };
         let last = if between { race.address } else { race.accesses[1].block };
-        let kept = [0, rank].map(|rank| ((between, Reverse(rank), last), race));
+        // A copy that was not waited for explains more than a missing barrier.
+        let waited = race.accesses[0].pending.is_none();
+        let kept = [0, rank].map(|rank| ((between, Reverse(rank), last, waited), race));
         self.keep((race.shared, object, lines), kept);
     }
 
@@ -181,5 +196,12 @@ impl Races {
 
 pub(crate) fn access(block: u64, origin: Origin) -> Access {
     let kind = origin.kind();
-    Access { block, thread: origin.thread(), pc: origin.pc(), writes: kind != Kind::Read, atomic: kind == Kind::Atomic }
+    Access {
+        block,
+        thread: origin.thread(),
+        pc: origin.pc(),
+        writes: kind != Kind::Read,
+        atomic: kind == Kind::Atomic,
+        pending: None,
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! PTX manual:
 //! [cp.async](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cp-async).
-//! The bulk copy engine (`cp.async.bulk`) is not supported, except for its prefetches.
+//! `bulk` has the copies of the bulk copy engine.
 
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
@@ -10,7 +10,8 @@ use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
-use crate::machine::{async_copy, branching::nothing};
+use crate::machine::asynchronous::copies;
+use crate::machine::branching::nothing;
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn asynchronous(
@@ -29,14 +30,22 @@ impl<'a> Builder<'_, 'a> {
             self.push(draft);
             return Ok(());
         }
-        if !words.take("async") || words.rest().contains(&"bulk") {
+        if words.take("reduce") || words.rest().contains(&"bulk") {
+            return self.bulk(instruction, words);
+        }
+        if !words.take("async") {
             return self.refuse(instruction);
         }
         if words.take("mbarrier") {
             return self.asynchronous_arrival(instruction, words);
         }
-        if words.one_of(&["commit_group", "wait_group", "wait_all"]).is_some() {
-            let draft = self.draft(nothing);
+        if let Some(kind) = words.one_of(&["commit_group", "wait_group", "wait_all"]) {
+            let imm = match (kind, instruction.operands.as_slice()) {
+                (0, []) | (2, []) => -1,
+                (1, [Written::Integer(kept)]) => i64::from(*kept as u32),
+                _ => return self.refuse(instruction),
+            };
+            let draft = Draft { imm, ..self.draft(if kind == 0 { copies::commit } else { copies::wait }) };
             self.push(draft);
             return Ok(());
         }
@@ -76,7 +85,7 @@ impl<'a> Builder<'_, 'a> {
             b: target,
             extra: vec![from, wide, to, count, ignored],
             imm: size as i64,
-            ..self.draft(async_copy::copy)
+            ..self.draft(copies::copy)
         };
         self.push(draft);
         Ok(())

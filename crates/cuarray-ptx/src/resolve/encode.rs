@@ -37,24 +37,28 @@ fn compared_addresses(blocks: &[Block]) -> HashSet<(Operand, i64)> {
     addresses
 }
 
-/// Whether the instructions after a shuffle use its result in all lanes. A guarded instruction, a selection by a
-/// predicate and a branch may leave out the lanes with an undefined value. Copies between registers are followed.
+/// Whether the instructions after a shuffle write its result, or a value computed from it, to memory in all lanes. A guarded
+/// instruction, a selection by a predicate, a branch and a further shuffle may leave out the lanes with an undefined value.
 fn is_used_at_once(shuffle: &Draft, after: &[Draft], widths: &[Width]) -> bool {
-    let Operand::Register(mut register) = shuffle.d else { return false };
+    let mut undefined: HashSet<u32> = writes(shuffle).collect();
     for draft in after {
-        if !reads(draft).any(|read| read == register) {
-            continue;
-        }
-        let is_predicate = |read: u32| widths[read as usize] == Width::Predicate;
-        if draft.guard.is_some() || reads(draft).any(is_predicate) {
-            return false;
-        }
-        match (draft.d, draft.b, draft.c) {
-            (Operand::Register(target), Operand::Nothing, Operand::Nothing) if draft.extra.is_empty() => {
-                register = target
+        let depends = reads(draft).any(|read| undefined.contains(&read));
+        if depends {
+            let is_predicate = |read: u32| widths[read as usize] == Width::Predicate;
+            let may_leave_out = draft.guard.is_some()
+                || draft.results == Results::Shuffle
+                || draft.next != Next::On
+                || reads(draft).any(is_predicate);
+            if may_leave_out {
+                return false;
             }
-            (Operand::Register(_), ..) => return true,
-            _ => return false,
+            // Only an effect besides registers, such as a store.
+            if writes(draft).next().is_none() {
+                return true;
+            }
+            undefined.extend(writes(draft));
+        } else {
+            writes(draft).for_each(|register| _ = undefined.remove(&register));
         }
     }
     false

@@ -59,6 +59,7 @@ impl<'a> Builder<'_, 'a> {
             "bar" | "barrier" => self.barrier(instruction, words)?,
             "shfl" | "vote" | "match" | "activemask" | "redux" | "elect" => self.collective(instruction, words)?,
             "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(instruction, words)?,
+            "wmma" => self.wmma(instruction, words)?,
             "mma" => self.mma(instruction, words)?,
             "createpolicy" => self.policy(instruction, words)?,
             _ => return self.not_executed(instruction),

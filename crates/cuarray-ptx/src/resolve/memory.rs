@@ -148,6 +148,9 @@ impl<'a> Builder<'_, 'a> {
 
     pub(super) fn memory(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let opcode = instruction.opcode;
+        if opcode == "st" && words.rest().contains(&"async") {
+            return self.asynchronous_store(instruction, words);
+        }
         if !matches!(opcode, "ld" | "ldu" | "st") {
             // Cache hints access no memory.
             words.space();
@@ -288,6 +291,9 @@ impl<'a> Builder<'_, 'a> {
     }
 
     pub(super) fn atomic(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        if words.rest().contains(&"async") {
+            return self.asynchronous_store(instruction, words);
+        }
         let (_, releases, strength) = self.ordering(words);
         words.drop_hints(&["L1", "L2", "level", "noftz"]);
         let space = words.space().unwrap_or(Space::Generic);

@@ -70,7 +70,7 @@ fn needs(name: &str, [m, n, k]: [u32; 3], [a, b]: [Element; 2], [c, d]: [Sum; 2]
 }
 
 /// The function for elements of a format.
-fn function(element: Element) -> Exec {
+pub(super) fn product_function(element: Element) -> Exec {
     match element {
         Element::F64 => double(),
         Element::B1 => bits(),
@@ -139,7 +139,13 @@ impl<'a> Builder<'_, 'a> {
         let form = Form { a, b, c, d, rows, slabs, saturates, conjunction, rounding };
         let ty = if a == Element::F64 { Type::F64 } else { Type::B32 };
         let counts = [form.sums(d), (slabs * rows / 8) as usize, slabs as usize, form.sums(c)];
-        self.product(instruction, [register_type(d), ty, ty, register_type(c)], counts, function(a), form.code())
+        self.product(
+            instruction,
+            [register_type(d), ty, ty, register_type(c)],
+            counts,
+            product_function(a),
+            form.code(),
+        )
     }
 
     /// Adds a product with the operands `D`, `A`, `B` and `C`.

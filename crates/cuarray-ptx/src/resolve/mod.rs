@@ -9,6 +9,7 @@ mod asynchronous;
 mod bits;
 mod block_order;
 mod builder;
+mod bulk;
 mod by_type;
 mod carry;
 mod collective;
@@ -37,6 +38,8 @@ mod symbols;
 mod unsupported;
 mod video;
 mod wide_atomic;
+mod wmma;
+mod wmma_fragment;
 
 use crate::Error;
 use crate::grammar::ast::Module;

@@ -2,6 +2,7 @@
 
 mod address_spaces;
 mod arithmetic;
+mod asynchronous;
 mod clusters;
 mod control_flow;
 mod cooperative;

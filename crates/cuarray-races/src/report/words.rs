@@ -177,6 +177,12 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
             let blocks = |side: Option<&Side>| side.and_then(|side| side.place.as_ref()).map(|place| place.block);
             let where_ = if blocks(first) == blocks(last) { "one block" } else { "different blocks" };
             let (one, other) = (access(first), access(last));
+            let thread = |side: Option<&Side>| Some(side?.place.as_ref()?.thread);
+            if blocks(first) == blocks(last) && thread(first) == thread(last) && thread(first).is_some() {
+                return format!(
+                    "an asynchronous copy of {kernel} {one} {how_many} that its own thread {other} before it has waited for the copy"
+                );
+            }
             format!(
                 "threads of {where_} of {kernel} race: one {one} {how_many} that another {other}, and nothing orders the two"
             )

@@ -348,24 +348,6 @@ pub(super) unsafe fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> 
     Ok(())
 }
 
-pub(super) unsafe fn cuIpcGetEventHandle(
-    _: &Call<'_>,
-    p_handle: *mut CUipcEventHandle,
-    _event: CUevent,
-) -> Result<(), CUresult> {
-    present(p_handle)?;
-    unsupported()
-}
-
-pub(super) unsafe fn cuIpcOpenEventHandle(
-    _: &Call<'_>,
-    event: *mut CUevent,
-    _handle: CUipcEventHandle,
-) -> Result<(), CUresult> {
-    present(event)?;
-    unsupported()
-}
-
 // Older symbols with the same signature.
 pub(super) use self::cuIpcOpenMemHandle_v2 as cuIpcOpenMemHandle;
 pub(super) use self::cuMemHostRegister_v2 as cuMemHostRegister;

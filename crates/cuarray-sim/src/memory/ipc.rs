@@ -175,6 +175,18 @@ fn started(process: u32) -> Option<u64> {
     }
 }
 
+/// Whether a process with this id and start time runs. A process that has ended and was not waited for does not.
+pub(crate) fn is_running(process: u32, expected: u64) -> bool {
+    if process == std::process::id() {
+        return started(process).unwrap_or_default() == expected;
+    }
+    let Ok(line) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return false };
+    let Some((_, fields)) = line.rsplit_once(')') else { return false };
+    let mut fields = fields.split_ascii_whitespace();
+    let ended = matches!(fields.next(), Some("Z" | "X" | "x") | None);
+    !ended && fields.nth(18).and_then(|field| field.parse().ok()) == Some(expected)
+}
+
 /// The id of this process, and its start time.
 pub(crate) fn this_process() -> (u64, u64) {
     let process = std::process::id();

@@ -15,7 +15,7 @@ use crate::work::{allocations, contexts, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{
     Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, RANK_SHIFT, Race, Region,
-    Service, Space, TouchedRange, Variable as Declared,
+    Service, Space, TouchedRange, Variable as Declared, Wait,
 };
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
@@ -230,7 +230,9 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
         };
         of(one) == of(other)
     });
-    let missing = if one.block != other.block && within_cluster {
+    let missing = if let Some(wait) = one.pending {
+        copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread))
+    } else if one.block != other.block && within_cluster {
         "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two"
     } else if one.block != other.block {
         "give each block its own memory, use atomic operations, or let the grid synchronize in a cooperative launch"
@@ -243,6 +245,40 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
     };
     let bytes = Range { address, length: race.size.into() };
     KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
+}
+
+/// The wait that a race with an asynchronous copy lacks. `target` tells its target from its source, and `alone` one
+/// thread from two.
+fn copy_wait(wait: Wait, target: bool, alone: bool) -> &'static str {
+    match (wait, target, alone) {
+        (Wait::Group, true, true) => {
+            "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before \
+             its target is accessed"
+        }
+        (Wait::Group, true, false) => {
+            "let the copying thread wait (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline), \
+             and then put a barrier (__syncthreads) before other threads access the target"
+        }
+        (Wait::Group, false, _) => {
+            "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before \
+             its source is written"
+        }
+        (Wait::BulkGroup, true, _) => {
+            "let the copying thread commit the copy and wait for it (cp.async.bulk.wait_group) before its target is accessed, \
+             and put a barrier between that wait and other threads"
+        }
+        (Wait::BulkGroup, false, _) => {
+            "let the copying thread commit the copy and wait for its read (cp.async.bulk.wait_group.read) before its source is \
+             written, and put a barrier between that wait and other threads"
+        }
+        (Wait::Barrier, true, _) => {
+            "wait at the mbarrier of the copy, for the phase that expects its bytes, before its target is accessed; if \
+             the access should come first, put a barrier before the copy"
+        }
+        (Wait::Barrier, false, _) => {
+            "wait at the mbarrier of the copy, for the phase that expects its bytes, before its source is written"
+        }
+    }
 }
 
 /// The shared variable at an offset in shared memory.

@@ -286,6 +286,76 @@ pairs! {
             ld.shared.u32 %v, [%a];
             st.global.u32 [%global], %v;"), 2, 64);
     }
+    an_asynchronous_copy_without_a_wait: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let wait = pick(right, "cp.async.wait_group 0;", "");
+        run(p, &format!("
+            cp.async.ca.shared.global [%shared], [%global], 4;
+            cp.async.commit_group;
+            {wait}
+            ld.shared.u32 %v, [%shared];"), 2, 64);
+    }
+    an_asynchronous_copy_without_a_barrier: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let barrier = pick(right, BARRIER, "");
+        run(p, &format!("
+            cp.async.ca.shared.global [%shared], [%global], 4;
+            cp.async.wait_all;
+            {barrier}
+            xor.b32 %x, %t, 33;
+            mul.wide.u32 %a, %x, 4;
+            add.u64 %a, %s, %a;
+            ld.shared.u32 %v, [%a];"), 2, 64);
+    }
+    an_asynchronous_copy_that_waits_for_too_few_groups: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let left = pick(right, "0", "1");
+        run(p, &format!("
+            cp.async.ca.shared.global [%shared], [%global], 4;
+            cp.async.commit_group;
+            cp.async.ca.shared.global [%shared + 2048], [%global + 512], 4;
+            cp.async.commit_group;
+            cp.async.wait_group {left};
+            bar.sync 0;
+            xor.b32 %x, %t, 33;
+            mul.wide.u32 %a, %x, 4;
+            add.u64 %a, %s, %a;
+            ld.shared.u32 %v, [%a + 2048];"), 2, 64);
+    }
+    an_asynchronous_copy_whose_source_is_overwritten: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let (before, after) = (pick(right, "cp.async.wait_all;", ""), pick(right, "", "cp.async.wait_all;"));
+        run(p, &format!("
+            cp.async.ca.shared.global [%shared], [%global], 4;
+            {before}
+            st.global.u32 [%global], %t;
+            {after}"), 2, 64);
+    }
+    a_bulk_copy_that_waits_for_another_phase: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let phase = pick(right, "0", "1");
+        run(p, &format!("
+            setp.eq.u32 %p, %t, 0;
+            @%p mbarrier.init.shared.b64 [object], 1;
+            @%p fence.mbarrier_init.release.cluster;
+            bar.sync 0;
+            @%p mbarrier.arrive.expect_tx.shared.b64 _, [object], 256;
+            @%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%out], 256, [object];
+        WAIT:
+            mbarrier.try_wait.parity.shared.b64 %h, [object], {phase};
+            @!%h bra WAIT;
+            ld.shared.u32 %v, [%shared];"), 2, 64);
+    }
+    a_bulk_copy_whose_source_is_used_again: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let wait = pick(right, "@%p cp.async.bulk.wait_group.read 0;", "");
+        run(p, &format!("
+            setp.eq.u32 %p, %t, 0;
+            st.shared.u32 [%shared], %t;
+            fence.proxy.async.shared::cta;
+            bar.sync 0;
+            mul.wide.u32 %a, %b, 256;
+            add.u64 %a, %out, %a;
+            @%p cp.async.bulk.global.shared::cta.bulk_group [%a], [s], 256;
+            @%p cp.async.bulk.commit_group;
+            {wait}
+            bar.sync 0;
+            st.shared.u32 [%shared], 7;"), 2, 64);
+    }
     a_wide_write_reaches_the_next_threads_word: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let far = pick(right, "8", "4");
         run(p, &format!("

@@ -1,0 +1,16 @@
+//! The shared library `libnvidia-ml.so.1`: NVML's documented interface, for programs on the simulated driver.
+//!
+//! All answers come from the documented driver API of the `libcuda.so.1` that the process has loaded. The devices are those that
+//! `cuDeviceGet` numbers, and the used memory is that of this process. [`nvmlInit_v2`](system) does not initialize the driver; the first
+//! query of a device does.
+//!
+//! Functions without a counterpart in a simulation, for example power, temperature, clocks, MIG and NVLink, are exported and answer
+//! `NVML_ERROR_NOT_SUPPORTED`, as NVML does for a device without the sensor.
+
+mod device;
+mod driver;
+mod memory;
+mod not_supported;
+mod pci;
+mod result;
+mod system;

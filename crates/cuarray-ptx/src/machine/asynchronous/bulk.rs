@@ -1,0 +1,400 @@
+//! Copies of ranges by one thread: `cp.async.bulk`, `cp.reduce.async.bulk`, and the stores `st.async` and `red.async`.
+
+use super::barrier::complete_bytes;
+use super::pending::Place;
+use super::{Issuer, digest_of, move_bytes};
+use crate::machine::address_windows::SHARED_WINDOW;
+use crate::machine::atomic::Word;
+use crate::machine::cluster::RANK_SHIFT;
+use crate::machine::fault::FaultKind;
+use crate::machine::program::{Exec, Instruction};
+use crate::machine::{Flow, Machine};
+use crate::races::cell::{Kind, Origin};
+
+/// An operation on an element in memory and an element of the source.
+type Operation = fn(u64, u64) -> u64;
+
+/// A copy that was started and has not run.
+pub(super) struct Bulk {
+    pub number: u64,
+    pub pc: u32,
+    pub block: u64,
+    pub thread: u32,
+    rank: u32,
+    /// The source in memory; `None` if the bytes are held already.
+    source: Option<(Place, *mut u8)>,
+    held: Vec<u8>,
+    target: (Place, *mut u8),
+    size: u64,
+    /// The bytes of each 16 that are written, as bits.
+    bytes: u16,
+    /// The reduction, and the size of its elements.
+    operation: Option<(Operation, u32)>,
+    /// The number of bulk groups that the thread had committed, if the copy belongs to a group.
+    pub group: Option<u32>,
+    pub barrier: Option<*mut u8>,
+}
+
+impl Bulk {
+    /// Whether an access meets the target (`true`), or a write meets the source.
+    pub(super) fn meets(
+        &self,
+        place: Place,
+        size: u64,
+        kind: Kind,
+        kept: &impl Fn(Option<u64>) -> bool,
+    ) -> Option<bool> {
+        // Atomic operations do not race with each other.
+        let atomic = kind == Kind::Atomic && self.operation.is_some();
+        if !atomic && self.target.0.meets(self.size, place, size) && kept(self.source_address()) {
+            return Some(true);
+        }
+        let source = self.source.filter(|_| kind != Kind::Read);
+        source.is_some_and(|(source, _)| source.meets(self.size, place, size)).then_some(false)
+    }
+
+    fn source_address(&self) -> Option<u64> {
+        match self.source?.0 {
+            Place::Global(address) => Some(address),
+            Place::Shared(..) => None,
+        }
+    }
+}
+
+/// A zero-sized operation as a function.
+fn call<F: Fn(u64, u64) -> u64 + Copy>(old: u64, value: u64) -> u64 {
+    const { assert!(size_of::<F>() == 0, "an operation captures nothing") };
+    // SAFETY: F has no size, and `reduce` or `store_reduce` received a value of it; see `lanes::operation`.
+    let f: F = unsafe { std::ptr::NonNull::<F>::dangling().as_ptr().read() };
+    f(old, value)
+}
+
+/// `cp.async.bulk`: starts a copy from `a` to `b`, of `c` bytes. Further operands: offset and mode of the source, those
+/// of the target, then base, offset and mode of the barrier, the ranks of a multicast as a mask, and the mask of bytes.
+/// The last five may be left out.
+pub(crate) unsafe fn copy(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the resolver checked the widths.
+    unsafe { start(machine, instruction, None) }
+}
+
+/// `cp.reduce.async.bulk`: as [`copy`], with an operation on elements of `imm` bytes.
+pub(crate) fn reduce<F: Fn(u64, u64) -> u64 + Copy + 'static>(_: F) -> Exec {
+    unsafe fn body<F: Fn(u64, u64) -> u64 + Copy>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+        // SAFETY: as for `copy`.
+        unsafe { start(machine, instruction, Some((call::<F>, instruction.imm as u32))) }
+    }
+    body::<F>
+}
+
+unsafe fn start(machine: &mut Machine<'_>, instruction: &Instruction, operation: Option<(Operation, u32)>) -> Flow {
+    let extra = |index| machine.extra(instruction, index);
+    let optional = |index| machine.optional(instruction, index);
+    // SAFETY: this function's contract.
+    let (sources, targets, sizes, barriers, ranks, bytes) = unsafe {
+        let words = |operand| machine.slots::<[u32; 32]>(operand).read();
+        (
+            machine.generic_addresses(instruction.a, extra(0), extra(1)),
+            machine.generic_addresses(instruction.b, extra(2), extra(3)),
+            words(instruction.c),
+            optional(4).map(|base| machine.generic_addresses(base, extra(5), extra(6))),
+            optional(7).map(words),
+            optional(8).map(words),
+        )
+    };
+    let mask = machine.mask;
+    for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
+        let index = lane as usize;
+        let size = u64::from(sizes[index]);
+        if size % 16 != 0 {
+            return machine.fail(FaultKind::Misaligned, lane, targets[index], sizes[index], true);
+        }
+        if size == 0 {
+            continue;
+        }
+        let source = match machine.ranked(lane, sources[index], size, 16, false) {
+            Ok(source) => source,
+            Err(kind) => return machine.fail(kind, lane, sources[index], sizes[index], false),
+        };
+        let blocks = ranks.as_ref().map(|ranks| ranks[index]);
+        let ranks: Vec<Option<u32>> = match blocks {
+            None => vec![None],
+            Some(blocks) => (0..16).filter(|rank| blocks >> rank & 1 == 1).map(Some).collect(),
+        };
+        for rank in ranks {
+            // A multicast writes the same offsets in each block, and signals the same barrier there.
+            let of = |address: u64| match rank {
+                Some(rank) => address & !(0xff << RANK_SHIFT) | u64::from(rank + 1) << RANK_SHIFT,
+                None => address,
+            };
+            let target = match machine.ranked(lane, of(targets[index]), size, 16, true) {
+                Ok(target) => target,
+                Err(kind) => return machine.fail(kind, lane, targets[index], sizes[index], true),
+            };
+            let barrier = match barriers.map(|barriers| (barriers[index], machine.barrier(lane, of(barriers[index])))) {
+                Some((address, Err(kind))) => return machine.fail(kind, lane, address, 8, true),
+                Some((_, Ok(barrier))) => Some(barrier),
+                None => None,
+            };
+            let bytes = bytes.map_or(u16::MAX, |bytes| bytes[index] as u16);
+            machine.add_bulk(lane, (Some(source), Vec::new()), target, size, (bytes, operation), barrier);
+        }
+    }
+    Flow::Next
+}
+
+/// `st.async`: starts a store of elements to `a`. Further operands: offset and mode of the target; base, offset and mode
+/// of the barrier; the values. `b` is the number of values, `c` the size of an element.
+pub(crate) unsafe fn store(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the resolver checked the widths.
+    unsafe { start_store(machine, instruction, None) }
+}
+
+/// `red.async`: as [`store`], with an operation.
+pub(crate) fn store_reduce<F: Fn(u64, u64) -> u64 + Copy + 'static>(_: F) -> Exec {
+    unsafe fn body<F: Fn(u64, u64) -> u64 + Copy>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+        // SAFETY: as for `store`.
+        unsafe { start_store(machine, instruction, Some((call::<F>, instruction.c))) }
+    }
+    body::<F>
+}
+
+unsafe fn start_store(
+    machine: &mut Machine<'_>,
+    instruction: &Instruction,
+    operation: Option<(Operation, u32)>,
+) -> Flow {
+    let extra = |index| machine.extra(instruction, index);
+    let (count, element) = (instruction.b as usize, instruction.c as usize);
+    // SAFETY: this function's contract.
+    let (targets, barriers, values) = unsafe {
+        let values = (0..count).map(|at| match element {
+            8 => machine.slots::<[u64; 32]>(extra(5 + at)).read(),
+            _ => machine.slots::<[u32; 32]>(extra(5 + at)).read().map(u64::from),
+        });
+        (
+            machine.generic_addresses(instruction.a, extra(0), extra(1)),
+            machine.generic_addresses(extra(2), extra(3), extra(4)),
+            values.collect::<Vec<_>>(),
+        )
+    };
+    let (mask, size) = (machine.mask, (count * element) as u64);
+    for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
+        let index = lane as usize;
+        let target = match machine.ranked(lane, targets[index], size, size, true) {
+            Ok(target) => target,
+            Err(kind) => return machine.fail(kind, lane, targets[index], size as u32, true),
+        };
+        let barrier = match machine.barrier(lane, barriers[index]) {
+            Ok(barrier) => barrier,
+            Err(kind) => return machine.fail(kind, lane, barriers[index], 8, true),
+        };
+        let bytes = values.iter().flat_map(|value| value[index].to_le_bytes().into_iter().take(element)).collect();
+        machine.add_bulk(lane, (None, bytes), target, size, (u16::MAX, operation), Some(barrier));
+    }
+    Flow::Next
+}
+
+/// `cp.async.bulk.commit_group`.
+pub(crate) unsafe fn commit(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
+    let (mask, slot, rank, warp) = (machine.mask, machine.block.cluster, machine.block.rank, machine.warp.number);
+    for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+        let pending = &mut machine.clusters[slot].pending;
+        // Counts as a copy, so that the records are dropped with the cluster.
+        pending.starts();
+        pending.ends(1);
+        *pending.groups.entry((rank, warp * 32 + lane)).or_default() += 1;
+    }
+    Flow::Next
+}
+
+/// `cp.async.bulk.wait_group` for all but the last `imm` groups; if `a` is 1, until their sources are read.
+pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    let (mask, rank, warp) = (machine.mask, machine.block.rank, machine.warp.number);
+    let (kept, only_read) = (instruction.imm as u32, instruction.a == 1);
+    for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+        let thread = warp * 32 + lane;
+        let pending = &machine.cluster().pending;
+        let Some(committed) = pending.groups.get(&(rank, thread)).copied() else { continue };
+        let mut at = 0;
+        while let Some(bulk) = machine.cluster().pending.bulk.get(at) {
+            let of_thread = bulk.rank == rank && bulk.thread == thread;
+            match bulk.group.is_some_and(|group| of_thread && group.saturating_add(kept) < committed) {
+                true if only_read => machine.read_bulk_at(at),
+                true => {
+                    machine.run_bulk_at(at);
+                    continue;
+                }
+                false => {}
+            }
+            at += 1;
+        }
+    }
+    Flow::Next
+}
+
+impl Machine<'_> {
+    /// Resolves an address, which may name the own block by its rank.
+    fn ranked(
+        &mut self,
+        lane: u32,
+        address: u64,
+        size: u64,
+        align: u64,
+        write: bool,
+    ) -> Result<(Place, *mut u8), FaultKind> {
+        let place = if address >> 56 <= 1 { self.place_of(address) } else { return Err(FaultKind::IllegalAddress) };
+        let address = match place {
+            Place::Shared(rank, offset) if rank == self.block.rank => SHARED_WINDOW + offset,
+            _ => address,
+        };
+        Ok((place, self.locate_lane(lane, address, size, align, write)?))
+    }
+
+    /// Resolves the address of a barrier object.
+    fn barrier(&mut self, lane: u32, address: u64) -> Result<*mut u8, FaultKind> {
+        if address >> 56 != 1 {
+            return Err(FaultKind::IllegalAddress);
+        }
+        Ok(self.ranked(lane, address, 8, 8, true)?.1)
+    }
+
+    fn add_bulk(
+        &mut self,
+        lane: u32,
+        (source, held): (Option<(Place, *mut u8)>, Vec<u8>),
+        target: (Place, *mut u8),
+        size: u64,
+        (bytes, operation): (u16, Option<(Operation, u32)>),
+        barrier: Option<*mut u8>,
+    ) {
+        let (slot, rank, block) = (self.block.cluster, self.block.rank, self.block.number);
+        let (pc, thread) = (self.pc - 1, self.warp.number * 32 + lane);
+        let pending = &mut self.clusters[slot].pending;
+        let number = pending.starts();
+        let group = barrier.is_none().then(|| pending.groups.get(&(rank, thread)).copied().unwrap_or(0));
+        let bulk =
+            Bulk { number, pc, block, thread, rank, source, held, target, size, bytes, operation, group, barrier };
+        if self.races.on {
+            let kind = if operation.is_some() { Kind::Atomic } else { Kind::Write };
+            self.meet_others(Origin::new(thread, pc, kind), target.0, size, bulk.source_address());
+            if let Some((source, _)) = source {
+                self.meet_others(Origin::new(thread, pc, Kind::Read), source, size, None);
+                self.clusters[slot].pending.mark(source, size, false);
+            }
+            self.clusters[slot].pending.mark(target.0, size, true);
+            self.touch_bulk(&bulk, &[]);
+        }
+        self.clusters[slot].pending.bulk.push(bulk);
+    }
+
+    /// Records the accesses of a copy. A copy by another block is an access of the running thread, which waits for it.
+    ///
+    /// A write to another block is compared while it is in flight only: no barrier of the cluster need order it.
+    fn touch_bulk(&mut self, bulk: &Bulk, bytes: &[u8]) {
+        let own = bulk.block == self.block.number;
+        let (warp, lane) = match own {
+            true => (bulk.thread / 32, bulk.thread % 32),
+            false => (self.warp.number, Machine::first(self.mask)),
+        };
+        let by = Issuer { warp, pc: bulk.pc };
+        if let Some((source, _)) = bulk.source.filter(|_| own) {
+            self.touch_range(by, lane, source, bulk.size, (Kind::Read, 0));
+        }
+        let kind = if bulk.operation.is_some() { Kind::Atomic } else { Kind::Write };
+        let digest = digest_of(if bytes.is_empty() { &bulk.held } else { bytes }) ^ bulk.pc;
+        match bulk.target.0 {
+            Place::Shared(rank, _) if rank != self.block.rank => {}
+            Place::Shared(_, offset) if !own => self.touch_own(by, lane, offset, bulk.size, (kind, digest)),
+            place => self.touch_range(by, lane, place, bulk.size, (kind, digest)),
+        }
+    }
+
+    /// Reads the source of a copy.
+    fn read_bulk(&mut self, bulk: &mut Bulk) {
+        let Some((source, pointer)) = bulk.source else { return };
+        if self.races.on {
+            self.clusters[self.block.cluster].pending.unmark(source, bulk.size, false);
+        }
+        let mut words = vec![0_u64; bulk.size.div_ceil(8) as usize];
+        // SAFETY: the start of the copy checked the source. It is in global memory, in the shared memory of a block that
+        // runs, or in that of a block that ends and reads its sources now.
+        unsafe { move_bytes(pointer, words.as_mut_ptr().cast(), bulk.size as usize) };
+        bulk.held = words.into_iter().flat_map(u64::to_le_bytes).take(bulk.size as usize).collect();
+    }
+
+    fn read_bulk_at(&mut self, index: usize) {
+        let mut bulk = self.clusters[self.block.cluster].pending.bulk.remove(index);
+        self.read_bulk(&mut bulk);
+        if let Some((source, _)) = bulk.source
+            && self.races.on
+        {
+            let by = Issuer { warp: bulk.thread / 32, pc: bulk.pc };
+            self.touch_range(by, bulk.thread % 32, source, bulk.size, (Kind::Read, 0));
+        }
+        bulk.source = None;
+        self.clusters[self.block.cluster].pending.bulk.insert(index, bulk);
+    }
+
+    /// Runs a copy.
+    pub(super) fn run_bulk_at(&mut self, index: usize) {
+        let slot = self.block.cluster;
+        let mut bulk = self.clusters[slot].pending.bulk.remove(index);
+        self.clusters[slot].pending.ends(1);
+        self.read_bulk(&mut bulk);
+        let (place, target) = bulk.target;
+        if let Place::Shared(rank, _) = place
+            && self.cluster().has_ended(rank)
+        {
+            return;
+        }
+        let held = &bulk.held;
+        // SAFETY: the start of the copy checked the target, and its block has not ended.
+        unsafe {
+            match bulk.operation {
+                Some((operation, size)) => {
+                    for (at, element) in held.chunks(size as usize).enumerate() {
+                        let mut value = [0; 8];
+                        value[..element.len()].copy_from_slice(element);
+                        let value = u64::from_le_bytes(value);
+                        let target = target.add(at * size as usize);
+                        match size {
+                            2 => drop(u16::update(target, |old| operation(old.into(), value) as u16)),
+                            4 => drop(u32::update(target, |old| operation(old.into(), value) as u32)),
+                            _ => drop(u64::update(target, |old| operation(old, value))),
+                        }
+                    }
+                }
+                None if bulk.bytes == u16::MAX => move_bytes(held.as_ptr(), target, held.len()),
+                None => {
+                    for (at, byte) in held.iter().enumerate().filter(|(at, _)| bulk.bytes >> (at % 16) & 1 == 1) {
+                        move_bytes(byte, target.add(at), 1);
+                    }
+                }
+            }
+        }
+        if self.races.on {
+            self.clusters[slot].pending.unmark(place, bulk.size, true);
+            self.touch_bulk(&bulk, held);
+        }
+        if let Some(barrier) = bulk.barrier {
+            self.release_of(if bulk.block == self.block.number { bulk.thread / 32 } else { self.warp.number });
+            // SAFETY: the start of the copy checked the pointer. The object is in the block of the target, or in that of
+            // the thread that waits at it.
+            unsafe { <u64 as Word>::update(barrier, |word| complete_bytes(word, bulk.size)) };
+        }
+    }
+
+    /// Runs the copies that a block leaves behind: its own groups, and those that read its shared memory.
+    pub(super) fn finish_bulk(&mut self) {
+        let (block, rank) = (self.block.number, self.block.rank);
+        let mut at = 0;
+        while let Some(bulk) = self.cluster().pending.bulk.get(at) {
+            let reads = matches!(bulk.source, Some((Place::Shared(of, _), _)) if of == rank);
+            if reads || bulk.group.is_some() && bulk.block == block {
+                self.run_bulk_at(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+}
