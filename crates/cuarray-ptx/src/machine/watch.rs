@@ -15,8 +15,8 @@ use crate::races::cell::{Kind, Now};
 use crate::races::page::{NONE, PAGE, Page, Row};
 use crate::races::{Access, Race, Scene, Watched, access};
 
-/// Whether one access of a warp's lanes in `mask` stores the new value of an update in place, and the other one is a load of
-/// the old value in a thread that does not store. `accesses` are in execution order.
+/// Whether the two accesses are an update in place: a store, and a load in a thread that does not store. `accesses` are in
+/// execution order, and `mask` has the lanes of the second one.
 #[cold]
 fn updates_in_place(program: &Program, accesses: &[Access; 2], mask: u32) -> bool {
     let [before, now] = accesses;
