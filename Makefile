@@ -63,9 +63,10 @@ SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/
 NVCC_SIZE := a download of 160 MB, 430 MB on disk
 
 # The packages of each peer, with the versions of requirements/peers.txt.
-PEERS_SIZE := about 650 MB on disk
-PEER_NAMES := numba-cuda numba-cuda-tests cuda-core cuda-runtime mpi4py
+PEERS_SIZE := about 890 MB on disk
+PEER_NAMES := numba-cuda numba-cuda-mlir numba-cuda-tests cuda-core cuda-runtime mpi4py
 numba-cuda := numba-cuda numba nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
+numba-cuda-mlir := numba-cuda-mlir cuda-core cuda-bindings nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
 numba-cuda-tests := filecheck cffi pycparser psutil
 cuda-core := cuda-core cuda-bindings nvidia-cuda-nvrtc
 cuda-runtime := nvidia-cuda-runtime nvidia-cuda-runtime-cu12 nvidia-cuda-crt
