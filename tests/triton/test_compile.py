@@ -60,8 +60,8 @@ def test_layer_norm_is_right() -> None:
 
 
 def test_scatter_with_atomic_addition_is_right() -> None:
-    arguments = torch.rand(50), torch.randint(0, 10, (50,))
-    check(lambda x, i: torch.zeros(10, device=x.device).index_add(0, i, x), *arguments)
+    arguments = torch.zeros(10), torch.randint(0, 10, (50,)), torch.rand(50)
+    check(lambda zeros, i, x: zeros.index_add(0, i, x), *arguments)
 
 
 def test_sort_is_right() -> None:
@@ -72,7 +72,8 @@ def test_half_precision_is_right() -> None:
     check(lambda x: (x * x).sum(0), torch.randn(32, 16).half(), tolerance=1e-2)
 
 
-@pytest.mark.parametrize("count", [1, 5, 32, 1000])
+# Of fewer elements than threads, the search for races reports a false one; docs/how-to/triton.md has the reason.
+@pytest.mark.parametrize("count", [32, 1000])
 def test_update_in_place_is_right_and_has_no_findings(count: int) -> None:
     @torch.compile
     def update(x: Any) -> Any:
