@@ -207,6 +207,9 @@ fn moved(instruction: &str, image: &[u8; 512], registers: &[[u32; 32]; 4]) -> ([
     )
 }
 
+/// The byte that a load widens from a place in the image.
+type Bytes<'a> = &'a dyn Fn(usize) -> u8;
+
 fn mixed(index: usize) -> u32 {
     (index as u32 + 1).wrapping_mul(0x9e37_79b9) >> 3
 }
@@ -223,7 +226,7 @@ fn matrices_of_bytes_have_the_documented_layouts() {
     let six = |at: usize| (row(at / 16) >> (at % 16 * 6)) as u8 & 0x3f;
     let plain: (&[_], &[_]) = (&[(32, 4)], &[(4, 1), (4, 128)]);
     let columns: (&[_], &[_]) = (&[(4, 64), (8, 1)], &[(2, 16), (2, 8), (2, 32), (2, 256)]);
-    let loads: [(&str, usize, _, &dyn Fn(usize) -> u8); 8] = [
+    let loads: [(&str, usize, _, Bytes<'_>); 8] = [
         ("m16n16.x1.trans.shared.b8", 2, columns, &whole),
         ("m16n16.x2.trans.shared.b8", 4, columns, &whole),
         ("m16n16.x2.trans.shared.b8x16.b4x16_p64", 4, columns, &four),
