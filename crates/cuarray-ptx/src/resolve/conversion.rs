@@ -143,7 +143,7 @@ impl<'a> Builder<'_, 'a> {
         if words.take("pack") {
             return self.pack(instruction, words);
         }
-        if words.rest().iter().any(|word| matches!(*word, "e4m3x2" | "e5m2x2")) {
+        if Self::is_narrow(words) {
             return self.convert_narrow(instruction, words);
         }
         if words.rest().contains(&"tf32") {
