@@ -13,7 +13,10 @@ import pytest
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 PROGRAM = """
+import ctypes
+
 import numpy as np
+from cuda.bindings import driver
 from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
 
 device = Device(0)
@@ -31,16 +34,15 @@ BODY
 options = ProgramOptions(arch="sm_90", lineinfo=True, name="copies.cu", std="c++17", include_path=HEADERS)
 kernel = Program(SOURCE, "c++", options=options).compile("ptx").get_kernel("reverse")
 values = np.arange(1024, dtype=np.int32)
-host = device.allocate(4096, stream=stream), device.allocate(4096, stream=stream)
-import ctypes
-from cuda.bindings import driver
-for buffer in host:
+buffers = device.allocate(4096, stream=stream), device.allocate(4096, stream=stream)
+stream.sync()
+for buffer in buffers:
     driver.cuMemcpyHtoD(int(buffer.handle), values.ctypes.data, 4096)
-launch(stream, LaunchConfig(grid=4, block=256), kernel, host[0], host[1])
+launch(stream, LaunchConfig(grid=4, block=256), kernel, buffers[0], buffers[1])
 stream.sync()
 result = np.empty_like(values)
-driver.cuMemcpyDtoH(result.ctypes.data, int(host[1].handle), 4096)
-for buffer in host:
+driver.cuMemcpyDtoH(result.ctypes.data, int(buffers[1].handle), 4096)
+for buffer in buffers:
     buffer.close(stream)
 stream.sync()
 print("right" if (result.reshape(4, 256) == values.reshape(4, 256)[:, ::-1]).all() else "wrong")
@@ -148,7 +150,7 @@ def test_copy_without_its_wait_is_a_kernel_race(run: Run, tmp_path: Path, name: 
             assert (findings, done.stdout) == ([], "right\n")
             continue
         assert {finding["kind"] for finding in findings} == {"kernel-race"}
-        source = text.split("r'''\n")[1].splitlines()
+        source = text.split("r'''")[1].splitlines()
         lines = [side["place"]["source"] for finding in findings for side in finding["sides"]]
         read = [line["line"] for line in lines if Path(line["file"]).name == "copies.cu"]
         assert any("// read" in source[line - 1] for line in read)
