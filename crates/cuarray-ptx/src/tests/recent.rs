@@ -173,7 +173,7 @@ fn powers_of_two_are_exponents() {
                     let value = f64::from(value);
                     let found = match up {
                         true => powers().find(|(_, power)| *power >= value),
-                        false => powers().filter(|(_, power)| *power <= value).last().or(Some((0, 0.0))),
+                        false => powers().rfind(|(_, power)| *power <= value).or(Some((0, 0.0))),
                     };
                     match found {
                         _ if value.is_infinite() => 0xff - u32::from(finite),
@@ -299,4 +299,13 @@ fn documented_forms_of_recent_versions_load() {
         );
         assert!(load(&source).is_ok(), "{body}: {}", load(&source).err().unwrap());
     }
+}
+
+#[test]
+fn an_inlined_line_has_the_line_of_its_call() {
+    let source = ".visible .entry k() {\n.loc 1 20 3, function_name $info+16, inlined_at 2 50 9\nbar.sync 0;\n.loc 1 7 0\nret; }";
+    let program = load(source).unwrap();
+    let places: Vec<_> = (0..2).map(|pc| program.location(pc).unwrap()).collect();
+    assert_eq!(places.iter().map(|place| (place.file, place.source_line)).collect::<Vec<_>>(), [(1, 20), (1, 7)]);
+    assert_eq!(places.iter().map(|place| place.inlined_at).collect::<Vec<_>>(), [(2, 50), (0, 0)]);
 }
