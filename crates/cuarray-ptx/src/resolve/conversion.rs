@@ -143,6 +143,10 @@ impl<'a> Builder<'_, 'a> {
         if words.take("pack") {
             return self.pack(instruction, words);
         }
+        if words.rest().contains(&"rs") {
+            // Stochastic rounding: the manual leaves the use of the random bits open.
+            return self.refuse(instruction);
+        }
         if Self::is_narrow(words) {
             return self.convert_narrow(instruction, words);
         }
