@@ -31,6 +31,8 @@ LIBRARIES = {
     "cuarray-cudart-13": "cuarray_sim/runtime/libcudart.so.13",
     "cuarray-cudnn": "cuarray_sim/libraries/cudnn/libcudnn.so.9",
     "cuarray-nvml": "cuarray_sim/libraries/nvml/libnvidia-ml.so.1",
+    "cuarray-nvjitlink-12": "cuarray_sim/toolchain/nvjitlink/libnvJitLink.so.12",
+    "cuarray-nvjitlink-13": "cuarray_sim/toolchain/nvjitlink/libnvJitLink.so.13",
 }
 """The crates of the shared libraries, with their places in the wheel."""
 

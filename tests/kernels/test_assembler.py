@@ -16,6 +16,7 @@ import test_instructions
 import test_matrices
 import test_memory
 import test_threads
+import test_wmma
 from kernel_modules import version
 from random_arithmetic import Kernel
 from random_programs import kernel
@@ -27,7 +28,7 @@ def modules() -> dict[str, tuple[int, str]]:
     """Return the required compute capability and the kernels of each test module."""
     found = {"divergence": (75, "\n".join(kernel(*program) for program in test_divergence.PROGRAMS.items()))}
     found["random_arithmetic"] = (75, "\n".join(Kernel(seed).ptx() for seed in range(60)))
-    for tests in (test_instructions, test_matrices, test_memory, test_threads):
+    for tests in (test_instructions, test_matrices, test_memory, test_threads, test_wmma):
         name = tests.__name__.removeprefix("test_")
         found |= {f"{name}_{since}": (since, text) for since, text in tests.TEXTS.items()}
     return found

@@ -15,6 +15,7 @@ import test_instructions
 import test_matrices
 import test_memory
 import test_threads
+import test_wmma
 from kernel_modules import Module
 from random_programs import kernel
 
@@ -51,7 +52,7 @@ def test_every_documented_instruction_is_in_a_test_kernel() -> None:
     kernels = [test_instructions.kernel(number, case) for number, case in enumerate(test_instructions.CASES)]
     kernels += [test_memory.kernel(case) for case in test_memory.CASES]
     kernels += [test_threads.kernel(case) + case.outside for case in test_threads.CASES]
-    kernels += [*test_matrices.TEXTS.values()]
+    kernels += [*test_matrices.TEXTS.values(), *test_wmma.TEXTS.values()]
     kernels += [kernel(name, program) for name, program in test_divergence.PROGRAMS.items()]
     used = set(re.findall(r"(?:^|[;{}:\s])([a-z][a-z0-9]*)[.;\s]", " ".join(kernels)))
     assert documented() - ELSEWHERE <= used

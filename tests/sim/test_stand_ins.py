@@ -24,7 +24,7 @@ def test_each_stand_in_has_a_folder_and_a_switch_of_its_own() -> None:
 def test_note_at_exit_names_the_files_that_processes_used(run: Callable, tmp_path: Path, start: str) -> None:
     child = USES.format("libcudart.so.13\nunknown\n")
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)\n"
-    (tmp_path / "test_program.py").write_text("def test_child():\n    " + code.strip().replace("; ", "\n    ") + "\n")
+    (tmp_path / "test_program.py").write_text(f"def test_child():\n    {code}")
     (tmp_path / "program.py").write_text(code + USES.format("libcudart.so.12\n"))
     arguments = {
         "launcher": ["-m", "cuarray_sim", "program.py"],

@@ -121,8 +121,6 @@ macro_rules! entry_points {
                 "cuIpcOpenMemHandle" @ 4010 [waits locates capture_unsafe] fn cuIpcOpenMemHandle(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
                 "cuIpcOpenMemHandle" @ 11000 [waits locates capture_unsafe] fn cuIpcOpenMemHandle_v2(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
                 "cuIpcCloseMemHandle" @ 4010 [waits locates capture_unsafe] fn cuIpcCloseMemHandle(dptr: CUdeviceptr);
-                "cuIpcGetEventHandle" @ 4010 fn cuIpcGetEventHandle(p_handle: *mut CUipcEventHandle, event: CUevent);
-                "cuIpcOpenEventHandle" @ 4010 [waits locates] fn cuIpcOpenEventHandle(event: *mut CUevent, handle: CUipcEventHandle);
             }
             transfer {
                 "cuMemcpy" @ 4000 [waits locates] fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize) per_thread cuMemcpy_ptds;
@@ -181,6 +179,10 @@ macro_rules! entry_points {
                 "cuMemPoolGetAttribute" @ 11020 fn cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void);
                 "cuMemPoolSetAccess" @ 11020 [waits locates] fn cuMemPoolSetAccess(pool: CUmemoryPool, map: *const CUmemAccessDesc, count: usize);
                 "cuMemPoolGetAccess" @ 11020 fn cuMemPoolGetAccess(flags: *mut CUmemAccess_flags, mem_pool: CUmemoryPool, location: *mut CUmemLocation);
+                "cuMemPoolExportToShareableHandle" @ 11020 [locates] fn cuMemPoolExportToShareableHandle(handle_out: *mut c_void, pool: CUmemoryPool, handle_type: CUmemAllocationHandleType, flags: u64);
+                "cuMemPoolImportFromShareableHandle" @ 11020 [locates] fn cuMemPoolImportFromShareableHandle(pool_out: *mut CUmemoryPool, handle: *mut c_void, handle_type: CUmemAllocationHandleType, flags: u64);
+                "cuMemPoolExportPointer" @ 11020 [locates] fn cuMemPoolExportPointer(share_data_out: *mut CUmemPoolPtrExportData, ptr: CUdeviceptr);
+                "cuMemPoolImportPointer" @ 11020 [locates] fn cuMemPoolImportPointer(ptr_out: *mut CUdeviceptr, pool: CUmemoryPool, share_data: *mut CUmemPoolPtrExportData);
             }
             pointer {
                 "cuPointerGetAttribute" @ 4000 fn cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr);
@@ -235,6 +237,8 @@ macro_rules! entry_points {
                 "cuEventDestroy" @ 4000 [waits locates] fn cuEventDestroy_v2(event: CUevent);
                 "cuEventElapsedTime" @ 2000 [waits locates] fn cuEventElapsedTime(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
                 "cuEventElapsedTime" @ 12080 [waits locates] fn cuEventElapsedTime_v2(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
+                "cuIpcGetEventHandle" @ 4010 fn cuIpcGetEventHandle(p_handle: *mut CUipcEventHandle, event: CUevent);
+                "cuIpcOpenEventHandle" @ 4010 [waits locates] fn cuIpcOpenEventHandle(event: *mut CUevent, handle: CUipcEventHandle);
             }
             graph {
                 "cuGraphCreate" @ 10000 fn cuGraphCreate(p_graph: *mut CUgraph, flags: c_uint);

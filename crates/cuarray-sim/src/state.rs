@@ -11,7 +11,7 @@ use crate::objects::capturing::Captures;
 use crate::objects::code::{Code, Link};
 use crate::objects::context::Context;
 use crate::objects::device::Device;
-use crate::objects::event::Event;
+use crate::objects::event::{Event, Published};
 use crate::objects::graph_data::{Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
 use crate::objects::physical::Physical;
 use crate::objects::pool::Pool;
@@ -71,6 +71,9 @@ pub(crate) struct State {
     pub host_function_wanted: bool,
     /// Whether the progress thread is running.
     pub progress_thread: bool,
+    /// The pending records of shared events, and whether the thread that serves them is running.
+    pub published: Vec<Published>,
+    pub service_thread: bool,
     /// The time of the devices in nanoseconds.
     time: u64,
 }
@@ -105,6 +108,8 @@ impl State {
             uploads: Vec::new(),
             host_function_wanted: false,
             progress_thread: false,
+            published: Vec::new(),
+            service_thread: false,
             time: 0,
         }
     }
@@ -204,7 +209,8 @@ impl State {
         if let Some(arena) = self.arena_of(address) {
             return arena.shadow_of(address);
         }
-        let Some(allocation) = self.memory.find(address) else { return address };
+        // Work that was enqueued before a release still uses the memory.
+        let Some(allocation) = self.memory.holding(address) else { return address };
         match &allocation.kind {
             Kind::Imported(imported) => imported.shadow_of(address),
             Kind::Pinned { pages, .. } | Kind::Managed { pages } => pages.shadow_of(address),

@@ -502,7 +502,7 @@ fn kernel_before_its_mapping_is_a_finding() {
     program.open(address, UNIT, WRITE);
     call!(program, cuCtxSynchronize());
     let (finding, _) = only(&program);
-    assert_eq!((finding.kind, finding.sides[1].call), (Kind::UseBeforeAllocation, "cuMemMap"));
+    assert_eq!((finding.kind, finding.sides[0].call), (Kind::UseBeforeAllocation, "cuMemMap"));
 }
 
 /// Memory that is mapped twice.

@@ -16,6 +16,18 @@ pub struct Header {
     pub lines: [u32; 2],
 }
 
+impl Header {
+    /// Whether code for the target runs on a device, by ten times the device's compute capability. A suffix `a` is for
+    /// this capability alone, and `f` for later ones of the same major version.
+    pub fn runs_on(&self, capability: u32) -> bool {
+        match self.suffix {
+            Some('a') => self.target == capability,
+            Some('f') => self.target <= capability && self.target / 10 == capability / 10,
+            _ => self.target <= capability,
+        }
+    }
+}
+
 /// Reads the header of PTX text: the first two directives.
 ///
 /// # Errors

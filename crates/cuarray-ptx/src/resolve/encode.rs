@@ -3,6 +3,7 @@
 use super::block_order::order;
 use super::builder::Built;
 use super::draft::{Block, Draft, Next, Operand, Results};
+use super::in_place;
 use super::registers::{places, reads, successors, writes};
 use crate::Error;
 use crate::grammar::types::Width;
@@ -11,7 +12,7 @@ use crate::machine::branching;
 use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.
 const MAX_SIZE: usize = 1 << 24;
@@ -36,24 +37,28 @@ fn compared_addresses(blocks: &[Block]) -> HashSet<(Operand, i64)> {
     addresses
 }
 
-/// Whether the instructions after a shuffle use its result in all lanes. A guarded instruction, a selection by a
-/// predicate and a branch may leave out the lanes with an undefined value. Copies between registers are followed.
+/// Whether the instructions after a shuffle write its result, or a value computed from it, to memory in all lanes. A guarded
+/// instruction, a selection by a predicate, a branch and a further shuffle may leave out the lanes with an undefined value.
 fn is_used_at_once(shuffle: &Draft, after: &[Draft], widths: &[Width]) -> bool {
-    let Operand::Register(mut register) = shuffle.d else { return false };
+    let mut undefined: HashSet<u32> = writes(shuffle).collect();
     for draft in after {
-        if !reads(draft).any(|read| read == register) {
-            continue;
-        }
-        let is_predicate = |read: u32| widths[read as usize] == Width::Predicate;
-        if draft.guard.is_some() || reads(draft).any(is_predicate) {
-            return false;
-        }
-        match (draft.d, draft.b, draft.c) {
-            (Operand::Register(target), Operand::Nothing, Operand::Nothing) if draft.extra.is_empty() => {
-                register = target
+        let depends = reads(draft).any(|read| undefined.contains(&read));
+        if depends {
+            let is_predicate = |read: u32| widths[read as usize] == Width::Predicate;
+            let may_leave_out = draft.guard.is_some()
+                || draft.results == Results::Shuffle
+                || draft.next != Next::On
+                || reads(draft).any(is_predicate);
+            if may_leave_out {
+                return false;
             }
-            (Operand::Register(_), ..) => return true,
-            _ => return false,
+            // Only an effect besides registers, such as a store.
+            if writes(draft).next().is_none() {
+                return true;
+            }
+            undefined.extend(writes(draft));
+        } else {
+            writes(draft).for_each(|register| _ = undefined.remove(&register));
         }
     }
     false
@@ -95,6 +100,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
         Operand::Number(number) => number,
     };
     let guesses = compared_addresses(&built.blocks);
+    let pairs = in_place::pairs(&built.blocks);
+    let mut numbers: HashMap<in_place::Place, u32> = HashMap::new();
     for (position, index) in order.iter().enumerate() {
         starts[*index] = program.code.len() as u32;
         for (at_draft, draft) in built.blocks[*index].drafts.iter().enumerate() {
@@ -126,6 +133,9 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
                     imm |= if is_used_at_once(draft, after, &built.widths) { USED_AT_ONCE } else { 0 };
                 }
             }
+            if !pairs.is_empty() {
+                numbers.insert((*index, at_draft), program.code.len() as u32);
+            }
             program.code.push(Instruction { exec: *exec, guard, extra: at, d, a, b, c, imm });
             program.locations.push(*location);
         }
@@ -145,6 +155,9 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     });
     program.locations.push(crate::machine::program::Location { line, ..Default::default() });
     program.functions[number].end = program.code.len() as u32;
+    // A block that nothing reaches has no code.
+    let numbered = |(load, store)| Some((*numbers.get(&load)?, *numbers.get(&store)?));
+    program.updates.extend(pairs.into_iter().filter_map(numbered));
     for (at, block) in jumps {
         program.code[at].imm = i64::from(starts[block]);
     }

@@ -20,6 +20,7 @@ mod draft;
 mod element;
 mod encode;
 mod floating;
+mod in_place;
 mod instruction;
 mod integer;
 mod logic;
@@ -38,6 +39,8 @@ mod symbols;
 mod unsupported;
 mod video;
 mod wide_atomic;
+mod wmma;
+mod wmma_fragment;
 
 use crate::Error;
 use crate::grammar::ast::Module;

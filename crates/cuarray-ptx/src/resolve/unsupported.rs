@@ -11,7 +11,7 @@ use crate::grammar::types::{Space, Type};
 
 /// The opcodes of an instruction group that is not supported, and the reason.
 const UNSUPPORTED: &[(&[&str], &str)] = &[
-    (&["wmma", "wgmma", "tcgen05"], "these instructions of matrices are not supported"),
+    (&["wmma", "wgmma", "tcgen05"], "asynchronous instructions of matrices are not supported"),
     (&["tex", "tld4", "txq", "istypep"], "textures are not supported"),
     (&["suld", "sust", "sured", "suq"], "surfaces are not supported"),
     (&["multimem"], "multicast memory is not supported"),
@@ -23,7 +23,7 @@ const WORDS: &str = "\
     rn rz rm rp rna rs rni rzi rmi rpi sat satfinite relu ftz noftz oob approx full cc lo hi wide NaN xorsign abs \
     scaled pack unpack eq ne lt le gt ge ls hs equ neu ltu leu gtu geu num nan finite infinite number notanumber \
     normal subnormal add sub min max inc dec cas exch and or xor popc not clamp wrap mul shiftamt l r f4e b4e rc8 \
-    ecl ecr rc16 shr7 shr15 po rev fix v2 v4 v8 b0 b1 b2 b3 h0 h1 h10 h32 b3210 x y z w a g b tf32 e4m3 e5m2 \
+    ecl ecr rc16 shr7 shr15 po rev fix v2 v4 v8 b0 b1 b2 b3 h0 h1 h10 h32 b3210 x y z w a b c d g tf32 e4m3 e5m2 \
     e4m3x2 e5m2x2 e4m3x4 e5m2x4 e2m1 e2m1x2 e2m1x4 e2m3 e2m3x2 e2m3x4 e3m2 e3m2x2 e3m2x4 ue8m0 ue8m0x2 ue4m3 \
     s2f6x2 b4 b6 u4 s4 b4x16 b6x16_p32 b4x16_p64 b6p2x16 b8x16 b8x4 b16x2 b32x2 f32x2 s8x4 u8x4 b1024 weak relaxed \
     acquire release acq_rel sc volatile mmio cta cluster gpu sys gl ca cg cs lu cv wb wt nc L1 L2 L1:: L2:: \

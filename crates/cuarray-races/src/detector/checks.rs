@@ -192,7 +192,7 @@ impl Detector {
         let later = self.blocks.at(bytes.address).and_then(|block| Some((block.clone(), block.made()?.clone())));
         if let Some((block, made)) = later.filter(|(_, made)| made.ordinal > operation.ordinal) {
             let bytes = Some(Range { address: block.address, length: block.size });
-            let parties = vec![party, Party::of(&made, AccessKind::Create, bytes)];
+            let parties = vec![Party::of(&made, AccessKind::Create, bytes), party];
             let missing = format!("allocate or map the memory before the work that uses it{more}");
             return self.find(Kind::UseBeforeAllocation, range, None, parties, Some(missing));
         }

@@ -1,7 +1,8 @@
 //! The simulated devices: names, memory and attributes.
 //!
-//! The attributes are those of a server GPU of compute capability 9.0 without the unsupported features: interprocess events, textures, stream memory operations, cooperative multi-device launches. A program
-//! that queries first can then use a supported alternative.
+//! The attributes are those of a server GPU of compute capability 9.0 without the unsupported features:
+//! textures, stream memory operations, cooperative multi-device launches. A program that queries first can then use a
+//! supported alternative.
 
 use crate::config::Config;
 use cuarray_abi::*;
@@ -124,10 +125,12 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         113 => 1, // read-only registration
         114 => 0,
         CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
-        116..=119 => 0,               // GPUDirect, pool handle types
+        116..=118 => 0, // GPUDirect
+        CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES => CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR as i32,
         120 => i32::from(major >= 9), // clusters
-        121..=125 => 0,               // stream memory operations, dma-buf, IPC events
-        126 => 1,                     // memory synchronization domains
+        121..=124 => 0,               // stream memory operations, dma-buf
+        CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED => 1,
+        126 => 1, // memory synchronization domains
         127 | 128 => 0,
         129 => 1,        // unified function pointers
         130 => 0,        // NUMA configuration: none

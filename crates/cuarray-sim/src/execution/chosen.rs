@@ -61,7 +61,7 @@ fn seen_by_the_host(state: &State, work: &Work) -> bool {
         Work::Fill(fill) => on_host(fill.target.address),
         Work::Wait | Work::Record(_) | Work::Allocate { .. } | Work::Release { .. } => false,
         // The accesses of a kernel are not known before it has run.
-        Work::HostFunction(_) | Work::Launch(_) | Work::EndExec(_) => false,
+        Work::HostFunction(_) | Work::Await(_) | Work::Launch(_) | Work::EndExec(_) => false,
     }
 }
 
@@ -101,13 +101,13 @@ fn needed_for(state: &State, targets: impl IntoIterator<Item = Point>) -> BTreeM
     needed
 }
 
-/// Whether a point can happen without running a host function.
+/// Whether a point can happen without a host function or another process.
 fn within_reach(state: &State, point: Point) -> bool {
     needed_for(state, [point]).iter().all(|(handle, last)| {
         let Some(stream) = state.streams.get(handle) else { return true };
         let first = stream.enqueued - stream.queue.len() as u64 + 1;
         let mut needed = stream.queue.iter().take((last + 1).saturating_sub(first) as usize);
-        !stream.running && needed.all(|operation| !matches!(operation.work, Work::HostFunction(_)))
+        !stream.running && needed.all(|operation| !operation.work.depends_on_others())
     })
 }
 
@@ -118,7 +118,7 @@ fn ready_streams(state: &State, needed: &BTreeMap<CUstream, u64>) -> Vec<CUstrea
     for (handle, stream) in &state.streams {
         let Some(operation) = stream.queue.front().filter(|_| !stream.running) else { continue };
         let needs = needed.get(handle).is_some_and(|last| *last > stream.executed);
-        let callable = needs || !matches!(operation.work, Work::HostFunction(_));
+        let callable = needs || !operation.work.depends_on_others();
         if callable && operation.after.iter().all(|point| state.happened(*point)) {
             ready.push((!needs, Some(*handle) != last, stream.id, *handle));
         }
@@ -265,8 +265,12 @@ fn run_chosen<'a>(
             (None, [only]) => *only,
             (None, several) => several[choose(&mut state, several.len()).min(several.len() - 1)],
         };
-        if let Step::Call(stream, function, ticket) = execution::execute_next(&mut state, stream) {
-            state = execution::run_host_function(driver, state, stream, function, ticket);
+        match execution::execute_next(&mut state, stream) {
+            Step::Call(stream, function, ticket) => {
+                state = execution::run_host_function(driver, state, stream, function, ticket);
+            }
+            Step::Await(stream, remote) => state = execution::await_remote(driver, state, stream, &remote),
+            Step::Done | Step::Busy => {}
         }
     }
 }

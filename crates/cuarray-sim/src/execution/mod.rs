@@ -13,6 +13,7 @@ pub(crate) mod chosen;
 pub(crate) mod drain;
 pub(crate) mod outside;
 pub(crate) mod progress;
+pub(crate) mod service;
 pub(crate) mod thread_sanitizer;
 
 use crate::driver::{Driver, Guard};
@@ -20,11 +21,12 @@ use crate::graph_structure;
 use crate::happens_before::{edges, host, uploads};
 use crate::objects::allocation::Memory;
 use crate::objects::copy::Extent;
+use crate::objects::event::Remote;
 use crate::objects::launch::Launch;
 use crate::objects::stream::Kind;
 use crate::objects::work::{Accesses, HostFunction, Operation, Point, Work};
 use crate::state::State;
-use crate::work::{allocations, contexts, copies, graph_memory, launches, streams};
+use crate::work::{allocations, contexts, copies, graph_memory, launches, shared_events, streams};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Ticket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -124,7 +126,7 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
         return Accesses::default();
     }
     match work {
-        Work::Wait | Work::HostFunction(_) => {}
+        Work::Wait | Work::HostFunction(_) | Work::Await(_) => {}
         Work::Copy(copy) => {
             uploads::driver_writes(state, copy.target, copy.extent);
             copies::execute_copy(state, &copy);
@@ -140,6 +142,7 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
             if let Some(event) = state.events.get_mut(&event).filter(|event| event.recorded == Some(at)) {
                 event.time = Some(time);
             }
+            shared_events::happened(state, at);
         }
         Work::Allocate { address, size } => {
             if let Some(arena) = state.arena_of(address) {
@@ -163,23 +166,40 @@ enum Step {
     Done,
     /// A host function must run without the lock.
     Call(CUstream, HostFunction, Option<Box<Ticket>>),
-    /// Another thread is running a host function of this stream.
+    /// The stream waits for another process, which must happen without the lock.
+    Await(CUstream, Remote),
+    /// Another thread is running a host function of this stream, or the caller may not wait for the next operation.
     Busy,
+}
+
+/// The waits that a thread may make while it runs work.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    Nothing,
+    /// The host functions that it runs itself.
+    HostFunctions,
+    /// Also other threads, and other processes.
+    Everything,
 }
 
 /// Makes points happen, with all their dependencies and no other work.
 pub(crate) fn force<'a>(driver: &'a Driver, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
     let state = chosen::force_chosen(driver, state, &targets);
-    run(driver, state, targets, u64::MAX)
+    run(driver, state, targets, u64::MAX, Patience::Everything)
 }
 
 /// Executes one operation among the dependencies of the given points, if one is ready.
 pub(crate) fn nudge<'a>(driver: &'a Driver, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
-    run(driver, state, targets, 1)
+    run(driver, state, targets, 1, Patience::Nothing)
 }
 
-fn run<'a>(driver: &'a Driver, mut state: Guard<'a>, mut wanted: Vec<Point>, mut budget: u64) -> Guard<'a> {
-    let to_the_end = budget == u64::MAX;
+fn run<'a>(
+    driver: &'a Driver,
+    mut state: Guard<'a>,
+    mut wanted: Vec<Point>,
+    mut budget: u64,
+    patience: Patience,
+) -> Guard<'a> {
     while let Some(&point) = wanted.last() {
         if state.happened(point) {
             wanted.pop();
@@ -188,14 +208,15 @@ fn run<'a>(driver: &'a Driver, mut state: Guard<'a>, mut wanted: Vec<Point>, mut
         if budget == 0 {
             break;
         }
-        match advance(&mut state, point.stream, &mut wanted, to_the_end) {
+        match advance(&mut state, point.stream, &mut wanted, patience) {
             Step::Done if wanted.last() == Some(&point) => budget -= 1,
             Step::Done => {}
             Step::Call(stream, function, ticket) => {
                 budget -= 1;
                 state = run_host_function(driver, state, stream, function, ticket);
             }
-            Step::Busy if to_the_end => {
+            Step::Await(stream, remote) => state = await_remote(driver, state, stream, &remote),
+            Step::Busy if patience == Patience::Everything => {
                 state = driver.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
             Step::Busy => break,
@@ -206,9 +227,9 @@ fn run<'a>(driver: &'a Driver, mut state: Guard<'a>, mut wanted: Vec<Point>, mut
 
 /// Executes the next operation of a stream, or adds its unmet dependencies to `wanted`.
 ///
-/// Without `calls`, a host function is left to the progress thread: a query must not wait for a function that may
-/// itself be waiting for the querying thread.
-fn advance(state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, calls: bool) -> Step {
+/// A thread without patience leaves a host function to the progress thread: a query must not wait for a function that
+/// may itself be waiting for the querying thread.
+fn advance(state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, patience: Patience) -> Step {
     loop {
         let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
         if stream.running {
@@ -226,9 +247,15 @@ fn advance(state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, calls: 
         }
     }
     let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
-    if !calls && matches!(stream.queue.front(), Some(Operation { work: Work::HostFunction(_), .. })) {
-        state.host_function_wanted = true;
-        return Step::Busy;
+    match stream.queue.front().map(|operation| &operation.work) {
+        Some(Work::HostFunction(_)) if patience == Patience::Nothing => {
+            state.host_function_wanted = true;
+            return Step::Busy;
+        }
+        Some(Work::Await(remote)) if patience != Patience::Everything && !remote.event.want(remote.generation) => {
+            return Step::Busy;
+        }
+        _ => {}
     }
     execute_next(state, handle)
 }
@@ -241,6 +268,12 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
     if let Work::HostFunction(function) = operation.work {
         stream.running = true;
         return Step::Call(handle, function, operation.ticket);
+    }
+    if let Work::Await(remote) = &operation.work
+        && !remote.is_done()
+    {
+        stream.running = true;
+        return Step::Await(handle, remote.clone());
     }
     let at = Point { stream: handle, operation: stream.executed + 1 };
     let silent = operation.work.is_silent();
@@ -264,6 +297,27 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
     Step::Done
 }
 
+/// Waits for another process, on behalf of a stream from which the wait was removed.
+fn await_remote<'a>(driver: &'a Driver, state: Guard<'a>, handle: CUstream, remote: &Remote) -> Guard<'a> {
+    drop(state);
+    remote.event.wait(remote.generation);
+    let mut state = driver.lock();
+    operation_ends(driver, &mut state, handle);
+    state
+}
+
+/// Marks the operation of a stream as executed that ran without the lock.
+fn operation_ends(driver: &Driver, state: &mut State, handle: CUstream) {
+    if let Some(stream) = state.streams.get_mut(&handle) {
+        stream.running = false;
+        stream.executed += 1;
+        let at = Point { stream: handle, operation: stream.executed };
+        chosen::note_executed(state, at, false);
+    }
+    streams::remove_if_over(state, handle);
+    driver.finished.notify_all();
+}
+
 /// Runs a host function that was removed from its stream.
 fn run_host_function<'a>(
     driver: &'a Driver,
@@ -282,14 +336,7 @@ fn run_host_function<'a>(
         host::host_function_ends(&mut state);
     }
     state.host_functions = state.host_functions.saturating_sub(1);
-    if let Some(stream) = state.streams.get_mut(&handle) {
-        stream.running = false;
-        stream.executed += 1;
-        let at = Point { stream: handle, operation: stream.executed };
-        chosen::note_executed(&mut state, at, false);
-    }
-    streams::remove_if_over(&mut state, handle);
-    driver.finished.notify_all();
+    operation_ends(driver, &mut state, handle);
     state
 }
 

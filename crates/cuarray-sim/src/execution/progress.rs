@@ -49,9 +49,12 @@ fn run(driver: &Weak<Driver>) {
             waited = 0;
             let points = state.streams.iter().map(|(handle, stream)| (*handle, stream.needs_progress_to()));
             let wanted = points.filter(|(_, operation)| *operation > 0);
-            let targets = wanted.map(|(stream, operation)| Point { stream, operation }).collect();
+            let targets: Vec<Point> = wanted.map(|(stream, operation)| Point { stream, operation }).collect();
             // This thread makes no choices, because the moment at which it runs is not part of the schedule.
-            drop(execution::run(&driver, state, targets, u64::MAX));
+            // A stream that waits for another process does not delay the others.
+            for target in targets {
+                state = execution::run(&driver, state, vec![target], u64::MAX, execution::Patience::HostFunctions);
+            }
         }
     }
 }

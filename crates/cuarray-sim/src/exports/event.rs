@@ -6,12 +6,13 @@ use super::transfer::submit;
 use super::*;
 use crate::capture;
 use crate::driver::Guard;
-use crate::execution;
+use crate::execution::{self, service};
 use crate::happens_before::{calls, edges};
+use crate::memory::shared_event::SharedEvent;
 use crate::objects::event::Event;
 use crate::objects::graph_data::Action;
 use crate::objects::work::Work;
-use crate::work::pools;
+use crate::work::{pools, shared_events};
 
 pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: c_uint) -> Result<(), CUresult> {
     present(event)?;
@@ -20,12 +21,13 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
     if flags & !known != 0 || (between_processes && flags & CU_EVENT_DISABLE_TIMING == 0) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    if between_processes {
-        return unsupported();
-    }
     let (mut state, context) = call.current()?;
     let handle = CUevent(crate::handle::fresh());
-    state.events.insert(handle, Event { context, flags, recorded: None, captured: None, time: None, clock: None });
+    let shared = match between_processes {
+        true => Some(SharedEvent::new(handle.0 as u64).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?),
+        false => None,
+    };
+    state.events.insert(handle, Event::new(context, flags, shared));
     calls::created(&mut state, "event", handle.0 as u64);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(event, handle) }
@@ -50,6 +52,10 @@ pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUst
     let next = state.streams.get(&handle).map(|stream| stream.next(handle));
     if let Some(event) = state.events.get_mut(&event) {
         event.set_point(next);
+    }
+    if let Some(next) = next {
+        shared_events::publish(&mut state, event, next);
+        service::watch(call.driver, &mut state);
     }
     drop(submit(call, state, handle, Work::Record(event), Vec::new())?);
     Ok(())
@@ -92,6 +98,9 @@ pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(),
     capture::forbid_captured(&mut state, event)?;
     capture::forbid_unsafe(&mut state, call.thread, call.capture_mode())?;
     let event = state.event(event)?;
+    if let Some(remote) = event.remote() {
+        return if remote.event.want(remote.generation) { Ok(()) } else { Err(CUresult::CUDA_ERROR_NOT_READY) };
+    }
     let (recorded, clock) = (event.recorded, event.clock.clone());
     super::stream::query(call, state, recorded.into_iter().collect(), clock.into_iter().collect())
 }
@@ -100,6 +109,12 @@ pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Resu
     let mut state = with_event(call, event)?;
     capture::forbid_captured(&mut state, event)?;
     capture::forbid_unsafe(&mut state, call.thread, call.capture_mode())?;
+    if let Some(remote) = state.event(event)?.remote() {
+        // The other process may need work of this one.
+        drop(state);
+        remote.event.wait(remote.generation);
+        return Ok(());
+    }
     let (recorded, clock) = (state.event(event)?.recorded, state.event(event)?.clock.clone());
     let device = state.event(event).ok().and_then(|event| state.context(event.context).ok()).map(|owner| owner.device);
     let mut state = execution::force(call.driver, state, recorded.into_iter().collect());
@@ -158,6 +173,40 @@ pub(super) unsafe fn cuEventElapsedTime_v2(
 ) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuEventElapsedTime(call, p_milliseconds, h_start, h_end) }
+}
+
+/// Returns the handle of an interprocess event.
+pub(super) unsafe fn cuIpcGetEventHandle(
+    call: &Call<'_>,
+    p_handle: *mut CUipcEventHandle,
+    event: CUevent,
+) -> Result<(), CUresult> {
+    present(p_handle)?;
+    let state = with_event(call, event)?;
+    let shared = state.event(event)?.shared.as_ref().ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_handle, shared.handle()) }
+}
+
+/// Opens an event of another process, as an event of the current context.
+pub(super) unsafe fn cuIpcOpenEventHandle(
+    call: &Call<'_>,
+    event: *mut CUevent,
+    handle: CUipcEventHandle,
+) -> Result<(), CUresult> {
+    present(event)?;
+    let (mut state, context) = call.current()?;
+    let shared = SharedEvent::open(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    let own = |known: &Event| !known.imported && known.shared.as_ref().is_some_and(|known| known.same(&shared));
+    if state.events.values().any(own) {
+        return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+    }
+    let new = CUevent(crate::handle::fresh());
+    let flags = CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    state.events.insert(new, Event { imported: true, ..Event::new(context, flags, Some(shared)) });
+    calls::created(&mut state, "event", new.0 as u64);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(event, new) }
 }
 
 // Older symbols with the same signature.

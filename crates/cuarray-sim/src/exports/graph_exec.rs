@@ -7,7 +7,7 @@ use super::stream::stream;
 use super::*;
 use crate::capture;
 use crate::driver::Guard;
-use crate::execution::{self, outside, progress};
+use crate::execution::{self, outside, progress, service};
 use crate::graph_launch::{exec, update};
 use crate::graph_structure;
 use crate::objects::graph_data::{Action, Owner};
@@ -139,6 +139,7 @@ pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: C
     }
     let end = exec::launch(&mut state, exec, handle)?;
     progress::watch(call.driver, &mut state);
+    service::watch(call.driver, &mut state);
     if matches!(state.mode, Mode::Eager) {
         drop(execution::force(call.driver, state, vec![end]));
     }

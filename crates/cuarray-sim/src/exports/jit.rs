@@ -117,11 +117,6 @@ pub(super) unsafe fn check_headers(call: &Call<'_>, image: &Image, log: &Log) ->
     let newest = newest_ptx(driver);
     for (header, (name, _)) in headers.iter().zip(&image.modules) {
         let target = header.target;
-        let runs = match header.suffix {
-            Some('a') => target == device,
-            Some('f') => target <= device && target / 10 == device / 10,
-            _ => target <= device,
-        };
         let suffix = header.suffix.map(String::from).unwrap_or_default();
         let (line, text, code) = if header.version > newest {
             let (major, minor) = header.version;
@@ -131,7 +126,7 @@ pub(super) unsafe fn check_headers(call: &Call<'_>, image: &Image, log: &Log) ->
                 newest.0, newest.1
             );
             (header.lines[0], text, CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-        } else if !runs {
+        } else if !header.runs_on(device) {
             let text = format!(
                 ".target sm_{target}{suffix} does not run on this device, sm_{device}; \
                  CUARRAY_SIM_COMPUTE_CAPABILITY sets the compute capability of the simulated devices"

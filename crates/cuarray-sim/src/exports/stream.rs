@@ -128,6 +128,12 @@ pub(super) unsafe fn cuStreamWaitEvent(
         return Ok(());
     }
     let event = state.event(event)?;
+    if let Some(remote) = event.remote() {
+        if !remote.is_done() {
+            drop(submit(call, state, handle, Work::Await(remote), Vec::new())?);
+        }
+        return Ok(());
+    }
     let (recorded, clock) = (event.recorded, event.clock.clone());
     if let Some(point) = recorded {
         if let Some(clock) = clock {

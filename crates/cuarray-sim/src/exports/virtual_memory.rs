@@ -145,6 +145,7 @@ pub(super) unsafe fn cuMemCreate(
         location: (prop.location.kind, place),
         handle_types: prop.requestedHandleTypes,
         rdma: prop.gpuDirectRDMACapable != 0,
+        pool: false,
     };
     let Ok(backing) = Backing::new(label) else {
         if on_device {
@@ -365,7 +366,7 @@ pub(super) unsafe fn cuMemImportFromShareableHandle(
         _ => return Err(INVALID_VALUE),
     }
     let descriptor = c_int::try_from(os_handle as usize).map_err(|_| INVALID_VALUE)?;
-    let backing = Backing::open(descriptor).ok_or(INVALID_VALUE)?;
+    let backing = Backing::open(descriptor).filter(|backing| !backing.label.pool).ok_or(INVALID_VALUE)?;
     let mut state = call.lock();
     let (kind, place) = backing.label.location;
     let id = match kind {

@@ -9,6 +9,7 @@ use crate::execution;
 use crate::graph_structure::{self, checks, references, reservations};
 use crate::happens_before::edges;
 use crate::objects::copy::{Copy, Source};
+use crate::objects::event::Event;
 use crate::objects::graph_data::Exec;
 use crate::objects::graph_data::{Action, INVALID_VALUE, Owner, fresh_id};
 use crate::objects::graph_data::{Layout, Step};
@@ -16,7 +17,7 @@ use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::{Point, Work};
 use crate::state::State;
 use crate::thread;
-use crate::work::{graph_memory, streams};
+use crate::work::{graph_memory, shared_events, streams};
 use cuarray_abi::*;
 use cuarray_races::{Caller, Clock, Past};
 use std::collections::{HashMap, HashSet};
@@ -282,6 +283,9 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
         Action::Host(function) => Work::HostFunction(function),
         Action::Launch(launch) => Work::Launch(launch),
         Action::Wait(event) => {
+            if let Some(remote) = state.events.get(&event).and_then(Event::remote) {
+                return Work::Await(remote);
+            }
             let event = state.events.get(&event).map(|event| (event.recorded, event.clock.clone()));
             let (recorded, clock) = event.unwrap_or_default();
             after.extend(recorded);
@@ -295,6 +299,9 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
             match state.events.get_mut(&event) {
                 Some(recorded) => {
                     recorded.set_point(next);
+                    if let Some(next) = next {
+                        shared_events::publish(state, event, next);
+                    }
                     Work::Record(event)
                 }
                 None => Work::Wait,

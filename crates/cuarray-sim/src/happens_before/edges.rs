@@ -208,7 +208,7 @@ fn effect(state: &State, work: &Work) -> Effect {
             None => Effect::none(),
         },
         Work::Launch(_) => Effect::Unknown,
-        Work::Wait | Work::Record(_) | Work::HostFunction(_) | Work::EndExec(_) => Effect::none(),
+        Work::Wait | Work::Await(_) | Work::Record(_) | Work::HostFunction(_) | Work::EndExec(_) => Effect::none(),
     }
 }
 

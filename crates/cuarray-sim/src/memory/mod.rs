@@ -8,6 +8,7 @@ pub(crate) mod host_pages;
 pub(crate) mod ipc;
 pub(crate) mod probe;
 pub(crate) mod reservation;
+pub(crate) mod shared_event;
 
 /// The size of a memory page.
 pub(crate) fn page_size() -> u64 {

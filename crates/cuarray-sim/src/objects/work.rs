@@ -1,6 +1,7 @@
 //! Work in streams: what is enqueued, and the points that other work waits for.
 
 use crate::objects::copy::{Copy, Fill};
+use crate::objects::event::Remote;
 use crate::objects::launch::Launch;
 use cuarray_abi::*;
 use cuarray_races::{Ticket, Touched};
@@ -31,6 +32,8 @@ pub(crate) enum Work {
         address: u64,
     },
     HostFunction(HostFunction),
+    /// Waits for a record that another process has made.
+    Await(Remote),
     /// A kernel.
     Launch(Arc<Launch>),
     /// The end of an executable graph that was destroyed while a launch was pending.
@@ -40,7 +43,20 @@ pub(crate) enum Work {
 impl Work {
     /// Whether other work and the program can observe only the completion of the work.
     pub(crate) fn is_silent(&self) -> bool {
-        matches!(self, Work::Wait | Work::Record(_) | Work::EndExec(_))
+        match self {
+            Work::Wait | Work::Record(_) | Work::EndExec(_) => true,
+            Work::Await(remote) => remote.is_done(),
+            _ => false,
+        }
+    }
+
+    /// Whether the work needs code of the program, or another process, to come to its end.
+    pub(crate) fn depends_on_others(&self) -> bool {
+        match self {
+            Work::HostFunction(_) => true,
+            Work::Await(remote) => !remote.is_done(),
+            _ => false,
+        }
     }
 
     /// Whether the work runs code of the program, so that its accesses are known only at run time.

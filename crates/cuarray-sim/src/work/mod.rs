@@ -8,4 +8,5 @@ pub(crate) mod launches;
 pub(crate) mod mappings;
 pub(crate) mod modules;
 pub(crate) mod pools;
+pub(crate) mod shared_events;
 pub(crate) mod streams;

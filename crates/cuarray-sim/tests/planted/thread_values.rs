@@ -108,6 +108,24 @@ pairs! {
             {guard} add.u32 %v, %v, %w;
             st.global.u32 [%global], %v;"), 256);
     }
+    a_reduction_of_half_a_warp_in_all_lanes: UninitializedRead LAUNCH, |p, right| {
+        // XLA reduces 16 elements in this way. The lanes beyond the block reach the values of all lanes but the first.
+        let first = if right { "setp.ne.u32 %p, %t, 0; @%p ret;" } else { "" };
+        run(p, &format!("
+            setp.ge.u32 %p, %t, 16;
+            @%p ret;
+            mov.u32 %v, %t;
+            shfl.sync.down.b32 %w, %v, 8, 31, -1;
+            add.u32 %v, %v, %w;
+            shfl.sync.down.b32 %w, %v, 4, 31, -1;
+            add.u32 %v, %v, %w;
+            shfl.sync.down.b32 %w, %v, 2, 31, -1;
+            add.u32 %v, %v, %w;
+            shfl.sync.down.b32 %w, %v, 1, 31, -1;
+            {first}
+            add.u32 %v, %v, %w;
+            st.global.u32 [%global], %v;"), 256);
+    }
     a_vector_read_past_the_end: OutOfBounds LAUNCH, |p, right| {
         // Seven numbers are read as two vectors of four. The right kernel does not use the eighth.
         let last = if right { "%f3" } else { "%f4" };

@@ -26,6 +26,15 @@ impl Sum {
     pub(crate) fn named(name: &str) -> Option<Sum> {
         ["f16", "f32", "f64", "s32"].iter().position(|known| *known == name).map(|index| Sum::ALL[index])
     }
+
+    /// The bits of an accumulator.
+    pub(crate) fn bits(self) -> u32 {
+        match self {
+            Sum::F16 => 16,
+            Sum::F32 | Sum::S32 => 32,
+            Sum::F64 => 64,
+        }
+    }
 }
 
 /// Rounds to `f16`; the result is a bit pattern.

@@ -1,0 +1,3 @@
+//! The shared library `libnvJitLink.so.12`: the functions of [`cuarray_toolchain::nvjitlink`] under their C names.
+
+cuarray_toolchain::nvjitlink_exports!(12 "libnvJitLink.so.12" [0 1 2 3 4 5 6 7 8 9]);
