@@ -11,6 +11,7 @@ mod forms;
 mod matrices;
 mod mutated;
 mod patterns;
+mod recent;
 mod thread_races;
 
 use crate::Error;
