@@ -56,7 +56,12 @@ impl Scene for Launch<'_> {
 
     fn line(&self, pc: Option<u32>) -> u64 {
         let location = pc.and_then(|pc| self.program.location(pc));
-        location.map_or(0, |location| u64::from(location.file) << 32 | u64::from(location.source_line))
+        // Calls of one inlined function are different places.
+        let place = |location: super::program::Location| {
+            let call = u64::from(location.inlined_at.1) << 40;
+            (u64::from(location.file) << 32 | u64::from(location.source_line)) ^ call
+        };
+        location.map_or(0, place)
     }
 }
 
