@@ -1,6 +1,6 @@
 //! The builder of a function: its registers, variables, constants and blocks.
 
-use super::draft::{Block, Constants, Draft, Next, Operand, Results};
+use super::draft::{Access, Block, Constants, Draft, Next, Operand, Results};
 use super::symbols::Symbols;
 use crate::Error;
 use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
@@ -68,6 +68,8 @@ pub(super) struct Builder<'s, 'a> {
     /// The block that receives instructions.
     current: usize,
     pub location: Location,
+    /// Whether the instruction that is resolved computes per lane; see [`Draft::per_lane`].
+    pub per_lane: bool,
     guard: Option<(u32, bool)>,
     /// The register of the carry flag.
     carry: Option<u32>,
@@ -108,6 +110,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             blocks: vec![Block::default()],
             current: 0,
             location: Location::default(),
+            per_lane: false,
             guard: None,
             carry: None,
             frame_base: None,
@@ -401,6 +404,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             next: Next::On,
             location: self.location,
             results: Results::Any,
+            access: Access::None,
+            per_lane: self.per_lane,
         }
     }
 
