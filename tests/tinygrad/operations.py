@@ -44,7 +44,10 @@ BOTH: dict[str, tuple[list[tuple[int, ...]], Function]] = {
     "erf": ([MATRIX], lambda x: x.erf()),
     "relu": ([MATRIX], lambda x: x.relu()),
     "clamp": ([MATRIX], lambda x: x.clamp(-0.7, 0.9)),
-    "where": ([MATRIX, MATRIX], lambda x, y: (x > y).where(x, y) if isinstance(x, Tensor) else torch.where(x > y, x, y)),
+    "where": (
+        [MATRIX, MATRIX],
+        lambda x, y: (x > y).where(x, y) if isinstance(x, Tensor) else torch.where(x > y, x, y),
+    ),
     "lerp": ([MATRIX, MATRIX, MATRIX], lambda x, y, z: x.lerp(y, z)),
     "sum": ([IMAGE], lambda x: x.sum((1, 3))),
     "mean": ([IMAGE], lambda x: x.mean((0, 2))),
@@ -91,8 +94,16 @@ OWN: dict[str, tuple[list[tuple[int, ...]], Function, Function]] = {
     "softplus": ([MATRIX], lambda x: x.softplus(), functional.softplus),
     "mish": ([MATRIX], lambda x: x.mish(), functional.mish),
     "layernorm": ([MATRIX], lambda x: x.layernorm(), lambda x: functional.layer_norm(x, (13,))),
-    "conv2d": ([IMAGE, (4, 3, 3, 3)], lambda x, w: x.conv2d(w, padding=1), lambda x, w: functional.conv2d(x, w, padding=1)),
-    "strided conv2d": ([IMAGE, (4, 3, 3, 3)], lambda x, w: x.conv2d(w, stride=2), lambda x, w: functional.conv2d(x, w, stride=2)),
+    "conv2d": (
+        [IMAGE, (4, 3, 3, 3)],
+        lambda x, w: x.conv2d(w, padding=1),
+        lambda x, w: functional.conv2d(x, w, padding=1),
+    ),
+    "strided conv2d": (
+        [IMAGE, (4, 3, 3, 3)],
+        lambda x, w: x.conv2d(w, stride=2),
+        lambda x, w: functional.conv2d(x, w, stride=2),
+    ),
     "conv_transpose2d": (
         [IMAGE, (3, 2, 3, 3)],
         lambda x, w: x.conv_transpose2d(w, stride=2),
@@ -105,7 +116,11 @@ OWN: dict[str, tuple[list[tuple[int, ...]], Function, Function]] = {
         lambda q, k, v: q.scaled_dot_product_attention(k, v),
         functional.scaled_dot_product_attention,
     ),
-    "einsum": ([(3, 5), (5, 4)], lambda x, y: Tensor.einsum("ij,jk->ki", x, y), lambda x, y: torch.einsum("ij,jk->ki", x, y)),
+    "einsum": (
+        [(3, 5), (5, 4)],
+        lambda x, y: Tensor.einsum("ij,jk->ki", x, y),
+        lambda x, y: torch.einsum("ij,jk->ki", x, y),
+    ),
     "interpolate": (
         [IMAGE],
         lambda x: x.interpolate((13, 7)),
