@@ -38,7 +38,10 @@ def test_lost_update_between_programs_is_found(tmp_path: Path) -> None:
 
 def test_refused_instruction_is_named_by_the_assembler(tmp_path: Path) -> None:
     script = tmp_path / "refused.py"
-    text = PROGRAM.replace("tl.store(", 'tl.inline_asm_elementwise("tcgen05.wait::ld.sync.aligned; mov.b32 $0, $1;", "=r,r", [tl.program_id(0)], dtype=tl.int32, is_pure=False, pack=1)\n    tl.store(')
+    text = PROGRAM.replace(
+        "tl.store(",
+        'tl.inline_asm_elementwise("tcgen05.wait::ld.sync.aligned; mov.b32 $0, $1;", "=r,r", [tl.program_id(0)], dtype=tl.int32, is_pure=False, pack=1)\n    tl.store(',
+    )
     script.write_text(text)
     command = [sys.executable, "-m", "cuarray_sim", str(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -44,9 +44,7 @@ def softmax_kernel(
 def test_softmax_in_a_persistent_kernel_is_right(warps: int) -> None:
     x = torch.randn(19, 181)
     device, output = x.cuda(), torch.empty(19, 181, device="cuda")
-    kernel = softmax_kernel.warmup(
-        output, device, 181, 181, 19, 181, BLOCK=256, STAGES=4, num_warps=warps, grid=(1,)
-    )
+    kernel = softmax_kernel.warmup(output, device, 181, 181, 19, 181, BLOCK=256, STAGES=4, num_warps=warps, grid=(1,))
     # The tutorial computes the occupancy of a multiprocessor from these.
     kernel._init_handles()
     assert kernel.n_regs > 0

@@ -33,7 +33,7 @@ impl std::fmt::Display for ImageError {
         f.write_str(match self {
             ImageError::MachineCode => "the image holds machine code only, no PTX",
             ImageError::NewerTarget(target) => {
-                return write!(f, "the PTX of the image is for sm_{target}, a newer device");
+                return write!(f, "the PTX of the image is for sm_{target}, a newer device or another family");
             }
             ImageError::Unknown => "the image is not PTX text, a fat binary or a static library",
         })
@@ -42,6 +42,8 @@ impl std::fmt::Display for ImageError {
 
 /// The magic number of a linked image.
 const LINKED: &[u8; 8] = b"\x7fCUSIM\x01\n";
+/// The machine of an ELF file with device code.
+const CUDA_MACHINE: [u8; 2] = 190_u16.to_le_bytes();
 /// The magic number of a fat binary.
 const FAT: u32 = 0xba55_ed50;
 /// The magic number of a record that points to a fat binary.
@@ -56,6 +58,12 @@ impl Image {
     /// Reads an image of known length for a device. Of a fat binary, it takes the PTX of the newest target up to
     /// `capability`, ten times the device's compute capability.
     pub fn read_for(bytes: &[u8], capability: u32) -> Result<Image, ImageError> {
+        // An object file of the host may hold fat binaries.
+        if bytes.starts_with(b"\x7fELF") && bytes.get(18..20).is_some_and(|machine| machine != CUDA_MACHINE) {
+            let modules = fatbin::archive(bytes, capability).into_iter().map(|text| (String::new(), text)).collect();
+            let image = Image { modules, max_registers: 0 };
+            return if image.modules.is_empty() { Err(ImageError::MachineCode) } else { Ok(image) };
+        }
         if bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"BC\xc0\xde") {
             return Err(ImageError::MachineCode);
         }
@@ -258,6 +266,16 @@ mod tests {
         for unknown in [&b""[..], b"\0", b"\x01\x02\x03\x04", b"\xff\xfe", b"P\xed\x55\xba\0", LINKED] {
             assert_eq!(Image::read(unknown), Err(ImageError::Unknown), "{unknown:?}");
         }
+    }
+
+    #[test]
+    fn object_files_of_the_host_are_searched_for_fat_binaries() {
+        let fat = fatbin::tests::fat(&[fatbin::tests::entry(1, 80, 1, b".version 8.0\0", 0)]);
+        let elf =
+            |machine: u16, rest: &[u8]| [b"\x7fELF\x02\x01\x01", &[0; 11][..], &machine.to_le_bytes(), rest].concat();
+        assert_eq!(Image::read(&elf(62, &fat)).unwrap().modules.len(), 1);
+        assert_eq!(Image::read(&elf(62, b"")), Err(ImageError::MachineCode));
+        assert_eq!(Image::read(&elf(190, &fat)), Err(ImageError::MachineCode));
     }
 
     /// Reads at the start of `bytes` as if nothing else of the process could be read.

@@ -15,8 +15,8 @@ use crate::races::cell::{Kind, Now};
 use crate::races::page::{NONE, PAGE, Page, Row};
 use crate::races::{Access, Race, Scene, Watched, access};
 
-/// Whether one access of a warp's lanes in `mask` stores the new value of an update in place, and the other one is a load of
-/// the old value in a thread that does not store. `accesses` are in execution order.
+/// Whether the two accesses are an update in place: a store, and a load in a thread that does not store. `accesses` are in
+/// execution order, and `mask` has the lanes of the second one.
 #[cold]
 fn updates_in_place(program: &Program, accesses: &[Access; 2], mask: u32) -> bool {
     let [before, now] = accesses;
@@ -56,7 +56,12 @@ impl Scene for Launch<'_> {
 
     fn line(&self, pc: Option<u32>) -> u64 {
         let location = pc.and_then(|pc| self.program.location(pc));
-        location.map_or(0, |location| u64::from(location.file) << 32 | u64::from(location.source_line))
+        // Calls of one inlined function are different places.
+        let place = |location: super::program::Location| {
+            let call = u64::from(location.inlined_at.1) << 40;
+            (u64::from(location.file) << 32 | u64::from(location.source_line)) ^ call
+        };
+        location.map_or(0, place)
     }
 }
 

@@ -198,9 +198,11 @@ impl<'s, 'a> Builder<'s, 'a> {
                 }
                 Statement::Registers { ty, vector, names, line } => self.declare(*ty, *vector, names, *line)?,
                 Statement::Variable(variable) => self.variable(variable)?,
-                Statement::Location { file, line } => {
+                Statement::Location { file, line, inlined_at } => {
                     self.location.file = *file as u32;
                     self.location.source_line = *line as u32;
+                    let at = inlined_at.unwrap_or_default();
+                    self.location.inlined_at = (at.0 as u32, at.1 as u32);
                 }
                 Statement::BranchTargets { .. } | Statement::CallTargets { .. } | Statement::Prototype(_) => {}
                 Statement::Instruction(instruction) => self.guarded(instruction)?,

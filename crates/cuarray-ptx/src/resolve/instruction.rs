@@ -71,7 +71,7 @@ impl<'a> Builder<'_, 'a> {
 /// Whether the instruction's type is a floating-point type.
 fn is_float(instruction: &Instruction<'_>) -> bool {
     use crate::grammar::types::Type;
-    instruction.modifiers.iter().filter_map(|word| Type::named(word)).any(Type::is_float)
+    instruction.modifiers.iter().any(|word| *word == "f32x2" || Type::named(word).is_some_and(Type::is_float))
 }
 
 fn carries(instruction: &Instruction<'_>) -> bool {

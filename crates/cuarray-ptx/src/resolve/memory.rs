@@ -151,6 +151,9 @@ impl<'a> Builder<'_, 'a> {
         if opcode == "st" && words.rest().contains(&"async") {
             return self.asynchronous_store(instruction, words);
         }
+        if opcode == "st" && words.rest().contains(&"bulk") {
+            return self.fill(instruction, words);
+        }
         if !matches!(opcode, "ld" | "ldu" | "st") {
             // Cache hints access no memory.
             words.space();

@@ -27,6 +27,7 @@ mod logic;
 mod matrix;
 mod mbarrier;
 mod memory;
+mod mixed;
 mod mma;
 mod movement;
 mod narrow;
