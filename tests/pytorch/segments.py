@@ -23,4 +23,5 @@ del tensor, view
 torch.cuda.synchronize()
 torch.cuda.empty_cache()
 calls = cuarray_sim.statistics()["calls"]
-print("unmapped what was mapped:", calls["cuMemMap"] == calls["cuMemUnmap"], "plain allocations:", calls.get("cuMemAlloc_v2", 0))
+balanced = calls["cuMemMap"] == calls["cuMemUnmap"]
+print("unmapped what was mapped:", balanced, "plain allocations:", calls.get("cuMemAlloc_v2", 0))

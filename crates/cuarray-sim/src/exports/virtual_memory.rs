@@ -163,7 +163,7 @@ pub(super) unsafe fn cuMemCreate(
 
 /// The physical memory of a handle that the program has not released.
 fn physical(state: &mut State, handle: CUmemGenericAllocationHandle) -> Result<&mut Physical, CUresult> {
-    if !state.physical.get(&handle).is_some_and(|physical| physical.references > 0) {
+    if state.physical.get(&handle).is_none_or(|physical| physical.references == 0) {
         calls::refused_handle(state, handle);
         return Err(INVALID_VALUE);
     }
