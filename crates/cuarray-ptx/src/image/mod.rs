@@ -152,18 +152,24 @@ impl<'a> Memory<'a> {
     /// As for [`Image::from_readable`].
     unsafe fn head(&self, address: *const u8, length: usize) -> Vec<u8> {
         // SAFETY: this function's contract.
-        (0..length).map_while(|index| unsafe { self.byte(address, index) }).take_while(|byte| *byte != 0).collect()
+        unsafe { self.bytes(address) }.take(length).take_while(|byte| *byte != 0).collect()
     }
 
-    /// The byte at `index`; `None` if it cannot be read. The bytes before it were found readable.
+    /// The bytes from an address up to the first that cannot be read. One check covers the rest of a page if all of it can be read.
     ///
     /// # Safety
     /// As for [`Image::from_readable`].
-    unsafe fn byte(&self, address: *const u8, index: usize) -> Option<u8> {
-        let place = address.wrapping_add(index);
-        let checked = index != 0 && !place.addr().is_multiple_of(Self::STEP);
-        // SAFETY: the byte, or an earlier one of its page, was found readable.
-        (checked || (self.is_readable)(place, 1)).then(|| unsafe { place.read() })
+    unsafe fn bytes(&self, address: *const u8) -> impl Iterator<Item = u8> {
+        let mut readable = 0;
+        (0_usize..).map_while(move |index| {
+            let place = address.wrapping_add(index);
+            if index == readable {
+                let rest = Self::STEP - place.addr() % Self::STEP;
+                readable += [rest, 1].into_iter().find(|length| (self.is_readable)(place, *length))?;
+            }
+            // SAFETY: the byte was found readable.
+            Some(unsafe { place.read() })
+        })
     }
 
     /// # Safety
@@ -180,20 +186,17 @@ impl<'a> Memory<'a> {
     unsafe fn image(&self, image: *const u8) -> Option<&'a [u8]> {
         // SAFETY: this function's contract, for each of the reads.
         unsafe {
-            let magic = self.head(image, 8);
+            // No more is read than the shortest image has.
+            let magic = self.head(image, 4);
             let length = if magic.starts_with(&FAT.to_le_bytes()) {
                 let head = self.value::<u16>(image.wrapping_add(6))?;
                 u64::from(head).checked_add(self.value(image.wrapping_add(8))?)?
             } else if magic.starts_with(b"\x7fELF") {
                 4
-            } else if magic == LINKED {
+            } else if self.head(image, 8) == LINKED {
                 self.value(image.wrapping_add(8))?
             } else {
-                let mut length = 0;
-                while self.byte(image, length)? != 0 {
-                    length += 1;
-                }
-                length as u64
+                self.bytes(image).position(|byte| byte == 0)? as u64
             };
             let length = usize::try_from(length).ok().filter(|length| *length < isize::MAX as usize)?;
             (self.is_readable)(image, length).then(|| std::slice::from_raw_parts(image, length))
