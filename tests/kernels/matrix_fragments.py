@@ -155,9 +155,8 @@ def stored(name: str, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return halves.astype(np.float64), halves.view(np.uint16).astype(np.int64)
     if name == "f64":
         return values, values.astype(np.float64).view(np.uint64)
-    words = values.astype(np.float32).view(np.uint32)
-    kept = {"f32": 0, "tf32": 13, "bf16": 16}[name]
-    words = words >> kept << kept
+    cut = {"f32": 0, "tf32": 13, "bf16": 16}[name]
+    words = values.astype(np.float32).view(np.uint32) & np.uint32((1 << 32) - (1 << cut))
     bits = words >> 16 if name == "bf16" else words
     return words.view(np.float32).astype(np.float64), bits.astype(np.int64)
 
