@@ -57,15 +57,16 @@ PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
 # The sources of each wheel. Directories are listed too: their times change when a file is removed.
 sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
 WORKSPACE := Cargo.toml Cargo.lock
-SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-cudart crates/cuarray-cudart-12 crates/cuarray-cudart-13 crates/cuarray-cudnn crates/cuarray-nvjitlink-12 crates/cuarray-nvjitlink-13 crates/cuarray-nvml crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim crates/cuarray-toolchain python/cuarray-sim)
+SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-cudart crates/cuarray-cudart-12 crates/cuarray-cudart-13 crates/cuarray-cudnn crates/cuarray-nvjitlink-12 crates/cuarray-nvjitlink-13 crates/cuarray-nvml crates/cuarray-nvrtc-12 crates/cuarray-nvrtc-13 crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim crates/cuarray-toolchain python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
 
 NVCC_SIZE := a download of 160 MB, 430 MB on disk
 
 # The packages of each peer, with the versions of requirements/peers.txt.
-PEERS_SIZE := about 650 MB on disk
-PEER_NAMES := numba-cuda numba-cuda-tests cuda-core cuda-runtime mpi4py
+PEERS_SIZE := about 890 MB on disk
+PEER_NAMES := numba-cuda numba-cuda-mlir numba-cuda-tests cuda-core cuda-runtime mpi4py
 numba-cuda := numba-cuda numba nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
+numba-cuda-mlir := numba-cuda-mlir cuda-core cuda-bindings nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
 numba-cuda-tests := filecheck cffi pycparser psutil
 cuda-core := cuda-core cuda-bindings nvidia-cuda-nvrtc
 cuda-runtime := nvidia-cuda-runtime nvidia-cuda-runtime-cu12 nvidia-cuda-crt
@@ -178,7 +179,7 @@ test-torch: peers-torch ## run the tests with PyTorch on the simulated driver
 	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2
 
 # The tests with the libraries of `make peers-all`. Two devices, as some tests copy between them.
-ALL_TESTS = $(wildcard $(addprefix tests/,jax triton mlir toolchain all))
+ALL_TESTS = $(wildcard $(addprefix tests/,tinygrad jax triton mlir toolchain all))
 
 .PHONY: test-all
 test-all: peers-all ## run the tests with JAX, Triton, numba-cuda-mlir and tinygrad on the simulated driver

@@ -1,22 +1,21 @@
-"""numba-cuda as one side of an exchange, without kernels, which need a compiler and a device that runs them.
+"""numba-cuda and numba-cuda-mlir as one side of an exchange, without kernels, which need a compiler and a device that runs them.
 
-Arrays are sliced by numba, as its users do. numba can write strided arrays only in kernels, so this module writes each element of a
-strided array as an array of one element."""
+The second has the array functions of the first. Arrays are sliced by numba, as its users do. numba can write strided arrays only in
+kernels, so this module writes each element of a strided array as an array of one element."""
 
 from typing import ClassVar
 
 import numpy as np
 from facts import Refused
 from library import HeldArray, Library
-from numba import cuda
-from numba_cuda import __version__
 
 
 class NumbaArray(HeldArray):
     """`base` and `index` are the whole array and the slice of it, if numba made `held` by slicing."""
 
-    def __init__(self, held, base=None, index=None):
+    def __init__(self, held, cuda, base=None, index=None):
         super().__init__(held)
+        self._cuda = cuda
         self._base = base
         self._index = index
 
@@ -51,59 +50,80 @@ class NumbaArray(HeldArray):
             self.held.stream.synchronize()
 
     def stage(self, values):
-        return cuda.to_device(values)
+        return self._cuda.to_device(values)
 
     def write_later(self, staged, stream):
         self.held.copy_to_device(staged, stream=stream)
 
 
-class Numba(Library):
-    name = "numba-cuda"
+class NumbaFunctions(Library):
+    """A library with the array functions of `numba.cuda` in its module `cuda`."""
+
     refuses: ClassVar = {"reversed": NotImplementedError}
     elides_wait = "as_cuda_array(obj, sync=False)"
 
-    def __init__(self):
-        self.version = __version__
+    def __init__(self, cuda, version):
+        self.cuda = cuda
+        self.version = version
         cuda.current_context()
 
     def make(self, case, stream=None):
-        array = cuda.to_device(case.base())
+        array = self.cuda.to_device(case.base())
         if not case.is_contiguous:
-            return NumbaArray(array[case.index], base=array, index=case.index)
-        return NumbaArray(array if stream is None else array.bind(stream))
+            return NumbaArray(array[case.index], self.cuda, base=array, index=case.index)
+        return NumbaArray(array if stream is None else array.bind(stream), self.cuda)
 
     def take(self, offered, stream=None, ordered=True):
-        return NumbaArray(cuda.as_cuda_array(offered, sync=ordered))
+        return NumbaArray(self.cuda.as_cuda_array(offered, sync=ordered), self.cuda)
 
     def importer(self, offered):
-        return cuda.as_cuda_array
+        return self.cuda.as_cuda_array
 
     def stream(self):
-        return cuda.stream()
+        return self.cuda.stream()
 
     def occupy(self, stream, nbytes, times):
-        source, target = (cuda.device_array(nbytes, "uint8") for _ in range(2))
+        source, target = (self.cuda.device_array(nbytes, "uint8") for _ in range(2))
         for _ in range(times):
             target.copy_to_device(source, stream=stream)
         return source, target
 
     def reclaim(self):
-        cuda.current_context().deallocations.clear()
+        self.cuda.current_context().deallocations.clear()
+
+
+class Numba(NumbaFunctions):
+    name = "numba-cuda"
+
+    def __init__(self):
+        from numba import cuda
+        from numba_cuda import __version__
+
+        super().__init__(cuda, __version__)
+
+
+class NumbaMlir(NumbaFunctions):
+    name = "numba-cuda-mlir"
+
+    def __init__(self):
+        from numba_cuda_mlir import __version__, cuda
+
+        super().__init__(cuda, __version__)
 
 
 class ManagedArray(NumbaArray):
     """A numba array over managed memory, which is a NumPy array as well."""
 
     def read(self, stream=None):
-        (stream or cuda.current_context()).synchronize()
+        (stream or self._cuda.current_context()).synchronize()
         return np.array(self.held)
 
     def write(self, values):
-        cuda.synchronize()
+        self._cuda.synchronize()
         self.held[...] = values
 
     def write_later(self, staged, stream):
-        cuda.driver.device_to_device(self.held, staged, staged.nbytes, stream=stream)
+        self._cuda.driver.device_to_device(self.held, staged, staged.nbytes, stream=stream)
 
 
 class ManagedNumba(Numba):
@@ -114,6 +134,6 @@ class ManagedNumba(Numba):
     def make(self, case, stream=None):
         if case.layout == "reversed":
             raise Refused("numba-cuda cannot make managed arrays with negative strides")
-        array = cuda.managed_array(case.shape, case.dtype, case.strides, stream=stream or 0)
+        array = self.cuda.managed_array(case.shape, case.dtype, case.strides, stream=stream or 0)
         array[...] = case.values()
-        return ManagedArray(array)
+        return ManagedArray(array, self.cuda)

@@ -4,6 +4,7 @@ import importlib
 
 PEERS = {
     "numba-cuda": ("library_numba", "Numba"),
+    "numba-cuda-mlir": ("library_numba", "NumbaMlir"),
     "cuda.core": ("library_cuda_core", "CudaCore"),
     "CuPy": ("library_cupy", "CuPy"),
     "PyTorch": ("library_torch", "Torch"),

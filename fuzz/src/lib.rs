@@ -9,6 +9,7 @@ pub mod descr;
 #[cfg(feature = "python")]
 pub mod interface_dict;
 pub mod layout;
+pub mod nvjitlink;
 pub mod ptx;
 #[cfg(feature = "python")]
 mod python_value;

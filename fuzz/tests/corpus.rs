@@ -66,6 +66,11 @@ fn any_module_is_refused_or_its_kernels_end() {
     run("ptx", 200, cuarray_fuzz::ptx::check);
 }
 
+#[test]
+fn any_link_ends_with_an_image_or_an_error_in_the_log() {
+    run("nvjitlink", 2_000, cuarray_fuzz::nvjitlink::check);
+}
+
 /// One test, because both targets share one interpreter, whose memory is measured. No input breaks a property, and repeated
 /// inputs take no further memory.
 #[cfg(feature = "python")]

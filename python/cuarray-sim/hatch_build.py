@@ -33,6 +33,8 @@ LIBRARIES = {
     "cuarray-nvml": "cuarray_sim/libraries/nvml/libnvidia-ml.so.1",
     "cuarray-nvjitlink-12": "cuarray_sim/toolchain/nvjitlink/libnvJitLink.so.12",
     "cuarray-nvjitlink-13": "cuarray_sim/toolchain/nvjitlink/libnvJitLink.so.13",
+    "cuarray-nvrtc-12": "cuarray_sim/toolchain/nvrtc/libnvrtc.so.12",
+    "cuarray-nvrtc-13": "cuarray_sim/toolchain/nvrtc/libnvrtc.so.13",
 }
 """The crates of the shared libraries, with their places in the wheel."""
 

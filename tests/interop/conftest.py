@@ -19,7 +19,7 @@ import driver as demo_driver  # noqa: E402 - found in the folders above
 import peers  # noqa: E402
 from library import Library  # noqa: E402
 
-PACKAGES = {"numba-cuda": "numba_cuda", "cuda.core": "cuda.core", "CuPy": "cupy"}
+PACKAGES = {"numba-cuda": "numba_cuda", "numba-cuda-mlir": "numba_cuda_mlir", "cuda.core": "cuda.core", "CuPy": "cupy"}
 
 
 def require_peer(name: str) -> None:
@@ -60,6 +60,11 @@ def own(driver: demo_driver.Driver) -> Library:
 @pytest.fixture(scope="session")
 def numba(driver: demo_driver.Driver) -> Library:
     return _peer("numba-cuda")
+
+
+@pytest.fixture(scope="session")
+def numba_mlir(driver: demo_driver.Driver) -> Library:
+    return _peer("numba-cuda-mlir")
 
 
 @pytest.fixture(scope="session")

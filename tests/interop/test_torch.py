@@ -48,6 +48,18 @@ class TestDirectlyToNumba(WithoutStreams):
         return Route(torch, numba)
 
 
+class TestDirectlyFromNumbaMlir(WithoutStreams):
+    @pytest.fixture
+    def route(self, numba_mlir: Library, torch: Library) -> Route:
+        return Route(numba_mlir, torch)
+
+
+class TestDirectlyToNumbaMlir(WithoutStreams):
+    @pytest.fixture
+    def route(self, torch: Library, numba_mlir: Library) -> Route:
+        return Route(torch, numba_mlir)
+
+
 class TestDirectlyFromCupy(WithoutStreams):
     @pytest.fixture
     def route(self, cupy: Library, torch: Library) -> Route:

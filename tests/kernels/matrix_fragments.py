@@ -81,6 +81,11 @@ B = {
     (64, 4): layout(8, 64, (8, 8), (2, 256)),
     (128, 1): layout(8, 256, (32, 8)),
     (256, 1): layout(8, 256, (32, 8), (2, 1024)),
+    # Only with a sparse matrix A, whose stored half has the layout of a matrix with half the columns.
+    (32, 16): layout(8, 16, (2, 8), (4, 64)),
+    (16, 32): layout(8, 8, (4, 32)),
+    (64, 8): layout(8, 32, (4, 8), (4, 128)),
+    (128, 4): layout(8, 64, (8, 8), (4, 256)),
 }
 C = {8: layout(8, 16, (2, 8)), 16: layout(16, 32, (2, 16), (2, 8))}
 
@@ -150,9 +155,8 @@ def stored(name: str, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return halves.astype(np.float64), halves.view(np.uint16).astype(np.int64)
     if name == "f64":
         return values, values.astype(np.float64).view(np.uint64)
-    words = values.astype(np.float32).view(np.uint32)
-    kept = {"f32": 0, "tf32": 13, "bf16": 16}[name]
-    words = words >> kept << kept
+    cut = {"f32": 0, "tf32": 13, "bf16": 16}[name]
+    words = values.astype(np.float32).view(np.uint32) & np.uint32((1 << 32) - (1 << cut))
     bits = words >> 16 if name == "bf16" else words
     return words.view(np.float32).astype(np.float64), bits.astype(np.int64)
 
@@ -195,3 +199,29 @@ def matrix(words: np.ndarray, of: Layout, width: int, shape: tuple[int, int]) ->
             word = int(words[value // each, lane]) >> value % each * width
             bits[of.coordinates(lane, value)] = word & (1 << width) - 1
     return bits
+
+
+def metadata(rows: list[int], bits: int, units: int, selector: int, numbers: np.random.Generator) -> np.ndarray:
+    """Return the words of the lanes with the metadata of 16 rows: units of 16 or 32 bits.
+
+    Two units are reordered as CUTLASS does it for whole matrices: rows are interwoven, and blocks of two rows and two units are
+    transposed. Lanes that the selector does not name have random words.
+    """
+    words = numbers.integers(0, 1 << 32, LANES)
+    parts: dict[tuple[int, int], int] = {}
+    for row, unit in np.ndindex(16, units):
+        value = rows[row] >> bits * unit & (1 << bits) - 1
+        if units == 1:
+            lane = row % 8 * 4 + (selector if bits == 16 else 2 * selector + row // 8)
+            parts[lane, row // 8 if bits == 16 else 0] = value
+            continue
+        whole = row + 16 * selector
+        to = whole % 8 * (4 if bits == 16 else 2) + whole // 8
+        at = unit
+        if to % 2 != at:
+            to, at = (to + 1, at - 1) if at else (to - 1, at + 1)
+        lane = to if bits == 16 else 2 * to + at
+        parts[lane, at if bits == 16 else 0] = value
+    for (lane, part), value in parts.items():
+        words[lane] = int(words[lane]) & ~((1 << bits) - 1 << bits * part) | value << bits * part
+    return words.astype(np.uint64)

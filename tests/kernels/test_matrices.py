@@ -72,6 +72,48 @@ def products() -> Iterator[Product]:
 
 
 @dataclass(frozen=True)
+class Sparse(Product):
+    """``mma.sp``: half of the elements of A are stored."""
+
+    ordered: bool = False
+    selector: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"sparse_{super().name}_{'ordered_' * self.ordered}{self.selector}"
+
+    @property
+    def layouts(self) -> tuple[fragment.Layout, fragment.Layout, fragment.Layout]:
+        bits = ELEMENTS[self.a].bits
+        return fragment.A[(self.m, self.k // 2), bits], fragment.B[self.k, bits], fragment.C[self.m]
+
+    @property
+    def units(self) -> tuple[int, int]:
+        """Return the bits of a unit of a row's metadata, and the number of units."""
+        bits = ELEMENTS[self.a].bits
+        of = 16 if bits >= 16 else 32
+        return of, self.k // 2 * {32: 4, 4: 1}.get(bits, 2) // of
+
+    def text(self) -> str:
+        return super().text().replace("mma", "mma.sp::ordered_metadata" if self.ordered else "mma.sp")
+
+
+def sparse_products() -> Iterator[Sparse]:
+    forms = [("f16", "f16", c, (16, 32), 80, "") for c in ("f16", "f32")]
+    forms += [("bf16", "bf16", "f32", (16, 32), 80, ""), ("tf32", "tf32", "f32", (8, 16), 80, "")]
+    forms += [(a, b, "f32", (64,), 89, "") for a, b in itertools.product(("e4m3", "e5m2"), repeat=2)]
+    for a, b, option in itertools.product("su", "su", ("", ".satfinite")):
+        forms.append((f"{a}8", f"{b}8", "s32", (32, 64), 80, option))
+        forms.append((f"{a}4", f"{b}4", "s32", (64, 128), 80, option))
+    for (a, b, c, depths, since, option), ordered in itertools.product(forms, (False, True)):
+        for k in depths:
+            bits, units = Sparse(16, k, a, b, c, since).units
+            for selector in range((4 if bits == 16 else 2) // units):
+                # The modifier needs a later version, which the module of this compute capability has.
+                yield Sparse(16, k, a, b, c, 89 if ordered else since, option, "", ordered, selector)
+
+
+@dataclass(frozen=True)
 class Quad:
     """``mma.m8n8k4`` of ``f16``: four products."""
 
@@ -152,19 +194,23 @@ def moves(name: str, count: int, ty: str, what: str) -> str:
     return " ".join(step.format(ty=ty, name=name, index=index, at=index * 256) for index in range(count))
 
 
-def product_kernel(name: str, text: str, registers: dict[str, tuple[int, str]]) -> str:
-    """Return a kernel of one product: ``registers`` are the numbers and types of the registers of each matrix."""
+def product_kernel(name: str, text: str, registers: dict[str, tuple[int, str]], selector: int | None = None) -> str:
+    """Return a kernel of one product: ``registers`` are the numbers and types of the registers of each matrix.
+
+    A selector is that of the lanes with the metadata ``e``.
+    """
+    after = "" if selector is None else f", e0, {selector}"
     addresses = " ".join(f"ld.param.u64 u{one}, [p{one}]; mad.wide.u32 u{one}, lane, 8, u{one};" for one in registers)
     lists = {
         one: "{" + ", ".join(f"{one}{index}" for index in range(count)) + "}" for one, (count, _) in registers.items()
     }
     declared = " ".join(f".reg .{ty} {one}<{count}>;" for one, (count, ty) in registers.items())
-    loads = " ".join(moves(one, *registers[one], "ld") for one in "abc")
+    loads = " ".join(moves(one, *registers[one], "ld") for one in registers if one != "d")
     return (
         f".visible .entry {name}({', '.join(f'.param .u64 p{one}' for one in registers)}) {{\n"
         f".reg .u32 lane; .reg .u64 u<2>, {', '.join(f'u{one}' for one in registers)}; {declared}\n"
         f"mov.u32 lane, %laneid; {addresses}\n{loads}\n"
-        f"{text} {lists['d']}, {lists['a']}, {lists['b']}, {lists['c']};\n{moves('d', *registers['d'], 'st')} ret; }}"
+        f"{text} {lists['d']}, {lists['a']}, {lists['b']}, {lists['c']}{after};\n{moves('d', *registers['d'], 'st')} ret; }}"
     )
 
 
@@ -184,10 +230,13 @@ def kernel(case: Product | Quad | Move) -> str:
     for one, ty, of in zip("abc", (case.a, case.b, case.c), case.layouts, strict=True):
         bits = ELEMENTS[ty].bits if one in "ab" else WIDTHS[ty]
         registers[one] = (fragment.size(of.values) * min(bits, 32) // 32, register_type(ty))
-    return product_kernel(case.name, case.text(), registers | {"d": registers["c"]})
+    registers["d"] = registers["c"]
+    if isinstance(case, Sparse):
+        return product_kernel(case.name, case.text(), registers | {"e": (1, "b32")}, case.selector)
+    return product_kernel(case.name, case.text(), registers)
 
 
-CASES = [*products(), *quads(), *rows_moved()]
+CASES = [*products(), *sparse_products(), *quads(), *rows_moved()]
 TEXTS = by_capability((case.since, kernel(case)) for case in CASES)
 
 
@@ -235,7 +284,7 @@ def assert_near(name: str, bits: np.ndarray, a: np.ndarray, b: np.ndarray, c: np
     assert (np.abs(results - expected) <= most).all()
 
 
-@pytest.mark.parametrize("name", dict.fromkeys(case.name for case in CASES if isinstance(case, Product)))
+@pytest.mark.parametrize("name", dict.fromkeys(case.name for case in CASES if type(case) is Product))
 def test_product_agrees_with_whole_matrices(modules: dict[int, Module], name: str) -> None:
     [case] = [case for case in CASES if case.name == name]
     assert isinstance(case, Product)
@@ -252,6 +301,57 @@ def test_product_agrees_with_whole_matrices(modules: dict[int, Module], name: st
             for bits, of, width in zip((a_bits, b_bits, c_bits), case.layouts, widths, strict=True)
         ]
         *_, results = modules[case.since].run(case.name, [*arrays, np.zeros_like(arrays[2])], LANES)
+        bits = fragment.matrix(results, case.layouts[2], widths[2], (case.m, 8))
+        if case.c == "s32":
+            assert (bits == integer_sums(case, a, b, c).astype(np.uint64)).all()
+        else:
+            assert_near(case.c, bits, a, b, c, exact)
+
+
+def stored_columns(case: Sparse, numbers: np.random.Generator) -> tuple[np.ndarray, list[int]]:
+    """Return the column of each stored element of A, and the metadata of each row."""
+    width = ELEMENTS[case.a].bits
+    columns, rows = [], []
+    for _ in range(case.m):
+        own, bits, at = [], 0, 0
+        if width == 32:
+            choices = numbers.integers(0, 2, case.k // 2)
+            own = [2 * chunk + int(choice) for chunk, choice in enumerate(choices)]
+            bits = sum((0b1110 if choice else 0b0100) << 4 * chunk for chunk, choice in enumerate(choices))
+        else:
+            # Elements of 4 bits are stored in pairs.
+            each = 2 if width == 4 else 1
+            for chunk in range(case.k // (4 * each)):
+                for place in sorted(map(int, numbers.permutation(4)[:2])):
+                    own += [(4 * chunk + place) * each + index for index in range(each)]
+                    bits |= place << at
+                    at += 2
+        columns.append(own)
+        rows.append(bits)
+    return np.array(columns), rows
+
+
+@pytest.mark.parametrize("name", [case.name for case in CASES if isinstance(case, Sparse)])
+def test_sparse_product_agrees_with_whole_matrices(modules: dict[int, Module], name: str) -> None:
+    [case] = [case for case in CASES if case.name == name]
+    assert isinstance(case, Sparse)
+    if case.since not in modules:
+        pytest.skip("instructions of a later compute capability")
+    numbers = np.random.default_rng(len(name) * case.k)
+    widths = (ELEMENTS[case.a].bits, ELEMENTS[case.b].bits, WIDTHS[case.c])
+    for exact in (True, False):
+        columns, rows = stored_columns(case, numbers)
+        stored, a_bits = ELEMENTS[case.a].draw(numbers, (case.m, case.k // 2), exact)
+        a = np.zeros((case.m, case.k), stored.dtype)
+        np.put_along_axis(a, columns, stored, axis=1)
+        b, b_bits = ELEMENTS[case.b].draw(numbers, (8, case.k), exact)
+        c, c_bits = accumulators(numbers, case.c, exact, (case.m, 8))
+        arrays = [
+            fragment.fragments(bits, of, width)
+            for bits, of, width in zip((a_bits, b_bits, c_bits), case.layouts, widths, strict=True)
+        ]
+        words = fragment.metadata(rows, *case.units, case.selector, numbers)
+        *_, results, _ = modules[case.since].run(case.name, [*arrays, np.zeros_like(arrays[2]), words], LANES)
         bits = fragment.matrix(results, case.layouts[2], widths[2], (case.m, 8))
         if case.c == "s32":
             assert (bits == integer_sums(case, a, b, c).astype(np.uint64)).all()

@@ -66,8 +66,7 @@ class StaticModules:
 
 sys.meta_path.insert(0, StaticModules)
 
-# NVRTC makes machine code by default, and cub is used for reductions by default.
-os.environ.setdefault("CUPY_COMPILE_WITH_PTX", "1")
+# By default cub is used for reductions.
 os.environ.setdefault("CUPY_ACCELERATORS", "")
 
 # The rebuilt module needs libcudart.so.13. A library that is already loaded under this name is kept.

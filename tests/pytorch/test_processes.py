@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "how-to" / "pytorch.md"
 
 
-def run(*arguments: str, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, cwd: Path = HERE, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "cuarray_sim", *arguments],
         cwd=cwd,
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         timeout=300,
@@ -27,6 +31,26 @@ def test_gloo_exchanges_tensors_between_two_processes() -> None:
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == [
         f"rank {rank}: sum [3, 3, 3, 3], broadcast [0, 1, 2], gathered [0, 1], received [9, 9]" for rank in range(2)
+    ]
+    assert "[1]" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("expandable", [False, True])
+def test_tensor_in_a_queue_is_the_same_memory_in_a_child(*, expandable: bool) -> None:
+    """Without expandable segments the memory has an interprocess handle, with them a file descriptor. Both have an event."""
+    done = run("shared.py", PYTORCH_CUDA_ALLOC_CONF=f"expandable_segments:{expandable}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["child: cuda:0 [0, 1, 2]", "parent: 0 [7, 7, 7]"]
+    assert "[1]" not in done.stderr, done.stderr
+
+
+def test_expandable_segments_have_no_findings() -> None:
+    done = run("segments.py", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "same memory: True size: 52428800",
+        "right values: True",
+        "unmapped what was mapped: True plain allocations: 0",
     ]
     assert "[1]" not in done.stderr, done.stderr
 

@@ -179,6 +179,10 @@ macro_rules! entry_points {
                 "cuMemPoolGetAttribute" @ 11020 fn cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void);
                 "cuMemPoolSetAccess" @ 11020 [waits locates] fn cuMemPoolSetAccess(pool: CUmemoryPool, map: *const CUmemAccessDesc, count: usize);
                 "cuMemPoolGetAccess" @ 11020 fn cuMemPoolGetAccess(flags: *mut CUmemAccess_flags, mem_pool: CUmemoryPool, location: *mut CUmemLocation);
+                "cuMemPoolExportToShareableHandle" @ 11020 [locates] fn cuMemPoolExportToShareableHandle(handle_out: *mut c_void, pool: CUmemoryPool, handle_type: CUmemAllocationHandleType, flags: u64);
+                "cuMemPoolImportFromShareableHandle" @ 11020 [locates] fn cuMemPoolImportFromShareableHandle(pool_out: *mut CUmemoryPool, handle: *mut c_void, handle_type: CUmemAllocationHandleType, flags: u64);
+                "cuMemPoolExportPointer" @ 11020 [locates] fn cuMemPoolExportPointer(share_data_out: *mut CUmemPoolPtrExportData, ptr: CUdeviceptr);
+                "cuMemPoolImportPointer" @ 11020 [locates] fn cuMemPoolImportPointer(ptr_out: *mut CUdeviceptr, pool: CUmemoryPool, share_data: *mut CUmemPoolPtrExportData);
             }
             pointer {
                 "cuPointerGetAttribute" @ 4000 fn cuPointerGetAttribute(data: *mut c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr);

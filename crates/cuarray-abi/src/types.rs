@@ -101,6 +101,8 @@ constants! {
         CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 3, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
         CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH = 6,
         CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7, CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8,
+        CU_MEMPOOL_ATTR_ALLOCATION_TYPE = 9, CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES = 10,
+        CU_MEMPOOL_ATTR_LOCATION_ID = 11, CU_MEMPOOL_ATTR_LOCATION_TYPE = 12, CU_MEMPOOL_ATTR_MAX_POOL_SIZE = 13,
     }
     CUmemLocationType = c_uint {
         CU_MEM_LOCATION_TYPE_INVALID = 0, CU_MEM_LOCATION_TYPE_DEVICE = 1, CU_MEM_LOCATION_TYPE_HOST = 2,
@@ -248,6 +250,13 @@ pub struct CUuuid {
 #[repr(C)]
 pub struct CUipcMemHandle {
     pub reserved: [c_char; 64],
+}
+
+/// The data of `cuMemPoolExportPointer`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct CUmemPoolPtrExportData {
+    pub reserved: [c_uchar; 64],
 }
 
 #[derive(Clone, Copy)]

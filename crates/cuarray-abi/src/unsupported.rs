@@ -166,10 +166,6 @@ macro_rules! unsupported_entry_points {
                 "cuMemGetDefaultMemPool" @ 13000 cuMemGetDefaultMemPool;
                 "cuMemGetLocationInfo" @ 13040 cuMemGetLocationInfo;
                 "cuMemGetMemPool" @ 13000 cuMemGetMemPool;
-                "cuMemPoolExportPointer" @ 11020 cuMemPoolExportPointer;
-                "cuMemPoolExportToShareableHandle" @ 11020 cuMemPoolExportToShareableHandle;
-                "cuMemPoolImportFromShareableHandle" @ 11020 cuMemPoolImportFromShareableHandle;
-                "cuMemPoolImportPointer" @ 11020 cuMemPoolImportPointer;
                 "cuMemPrefetchBatchAsync" @ 13000 cuMemPrefetchBatchAsync per_thread cuMemPrefetchBatchAsync_ptsz;
                 "cuMemSetMemPool" @ 13000 cuMemSetMemPool;
                 "cuMemcpy3DBatchAsync" @ 12080 cuMemcpy3DBatchAsync per_thread cuMemcpy3DBatchAsync_ptsz;

@@ -183,6 +183,8 @@ pub struct KernelPlace {
     pub atomic: bool,
     /// The line of the source, if the PTX names it (`.loc`).
     pub source: Option<SourceLine>,
+    /// The line of the call, if the source is an inlined function.
+    pub inlined_at: Option<SourceLine>,
     /// The line of the PTX, counted from 1, if it is known.
     pub ptx_line: Option<u32>,
 }
@@ -194,6 +196,9 @@ impl fmt::Display for KernelPlace {
         write!(out, "thread ({i}, {j}, {k}) of block ({x}, {y}, {z})")?;
         if let Some(SourceLine { file, line }) = &self.source {
             write!(out, ", at {file}:{line}")?;
+        }
+        if let Some(SourceLine { file, line }) = &self.inlined_at {
+            write!(out, ", inlined at {file}:{line}")?;
         }
         if let Some(line) = self.ptx_line {
             write!(out, ", line {line} of the PTX")?;

@@ -209,7 +209,8 @@ impl State {
         if let Some(arena) = self.arena_of(address) {
             return arena.shadow_of(address);
         }
-        let Some(allocation) = self.memory.find(address) else { return address };
+        // Work that was enqueued before a release still uses the memory.
+        let Some(allocation) = self.memory.holding(address) else { return address };
         match &allocation.kind {
             Kind::Imported(imported) => imported.shadow_of(address),
             Kind::Pinned { pages, .. } | Kind::Managed { pages } => pages.shadow_of(address),

@@ -20,9 +20,9 @@ fn name_resolves_to_the_newest_signature_of_the_requested_version() {
     assert_eq!(resolve(&program, c"cuCtxGetDevice", 12000, 0), (success, old, CU_GET_PROC_ADDRESS_SUCCESS));
     assert_eq!(resolve(&program, c"cuCtxGetDevice", 13000, 0), (success, new, CU_GET_PROC_ADDRESS_SUCCESS));
     assert_eq!(resolve(&program, c"cuCtxGetDevice", 13090, 0), (success, new, CU_GET_PROC_ADDRESS_SUCCESS));
-    let missing = CUresult::CUDA_ERROR_NOT_FOUND;
     let status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-    assert_eq!(resolve(&program, c"cuMemAllocAsync", 11000, 0), (missing, 0, status));
+    assert_eq!(resolve(&program, c"cuMemAllocAsync", 11000, 0), (success, 0, status));
+    assert_eq!(resolve(&program, c"cuFuncSetAttribute", 2000, 0), (success, 0, status));
     let [old, new] =
         [program.api.cuLaunchHostFunc.unwrap() as usize, program.api.cuLaunchHostFunc_v2.unwrap() as usize];
     assert_eq!(resolve(&program, c"cuLaunchHostFunc", 13000, 0).1, old);
@@ -34,9 +34,15 @@ fn name_resolves_to_the_newest_signature_of_the_requested_version() {
     }
     let status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     for name in [c"cuNoSuchFunction", c"cuMemAlloc_v2"] {
-        assert_eq!(resolve(&program, name, 13000, 0), (missing, 0, status));
+        assert_eq!(resolve(&program, name, 13000, 0), (success, 0, status));
     }
-    assert_eq!(program.statistic("cuNoSuchFunction"), 1);
+    // The first signature has no status.
+    for (name, version) in [(c"cuMemAllocAsync", 11000), (c"cuNoSuchFunction", 13000)] {
+        let mut address = std::ptr::dangling_mut();
+        fails!(program, NOT_FOUND, cuGetProcAddress(name.as_ptr(), &mut address, version, 0));
+        assert!(address.is_null());
+    }
+    assert_eq!(["cuNoSuchFunction", "cuFuncSetAttribute"].map(|name| program.statistic(name)), [2, 0]);
     // Two names of one symbol.
     let instantiate = program.api.cuGraphInstantiateWithFlags.unwrap() as usize;
     for (name, version) in [(c"cuGraphInstantiate", 12000), (c"cuGraphInstantiateWithFlags", 11040)] {

@@ -3,6 +3,7 @@
 #[macro_use]
 mod program;
 use program::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Addresses that no program has: null, small, outside of the user's addresses, and the end of the address space.
 const WILD: [u64; 7] = [0, 8, 0xdead_beef, 0x7fff_ffff_f000, 1 << 48, 1 << 63, u64::MAX - 3];
@@ -95,10 +96,13 @@ struct Mapping(*mut c_void, usize);
 
 impl Mapping {
     fn new(size: usize) -> Mapping {
+        // The kernel chooses no such address itself, so no other thread gets this memory's address after its end.
+        static NEXT: AtomicUsize = AtomicUsize::new(0x2000_0000_0000);
+        let place = std::ptr::without_provenance_mut(NEXT.fetch_add(1 << 32, Ordering::Relaxed));
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), size, access, flags, -1, 0) };
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+        // SAFETY: a new mapping, which replaces no other.
+        let start = unsafe { libc::mmap(place, size, access, flags, -1, 0) };
         assert_ne!(start, libc::MAP_FAILED);
         Mapping(start, size)
     }

@@ -5,4 +5,5 @@
 pub mod environment;
 mod library;
 pub mod nvjitlink;
+pub mod nvrtc;
 pub mod ptxas;

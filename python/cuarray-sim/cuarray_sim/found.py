@@ -98,6 +98,7 @@ class KernelPlace(TypedDict):
     thread: list[int]
     atomic: bool
     source: SourceLine | None
+    inlined_at: SourceLine | None
     ptx_line: int | None
 
 

@@ -4,9 +4,9 @@ It compares the driver's statistics before and after each test. A test that leav
 gets an error at teardown, which lists the objects with the calls that made them. ``@pytest.mark.cuarray_sim_leaks`` allows leaks.
 
 - Objects of fixtures with a wider scope than one test, and older objects, are not leaks of the test.
-- Before the comparison, garbage is collected and deferred releases are made: those of cuarray, and numba's queue of
-  deallocations and PyTorch's unused memory. Idle events in cuarray's pools are not counted, nor are streams and events of PyTorch,
-  which keeps them until the process ends.
+- Before the comparison, garbage is collected and deferred releases are made: those of cuarray, the queues of deallocations of
+  numba-cuda and numba-cuda-mlir, and PyTorch's unused memory. Idle events in cuarray's pools are not counted, nor are objects that
+  libraries keep until the process ends: streams and events of PyTorch, streams of numba-cuda-mlir, everything of JAX.
 - A failed test is not checked, as its traceback keeps its objects alive.
 - ``--cuarray-sim-leaks=allow`` turns the check off for a whole run.
 - Allocations are compared by their unique ids; streams and events are counted.
@@ -29,6 +29,9 @@ __all__ = ["MARKER", "LeakCheck"]
 
 MARKER = "cuarray_sim_leaks"
 
+NUMBA_DRIVERS = ("numba.cuda.cudadrv.driver", "numba_cuda_mlir.numba_cuda.cudadrv.driver")
+"""The modules of numba-cuda and numba-cuda-mlir that hold queues of deallocations."""
+
 
 @dataclass
 class _Alive:
@@ -43,9 +46,12 @@ class _Alive:
     @classmethod
     def now(cls) -> _Alive:
         account: Statistics = statistics()
-        alive = {each["id"]: each for each in account["allocations"] if not each["release_pending"]}
+        counted = (
+            each for each in account["allocations"] if not each["release_pending"] and not _is_of_jax(each["made"])
+        )
+        alive = {each["id"]: each for each in counted}
         makers = {each["made"]["ordinal"]: (each["object"], each["made"]) for each in account["handles"]}
-        pooled = [makers.pop(key)[0] for key in [key for key, (_, made) in makers.items() if _is_pooled(made)]]
+        pooled = [makers.pop(key)[0] for key in [key for key, each in makers.items() if _is_kept(*each)]]
         streams = account["streams"] - pooled.count("stream")
         return cls(alive, streams, _events_in_use(account["events"]) - pooled.count("event"), makers)
 
@@ -167,8 +173,7 @@ def _settle() -> None:
     gc.collect()
     if reclaim := getattr(sys.modules.get("cuarray"), "reclaim", None):
         reclaim()
-    numba = sys.modules.get("numba.cuda.cudadrv.driver")
-    if numba is not None:
+    for numba in filter(None, map(sys.modules.get, NUMBA_DRIVERS)):
         contexts = (device.primary_context for device in numba.driver.list_devices())
         for context in filter(None, contexts):
             # numba has one queue for modules, streams and events, and one for memory.
@@ -189,9 +194,18 @@ def _empty_caches(torch: Any) -> None:
         empty()
 
 
-def _is_pooled(made: Made) -> bool:
-    """Whether a call made a stream or an event of PyTorch, which never destroys those."""
-    return made["site"]["library"] == "torch"
+def _is_kept(kind: str, made: Made) -> bool:
+    """Whether a library keeps a stream or an event that it made.
+
+    PyTorch and JAX never destroy their own. In numba-cuda-mlir a kernel keeps the streams of its launches, and kernels live until the process ends.
+    """
+    library = made["site"]["library"]
+    return library == "torch" or _is_of_jax(made) or (library == "numba_cuda_mlir" and kind == "stream")
+
+
+def _is_of_jax(made: Made | None) -> bool:
+    """Whether JAX's plugin made an object. It takes the memory of all arrays from a few blocks, and keeps them until the process ends."""
+    return made is not None and made["site"]["library"] == "jax_plugins"
 
 
 def _events_in_use(alive: int) -> int:

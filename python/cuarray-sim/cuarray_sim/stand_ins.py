@@ -253,6 +253,9 @@ def note_at_exit() -> None:
     def note() -> None:
         # A forked child inherits the handler.
         if os.getpid() == process and (files := used()):
+            # The program's output comes first, also where it is buffered.
+            if sys.stdout is not None:
+                sys.stdout.flush()
             switches = [stand_in.switch for stand_in in STAND_INS if set(stand_in.files) & set(files)]
             print(
                 f"cuarray-sim: used in the place of NVIDIA's: {', '.join(files)}; {'=0, '.join(switches)}=0 to use NVIDIA's",

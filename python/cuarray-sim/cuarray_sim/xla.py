@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .stand_ins import say
 
-__all__ = ["FLAGS", "SWITCH", "set_environment"]
+__all__ = ["FLAGS", "SWITCH", "is_wanted", "set_environment"]
 
 SWITCH = "CUARRAY_SIM_XLA"
 
@@ -37,9 +37,14 @@ _VARIABLES = {
 }
 
 
+def is_wanted() -> bool:
+    """Return whether the environment leaves these settings to the package."""
+    return os.environ.get(SWITCH, "").strip() != "0"
+
+
 def set_environment() -> None:
     """Add the flags to ``XLA_FLAGS`` for this process and its children, and set JAX's variables that the user has not set."""
-    if os.environ.get(SWITCH, "").strip() == "0":
+    if not is_wanted():
         return
     before = os.environ.get("XLA_FLAGS", "")
     if before.strip() and not before.strip().startswith("-"):

@@ -118,6 +118,8 @@ pub(crate) enum Statement<'a> {
     Location {
         file: u64,
         line: u64,
+        /// File and line of the call that was inlined.
+        inlined_at: Option<(u64, u64)>,
     },
     /// `name: .branchtargets a, b;`
     BranchTargets {

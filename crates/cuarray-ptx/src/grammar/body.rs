@@ -68,13 +68,17 @@ impl<'a> Parser<'a> {
         Ok(Prototype { name, results, parameters })
     }
 
-    /// Parses `.loc 1 36 0, function_name $L, inlined_at 1 2 3`. Only file and line are kept.
+    /// Parses `.loc 1 36 0, function_name $L, inlined_at 1 2 3`. Files and lines are kept.
     pub(super) fn location(&mut self) -> Result<Statement<'a>, Error> {
         let line = self.next().line;
-        let location =
-            Statement::Location { file: self.integer("the number of a file")?, line: self.integer("a line")? };
-        self.skip_line(line);
-        Ok(location)
+        let (file, source_line) = (self.integer("the number of a file")?, self.integer("a line")?);
+        let mut inlined_at = None;
+        while self.peek().kind != Kind::End && self.peek().line == line {
+            if self.next().text == "inlined_at" {
+                inlined_at = Some((self.integer("the number of a file")?, self.integer("a line")?));
+            }
+        }
+        Ok(Statement::Location { file, line: source_line, inlined_at })
     }
 
     fn local_directive(&mut self, into: &mut Vec<Statement<'a>>) -> Result<(), Error> {

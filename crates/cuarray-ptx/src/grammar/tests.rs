@@ -19,7 +19,7 @@ fn kernels_are_parsed() {
     assert_eq!((kernel.name, kernel.entry, kernel.max_threads), ("k", true, Some((256, false))));
     assert_eq!((kernel.parameters[0].size(), kernel.parameters[1].size(), kernel.parameters[1].align), (8, 12, 4));
     let body = kernel.body.as_ref().unwrap();
-    assert!(matches!(&body[2], Statement::Location { file: 1, line: 7 }));
+    assert!(matches!(&body[2], Statement::Location { file: 1, line: 7, inlined_at: None }));
     let Statement::Instruction(branch) = &body[3] else { panic!("{:?}", body[3]) };
     assert_eq!((branch.guard, branch.opcode, branch.line), (Some(("%p1", true)), "bra", 9));
     let Statement::Instruction(load) = &body[5] else { panic!("{:?}", body[5]) };

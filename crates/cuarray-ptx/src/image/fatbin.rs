@@ -26,7 +26,7 @@ pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>>
     let head = number::<2>(bytes, 6)? as usize;
     let end = (number::<8>(bytes, 8)?).checked_add(head as u64)?;
     let bytes = bytes.get(..usize::try_from(end).ok()?.min(bytes.len()))?;
-    let mut found: Option<(u64, String)> = None;
+    let mut found: Option<((u32, bool), String)> = None;
     let mut newer = None;
     let mut at = head;
     while at < bytes.len() {
@@ -53,16 +53,43 @@ pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>>
                 let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
                 String::from_utf8(text[..end].to_vec()).ok()
             });
-            if target > u64::from(most) {
-                newer = newer.max(Some(target as u32));
-            } else if let Some(text) = text.filter(|_| found.as_ref().is_none_or(|(newest, _)| *newest < target)) {
-                found = Some((target, text));
+            let target = target as u32;
+            let Some(text) = text else {
+                newer = newer.max((target > most).then_some(target));
+                at = next;
+                continue;
+            };
+            let suffix = suffix(&text);
+            // Of PTX for one architecture, the code that has its own instructions comes first.
+            let rank = (target, suffix.is_some());
+            if !runs(target, suffix, most) {
+                newer = newer.max(Some(target));
+            } else if found.as_ref().is_none_or(|(newest, _)| *newest < rank) {
+                found = Some((rank, text));
             }
         }
         at = next;
     }
     let missing = newer.map_or(ImageError::MachineCode, ImageError::NewerTarget);
     Some(found.map(|(_, text)| text).ok_or(missing))
+}
+
+/// The letter behind the number of PTX text's `.target`.
+fn suffix(text: &str) -> Option<char> {
+    let (_, target) = text.split_once(".target")?;
+    let name = target.trim_start().strip_prefix("sm_")?;
+    name.chars().find(|letter| !letter.is_ascii_digit()).filter(char::is_ascii_alphabetic)
+}
+
+/// Whether PTX for a target runs on a device: with the suffix `a` on this device alone, with `f` on later ones of its family.
+fn runs(target: u32, suffix: Option<char>, capability: u32) -> bool {
+    target <= capability
+        && match suffix {
+            _ if capability == u32::MAX => true,
+            Some('a') => target == capability,
+            Some('f') => target / 10 == capability / 10,
+            _ => true,
+        }
 }
 
 /// Returns the PTX of a fat binary that takes part in a link; `None` for NVIDIA's device runtime library.
@@ -132,6 +159,24 @@ pub(super) mod tests {
         assert_eq!(ptx(&bytes, 79), Some(Ok("old".to_owned())));
         assert_eq!(ptx(&bytes, 70), Some(Err(ImageError::NewerTarget(80))));
         assert_eq!(ptx(&fat(&[entry(2, 90, 1, b"\x7fELF", 0)]), 90), Some(Err(ImageError::MachineCode)));
+    }
+
+    #[test]
+    fn ptx_of_one_architecture_or_family_is_chosen_for_its_devices_only() {
+        let text = |target: &str| format!(".version 9.0\n.target sm_{target}\n");
+        let ptx_for = |number, target: &str| entry(1, number, 1, text(target).as_bytes(), 0);
+        let bytes = fat(&[ptx_for(80, "80"), ptx_for(90, "90a"), ptx_for(100, "100f"), ptx_for(120, "120")]);
+        for (device, target) in [(75, None), (80, Some("80")), (90, Some("90a")), (89, Some("80")), (100, Some("100f"))]
+        {
+            assert_eq!(ptx(&bytes, device).unwrap().ok(), target.map(text), "{device}");
+        }
+        for (device, target) in [(103, "100f"), (110, "80"), (120, "120"), (121, "120"), (u32::MAX, "120")] {
+            assert_eq!(ptx(&bytes, device), Some(Ok(text(target))), "{device}");
+        }
+        let both = fat(&[ptx_for(90, "90a"), ptx_for(90, "90")]);
+        assert_eq!(ptx(&both, 90), Some(Ok(text("90a"))));
+        assert_eq!(ptx(&both, 100), Some(Ok(text("90"))));
+        assert_eq!(ptx(&fat(&[ptx_for(90, "90a")]), 100), Some(Err(ImageError::NewerTarget(90))));
     }
 
     #[test]

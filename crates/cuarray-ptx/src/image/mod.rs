@@ -33,7 +33,7 @@ impl std::fmt::Display for ImageError {
         f.write_str(match self {
             ImageError::MachineCode => "the image holds machine code only, no PTX",
             ImageError::NewerTarget(target) => {
-                return write!(f, "the PTX of the image is for sm_{target}, a newer device");
+                return write!(f, "the PTX of the image is for sm_{target}, a newer device or another family");
             }
             ImageError::Unknown => "the image is not PTX text, a fat binary or a static library",
         })
@@ -42,6 +42,8 @@ impl std::fmt::Display for ImageError {
 
 /// The magic number of a linked image.
 const LINKED: &[u8; 8] = b"\x7fCUSIM\x01\n";
+/// The machine of an ELF file with device code.
+const CUDA_MACHINE: [u8; 2] = 190_u16.to_le_bytes();
 /// The magic number of a fat binary.
 const FAT: u32 = 0xba55_ed50;
 /// The magic number of a record that points to a fat binary.
@@ -56,6 +58,12 @@ impl Image {
     /// Reads an image of known length for a device. Of a fat binary, it takes the PTX of the newest target up to
     /// `capability`, ten times the device's compute capability.
     pub fn read_for(bytes: &[u8], capability: u32) -> Result<Image, ImageError> {
+        // An object file of the host may hold fat binaries.
+        if bytes.starts_with(b"\x7fELF") && bytes.get(18..20).is_some_and(|machine| machine != CUDA_MACHINE) {
+            let modules = fatbin::archive(bytes, capability).into_iter().map(|text| (String::new(), text)).collect();
+            let image = Image { modules, max_registers: 0 };
+            return if image.modules.is_empty() { Err(ImageError::MachineCode) } else { Ok(image) };
+        }
         if bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"BC\xc0\xde") {
             return Err(ImageError::MachineCode);
         }
@@ -144,18 +152,24 @@ impl<'a> Memory<'a> {
     /// As for [`Image::from_readable`].
     unsafe fn head(&self, address: *const u8, length: usize) -> Vec<u8> {
         // SAFETY: this function's contract.
-        (0..length).map_while(|index| unsafe { self.byte(address, index) }).take_while(|byte| *byte != 0).collect()
+        unsafe { self.bytes(address) }.take(length).take_while(|byte| *byte != 0).collect()
     }
 
-    /// The byte at `index`; `None` if it cannot be read. The bytes before it were found readable.
+    /// The bytes from an address up to the first that cannot be read. One check covers the rest of a page if all of it can be read.
     ///
     /// # Safety
     /// As for [`Image::from_readable`].
-    unsafe fn byte(&self, address: *const u8, index: usize) -> Option<u8> {
-        let place = address.wrapping_add(index);
-        let checked = index != 0 && !place.addr().is_multiple_of(Self::STEP);
-        // SAFETY: the byte, or an earlier one of its page, was found readable.
-        (checked || (self.is_readable)(place, 1)).then(|| unsafe { place.read() })
+    unsafe fn bytes(&self, address: *const u8) -> impl Iterator<Item = u8> {
+        let mut readable = 0;
+        (0_usize..).map_while(move |index| {
+            let place = address.wrapping_add(index);
+            if index == readable {
+                let rest = Self::STEP - place.addr() % Self::STEP;
+                readable += [rest, 1].into_iter().find(|length| (self.is_readable)(place, *length))?;
+            }
+            // SAFETY: the byte was found readable.
+            Some(unsafe { place.read() })
+        })
     }
 
     /// # Safety
@@ -172,20 +186,17 @@ impl<'a> Memory<'a> {
     unsafe fn image(&self, image: *const u8) -> Option<&'a [u8]> {
         // SAFETY: this function's contract, for each of the reads.
         unsafe {
-            let magic = self.head(image, 8);
+            // No more is read than the shortest image has.
+            let magic = self.head(image, 4);
             let length = if magic.starts_with(&FAT.to_le_bytes()) {
                 let head = self.value::<u16>(image.wrapping_add(6))?;
                 u64::from(head).checked_add(self.value(image.wrapping_add(8))?)?
             } else if magic.starts_with(b"\x7fELF") {
                 4
-            } else if magic == LINKED {
+            } else if self.head(image, 8) == LINKED {
                 self.value(image.wrapping_add(8))?
             } else {
-                let mut length = 0;
-                while self.byte(image, length)? != 0 {
-                    length += 1;
-                }
-                length as u64
+                self.bytes(image).position(|byte| byte == 0)? as u64
             };
             let length = usize::try_from(length).ok().filter(|length| *length < isize::MAX as usize)?;
             (self.is_readable)(image, length).then(|| std::slice::from_raw_parts(image, length))
@@ -255,6 +266,16 @@ mod tests {
         for unknown in [&b""[..], b"\0", b"\x01\x02\x03\x04", b"\xff\xfe", b"P\xed\x55\xba\0", LINKED] {
             assert_eq!(Image::read(unknown), Err(ImageError::Unknown), "{unknown:?}");
         }
+    }
+
+    #[test]
+    fn object_files_of_the_host_are_searched_for_fat_binaries() {
+        let fat = fatbin::tests::fat(&[fatbin::tests::entry(1, 80, 1, b".version 8.0\0", 0)]);
+        let elf =
+            |machine: u16, rest: &[u8]| [b"\x7fELF\x02\x01\x01", &[0; 11][..], &machine.to_le_bytes(), rest].concat();
+        assert_eq!(Image::read(&elf(62, &fat)).unwrap().modules.len(), 1);
+        assert_eq!(Image::read(&elf(62, b"")), Err(ImageError::MachineCode));
+        assert_eq!(Image::read(&elf(190, &fat)), Err(ImageError::MachineCode));
     }
 
     /// Reads at the start of `bytes` as if nothing else of the process could be read.

@@ -217,7 +217,7 @@ pub(crate) unsafe fn match64(machine: &mut Machine<'_>, instruction: &Instructio
 }
 
 /// The operations of `redux.sync` by number.
-pub(crate) const REDUCTIONS: [fn(u32, u32) -> u32; 8] = [
+pub(crate) const REDUCTIONS: [fn(u32, u32) -> u32; 12] = [
     |a, b| a.wrapping_add(b),
     |a, b| a.min(b),
     |a, b| a.max(b),
@@ -226,20 +226,46 @@ pub(crate) const REDUCTIONS: [fn(u32, u32) -> u32; 8] = [
     |a, b| a & b,
     |a, b| a | b,
     |a, b| a ^ b,
+    |a, b| extreme(a, b, false, false),
+    |a, b| extreme(a, b, true, false),
+    |a, b| extreme(a, b, false, true),
+    |a, b| extreme(a, b, true, true),
 ];
 
-/// `redux.sync`: reduces `a` over the member mask `b`; `imm` is the index of the operation in [`REDUCTIONS`].
+/// The lesser or greater of two numbers in `f32`. `nan` returns NaN if one of them is NaN; otherwise it prefers a number.
+fn extreme(a: u32, b: u32, greatest: bool, nan: bool) -> u32 {
+    let is_nan = |bits: u32| bits & 0x7fff_ffff > 0x7f80_0000;
+    // Maps bits of numbers to integers in the same order, so that +0 is greater than -0.
+    let key = |bits: u32| if bits >> 31 == 1 { !(bits as i32 & i32::MAX) } else { bits as i32 };
+    match (is_nan(a), is_nan(b)) {
+        (true, true) => 0x7fff_ffff,
+        (true, _) | (_, true) if nan => 0x7fff_ffff,
+        (true, _) => b,
+        (_, true) => a,
+        _ if (key(a) > key(b)) == greatest => a,
+        _ => b,
+    }
+}
+
+/// `redux.sync`: reduces `a` over the member mask `b`; `imm` is the index of the operation in [`REDUCTIONS`]. If `c` is 1,
+/// the signs are removed first.
 pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits.
     unsafe {
         if !machine.gathered(instruction.b) {
             return Flow::Stop;
         }
-        let values = machine.slots::<[u32; 32]>(instruction.a).read();
+        let mut values = machine.slots::<[u32; 32]>(instruction.a).read();
+        if instruction.c == 1 {
+            values = values.map(|value| value & 0x7fff_ffff);
+        }
         let mut results = [0; 32];
         for group in machine.groups(instruction.b) {
             let lanes = || (0..32).filter(|lane| group >> lane & 1 == 1);
-            let result = lanes().map(|lane| values[lane]).reduce(REDUCTIONS[instruction.imm as usize]).unwrap_or(0);
+            let f = REDUCTIONS[instruction.imm as usize];
+            let result = lanes().map(|lane| values[lane]).reduce(f).unwrap_or(0);
+            // A NaN that is alone is replaced too.
+            let result = if instruction.imm >= 8 { f(result, result) } else { result };
             lanes().for_each(|lane| results[lane] = result);
         }
         machine.set32(instruction.d, &results);

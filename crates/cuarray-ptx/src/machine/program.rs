@@ -8,7 +8,7 @@ use super::address_windows::SHARED_WINDOW;
 use super::{Flow, Machine};
 use crate::grammar::ast::ClusterDirectives;
 use crate::grammar::types::{Space, Type, Width};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Executes an instruction for the lanes of [`Machine::mask`].
 ///
@@ -49,6 +49,8 @@ pub struct Location {
     pub file: u32,
     /// The line of the last `.loc`; 0 without one.
     pub source_line: u32,
+    /// The file and line of the call that was inlined there; 0 without one.
+    pub inlined_at: (u32, u32),
 }
 
 /// A constant, equal in all lanes.
@@ -177,6 +179,8 @@ pub struct Program {
     pub(crate) target: u32,
     pub(crate) allocates: bool,
     pub(crate) max_registers: u32,
+    /// The loads and stores that update in place, as pairs of instructions: only the threads that store use the loaded value.
+    pub(crate) updates: HashSet<(u32, u32)>,
 }
 
 /// The base of function addresses. The address of a function is this base plus 16 times its index.

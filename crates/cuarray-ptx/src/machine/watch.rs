@@ -8,12 +8,25 @@ use super::access_mode::{GUESS, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
 use super::cluster::OFFSETS;
 use super::pattern::{Pattern, Run};
-use super::program::{Instruction, LEFT_OUT};
+use super::program::{Instruction, LEFT_OUT, Program};
 use super::{Launch, Machine, region};
 use crate::races::blocks::Slot;
 use crate::races::cell::{Kind, Now};
 use crate::races::page::{NONE, PAGE, Page, Row};
-use crate::races::{Race, Scene, Watched, access};
+use crate::races::{Access, Race, Scene, Watched, access};
+
+/// Whether the two accesses are an update in place: a store, and a load in a thread that does not store. `accesses` are in
+/// execution order, and `mask` has the lanes of the second one.
+#[cold]
+fn updates_in_place(program: &Program, accesses: &[Access; 2], mask: u32) -> bool {
+    let [before, now] = accesses;
+    let (load, store) = if now.writes { (before, now) } else { (now, before) };
+    let (Some(read), Some(written)) = (load.pc, store.pc) else { return false };
+    let same_warp = before.thread / 32 == now.thread / 32;
+    // Within a warp, the guard of the load's thread is known if the store is the present access.
+    let stores = same_warp && (!now.writes || mask >> (load.thread % 32) & 1 == 1);
+    !load.writes && store.writes && !stores && program.updates.contains(&(read, written))
+}
 
 impl Scene for Launch<'_> {
     fn object(&self, shared: bool, address: u64) -> usize {
@@ -43,7 +56,12 @@ impl Scene for Launch<'_> {
 
     fn line(&self, pc: Option<u32>) -> u64 {
         let location = pc.and_then(|pc| self.program.location(pc));
-        location.map_or(0, |location| u64::from(location.file) << 32 | u64::from(location.source_line))
+        // Calls of one inlined function are different places.
+        let place = |location: super::program::Location| {
+            let call = u64::from(location.inlined_at.1) << 40;
+            (u64::from(location.file) << 32 | u64::from(location.source_line)) ^ call
+        };
+        location.map_or(0, place)
     }
 }
 
@@ -290,7 +308,9 @@ impl Machine<'_> {
                     if let Some((by, with)) = recorded.with {
                         let accesses = [access(block, with), access(block, now.of(by).origin)];
                         let address = address + u64::from((by - lane) * step);
-                        found.get_or_insert(Race { shared: SHARED, address, size, accesses });
+                        if !updates_in_place(self.launch.program, &accesses, mask) {
+                            found.get_or_insert(Race { shared: SHARED, address, size, accesses });
+                        }
                     }
                     if kind == Kind::Write {
                         recorded.first = u32::MAX >> (32 - count) << lane;

@@ -1,6 +1,6 @@
 //! The builder of a function: its registers, variables, constants and blocks.
 
-use super::draft::{Block, Constants, Draft, Next, Operand, Results};
+use super::draft::{Access, Block, Constants, Draft, Next, Operand, Results};
 use super::symbols::Symbols;
 use crate::Error;
 use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
@@ -68,6 +68,8 @@ pub(super) struct Builder<'s, 'a> {
     /// The block that receives instructions.
     current: usize,
     pub location: Location,
+    /// Whether the instruction that is resolved computes per lane; see [`Draft::per_lane`].
+    pub per_lane: bool,
     guard: Option<(u32, bool)>,
     /// The register of the carry flag.
     carry: Option<u32>,
@@ -108,6 +110,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             blocks: vec![Block::default()],
             current: 0,
             location: Location::default(),
+            per_lane: false,
             guard: None,
             carry: None,
             frame_base: None,
@@ -195,9 +198,11 @@ impl<'s, 'a> Builder<'s, 'a> {
                 }
                 Statement::Registers { ty, vector, names, line } => self.declare(*ty, *vector, names, *line)?,
                 Statement::Variable(variable) => self.variable(variable)?,
-                Statement::Location { file, line } => {
+                Statement::Location { file, line, inlined_at } => {
                     self.location.file = *file as u32;
                     self.location.source_line = *line as u32;
+                    let at = inlined_at.unwrap_or_default();
+                    self.location.inlined_at = (at.0 as u32, at.1 as u32);
                 }
                 Statement::BranchTargets { .. } | Statement::CallTargets { .. } | Statement::Prototype(_) => {}
                 Statement::Instruction(instruction) => self.guarded(instruction)?,
@@ -401,6 +406,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             next: Next::On,
             location: self.location,
             results: Results::Any,
+            access: Access::None,
+            per_lane: self.per_lane,
         }
     }
 

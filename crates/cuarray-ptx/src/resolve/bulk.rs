@@ -113,6 +113,11 @@ impl<'a> Builder<'_, 'a> {
         words: &mut Modifiers<'a>,
     ) -> Result<(), Error> {
         let reduces = instruction.opcode == "red";
+        if words.rest().contains(&"global") {
+            // The manual lets the access happen at once.
+            words.take("async");
+            return if reduces { self.atomic(instruction, words) } else { self.memory(instruction, words) };
+        }
         for word in ["async", "weak", "relaxed", "cluster"] {
             words.take(word);
         }
@@ -150,6 +155,25 @@ impl<'a> Builder<'_, 'a> {
         };
         let (b, c) = (Operand::Number(values.len() as u32), Operand::Number(ty.size() as u32));
         let draft = Draft { a, b, c, extra, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+}
+
+impl<'a> Builder<'_, 'a> {
+    /// `st.bulk`: fills shared memory with zeros.
+    pub(super) fn fill(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        words.take("bulk");
+        words.take("weak");
+        let space = words.space().unwrap_or(Space::Generic);
+        self.count(instruction, &[3])?;
+        let operands = &instruction.operands;
+        if operands[2] != Written::Integer(0) {
+            return self.refuse(instruction);
+        }
+        let (a, offset) = self.position(instruction, &operands[0], space)?;
+        let c = self.source(&operands[1], Type::B64)?;
+        let draft = Draft { a, c, extra: offset.to_vec(), ..self.draft(bulk::fill) };
         self.push(draft);
         Ok(())
     }

@@ -104,8 +104,13 @@ impl<'a> Builder<'_, 'a> {
             "redux" => {
                 let operation = words.one_of(&["add", "min", "max", "and", "or", "xor"]);
                 let operation = self.needed(instruction, operation)?;
+                let (nan, absolute) = (words.take("NaN"), words.take("abs"));
                 let ty = words.ty();
+                if (nan || absolute) && ty != Some(Type::F32) {
+                    return self.refuse(instruction);
+                }
                 let number = match (operation, ty) {
+                    (1 | 2, Some(Type::F32)) => operation + 7 + if nan { 2 } else { 0 },
                     (0, Some(Type::U32 | Type::S32)) => 0,
                     (1 | 2, Some(Type::U32)) => operation,
                     (1 | 2, Some(Type::S32)) => operation + 2,
@@ -115,7 +120,8 @@ impl<'a> Builder<'_, 'a> {
                 self.count(instruction, &[3])?;
                 let d = self.target(&operands[0], Type::B32)?;
                 let (a, b) = (self.source(&operands[1], Type::B32)?, self.source(&operands[2], Type::B32)?);
-                Draft { d, a, b, imm: number as i64, ..self.draft(exec::reduce) }
+                let c = Operand::Number(u32::from(absolute));
+                Draft { d, a, b, c, imm: number as i64, ..self.draft(exec::reduce) }
             }
             _ => {
                 self.count(instruction, &[2])?;

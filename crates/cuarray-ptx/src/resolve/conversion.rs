@@ -143,7 +143,11 @@ impl<'a> Builder<'_, 'a> {
         if words.take("pack") {
             return self.pack(instruction, words);
         }
-        if words.rest().iter().any(|word| matches!(*word, "e4m3x2" | "e5m2x2")) {
+        if words.rest().contains(&"rs") {
+            // Stochastic rounding: the manual leaves the use of the random bits open.
+            return self.refuse(instruction);
+        }
+        if Self::is_narrow(words) {
             return self.convert_narrow(instruction, words);
         }
         if words.rest().contains(&"tf32") {

@@ -51,6 +51,19 @@ pub(super) struct Draft {
     pub location: Location,
     /// The use of the results that the encoder looks for.
     pub results: Results,
+    /// The access to memory, if the instruction is a plain load or store.
+    pub access: Access,
+    /// Whether each lane computes its result from its own registers, without another effect.
+    pub per_lane: bool,
+}
+
+/// A plain access to memory, with its size in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Access {
+    #[default]
+    None,
+    Load(u32),
+    Store(u32),
 }
 
 /// The instructions for which the uses of their results matter.

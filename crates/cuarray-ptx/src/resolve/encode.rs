@@ -3,6 +3,7 @@
 use super::block_order::order;
 use super::builder::Built;
 use super::draft::{Block, Draft, Next, Operand, Results};
+use super::in_place;
 use super::registers::{places, reads, successors, writes};
 use crate::Error;
 use crate::grammar::types::Width;
@@ -11,7 +12,7 @@ use crate::machine::branching;
 use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.
 const MAX_SIZE: usize = 1 << 24;
@@ -99,6 +100,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
         Operand::Number(number) => number,
     };
     let guesses = compared_addresses(&built.blocks);
+    let pairs = in_place::pairs(&built.blocks);
+    let mut numbers: HashMap<in_place::Place, u32> = HashMap::new();
     for (position, index) in order.iter().enumerate() {
         starts[*index] = program.code.len() as u32;
         for (at_draft, draft) in built.blocks[*index].drafts.iter().enumerate() {
@@ -130,6 +133,9 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
                     imm |= if is_used_at_once(draft, after, &built.widths) { USED_AT_ONCE } else { 0 };
                 }
             }
+            if !pairs.is_empty() {
+                numbers.insert((*index, at_draft), program.code.len() as u32);
+            }
             program.code.push(Instruction { exec: *exec, guard, extra: at, d, a, b, c, imm });
             program.locations.push(*location);
         }
@@ -149,6 +155,9 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     });
     program.locations.push(crate::machine::program::Location { line, ..Default::default() });
     program.functions[number].end = program.code.len() as u32;
+    // A block that nothing reaches has no code.
+    let numbered = |(load, store)| Some((*numbers.get(&load)?, *numbers.get(&store)?));
+    program.updates.extend(pairs.into_iter().filter_map(numbered));
     for (at, block) in jumps {
         program.code[at].imm = i64::from(starts[block]);
     }

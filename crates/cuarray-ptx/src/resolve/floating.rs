@@ -43,7 +43,7 @@ pub(super) fn direction(code: i64) -> Rounding {
 
 /// The operations of [`computed`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Operation {
+pub(super) enum Operation {
     Add,
     Sub,
     Mul,
@@ -56,7 +56,7 @@ enum Operation {
 }
 
 /// Computes the operation that a code selects.
-fn computed(operation: Operation, format: Format, a: u64, b: u64, c: u64, code: i64) -> u64 {
+pub(super) fn computed(operation: Operation, format: Format, a: u64, b: u64, c: u64, code: i64) -> u64 {
     let flush = |bits| if code & code::FLUSH != 0 { format.flush(bits) } else { bits };
     let (a, b, c, rounding) = (flush(a), flush(b), flush(c), direction(code));
     let one = (((1 << (format.exponent - 1)) - 1) as u64) << format.fraction;
@@ -183,6 +183,9 @@ impl<'a> Builder<'_, 'a> {
         let opcode = instruction.opcode;
         if opcode == "testp" {
             return self.test(instruction, words);
+        }
+        if Self::is_mixed(words) {
+            return self.mixed(instruction, words);
         }
         let flush = words.take("ftz");
         let saturate = words.take("sat");

@@ -5,6 +5,14 @@ use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::Instruction;
 
+/// The instructions that compute a result in each lane from the lane's own registers.
+const PER_LANE: &[&str] = &[
+    "abs", "add", "addc", "and", "bfe", "bfi", "bfind", "bmsk", "brev", "clz", "cnot", "copysign", "cos", "cvt",
+    "cvta", "div", "ex2", "fma", "isspacep", "lg2", "lop3", "mad", "madc", "max", "min", "mov", "mul", "neg", "not",
+    "or", "popc", "prmt", "rcp", "rem", "rsqrt", "sad", "selp", "set", "setp", "shf", "shl", "shr", "sin", "slct",
+    "sqrt", "sub", "subc", "tanh", "testp", "xor",
+];
+
 impl<'a> Builder<'_, 'a> {
     /// Resolves an instruction.
     ///
@@ -13,6 +21,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn instruction(&mut self, instruction: &'a Instruction<'a>) -> Result<(), Error> {
         let mut modifiers = Modifiers::of(instruction);
         let words = &mut modifiers;
+        self.per_lane = PER_LANE.contains(&instruction.opcode);
         match instruction.opcode {
             "add" | "sub" | "mul" | "mad" | "min" | "max" | "abs" | "neg" | "div" if is_float(instruction) => {
                 self.floating(instruction, words)?;
@@ -62,7 +71,7 @@ impl<'a> Builder<'_, 'a> {
 /// Whether the instruction's type is a floating-point type.
 fn is_float(instruction: &Instruction<'_>) -> bool {
     use crate::grammar::types::Type;
-    instruction.modifiers.iter().filter_map(|word| Type::named(word)).any(Type::is_float)
+    instruction.modifiers.iter().any(|word| *word == "f32x2" || Type::named(word).is_some_and(Type::is_float))
 }
 
 fn carries(instruction: &Instruction<'_>) -> bool {

@@ -125,7 +125,7 @@ impl<'a> Builder<'_, 'a> {
                 if loads && count == 4 {
                     return wrong("Incorrect no. of matrix: 4 for ldmatrix with shape '.m16n16'");
                 }
-                Distribution::Columns8
+                if loads { Distribution::PairedColumns8 } else { Distribution::Columns8 }
             }
             _ => return wrong("Incorrect instruction type specified for this shape"),
         };

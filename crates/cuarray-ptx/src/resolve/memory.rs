@@ -6,7 +6,7 @@
 //! kernels with them run their blocks in order.
 
 use super::builder::{Builder, Local};
-use super::draft::{Draft, Operand, Results};
+use super::draft::{Access, Draft, Operand, Results};
 use super::floating::{quiet32, quiet64};
 use super::operand::Modifiers;
 use super::symbols::Symbol;
@@ -29,6 +29,15 @@ struct Address {
     mode: Mode,
     /// The offset and size of a kernel's parameter, if the address is one.
     parameter: Option<(u32, u32)>,
+}
+
+/// The access of a load or store. Other threads may wait for a strong one, so it is not plain.
+fn plain_access(stores: bool, strong: bool, bytes: u64) -> Access {
+    match (stores, strong) {
+        (_, true) => Access::None,
+        (true, false) => Access::Store(bytes as u32),
+        (false, false) => Access::Load(bytes as u32),
+    }
 }
 
 impl<'a> Builder<'_, 'a> {
@@ -142,6 +151,9 @@ impl<'a> Builder<'_, 'a> {
         if opcode == "st" && words.rest().contains(&"async") {
             return self.asynchronous_store(instruction, words);
         }
+        if opcode == "st" && words.rest().contains(&"bulk") {
+            return self.fill(instruction, words);
+        }
         if !matches!(opcode, "ld" | "ldu" | "st") {
             // Cache hints access no memory.
             words.space();
@@ -222,7 +234,8 @@ impl<'a> Builder<'_, 'a> {
             let (d, b) = if stores { (Operand::Nothing, registers[0]) } else { (registers[0], Operand::Nothing) };
             let (a, c) = (address.base, Operand::Number(address.mode.code()));
             let results = if stores || strong { Results::Any } else { Results::Load };
-            let draft = Draft { d, a, b, c, imm: address.offset, results, ..self.draft(exec) };
+            let access = plain_access(stores, strong, ty.size());
+            let draft = Draft { d, a, b, c, imm: address.offset, results, access, ..self.draft(exec) };
             self.push(draft);
             return Ok(());
         }
@@ -259,7 +272,8 @@ impl<'a> Builder<'_, 'a> {
         let written = if stores { 0 } else { registers.len() };
         let (a, c) = (address.base, Operand::Number(address.mode.code()));
         let results = if stores { Results::Any } else { Results::Vector };
-        let draft = Draft { a, c, extra: registers, written, imm: address.offset, results, ..self.draft(exec) };
+        let access = plain_access(stores, address.mode.strong, ty.size() * registers.len() as u64);
+        let draft = Draft { a, c, extra: registers, written, imm: address.offset, results, access, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }

@@ -8,12 +8,12 @@ use super::builder::Builder;
 use super::draft::{Draft, Operand};
 use super::operand::{Modifiers, spelled};
 use crate::Error;
-use crate::grammar::ast::Instruction;
+use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::Type;
 use crate::machine::matrix::Sum;
 use crate::machine::matrix::element::Element;
 use crate::machine::matrix::product::{Form, bits, double, floating, integer};
-use crate::machine::matrix::quad;
+use crate::machine::matrix::{quad, sparse};
 use crate::machine::program::Exec;
 
 /// The first target and version that has a feature.
@@ -69,6 +69,20 @@ fn needs(name: &str, [m, n, k]: [u32; 3], [a, b]: [Element; 2], [c, d]: [Sum; 2]
     })
 }
 
+/// As [`needs`], for a sparse matrix `A`.
+fn sparse_needs([m, n, k]: [u32; 3], [a, b]: [Element; 2], [c, d]: [Sum; 2]) -> Option<Needs> {
+    use Element::{BF16, E4M3, E5M2, F16, S4, S8, TF32, U4, U8};
+    let needs = |target, version| Some(("Sparse MMA".to_owned(), target, version));
+    match (a, b, c, d, k) {
+        _ if (m, n) != (16, 8) || c != d => None,
+        (F16, F16, Sum::F16 | Sum::F32, _, 16 | 32) => needs(80, (7, 1)),
+        (BF16, BF16, Sum::F32, _, 16 | 32) | (TF32, TF32, Sum::F32, _, 8 | 16) => needs(80, (7, 1)),
+        (E4M3 | E5M2, E4M3 | E5M2, Sum::F32, _, 64) => needs(89, (8, 4)),
+        (S8 | U8, S8 | U8, Sum::S32, _, 32 | 64) | (S4 | U4, S4 | U4, Sum::S32, _, 64 | 128) => needs(80, (7, 1)),
+        _ => None,
+    }
+}
+
 /// The function for elements of a format.
 pub(super) fn product_function(element: Element) -> Exec {
     match element {
@@ -93,13 +107,10 @@ impl<'a> Builder<'_, 'a> {
 
     pub(super) fn mma(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         self.sync_aligned(instruction, words)?;
-        if words
-            .rest()
-            .iter()
-            .any(|word| word.starts_with("kind::") || word.starts_with("sp") || *word == "block_scale")
-        {
+        if words.rest().iter().any(|word| word.starts_with("kind::") || *word == "block_scale") {
             return self.refuse(instruction);
         }
+        let sparse = words.one_of(&["sp", "sp::ordered_metadata"]);
         let saturates = words.take("satfinite");
         let rounding = words.one_of(&["rn", "rz", "rm", "rp"]);
         let counts_bits = words.take("popc");
@@ -112,8 +123,8 @@ impl<'a> Builder<'_, 'a> {
         let a = self.next_as(instruction, words, Element::named)?;
         let b = self.next_as(instruction, words, Element::named)?;
         let c = self.next_as(instruction, words, Sum::named)?;
-        self.count(instruction, &[4])?;
-        if size == [8, 8, 4] && (a, b) == (Element::F16, Element::F16) {
+        self.count(instruction, &[if sparse.is_some() { 6 } else { 4 }])?;
+        if sparse.is_none() && size == [8, 8, 4] && (a, b) == (Element::F16, Element::F16) {
             return self.quads(instruction, layouts, [c, d]);
         }
         let wrong = |message: &str| Err(self.wrong(&spelled(instruction), message));
@@ -123,7 +134,9 @@ impl<'a> Builder<'_, 'a> {
         let fits = (!saturates || a.is_integer())
             && (rounding.is_none() || a == Element::F64)
             && (counts_bits, combination.is_some()) == (a == Element::B1, a == Element::B1);
-        let Some((feature, target, version)) = needs(name, size, [a, b], [c, d]).filter(|_| fits) else {
+        let needs =
+            if sparse.is_some() { sparse_needs(size, [a, b], [c, d]) } else { needs(name, size, [a, b], [c, d]) };
+        let Some((feature, target, version)) = needs.filter(|_| fits) else {
             return wrong("Unexpected instruction types specified for 'mma'");
         };
         self.requires(instruction, &feature, target, version)?;
@@ -137,6 +150,12 @@ impl<'a> Builder<'_, 'a> {
         let slabs = depth / (4 * each);
         let rounding = rounding.unwrap_or(0) as u32;
         let form = Form { a, b, c, d, rows, slabs, saturates, conjunction, rounding };
+        if let Some(ordered) = sparse {
+            if ordered == 1 {
+                self.requires(instruction, ".sp::ordered_metadata", 80, (8, 5))?;
+            }
+            return self.sparse(instruction, form);
+        }
         let ty = if a == Element::F64 { Type::F64 } else { Type::B32 };
         let counts = [form.sums(d), (slabs * rows / 8) as usize, slabs as usize, form.sums(c)];
         self.product(
@@ -145,7 +164,29 @@ impl<'a> Builder<'_, 'a> {
             counts,
             product_function(a),
             form.code(),
+            &[],
         )
+    }
+
+    /// `mma.sp`: the metadata and the selector of the lanes that have it follow the matrices.
+    fn sparse(&mut self, instruction: &'a Instruction<'a>, form: Form) -> Result<(), Error> {
+        let operands = &instruction.operands;
+        // Half as many lanes have the metadata of a matrix with twice the columns, or of elements half as wide.
+        let most = (if form.a.bits() >= 16 { 4 } else { 2 }) / (form.slabs / 2) - 1;
+        let selector = match operands[5] {
+            Written::Integer(selector) if selector <= most.into() => selector as u32,
+            _ => {
+                let message = format!("Argument 6 of instruction 'Sparse mma' is expected to be in range [0..{most}]");
+                return Err(self.wrong(&spelled(instruction), &message));
+            }
+        };
+        let metadata = self.source(&operands[4], Type::B32)?;
+        let types = [register_type(form.d), Type::B32, Type::B32, register_type(form.c)];
+        let slabs = form.slabs as usize;
+        let counts = [form.sums(form.d), slabs, slabs, form.sums(form.c)];
+        let exec = if form.a.is_integer() { sparse::integer() } else { sparse::floating() };
+        let further = [metadata, Operand::Number(selector)];
+        self.product(instruction, types, counts, exec, form.code(), &further)
     }
 
     /// Adds a product with the operands `D`, `A`, `B` and `C`.
@@ -156,6 +197,7 @@ impl<'a> Builder<'_, 'a> {
         counts: [usize; 4],
         exec: Exec,
         imm: i64,
+        further: &[Operand],
     ) -> Result<(), Error> {
         let operands = &instruction.operands;
         let mut extra: Vec<Operand> = Vec::new();
@@ -164,6 +206,7 @@ impl<'a> Builder<'_, 'a> {
             extra.extend(self.fragment(instruction, operand, types[index], counts[index], index == 0)?);
         }
         extra.push(self.all_lanes());
+        extra.extend(further);
         let draft = Draft { extra, written: counts[0], imm, ..self.draft(exec) };
         self.push(draft);
         Ok(())
@@ -183,6 +226,6 @@ impl<'a> Builder<'_, 'a> {
             | flag(d == Sum::F32, quad::D_SINGLE);
         let count = |format: Sum| if format == Sum::F32 { 8 } else { 4 };
         let types = [register_type(d), Type::B32, Type::B32, register_type(c)];
-        self.product(instruction, types, [count(d), 2, 2, count(c)], quad::quads, code)
+        self.product(instruction, types, [count(d), 2, 2, count(c)], quad::quads, code, &[])
     }
 }

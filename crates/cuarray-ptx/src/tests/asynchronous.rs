@@ -286,3 +286,15 @@ fn bulk_reductions_into_global_memory_add_elements() {
         assert_eq!(values, (0..64).map(expected).collect::<Vec<_>>(), "{operation}");
     }
 }
+
+#[test]
+fn a_bulk_fill_writes_zeros_at_once() {
+    let fill = "mov.u64 %a, tile; mov.u64 %c, 128; @%p st.bulk.weak.shared::cta [%a], %c, 0;";
+    let (values, outcome) =
+        run(&format!("st.shared.u32 [%s], 9; bar.sync 0; {fill} bar.sync 0; ld.shared.u32 %v, [%o];"), 1);
+    assert_eq!((outcome.fault, outcome.races), (None, vec![]));
+    assert_eq!(values, (0..64).map(|thread| if (thread ^ 33) < 32 { 0 } else { 9 }).collect::<Vec<u32>>());
+    assert_eq!(missing(&format!("{fill} ld.shared.u32 %v, [%o];"), 1), [None]);
+    let (_, outcome) = run(&fill.replace("128", "132"), 1);
+    assert_eq!(outcome.fault.map(|fault| fault.kind), Some(FaultKind::Misaligned));
+}

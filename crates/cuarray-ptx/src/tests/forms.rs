@@ -84,7 +84,7 @@ fn textures_and_matrices_are_refused_by_name() {
             "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [sh], [%rd0, {%r0,%r1}], [sh+8];",
             "not supported",
         ),
-        ("cvt.rn.satfinite.e2m3x2.f32 %h, %f0, %f1;", "not supported"),
+        ("cvt.rs.f16x2.f32 %r0, %f0, %f1, %r1;", "not supported"),
     ] {
         let error = self::error(&kernel(body));
         assert!(error.unsupported && error.message.contains(message), "{body}: {error}");

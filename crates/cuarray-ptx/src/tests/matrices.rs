@@ -1,6 +1,6 @@
 //! Errors, faults, misuses and races of instructions on matrices. Results are compared in `tests/kernels`.
 
-use super::{Run, load_for};
+use super::{APART, BASE, HEAD, Run, load_for};
 use crate::machine::{FaultKind, MisuseKind, Outcome};
 
 const DECLARATIONS: &str = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .f64 %d<9>; .reg .pred %p<4>; \
@@ -103,6 +103,41 @@ fn row_addresses_are_checked() {
 }
 
 #[test]
+fn alignment_of_matrices_in_memory_is_checked() {
+    let fault = |body: &str| run(body, 32).fault.map(|fault| (fault.kind, fault.size, fault.write));
+    let load = |place: &str| {
+        format!("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {{%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7}}, {place};")
+    };
+    assert_eq!(fault(&load("[%rd0], 24")), None);
+    assert_eq!(fault(&load("[%rd0+16]")), Some((FaultKind::Misaligned, 32, false)));
+    assert_eq!(fault(&load("[%rd0], 20")), Some((FaultKind::Misaligned, 32, false)));
+    assert_eq!(fault(&load("[%rd0], 2048")), Some((FaultKind::IllegalAddress, 4, false)));
+    let store = "wmma.store.d.sync.aligned.row.m8n8k32.global.s32 [%rd0+4], {%r0,%r1};";
+    assert_eq!(fault(store), Some((FaultKind::Misaligned, 8, true)));
+}
+
+#[test]
+fn results_may_replace_operands() {
+    let product = |d: &str| {
+        let body = format!(
+            "mov.b32 %r0, %r8; shl.b32 %r1, %r8, 9; not.b32 %r2, %r8; mul.lo.u32 %r3, %r8, 77; mov.b32 %r4, 5; mov.b32 %r5, %r1; \
+             mov.b32 %r6, %r2; mov.b32 %r7, 1; {{ .reg .b32 %s<8>; wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {d}, {{%r0,%r1}}, \
+             {{%r2,%r3}}, {{%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7}}; \
+             wmma.store.d.sync.aligned.row.m16n16k16.global.s32 [%rd0], {d}; }}"
+        );
+        let source = kernel(&body);
+        let mut out = [0; 256];
+        let outcome = Run { source: &source, ..Run::default() }.over(&mut [&mut out]);
+        assert_eq!(outcome.fault, None);
+        out
+    };
+    let apart = product("{%s0,%s1,%s2,%s3,%s4,%s5,%s6,%s7}");
+    assert_ne!(apart, [0; 256]);
+    assert_eq!(product("{%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7}"), apart);
+    assert_eq!(product("{%r7,%r6,%r5,%r4,%r3,%r2,%r1,%r0}"), apart);
+}
+
+#[test]
 fn rows_take_part_in_races() {
     let load = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0,%r1,%r2,%r3}, [%r5];";
     // Each warp reads the rows that the other one writes.
@@ -134,4 +169,96 @@ fn partial_warps_are_misuses() {
     assert_eq!(kinds(&guarded, 32), [(MisuseKind::PartialWarp, 0, 16)]);
     let diverged = format!("{whole} setp.lt.u32 %p0, %r8, 16; @%p0 add.u32 %r0, %r0, 1; {PRODUCT}");
     assert_eq!(kinds(&diverged, 32), []);
+}
+
+/// The byte, among rows of 16 bytes, that a byte of a lane's registers holds; modes of extent and stride, as in CuTe.
+fn place(modes: &[(usize, usize)], mut index: usize) -> usize {
+    modes.iter().fold(0, |at, (extent, stride)| {
+        let digit = index % extent;
+        index /= extent;
+        at + digit * stride
+    })
+}
+
+/// Runs an instruction on 16 bytes of shared memory for each lane, at the address `%r7`, and four registers. Returns both.
+fn moved(instruction: &str, image: &[u8; 512], registers: &[[u32; 32]; 4]) -> ([u8; 512], [[u32; 32]; 4]) {
+    let words = |bytes: &[u8]| bytes.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+    let mut memory: Vec<u64> = words(image);
+    let held: Vec<u8> = registers.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+    let mut values: Vec<u64> = words(&held);
+    let each = |text: &str| (0..4).map(|index| text.replace('#', &index.to_string())).collect::<String>();
+    let (load, store) = (each("ld.global.b32 %r#, [%rd2+128*#];"), each("st.global.b32 [%rd2+128*#], %r#;"));
+    let body = format!(
+        "mov.u64 %rd1, {BASE}; mad.wide.u32 %rd1, %r8, 16, %rd1; ld.global.v2.u64 {{%rd3, %rd4}}, [%rd1]; \
+         st.shared.v2.u64 [%r7], {{%rd3, %rd4}}; mov.u64 %rd2, {}; mad.wide.u32 %rd2, %r8, 4, %rd2; {load} bar.sync 0; \
+         {instruction} bar.sync 0; {store} ld.shared.v2.u64 {{%rd3, %rd4}}, [%r7]; st.global.v2.u64 [%rd1], {{%rd3, %rd4}};",
+        BASE + APART
+    );
+    let source = kernel(&body);
+    let head = HEAD.replace("8.0", "8.6").replace("sm_90", "sm_100a");
+    let outcome = Run { head: &head, source: &source, ..Run::default() }.over(&mut [&mut memory, &mut values]);
+    assert_eq!((outcome.fault, outcome.races.len(), outcome.misuses.len()), (None, 0, 0), "{instruction}");
+    let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let values = bytes(&values);
+    let register = |at: usize| u32::from_le_bytes(values[at * 4..][..4].try_into().unwrap());
+    (
+        bytes(&memory).try_into().unwrap(),
+        std::array::from_fn(|index| std::array::from_fn(|lane| register(index * 32 + lane))),
+    )
+}
+
+/// The byte that a load widens from a place in the image.
+type Bytes<'a> = &'a dyn Fn(usize) -> u8;
+
+fn mixed(index: usize) -> u32 {
+    (index as u32 + 1).wrapping_mul(0x9e37_79b9) >> 3
+}
+
+#[test]
+fn matrices_of_bytes_have_the_documented_layouts() {
+    let image: [u8; 512] = std::array::from_fn(|index| mixed(index) as u8);
+    let registers: [[u32; 32]; 4] =
+        std::array::from_fn(|index| std::array::from_fn(|lane| mixed(index * 32 + lane + 999)));
+    // A row of bytes as it is, and its packed elements of four and six bits.
+    let row = |row: usize| u128::from_le_bytes(image[row * 16..][..16].try_into().unwrap());
+    let whole = |at: usize| image[at];
+    let four = |at: usize| ((row(at / 16) >> (at % 16 * 4)) as u8 & 0xf) << 2;
+    let six = |at: usize| (row(at / 16) >> (at % 16 * 6)) as u8 & 0x3f;
+    let plain: (&[_], &[_]) = (&[(32, 4)], &[(4, 1), (4, 128)]);
+    let columns: (&[_], &[_]) = (&[(4, 64), (8, 1)], &[(2, 16), (2, 8), (2, 32), (2, 256)]);
+    let loads: [(&str, usize, _, Bytes<'_>); 8] = [
+        ("m16n16.x1.trans.shared.b8", 2, columns, &whole),
+        ("m16n16.x2.trans.shared.b8", 4, columns, &whole),
+        ("m16n16.x2.trans.shared.b8x16.b4x16_p64", 4, columns, &four),
+        ("m16n16.x1.trans.shared.b8x16.b6x16_p32", 2, columns, &six),
+        ("m8n16.x1.shared.b8x16.b4x16_p64", 1, plain, &four),
+        ("m8n16.x2.shared.b8x16.b6x16_p32", 2, plain, &six),
+        ("m8n16.x4.shared.b8x16.b4x16_p64", 4, plain, &four),
+        ("m8n8.x4.shared.b16", 4, plain, &whole),
+    ];
+    for (form, count, (lanes, values), byte) in loads {
+        let targets: Vec<String> = (0..count).map(|index| format!("%r{index}")).collect();
+        let text = format!("ldmatrix.sync.aligned.{form} {{{}}}, [%r7];", targets.join(","));
+        let (kept, loaded) = moved(&text, &image, &registers);
+        assert_eq!(kept, image);
+        for (index, lane) in (0..4).flat_map(|index| (0..32).map(move |lane| (index, lane))) {
+            let at = |part: usize| place(lanes, lane) + place(values, index * 4 + part);
+            let expected = match index < count {
+                true => u32::from_le_bytes(std::array::from_fn(|part| byte(at(part)))),
+                false => registers[index][lane],
+            };
+            assert_eq!(loaded[index][lane], expected, "{form}, register {index}, lane {lane}");
+        }
+    }
+    let values = [(2, 16), (2, 8), (4, 128)];
+    for count in [1, 2, 4] {
+        let sources: Vec<String> = (0..count).map(|index| format!("%r{index}")).collect();
+        let text = format!("stmatrix.sync.aligned.m16n8.x{count}.trans.shared.b8 [%r7], {{{}}};", sources.join(","));
+        let mut expected = image;
+        for (lane, value) in (0..32).flat_map(|lane| (0..4 * count).map(move |value| (lane, value))) {
+            let at = place(&[(4, 32), (8, 1)], lane) + place(&values, value);
+            expected[at] = registers[value / 4][lane].to_le_bytes()[value % 4];
+        }
+        assert_eq!(moved(&text, &image, &registers).0, expected, "{count}");
+    }
 }

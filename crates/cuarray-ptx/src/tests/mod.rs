@@ -11,6 +11,7 @@ mod forms;
 mod matrices;
 mod mutated;
 mod patterns;
+mod recent;
 mod thread_races;
 
 use crate::Error;
@@ -38,6 +39,7 @@ const APART: u64 = 0x1_0000_0000;
 
 /// A launch over buffers, whose addresses are the kernel's first parameters.
 struct Run<'a> {
+    head: &'a str,
     source: &'a str,
     grid: [u32; 3],
     threads: [u32; 3],
@@ -54,6 +56,7 @@ impl Default for Run<'_> {
     fn default() -> Self {
         let (grid, threads) = ([1; 3], [32, 1, 1]);
         Run {
+            head: HEAD,
             source: "",
             grid,
             threads,
@@ -70,7 +73,7 @@ impl Default for Run<'_> {
 
 impl Run<'_> {
     fn over(&self, buffers: &mut [&mut [u64]]) -> Outcome {
-        let program = load(self.source).unwrap_or_else(|error| panic!("{error}"));
+        let program = load_for(self.head, self.source).unwrap_or_else(|error| panic!("{error}"));
         let regions: Vec<Region> = buffers
             .iter_mut()
             .enumerate()

@@ -132,3 +132,65 @@ fn blocks_that_write_equal_values_do_not_race() {
         }
     }
 }
+
+/// Loads a word in all threads, adds 1, and stores it under the guard `%p`, which the caller sets to `condition`.
+fn update(condition: &str, after: &str) -> String {
+    format!("{condition} ld.global.u32 %v, [%out]; add.u32 %v, %v, 1; @%p st.global.u32 [%out], %v; {after}")
+}
+
+#[test]
+fn thread_that_does_not_store_may_load_the_old_or_new_value() {
+    for threads in [32, 256] {
+        let alone = update("setp.eq.u32 %p, %t, 0;", "");
+        assert_eq!(races(&alone, 1, threads, 1).0, [], "{threads} threads");
+        // A vector, and a value that passes through other instructions.
+        let vector = ".reg .b32 %w; setp.eq.u32 %p, %t, 0; ld.global.v2.u32 {%v, %w}, [%out]; max.u32 %w, %v, %w; \
+                      @%p st.global.v2.u32 [%out], {%w, %v};";
+        assert_eq!(races(vector, 1, threads, 1).0, [], "{threads} threads");
+    }
+}
+
+#[test]
+fn loaded_value_with_another_use_races_with_the_store() {
+    let own = "mul.wide.u32 %a, %t, 4; add.u64 %a, %out, %a;";
+    for threads in [32, 256] {
+        for body in [
+            // All threads store.
+            update("setp.ne.u32 %p, %b, 9;", ""),
+            // Two warps, or two lanes, store.
+            update("and.b32 %g, %t, 31; setp.eq.u32 %p, %g, 5; @!%p setp.eq.u32 %p, %t, 7;", ""),
+            // All threads store the value elsewhere, with or without a guard.
+            update("setp.eq.u32 %p, %t, 0;", &format!("{own} st.global.u32 [%a + 1024], %v;")),
+            update(
+                "setp.eq.u32 %p, %t, 0;",
+                &format!("{own} setp.ne.u32 %q, %t, 3; @%q st.global.u32 [%a + 1024], %v;"),
+            ),
+            // The value decides about the store, or about a branch.
+            "ld.global.u32 %v, [%out]; setp.eq.u32 %p, %v, 0; @%p st.global.u32 [%out], 1;".to_owned(),
+            update("setp.eq.u32 %p, %t, 0;", "setp.eq.u32 %q, %v, 1; @%q bra END; st.global.u32 [%out + 64], 1; END:"),
+            // Other threads get the value, or add it to another word.
+            update(
+                "setp.eq.u32 %p, %t, 0;",
+                &format!("shfl.sync.bfly.b32 %g, %v, 1, 31, -1; {own} st.global.u32 [%a + 1024], %g;"),
+            ),
+            update("setp.eq.u32 %p, %t, 0;", "red.global.add.u32 [%out + 64], %v;"),
+        ] {
+            let body = format!(".reg .pred %q; {body}");
+            assert_ne!(races(&body, 1, threads, 1).0, [], "{threads} threads, {body}");
+        }
+    }
+}
+
+#[test]
+fn updates_in_place_by_several_blocks_race() {
+    let body = update("setp.eq.u32 %p, %t, 0;", "");
+    assert_eq!(races(&body, 4, 64, 2).0.len(), 1);
+}
+
+#[test]
+fn guarded_store_to_another_element_races_with_the_load() {
+    // Thread 0 stores the element that thread 1 loads and uses.
+    let body = "mul.wide.u32 %a, %t, 4; add.u64 %a, %out, %a; setp.lt.u32 %p, %t, 40; \
+                ld.global.u32 %v, [%a + 4]; add.u32 %v, %v, 1; @%p st.global.u32 [%a], %v;";
+    assert_eq!(races(body, 1, 64, 1).0.len(), 1);
+}

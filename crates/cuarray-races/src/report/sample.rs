@@ -94,6 +94,7 @@ pub(crate) fn kernel_race(file: &str) -> Report {
         thread: [thread, 0, 0],
         atomic: false,
         source,
+        inlined_at: None,
         ptx_line,
     };
     let line = SourceLine { file: "src/kernel.cu".into(), line: 8 };

@@ -107,11 +107,15 @@ impl Config {
             config.trace = Some(PathBuf::from(value));
             Some(())
         })?;
-        read("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5, 8.0, 8.6, 8.7, 8.9 or 9.0", &mut |value| {
-            let (major, minor) = value.split_once('.')?;
-            config.compute_capability = (major.parse().ok()?, minor.parse().ok()?);
-            CAPABILITIES.contains(&config.compute_capability).then_some(())
-        })?;
+        read(
+            "CUARRAY_SIM_COMPUTE_CAPABILITY",
+            "7.5, 8.0, 8.6, 8.7, 8.9, 9.0, 10.0, 10.3, 11.0, 12.0 or 12.1",
+            &mut |value| {
+                let (major, minor) = value.split_once('.')?;
+                config.compute_capability = (major.parse().ok()?, minor.parse().ok()?);
+                CAPABILITIES.contains(&config.compute_capability).then_some(())
+            },
+        )?;
         read("CUARRAY_SIM_DRIVER_VERSION", "1000 × major + 10 × minor, 11020 to 13999", &mut |value| {
             config.driver_version = value.parse().ok()?;
             (11020..14000).contains(&config.driver_version).then_some(())
@@ -131,7 +135,7 @@ impl Config {
 }
 
 /// The switches that the Python package reads.
-const OF_THE_PACKAGE: [&str; 8] = [
+const OF_THE_PACKAGE: [&str; 9] = [
     "CUARRAY_SIM_RUNTIME",
     "CUARRAY_SIM_CUDA_BINDINGS",
     "CUARRAY_SIM_VERBOSE",
@@ -140,6 +144,7 @@ const OF_THE_PACKAGE: [&str; 8] = [
     "CUARRAY_SIM_PTXAS",
     "CUARRAY_SIM_NVML",
     "CUARRAY_SIM_CUDNN",
+    "CUARRAY_SIM_XLA",
 ];
 
 /// The variable with which CUDA programs select devices; an empty value selects none.
@@ -335,7 +340,7 @@ mod tests {
             ("CUARRAY_SIM_SCHEDULE", "late"),
             ("CUARRAY_SIM_SCHEDULE", "random:-1"),
             ("CUARRAY_SIM_SCHEDULE", "replay:2:2"),
-            ("CUARRAY_SIM_COMPUTE_CAPABILITY", "10.0"),
+            ("CUARRAY_SIM_COMPUTE_CAPABILITY", "10.1"),
             ("CUARRAY_SIM_DRIVER_VERSION", "13"),
             ("CUARRAY_SIM_RUNTIME", "no"),
             ("CUARRAY_SIM_CUDA_BINDINGS", "no"),

@@ -51,6 +51,8 @@ pub(crate) fn multiprocessor(capability: (u32, u32)) -> Multiprocessor {
         (8, 7) => (48, 16, 164 << 10),
         (8, 9) => (48, 24, 100 << 10),
         (8, _) => (48, 16, 100 << 10),
+        (11, _) => (48, 24, 228 << 10),
+        (12, _) => (48, 24, 100 << 10),
         _ => (64, 32, 228 << 10),
     };
     let reserved = if capability.0 >= 8 { 1024 } else { 0 };
@@ -125,7 +127,8 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         113 => 1, // read-only registration
         114 => 0,
         CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
-        116..=119 => 0,               // GPUDirect, pool handle types
+        116..=118 => 0, // GPUDirect
+        CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES => CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR as i32,
         120 => i32::from(major >= 9), // clusters
         121..=124 => 0,               // stream memory operations, dma-buf
         CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED => 1,

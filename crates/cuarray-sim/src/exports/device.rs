@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::config::identity;
+use crate::objects::pool::Pool;
 use std::ffi::CStr;
 
 pub(super) unsafe fn cuDeviceGet(call: &Call<'_>, device: *mut CUdevice, ordinal: c_int) -> Result<(), CUresult> {
@@ -151,9 +152,10 @@ pub(super) unsafe fn cuDeviceGetMemPool(
 
 pub(super) unsafe fn cuDeviceSetMemPool(call: &Call<'_>, dev: CUdevice, pool: CUmemoryPool) -> Result<(), CUresult> {
     let mut state = call.lock();
-    let owner = state.pool(pool)?.device as CUdevice;
+    let Pool { device: owner, imported, .. } = *state.pool(pool)?;
     let device = state.device_mut(dev)?;
-    if owner != dev {
+    // By the manual, a pool of another process allocates nothing.
+    if owner as CUdevice != dev || imported.is_some() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     device.current_pool = pool;

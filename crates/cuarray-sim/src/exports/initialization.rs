@@ -19,6 +19,7 @@ pub(super) unsafe fn cuDriverGetVersion(call: &Call<'_>, driver_version: *mut c_
     unsafe { put(driver_version, call.driver.settings().driver_version) }
 }
 
+/// Unlike [`cuGetProcAddress_v2`], returns `CUDA_ERROR_NOT_FOUND` if there is no function, because it has no status.
 pub(super) unsafe fn cuGetProcAddress(
     call: &Call<'_>,
     symbol: *const c_char,
@@ -26,10 +27,14 @@ pub(super) unsafe fn cuGetProcAddress(
     driver_version: c_int,
     flags: u64,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointers, by the driver's contract; a null status is not written.
-    unsafe { cuGetProcAddress_v2(call, symbol, pfn, driver_version, flags, std::ptr::null_mut()) }
+    // SAFETY: the caller's pointers, by the driver's contract.
+    match unsafe { look_up(call, symbol, pfn, driver_version, flags)? } {
+        CU_GET_PROC_ADDRESS_SUCCESS => Ok(()),
+        _ => Err(CUresult::CUDA_ERROR_NOT_FOUND),
+    }
 }
 
+/// Writes a null address and a status, and succeeds, if there is no function of the name at this version.
 pub(super) unsafe fn cuGetProcAddress_v2(
     call: &Call<'_>,
     symbol: *const c_char,
@@ -38,6 +43,23 @@ pub(super) unsafe fn cuGetProcAddress_v2(
     flags: u64,
     symbol_found: *mut CUdriverProcAddressQueryResult,
 ) -> Result<(), CUresult> {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    let status = unsafe { look_up(call, symbol, pfn, driver_version, flags)? };
+    if !symbol_found.is_null() {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        unsafe { put(symbol_found, status)? };
+    }
+    Ok(())
+}
+
+/// Writes the address of the newest function of a name at a version, or null, and returns the status of the search.
+unsafe fn look_up(
+    call: &Call<'_>,
+    symbol: *const c_char,
+    pfn: *mut *mut c_void,
+    driver_version: c_int,
+    flags: u64,
+) -> Result<CUdriverProcAddressQueryResult, CUresult> {
     present(symbol)?;
     present(pfn)?;
     let known = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
@@ -57,17 +79,12 @@ pub(super) unsafe fn cuGetProcAddress_v2(
     // Without flags, the variant of this call decides.
     let per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM || (flags == 0 && call.per_thread);
     let address = meaning.map_or(0, |meaning| if per_thread { meaning.per_thread } else { meaning.legacy });
-    if !symbol_found.is_null() {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        unsafe { put(symbol_found, status)? };
-    }
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pfn, address as *mut c_void)? };
-    if address == 0 {
+    if meanings.is_empty() {
         call.driver.count_refused(&name);
-        return Err(CUresult::CUDA_ERROR_NOT_FOUND);
     }
-    Ok(())
+    Ok(status)
 }
 
 pub(super) unsafe fn cuGetErrorName(_: &Call<'_>, error: CUresult, p_str: *mut *const c_char) -> Result<(), CUresult> {

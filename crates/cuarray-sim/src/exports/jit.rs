@@ -60,8 +60,8 @@ impl Options {
 
 /// Advice on how to get PTX instead of machine code.
 const HOW: &str = "the simulated driver executes PTX, not machine code. \
-numba-cuda passes PTX if nvidia-nvjitlink is not installed; cuda.core does if Program.compile targets \"ptx\"; \
-nvcc does with -gencode arch=compute_90,code=compute_90";
+`python -m cuarray_sim` and `pytest --cuarray-sim` make nvJitLink, NVRTC and ptxas produce PTX, unless a variable such as \
+CUARRAY_SIM_NVRTC=0 turns this off; nvcc does with -gencode arch=compute_90,code=compute_90";
 
 /// Reports why an image was refused, in the log and once on standard error.
 ///

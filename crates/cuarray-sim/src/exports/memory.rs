@@ -78,8 +78,9 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
 /// and of all contexts for memory that each of them reaches (pool and host memory).
 fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext) {
     let Some(allocation) = state.memory.starting_at(address) else { return };
-    let contexts = match allocation.kind {
-        Kind::Device | Kind::Imported(_) => vec![allocation.context, current],
+    let contexts = match &allocation.kind {
+        Kind::Device => vec![allocation.context, current],
+        Kind::Imported(imported) if imported.pool.is_none() => vec![allocation.context, current],
         _ => state.contexts.keys().copied().collect(),
     };
     // By the manual, freeing pool memory waits for nothing; the program must wait.
@@ -115,6 +116,7 @@ pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Result<
         Some(Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Managed { .. }) => {
             free(call, state, dptr, current)
         }
+        Some(Kind::Imported(imported)) if imported.pool.is_some() => free(call, state, dptr, current),
         _ => return refused_release(state, dptr),
     }
     Ok(())
@@ -282,7 +284,7 @@ pub(super) unsafe fn cuIpcGetMemHandle(
     let offset = device.arena.export(address, id, size).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let (exporter, device) = (Exporter::here(device.arena.file())?, device.physical);
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_handle, Handle { exporter, device, offset, id }.to_bytes()) }
+    unsafe { put(p_handle, Handle { exporter, device, offset, id, pool: 0 }.to_bytes()) }
 }
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, the only valid flag.
@@ -299,7 +301,8 @@ pub(super) unsafe fn cuIpcOpenMemHandle_v2(
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let (mut state, current) = call.current()?;
-    let handle = Handle::from_bytes(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    let handle = Handle::from_bytes(&handle).filter(|handle| handle.pool == 0);
+    let handle = handle.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     if state.devices.iter().any(|device| Exporter::here(device.arena.file()) == Ok(handle.exporter)) {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
@@ -341,6 +344,7 @@ pub(super) unsafe fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> 
     let (mut state, current) = call.current()?;
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
     match allocation.map(|allocation| &mut allocation.kind) {
+        Some(Kind::Imported(imported)) if imported.pool.is_some() => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         Some(Kind::Imported(imported)) if imported.opened > 1 => imported.opened -= 1,
         Some(Kind::Imported(_)) => free(call, state, dptr, current),
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),

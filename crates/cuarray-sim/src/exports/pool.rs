@@ -9,11 +9,15 @@ use super::transfer::submit;
 use super::*;
 use crate::capture;
 use crate::execution::drain;
+use crate::happens_before::calls;
+use crate::memory::backing::{self, Backing, Label};
+use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
 use crate::objects::pool::Pool;
 use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::{pools, streams};
+use crate::work::{allocations, pools, streams};
+use std::os::fd::IntoRawFd;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -76,15 +80,18 @@ pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: 
         return capture::capture_release(&mut state, stream, dptr);
     }
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
-    let allocation =
-        allocation.filter(|allocation| matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Graph { .. }));
+    let allocation = allocation.filter(|allocation| match &allocation.kind {
+        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } => true,
+        Kind::Imported(imported) => imported.pool.is_some(),
+        _ => false,
+    });
     let Some(allocation) = allocation else { return super::memory::refused_release(state, dptr) };
     allocation.freed = true;
     drop(submit(call, state, stream, Work::Release { address: dptr }, Vec::new())?);
     Ok(())
 }
 
-/// Creates a pool of device memory. Pools that can be exported to other processes are not supported.
+/// Creates a pool of device memory.
 pub(super) unsafe fn cuMemPoolCreate(
     call: &Call<'_>,
     pool: *mut CUmemoryPool,
@@ -99,13 +106,16 @@ pub(super) unsafe fn cuMemPoolCreate(
         (CU_MEM_ALLOCATION_TYPE_PINNED | CU_MEM_ALLOCATION_TYPE_MANAGED, 1..=4) => return unsupported(),
         _ => return Err(INVALID_VALUE),
     }
-    if props.handleTypes != CU_MEM_HANDLE_TYPE_NONE {
-        return unsupported();
+    match props.handleTypes {
+        CU_MEM_HANDLE_TYPE_NONE | CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR => {}
+        1..16 => return unsupported(),
+        _ => return Err(INVALID_VALUE),
     }
     let mut state = call.lock();
     let device = state.device(props.location.id)?.ordinal as usize;
     let handle = CUmemoryPool(crate::handle::fresh());
-    let made = Pool { is_default: false, max_size: props.maxSize as u64, ..Pool::of_device(device) };
+    let (max_size, handle_types) = (props.maxSize as u64, props.handleTypes);
+    let made = Pool { is_default: false, max_size, handle_types, ..Pool::of_device(device) };
     state.pools.insert(handle, made);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pool, handle) }
@@ -177,6 +187,20 @@ pub(super) unsafe fn cuMemPoolGetAttribute(
             // SAFETY: these values are ints, by the driver's contract.
             return unsafe { put(value.cast::<i32>(), pool.reuse[attr as usize - 1]) };
         }
+        CU_MEMPOOL_ATTR_ALLOCATION_TYPE
+        | CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES
+        | CU_MEMPOOL_ATTR_LOCATION_ID
+        | CU_MEMPOOL_ATTR_LOCATION_TYPE => {
+            let number = match attr {
+                CU_MEMPOOL_ATTR_ALLOCATION_TYPE => CU_MEM_ALLOCATION_TYPE_PINNED,
+                CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES => pool.handle_types,
+                CU_MEMPOOL_ATTR_LOCATION_ID => pool.device as u32,
+                _ => CU_MEM_LOCATION_TYPE_DEVICE,
+            };
+            // SAFETY: these values are ints and enumerations, by the driver's contract.
+            return unsafe { put(value.cast::<u32>(), number) };
+        }
+        CU_MEMPOOL_ATTR_MAX_POOL_SIZE => pool.max_size,
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => pool.release_threshold,
         CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT => pool.reserved,
         CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH => pool.reserved_high,
@@ -257,4 +281,114 @@ pub(super) unsafe fn cuMemPoolGetAccess(
     };
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(flags, access) }
+}
+
+/// Exports a pool as a file descriptor, which the program closes.
+pub(super) unsafe fn cuMemPoolExportToShareableHandle(
+    call: &Call<'_>,
+    handle_out: *mut c_void,
+    pool: CUmemoryPool,
+    handle_type: CUmemAllocationHandleType,
+    flags: u64,
+) -> Result<(), CUresult> {
+    present(handle_out)?;
+    let mut state = call.lock();
+    let Pool { device, handle_types, imported, .. } = *state.pool(pool)?;
+    let is_allowed = handle_types & handle_type != 0 && imported.is_none();
+    if flags != 0 || !is_allowed || handle_type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR {
+        return Err(INVALID_VALUE);
+    }
+    let label = Label {
+        size: 0,
+        origin: backing::origin(pool.0 as u64),
+        location: (CU_MEM_LOCATION_TYPE_DEVICE, state.devices[device].physical),
+        handle_types,
+        rdma: false,
+        pool: true,
+    };
+    let file = Backing::new(label).and_then(|backing| backing.export());
+    let file = file.map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    // SAFETY: for this handle type, the caller's pointer is that of an int.
+    unsafe { put(handle_out.cast::<c_int>(), file.into_raw_fd()) }
+}
+
+/// Imports a pool. By the programming guide, only its own device may access it, whatever the exporter has set.
+pub(super) unsafe fn cuMemPoolImportFromShareableHandle(
+    call: &Call<'_>,
+    pool_out: *mut CUmemoryPool,
+    handle: *mut c_void,
+    handle_type: CUmemAllocationHandleType,
+    flags: u64,
+) -> Result<(), CUresult> {
+    present(pool_out)?;
+    if flags != 0 || handle_type == CU_MEM_HANDLE_TYPE_NONE || handle_type >= 16 {
+        return Err(INVALID_VALUE);
+    }
+    if handle_type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR {
+        return unsupported();
+    }
+    let descriptor = c_int::try_from(handle as usize).map_err(|_| INVALID_VALUE)?;
+    let label = Backing::open(descriptor).map(|backing| backing.label).filter(|label| label.pool);
+    let Label { origin, location: (_, place), handle_types, .. } = label.ok_or(INVALID_VALUE)?;
+    let mut state = call.lock();
+    let device = state.devices.iter().position(|device| device.physical == place).ok_or(INVALID_VALUE)?;
+    let new = CUmemoryPool(crate::handle::fresh());
+    let (is_default, imported) = (false, Some(origin));
+    state.pools.insert(new, Pool { is_default, imported, handle_types, ..Pool::of_device(device) });
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pool_out, new) }
+}
+
+/// The lower half of a pool's number, which the data of its pointers has.
+fn number_of(pool: u64) -> u32 {
+    pool as u32
+}
+
+/// Describes an allocation of a pool for other processes, for any of its addresses.
+pub(super) unsafe fn cuMemPoolExportPointer(
+    call: &Call<'_>,
+    share_data_out: *mut CUmemPoolPtrExportData,
+    ptr: CUdeviceptr,
+) -> Result<(), CUresult> {
+    present(share_data_out)?;
+    let mut state = call.lock();
+    let allocation = state.memory.find(ptr).ok_or(INVALID_VALUE)?;
+    let Kind::Pool(pool) = allocation.kind else { return Err(INVALID_VALUE) };
+    if state.pools.get(&pool).is_none_or(|pool| pool.handle_types == CU_MEM_HANDLE_TYPE_NONE) {
+        return Err(INVALID_VALUE);
+    }
+    let (address, size, id, device) = (allocation.address, allocation.size, allocation.id, allocation.device);
+    let device = state.devices.get_mut(device).ok_or(INVALID_VALUE)?;
+    let offset = device.arena.export(address, id, size).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let (exporter, device) = (Exporter::here(device.arena.file())?, device.physical);
+    let handle = Handle { exporter, device, offset, id, pool: number_of(pool.0 as u64) };
+    let reserved = handle.to_bytes().reserved.map(|byte| byte as u8);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(share_data_out, CUmemPoolPtrExportData { reserved }) }
+}
+
+/// Imports an allocation of a pool, which is freed like one of this process.
+pub(super) unsafe fn cuMemPoolImportPointer(
+    call: &Call<'_>,
+    ptr_out: *mut CUdeviceptr,
+    pool: CUmemoryPool,
+    share_data: *mut CUmemPoolPtrExportData,
+) -> Result<(), CUresult> {
+    present(ptr_out)?;
+    present(share_data)?;
+    // SAFETY: the caller's data, by the driver's contract; it may be unaligned.
+    let data = unsafe { share_data.read_unaligned() };
+    let handle = Handle::from_bytes(&CUipcMemHandle { reserved: data.reserved.map(|byte| byte as c_char) });
+    let mut state = call.lock();
+    let Pool { imported, device, .. } = *state.pool(pool)?;
+    let (process, started, number) = imported.ok_or(INVALID_VALUE)?;
+    let of_pool = |handle: &Handle| handle.pool == number_of(number) && handle.exporter.is_process(process, started);
+    let handle = handle.filter(of_pool).ok_or(INVALID_VALUE)?;
+    let mut imported = Imported::open(handle, call.driver.settings().host_readable).map_err(|_| INVALID_VALUE)?;
+    imported.pool = Some(pool);
+    let (address, size) = (imported.address(), imported.size);
+    allocations::add(&mut state, (address, size, 0), Kind::Imported(Box::new(imported)), CUcontext::NULL, device);
+    calls::allocated(&mut state, address);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(ptr_out, address) }
 }

@@ -145,6 +145,7 @@ pub(super) unsafe fn cuMemCreate(
         location: (prop.location.kind, place),
         handle_types: prop.requestedHandleTypes,
         rdma: prop.gpuDirectRDMACapable != 0,
+        pool: false,
     };
     let Ok(backing) = Backing::new(label) else {
         if on_device {
@@ -162,7 +163,7 @@ pub(super) unsafe fn cuMemCreate(
 
 /// The physical memory of a handle that the program has not released.
 fn physical(state: &mut State, handle: CUmemGenericAllocationHandle) -> Result<&mut Physical, CUresult> {
-    if !state.physical.get(&handle).is_some_and(|physical| physical.references > 0) {
+    if state.physical.get(&handle).is_none_or(|physical| physical.references == 0) {
         calls::refused_handle(state, handle);
         return Err(INVALID_VALUE);
     }
@@ -365,7 +366,7 @@ pub(super) unsafe fn cuMemImportFromShareableHandle(
         _ => return Err(INVALID_VALUE),
     }
     let descriptor = c_int::try_from(os_handle as usize).map_err(|_| INVALID_VALUE)?;
-    let backing = Backing::open(descriptor).ok_or(INVALID_VALUE)?;
+    let backing = Backing::open(descriptor).filter(|backing| !backing.label.pool).ok_or(INVALID_VALUE)?;
     let mut state = call.lock();
     let (kind, place) = backing.label.location;
     let id = match kind {

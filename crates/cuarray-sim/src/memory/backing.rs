@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 const FILE_NAME: &std::ffi::CStr = c"cuarray simulated memory";
 const MAGIC: u64 = u64::from_ne_bytes(*b"cuarrvmm");
 /// The number of words of a label in the file.
-const WORDS: usize = 9;
+const WORDS: usize = 10;
 
 /// The properties of physical memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,20 +27,24 @@ pub(crate) struct Label {
     pub handle_types: u32,
     /// Whether the program asked for memory that is capable of GPUDirect RDMA.
     pub rdma: bool,
+    /// Whether the file stands for a memory pool, and holds no memory.
+    pub pool: bool,
 }
 
 impl Label {
     fn words(&self) -> [u64; WORDS] {
-        let Label { size, origin, location, handle_types, rdma } = *self;
+        let Label { size, origin, location, handle_types, rdma, pool } = *self;
         let (kind, id) = (u64::from(location.0), location.1 as u64);
-        [MAGIC, size, origin.0, origin.1, origin.2, kind, id, u64::from(handle_types), u64::from(rdma)]
+        let flags = [u64::from(rdma), u64::from(pool)];
+        [MAGIC, size, origin.0, origin.1, origin.2, kind, id, u64::from(handle_types), flags[0], flags[1]]
     }
 
     fn of_words(words: [u64; WORDS]) -> Option<Label> {
-        let [magic, size, process, started, id, kind, place, handle_types, rdma] = words;
+        let [magic, size, process, started, id, kind, place, handle_types, rdma, pool] = words;
         let location = (u32::try_from(kind).ok()?, place as i32);
         let handle_types = u32::try_from(handle_types).ok()?;
-        let label = Label { size, origin: (process, started, id), location, handle_types, rdma: rdma != 0 };
+        let (origin, rdma, pool) = ((process, started, id), rdma != 0, pool != 0);
+        let label = Label { size, origin, location, handle_types, rdma, pool };
         (magic == MAGIC).then_some(label)
     }
 }
@@ -109,7 +113,8 @@ mod tests {
 
     #[test]
     fn exported_descriptor_opens_the_same_bytes() {
-        let label = Label { size: 1 << 16, origin: origin(7), location: (1, 3), handle_types: 1, rdma: true };
+        let label =
+            Label { size: 1 << 16, origin: origin(7), location: (1, 3), handle_types: 1, rdma: true, pool: false };
         let memory = Backing::new(label).unwrap();
         memory.file.write_all_at(&[5], 100).unwrap();
         let exported = memory.export().unwrap();

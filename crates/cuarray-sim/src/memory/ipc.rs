@@ -14,7 +14,7 @@
 //! The work of different processes is unordered. Each process runs only its own pending work.
 
 use crate::memory::allocator::ALIGNMENT;
-use cuarray_abi::{CUipcMemHandle, CUresult};
+use cuarray_abi::{CUipcMemHandle, CUmemoryPool, CUresult};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -102,6 +102,8 @@ pub(crate) struct Handle {
     pub offset: u64,
     /// The allocation's number in the exporting process.
     pub id: u64,
+    /// The lower half of the number of the memory's pool; 0 for memory of no pool.
+    pub pool: u32,
 }
 
 /// A device's file in a process.
@@ -121,12 +123,18 @@ impl Exporter {
         let started = started(process).ok_or(CUresult::CUDA_ERROR_NOT_SUPPORTED)?;
         Ok(Exporter { process, started, file })
     }
+
+    /// Whether the file belongs to a process that started then.
+    pub(crate) fn is_process(&self, process: u64, started: u64) -> bool {
+        (u64::from(self.process), self.started) == (process, started)
+    }
 }
 
 impl Handle {
     pub(crate) fn to_bytes(self) -> CUipcMemHandle {
         let Exporter { process, started, file } = self.exporter;
-        let (process, file, device) = (u64::from(process), file as u64, self.device as u64);
+        let file = u64::from(self.pool) << 32 | u64::from(file.cast_unsigned());
+        let (process, device) = (u64::from(process), self.device as u64);
         let words = [u64::from_ne_bytes(MAGIC), process, started, file, device, self.offset, self.id];
         let mut bytes = [0; 64];
         for (place, word) in bytes.chunks_exact_mut(8).zip(words.into_iter().chain([sum(words)])) {
@@ -146,8 +154,9 @@ impl Handle {
         if magic != u64::from_ne_bytes(MAGIC) || checked != sum([magic, process, started, file, device, offset, id]) {
             return None;
         }
-        let (process, file) = (u32::try_from(process).ok()?, i32::try_from(file).ok()?);
-        Some(Handle { exporter: Exporter { process, started, file }, device: i32::try_from(device).ok()?, offset, id })
+        let (pool, file) = ((file >> 32) as u32, i32::try_from(file as u32).ok()?);
+        let (process, device) = (u32::try_from(process).ok()?, i32::try_from(device).ok()?);
+        Some(Handle { exporter: Exporter { process, started, file }, device, offset, id, pool })
     }
 }
 
@@ -198,6 +207,8 @@ pub(crate) struct Imported {
     pub handle: Handle,
     /// The number of opens minus closes.
     pub opened: u64,
+    /// The imported pool to which the memory belongs.
+    pub pool: Option<CUmemoryPool>,
     /// The device address of the allocation, and the address at which the driver reaches it.
     address: u64,
     shadow: u64,
@@ -256,6 +267,7 @@ impl Imported {
         let mut imported = Imported {
             handle,
             opened: 1,
+            pool: None,
             address: 0,
             shadow: 0,
             size: entry.size,
@@ -321,7 +333,7 @@ mod tests {
 
     fn handle() -> Handle {
         let exporter = Exporter { process: 7, started: 1 << 40, file: 9 };
-        Handle { exporter, device: 1, offset: 1 << 33, id: u64::MAX }
+        Handle { exporter, device: 1, offset: 1 << 33, id: u64::MAX, pool: u32::MAX }
     }
 
     #[test]

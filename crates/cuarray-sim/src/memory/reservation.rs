@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn mapped_memory_is_reached_through_both_ranges() {
-        let label = Label { size: GRANULARITY, origin: origin(1), location: (2, 0), handle_types: 0, rdma: false };
+        let label =
+            Label { size: GRANULARITY, origin: origin(1), location: (2, 0), handle_types: 0, rdma: false, pool: false };
         let memory = Backing::new(label).unwrap();
         let range = Reservation::new(2 * GRANULARITY, GRANULARITY, 0).unwrap();
         assert!(range.address.is_multiple_of(GRANULARITY));

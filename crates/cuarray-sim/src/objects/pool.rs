@@ -5,6 +5,7 @@
 //! to the release threshold (never below *used*) when a synchronization or a trim lets the pool release memory.
 
 use crate::objects::allocation::DeviceAccess;
+use cuarray_abi::*;
 
 /// One pool.
 pub(crate) struct Pool {
@@ -24,6 +25,10 @@ pub(crate) struct Pool {
     pub access: DeviceAccess,
     /// Whether `cuMemPoolDestroy` was called; the pool then ends with its last allocation.
     pub destroyed: bool,
+    /// The handle types that the pool can be exported as.
+    pub handle_types: CUmemAllocationHandleType,
+    /// For a pool of another process: the process, its start time, and the pool's number there.
+    pub imported: Option<(u64, u64, u64)>,
 }
 
 impl Pool {
@@ -41,6 +46,8 @@ impl Pool {
             reuse: [1; 3],
             access: DeviceAccess::new(),
             destroyed: false,
+            handle_types: CU_MEM_HANDLE_TYPE_NONE,
+            imported: None,
         }
     }
 

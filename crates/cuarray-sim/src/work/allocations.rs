@@ -66,8 +66,8 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
         Kind::Pinned { .. } | Kind::Registered { .. } | Kind::Managed { .. } => {
             return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         }
-        // Memory of another process is accessible where it was opened.
-        Kind::Imported(_) => device_of(&allocation.context),
+        // Memory of another process is accessible where it was opened, or as its imported pool is.
+        Kind::Imported(imported) if imported.pool.is_none() => device_of(&allocation.context),
         _ => Some(allocation.device),
     };
     if own.is_some_and(|own| Some(own.device) == home) {
@@ -76,6 +76,10 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
     match &allocation.kind {
         Kind::Pool(pool) => state.pools.get(pool).map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |pool| shared(&pool.access)),
         Kind::Graph { access, .. } => shared(access),
+        Kind::Imported(imported) if imported.pool.is_some() => {
+            let pool = imported.pool.and_then(|pool| state.pools.get(&pool));
+            pool.map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |pool| shared(&pool.access))
+        }
         _ if own.is_some_and(|own| own.peers.contains(&allocation.context)) => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         _ => CU_MEM_ACCESS_FLAGS_PROT_NONE,
     }

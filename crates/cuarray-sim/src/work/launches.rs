@@ -523,11 +523,13 @@ fn index_in([x, y, _]: [u32; 3], number: u64) -> [u32; 3] {
 /// The location of an instruction in a kernel, with its block and thread.
 fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], atomic: bool) -> KernelPlace {
     let location = pc.and_then(|pc| program.location(pc));
-    let source = location.filter(|location| location.source_line > 0).and_then(|location| {
-        let file = program.file(location.file)?.to_owned();
-        Some(SourceLine { file, line: location.source_line })
-    });
-    KernelPlace { block, thread, atomic, source, ptx_line: location.map(|location| location.line) }
+    let line = |(file, line): (u32, u32)| {
+        let file = program.file(file).filter(|_| line > 0)?.to_owned();
+        Some(SourceLine { file, line })
+    };
+    let source = location.and_then(|location| line((location.file, location.source_line)));
+    let inlined_at = location.and_then(|location| line(location.inlined_at));
+    KernelPlace { block, thread, atomic, source, inlined_at, ptx_line: location.map(|location| location.line) }
 }
 
 /// A failure in words, and its location.

@@ -7,9 +7,12 @@ use cuarray_abi::*;
 /// Allocates memory from a pool for a stream-ordered allocation; returns its address.
 ///
 /// # Errors
-/// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_VALUE` for an invalid pool.
+/// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_VALUE` for an invalid pool, and for a pool of another process.
 pub(crate) fn take(state: &mut State, handle: CUmemoryPool, size: u64) -> Result<u64, CUresult> {
     let pool = state.pool(handle)?;
+    if pool.imported.is_some() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     let total = pool.used.checked_add(size);
     if total.is_none_or(|total| pool.max_size != 0 && total > pool.max_size) {
         return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);

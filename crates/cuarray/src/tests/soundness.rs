@@ -7,7 +7,7 @@
 use super::driver_fixture::{Alive, Fixture, entry, streams};
 use crate::{
     Context, DeviceArray, DevicePtr, Interface, Ix1, Layout, Owner, RawView, Stream, StreamEntry, TypeStr,
-    driver::Allocation,
+    driver::{Allocation, Event},
     kernel::{Function, LaunchConfig, Module},
     sync::{self, Memory},
 };
@@ -469,7 +469,29 @@ fn a_view_of_a_per_thread_default_stream_is_ordered_with_its_own_thread() {
     program.finish();
 }
 
-// The module c_interface tests C structures with an event and a stream.
+// A C structure with an event and a stream.
+
+#[test]
+fn a_second_guard_of_a_view_with_an_event_waits_for_the_first() {
+    let program = Program::new();
+    let context = program.context();
+    let [home, one, two] = streams(&context);
+    let (kernel, memory) = (set(&context), allocation(&context));
+    let event = Event::new(&context, false).unwrap();
+    event.record(&home).unwrap();
+    let mut view = view(&program, &memory, entry(&home)).with_events(Some(Arc::new(event)), None);
+    for stream in [&one, &two] {
+        let mut guard = view.acquire_mut(stream).unwrap();
+        launch!(kernel, guard).unwrap();
+        guard.release().unwrap();
+    }
+    drop(view);
+    // The producer waits for the stream that its interface names, and frees the memory.
+    home.synchronize().unwrap();
+    drop(memory);
+    drop((home, one, two, kernel, context));
+    program.finish();
+}
 
 // A default stream without a context.
 

@@ -194,6 +194,35 @@ unsafe fn start_store(
     Flow::Next
 }
 
+/// `st.bulk`: writes `c` zeros to `a`. Further operands: offset and mode of the target.
+pub(crate) unsafe fn fill(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: the resolver checked the widths.
+    let (targets, sizes) = unsafe {
+        let (offset, mode) = (machine.extra(instruction, 0), machine.extra(instruction, 1));
+        let sizes = machine.slots::<[u64; 32]>(instruction.c).read();
+        (machine.generic_addresses(instruction.a, offset, mode), sizes)
+    };
+    let mask = machine.mask;
+    for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
+        let (address, size) = (targets[lane as usize], sizes[lane as usize]);
+        if size == 0 {
+            continue;
+        }
+        let kind = if size % 8 != 0 { FaultKind::Misaligned } else { FaultKind::IllegalAddress };
+        if size % 8 != 0 || size > machine.block.shared_bytes() || address >> 56 != 1 {
+            return machine.fail(kind, lane, address, size as u32, true);
+        }
+        let target = match machine.ranked(lane, address, size, 8, true) {
+            Ok(target) => target,
+            Err(kind) => return machine.fail(kind, lane, address, size as u32, true),
+        };
+        machine.add_bulk(lane, (None, vec![0; size as usize]), target, size, (u16::MAX, None), None);
+        // The fill is not asynchronous.
+        machine.run_bulk_at(machine.cluster().pending.bulk.len() - 1);
+    }
+    Flow::Next
+}
+
 /// `cp.async.bulk.commit_group`.
 pub(crate) unsafe fn commit(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
     let (mask, slot, rank, warp) = (machine.mask, machine.block.cluster, machine.block.rank, machine.warp.number);

@@ -1,13 +1,14 @@
 //! Instructions of a whole warp on matrices.
 //!
 //! The lanes of a warp hold a matrix together. `movement` loads, stores and transposes matrices, `element` decodes their
-//! elements, `fragment` knows which lane holds which element, and `product` multiplies.
+//! elements, `fragment` knows which lane holds which element, and `product`, `quad` and `sparse` multiply.
 
 pub(crate) mod element;
 mod fragment;
 pub(crate) mod movement;
 pub(crate) mod product;
 pub(crate) mod quad;
+pub(crate) mod sparse;
 
 pub(crate) use fragment::Sum;
 

@@ -16,8 +16,10 @@ pub(crate) enum Distribution {
     Rows,
     /// A lane has two elements of 16 bits of one column.
     Columns16,
-    /// A lane has elements of 8 bits of two columns.
+    /// A lane has two elements of 8 bits in each of two columns.
     Columns8,
+    /// Two registers of a lane have four elements of 8 bits in each of two columns.
+    PairedColumns8,
 }
 
 /// The format of the elements in memory.
@@ -50,7 +52,8 @@ impl Form {
         let distribution = match code >> 16 & 3 {
             0 => Distribution::Rows,
             1 => Distribution::Columns16,
-            _ => Distribution::Columns8,
+            2 => Distribution::Columns8,
+            _ => Distribution::PairedColumns8,
         };
         let source = match code >> 20 & 3 {
             0 => Source::Whole,
@@ -67,11 +70,8 @@ impl Form {
         match self.distribution {
             Distribution::Rows => (register * 8 + group, member * 4 + byte),
             Distribution::Columns16 => (register * 8 + member * 2 + byte / 2, group * 2 + byte % 2),
-            // A store has eight rows for each register, a load 16 rows for two registers.
-            Distribution::Columns8 if self.rows / 8 == self.registers => {
-                (register * 8 + member * 2 + byte % 2, group + byte / 2 * 8)
-            }
-            Distribution::Columns8 => {
+            Distribution::Columns8 => (register * 8 + member * 2 + byte % 2, group + byte / 2 * 8),
+            Distribution::PairedColumns8 => {
                 (register / 2 * 16 + member * 4 + register % 2 * 2 + byte % 2, group + byte / 2 * 8)
             }
         }

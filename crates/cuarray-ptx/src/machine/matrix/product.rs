@@ -41,7 +41,7 @@ impl Form {
         elements | i64::from(self.rows) << 16 | i64::from(self.slabs) << 24 | flags << 32
     }
 
-    fn of(code: i64) -> Form {
+    pub(super) fn of(code: i64) -> Form {
         let part = |at: u32, bits: u32| (code >> at) as u32 & ((1 << bits) - 1);
         Form {
             a: Element::ALL[part(0, 4) as usize],

@@ -1,0 +1,21 @@
+"""CuPy compiles its kernels by NVRTC to machine code, which is PTX here."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytestmark = [pytest.mark.usefixtures("nvrtc"), pytest.mark.cuarray_sim_leaks]
+
+
+def test_kernels_run_without_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    cupy = pytest.importorskip("cupy")
+    if not hasattr(pytest.importorskip("cupy_backends.cuda.api"), "STATIC"):
+        pytest.skip("CuPy has a static runtime; `make peers-cupy` builds one without")
+    assert os.environ.get("CUPY_COMPILE_WITH_PTX", "0") == "0"
+    array = cupy.arange(1000, dtype=cupy.float32)
+    assert float((2 * array + 1).sum()) == 1000 * 999 + 1000
+    kernel = cupy.RawKernel('extern "C" __global__ void add(float *x) { x[threadIdx.x] += 1; }', "add")
+    kernel((1,), (32,), (array,))
+    assert array[:3].get().tolist() == [1, 2, 3]
