@@ -47,7 +47,10 @@ def numba_cuda_mlir(array):
 
 
 def cuda_core(array):
-    """Add 1 with CUDA C++, compiled to machine code as cuda.core does by default, in a stream of its own."""
+    """Add 1 with CUDA C++, compiled to machine code as cuda.core does by default.
+
+    numba's arrays name no stream: their work is in the legacy default stream, and this kernel is launched there too.
+    """
     from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
 
     source = """
@@ -59,10 +62,9 @@ def cuda_core(array):
     device.set_current()
     program = Program(source, "c++", ProgramOptions(arch=f"sm_{device.arch}"))
     kernel = program.compile("cubin").get_kernel("add_one")
-    stream = device.create_stream()
-    with cuarray.borrow(array, stream=stream) as borrowed:
-        launch(stream, LaunchConfig(grid=BLOCKS, block=THREADS), kernel, borrowed.ptr, np.int32(SIZE))
-    return array
+    own = cuarray.as_cuda_array(array)
+    launch(device.default_stream, LaunchConfig(grid=BLOCKS, block=THREADS), kernel, own.ptr, np.int32(SIZE))
+    return own
 
 
 def cupy(array):
