@@ -384,6 +384,11 @@ impl Program {
 }
 
 impl Function {
+    /// Whether a module defines the function. Other functions are only declared.
+    pub fn is_defined(&self) -> bool {
+        self.start < self.end
+    }
+
     /// A hash of the offsets and sizes of the results and parameters.
     pub(crate) fn shape(&self) -> u64 {
         shape(&self.results, &self.parameters)
