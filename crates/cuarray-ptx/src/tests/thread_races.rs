@@ -202,14 +202,14 @@ fn guarded_store_to_another_element_races_with_the_load() {
     assert_eq!(races(body, 1, 64, 1).0.len(), 1);
 }
 
-/// Loads elements 0 to 4 of the array `p0` in all groups of 8 threads, adds 1, and stores them into `p1` in the first group, as
-/// inductor's kernels do. `%x` is the offset of the element, and `stored` computes the address `%s` of the store.
-fn update_by_two_pointers(stored: &str, after: &str) -> String {
+/// Loads elements 0 to 4 of the array `p0` in each group of 8 threads, adds 1, and stores them into `p1` in the first `storing`
+/// threads, as inductor's kernels do. `%x` is the offset of the element, and `stored` computes the address `%s` of the store.
+fn update_by_two_pointers(storing: u32, stored: &str, after: &str) -> String {
     format!(
-        ".reg .pred %q, %r, %u; .reg .b32 %w, %h; .reg .b64 %in, %to, %x, %y, %s;\n\
+        ".reg .pred %q, %r, %u; .reg .b32 %w; .reg .b64 %in, %to, %x, %y, %s;\n\
          ld.param.b64 %in, [p0]; ld.param.b64 %to, [p1]; and.b32 %g, %t, 7; setp.lt.s32 %p, %g, 5;\n\
          mul.wide.s32 %x, %g, 4; add.s64 %a, %in, %x; mov.u32 %w, 0; @%p ld.global.b32 {{%w}}, [%a + 0]; add.u32 %w, %w, 1;\n\
-         {stored} and.b32 %h, %t, -8; setp.eq.b32 %r, %h, 0; and.pred %q, %r, %p; @%q st.global.b32 [%s + 0], {{%w}}; {after}"
+         {stored} setp.lt.u32 %r, %t, {storing}; and.pred %q, %r, %p; @%q st.global.b32 [%s + 0], {{%w}}; {after}"
     )
 }
 
@@ -217,11 +217,11 @@ const IN_PLACE: &str = "add.s64 %s, %to, %x;";
 
 #[test]
 fn update_in_place_by_two_equal_pointers_does_not_race() {
-    // All threads load one element, and the parameters have no offset.
-    let one = ".reg .b32 %w; .reg .b64 %in, %to; ld.param.b64 %in, [p0]; ld.global.b32 %w, [%in]; add.u32 %w, %w, 1; ld.param.b64 %to, [p1]; \
-               and.b32 %g, %t, 31; setp.eq.b32 %p, %g, 0; @%p st.global.b32 [%to], %w;";
-    let swapped = update_by_two_pointers("add.s64 %s, %x, %to;", "");
-    for body in [one, &update_by_two_pointers(IN_PLACE, ""), &swapped] {
+    // All threads load one element, and the addresses are parameters.
+    let one = ".reg .b32 %w; .reg .b64 %in, %to; ld.param.b64 %in, [p0]; ld.global.b32 %w, [%in]; add.u32 %w, %w, 1; \
+               ld.param.b64 %to, [p1]; and.b32 %g, %t, 31; setp.eq.b32 %p, %g, 0; @%p st.global.b32 [%to], %w;";
+    let swapped = update_by_two_pointers(8, "add.s64 %s, %x, %to;", "");
+    for body in [one, &update_by_two_pointers(8, IN_PLACE, ""), &swapped] {
         for threads in [32, 64, 128] {
             assert_eq!(races_with(&[BASE, BASE], body, 1, threads, 1).0, [], "{threads} threads, {body}");
         }
@@ -229,26 +229,28 @@ fn update_in_place_by_two_equal_pointers_does_not_race() {
 }
 
 #[test]
-fn update_by_two_pointers_races_unless_in_place() {
-    let next = "add.s64 %y, %x, 4; add.s64 %s, %to, %y;";
-    let rewritten = "add.s64 %x, %x, 4; add.s64 %s, %to, %x;";
+fn update_by_two_pointers_races_if_not_in_place() {
     let elsewhere = "st.global.b32 [%out + 1024], %w;";
-    let other_guard = format!("setp.eq.u32 %u, %t, 9; @%u {elsewhere}");
+    let other_guard = format!("setp.eq.u32 %u, %t, 8; @%u {elsewhere}");
     let other_block = format!("@!%q bra END; {elsewhere} END:");
-    for (name, to, body) in [
-        ("other offset", BASE, update_by_two_pointers(next, "")),
-        ("rewritten offset", BASE, update_by_two_pointers(rewritten, "")),
-        ("constant offset", BASE, update_by_two_pointers("add.s64 %s, %to, 4;", "")),
-        ("no offset", BASE, update_by_two_pointers("mov.b64 %s, %to;", "")),
-        ("rewritten pointer", BASE, update_by_two_pointers("add.s64 %to, %to, 4; add.s64 %s, %to, %x;", "")),
-        ("difference", BASE + 16, update_by_two_pointers("sub.s64 %s, %to, %x;", "")),
-        ("other parameter values", BASE + 4, update_by_two_pointers(IN_PLACE, "")),
-        ("other guard", BASE, update_by_two_pointers(IN_PLACE, &other_guard)),
-        ("other block", BASE, update_by_two_pointers(IN_PLACE, &other_block)),
+    // Thread 0 stores element 1, which thread 1 loads, or another thread uses element 0.
+    for (name, to, stored, after) in [
+        ("other offset", BASE, "add.s64 %y, %x, 4; add.s64 %s, %to, %y;", ""),
+        ("rewritten offset", BASE, "add.s64 %x, %x, 4; add.s64 %s, %to, %x;", ""),
+        ("constant offset", BASE, "add.s64 %s, %to, 4;", ""),
+        ("no offset", BASE + 4, "mov.b64 %s, %to;", ""),
+        ("rewritten pointer", BASE, "add.s64 %to, %to, 4; add.s64 %s, %to, %x;", ""),
+        ("difference", BASE + 4, "sub.s64 %s, %to, %x;", ""),
+        ("other parameter values", BASE + 4, IN_PLACE, ""),
+        ("other guard", BASE, IN_PLACE, &other_guard),
+        ("other block", BASE, IN_PLACE, &other_block),
     ] {
-        assert_ne!(races_with(&[BASE, to], &body, 1, 32, 1).0, [], "{name}");
+        let body = update_by_two_pointers(1, stored, after);
+        for threads in [32, 64] {
+            assert_ne!(races_with(&[BASE, to], &body, 1, threads, 1).0, [], "{name}, {threads} threads");
+        }
     }
-    // Several blocks of threads store.
-    let body = update_by_two_pointers(IN_PLACE, "");
+    // The first thread of each of several blocks stores.
+    let body = update_by_two_pointers(1, IN_PLACE, "");
     assert_eq!(races_with(&[BASE, BASE], &body, 4, 32, 2).0.len(), 1);
 }
