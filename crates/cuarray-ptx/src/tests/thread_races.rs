@@ -239,7 +239,7 @@ fn update_by_two_pointers_races_if_not_in_place() {
         ("rewritten offset", BASE, "add.s64 %x, %x, 4; add.s64 %s, %to, %x;", ""),
         ("constant offset", BASE, "add.s64 %s, %to, 4;", ""),
         ("no offset", BASE + 4, "mov.b64 %s, %to;", ""),
-        ("rewritten pointer", BASE, "add.s64 %to, %to, 4; add.s64 %s, %to, %x;", ""),
+        ("rewritten pointer", BASE, "or.b64 %to, %to, 4; add.s64 %s, %to, %x;", ""),
         ("difference", BASE + 4, "sub.s64 %s, %to, %x;", ""),
         ("other parameter values", BASE + 4, IN_PLACE, ""),
         ("other guard", BASE, IN_PLACE, &other_guard),
