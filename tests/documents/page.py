@@ -76,6 +76,8 @@ class Machine:
             "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
             "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "256",
             "CARGO_PROFILE_RELEASE_LTO": "off",
+            # Modules are compiled when a page imports them. pip would compile all of them. pip reads 0 here as `--no-compile`.
+            "PIP_NO_COMPILE": "0",
             # Output and errors in the order in which a terminal shows them.
             "PYTHONUNBUFFERED": "1",
             "LC_ALL": "C.UTF-8",
