@@ -121,9 +121,10 @@ def test_operation_of_another_thread_while_a_mode_is_active_is_right(on_host: No
 
 def test_captured_operation_is_refused_by_name(on_host: None) -> None:
     tensor, graph = torch.ones(3).cuda(), torch.cuda.CUDAGraph()
-    with pytest.raises(RuntimeError, match=r"cannot capture aten\.add\.Tensor"), torch.cuda.graph(graph):
+    with torch.cuda.graph(graph):
         tensor.zero_()
-        tensor + 1
+        with pytest.raises(RuntimeError, match=r"cannot capture aten\.add\.Tensor"):
+            tensor + 1
 
 
 def test_wrong_arguments_are_the_error_of_pytorch(on_host: None) -> None:

@@ -262,7 +262,8 @@ class _Operation:
     def unread(self) -> set[int]:
         """The arguments that the operation writes without reading them, as identities."""
         replaces = self.func._schema.name.removeprefix("aten::") in _REPLACING
-        unread, read = set(), set()
+        unread: set[int] = set()
+        read: set[int] = set()
         for argument, tensors in self.arguments():
             writes = argument.alias_info is not None and argument.alias_info.is_write
             without_reading = writes and (replaces or argument.is_out)

@@ -58,7 +58,9 @@ def product_kernel(a_ptr, b_ptr, c_ptr, K, M: gl.constexpr, N: gl.constexpr, STE
         a = a_buffers.index(step % 2).load(gl.DotOperandLayout(0, result, 2))
         b = b_buffers.index(step % 2).load(gl.DotOperandLayout(1, result, 2))
         total = ampere.mma_v2(a, b, total)
-    offsets = gl.arange(0, M, gl.SliceLayout(1, result))[:, None] * N + gl.arange(0, N, gl.SliceLayout(0, result))[None, :]
+    offsets = (
+        gl.arange(0, M, gl.SliceLayout(1, result))[:, None] * N + gl.arange(0, N, gl.SliceLayout(0, result))[None, :]
+    )
     gl.store(c_ptr + offsets, total)
 
 

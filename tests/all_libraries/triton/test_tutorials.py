@@ -323,9 +323,7 @@ def attention_backward(
             dk, dv, Q, DOut, LogSum, Delta, k, v, mine, start, start + BLOCK, scale, HEAD, STEP // 2, True
         )
         first = start + BLOCK
-    dk, dv = attention_backward_of_keys(
-        dk, dv, Q, DOut, LogSum, Delta, k, v, mine, first, N, scale, HEAD, STEP, False
-    )
+    dk, dv = attention_backward_of_keys(dk, dv, Q, DOut, LogSum, Delta, k, v, mine, first, N, scale, HEAD, STEP, False)
     tl.store(DK + head * HEAD + offsets, dk * scale)
     tl.store(DV + head * HEAD + offsets, dv)
     dq = tl.zeros([BLOCK, HEAD], dtype=tl.float32)
