@@ -159,7 +159,7 @@ test-rust: install ## run the Rust tests
 	$(call say,the crate with the feature python)
 	cargo check -p cuarray --features python
 	$(call say,examples that must not compile)
-	RUSTC_BOOTSTRAP=1 cargo test -p cuarray --doc $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python') -- guard python launch element owner
+	RUSTDOC="$(CURDIR)/.ci/unstable-rustdoc" cargo test -p cuarray --doc $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python') -- guard python launch element owner
 	$(call say,the fuzz targets over their corpora)
 	cargo test --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python' || \
 	    echo 'skipped interface_dict: $(BIN)/python has no libpython to link with' >&2)
