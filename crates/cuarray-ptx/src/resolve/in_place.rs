@@ -94,7 +94,7 @@ impl<'b> Uses<'b> {
                     }
                     Access::Load(_) => true,
                     Access::None if draft.per_lane && draft.next == Next::On => true,
-                    Access::None => return false,
+                    Access::None | Access::Parameter => return false,
                 };
                 if follows {
                     open.extend(writes(draft).filter(|register| seen.insert(*register)));
