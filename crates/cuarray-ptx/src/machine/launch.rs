@@ -90,7 +90,7 @@ impl Launch<'_> {
         let mut only_read = vec![true; self.regions.len()];
         // A pointer may lie at the end of its region, or before it.
         let mut addressed = |address: u64| {
-            let first = self.regions.partition_point(|region| region.end < address);
+            let first = self.regions.partition_point(|region| region.end + region.slack < address);
             let last = self.regions.partition_point(|region| region.end <= address);
             only_read.iter_mut().take(last + 1).skip(first).for_each(|only_read| *only_read = false);
         };
