@@ -19,6 +19,9 @@ const PROPERTIES: cudaMemPoolProps = cudaMemPoolProps {
     reserved: [0; 54],
 };
 
+/// `cudaMemHandleTypePosixFileDescriptor`.
+const FILE: cudaMemAllocationHandleType = 1;
+
 fn create() -> cudaMemPool_t {
     let mut pool = cudaMemPool_t::NULL;
     unsafe { ok(cudaMemPoolCreate(&mut pool, &PROPERTIES)) };
@@ -164,19 +167,46 @@ fn wrong_handles_and_addresses_are_refused() {
 }
 
 #[test]
-fn export_of_a_pool_is_what_the_driver_answers() {
+fn allocation_of_an_exported_pool_is_imported() {
     open();
-    let (pool, refused, invalid) = (create(), cudaError_t::cudaErrorNotSupported, cudaError_t::cudaErrorInvalidValue);
+    let (mut pool, mut imported, mut file) = (cudaMemPool_t::NULL, cudaMemPool_t::NULL, -1_i32);
+    let mut data = cudaMemPoolPtrExportData { reserved: [0; 64] };
+    let (mut memory, mut there, mut byte) = (ptr::null_mut(), ptr::null_mut(), 0_u8);
+    unsafe {
+        ok(cudaMemPoolCreate(&mut pool, &cudaMemPoolProps { handleTypes: FILE, ..PROPERTIES }));
+        ok(cudaMallocFromPoolAsync(&mut memory, 16, pool, NULL));
+        ok(cudaMemsetAsync(memory, 7, 16, NULL));
+        ok(cudaDeviceSynchronize());
+        ok(cudaMemPoolExportToShareableHandle((&raw mut file).cast(), pool, FILE, 0));
+        ok(cudaMemPoolExportPointer(&mut data, memory));
+        ok(cudaMemPoolImportFromShareableHandle(&mut imported, ptr::without_provenance_mut(file as usize), FILE, 0));
+        assert_eq!(libc::close(file), 0);
+        assert_ne!(imported, pool);
+        ok(cudaMemPoolImportPointer(&mut there, imported, &mut data));
+        ok(cudaMemcpy((&raw mut byte).cast(), there, 1, 2));
+        assert_eq!(byte, 7);
+        ok(cudaFree(there));
+        ok(cudaMemPoolDestroy(imported));
+        ok(cudaFree(memory));
+        ok(cudaMemPoolDestroy(pool));
+    }
+}
+
+#[test]
+fn wrong_exports_and_imports_of_pools_are_refused() {
+    open();
+    // The pool was not created for export.
+    let (pool, invalid) = (create(), cudaError_t::cudaErrorInvalidValue);
     let (mut handle, mut other, mut memory) = (0_i32, cudaMemPool_t::NULL, ptr::null_mut());
     let (file, mut data) = ((&raw mut handle).cast::<c_void>(), cudaMemPoolPtrExportData { reserved: [0; 64] });
     unsafe {
-        assert_eq!(cudaMemPoolExportToShareableHandle(file, pool, 1, 0), refused);
-        assert_eq!(cudaMemPoolImportFromShareableHandle(&mut other, ptr::null_mut(), 1, 0), refused);
-        assert_eq!(cudaMemPoolExportPointer(&mut data, file), refused);
-        assert_eq!(cudaMemPoolImportPointer(&mut memory, pool, &mut data), refused);
-        assert_eq!(cudaGetLastError(), refused);
-        assert_eq!(cudaMemPoolExportToShareableHandle(ptr::null_mut(), pool, 1, 0), invalid);
-        assert_eq!(cudaMemPoolImportFromShareableHandle(ptr::null_mut(), file, 1, 0), invalid);
+        assert_eq!(cudaMemPoolExportToShareableHandle(file, pool, FILE, 0), invalid);
+        assert_eq!(cudaMemPoolImportFromShareableHandle(&mut other, ptr::null_mut(), FILE, 1), invalid);
+        assert_eq!(cudaMemPoolExportPointer(&mut data, file), invalid);
+        assert_eq!(cudaMemPoolImportPointer(&mut memory, pool, &mut data), invalid);
+        assert_eq!(cudaGetLastError(), invalid);
+        assert_eq!(cudaMemPoolExportToShareableHandle(ptr::null_mut(), pool, FILE, 0), invalid);
+        assert_eq!(cudaMemPoolImportFromShareableHandle(ptr::null_mut(), file, FILE, 0), invalid);
         assert_eq!(cudaMemPoolExportPointer(ptr::null_mut(), file), invalid);
         assert_eq!(cudaMemPoolImportPointer(ptr::null_mut(), pool, &mut data), invalid);
         assert_eq!(cudaMemPoolImportPointer(&mut memory, pool, ptr::null_mut()), invalid);

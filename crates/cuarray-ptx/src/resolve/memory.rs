@@ -230,7 +230,8 @@ impl<'a> Builder<'_, 'a> {
                 }
                 let exec = cell(ty, wide, PARAMETER);
                 let (d, access) = (registers[0], Access::Parameter);
-                let draft = Draft { d, imm: place.into(), access, ..self.draft(exec) };
+                let results = if ty.size() == 8 { Results::Parameter } else { Results::Any };
+                let draft = Draft { d, imm: place.into(), results, access, ..self.draft(exec) };
                 self.push(draft);
                 return Ok(());
             }

@@ -72,8 +72,7 @@ def test_half_precision_is_right() -> None:
     check(lambda x: (x * x).sum(0), torch.randn(32, 16).half(), tolerance=1e-2)
 
 
-# Of fewer elements than threads, the search for races reports a false one; docs/how-to/triton.md has the reason.
-@pytest.mark.parametrize("count", [32, 1000])
+@pytest.mark.parametrize("count", [1, 5, 32, 1000])
 def test_update_in_place_is_right_and_has_no_findings(count: int) -> None:
     @torch.compile
     def update(x: Any) -> Any:
