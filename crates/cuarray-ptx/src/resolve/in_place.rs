@@ -19,6 +19,9 @@ pub(super) struct Pair {
     pub parameters: Option<[u32; 2]>,
 }
 
+/// Loads and the bases of their addresses, by the other parts of the address and the size.
+type Loads = HashMap<(bool, Operand, i64, u32), Vec<(Place, Base)>>;
+
 /// The loads and stores that update in place.
 pub(super) fn pairs(blocks: &[Block]) -> Vec<Pair> {
     let stores = drafts(blocks).filter_map(|(place, draft)| match draft.access {
@@ -30,7 +33,7 @@ pub(super) fn pairs(blocks: &[Block]) -> Vec<Pair> {
         return Vec::new();
     }
     let uses = Uses::of(blocks);
-    let mut loads: HashMap<(bool, Operand, i64, u32), Vec<(Place, Base)>> = HashMap::new();
+    let mut loads: Loads = HashMap::new();
     for (place, draft) in drafts(blocks) {
         if let Access::Load(bytes) = draft.access {
             let base = uses.base(draft.a);
