@@ -197,7 +197,7 @@ impl Lane<'_> {
         self.within(|| call!(cuStreamWaitEvent(self.stream, other.rank.ready, 0)))
     }
 
-    /// Orders the stream after the point where another has read this one's buffer.
+    /// Orders the stream after the point where another has read the buffer of this one.
     pub(crate) fn wait_until_done(&self, other: &Lane<'_>) -> Outcome {
         self.within(|| call!(cuStreamWaitEvent(self.stream, other.rank.done, 0)))
     }

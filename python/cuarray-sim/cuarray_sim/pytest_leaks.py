@@ -200,12 +200,25 @@ def _is_kept(kind: str, made: Made) -> bool:
     PyTorch and JAX never destroy their own. In numba-cuda-mlir a kernel keeps the streams of its launches, and kernels live until the process ends.
     """
     library = made["site"]["library"]
-    return library == "torch" or _is_of_jax(made) or (library == "numba_cuda_mlir" and kind == "stream")
+    return (
+        library == "torch"
+        or _is_of_jax(made)
+        or _is_of_xla_communicator(made)
+        or (library == "numba_cuda_mlir" and kind == "stream")
+    )
 
 
 def _is_of_jax(made: Made | None) -> bool:
     """Whether JAX's plugin made an object. It takes the memory of all arrays from a few blocks, and keeps them until the process ends."""
     return made is not None and made["site"]["library"] == "jax_plugins"
+
+
+def _is_of_xla_communicator(made: Made) -> bool:
+    """Whether NCCL's stand-in made an object in a thread without Python code: XLA keeps its communicators until the process ends."""
+    site = made["site"]
+    is_python = site["user"] is not None or site["innermost"] is not None
+    native = site["native"]
+    return not is_python and native is not None and native["object"].endswith("/libnccl.so.2")
 
 
 def _events_in_use(alive: int) -> int:
