@@ -29,6 +29,7 @@ PEERS := $(VENV)/.peers
 MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
+NVJITLINK := build/nvjitlink/.installed
 TORCH_VENV := .venv-torch
 TORCH := $(TORCH_VENV)/.torch
 ALL_VENV := .venv-all
@@ -60,6 +61,7 @@ WORKSPACE := Cargo.toml Cargo.lock
 SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-cudart crates/cuarray-cudart-12 crates/cuarray-cudart-13 crates/cuarray-cudnn crates/cuarray-nccl crates/cuarray-nvjitlink-12 crates/cuarray-nvjitlink-13 crates/cuarray-nvml crates/cuarray-nvrtc-12 crates/cuarray-nvrtc-13 crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim crates/cuarray-toolchain python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
 
+NVJITLINK_SIZE := a download of 40 MB, 112 MB on disk
 NVCC_SIZE := a download of 160 MB, 430 MB on disk
 
 # The packages of each peer, with the versions of requirements/peers.txt.
@@ -95,7 +97,7 @@ need = @command -v $(1) >/dev/null || { echo '$(1) is missing: cargo install --l
 help: ## list the targets
 	@echo 'usage: [PYTHON=python3.12] make TARGET'
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/; s/$$(TORCH_SIZE)/$(TORCH_SIZE)/' | \
-	    sed 's/$$(NVCC_SIZE)/$(NVCC_SIZE)/; s/$$(CUPY_SIZE)/$(CUPY_SIZE)/; s/$$(ALL_SIZE)/$(ALL_SIZE)/' | expand -t 18
+	    sed 's/$$(NVCC_SIZE)/$(NVCC_SIZE)/; s/$$(NVJITLINK_SIZE)/$(NVJITLINK_SIZE)/; s/$$(CUPY_SIZE)/$(CUPY_SIZE)/; s/$$(ALL_SIZE)/$(ALL_SIZE)/' | expand -t 18
 
 .PHONY: install
 install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
@@ -163,12 +165,14 @@ test-rust: install ## run the Rust tests
 	    echo 'skipped interface_dict: $(BIN)/python has no libpython to link with' >&2)
 
 .PHONY: test-python
-test-python: peers $(EXTENSIONS) mpi4py-tests ## run the Python tests on the simulated driver
+test-python: peers $(EXTENSIONS) $(NVJITLINK) mpi4py-tests ## run the Python tests on the simulated driver
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
 	CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
 	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
+	$(call say,Stand-ins for the toolchain with nvJitLink)
+	PYTHONPATH="$(CURDIR)/$(dir $(NVJITLINK))" $(BIN)/python -m pytest tests/toolchain --cuarray-sim
 
 # Two devices, as some tests copy between them.
 .PHONY: test-torch
@@ -245,12 +249,15 @@ examples-cuda: install $(NVCC) ## build the CUDA C++ examples with nvcc, and run
 	$(call say,CUDA C++ with nvcc and CMake)
 	$(BIN)/python -m pytest examples/cuda --durations=5
 
+.PHONY: nvjitlink
+nvjitlink: $(NVJITLINK) ## install nvJitLink into build/nvjitlink ($(NVJITLINK_SIZE))
+
 # Findings are off, as numba-cuda's tests do not avoid them. Some tests need two devices. Memory is small, as one test writes a tenth
 # of it.
 .PHONY: numba-suite
-numba-suite: peers ## run numba-cuda's own tests, and compare with docs/results/numba-suite.md; UPDATE=1 writes it
+numba-suite: peers $(NVJITLINK) ## run numba-cuda's own tests, and compare with docs/results/numba-suite.md; UPDATE=1 writes it
 	$(call say,numba-cuda's own tests on the simulated driver)
-	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 PYTHONPATH=tests \
+	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 PYTHONPATH="tests:$(CURDIR)/$(dir $(NVJITLINK))" \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m numba_suite $(if $(UPDATE),--update)
 
 # Findings are off, as CuPy's tests do not avoid them. Some tests need two devices.
@@ -526,7 +533,7 @@ $(CUPY): requirements/cupy.txt requirements/cupy-source.txt tests/peers/build_cu
 
 # The environment sees the packages of $(TORCH_VENV), of $(VENV) and of CuPy's folder, in this order. JAX, Triton and tinygrad look for
 # NVIDIA's libraries beside themselves, so those of $(TORCH_VENV) are linked here.
-$(ALL): requirements/all.txt $(ENVIRONMENT) | $(PEERS) $(TORCH) $(CUPY)
+$(ALL): requirements/all.txt requirements/nvjitlink.txt $(ENVIRONMENT) | $(PEERS) $(TORCH) $(CUPY)
 	$(call say,all other peers: JAX Triton nvJitLink stumpy tinygrad: downloads and installs them once ($(ALL_SIZE)))
 	rm -rf $(ALL_VENV)
 	$(BIN)/python -m venv --without-pip $(ALL_VENV)
@@ -554,6 +561,13 @@ $(NVCC): requirements/nvcc.txt | $(TOOLS)
 	$(PIP_INSTALL) --quiet --no-compile --no-deps --target $(@D) -r $<
 	ln -s libcudart.so.13 $(@D)/nvidia/cu13/lib/libcudart.so
 	ln -s lib $(@D)/nvidia/cu13/lib64
+	@touch $@
+
+# A folder of its own, which PYTHONPATH names: without it, numba-cuda links through the driver.
+$(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
+	$(call say,nvJitLink: $(NVJITLINK_SIZE))
+	rm -rf $(@D)
+	$(PIP_INSTALL) --quiet --no-compile --no-deps --target $(@D) -r $<
 	@touch $@
 
 # Libraries that only `make bench` uses. It measures those that can be installed.

@@ -18,7 +18,8 @@ HEAD = """\
 target (`numba.cuda.tests`), unmodified, on two simulated devices. Each module runs in its own process. The run fails if an outcome
 differs from this page. CI runs it. The run leaves out `cudasim`, the tests of numba's own simulator, and `benchmarks`.
 
-Versions: {versions}. `nvidia-nvjitlink` is not installed, so numba-cuda passes PTX to the driver.
+Versions: {versions}. As `nvidia-nvjitlink` is installed, numba-cuda links
+with it, and compiles LTO code. The [stand-in](../reference/toolchain.md#nvjitlink) for nvJitLink links the PTX.
 
 **{passed} of the {run} tests that would pass on a machine with a GPU pass here: {percent:.1f} %.** Of the others, {skipped} would be skipped on a GPU as well, and {failed}
 would fail there as well. These outcomes on a GPU were read from the tests; they were not run on one.
@@ -43,9 +44,9 @@ SUITE = Suite(
     folder=Path(__file__).parent,
     package="numba.cuda.tests.",
     head=HEAD,
-    libraries=("numba-cuda", "numba", "cuda-core", "cuda-bindings", "numpy"),
+    libraries=("numba-cuda", "numba", "cuda-core", "cuda-bindings", "nvidia-nvjitlink", "numpy"),
     needed=("numba_cuda", "filecheck", "cffi", "psutil"),
-    installed_by="`make peers` installs requirements/peers.txt",
+    installed_by="`make peers nvjitlink` installs requirements/peers.txt and requirements/nvjitlink.txt",
     modules=modules,
     forked_with=("pytest", "numba.cuda.testing", "numba.cuda.tests.support"),
     longest=(
@@ -57,9 +58,5 @@ SUITE = Suite(
         ),
         *("cudapy.test_intrinsics", "nrt.test_nrt", "cudapy.test_vector_type", "doc_examples.test_random"),
     ),
-    options=(
-        *("-c", os.devnull),
-        # cuda.core emits this warning at the first link of a process, and would disturb tests that count warnings.
-        *("-W", "ignore:cuda.bindings.nvjitlink is not available:RuntimeWarning"),
-    ),
+    options=("-c", os.devnull),
 )

@@ -28,7 +28,7 @@ class Suite:
     libraries: tuple[str, ...]
     """Distributions whose versions decide the set of tests."""
     needed: tuple[str, ...]
-    """Packages that the tests import. Nothing runs if one is not available for this version of Python."""
+    """Packages that the tests import. Nothing runs if one of them, or of the libraries, is not available for this version of Python."""
     installed_by: str
     modules: Callable[[], list[str]]
     """Names of all modules of the suite."""
@@ -52,9 +52,17 @@ class Suite:
         return RESULTS / f"{self.name}.md"
 
     def versions(self) -> dict[str, str]:
-        """Return the versions of Python and of the libraries."""
+        """Return the versions of Python and of the libraries; of a library that is not installed, an empty text."""
         python = f"{sys.version_info.major}.{sys.version_info.minor}"
-        return {"python": python, **{library: metadata.version(library) for library in self.libraries}}
+        return {"python": python, **{library: _version(library) for library in self.libraries}}
 
     def missing(self) -> list[str]:
-        return [package for package in self.needed if importlib.util.find_spec(package) is None]
+        packages = [package for package in self.needed if importlib.util.find_spec(package) is None]
+        return packages + [library for library in self.libraries if not _version(library)]
+
+
+def _version(library: str) -> str:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return ""

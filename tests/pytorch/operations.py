@@ -355,6 +355,8 @@ def outcome(operation: Operation, mode: Mode) -> str:
             return "runs" if operation() else "wrong result"
     except Exception as error:
         text = " ".join(str(error).split())
+        if absent := re.search(r"(lib[^/\s]*\.so[.\d]*) of cuarray-sim is a stand-in", text):
+            return f"needs {absent[1]}"
         return "no kernel image" if "no kernel image" in text else f"{type(error).__name__}: {text[:120]}"
 
 

@@ -51,3 +51,41 @@ def test_two_programs_are_linked_and_run(architecture: str, target: str) -> None
     linker = core.LinkerOptions(arch=architecture, link_time_optimization=True if lto else None)
     code = core.Linker(*parts, options=linker).link("cubin")
     assert (result_of(code) == numpy.arange(32) + 7).all()
+
+
+def link_with_lto(architecture: str, caller: str, called: str, into: str = "cubin") -> core.ObjectCode:
+    """Link PTX of one source with LTO-IR of another one."""
+    parts = [
+        core.Program(
+            source,
+            "c++",
+            core.ProgramOptions(
+                arch=architecture, relocatable_device_code=True, link_time_optimization=target == "ltoir"
+            ),
+        ).compile(target)
+        for source, target in ((caller, "ptx"), (called, "ltoir"))
+    ]
+    options = core.LinkerOptions(arch=architecture, link_time_optimization=True)
+    return core.Linker(*parts, options=options).link(into)
+
+
+@pytest.mark.usefixtures("nvrtc", "nvjitlink")
+def test_ptx_calls_functions_of_lto_ir_that_call_each_other(architecture: str) -> None:
+    called = """
+        extern "C" __device__ int seven; __device__ int seven = 7;
+        extern "C" __device__ int back(int);
+        extern "C" __device__ int unused(int value) { return value; }
+        extern "C" __device__ int add(int value) { return back(value) + seven; }
+    """
+    # The PTX defines a function that the LTO-IR calls, and declares one that no input defines.
+    caller = (
+        CALLER + 'extern "C" __device__ int back(int value) { return value; } extern "C" __device__ int nowhere(int);'
+    )
+    code = link_with_lto(architecture, caller, called)
+    assert (result_of(code) == numpy.arange(32) + 7).all()
+
+
+@pytest.mark.usefixtures("nvrtc", "nvjitlink")
+def test_function_that_no_input_defines_is_an_error(architecture: str) -> None:
+    with pytest.raises(Exception, match="'add': no module defines the function"):
+        link_with_lto(architecture, CALLER, 'extern "C" __device__ int other(int value) { return value + 7; }')

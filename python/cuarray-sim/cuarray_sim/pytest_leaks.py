@@ -154,9 +154,8 @@ class LeakCheck:
         funcargs = getattr(item, "funcargs", None)
         if funcargs:
             funcargs.clear()
-        if _Alive.now().beyond(self.before):
-            # Garbage of this test must not be released in the next one.
-            _settle()
+        # Garbage of this test must not be released in the next one. It is young as a rule, and a collection of everything is slow.
+        if self._left_after(1) and self._left_after(2):
             may_leak = self.allowed or self.failed or item.get_closest_marker(MARKER) is not None
             if not may_leak and (left := _Alive.now().beyond(self.before)):
                 pytest.fail(
@@ -167,10 +166,17 @@ class LeakCheck:
                 )
         return result
 
+    def _left_after(self, generation: int) -> bool:
+        """Return whether objects of the test are alive, also after their garbage up to a generation is collected."""
+        if not _Alive.now().beyond(self.before):
+            return False
+        _settle(generation)
+        return bool(_Alive.now().beyond(self.before))
 
-def _settle() -> None:
-    """Run deferred releases."""
-    gc.collect()
+
+def _settle(generation: int) -> None:
+    """Collect garbage up to a generation, and run deferred releases."""
+    gc.collect(generation)
     if reclaim := getattr(sys.modules.get("cuarray"), "reclaim", None):
         reclaim()
     for numba in filter(None, map(sys.modules.get, NUMBA_DRIVERS)):

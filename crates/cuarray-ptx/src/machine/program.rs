@@ -8,7 +8,7 @@ use super::address_windows::SHARED_WINDOW;
 use super::{Flow, Machine};
 use crate::grammar::ast::ClusterDirectives;
 use crate::grammar::types::{Space, Type, Width};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Executes an instruction for the lanes of [`Machine::mask`].
 ///
@@ -180,7 +180,8 @@ pub struct Program {
     pub(crate) allocates: bool,
     pub(crate) max_registers: u32,
     /// The loads and stores that update in place, as pairs of instructions: only the threads that store use the loaded value.
-    pub(crate) updates: HashSet<(u32, u32)>,
+    /// If the addresses are sums of parameters, the values at these two offsets must be equal.
+    pub(crate) updates: HashMap<(u32, u32), Option<[u32; 2]>>,
 }
 
 /// The base of function addresses. The address of a function is this base plus 16 times its index.
@@ -384,6 +385,11 @@ impl Program {
 }
 
 impl Function {
+    /// Whether a module defines the function. Other functions are only declared.
+    pub fn is_defined(&self) -> bool {
+        self.start < self.end
+    }
+
     /// A hash of the offsets and sizes of the results and parameters.
     pub(crate) fn shape(&self) -> u64 {
         shape(&self.results, &self.parameters)

@@ -8,7 +8,7 @@ use super::access_mode::{GUESS, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
 use super::cluster::OFFSETS;
 use super::pattern::{Pattern, Run};
-use super::program::{Instruction, LEFT_OUT, Program};
+use super::program::{Instruction, LEFT_OUT};
 use super::{Launch, Machine, region};
 use crate::races::blocks::Slot;
 use crate::races::cell::{Kind, Now};
@@ -18,14 +18,22 @@ use crate::races::{Access, Race, Scene, Watched, access};
 /// Whether the two accesses are an update in place: a store, and a load in a thread that does not store. `accesses` are in
 /// execution order, and `mask` has the lanes of the second one.
 #[cold]
-fn updates_in_place(program: &Program, accesses: &[Access; 2], mask: u32) -> bool {
+fn updates_in_place(launch: &Launch<'_>, accesses: &[Access; 2], mask: u32) -> bool {
     let [before, now] = accesses;
     let (load, store) = if now.writes { (before, now) } else { (now, before) };
     let (Some(read), Some(written)) = (load.pc, store.pc) else { return false };
     let same_warp = before.thread / 32 == now.thread / 32;
     // Within a warp, the guard of the load's thread is known if the store is the present access.
     let stores = same_warp && (!now.writes || mask >> (load.thread % 32) & 1 == 1);
-    !load.writes && store.writes && !stores && program.updates.contains(&(read, written))
+    if load.writes || !store.writes || stores {
+        return false;
+    }
+    // Parameters of 64 bits are aligned.
+    let value = |offset: u32| launch.parameters.get(offset as usize / 8);
+    launch.program.updates.get(&(read, written)).is_some_and(|parameters| match parameters {
+        Some([one, other]) => value(*one) == value(*other),
+        None => true,
+    })
 }
 
 impl Scene for Launch<'_> {
@@ -308,7 +316,7 @@ impl Machine<'_> {
                     if let Some((by, with)) = recorded.with {
                         let accesses = [access(block, with), access(block, now.of(by).origin)];
                         let address = address + u64::from((by - lane) * step);
-                        if !updates_in_place(self.launch.program, &accesses, mask) {
+                        if !updates_in_place(self.launch, &accesses, mask) {
                             found.get_or_insert(Race { shared: SHARED, address, size, accesses });
                         }
                     }

@@ -79,6 +79,10 @@ pub(super) enum Results {
     Load,
     /// A compare-and-swap operation.
     CompareAndSwap,
+    /// A load of 64 bits of a kernel's parameter, at the offset `imm`.
+    Parameter,
+    /// A sum of the integers `a` and `b` of 64 bits.
+    Sum,
 }
 
 /// A basic block: instructions that run one after the other.

@@ -124,7 +124,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             let (d, a, b, mut c) = (place(*d), place(*a), place(*b), place(*c));
             let mut imm = *imm;
             match draft.results {
-                Results::Any | Results::CompareAndSwap => {}
+                Results::Any | Results::CompareAndSwap | Results::Parameter | Results::Sum => {}
                 Results::Load if guesses.contains(&(draft.a, draft.imm)) => c |= GUESS,
                 Results::Load => {}
                 Results::Vector => c |= unused_bits(places.unused.get(&(*index, at_draft)).copied().unwrap_or(0)),
@@ -156,7 +156,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     program.locations.push(crate::machine::program::Location { line, ..Default::default() });
     program.functions[number].end = program.code.len() as u32;
     // A block that nothing reaches has no code.
-    let numbered = |(load, store)| Some((*numbers.get(&load)?, *numbers.get(&store)?));
+    let numbered =
+        |pair: in_place::Pair| Some(((*numbers.get(&pair.load)?, *numbers.get(&pair.store)?), pair.parameters));
     program.updates.extend(pairs.into_iter().filter_map(numbered));
     for (at, block) in jumps {
         program.code[at].imm = i64::from(starts[block]);

@@ -7,7 +7,7 @@
 use super::bits;
 use super::builder::Builder;
 use super::by_type::by_type;
-use super::draft::{Draft, Operand};
+use super::draft::{Draft, Operand, Results};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::Instruction;
@@ -245,7 +245,9 @@ impl<'a> Builder<'_, 'a> {
         sources.iter_mut().filter(|source| **source == Operand::Nothing).for_each(|source| *source = first);
         let d = self.target(&instruction.operands[0], target)?;
         let [a, b, c] = sources;
-        let draft = Draft { d, a, b, c, imm: code, ..self.draft(exec) };
+        let sums = instruction.opcode == "add" && matches!(target, Type::U64 | Type::S64);
+        let results = if sums { Results::Sum } else { Results::Any };
+        let draft = Draft { d, a, b, c, imm: code, results, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }

@@ -226,7 +226,8 @@ impl<'a> Builder<'_, 'a> {
                     return Err(self.wrong(opcode, "the access is larger than the parameter, or misaligned"));
                 }
                 let exec = cell(ty, wide, PARAMETER);
-                let draft = Draft { d: registers[0], imm: place.into(), ..self.draft(exec) };
+                let results = if ty.size() == 8 { Results::Parameter } else { Results::Any };
+                let draft = Draft { d: registers[0], imm: place.into(), results, ..self.draft(exec) };
                 self.push(draft);
                 return Ok(());
             }

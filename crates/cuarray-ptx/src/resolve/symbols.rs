@@ -5,7 +5,7 @@ use crate::grammar::ast::{Function, Linkage, Module, Statement, Value, Variable 
 use crate::grammar::types::Space;
 use crate::machine::program::{self, Constant, Parameter, Program, Variable};
 use crate::machine::services::PROVIDED;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -256,7 +256,7 @@ impl<'a> Symbols<'a> {
             target: 0,
             allocates: false,
             max_registers: 0,
-            updates: HashSet::new(),
+            updates: HashMap::new(),
         };
         for module in modules {
             program.version = program.version.max(module.version.0 * 10 + module.version.1);

@@ -1,6 +1,6 @@
 //! Forms of operands and modifiers that NVIDIA's assembler takes, and errors for those that it does not take.
 
-use super::{Run, computed, load};
+use super::{HEAD, Run, computed, load};
 use crate::Error;
 
 fn error(source: &str) -> Error {
@@ -143,4 +143,15 @@ fn directives_of_functions_are_understood() {
     for wrong in [".alias same2, next;", ".func missing();\n.func also();\n.alias also, missing;"] {
         assert!(!error(wrong).unsupported, "{wrong}");
     }
+}
+
+#[test]
+fn functions_with_a_body_are_defined_and_others_are_only_declared() {
+    let source = format!(
+        "{HEAD}.extern .func far(.param .b32 a);\n.func near();\n.func empty() {{ }}\n.visible .entry k() {{ call near, (); ret; }}\n.func near() {{ ret; }}\n"
+    );
+    let functions = crate::check(&crate::Image { modules: vec![(String::new(), source)], max_registers: 0 }).unwrap();
+    let mut defined = functions.iter().map(|each| (each.name.as_str(), each.is_defined())).collect::<Vec<_>>();
+    defined.sort_unstable();
+    assert_eq!(defined, [("empty", true), ("far", false), ("k", true), ("near", true)]);
 }

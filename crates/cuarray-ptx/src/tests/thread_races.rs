@@ -5,14 +5,21 @@ use crate::Race;
 
 /// Runs a kernel on 4096 words, and returns its races and its outcome. `workers` is the number of host threads.
 fn races(body: &str, grid: u32, threads: u32, workers: usize) -> (Vec<Race>, Outcome) {
+    races_with(&[], body, grid, threads, workers)
+}
+
+/// Like [`races`], with further parameters `p0`, `p1` and so on, of 64 bits each.
+fn races_with(more: &[u64], body: &str, grid: u32, threads: u32, workers: usize) -> (Vec<Race>, Outcome) {
+    let further: String = (0..more.len()).map(|index| format!(", .param .u64 p{index}")).collect();
     let source = format!(
-        ".global .align 4 .u32 word; .visible .entry k(.param .u64 out) {{ .reg .pred %p; .reg .b32 %t, %b, %g, %v; .reg .b64 %out, %a;\n\
+        ".global .align 4 .u32 word; .visible .entry k(.param .u64 out{further}) {{ .reg .pred %p; .reg .b32 %t, %b, %g, %v; .reg .b64 %out, %a;\n\
          ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %v, %ntid.x; mad.lo.u32 %g, %b, %v, %t;\n\
          {body}\n ret; }}"
     );
     let mut memory = vec![0_u64; 4096];
     let (grid, threads) = ([grid, 1, 1], [threads, 1, 1]);
-    let mut outcome = Run { source: &source, grid, threads, workers, ..Run::default() }.over(&mut [&mut memory]);
+    let run = Run { source: &source, grid, threads, workers, more: more.to_vec(), ..Run::default() };
+    let mut outcome = run.over(&mut [&mut memory]);
     (std::mem::take(&mut outcome.races), outcome)
 }
 
@@ -193,4 +200,57 @@ fn guarded_store_to_another_element_races_with_the_load() {
     let body = "mul.wide.u32 %a, %t, 4; add.u64 %a, %out, %a; setp.lt.u32 %p, %t, 40; \
                 ld.global.u32 %v, [%a + 4]; add.u32 %v, %v, 1; @%p st.global.u32 [%a], %v;";
     assert_eq!(races(body, 1, 64, 1).0.len(), 1);
+}
+
+/// Loads elements 0 to 4 of the array `p0` in each group of 8 threads, adds 1, and stores them into `p1` in the first `storing`
+/// threads, as inductor's kernels do. `%x` is the offset of the element, and `stored` computes the address `%s` of the store.
+fn update_by_two_pointers(storing: u32, stored: &str, after: &str) -> String {
+    format!(
+        ".reg .pred %q, %r, %u; .reg .b32 %w; .reg .b64 %in, %to, %x, %y, %s;\n\
+         ld.param.b64 %in, [p0]; ld.param.b64 %to, [p1]; and.b32 %g, %t, 7; setp.lt.s32 %p, %g, 5;\n\
+         mul.wide.s32 %x, %g, 4; add.s64 %a, %in, %x; mov.u32 %w, 0; @%p ld.global.b32 {{%w}}, [%a + 0]; add.u32 %w, %w, 1;\n\
+         {stored} setp.lt.u32 %r, %t, {storing}; and.pred %q, %r, %p; @%q st.global.b32 [%s + 0], {{%w}}; {after}"
+    )
+}
+
+const IN_PLACE: &str = "add.s64 %s, %to, %x;";
+
+#[test]
+fn update_in_place_by_two_equal_pointers_does_not_race() {
+    // All threads load one element, and the addresses are parameters.
+    let one = ".reg .b32 %w; .reg .b64 %in, %to; ld.param.b64 %in, [p0]; ld.global.b32 %w, [%in]; add.u32 %w, %w, 1; \
+               ld.param.b64 %to, [p1]; and.b32 %g, %t, 31; setp.eq.b32 %p, %g, 0; @%p st.global.b32 [%to], %w;";
+    let swapped = update_by_two_pointers(8, "add.s64 %s, %x, %to;", "");
+    for body in [one, &update_by_two_pointers(8, IN_PLACE, ""), &swapped] {
+        for threads in [32, 64, 128] {
+            assert_eq!(races_with(&[BASE, BASE], body, 1, threads, 1).0, [], "{threads} threads, {body}");
+        }
+    }
+}
+
+#[test]
+fn update_by_two_pointers_races_if_not_in_place() {
+    let elsewhere = "st.global.b32 [%out + 1024], %w;";
+    let other_guard = format!("setp.eq.u32 %u, %t, 8; @%u {elsewhere}");
+    let other_block = format!("@!%q bra END; {elsewhere} END:");
+    // Thread 0 stores element 1, which thread 1 loads, or another thread uses element 0.
+    for (name, to, stored, after) in [
+        ("other offset", BASE, "add.s64 %y, %x, 4; add.s64 %s, %to, %y;", ""),
+        ("rewritten offset", BASE, "add.s64 %x, %x, 4; add.s64 %s, %to, %x;", ""),
+        ("constant offset", BASE, "add.s64 %s, %to, 4;", ""),
+        ("no offset", BASE + 4, "mov.b64 %s, %to;", ""),
+        ("rewritten pointer", BASE, "or.b64 %to, %to, 4; add.s64 %s, %to, %x;", ""),
+        ("difference", BASE + 4, "sub.s64 %s, %to, %x;", ""),
+        ("other parameter values", BASE + 4, IN_PLACE, ""),
+        ("other guard", BASE, IN_PLACE, &other_guard),
+        ("other block", BASE, IN_PLACE, &other_block),
+    ] {
+        let body = update_by_two_pointers(1, stored, after);
+        for threads in [32, 64] {
+            assert_ne!(races_with(&[BASE, to], &body, 1, threads, 1).0, [], "{name}, {threads} threads");
+        }
+    }
+    // The first thread of each of several blocks stores.
+    let body = update_by_two_pointers(1, IN_PLACE, "");
+    assert_eq!(races_with(&[BASE, BASE], &body, 4, 32, 2).0.len(), 1);
 }

@@ -1,8 +1,9 @@
 //! A link: its inputs, and its result.
 
 use super::options::Options;
-use super::{Failure, Result, real};
+use super::{Failure, Result, kept, real};
 use cuarray_ptx::{Image, ImageError};
+use std::collections::BTreeSet;
 
 /// The kinds of inputs: `nvJitLinkInputType`.
 pub mod kind {
@@ -43,6 +44,10 @@ pub struct Link {
     major: u32,
     options: Options,
     modules: Vec<(String, String)>,
+    /// The functions that the modules declare.
+    declared: BTreeSet<String>,
+    /// The functions that the modules define.
+    defined: BTreeSet<String>,
     /// The inputs with LTO-IR.
     lto: Vec<Input>,
     cubin: Option<Vec<u8>>,
@@ -196,14 +201,35 @@ impl Link {
                 "ptxas fatal   : SM version specified by .target is higher than default SM version assumed, or of another family: sm_{architecture}"
             )));
         }
-        // The driver explains which instruction it does not execute.
-        if let Err(error) = cuarray_ptx::check(&image)
-            && !error.unsupported
-        {
-            return Err(refused(error));
+        match cuarray_ptx::check(&image) {
+            Ok(functions) => {
+                for function in functions {
+                    let names = if function.is_defined() { &mut self.defined } else { &mut self.declared };
+                    names.insert(function.name);
+                }
+            }
+            // The driver explains which instruction it does not execute.
+            Err(error) if error.unsupported => {}
+            Err(error) => return Err(refused(error)),
         }
         self.modules.extend(image.modules);
         Ok(())
+    }
+
+    /// Compiles the LTO-IR to PTX, with the functions that the modules call.
+    fn compile_lto(&self) -> Result<String> {
+        let names = self.declared.difference(&self.defined).cloned().collect::<Vec<_>>();
+        let kept = if names.is_empty() {
+            None
+        } else {
+            real::ltoir_of(&kept::source(&names), &self.options.virtual_architecture(), self.major)
+        };
+        let Some(data) = kept else {
+            return real::ptx_of(&self.lto, &self.options.forwarded, self.major);
+        };
+        let mut inputs = self.lto.clone();
+        inputs.push(Input { kind: kind::LTOIR, name: "kept".to_owned(), data });
+        Ok(kept::publish(&real::ptx_of(&inputs, &self.options.forwarded, self.major)?, &names))
     }
 
     fn try_complete(&mut self) -> Result<()> {
@@ -217,7 +243,7 @@ impl Link {
                 let text = "ERROR NVVM_ERROR_NO_MODULE_IN_PROGRAM (8) in nvvmCompileProgram callback".to_owned();
                 return Err(Failure::new(Failure::NVVM_COMPILE, text));
             }
-            let ptx = real::ptx_of(&self.lto, &self.options.forwarded, self.major)?;
+            let ptx = self.compile_lto()?;
             if self.options.ptx {
                 self.ptx = Some(ptx);
                 return Ok(());

@@ -1,10 +1,10 @@
 //! A stand-in for nvJitLink: it links PTX to an image that the simulated driver reads.
 //!
 //! LTO-IR is compiled to PTX by NVIDIA's library, which must be installed for it. Result codes and messages are those of
-//! [nvJitLink](https://docs.nvidia.com/cuda/nvjitlink/index.html). PTX that calls a function of LTO-IR is refused as
-//! undefined, because NVIDIA's linker drops functions that no kernel of the LTO-IR calls.
+//! [nvJitLink](https://docs.nvidia.com/cuda/nvjitlink/index.html).
 
 pub mod exports;
+mod kept;
 mod link;
 mod options;
 mod real;

@@ -121,6 +121,13 @@ impl Options {
     }
 }
 
+impl Options {
+    /// The option of the virtual architecture, for compilers.
+    pub fn virtual_architecture(&self) -> String {
+        self.forwarded.iter().find(|option| option.starts_with("-arch=")).cloned().unwrap_or_default()
+    }
+}
+
 /// The number and the suffix of an architecture, such as `sm_90a`.
 fn architecture(value: &str) -> Option<(u32, &str)> {
     let name = ["sm_", "compute_", "lto_"].iter().find_map(|prefix| value.strip_prefix(prefix))?;

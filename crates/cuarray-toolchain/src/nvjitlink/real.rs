@@ -1,4 +1,4 @@
-//! NVIDIA's nvJitLink, which compiles LTO-IR to PTX.
+//! NVIDIA's nvJitLink, which compiles LTO-IR to PTX, and NVIDIA's NVRTC, which compiles CUDA C++ to LTO-IR.
 
 use super::{Failure, Input, Result};
 use crate::library::{Library, symbols};
@@ -20,6 +20,18 @@ symbols! {
     }
 }
 
+symbols! {
+    /// The functions of NVRTC.
+    struct Compiler {
+        create: "nvrtcCreateProgram" (*mut *mut c_void, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char) -> c_int;
+        destroy: "nvrtcDestroyProgram" (*mut *mut c_void) -> c_int;
+        compile: "nvrtcCompileProgram" (*mut c_void, c_int, *const *const c_char) -> c_int;
+        size: "nvrtcGetLTOIRSize" (*mut c_void, *mut usize) -> c_int;
+        read: "nvrtcGetLTOIR" (*mut c_void, *mut c_char) -> c_int;
+    }
+}
+
+static COMPILERS: [Library<Compiler>; 2] = [Library::new("libnvrtc.so.12"), Library::new("libnvrtc.so.13")];
 static LIBRARIES: [Library<Api>; 2] = [Library::new("libnvJitLink.so.12"), Library::new("libnvJitLink.so.13")];
 
 /// The library of a major version; `None` if it is not installed.
@@ -63,6 +75,28 @@ pub(super) fn ptx_of(inputs: &[Input], options: &[String], major: u32) -> Result
         link.check((api.complete)(link.handle))?;
         let ptx = link.text(api.ptx_size, api.ptx);
         ptx.ok_or_else(|| Failure::new(Failure::INTERNAL, "ERROR NVJITLINK_ERROR_INTERNAL: no linked PTX".to_owned()))
+    }
+}
+
+/// Compiles CUDA C++ to LTO-IR for an architecture; `None` without NVRTC, or if NVRTC refuses the source.
+pub(super) fn ltoir_of(source: &str, architecture: &str, major: u32) -> Option<Vec<u8>> {
+    let api = COMPILERS[usize::from(major >= 13)].get()?;
+    let source = text(source);
+    let options = [text(architecture), text("-dlto"), text("-rdc=true")];
+    let pointers = options.each_ref().map(|option| option.as_ptr());
+    let mut program = ptr::null_mut();
+    // SAFETY: the documented signatures. The strings live during the calls, and the buffer has the size that NVRTC states.
+    unsafe {
+        if (api.create)(&raw mut program, source.as_ptr(), c"kept.cu".as_ptr(), 0, ptr::null(), ptr::null()) != 0 {
+            return None;
+        }
+        let mut size = 0;
+        let mut is_compiled = (api.compile)(program, pointers.len() as c_int, pointers.as_ptr()) == 0
+            && (api.size)(program, &raw mut size) == 0;
+        let mut bytes = vec![0_u8; size];
+        is_compiled = is_compiled && (api.read)(program, bytes.as_mut_ptr().cast()) == 0;
+        (api.destroy)(&raw mut program);
+        is_compiled.then_some(bytes)
     }
 }
 
