@@ -58,7 +58,7 @@ PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
 # The sources of each wheel. Directories are listed too: their times change when a file is removed.
 sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
 WORKSPACE := Cargo.toml Cargo.lock
-SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-cudart crates/cuarray-cudart-12 crates/cuarray-cudart-13 crates/cuarray-cudnn crates/cuarray-nvjitlink-12 crates/cuarray-nvjitlink-13 crates/cuarray-nvml crates/cuarray-nvrtc-12 crates/cuarray-nvrtc-13 crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim crates/cuarray-toolchain python/cuarray-sim)
+SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-cudart crates/cuarray-cudart-12 crates/cuarray-cudart-13 crates/cuarray-cudnn crates/cuarray-nccl crates/cuarray-nvjitlink-12 crates/cuarray-nvjitlink-13 crates/cuarray-nvml crates/cuarray-nvrtc-12 crates/cuarray-nvrtc-13 crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim crates/cuarray-toolchain python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
 
 NVJITLINK_SIZE := a download of 40 MB, 112 MB on disk

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +64,8 @@ class Machine:
         self.installed: set[tuple[Path, str]] = set()
         self._tree: Path | None = None
         self._count = 0
+        # Pages run in several threads.
+        self.lock = threading.RLock()
         drop = ("CUARRAY", "NUMBA", "PYTHON", "VIRTUAL_ENV", "CARGO", "RUST", "PIP_REQUIRE", "LD_LIBRARY_PATH", "MAKE")
         self.variables = {name: value for name, value in os.environ.items() if not name.startswith(drop)}
         self.variables |= {name: os.environ[name] for name in ("CARGO_HOME", "RUSTUP_HOME") if name in os.environ}
@@ -76,6 +79,8 @@ class Machine:
             "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
             "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "256",
             "CARGO_PROFILE_RELEASE_LTO": "off",
+            # Modules are compiled when a page imports them. pip would compile all of them. pip reads 0 here as `--no-compile`.
+            "PIP_NO_COMPILE": "0",
             # Output and errors in the order in which a terminal shows them.
             "PYTHONUNBUFFERED": "1",
             "LC_ALL": "C.UTF-8",
@@ -99,40 +104,43 @@ class Machine:
     def environment(self, installs: list[str]) -> Path:
         """Return the virtual environment of the pages with these pip commands. A new one is empty."""
         key = hashlib.sha256("\n".join(installs).encode()).hexdigest()[:8]
-        if key not in self._environments:
-            made = self.folder / f"venv-{key}"
-            subprocess.run([sys.executable, "-m", "venv", made], check=True)
-            self._environments[key] = made
-        return self._environments[key]
+        with self.lock:
+            if key not in self._environments:
+                made = self.folder / f"venv-{key}"
+                subprocess.run([sys.executable, "-m", "venv", made], check=True)
+                self._environments[key] = made
+            return self._environments[key]
 
     def tree(self) -> Path:
         """Return a copy of the repository's tracked files, for the pages of examples."""
-        if self._tree is None:
-            self._tree = self.folder / "cuarray"
-            self._tree.mkdir()
-            listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)
-            subprocess.run(
-                ["tar", "--create", "--null", "--files-from=-", f"--file={self.folder / 'tree.tar'}"],
-                cwd=ROOT,
-                check=True,
-                input=listed.stdout,
-            )
-            subprocess.run(["tar", "--extract", f"--file={self.folder / 'tree.tar'}"], cwd=self._tree, check=True)
-        return self._tree
+        with self.lock:
+            if self._tree is None:
+                self._tree = self.folder / "cuarray"
+                self._tree.mkdir()
+                listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)
+                subprocess.run(
+                    ["tar", "--create", "--null", "--files-from=-", f"--file={self.folder / 'tree.tar'}"],
+                    cwd=ROOT,
+                    check=True,
+                    input=listed.stdout,
+                )
+                subprocess.run(["tar", "--extract", f"--file={self.folder / 'tree.tar'}"], cwd=self._tree, check=True)
+            return self._tree
 
     def folder_of(self, page: Path) -> Path:
         """Return the folder in which a page's commands run."""
         # The commands of an example, or of a page with files of its own, run in the folder of these files.
         if page.parts[0] == "examples" or (ROOT / page).with_suffix("").is_dir():
             return self.tree() / page.parent
-        self._count += 1
-        made = self.folder / f"{page.stem}-{self._count}"
+        with self.lock:
+            self._count += 1
+            made = self.folder / f"{page.stem}-{self._count}"
         made.mkdir()
         return made
 
 
 def pip_commands(found: list[Block]) -> list[str]:
-    """Return the pip commands of a page that name packages, in order. A command that
+    """Return the pip commands of a page that name packages, each once, in order. A command that
     installs a folder (``pip install .``) is left out, because pages do not share folders."""
     listed = []
     for block in found:
@@ -140,7 +148,12 @@ def pip_commands(found: list[Block]) -> list[str]:
             listed += [command.text for command in commands(block.text)]
         elif block.language == "yaml" and block.file:
             listed += re.findall(r"^ *- run: (.*)", block.text, re.MULTILINE)
-    return [command for command in listed if from_the_registry(command)]
+    return list(dict.fromkeys(command for command in listed if from_the_registry(command)))
+
+
+def installs_of(path: Path) -> list[str]:
+    """Return the pip commands of a page's environment."""
+    return pip_commands(blocks(path, (ROOT / path).read_text(encoding="utf-8"))) or [DEFAULT]
 
 
 def from_the_registry(command: str) -> bool:
@@ -241,12 +254,13 @@ def parse_yaml(machine: Machine, text: str, load: str) -> dict:
     """Parse YAML, in an environment that has a parser."""
     environment = machine.environment(["pip install pyyaml"])
     python = environment / "bin" / "python"
-    if subprocess.run([python, "-c", "import yaml"], capture_output=True, check=False).returncode:
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", "pyyaml"],
-            env=machine.variables,
-            check=True,
-        )
+    with machine.lock:
+        if subprocess.run([python, "-c", "import yaml"], capture_output=True, check=False).returncode:
+            subprocess.run(
+                [python, "-m", "pip", "install", "--quiet", "pyyaml"],
+                env=machine.variables,
+                check=True,
+            )
     done = subprocess.run([python, "-c", load], input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

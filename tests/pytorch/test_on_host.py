@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -98,6 +99,32 @@ def test_random_numbers_follow_the_seed_of_the_device(on_host: None) -> None:
     first = torch.rand(3, device="cuda").cpu()
     assert not torch.equal(first, torch.rand(3, device="cuda").cpu())
     assert torch.equal(torch.get_rng_state(), host)
+    torch.cuda.manual_seed(1)
+    assert torch.equal(torch.rand(3, device="cuda").cpu(), first)
+
+
+def test_operation_that_replaces_a_tensor_does_not_read_it(on_host: None) -> None:
+    # A read of memory that nothing has written would be a finding.
+    tensor = torch.empty(5, device="cuda").fill_(2)
+    torch.add(tensor, 1, out=(out := torch.empty(5, device="cuda")))
+    assert out.cpu().tolist() == [3] * 5
+    torch.mul(out, 2, out=out)
+    assert out.cpu().tolist() == [6] * 5
+
+
+def test_operation_of_another_thread_while_a_mode_is_active_is_right(on_host: None) -> None:
+    # Backward passes and compilers run in threads or places that have no mode.
+    tensor = torch.ones(3).cuda()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: (tensor + 1).cpu().tolist()).result() == [2, 2, 2]
+
+
+def test_captured_operation_is_refused_by_name(on_host: None) -> None:
+    tensor, graph = torch.ones(3).cuda(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        tensor.zero_()
+        with pytest.raises(RuntimeError, match=r"cannot capture aten\.add\.Tensor"):
+            tensor + 1
 
 
 def test_wrong_arguments_are_the_error_of_pytorch(on_host: None) -> None:

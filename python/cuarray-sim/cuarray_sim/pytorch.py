@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import itertools
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -38,9 +40,21 @@ _NATIVE = {
     *("record_stream", "set_", "resize_"),
 }
 
+# These write each element of their first argument and read none.
+_REPLACING = {"fill_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "copy_", "_foreach_copy_"}
+
+# torch.compile turns modes off while it compiles. It then folds constants with elementwise operations, and makes and times examples with these.
+_FOR_COMPILER = {"fill_", "normal_", "random_", "mm", "addmm", "bmm", "baddbmm"}
+
+# The offset of a generator is a multiple of it.
+_STEP = 4
+
 _HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 _counts = {"operations": 0}
+
+# The kernels for the compiler, while a mode is active.
+_kernels: list[torch.library.Library] = []
 
 
 @atexit.register
@@ -53,6 +67,8 @@ def _summarize() -> None:
 
 class OnHost(TorchDispatchMode):  # type: ignore[misc]
     """Carry out operations on device tensors on the host, while the context manager is active in this thread.
+
+    Functions of ``torch.compile`` run their kernels on the simulated driver, and the operations that are left on the host.
 
     An exception in a host function is raised by the next operation, or at the end.
 
@@ -68,12 +84,29 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         self._done: list[int] = []
         self._errors: list[BaseException] = []
         self._call = _HOST_FUNCTION(self._run)
-        self._seed: int | None = None
-        self._random: torch.Tensor | None = None
+        # The state of the host's generator, and the seed and offset of the device's generator that it stands for.
+        self._random: tuple[tuple[int, int], torch.Tensor] | None = None
+        self._registered = False
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Let ``torch.compile`` compile, instead of calling the function's operations one by one."""
+        return True
+
+    def __enter__(self) -> OnHost:
+        """Begin to carry out operations on the host."""
+        super().__enter__()
+        if not _kernels:
+            _kernels.append(self._register_kernels())
+            self._registered = True
+        return self
 
     def __exit__(self, *exception: Any) -> None:
         """Wait for the work, as it uses objects of this one."""
         super().__exit__(*exception)
+        if self._registered:
+            _kernels.clear()
+            self._registered = False
         torch.cuda.synchronize()
         self._settle()
 
@@ -92,6 +125,24 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         self._settle()
         _counts["operations"] += 1
         return _Operation(self, func, args, kwargs, device).enqueue()
+
+    def _register_kernels(self) -> torch.library.Library:
+        """Put functions in the place of PyTorch's kernels for the compiler. They are removed with the returned object."""
+        library = torch.library.Library("aten", "IMPL")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name in torch._C._dispatch_get_registrations_for_dispatch_key("CUDA"):
+                namespace, _, operation = name.partition("::")
+                operation, _, overload = operation.partition(".")
+                if namespace != "aten" or operation in _NATIVE:
+                    continue
+                func = getattr(getattr(torch.ops.aten, operation), overload or "default")
+                if operation in _FOR_COMPILER or torch.Tag.pointwise in func.tags:
+                    library.impl(func, functools.partial(self._kernel, func), "CUDA")
+        return library
+
+    def _kernel(self, func: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.__torch_dispatch__(func, (), args, kwargs)
 
     def _enqueue(self, work: Callable[[], None], stream: torch.cuda.Stream) -> None:
         number = next(self._numbers)
@@ -117,18 +168,19 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         if self._errors:
             raise self._errors.pop()
 
-    def _with_random_numbers(self, compute: Callable[[], Any], seed: int) -> Any:
-        """Compute with the numbers of the device's seed, and leave those of the host as they are."""
+    def _compute(self, func: Any, seed: tuple[int, int] | None, args: Any, kwargs: Any) -> Any:
+        """Compute, with random numbers of the device's seed and offset if there is one, and leave the host's generator as it is."""
+        if seed is None:
+            return func(*args, **kwargs)
         before = torch.get_rng_state()
-        if self._seed != seed:
-            self._seed = seed
-            torch.random.default_generator.manual_seed(seed)
-        elif self._random is not None:
-            torch.set_rng_state(self._random)
+        if self._random is not None and self._random[0] == seed:
+            torch.set_rng_state(self._random[1])
+        else:
+            torch.random.default_generator.manual_seed(seed[0] + seed[1])
         try:
-            return compute()
+            return func(*args, **kwargs)
         finally:
-            self._random = torch.get_rng_state()
+            self._random = (seed[0], seed[1] + _STEP), torch.get_rng_state()
             torch.set_rng_state(before)
 
 
@@ -138,9 +190,10 @@ class _Operation:
     def __init__(self, mode: OnHost, func: Any, args: Any, kwargs: Any, device: torch.device) -> None:
         self.mode, self.func, self.args, self.kwargs, self.device = mode, func, args, kwargs, device
         self.stream = torch.cuda.current_stream(device)
-        self.seed = torch.cuda.initial_seed()
+        self.seed = _next_seed(device) if torch.Tag.nondeterministic_seeded in func.tags else None
         self.staged: dict[int, tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = {}
         self.made: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.skipped = self.unread()
 
     def enqueue(self) -> Any:
         try:
@@ -150,6 +203,8 @@ class _Operation:
         written = list(self.written())
         if self.kwargs.get("device") == torch.device("cpu") or any(not tensor.is_cuda for tensor in written):
             return self.compute_now()
+        if torch.cuda.is_current_stream_capturing():
+            raise RuntimeError(f"cuarray_sim.pytorch.OnHost cannot capture {self.func} in a CUDA graph")
         args, kwargs = tree_map(self.stage, (self.args, self.kwargs))
         returns = self.func._schema.returns
         if returns and all(each.alias_info is not None for each in returns):
@@ -157,9 +212,12 @@ class _Operation:
         else:
             result = tree_map(self.make, shapes)
 
+        # Without references to tensors on the device, which the caching allocator may reuse.
+        buffers = [buffer for _, buffer in self.made]
+        compute = functools.partial(self.mode._compute, self.func, self.seed, args, kwargs)
+
         def work() -> None:
-            found = self.compute(args, kwargs)
-            for (_, buffer), tensor in zip(self.made, _tensors(found), strict=False):
+            for buffer, tensor in zip(buffers, _tensors(compute()), strict=False):
                 buffer.copy_(tensor)
 
         self.mode._enqueue(work, self.stream)
@@ -175,7 +233,7 @@ class _Operation:
         args, kwargs = tree_map(self.stage, (self.args, self.kwargs))
         written = list(self.written())
         self.stream.synchronize()
-        found = self.compute(args, kwargs)
+        found = self.mode._compute(self.func, self.seed, args, kwargs)
         for tensor in written:
             if tensor.is_cuda:
                 _copy(tensor, self.staged[id(tensor)][1], to_device=True)
@@ -188,18 +246,29 @@ class _Operation:
             return found
         return tree_map(lambda each: each.to(self.device) if isinstance(each, torch.Tensor) else each, found)
 
-    def compute(self, args: Any, kwargs: Any) -> Any:
-        if torch.Tag.nondeterministic_seeded in self.func.tags:
-            return self.mode._with_random_numbers(lambda: self.func(*args, **kwargs), self.seed)
-        return self.func(*args, **kwargs)
-
-    def written(self) -> Iterator[torch.Tensor]:
-        """The arguments that the operation writes."""
+    def arguments(self) -> Iterator[tuple[Any, list[torch.Tensor]]]:
+        """The arguments of the schema, with the tensors in their values."""
         arguments = self.func._schema.arguments
         values = {argument.name: value for argument, value in zip(arguments, self.args, strict=False)} | self.kwargs
         for argument in arguments:
+            yield argument, _tensors(values.get(argument.name))
+
+    def written(self) -> Iterator[torch.Tensor]:
+        """The arguments that the operation writes."""
+        for argument, tensors in self.arguments():
             if argument.alias_info is not None and argument.alias_info.is_write:
-                yield from _tensors(values.get(argument.name))
+                yield from tensors
+
+    def unread(self) -> set[int]:
+        """The arguments that the operation writes without reading them, as identities."""
+        replaces = self.func._schema.name.removeprefix("aten::") in _REPLACING
+        unread: set[int] = set()
+        read: set[int] = set()
+        for argument, tensors in self.arguments():
+            writes = argument.alias_info is not None and argument.alias_info.is_write
+            without_reading = writes and (replaces or argument.is_out)
+            (unread if without_reading else read).update(id(tensor) for tensor in tensors)
+        return unread - read
 
     def stage(self, value: Any) -> Any:
         """Return what the computation gets for an argument."""
@@ -210,7 +279,8 @@ class _Operation:
         if id(value) not in self.staged:
             if value.is_cuda:
                 flat = torch.empty(_extent(value), dtype=value.dtype, pin_memory=True)
-                _copy(value, flat, to_device=False)
+                if id(value) not in self.skipped:
+                    _copy(value, flat, to_device=False)
                 host = flat.as_strided(value.shape, value.stride())
             else:
                 # The program may change it before the work runs.
@@ -226,6 +296,14 @@ class _Operation:
         flat = torch.empty(_extent(tensor), dtype=shape.dtype, pin_memory=True)
         self.made.append((tensor, flat.as_strided(tensor.shape, tensor.stride())))
         return tensor
+
+
+def _next_seed(device: torch.device) -> tuple[int, int]:
+    """Return the seed and the offset of a device's generator, and advance it."""
+    generator = torch.cuda.default_generators[device.index]
+    seed, offset = generator.initial_seed(), generator.get_offset()
+    generator.set_offset(offset + _STEP)
+    return seed, offset
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

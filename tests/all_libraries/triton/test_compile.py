@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -126,3 +126,73 @@ def test_training_step_is_right() -> None:
     assert losses == pytest.approx(host_losses, rel=1e-4)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
+
+
+@pytest.fixture
+def on_host() -> Iterator[None]:
+    """Carry out on the host what inductor leaves to PyTorch's kernels, and check that inductor wrote a kernel."""
+    from torch._inductor import metrics
+
+    from cuarray_sim.pytorch import OnHost
+
+    metrics.reset()
+    with OnHost():
+        yield
+    assert metrics.generated_kernel_count > 0
+
+
+def test_dropout_follows_the_seed(on_host: None) -> None:
+    drop = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.25) * 3)
+    x, found = torch.ones(200).cuda(), []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        found.append(drop(x).cpu())
+    assert (found[0] == found[1]).all()
+    assert (found[0] != found[2]).any()
+    assert set(found[0].tolist()) == {0, 4}
+    assert 110 < (found[0] > 0).sum() < 190
+
+
+def test_folded_constants_are_right(on_host: None) -> None:
+    check(lambda x: torch.full((8,), 2.0, device=x.device) * 3 + x * torch.ones(8, device=x.device), torch.randn(8))
+
+
+def test_matrix_product_on_the_host_and_its_epilogue_are_right(on_host: None) -> None:
+    check(lambda x, y: (x @ y).relu() + 1, torch.randn(12, 20), torch.randn(20, 9))
+
+
+def test_tuned_matrix_product_is_right(on_host: None) -> None:
+    options = {"max_autotune": True, "max_autotune_gemm_backends": "TRITON"}
+    check(lambda x, y: (x @ y).relu(), torch.randn(16, 16), torch.randn(16, 16), options=options)
+
+
+@pytest.fixture
+def graphs() -> Iterator[None]:
+    """Release the graphs that inductor keeps."""
+    yield
+    torch._dynamo.reset()
+
+
+@pytest.mark.usefixtures("graphs")
+def test_replayed_graphs_are_right(on_host: None) -> None:
+    wave = torch.compile(lambda x: x.sin() * 2 + x.sum(), mode="reduce-overhead")
+    for _ in range(4):
+        x = torch.randn(64)
+        torch.testing.assert_close(wave(x.cuda()).cpu(), x.sin() * 2 + x.sum())
+
+
+def test_flex_attention_with_a_block_mask_forward_and_backward_is_right(on_host: None) -> None:
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    host = [torch.randn(1, 2, 128, 16) for _ in range(3)]
+    q, k, v = (tensor.cuda().requires_grad_() for tensor in host)
+    mask = create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 128, 128, device="cuda")
+    found = torch.compile(flex_attention)(q, k, v, block_mask=mask)
+    found.backward(torch.ones(found.shape).cuda())
+    for tensor in host:
+        tensor.requires_grad_()
+    expected = torch.nn.functional.scaled_dot_product_attention(*host, is_causal=True)
+    expected.backward(torch.ones(expected.shape))
+    torch.testing.assert_close(found.cpu(), expected, rtol=1e-4, atol=1e-4)
+    for one, other in zip((q, k, v), host, strict=True):
+        torch.testing.assert_close(one.grad.cpu(), other.grad, rtol=1e-3, atol=1e-4)

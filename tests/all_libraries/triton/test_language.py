@@ -25,12 +25,12 @@ def dot_kernel(
         a = tl.load(
             a_ptr + rows[:, None] * K + (k + inner)[None, :],
             mask=(rows[:, None] < M) & ((k + inner)[None, :] < K),
-            other=0,
+            other=0.0,
         )
         b = tl.load(
             b_ptr + (k + inner)[:, None] * N + columns[None, :],
             mask=((k + inner)[:, None] < K) & (columns[None, :] < N),
-            other=0,
+            other=0.0,
         )
         total = tl.dot(a, b, total, input_precision=PRECISION, out_dtype=SUM)
     mask = (rows[:, None] < M) & (columns[None, :] < N)
@@ -66,6 +66,72 @@ def test_matrix_product_is_right(kind: str, precision: str, tolerance: float, ti
     dot_kernel[grid](a.cuda(), b.cuda(), c, m, n, k, bm, bn, bk, precision, total[1])
     expected = a.double() @ b.double()
     torch.testing.assert_close(c.cpu().double(), expected, rtol=tolerance, atol=tolerance * 8)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("float8_e5m2", "float8_e5m2"), ("float8_e4m3fn", "float8_e4m3fn"), ("float8_e5m2", "float8_e4m3fn")],
+)
+def test_matrix_product_of_eight_bit_floats_is_right(first: str, second: str) -> None:
+    m, n, k = 48, 40, 64
+    a, b = torch.randn(m, k).to(getattr(torch, first)), torch.randn(k, n).to(getattr(torch, second))
+    c = torch.empty(m, n, device="cuda")
+    dot_kernel[(3, 3)](a.cuda(), b.cuda(), c, m, n, k, 16, 16, 32, "tf32", tl.float32)
+    torch.testing.assert_close(c.cpu(), a.float() @ b.float(), rtol=1e-5, atol=1e-5)
+
+
+@triton.jit
+def scaled_dot_kernel(
+    a_ptr, a_scales, b_ptr, b_scales, c_ptr, K: tl.constexpr, PACKED: tl.constexpr, FORMAT: tl.constexpr
+):
+    # Elements of 32 x 32 results; a scale is of 32 elements along K, and a byte has K / PACKED elements.
+    rows, inner, blocks = tl.arange(0, 32), tl.arange(0, PACKED), tl.arange(0, K // 32)
+    a = tl.load(a_ptr + rows[:, None] * PACKED + inner[None, :])
+    b = tl.load(b_ptr + inner[:, None] * 32 + rows[None, :])
+    one = tl.load(a_scales + rows[:, None] * (K // 32) + blocks[None, :])
+    other = tl.load(b_scales + rows[:, None] * (K // 32) + blocks[None, :])
+    tl.store(c_ptr + rows[:, None] * 32 + rows[None, :], tl.dot_scaled(a, one, FORMAT, b, other, FORMAT))
+
+
+@pytest.mark.parametrize("form", ["e5m2", "e4m3", "e2m1"])
+def test_matrix_product_of_scaled_blocks_is_right(form: str) -> None:
+    k = 64
+    a_scales, b_scales = (torch.randint(120, 130, (32, k // 32), dtype=torch.uint8) for _ in range(2))
+    if form == "e2m1":
+        # Two elements to a byte, the first one in the low half.
+        codes = torch.randint(0, 16, (32, k)), torch.randint(0, 16, (k, 32))
+        magnitudes = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+        a, b = torch.cat([magnitudes, -magnitudes])[codes[0]], torch.cat([magnitudes, -magnitudes])[codes[1]]
+        packed_a = (codes[0][:, 0::2] | codes[0][:, 1::2] << 4).to(torch.uint8)
+        packed_b = (codes[1][0::2] | codes[1][1::2] << 4).to(torch.uint8)
+    else:
+        dtype = {"e5m2": torch.float8_e5m2, "e4m3": torch.float8_e4m3fn}[form]
+        a, b = torch.randn(32, k).to(dtype), torch.randn(k, 32).to(dtype)
+        packed_a, packed_b = a.view(torch.uint8), b.view(torch.uint8)
+    c = torch.empty(32, 32, device="cuda")
+    arguments = packed_a.cuda(), a_scales.cuda(), packed_b.cuda(), b_scales.cuda()
+    scaled_dot_kernel[(1,)](*arguments, c, k, packed_a.shape[1], form)
+    one, other = (torch.exp2(scales.float() - 127).repeat_interleave(32, 1) for scales in (a_scales, b_scales))
+    expected = (a.float() * one) @ (b.float() * other.T)
+    torch.testing.assert_close(c.cpu(), expected, rtol=1e-5, atol=1e-3)
+
+
+@triton.jit
+def normalize_kernel(x_ptr, y_ptr, COUNT: tl.constexpr):
+    offsets = tl.program_id(0) * COUNT + tl.arange(0, COUNT)
+    x = tl.load(x_ptr + offsets)
+    tl.store(y_ptr + offsets, x / tl.sum(x))
+
+
+@pytest.mark.parametrize("blocks", [2, 4])
+def test_reduction_in_a_cluster_is_right(blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Triton has clusters from capability 9.0 on only, and the package chooses 8.9.
+    monkeypatch.setenv("TRITON_OVERRIDE_ARCH", "sm90")
+    x = torch.rand(3, 512)
+    y = torch.empty(3, 512, device="cuda")
+    kernel = normalize_kernel[(3,)](x.cuda(), y, COUNT=512, num_ctas=blocks)
+    assert "mapa.shared::cluster" in kernel.asm["ptx"]
+    torch.testing.assert_close(y.cpu(), x / x.sum(1, keepdim=True))
 
 
 @triton.jit

@@ -220,7 +220,7 @@ def test_layer_norm_forward_and_backward_are_right() -> None:
 
 @triton.jit
 def attention_forward(
-    Q, K, V, Out, stride_head, scale, N, HEAD: tl.constexpr, M_BLOCK: tl.constexpr, N_BLOCK: tl.constexpr,
+    Q, K, V, Out, LogSum, stride_head, scale, N, HEAD: tl.constexpr, M_BLOCK: tl.constexpr, N_BLOCK: tl.constexpr,
     CAUSAL: tl.constexpr,
 ):  # fmt: skip
     start = tl.program_id(0) * M_BLOCK
@@ -248,19 +248,147 @@ def attention_forward(
         result = tl.dot(p.to(v.dtype), v, result * alpha[:, None])
         most = highest
     result = result / total[:, None]
+    tl.store(LogSum + tl.program_id(1) * N + rows, most + tl.math.log2(total), mask=rows < N)
     tl.store(Out + base + rows[:, None] * HEAD + dims[None, :], result.to(q.dtype), mask=rows[:, None] < N)
+
+
+@triton.jit
+def attention_backward_delta(Out, DOut, Delta, N, HEAD: tl.constexpr, BLOCK: tl.constexpr):
+    rows, dims = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, HEAD)
+    offsets = (tl.program_id(1) * N + rows[:, None]) * HEAD + dims[None, :]
+    product = tl.load(Out + offsets).to(tl.float32) * tl.load(DOut + offsets).to(tl.float32)
+    tl.store(Delta + tl.program_id(1) * N + rows, tl.sum(product, axis=1))
+
+
+@triton.jit
+def attention_backward_of_keys(
+    dk, dv, Q, DOut, LogSum, Delta, k, v, columns, start, end, scale,
+    HEAD: tl.constexpr, BLOCK: tl.constexpr, MASK: tl.constexpr,
+):  # fmt: skip
+    dims = tl.arange(0, HEAD)
+    for first in range(start, end, BLOCK):
+        rows = first + tl.arange(0, BLOCK)
+        qt = tl.load(Q + rows[None, :] * HEAD + dims[:, None])
+        pt = tl.math.exp2(tl.dot(k, qt) * (scale * 1.44269504) - tl.load(LogSum + rows)[None, :])
+        if MASK:
+            pt = tl.where(rows[None, :] >= columns[:, None], pt, 0.0)
+        do = tl.load(DOut + rows[:, None] * HEAD + dims[None, :])
+        dv = tl.dot(pt.to(do.dtype), do, dv)
+        dpt = tl.dot(v, tl.trans(do))
+        dst = pt * (dpt - tl.load(Delta + rows)[None, :])
+        dk = tl.dot(dst.to(qt.dtype), tl.trans(qt), dk)
+    return dk, dv
+
+
+@triton.jit
+def attention_backward_of_queries(
+    dq, q, do, K, V, logsum, delta, rows, start, end, scale,
+    HEAD: tl.constexpr, BLOCK: tl.constexpr, MASK: tl.constexpr,
+):  # fmt: skip
+    dims = tl.arange(0, HEAD)
+    for first in range(start, end, BLOCK):
+        columns = first + tl.arange(0, BLOCK)
+        kt = tl.load(K + columns[None, :] * HEAD + dims[:, None])
+        vt = tl.load(V + columns[None, :] * HEAD + dims[:, None])
+        p = tl.math.exp2(tl.dot(q, kt) * (scale * 1.44269504) - logsum[:, None])
+        if MASK:
+            p = tl.where(rows[:, None] >= columns[None, :], p, 0.0)
+        ds = p * (tl.dot(do, vt) - delta[:, None])
+        dq = tl.dot(ds.to(kt.dtype), tl.trans(kt), dq)
+    return dq
+
+
+@triton.jit
+def attention_backward(
+    Q, K, V, DOut, DQ, DK, DV, LogSum, Delta, scale, N, HEAD: tl.constexpr, BLOCK: tl.constexpr, STEP: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):  # fmt: skip
+    head = tl.program_id(1) * N
+    Q += head * HEAD
+    K += head * HEAD
+    V += head * HEAD
+    DOut += head * HEAD
+    LogSum += head
+    Delta += head
+    start = tl.program_id(0) * BLOCK
+    mine = start + tl.arange(0, BLOCK)
+    offsets = mine[:, None] * HEAD + tl.arange(0, HEAD)[None, :]
+    dk = tl.zeros([BLOCK, HEAD], dtype=tl.float32)
+    dv = tl.zeros([BLOCK, HEAD], dtype=tl.float32)
+    k, v = tl.load(K + offsets), tl.load(V + offsets)
+    first = 0
+    if CAUSAL:
+        # The blocks on the diagonal have smaller steps, as in the tutorial.
+        dk, dv = attention_backward_of_keys(
+            dk, dv, Q, DOut, LogSum, Delta, k, v, mine, start, start + BLOCK, scale, HEAD, STEP // 2, True
+        )
+        first = start + BLOCK
+    dk, dv = attention_backward_of_keys(dk, dv, Q, DOut, LogSum, Delta, k, v, mine, first, N, scale, HEAD, STEP, False)
+    tl.store(DK + head * HEAD + offsets, dk * scale)
+    tl.store(DV + head * HEAD + offsets, dv)
+    dq = tl.zeros([BLOCK, HEAD], dtype=tl.float32)
+    q, do = tl.load(Q + offsets), tl.load(DOut + offsets)
+    logsum, delta = tl.load(LogSum + mine), tl.load(Delta + mine)
+    last = N
+    if CAUSAL:
+        dq = attention_backward_of_queries(
+            dq, q, do, K, V, logsum, delta, mine, start, start + BLOCK, scale, HEAD, STEP // 2, True
+        )
+        last = start
+    dq = attention_backward_of_queries(dq, q, do, K, V, logsum, delta, mine, 0, last, scale, HEAD, STEP, False)
+    tl.store(DQ + head * HEAD + offsets, dq * scale)
+
+
+class Attention(torch.autograd.Function):
+    """Attention with the tutorial's interface to autograd."""
+
+    @staticmethod
+    def forward(ctx, q, k, v, causal, scale):
+        batch, heads, n, head = q.shape
+        out, logsum = torch.empty_like(q), torch.empty(batch, heads, n, device=q.device)
+        attention_forward[(triton.cdiv(n, 64), batch * heads)](
+            q, k, v, out, logsum, n * head, scale, n, HEAD=head, M_BLOCK=64, N_BLOCK=32, CAUSAL=causal
+        )
+        ctx.save_for_backward(q, k, v, out, logsum)
+        ctx.causal, ctx.scale = causal, scale
+        return out
+
+    @staticmethod
+    def backward(ctx, do):
+        q, k, v, out, logsum = ctx.saved_tensors
+        batch, heads, n, head = q.shape
+        delta, gradients = torch.empty_like(logsum), [torch.empty_like(tensor) for tensor in (q, k, v)]
+        grid = (n // 64, batch * heads)
+        attention_backward_delta[grid](out, do, delta, n, HEAD=head, BLOCK=64)
+        attention_backward[grid](
+            q, k, v, do, *gradients, logsum, delta, ctx.scale, n, HEAD=head, BLOCK=64, STEP=32, CAUSAL=ctx.causal,
+            num_stages=5,
+        )  # fmt: skip
+        return *gradients, None, None
+
+
+def attention_on_host(q, k, v, causal, scale):
+    scores = q @ k.transpose(2, 3) * scale
+    if causal:
+        n = q.shape[2]
+        scores = scores.masked_fill(torch.ones(n, n).triu(1).bool(), -float("inf"))
+    return torch.softmax(scores, -1) @ v
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_fused_attention_is_right(causal: bool) -> None:
-    heads, n, head = 2, 96, 32
-    q, k, v = (torch.randn(1, heads, n, head).half() for _ in range(3))
-    out = torch.empty(1, heads, n, head, dtype=torch.float16, device="cuda")
-    attention_forward[(triton.cdiv(n, 64), heads)](
-        q.cuda(), k.cuda(), v.cuda(), out, n * head, 0.5, n, HEAD=head, M_BLOCK=64, N_BLOCK=32, CAUSAL=causal
-    )
-    scores = q.float() @ k.float().transpose(2, 3) * 0.5
-    if causal:
-        scores = scores.masked_fill(torch.ones(n, n).triu(1).bool(), -float("inf"))
-    expected = torch.softmax(scores, -1) @ v.float()
+    q, k, v = (torch.randn(1, 2, 96, 32).half() for _ in range(3))
+    out = Attention.apply(q.cuda(), k.cuda(), v.cuda(), causal, 0.5)
+    expected = attention_on_host(q.float(), k.float(), v.float(), causal, 0.5)
     torch.testing.assert_close(out.cpu().float(), expected, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_backward_of_fused_attention_is_right(causal: bool) -> None:
+    host = [torch.randn(1, 2, 128, 32).half() for _ in range(4)]
+    q, k, v = (tensor.cuda().requires_grad_() for tensor in host[:3])
+    Attention.apply(q, k, v, causal, 0.5).backward(host[3].cuda())
+    inputs = [tensor.float().requires_grad_() for tensor in host[:3]]
+    attention_on_host(*inputs, causal, 0.5).backward(host[3].float())
+    for found, expected in zip((q, k, v), inputs, strict=True):
+        torch.testing.assert_close(found.grad.cpu().float(), expected.grad, rtol=1e-2, atol=2e-2)

@@ -11,6 +11,9 @@ use std::collections::{HashMap, HashSet};
 /// The place of an instruction: its block, and its index there.
 pub(super) type Place = (usize, usize);
 
+/// The address of an access without the parameter's offset: whether it has a parameter, the rest, the offset, and the bytes.
+type Target = (bool, Operand, i64, u32);
+
 /// A load and a store that update in place.
 pub(super) struct Pair {
     pub load: Place,
@@ -18,9 +21,6 @@ pub(super) struct Pair {
     /// The offsets of the two parameters in the addresses. Their values must be equal.
     pub parameters: Option<[u32; 2]>,
 }
-
-/// Loads and the bases of their addresses, by the other parts of the address and the size.
-type Loads = HashMap<(bool, Operand, i64, u32), Vec<(Place, Base)>>;
 
 /// The loads and stores that update in place.
 pub(super) fn pairs(blocks: &[Block]) -> Vec<Pair> {
@@ -33,7 +33,7 @@ pub(super) fn pairs(blocks: &[Block]) -> Vec<Pair> {
         return Vec::new();
     }
     let uses = Uses::of(blocks);
-    let mut loads: Loads = HashMap::new();
+    let mut loads: HashMap<Target, Vec<(Place, Base)>> = HashMap::new();
     for (place, draft) in drafts(blocks) {
         if let Access::Load(bytes) = draft.access {
             let base = uses.base(draft.a);
