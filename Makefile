@@ -164,13 +164,18 @@ test-rust: install ## run the Rust tests
 	cargo test --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python' || \
 	    echo 'skipped interface_dict: $(BIN)/python has no libpython to link with' >&2)
 
+# These tests need two devices throughout.
+TWO_DEVICES := tests/sim/test_nccl.py
+
 .PHONY: test-python
 test-python: peers $(EXTENSIONS) $(NVJITLINK) mpi4py-tests ## run the Python tests on the simulated driver
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
 	CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
-	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
+	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
+	$(call say,Python tests on two simulated devices)
+	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2
 	$(call say,Stand-ins for the toolchain with nvJitLink)
 	PYTHONPATH="$(CURDIR)/$(dir $(NVJITLINK))" $(BIN)/python -m pytest tests/toolchain --cuarray-sim
 
