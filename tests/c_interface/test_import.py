@@ -372,7 +372,6 @@ def test_attribute_error_within_interface_attribute_is_the_cause(memory):
     assert "elsewhere" in str(raised.value.__cause__)
 
 
-@pytest.mark.usefixtures("quick_collection")
 def test_protocol_lookup_survives_reuse_of_type_addresses(memory):
     for round_ in range(64):
         made = type("Made", (c.Producer,), {}) if round_ % 2 else type("Made", (Tensor,), {})

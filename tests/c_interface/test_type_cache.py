@@ -58,7 +58,6 @@ def interface_of(obj):
     return obj.producer.__cuda_array_c_interface__
 
 
-@pytest.mark.usefixtures("quick_collection")
 def test_new_type_at_address_of_refused_type_is_accepted(memory, size_of):
     reused = 0
     for _ in range(100):
@@ -140,7 +139,6 @@ def test_cache_is_correct_for_short_lived_types_in_threads(memory):
         assert all(threads.map(work, [True, False, True, False]))
 
 
-@pytest.mark.usefixtures("quick_collection")
 def test_cached_types_are_not_kept_alive(memory, size_of):
     kind = type("With", (Plain,), {"__cuda_array_c_interface__": property(interface_of)})
     assert size_of(kind(memory)) == 2

@@ -24,7 +24,6 @@ def interface_of(obj: Plain) -> Any:
     return obj.producer.__cuda_array_c_interface__
 
 
-@pytest.mark.usefixtures("quick_collection")
 def test_new_type_at_address_of_refused_type_is_accepted(driver: str) -> None:
     memory = cuarray.to_device(np.arange(2, dtype="float32"))
     reused = 0

@@ -125,6 +125,14 @@ STAND_INS = (
         symbol="cudnnGetVersion",
         late="its calls fail on the simulated driver",
     ),
+    StandIn(
+        name="NCCL",
+        switch="CUARRAY_SIM_NCCL",
+        folder="libraries/nccl",
+        files=("libnccl.so.2",),
+        symbol="ncclGetVersion",
+        late="its calls fail on the simulated driver",
+    ),
 )
 """Everything that the package puts in front of NVIDIA's files, besides the driver."""
 

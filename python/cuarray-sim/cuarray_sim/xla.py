@@ -28,6 +28,9 @@ FLAGS = {
     "xla_gpu_autotune_level": "0",
     # Launches that begin before the kernel before them has ended.
     "xla_gpu_enable_pdl": "false",
+    # Its kernels of two devices wait for each other, and simulated devices run one kernel at a time. NCCL is called in their place.
+    "xla_gpu_unsupported_use_all_reduce_one_shot_kernel": "false",
+    "xla_gpu_unsupported_use_ragged_all_to_all_one_shot_kernel": "false",
 }
 """The flags, each with its value."""
 

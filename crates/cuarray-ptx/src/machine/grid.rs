@@ -99,6 +99,8 @@ impl<'a> Machine<'a> {
             grid_word: GridWord::of(launch),
             fault: None,
             found: vec![0; launch.program.code.len()],
+            region: u32::MAX,
+            only_read: launch.only_read(),
             addresses: [0; 32],
             pattern: Pattern::Other,
             chains: Chains::default(),

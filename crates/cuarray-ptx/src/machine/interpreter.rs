@@ -59,6 +59,10 @@ pub(crate) struct Machine<'p> {
     pub fault: Option<Box<Fault>>,
     /// The region that each instruction last accessed.
     pub found: Vec<u32>,
+    /// The region of the running access, if all lanes access one region of global memory.
+    pub region: u32,
+    /// The regions that no store of the kernel addresses; empty if they are not known.
+    pub only_read: Vec<bool>,
     /// The addresses of the running access.
     pub addresses: [u64; 32],
     pub pattern: Pattern,

@@ -2,8 +2,9 @@
 
 use super::fault::Fault;
 use super::misuse::Misuse;
-use super::program::Program;
+use super::program::{Program, constant_bytes};
 use super::region::{Region, TouchedRange};
+use crate::grammar::types::Width;
 use crate::races::Race;
 
 /// A kernel with its arguments, its memory and its limits.
@@ -80,6 +81,35 @@ impl<'a> Launch<'a> {
 }
 
 impl Launch<'_> {
+    /// Whether no store of the kernel addresses the region, for each region: a store's address derives from a parameter in
+    /// another region. Empty if the sources of the addresses are not known, or if races are not recorded.
+    pub(super) fn only_read(&self) -> Vec<bool> {
+        let Some(words) = self.program.functions[self.kernel as usize].stored.filter(|_| self.races) else {
+            return Vec::new();
+        };
+        let mut only_read = vec![true; self.regions.len()];
+        // A pointer may lie at the end of its region, or before it.
+        let mut addressed = |address: u64| {
+            let first = self.regions.partition_point(|region| region.end + region.slack < address);
+            let last = self.regions.partition_point(|region| region.end <= address);
+            only_read.iter_mut().take(last + 1).skip(first).for_each(|only_read| *only_read = false);
+        };
+        for (index, word) in self.parameters.iter().enumerate().take(63) {
+            if words >> index & 1 == 1 {
+                addressed(*word);
+            }
+        }
+        // The addresses of variables, and addresses that the code has as numbers.
+        let mut place = 0;
+        for (_, width) in &self.program.constants {
+            if *width == Width::W64 {
+                addressed(self.constants[place]);
+            }
+            place += constant_bytes(*width) as usize / 8;
+        }
+        only_read
+    }
+
     /// The blocks of a cluster along x, y and z.
     pub(super) fn cluster_extents(&self) -> [u32; 3] {
         self.cluster.unwrap_or([1; 3])

@@ -103,6 +103,7 @@ impl Machine<'_> {
             }
         };
         self.local_lanes = 0;
+        self.region = u32::MAX;
         self.recorder.strength = match mode & GUESS {
             0 => strength(mode),
             _ if self.launch.guesses => Strength::Weak,
@@ -194,6 +195,7 @@ impl Machine<'_> {
         if write && !region.writable {
             return self.locate_each(0, size, write);
         }
+        self.region = index as u32;
         let shift = region.host.wrapping_sub(region.start);
         for lane in 0..32 {
             self.pointers[lane] = self.addresses[lane].wrapping_add(shift) as *mut u8;

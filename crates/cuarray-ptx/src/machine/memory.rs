@@ -120,7 +120,7 @@ unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &I
         if machine.locate(instruction, size_of::<M>() as u32, false) == Flow::Stop {
             return Flow::Stop;
         }
-        if machine.races.on {
+        if machine.races.on && !machine.only_reads(instruction) {
             machine.watch_read(instruction, size_of::<M>() as u32);
         }
         machine.note_poll(instruction);
@@ -185,7 +185,7 @@ unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruct
         if flow == Flow::Stop {
             return Flow::Stop;
         }
-        if machine.races.on && used > 0 {
+        if machine.races.on && used > 0 && !machine.only_reads(instruction) {
             machine.watch_read(instruction, bytes * used);
         }
         for index in 0..used {

@@ -142,6 +142,9 @@ pub struct Function {
     pub(crate) waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub(crate) publishes_to_host: bool,
+    /// A bit for each word of the parameter buffer from which the address of a store to global memory derives; `None` if an
+    /// address may have another source.
+    pub(crate) stored: Option<u64>,
 }
 
 /// The means by which a kernel's code synchronizes with other launches and with the host.

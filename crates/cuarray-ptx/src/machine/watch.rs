@@ -79,6 +79,12 @@ type Digests<'a> = &'a [u32; 32];
 const NOTHING: Digests<'_> = &[0; 32];
 
 impl Machine<'_> {
+    /// Whether a load, whose addresses are resolved, reads memory that no store of the kernel addresses. Such a read cannot race.
+    #[inline(always)]
+    pub(crate) fn only_reads(&self, instruction: &Instruction) -> bool {
+        instruction.c & STRONG == 0 && self.only_read.get(self.region as usize).copied().unwrap_or(false)
+    }
+
     /// Reports reads of `size` bytes that `locate` has resolved.
     #[inline(never)]
     pub(crate) fn watch_read(&mut self, instruction: &Instruction, size: u32) {

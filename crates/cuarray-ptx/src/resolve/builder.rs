@@ -54,6 +54,8 @@ pub(super) struct Built {
     pub waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub publishes_to_host: bool,
+    /// Whether an instruction other than a plain store may write global memory.
+    pub writes_otherwise: bool,
 }
 
 /// A function that is being resolved.
@@ -99,6 +101,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             observes: false,
             publishes_to_host: false,
             waits: false,
+            writes_otherwise: false,
         };
         Builder {
             symbols,

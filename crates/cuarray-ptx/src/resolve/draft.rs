@@ -64,6 +64,8 @@ pub(super) enum Access {
     None,
     Load(u32),
     Store(u32),
+    /// A load of a kernel's parameter, at the offset in `imm`.
+    Parameter,
 }
 
 /// The instructions for which the uses of their results matter.

@@ -5,6 +5,7 @@ use super::builder::Built;
 use super::draft::{Block, Draft, Next, Operand, Results};
 use super::in_place;
 use super::registers::{places, reads, successors, writes};
+use super::stored;
 use crate::Error;
 use crate::grammar::types::Width;
 use crate::machine::access_mode::{GUESS, unused_bits};
@@ -69,6 +70,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     let next: Vec<Vec<usize>> = built.blocks.iter().map(successors).collect();
     let order = order(&next);
     let places = places(&built.blocks, &order, &built.widths);
+    let stored_words = stored::stored_words(&built);
     let function = &mut program.functions[number];
     let line = built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
     if places.frame > WIDEST || program.code.len() > MAX_SIZE {
@@ -88,6 +90,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     function.observes = built.observes;
     function.publishes_to_host = built.publishes_to_host;
     function.waits = built.waits;
+    function.stored = stored_words;
     function.start = program.code.len() as u32;
     let mut starts = vec![u32::MAX; built.blocks.len()];
     // Jump targets are block numbers until all blocks have addresses.

@@ -11,6 +11,9 @@ use std::collections::{HashMap, HashSet};
 /// The place of an instruction: its block, and its index there.
 pub(super) type Place = (usize, usize);
 
+/// The address of an access without the parameter's offset: whether it has a parameter, the rest, the offset, and the bytes.
+type Target = (bool, Operand, i64, u32);
+
 /// A load and a store that update in place.
 pub(super) struct Pair {
     pub load: Place,
@@ -30,7 +33,7 @@ pub(super) fn pairs(blocks: &[Block]) -> Vec<Pair> {
         return Vec::new();
     }
     let uses = Uses::of(blocks);
-    let mut loads: HashMap<(bool, Operand, i64, u32), Vec<(Place, Base)>> = HashMap::new();
+    let mut loads: HashMap<Target, Vec<(Place, Base)>> = HashMap::new();
     for (place, draft) in drafts(blocks) {
         if let Access::Load(bytes) = draft.access {
             let base = uses.base(draft.a);
@@ -154,7 +157,7 @@ impl<'b> Uses<'b> {
                     }
                     Access::Load(_) => true,
                     Access::None if draft.per_lane && draft.next == Next::On => true,
-                    Access::None => return false,
+                    Access::None | Access::Parameter => return false,
                 };
                 if follows {
                     open.extend(writes(draft).filter(|register| seen.insert(*register)));

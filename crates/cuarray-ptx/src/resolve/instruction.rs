@@ -13,6 +13,51 @@ const PER_LANE: &[&str] = &[
     "sqrt", "sub", "subc", "tanh", "testp", "xor",
 ];
 
+/// The other instructions that write no global memory, apart from plain stores.
+const WRITES_NO_GLOBAL_MEMORY: &[&str] = &[
+    "activemask",
+    "alloca",
+    "applypriority",
+    "bar",
+    "barrier",
+    "bra",
+    "brkpt",
+    "brx",
+    "createpolicy",
+    "dp2a",
+    "dp4a",
+    "elect",
+    "exit",
+    "fence",
+    "fns",
+    "getctarank",
+    "griddepcontrol",
+    "ld",
+    "ldmatrix",
+    "ldu",
+    "mad24",
+    "mapa",
+    "match",
+    "membar",
+    "mma",
+    "movmatrix",
+    "mul24",
+    "nanosleep",
+    "pmevent",
+    "prefetch",
+    "prefetchu",
+    "redux",
+    "ret",
+    "setmaxnreg",
+    "shfl",
+    "st",
+    "stackrestore",
+    "stacksave",
+    "szext",
+    "trap",
+    "vote",
+];
+
 impl<'a> Builder<'_, 'a> {
     /// Resolves an instruction.
     ///
@@ -22,6 +67,8 @@ impl<'a> Builder<'_, 'a> {
         let mut modifiers = Modifiers::of(instruction);
         let words = &mut modifiers;
         self.per_lane = PER_LANE.contains(&instruction.opcode);
+        let writes_none = self.per_lane || WRITES_NO_GLOBAL_MEMORY.contains(&instruction.opcode);
+        self.built().writes_otherwise |= !writes_none;
         match instruction.opcode {
             "add" | "sub" | "mul" | "mad" | "min" | "max" | "abs" | "neg" | "div" if is_float(instruction) => {
                 self.floating(instruction, words)?;

@@ -149,9 +149,11 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn memory(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let opcode = instruction.opcode;
         if opcode == "st" && words.rest().contains(&"async") {
+            self.built().writes_otherwise = true;
             return self.asynchronous_store(instruction, words);
         }
         if opcode == "st" && words.rest().contains(&"bulk") {
+            self.built().writes_otherwise = true;
             return self.fill(instruction, words);
         }
         if !matches!(opcode, "ld" | "ldu" | "st") {
@@ -182,6 +184,7 @@ impl<'a> Builder<'_, 'a> {
         let (value, address) = if stores { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
         let mut address = self.address(address, space)?;
         (address.mode.strong, address.mode.releases) = (strong, releases);
+        self.built().writes_otherwise |= stores && strong;
         if strong && matches!(address.mode.space, Space::Global | Space::Generic) {
             address.mode.strength = strength;
             self.built().ordered = true;
@@ -226,8 +229,9 @@ impl<'a> Builder<'_, 'a> {
                     return Err(self.wrong(opcode, "the access is larger than the parameter, or misaligned"));
                 }
                 let exec = cell(ty, wide, PARAMETER);
+                let (d, access) = (registers[0], Access::Parameter);
                 let results = if ty.size() == 8 { Results::Parameter } else { Results::Any };
-                let draft = Draft { d: registers[0], imm: place.into(), results, ..self.draft(exec) };
+                let draft = Draft { d, imm: place.into(), results, access, ..self.draft(exec) };
                 self.push(draft);
                 return Ok(());
             }

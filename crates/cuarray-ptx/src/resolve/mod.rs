@@ -35,6 +35,7 @@ mod operand;
 mod policy;
 mod registers;
 mod stack;
+mod stored;
 mod symbols;
 mod unsupported;
 mod video;

@@ -377,6 +377,7 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         publishes: false,
         observes: false,
         publishes_to_host: false,
+        stored: None,
         waits: false,
     })
 }

@@ -254,3 +254,74 @@ fn update_by_two_pointers_races_if_not_in_place() {
     let body = update_by_two_pointers(1, IN_PLACE, "");
     assert_eq!(races_with(&[BASE, BASE], &body, 4, 32, 2).0.len(), 1);
 }
+
+/// A kernel whose parameters `out` and `in`, the third and the fourth one, are in `%out` and `%in`. Thread `%t` has the offset `%o`.
+fn two_pointers(body: &str) -> String {
+    format!(
+        ".global .align 4 .u32 words[64]; .visible .entry k(.param .u64 one, .param .u64 two, .param .u64 out, .param .u64 in) {{\n\
+         .reg .pred %p; .reg .b32 %t, %v; .reg .b64 %out, %in, %a, %o;\n\
+         ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4;\n\
+         {body}\n ret; }}"
+    )
+}
+
+#[test]
+fn sources_of_store_addresses() {
+    const OUT: u64 = 1 << 2;
+    const IN: u64 = 1 << 3;
+    for (body, words) in [
+        ("add.u64 %a, %out, %o; ld.global.u32 %v, [%in]; st.global.u32 [%a + 8], %v;", Some(OUT)),
+        ("add.u64 %a, %in, %o; ld.global.u32 %v, [%in]; st.u32 [%a], %v;", Some(IN)),
+        // Without a store to global memory.
+        ("ld.global.u32 %v, [%in];", Some(0)),
+        (".shared .u32 s; ld.global.u32 %v, [%in]; st.shared.u32 [s], %v;", Some(0)),
+        // A predicate from memory selects one of two pointers.
+        (
+            "ld.global.u32 %v, [%in]; setp.eq.u32 %p, %v, 0; selp.b64 %a, %out, %in, %p; st.global.u32 [%a], %v;",
+            Some(OUT | IN),
+        ),
+        // A loop moves the pointer, and takes the other one later.
+        ("mov.u64 %a, %out; again: st.global.u32 [%a], %t; mov.u64 %a, %in; @%p bra again;", Some(OUT | IN)),
+        ("mov.u64 %a, words; add.u64 %a, %a, %o; st.global.u32 [%a], %t;", Some(0)),
+        // An address or an offset from memory.
+        ("ld.global.u64 %a, [%in]; st.global.u32 [%a], %t;", None),
+        ("ld.global.u32 %v, [%in]; cvt.u64.u32 %a, %v; add.u64 %a, %out, %a; st.global.u32 [%a], %t;", None),
+        ("mov.b64 %a, in; ld.param.u64 %a, [%a]; st.global.u32 [%a], %t;", None),
+        ("shfl.sync.idx.b32 %v, %t, 0, 31, -1; cvt.u64.u32 %a, %v; st.global.u32 [%a], %t;", None),
+        // Other writes than plain stores.
+        ("red.global.add.u32 [%out], %t;", None),
+        ("st.volatile.global.u32 [%out], %t;", None),
+        ("st.global.u32 [words], %t;", None),
+        ("st.global.u32 [1099511627776], %t;", None),
+    ] {
+        let program = load(&two_pointers(body)).unwrap_or_else(|error| panic!("{body}: {error}"));
+        assert_eq!(program.functions[0].stored, words, "{body}");
+    }
+}
+
+#[test]
+fn reads_race_with_stores_through_another_pointer() {
+    let swapped = "xor.b32 %v, %t, 33; mul.wide.u32 %a, %v, 4; add.u64 %a, %in, %a; ld.global.u32 %v, [%a]; \
+                   add.u64 %a, %out, %o; st.global.u32 [%a], %t;";
+    // Equal values, so that the writes do not race with each other.
+    let at = |offset: i32| format!("ld.global.u32 %v, [%in]; st.global.u32 [%out + {offset}], 7;");
+    let end = BASE + 4096 * 8;
+    for (body, out, input, count) in [
+        (swapped, BASE, BASE, 1),
+        (swapped, BASE, BASE + APART, 0),
+        (&at(0), BASE, BASE, 1),
+        // The pointer of the stores is at the end of the memory, and before it.
+        (&at(-4), end, end - 4, 1),
+        (&at(64), BASE - 64, BASE, 1),
+        (&at(64), BASE + APART - 64, BASE + APART, 1),
+        ("ld.global.u32 %v, [words]; mov.u64 %a, words; st.global.u32 [%a], 7;", BASE, BASE, 1),
+    ] {
+        for workers in [1, 3] {
+            let (mut one, mut other) = (vec![0_u64; 4096], vec![0_u64; 4096]);
+            let source = two_pointers(body);
+            let run = Run { source: &source, threads: [64, 1, 1], workers, more: vec![out, input], ..Run::default() };
+            let outcome = run.over(&mut [&mut one, &mut other]);
+            assert_eq!((outcome.fault, outcome.races.len()), (None, count), "{body}");
+        }
+    }
+}

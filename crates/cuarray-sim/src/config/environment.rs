@@ -135,7 +135,7 @@ impl Config {
 }
 
 /// The switches that the Python package reads.
-const OF_THE_PACKAGE: [&str; 9] = [
+const OF_THE_PACKAGE: [&str; 10] = [
     "CUARRAY_SIM_RUNTIME",
     "CUARRAY_SIM_CUDA_BINDINGS",
     "CUARRAY_SIM_VERBOSE",
@@ -144,6 +144,7 @@ const OF_THE_PACKAGE: [&str; 9] = [
     "CUARRAY_SIM_PTXAS",
     "CUARRAY_SIM_NVML",
     "CUARRAY_SIM_CUDNN",
+    "CUARRAY_SIM_NCCL",
     "CUARRAY_SIM_XLA",
 ];
 
