@@ -36,6 +36,9 @@ def on_host() -> Iterator[None]:
         lambda x: nn.functional.conv1d(x.view(1, 1, 24), x[:3].view(1, 1, 3)),
         lambda x: nn.functional.batch_norm(x.view(4, 6), None, None, training=True),
         lambda x: torch.linspace(0, 1, 5, device=x.device),
+        lambda x: torch.mul(x, 2, out=torch.empty(0, device=x.device)),
+        lambda x: torch.masked_select(x, x > 5, out=torch.empty(0, device=x.device)),
+        lambda x: torch.nonzero(x, out=torch.empty(0, dtype=torch.int64, device=x.device)),
     ],
 )
 def test_result_is_that_of_the_host(on_host: None, operation: Callable[[torch.Tensor], torch.Tensor]) -> None:
@@ -43,6 +46,16 @@ def test_result_is_that_of_the_host(on_host: None, operation: Callable[[torch.Te
     found = operation(numbers.cuda())
     assert found.is_cuda
     torch.testing.assert_close(found.cpu(), operation(numbers))
+
+
+def test_operation_outside_of_modes_makes_its_result(on_host: None) -> None:
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    tensor = torch.tensor([-1.0, 2.0]).cuda()
+    with _disable_current_modes():
+        # PyTorch makes an empty tensor, which the kernel gives its size.
+        found = tensor.abs()
+    assert found.cpu().tolist() == [1, 2]
 
 
 def test_work_is_pending_until_a_synchronization(on_host: None) -> None:

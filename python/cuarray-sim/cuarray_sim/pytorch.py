@@ -205,9 +205,15 @@ class _Operation:
             return self.compute_now()
         if torch.cuda.is_current_stream_capturing():
             raise RuntimeError(f"cuarray_sim.pytorch.OnHost cannot capture {self.func} in a CUDA graph")
-        args, kwargs = tree_map(self.stage, (self.args, self.kwargs))
         returns = self.func._schema.returns
-        if returns and all(each.alias_info is not None for each in returns):
+        replaces = bool(returns) and all(each.alias_info is not None for each in returns)
+        if replaces:
+            for tensor, shape in zip(written, _tensors(shapes), strict=False):
+                if tensor.shape != shape.shape:
+                    # As PyTorch does with an `out=` of another shape.
+                    tensor.resize_(shape.shape)
+        args, kwargs = tree_map(self.stage, (self.args, self.kwargs))
+        if replaces:
             result = written[0] if len(returns) == 1 else tuple(written)
         else:
             result = tree_map(self.make, shapes)
@@ -235,10 +241,14 @@ class _Operation:
         self.stream.synchronize()
         found = self.mode._compute(self.func, self.seed, args, kwargs)
         for tensor in written:
+            _, flat, host = self.staged[id(tensor)]
+            if tensor.shape != host.shape:
+                tensor.resize_(host.shape)
+                flat = host.reshape(-1)
             if tensor.is_cuda:
-                _copy(tensor, self.staged[id(tensor)][1], to_device=True)
+                _copy(tensor, flat, to_device=True)
             else:
-                tensor.copy_(self.staged[id(tensor)][2])
+                tensor.copy_(host)
         returns = self.func._schema.returns
         if returns and all(each.alias_info is not None for each in returns):
             return written[0] if len(returns) == 1 else tuple(written)
