@@ -206,17 +206,15 @@ class _Operation:
         if torch.cuda.is_current_stream_capturing():
             raise RuntimeError(f"cuarray_sim.pytorch.OnHost cannot capture {self.func} in a CUDA graph")
         returns = self.func._schema.returns
-        replaces = bool(returns) and all(each.alias_info is not None for each in returns)
-        if replaces:
+        if returns and all(each.alias_info is not None for each in returns):
             for tensor, shape in zip(written, _tensors(shapes), strict=False):
                 if tensor.shape != shape.shape:
                     # As PyTorch does with an `out=` of another shape.
                     tensor.resize_(shape.shape)
-        args, kwargs = tree_map(self.stage, (self.args, self.kwargs))
-        if replaces:
-            result = written[0] if len(returns) == 1 else tuple(written)
+            result: Any = written[0] if len(returns) == 1 else tuple(written)
         else:
             result = tree_map(self.make, shapes)
+        args, kwargs = tree_map(self.stage, (self.args, self.kwargs))
 
         # Without references to tensors on the device, which the caching allocator may reuse.
         buffers = [buffer for _, buffer in self.made]
