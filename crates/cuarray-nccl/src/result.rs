@@ -72,15 +72,15 @@ pub(crate) unsafe fn write<T>(name: &str, to: *mut T, value: T) -> Outcome {
 pub extern "C" fn ncclGetErrorString(result: c_uint) -> *const c_char {
     let text = match result {
         0 => c"no error",
-        1 => c"unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
-        2 => c"unhandled system error (run with NCCL_DEBUG=INFO for details)",
-        3 => c"internal error - please report this issue to the NCCL developers",
-        4 => c"invalid argument (run with NCCL_DEBUG=WARN for details)",
-        5 => c"invalid usage (run with NCCL_DEBUG=WARN for details)",
-        6 => c"remote process exited or there was a network error",
-        7 => c"NCCL operation in progress",
+        1 => c"a call of the driver failed: ncclGetLastError names it",
+        2 => c"a call of the operating system failed",
+        3 => c"internal error of the stand-in for NCCL",
+        4 => c"invalid argument: ncclGetLastError names it",
+        5 => c"invalid usage: ncclGetLastError has the reason",
+        6 => c"another rank failed",
+        7 => c"the operation is in progress",
         8 => c"timeout",
-        _ => c"unknown result code",
+        _ => c"unknown result",
     };
     text.as_ptr()
 }
