@@ -7,7 +7,11 @@ PyTorch computes on the host. The pytest plugin makes any finding an error of it
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
+from collections.abc import Callable
+from pathlib import Path
 
 # Kernels of another version must not be taken from the user's cache.
 _CACHE = tempfile.mkdtemp(prefix="cuarray-triton-")
@@ -17,6 +21,20 @@ os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(_CACHE, "inductor")
 os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
 
 import pytest  # noqa: E402
+
+
+@pytest.fixture
+def launched(tmp_path: Path) -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Run a program by the launcher."""
+
+    def launch(program: str) -> subprocess.CompletedProcess[str]:
+        script = tmp_path / "program.py"
+        script.write_text(program)
+        return subprocess.run(
+            [sys.executable, "-m", "cuarray_sim", str(script)], capture_output=True, text=True, check=False
+        )
+
+    return launch
 
 
 def pytest_sessionfinish() -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -15,6 +14,8 @@ gl = pytest.importorskip("triton.experimental.gluon.language", exc_type=ImportEr
 ampere = pytest.importorskip("triton.experimental.gluon.language.nvidia.ampere", exc_type=ImportError)
 
 pytestmark = pytest.mark.usefixtures("simulator")
+
+Launch = Callable[[str], subprocess.CompletedProcess[str]]
 
 
 @gluon.jit
@@ -113,11 +114,8 @@ torch.cuda.synchronize()
 """
 
 
-def test_missing_wait_for_an_asynchronous_copy_is_found(tmp_path: Path) -> None:
-    script = tmp_path / "missing_wait.py"
-    script.write_text(MISSING_WAIT)
-    command = [sys.executable, "-m", "cuarray_sim", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_missing_wait_for_an_asynchronous_copy_is_found(launched: Launch) -> None:
+    done = launched(MISSING_WAIT)
     assert done.returncode == 66, done.stderr
     assert "kernel-race: an asynchronous copy of kernel writes" in done.stderr
     assert "# no wait follows" in done.stderr, "the line of the kernel's source is shown"

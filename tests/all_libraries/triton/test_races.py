@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -12,6 +11,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed", exc_type=ImportE
 pytest.importorskip("triton", reason="Triton is not installed", exc_type=ImportError)
 
 pytestmark = pytest.mark.usefixtures("simulator")
+
+Launch = Callable[[str], subprocess.CompletedProcess[str]]
 
 PROGRAM = """
 import torch, triton, triton.language as tl
@@ -26,25 +27,19 @@ torch.cuda.synchronize()
 """
 
 
-def test_lost_update_between_programs_is_found(tmp_path: Path) -> None:
-    script = tmp_path / "lost.py"
-    script.write_text(PROGRAM)
-    command = [sys.executable, "-m", "cuarray_sim", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_lost_update_between_programs_is_found(launched: Launch) -> None:
+    done = launched(PROGRAM)
     assert done.returncode == 66, done.stderr
     assert "kernel-race" in done.stderr
     assert "# several programs" in done.stderr, "the line of the kernel's source is shown"
 
 
-def test_refused_instruction_is_named_by_the_assembler(tmp_path: Path) -> None:
-    script = tmp_path / "refused.py"
-    text = PROGRAM.replace(
+def test_refused_instruction_is_named_by_the_assembler(launched: Launch) -> None:
+    program = PROGRAM.replace(
         "tl.store(",
         'tl.inline_asm_elementwise("tcgen05.wait::ld.sync.aligned; mov.b32 $0, $1;", "=r,r", [tl.program_id(0)], dtype=tl.int32, is_pure=False, pack=1)\n    tl.store(',
     )
-    script.write_text(text)
-    command = [sys.executable, "-m", "cuarray_sim", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = launched(program)
     assert done.returncode == 1
     assert "error   : 'tcgen05.wait::ld.sync.aligned'" in done.stderr
     assert "valid PTX that cuarray-sim does not run" in done.stderr
