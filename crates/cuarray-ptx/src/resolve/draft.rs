@@ -65,7 +65,7 @@ pub(super) enum Access {
     Load(u32),
     Store(u32),
     /// A load of a kernel's parameter, at the offset in `imm`.
-    Parameter,
+    Parameter(u32),
 }
 
 /// The instructions for which the uses of their results matter.
@@ -81,8 +81,6 @@ pub(super) enum Results {
     Load,
     /// A compare-and-swap operation.
     CompareAndSwap,
-    /// A load of 64 bits of a kernel's parameter, at the offset `imm`.
-    Parameter,
     /// A sum of the integers `a` and `b` of 64 bits.
     Sum,
 }

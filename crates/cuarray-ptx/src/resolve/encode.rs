@@ -127,7 +127,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             let (d, a, b, mut c) = (place(*d), place(*a), place(*b), place(*c));
             let mut imm = *imm;
             match draft.results {
-                Results::Any | Results::CompareAndSwap | Results::Parameter | Results::Sum => {}
+                Results::Any | Results::CompareAndSwap | Results::Sum => {}
                 Results::Load if guesses.contains(&(draft.a, draft.imm)) => c |= GUESS,
                 Results::Load => {}
                 Results::Vector => c |= unused_bits(places.unused.get(&(*index, at_draft)).copied().unwrap_or(0)),

@@ -71,6 +71,11 @@ fn drafts(blocks: &[Block]) -> impl Iterator<Item = (Place, &Draft)> {
         .flat_map(|(block, all)| all.drafts.iter().enumerate().map(move |(index, draft)| ((block, index), draft)))
 }
 
+/// Whether an instruction loads a parameter that may be an address.
+fn is_pointer(draft: &Draft) -> bool {
+    draft.access == Access::Parameter(8)
+}
+
 /// The uses of registers.
 struct Uses<'b> {
     blocks: &'b [Block],
@@ -91,8 +96,8 @@ impl<'b> Uses<'b> {
                 uses.readers.entry(register).or_default().push(place);
             }
             uses.rewritten.extend(writes(draft).filter(|register| !written.insert(*register)));
-            if let (Operand::Register(register), Results::Parameter | Results::Sum, None) =
-                (draft.d, draft.results, draft.guard)
+            if let (Operand::Register(register), None) = (draft.d, draft.guard)
+                && (is_pointer(draft) || draft.results == Results::Sum)
             {
                 uses.terms.insert(register, draft);
             }
@@ -115,7 +120,7 @@ impl<'b> Uses<'b> {
     /// Splits an address register.
     fn base(&self, address: Operand) -> Base {
         let parameter = |operand| {
-            let term = self.term(operand).filter(|term| term.results == Results::Parameter)?;
+            let term = self.term(operand).filter(|term| is_pointer(term))?;
             u32::try_from(term.imm).ok()
         };
         let sum = self.term(address).filter(|term| term.results == Results::Sum);
@@ -157,7 +162,7 @@ impl<'b> Uses<'b> {
                     }
                     Access::Load(_) => true,
                     Access::None if draft.per_lane && draft.next == Next::On => true,
-                    Access::None | Access::Parameter => return false,
+                    Access::None | Access::Parameter(_) => return false,
                 };
                 if follows {
                     open.extend(writes(draft).filter(|register| seen.insert(*register)));

@@ -229,9 +229,8 @@ impl<'a> Builder<'_, 'a> {
                     return Err(self.wrong(opcode, "the access is larger than the parameter, or misaligned"));
                 }
                 let exec = cell(ty, wide, PARAMETER);
-                let (d, access) = (registers[0], Access::Parameter);
-                let results = if ty.size() == 8 { Results::Parameter } else { Results::Any };
-                let draft = Draft { d, imm: place.into(), results, access, ..self.draft(exec) };
+                let (d, access) = (registers[0], Access::Parameter(ty.size() as u32));
+                let draft = Draft { d, imm: place.into(), access, ..self.draft(exec) };
                 self.push(draft);
                 return Ok(());
             }

@@ -48,7 +48,7 @@ pub(super) fn stored_words(built: &Built) -> Option<u64> {
 /// The sources of the values that an instruction writes to registers.
 fn source(draft: &Draft, sources: &[u64]) -> u64 {
     match draft.access {
-        Access::Parameter => 1_u64.checked_shl(draft.imm as u32 / 8).unwrap_or(UNKNOWN),
+        Access::Parameter(_) => 1_u64.checked_shl(draft.imm as u32 / 8).unwrap_or(UNKNOWN),
         Access::None if draft.per_lane => reads(draft).fold(0, |all, register| all | sources[register as usize]),
         Access::None | Access::Load(_) | Access::Store(_) => UNKNOWN,
     }

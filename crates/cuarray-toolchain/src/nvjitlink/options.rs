@@ -119,9 +119,7 @@ impl Options {
         read.forwarded.extend(["-lto".to_owned(), "-ptx".to_owned()]);
         Ok(read)
     }
-}
 
-impl Options {
     /// The option of the virtual architecture, for compilers.
     pub fn virtual_architecture(&self) -> String {
         self.forwarded.iter().find(|option| option.starts_with("-arch=")).cloned().unwrap_or_default()
