@@ -164,11 +164,6 @@ pub(crate) struct Lane<'a> {
 }
 
 impl Lane<'_> {
-    /// Enqueues calls in the stream.
-    pub(crate) fn within<T>(&self, calls: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-        self.rank.within(calls)
-    }
-
     /// The capture that the stream is part of.
     pub(crate) fn capture(&self) -> Outcome<Option<u64>> {
         if self.stream == PER_THREAD_STREAM && !self.is_of_this_thread {
@@ -176,7 +171,7 @@ impl Lane<'_> {
                 "the per-thread default stream of another thread cannot be used; pass a stream that was created",
             ));
         }
-        self.within(|| {
+        self.rank.within(|| {
             let mut status = CUstreamCaptureStatus::default();
             let mut id = 0;
             call!(cuStreamGetCaptureInfo(self.stream, &mut status, &mut id))?;
@@ -185,21 +180,21 @@ impl Lane<'_> {
     }
 
     pub(crate) fn record_ready(&self) -> Outcome {
-        self.within(|| call!(cuEventRecord(self.rank.ready, self.stream)))
+        self.rank.within(|| call!(cuEventRecord(self.rank.ready, self.stream)))
     }
 
     pub(crate) fn record_done(&self) -> Outcome {
-        self.within(|| call!(cuEventRecord(self.rank.done, self.stream)))
+        self.rank.within(|| call!(cuEventRecord(self.rank.done, self.stream)))
     }
 
     /// Orders the stream after the point where another has its buffer ready.
     pub(crate) fn wait_until_ready(&self, other: &Lane<'_>) -> Outcome {
-        self.within(|| call!(cuStreamWaitEvent(self.stream, other.rank.ready, 0)))
+        self.rank.within(|| call!(cuStreamWaitEvent(self.stream, other.rank.ready, 0)))
     }
 
     /// Orders the stream after the point where another has read the buffer of this one.
     pub(crate) fn wait_until_done(&self, other: &Lane<'_>) -> Outcome {
-        self.within(|| call!(cuStreamWaitEvent(self.stream, other.rank.done, 0)))
+        self.rank.within(|| call!(cuStreamWaitEvent(self.stream, other.rank.done, 0)))
     }
 
     /// Copies from the memory of a rank to this rank's memory.
@@ -207,7 +202,7 @@ impl Lane<'_> {
         if bytes == 0 || to == address {
             return Ok(());
         }
-        self.within(|| {
+        self.rank.within(|| {
             if from.context == self.rank.context {
                 call!(cuMemcpyDtoDAsync_v2(to, address, bytes, self.stream))
             } else {
@@ -219,13 +214,13 @@ impl Lane<'_> {
     /// Allocates memory in the order of the stream.
     pub(crate) fn allocate(&self, bytes: usize) -> Outcome<u64> {
         let mut address = CUdeviceptr::default();
-        self.within(|| call!(cuMemAllocAsync(&mut address, bytes, self.stream)))?;
+        self.rank.within(|| call!(cuMemAllocAsync(&mut address, bytes, self.stream)))?;
         Ok(address)
     }
 
     /// Frees memory in the order of the stream.
     pub(crate) fn free(&self, address: u64) -> Outcome {
-        self.within(|| call!(cuMemFreeAsync(address, self.stream)))
+        self.rank.within(|| call!(cuMemFreeAsync(address, self.stream)))
     }
 
     /// Launches the kernel that reduces `ranks` blocks of `count` elements.
@@ -249,7 +244,7 @@ impl Lane<'_> {
             (&raw mut count).cast(),
             (&raw mut ranks).cast(),
         ];
-        self.within(|| {
+        self.rank.within(|| {
             let function = self.rank.kernel(datatype, operation)?;
             call!(cuLaunchKernel(
                 function,

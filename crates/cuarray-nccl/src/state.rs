@@ -372,13 +372,12 @@ impl State {
     /// Makes the communicators of a split: one for each color, its ranks in the order of the keys.
     fn split(&mut self, handle: Handle, parts: &[(c_int, c_int, Handle)]) -> Outcome {
         let (clique, _) = self.clique(handle)?;
-        let devices: Vec<c_int> = clique.ranks.iter().map(|rank| rank.device).collect();
         let parents = clique.ranks.clone();
         let mut colors: Vec<c_int> = parts.iter().map(|part| part.0).filter(|color| *color >= 0).collect();
         colors.sort_unstable();
         colors.dedup();
         for color in colors {
-            let mut members: Vec<usize> = (0..devices.len()).filter(|rank| parts[*rank].0 == color).collect();
+            let mut members: Vec<usize> = (0..parts.len()).filter(|rank| parts[*rank].0 == color).collect();
             members.sort_by_key(|rank| parts[*rank].1);
             let places =
                 members.iter().map(|rank| parents[*rank].again().map(Arc::new)).collect::<Outcome<Vec<_>>>()?;
@@ -437,26 +436,16 @@ impl Clique {
     /// Fails everything that waits, and all later operations.
     fn break_with(&mut self, reason: String) {
         let error = Error::remote(reason.clone());
-        let collectives = self.collectives.iter_mut().flat_map(VecDeque::drain_all);
-        for ticket in collectives {
+        let shared = self.collectives.iter_mut().flat_map(tickets);
+        let transfers = self.sends.values_mut().chain(self.receives.values_mut()).flat_map(tickets);
+        for ticket in shared.chain(transfers) {
             let _ = ticket.set(Err(error.clone()));
-        }
-        for queue in self.sends.values_mut().chain(self.receives.values_mut()) {
-            for ticket in queue.drain_all() {
-                let _ = ticket.set(Err(error.clone()));
-            }
         }
         self.broken.get_or_insert(reason);
     }
 }
 
 /// Removes everything that waits in a queue, and returns the tickets.
-trait Drain {
-    fn drain_all(&mut self) -> Vec<Ticket>;
-}
-
-impl<T> Drain for VecDeque<Pending<T>> {
-    fn drain_all(&mut self) -> Vec<Ticket> {
-        self.drain(..).map(|pending| pending.ticket).collect()
-    }
+fn tickets<T>(queue: &mut VecDeque<Pending<T>>) -> impl Iterator<Item = Ticket> {
+    queue.drain(..).map(|pending| pending.ticket)
 }
