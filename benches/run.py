@@ -272,7 +272,9 @@ def large_programs():
 
     print("large programs ...", file=sys.stderr, flush=True)
     operations, (seconds, functions) = work.measured()
-    rows = [(f"{count:,} operations, findings on", f"{s:.1f} s", f"{mb:.0f} MB") for count, (s, mb) in operations.items()]
+    rows = [
+        (f"{count:,} operations, findings on", f"{s:.1f} s", f"{mb:.0f} MB") for count, (s, mb) in operations.items()
+    ]
     rows.append((f"load of {work.PTX_BYTES // 1_000_000} MB of PTX, {functions:,} functions", f"{seconds:.2f} s", ""))
     table = Table("large", "Large programs on the simulated driver", ["", "time", "peak memory of the process"], rows)
     table.notes.append(
