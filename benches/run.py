@@ -251,6 +251,23 @@ def kernels():
     return table
 
 
+def host_loops():
+    """Kernels on the simulated driver without findings, and the same loops compiled for the host."""
+    import kernels as work
+
+    rows = [
+        (name, f"{simulated * 1e3:.2f} ms", f"{host * 1e3:.2f} ms", f"{simulated / host:.1f}")
+        for name, (simulated, host) in work.beside_host_loops().items()
+    ]
+    heads = ["", "cuarray-sim, findings off", "host loop", "ratio"]
+    table = Table("host-loops", "Kernels of numba-cuda on the simulated driver, beside host loops", heads, rows)
+    table.notes.append(
+        "The least time of 15 launches, each with a wait, in turn with the host's loop, without compilation. Their results agree. "
+        f"All {os.cpu_count()} cores are used."
+    )
+    return table
+
+
 def instructions():
     """Instructions of one core."""
     import kernels as work
@@ -294,6 +311,7 @@ SECTIONS = {
     "copying": copying,
     "arguments": arguments,
     "kernels": kernels,
+    "host-loops": host_loops,
     "instructions": instructions,
     "large": large_programs,
 }
@@ -315,7 +333,7 @@ def main():
         print(f"without {name}: {reason}", flush=True)
     tables = []
     for name, section in SECTIONS.items():
-        if name == "kernels" and "numba-cuda" in absent:
+        if name in ("kernels", "host-loops") and "numba-cuda" in absent:
             continue
         if not options.sections or name in options.sections:
             table = section()
