@@ -33,6 +33,9 @@ pub(crate) const UPDATES: u32 = 1 << 18;
 /// The bit of a plain read whose value only begins a loop of compare-and-swap operations.
 pub(crate) const GUESS: u32 = 1 << 19;
 
+/// The bit of a load that may update in place, and of a store that its value reaches.
+pub(crate) const IN_PLACE: u32 = 1 << 22;
+
 /// The lowest of the two bits of the strength.
 const STRENGTH: u32 = 20;
 
