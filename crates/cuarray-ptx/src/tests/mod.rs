@@ -12,6 +12,7 @@ mod matrices;
 mod mutated;
 mod patterns;
 mod recent;
+mod stray_stores;
 mod thread_races;
 
 use crate::Error;
@@ -50,6 +51,8 @@ struct Run<'a> {
     cooperative: bool,
     dependent: bool,
     workers: usize,
+    /// The group of the buffers.
+    group: u64,
 }
 
 impl Default for Run<'_> {
@@ -67,6 +70,7 @@ impl Default for Run<'_> {
             cooperative: false,
             dependent: false,
             workers: 2,
+            group: 0,
         }
     }
 }
@@ -80,7 +84,7 @@ impl Run<'_> {
             .map(|(index, buffer)| {
                 let start = BASE + index as u64 * APART;
                 let end = start + size_of_val(*buffer) as u64;
-                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0 }
+                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0, group: self.group }
             })
             .collect();
         let mut parameters: Vec<u64> = regions.iter().map(|region| region.start).collect();
@@ -104,7 +108,7 @@ impl Run<'_> {
         }
         let mut regions = regions;
         let end = start + storage.len() as u64 * 8;
-        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true, slack: 0 });
+        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true, slack: 0, group: 0 });
         let constants = program.constants(|number| places[number as usize]);
         let kernel = *program.kernels.values().next().expect("the source has a kernel");
         let words = program.parameter_bytes(kernel).div_ceil(8) as usize;
