@@ -4,7 +4,7 @@ use super::Machine;
 use super::memory::{Cell, Slot};
 use crate::machine::program::Instruction;
 
-/// The shapes of a fragment, of which there are none.
+/// No shapes.
 pub(crate) struct Shapes;
 
 impl Shapes {
