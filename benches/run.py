@@ -283,6 +283,23 @@ def instructions():
     return table
 
 
+def large_programs():
+    """Many operations, and a module of many functions."""
+    import large_programs as work
+
+    print("large programs ...", file=sys.stderr, flush=True)
+    operations, (seconds, functions) = work.measured()
+    rows = [
+        (f"{count:,} operations, findings on", f"{s:.1f} s", f"{mb:.0f} MB") for count, (s, mb) in operations.items()
+    ]
+    rows.append((f"load of {work.PTX_BYTES // 1_000_000} MB of PTX, {functions:,} functions", f"{seconds:.2f} s", ""))
+    table = Table("large", "Large programs on the simulated driver", ["", "time", "peak memory of the process"], rows)
+    table.notes.append(
+        "Operations: fills, event records, waits and copies in four streams, called by `ctypes`, with one synchronization at the end. One run each."
+    )
+    return table
+
+
 SECTIONS = {
     "importing": importing,
     "importing-default": importing_by_default,
@@ -296,6 +313,7 @@ SECTIONS = {
     "kernels": kernels,
     "host-loops": host_loops,
     "instructions": instructions,
+    "large": large_programs,
 }
 
 

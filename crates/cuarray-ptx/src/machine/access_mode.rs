@@ -53,16 +53,21 @@ pub(crate) fn kept_bits(slot: usize) -> u32 {
 }
 
 /// Decodes the slot, plus one.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn slot(code: u32) -> usize {
     (code >> SLOT & 0xf) as usize
 }
 
 /// Whether an earlier access has observed the shape.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn is_kept(code: u32) -> bool {
     code & KEPT != 0
 }
+
+/// The bit of a load that may update in place, and of a store that its value reaches.
+pub(crate) const IN_PLACE: u32 = 1 << 22;
 
 /// The lowest of the two bits of the strength.
 const STRENGTH: u32 = 20;

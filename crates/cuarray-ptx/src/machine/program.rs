@@ -8,6 +8,7 @@ use super::address_windows::SHARED_WINDOW;
 use super::{Flow, Machine};
 use crate::grammar::ast::ClusterDirectives;
 use crate::grammar::types::{Space, Type, Width};
+use crate::races::update::{InPlace, Reached};
 use std::collections::HashMap;
 
 /// Executes an instruction for the lanes of [`Machine::mask`].
@@ -183,9 +184,10 @@ pub struct Program {
     pub(crate) target: u32,
     pub(crate) allocates: bool,
     pub(crate) max_registers: u32,
-    /// The loads and stores that update in place, as pairs of instructions: only the threads that store use the loaded value.
-    /// If the addresses are sums of parameters, the values at these two offsets must be equal.
-    pub(crate) updates: HashMap<(u32, u32), Option<[u32; 2]>>,
+    /// The loads and stores that update in place, as pairs of instructions.
+    pub(crate) updates: HashMap<(u32, u32), InPlace>,
+    /// The stores that the value of each load in [`Program::updates`] reaches.
+    pub(crate) reached: HashMap<u32, Vec<Reached>>,
 }
 
 /// The base of function addresses. The address of a function is this base plus 16 times its index.

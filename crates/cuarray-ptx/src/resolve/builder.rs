@@ -411,6 +411,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             results: Results::Any,
             access: Access::None,
             per_lane: self.per_lane,
+            exchange: false,
         }
     }
 

@@ -9,11 +9,12 @@ use super::shapes::shape_bits;
 use super::stored;
 use crate::Error;
 use crate::grammar::types::Width;
-use crate::machine::access_mode::{GUESS, unused_bits};
+use crate::machine::access_mode::{GUESS, IN_PLACE, unused_bits};
 use crate::machine::branching;
 use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
+use crate::races::update::Reached;
 use std::collections::{HashMap, HashSet};
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.
@@ -109,8 +110,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
         Operand::Number(number) => number,
     };
     let guesses = compared_addresses(&built.blocks);
-    let pairs = in_place::pairs(&built.blocks);
     let mut in_runs = Vec::new();
+    let updates = in_place::updates(&built.blocks);
     let mut numbers: HashMap<in_place::Place, u32> = HashMap::new();
     for (position, index) in order.iter().enumerate() {
         starts[*index] = program.code.len() as u32;
@@ -147,7 +148,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
                     imm |= if is_used_at_once(draft, after, &built.widths) { USED_AT_ONCE } else { 0 };
                 }
             }
-            if !pairs.is_empty() {
+            if !updates.pairs.is_empty() {
                 numbers.insert((*index, at_draft), program.code.len() as u32);
             }
             program.code.push(Instruction { exec: *exec, guard, extra: at, d, a, b, c, imm });
@@ -173,9 +174,22 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     program.locations.push(crate::machine::program::Location { line, ..Default::default() });
     program.functions[number].end = program.code.len() as u32;
     // A block that nothing reaches has no code.
-    let numbered =
-        |pair: in_place::Pair| Some(((*numbers.get(&pair.load)?, *numbers.get(&pair.store)?), pair.parameters));
-    program.updates.extend(pairs.into_iter().filter_map(numbered));
+    let number = |place: &in_place::Place| numbers.get(place).copied();
+    for pair in &updates.pairs {
+        if let (Some(load), Some(store)) = (number(&pair.load), number(&pair.store)) {
+            program.updates.insert((load, store), pair.update);
+            [load, store].into_iter().for_each(|pc| program.code[pc as usize].c |= IN_PLACE);
+        }
+    }
+    for (load, stores) in &updates.reached {
+        let Some(load) = number(load) else { continue };
+        let stores = stores
+            .iter()
+            .filter_map(|(store, exchanged)| Some(Reached { store: number(store)?, exchanged: *exchanged }));
+        let stores: Vec<_> = stores.collect();
+        stores.iter().for_each(|reached| program.code[reached.store as usize].c |= IN_PLACE);
+        program.reached.insert(load, stores);
+    }
     for at in in_runs.into_iter().rev() {
         let following = program.code.get(at + 1).and_then(|next| next.guard.checked_sub(UNGUARDED)).unwrap_or(0);
         program.code[at].guard = UNGUARDED + following + 1;
