@@ -19,8 +19,9 @@ pub(crate) type Exec = unsafe fn(&mut Machine<'_>, &Instruction) -> Flow;
 
 /// Marks an operand that is a constant.
 pub(crate) const CONSTANT: u32 = 1 << 31;
-/// The guard of an unconditional instruction.
-pub(crate) const UNGUARDED: u32 = u32::MAX;
+/// The guard of an unconditional instruction, plus the length of the run of instructions that begins with it. The instructions of a run are
+/// unconditional, only stop for faults, and do not depend on the number of executed instructions.
+pub(crate) const UNGUARDED: u32 = 1 << 31;
 /// The operand value for an operand that is left out: `_`.
 pub(crate) const LEFT_OUT: u32 = u32::MAX;
 
@@ -28,7 +29,7 @@ pub(crate) const LEFT_OUT: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 pub(crate) struct Instruction {
     pub exec: Exec,
-    /// The offset of the guard predicate, times two, plus one for a negated guard.
+    /// The offset of the guard predicate, times two, plus one for a negated guard; or [`UNGUARDED`] plus a length.
     pub guard: u32,
     /// The index of the first further operand in [`Program::operands`].
     pub extra: u32,

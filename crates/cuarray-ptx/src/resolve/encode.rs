@@ -2,9 +2,10 @@
 
 use super::block_order::order;
 use super::builder::Built;
-use super::draft::{Block, Draft, Next, Operand, Results};
+use super::draft::{Access, Block, Draft, Next, Operand, Results};
 use super::in_place;
 use super::registers::{places, reads, successors, writes};
+use super::shapes::shape_bits;
 use super::stored;
 use crate::Error;
 use crate::grammar::types::Width;
@@ -66,6 +67,11 @@ fn is_used_at_once(shuffle: &Draft, after: &[Draft], widths: &[Width]) -> bool {
     false
 }
 
+/// Whether an instruction may be in a run; see [`UNGUARDED`].
+fn can_run_on(draft: &Draft) -> bool {
+    draft.guard.is_none() && draft.next == Next::On && (draft.access != Access::None || draft.per_lane)
+}
+
 /// Appends a function's code to a program.
 pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Result<(), Error> {
     let next: Vec<Vec<usize>> = built.blocks.iter().map(successors).collect();
@@ -109,10 +115,12 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
         Operand::Number(number) => number,
     };
     let guesses = compared_addresses(&built.blocks);
+    let mut in_runs = Vec::new();
     let updates = in_place::updates(&built.blocks);
     let mut numbers: HashMap<in_place::Place, u32> = HashMap::new();
     for (position, index) in order.iter().enumerate() {
         starts[*index] = program.code.len() as u32;
+        let shapes = shape_bits(&built.blocks[*index]);
         for (at_draft, draft) in built.blocks[*index].drafts.iter().enumerate() {
             let Draft { exec, d, a, b, c, extra, imm, guard, location, .. } = draft;
             if let Next::Jump { to, always } = &draft.next {
@@ -131,6 +139,9 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             let guard =
                 guard.map_or(UNGUARDED, |(register, negated)| places.of[register as usize] << 1 | u32::from(negated));
             let (d, a, b, mut c) = (place(*d), place(*a), place(*b), place(*c));
+            if shapes[at_draft] != 0 {
+                c |= shapes[at_draft];
+            }
             let mut imm = *imm;
             match draft.results {
                 Results::Any | Results::CompareAndSwap | Results::Sum => {}
@@ -147,6 +158,9 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             }
             program.code.push(Instruction { exec: *exec, guard, extra: at, d, a, b, c, imm });
             program.locations.push(*location);
+            if can_run_on(draft) {
+                in_runs.push(program.code.len() - 1);
+            }
         }
     }
     // Execution never passes the end of a function.
@@ -182,6 +196,10 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
         let stores: Vec<_> = stores.collect();
         stores.iter().for_each(|reached| program.code[reached.store as usize].c |= IN_PLACE);
         program.reached.insert(load, stores);
+    }
+    for at in in_runs.into_iter().rev() {
+        let following = program.code.get(at + 1).and_then(|next| next.guard.checked_sub(UNGUARDED)).unwrap_or(0);
+        program.code[at].guard = UNGUARDED + following + 1;
     }
     for (at, block) in jumps {
         program.code[at].imm = i64::from(starts[block]);

@@ -76,7 +76,28 @@ impl Default for Run<'_> {
 }
 
 impl Run<'_> {
+    /// Executes the kernel with everything recorded. Executions without records give the same results on any number of cores.
     fn over(&self, buffers: &mut [&mut [u64]]) -> Outcome {
+        let before: Vec<Vec<u64>> = buffers.iter().map(|buffer| buffer.to_vec()).collect();
+        let outcome = self.recorded(buffers, true, self.workers);
+        for workers in [1, 8] {
+            let mut again = before.clone();
+            let mut slices: Vec<&mut [u64]> = again.iter_mut().map(Vec::as_mut_slice).collect();
+            let plain = self.recorded(&mut slices, false, workers);
+            assert_eq!(plain.fault, outcome.fault, "without records, on {workers} cores");
+            assert_eq!(plain.printed, outcome.printed, "without records, on {workers} cores");
+            if outcome.fault.is_none() {
+                assert_eq!(plain.instructions, outcome.instructions, "without records, on {workers} cores");
+                assert!(
+                    !outcome.races.is_empty() || again.iter().zip(&*buffers).all(|(again, buffer)| again == buffer),
+                    "other results without records, on {workers} cores"
+                );
+            }
+        }
+        outcome
+    }
+
+    fn recorded(&self, buffers: &mut [&mut [u64]], record: bool, workers: usize) -> Outcome {
         let program = load_for(self.head, self.source).unwrap_or_else(|error| panic!("{error}"));
         let regions: Vec<Region> = buffers
             .iter_mut()
@@ -123,15 +144,15 @@ impl Run<'_> {
             dynamic_shared: self.dynamic_shared,
             parameters: &parameters,
             regions: &regions,
-            record: true,
-            races: true,
-            dependent: self.dependent,
+            record,
+            races: record,
+            dependent: self.dependent && record,
             guesses: false,
             budget: self.budget,
             cooperative: self.cooperative,
             time: 0,
             clock_rate: 1_000_000,
-            workers: self.workers,
+            workers,
             service: &NoService,
         };
         // SAFETY: the regions are the borrowed buffers and the storage, in ascending order.
