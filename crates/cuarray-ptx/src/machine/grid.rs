@@ -8,6 +8,7 @@
 use super::Machine;
 use super::block::{Block, BlockPause, GridBarrier};
 use super::cluster::{Cluster, RANK_SHIFT};
+use super::direct::Shapes;
 use super::fault::{Fault, FaultKind};
 use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
@@ -107,6 +108,7 @@ impl<'a> Machine<'a> {
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
             waited: false,
+            shapes: Shapes::new(launch.record || launch.races),
             recorder: Recorder::new(launch.record, launch.regions.len()),
             misuses: Misuses::default(),
             unused: 0,

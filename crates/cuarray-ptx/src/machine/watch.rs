@@ -80,7 +80,7 @@ impl Machine<'_> {
     /// Whether a load, whose addresses are resolved, reads memory that no store of the kernel addresses. Such a read cannot race.
     #[inline(always)]
     pub(crate) fn only_reads(&self, instruction: &Instruction) -> bool {
-        instruction.c & STRONG == 0 && self.only_read.get(self.region as usize).copied().unwrap_or(false)
+        instruction.c & STRONG == 0 && self.is_only_read(self.region as usize)
     }
 
     /// Reports reads of `size` bytes that `locate` has resolved.

@@ -438,6 +438,17 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
+    /// Lets the last instruction write another register, if it writes this one always. Returns whether it does.
+    pub(super) fn retarget(&mut self, from: Operand, to: Operand) -> bool {
+        match self.blocks[self.current].drafts.last_mut() {
+            Some(last) if self.guard.is_none() && last.guard.is_none() && last.d == from => {
+                last.d = to;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Adds an instruction with up to three sources.
     pub(super) fn emit(&mut self, exec: Exec, d: Operand, sources: [Operand; 3]) {
         let [a, b, c] = sources;
