@@ -85,11 +85,11 @@ def read(path: Path) -> Source:
 
 def _kernel(path: Path, name: str, comment: list[str]) -> Kernel:
     tags = {found[1]: found[2] for line in comment if (found := TAG.fullmatch(line))}
-    verdicts = [verdict for verdict in ("racy", "strict", "clean") if verdict in tags]
+    verdicts = [verdict for verdict in ("racy", "strict", "clean") if verdict in tags] or ["clean"]
     assert len(verdicts) == 1, f"{path.name}: {name} needs one verdict"
     assert "grid" in tags, f"{path.name}: {name} needs a grid"
     (verdict,) = verdicts
-    names, _, reason = tags[verdict].partition("; ") if verdict != "clean" else ("", "", tags["clean"])
+    names, _, reason = tags[verdict].partition("; ") if verdict != "clean" else ("", "", tags.get("clean", ""))
     grid = re.fullmatch(r"(\d+) x (\d+)( cooperative)?(?: cluster (\d+))?", tags["grid"])
     assert grid, f"{path.name}: {name} has the grid {tags['grid']}"
     return Kernel(
@@ -107,6 +107,6 @@ def _kernel(path: Path, name: str, comment: list[str]) -> Kernel:
     )
 
 
-def sources() -> list[Source]:
-    """Return all files of kernels, in the order of their names."""
-    return [read(path) for path in sorted(FOLDER.glob("*.cu"))]
+def sources(folder: Path = FOLDER) -> list[Source]:
+    """Return all files of kernels in a folder, in the order of their names."""
+    return [read(path) for path in sorted(folder.glob("*.cu"))]

@@ -102,8 +102,8 @@ class Launcher:
     def load(self, ptx: bytes) -> Any:
         return self.check(self.driver.cuModuleLoadData(ptx.rstrip(b"\0") + b"\0"))
 
-    def run(self, module: Any, kernel: Kernel) -> dict[str, np.ndarray]:
-        """Fill the buffers, run a kernel, and return their elements."""
+    def run(self, module: Any, kernel: Kernel, symbol: str | None = None) -> dict[str, np.ndarray]:
+        """Fill the buffers, run a kernel, and return their elements. ``symbol`` is the name of a variant of the kernel."""
         driver, check = self.driver, self.check
         for name, buffer in self.buffers.items():
             values = inputs() if name in ("in", "data") else np.zeros(ELEMENTS, np.int32)
@@ -124,7 +124,7 @@ class Launcher:
             attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1
             attributes.append(attribute)
         config.attrs, config.numAttrs = attributes, len(attributes)
-        function = check(driver.cuModuleGetFunction(module, kernel.name.encode()))
+        function = check(driver.cuModuleGetFunction(module, (symbol or kernel.name).encode()))
         pointers = np.array(list(self.buffers.values()), np.uint64)
         parameters = np.array([pointers.ctypes.data + 8 * index for index in range(len(pointers))], np.uint64)
         check(driver.cuLaunchKernelEx(config, function, parameters.ctypes.data, 0))
