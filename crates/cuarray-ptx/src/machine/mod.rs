@@ -18,6 +18,7 @@ pub(crate) mod asynchronous;
 pub(crate) mod atomic;
 pub(crate) mod atomic128;
 mod block;
+pub(crate) mod causality;
 pub(crate) mod branching;
 pub(crate) mod cluster;
 pub(crate) mod dependent;

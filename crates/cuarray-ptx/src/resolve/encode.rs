@@ -90,6 +90,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     function.observes = built.observes;
     function.publishes_to_host = built.publishes_to_host;
     function.waits = built.waits;
+    function.hand_over = built.hand_over;
     function.stored = stored_words;
     function.start = program.code.len() as u32;
     let mut starts = vec![u32::MAX; built.blocks.len()];

@@ -49,6 +49,7 @@ struct Run<'a> {
     budget: u64,
     cooperative: bool,
     dependent: bool,
+    strict: bool,
     workers: usize,
 }
 
@@ -66,6 +67,7 @@ impl Default for Run<'_> {
             budget: 1 << 24,
             cooperative: false,
             dependent: false,
+            strict: false,
             workers: 2,
         }
     }
@@ -123,6 +125,7 @@ impl Run<'_> {
             races: true,
             dependent: self.dependent,
             guesses: false,
+            strict: self.strict,
             budget: self.budget,
             cooperative: self.cooperative,
             time: 0,

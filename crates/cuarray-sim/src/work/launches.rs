@@ -77,6 +77,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         races: launch.settings.races && ticket.is_some(),
         dependent: launch.settings.races && ticket.is_some_and(|ticket| ticket.before_wait.is_some()),
         guesses: launch.settings.guesses,
+        strict: launch.settings.strict,
         budget: launch.settings.budget,
         cooperative: launch.cooperative,
         time: state.time(),
