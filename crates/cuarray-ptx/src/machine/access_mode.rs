@@ -2,7 +2,8 @@
 
 use super::region::Strength;
 use crate::grammar::types::Space;
-use crate::races::causality::{Scope, Strong};
+pub(crate) use crate::races::causality::Scope;
+use crate::races::causality::Strong;
 use crate::races::cell::Kind;
 
 /// The access mode of an instruction, encoded in its operand `c`.

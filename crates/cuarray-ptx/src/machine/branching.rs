@@ -5,7 +5,7 @@ use super::program::LEFT_OUT;
 use super::warp::Waiting;
 use super::{Flow, Machine};
 use crate::machine::program::{FUNCTION_WINDOW, Instruction};
-use crate::races::causality::Fence;
+pub(crate) use crate::races::causality::Fence;
 
 impl Machine<'_> {
     /// Continues at `target`; returns whether the fragment's turn continues.

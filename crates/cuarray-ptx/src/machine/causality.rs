@@ -111,7 +111,10 @@ impl Machine<'_> {
     pub(super) fn watch_read_causally(&mut self, instruction: &Instruction, size: u32) {
         if instruction.c & STRONG == 0 {
             let guess = instruction.c & GUESS != 0 && !self.launch.guesses && !self.launch.strict;
-            return if guess { () } else { self.touch(instruction.c, size, 0, Kind::Read, &[0; 32]) };
+            if !guess {
+                self.touch(instruction.c, size, 0, Kind::Read, &[0; 32]);
+            }
+            return;
         }
         self.note_waited();
         let op = strong(instruction.c, Kind::Read, true);
@@ -211,7 +214,9 @@ impl Machine<'_> {
                 let (kind, pc, stamp) = (what.kind(), machine.pc - 1, causality.clock.now());
                 let mark = Mark { block, pc, stamp, lanes: 1 << lane, value, warp: warp as u8, kind };
                 match what {
-                    What::Strong(op) => causality.memory.strong(threads, (actor, mark, op), (address, size), &mut found),
+                    What::Strong(op) => {
+                        causality.memory.strong(threads, (actor, mark, op), (address, size), &mut found)
+                    }
                     What::Weak(..) => {
                         let mut done = 0;
                         while done < u64::from(size) {

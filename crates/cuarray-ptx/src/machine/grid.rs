@@ -50,7 +50,9 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     assert!(size_of_val(launch.parameters) >= program.parameter_bytes(kernel) as usize, "parameters are missing");
     let reached = launch.program.reachable(launch.kernel);
     let functions = reached.iter().map(|number| &launch.program.functions[*number as usize]);
-    let in_order = launch.cooperative || searches_causally(launch) || functions.clone().any(|function| function.ordered || function.grid_wide);
+    let in_order = launch.cooperative
+        || searches_causally(launch)
+        || functions.clone().any(|function| function.ordered || function.grid_wide);
     let extents = launch.cluster_extents();
     assert!(
         (0..3).all(|axis| extents[axis] > 0 && launch.grid[axis].is_multiple_of(extents[axis])),

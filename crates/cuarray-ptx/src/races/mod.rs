@@ -65,7 +65,7 @@ pub struct Race {
     pub size: u32,
     /// Both accesses; those of one block are in execution order.
     pub accesses: [Access; 2],
-    /// What is missing, if the threads synchronize through memory.
+    /// The reason why the accesses are unordered, if the threads synchronize through memory.
     pub why: Option<Why>,
 }
 

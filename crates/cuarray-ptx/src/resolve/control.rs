@@ -11,17 +11,17 @@ use super::symbols::Symbol;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written, Variable};
 use crate::grammar::types::{Space, Type};
-use crate::machine::branching;
+use crate::machine::access_mode::Scope;
+use crate::machine::branching::{self, Fence};
 use crate::machine::cluster;
 use crate::machine::dependent;
 use crate::machine::program::Parameter;
 use crate::machine::services::PROVIDED;
-use crate::races::causality::{Fence, Scope};
 
 /// The effect of a fence on the order of threads; `None` for a fence that orders proxies. `scope` is the index of its scope among
 /// `sys`, `gl` and `gpu`, if it has one of these.
 fn fence_of(opcode: &str, scope: Option<usize>, words: &mut Modifiers<'_>) -> Option<Fence> {
-    if words.rest().iter().any(|word| *word == "proxy") {
+    if words.rest().contains(&"proxy") {
         return None;
     }
     let scope = match scope {

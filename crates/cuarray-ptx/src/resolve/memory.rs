@@ -16,12 +16,11 @@ use crate::float::{self, BF16, F16, Format, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::Strength;
-use crate::machine::access_mode::{ACQUIRES, COMPARES, Mode, RELEASES, scope_bits, strength_bits};
+use crate::machine::access_mode::{ACQUIRES, COMPARES, Mode, RELEASES, Scope, scope_bits, strength_bits};
 use crate::machine::atomic::atomic;
 use crate::machine::branching::nothing;
 use crate::machine::memory::{Cell, load, load_parameter, load_vector, store, store_vector};
 use crate::machine::program::{Constant, Exec};
-use crate::races::causality::Scope;
 
 /// An address: a register or constant, an offset, and the access mode.
 struct Address {

@@ -6,11 +6,11 @@
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
 use super::floating::{extreme, quiet32};
+use super::memory::Ordering;
 use crate::Error;
 use crate::float::{self, BF16, F16, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type};
-use super::memory::Ordering;
 use crate::machine::access_mode::{COMPARES, UPDATES};
 use crate::machine::atomic128::{atomic128, vector};
 use crate::machine::program::Exec;

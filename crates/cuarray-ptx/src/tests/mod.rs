@@ -9,6 +9,7 @@ mod cooperative;
 mod dependent;
 mod forms;
 mod matrices;
+mod memory_model;
 mod mutated;
 mod patterns;
 mod recent;

@@ -1,4 +1,4 @@
-//! A location that strong operations access: who released there, and who has seen it.
+//! A location that strong operations access: the views released there, and the threads that have seen its writes.
 
 use super::memory::{Actor, Clusters, Conflict, Mark};
 use super::threads::{Released, SCOPES, Scope, Threads};
@@ -8,10 +8,10 @@ use crate::races::cell::Kind;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-/// What release patterns have released, by block and scope.
+/// The views that release patterns have released, by block and scope.
 #[derive(Clone, Default)]
 pub(super) struct Records {
-    /// What patterns of the scope `.gpu` have released.
+    /// The views of the patterns of scope `.gpu`.
     wide: Times,
     blocks: BTreeMap<u32, [Times; SCOPES]>,
 }
@@ -27,7 +27,7 @@ impl Records {
         self.blocks.entry(block).or_default()[scope].join(released);
     }
 
-    /// What a thread of `block` can acquire, by the least scope that its fence needs for it.
+    /// The views that a thread of `block` can acquire, by the least scope that its fence needs.
     fn observe(&self, block: u32, clusters: &Clusters) -> [Times; SCOPES] {
         let mut observed: [Times; SCOPES] = Default::default();
         if self.blocks.is_empty() {
@@ -84,11 +84,11 @@ pub(super) struct Location {
     last: u32,
     first: u32,
     released: Records,
-    /// What releasing operations of a thread have released here. Later strong writes of the thread release it too.
+    /// The views that releasing operations of a thread have released here. Later strong writes of the thread release them too.
     operations: BTreeMap<u64, [Times; SCOPES]>,
-    /// In strict mode, what strong reads of a thread have observed here. Later acquiring operations of the thread acquire it.
+    /// In strict mode, the views that strong reads of a thread have observed here. Later acquiring operations of the thread acquire them.
     reads: BTreeMap<u64, [Times; SCOPES]>,
-    /// What the last `fence.sc` of writers and of readers knew.
+    /// The views at the last `fence.sc` of writers and of readers.
     total_writes: Records,
     total_reads: Records,
     observers: Vec<Observer>,
@@ -135,8 +135,7 @@ impl Location {
             let by = observer.actor;
             (observer.from <= number || !strict)
                 && number <= observer.to
-                && (by == actor
-                    || view.unknown(threads.height, (by.block, by.warp), 1 << by.lane, observer.stamp) == 0)
+                && (by == actor || view.unknown(threads.height, (by.block, by.warp), 1 << by.lane, observer.stamp) == 0)
         })
     }
 
@@ -180,14 +179,23 @@ impl Location {
     }
 
     /// Executes a strong operation: what it observes, acquires and releases.
-    pub(super) fn operate(&mut self, threads: &mut Threads, clusters: &Clusters, actor: Actor, op: Strong, strict: bool) {
+    pub(super) fn operate(
+        &mut self,
+        threads: &mut Threads,
+        clusters: &Clusters,
+        actor: Actor,
+        op: Strong,
+        strict: bool,
+    ) {
         let Actor { block, warp, lane, .. } = actor;
         let linked = self.head.filter(|head| mutual(clusters, *head, (block, op.scope)));
         if op.kind != Kind::Write && op.result {
             self.observe(threads, clusters, (actor, op), linked, strict);
         }
         let own = threads.of(warp, lane).own.clone();
-        if own.total.iter().any(Option::is_some) || !self.total_writes.blocks.is_empty() || !self.total_reads.blocks.is_empty()
+        if own.total.iter().any(Option::is_some)
+            || !self.total_writes.blocks.is_empty()
+            || !self.total_reads.blocks.is_empty()
         {
             self.order_fences(threads, clusters, actor, op.kind, &own.total);
         }
@@ -227,7 +235,7 @@ impl Location {
         let Actor { block, warp, lane, .. } = actor;
         let number = thread(block, warp, lane);
         let Some((writer, _)) = linked else {
-            let missed = self.head.map(|(writer, scope)| (writer, Why::NarrowOperation(scope.min(op.scope))));
+            let missed = self.head.map(|(writer, scope)| (Some(writer), Why::NarrowOperation(scope.min(op.scope))));
             return note_missed(threads, actor, missed);
         };
         if self.latest.get(&number) != Some(&(self.first, self.last)) {
@@ -242,7 +250,7 @@ impl Location {
             scopes.into_iter().rev().find(|scope| !released[scope.index()].is_empty())
         });
         let why = narrow.map_or(Why::NoFence, Why::NarrowFence);
-        note_missed(threads, actor, (writer != block || !op.acquires).then_some((writer, why)));
+        note_missed(threads, actor, Some(((self.first == self.last).then_some(writer), why)));
         if observed.iter().all(Times::is_empty) && self.reads.is_empty() {
             return;
         }
@@ -346,7 +354,7 @@ impl Location {
 }
 
 /// Remembers an observation that may have ordered nothing, for the text of a later race.
-fn note_missed(threads: &mut Threads, actor: Actor, missed: Option<(u32, Why)>) {
+fn note_missed(threads: &mut Threads, actor: Actor, missed: Option<(Option<u32>, Why)>) {
     if let Some(missed) = missed
         && threads.of(actor.warp, actor.lane).own.missed != Some(missed)
     {

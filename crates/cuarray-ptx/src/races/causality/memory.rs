@@ -167,7 +167,8 @@ impl Memory {
             let Some(page) = self.numbers.get(&number).map(|index| &mut self.pages[*index]) else { continue };
             let inside = |offset: u64| (address..address + size).contains(&(number * PAGE + offset));
             let shift = page.shift;
-            for (index, cell) in page.cells.iter_mut().enumerate().filter(|(index, _)| inside((*index as u64) << shift)) {
+            for (index, cell) in page.cells.iter_mut().enumerate().filter(|(index, _)| inside((*index as u64) << shift))
+            {
                 cell.clear();
                 let _ = index;
             }
@@ -244,9 +245,10 @@ impl Memory {
         }
         let plain = found.get(before).map(|conflict| conflict.mark.block);
         if strict {
-            let others = page.locations.iter().filter(|other| {
-                other.overlaps(offset, size) && (other.offset, other.size) != (offset, size)
-            });
+            let others = page
+                .locations
+                .iter()
+                .filter(|other| other.overlaps(offset, size) && (other.offset, other.size) != (offset, size));
             let before = found.len();
             others.for_each(|other| other.meet(threads, actor, mark.kind, true, found));
             found[before..].iter_mut().for_each(|conflict| conflict.why = Some(Why::MixedSizes));
@@ -262,7 +264,7 @@ impl Memory {
         location.record(mark, op.scope);
         if let Some(block) = plain.filter(|_| mark.kind != Kind::Write) {
             threads.change(actor.warp, 1 << actor.lane, |group| {
-                std::rc::Rc::make_mut(&mut group.own).missed = Some((block, Why::PlainFlag));
+                std::rc::Rc::make_mut(&mut group.own).missed = Some((Some(block), Why::PlainFlag));
             });
         }
     }
@@ -277,7 +279,7 @@ fn reason(threads: &Threads, actor: Actor, mark: &Mark, lane: u32) -> Option<Why
         Some(0) => Some(Why::NoAcquire(Scope::Block)),
         Some(1) => Some(Why::NoAcquire(Scope::Cluster)),
         Some(_) => Some(Why::NoAcquire(Scope::Device)),
-        None => own.missed.filter(|(block, _)| *block == mark.block).map(|(_, why)| why),
+        None => own.missed.filter(|(block, _)| block.is_none_or(|block| block == mark.block)).map(|(_, why)| why),
     }
 }
 

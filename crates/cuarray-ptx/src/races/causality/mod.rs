@@ -15,18 +15,18 @@
 //! the fence had, with its scope. A strong write replaces what the location keeps. An atomic operation that read it adds to it, because the
 //! observation order passes through atomic operations. A plain write drops it. An *acquire pattern* is an acquiring operation, or a strong read
 //! and a later fence of the same thread. The read takes what the location keeps, and the fence adds it to the view. Both are
-//! limited to threads that the scopes include. What follows the first operation of a release pattern is not released.
+//! limited to threads that the scopes include. Accesses after the first operation of a release pattern are not released.
 //!
 //! **Observation.** A strong write also precedes what follows a strong read of it, without any fence. This holds for that write
-//! alone: it lets a thread reset a counter by a plain store after it has seen the last increment. Locations keep who has seen
-//! which write.
+//! alone: it lets a thread reset a counter by a plain store after it has seen the last increment. Locations keep the readers of
+//! each write.
 //!
 //! **Fence-SC order.** Two `fence.sc` that include each other are ordered in each execution. Only pairs whose order the
 //! accesses determine count here: a fence, then an access, then a later conflicting access of another thread, then its fence. Any other
 //! pair has the opposite order in another execution with the same values, and there its accesses race.
 //!
-//! **Races.** Two accesses of different threads race if they overlap, one of them writes, causality does not order them, and they
-//! are not *morally strong*: both strong, each in the scope of the other, on the same bytes. [`memory`] keeps accesses until a
+//! **Races.** Two overlapping accesses of different threads race if one of them writes, causality does not order them, and they
+//! are not *morally strong*. Morally strong accesses are both strong, each in the scope of the other, on the same bytes. [`memory`] keeps accesses until a
 //! later one conflicts with everything that they conflict with.
 //!
 //! By default the engine is lenient where much working code departs from the manual; in strict mode it follows the
@@ -38,10 +38,10 @@ pub(crate) mod threads;
 pub(crate) mod times;
 
 use super::cell::Kind;
-use memory::{Clusters, Memory};
+use memory::Memory;
 use std::collections::HashMap;
-pub use threads::Scope;
 pub(crate) use threads::Fence;
+pub use threads::Scope;
 use threads::{Clock, ClusterBarrier, Threads};
 use times::Times;
 
@@ -56,7 +56,7 @@ pub(crate) struct Strong {
     pub result: bool,
 }
 
-/// What is missing between two accesses of threads that synchronize through memory.
+/// The reason why causality does not order two accesses of threads that synchronize through memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     /// One access is plain, and the other one is strong.
@@ -84,7 +84,7 @@ pub(crate) struct Causality {
     /// The turn of the grid's barrier, and the time at which it was completed.
     grid: (u32, u32),
     clusters: HashMap<u64, ClusterBarrier>,
-    /// What asynchronous copies have released to those who wait at the barrier objects of a block.
+    /// The completed asynchronous copies of a block, for threads that wait at its barrier objects.
     landed: HashMap<u32, Times>,
 }
 
@@ -151,11 +151,6 @@ impl Causality {
     pub(crate) fn block_ends(&mut self, block: u32, shared_bytes: u64) {
         self.memory.block_ends(block, shared_bytes);
         self.landed.remove(&block);
-    }
-
-    /// The blocks of the clusters.
-    pub(crate) fn clusters(&self) -> &Clusters {
-        &self.memory.clusters
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) struct Fence {
     pub scope: Scope,
 }
 
-/// What a fence of a thread releases: the view at the fence, and the thread's own accesses up to a time.
+/// The accesses that a fence of a thread releases: the view at the fence, and the thread's own accesses up to a time.
 #[derive(Clone, Default)]
 pub(crate) struct Released {
     pub view: Times,
@@ -71,19 +71,20 @@ pub(crate) struct Released {
     pub time: u32,
 }
 
-/// What a thread has beside its view. The indices are scopes.
+/// The fences and observations of a thread, beside its view. The indices are scopes.
 #[derive(Clone, Default)]
 pub(crate) struct Own {
     /// The last fence that releases, for each scope.
     pub released: [Option<Released>; SCOPES],
     /// The last `fence.sc`, for each scope.
     pub total: [Option<Released>; SCOPES],
-    /// What strong reads have observed, by the least scope of the fence that acquires it.
+    /// The views that strong reads have observed, by the least scope of the fence that acquires them.
     pub observed: [Times; SCOPES],
-    /// What the next `fence.sc` follows in the order of these fences.
+    /// The views of the fences that the next `fence.sc` follows in the order of these fences.
     pub follows: [Times; SCOPES],
-    /// The last observation that ordered nothing: the block that wrote, and why.
-    pub missed: Option<(u32, Why)>,
+    /// The last observation, and what it lacks to order accesses that it does not order. The block is the one that wrote; `None`
+    /// stands for several.
+    pub missed: Option<(Option<u32>, Why)>,
 }
 
 /// Lanes of a warp with equal knowledge.
@@ -108,9 +109,9 @@ struct Arrivals {
 /// The barrier of a cluster.
 #[derive(Clone, Default)]
 pub(crate) struct ClusterBarrier {
-    /// What the threads know that have arrived.
+    /// The views of the threads that have arrived.
     known: Times,
-    /// What they knew at the last completed barrier.
+    /// The views at the last completed barrier.
     passed: Times,
     ended: Times,
     turn: u32,
@@ -124,7 +125,7 @@ pub(crate) struct Threads {
     strict: bool,
     warps: Vec<Vec<Group>>,
     barriers: Vec<Arrivals>,
-    /// What exited threads knew.
+    /// The views of exited threads.
     ended: Times,
     /// Whether a thread of the block has released by a fence.
     fenced: bool,
@@ -190,7 +191,7 @@ impl Threads {
         view
     }
 
-    /// What a released record means for a lane.
+    /// The view that a fence of a lane has released, with the lane's own accesses.
     pub(crate) fn explicit(&self, released: &Released, warp: u32, lanes: u32) -> Times {
         let mut view = released.view.clone();
         if released.time > 0 {
@@ -219,7 +220,7 @@ impl Threads {
         self.clock.tick();
     }
 
-    /// Joins what lanes know, with their accesses until `time`, and what their fences have released.
+    /// Joins the views of lanes, and the views that their fences have released.
     fn gather(&self, warp: u32, lanes: u32, known: &mut Times, released: &mut [Times; SCOPES]) {
         for group in self.warps[warp as usize].iter().filter(|group| group.lanes & lanes != 0) {
             known.join(&group.view);
@@ -231,7 +232,7 @@ impl Threads {
         }
     }
 
-    /// Sets what lanes know after a synchronization, and merges groups that have become equal.
+    /// Sets the view of lanes after a synchronization, and merges groups that have become equal.
     ///
     /// A fence of one thread counts for the flag that another thread writes behind a barrier. The manual does not say so, but
     /// much code relies on it. In strict mode each thread keeps its own fences.

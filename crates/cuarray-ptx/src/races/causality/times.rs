@@ -1,4 +1,4 @@
-//! What a thread knows: for each thread of the grid, the time up to which its accesses are ordered before.
+//! Views of threads: for each thread of the grid, the time up to which its accesses are ordered before.
 //!
 //! This is a vector clock. It is a tree with 32 branches at each node: lanes, warps, blocks, groups of 32 blocks, and so on. Each
 //! node has a floor, a time that holds for all threads below it. A barrier of a block sets one floor and drops the nodes below.
