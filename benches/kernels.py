@@ -26,6 +26,11 @@ def measured():
     return {name: _in_process(["numba_kernels.py"], variables) for name, variables in _VARIABLES.items()}
 
 
+def beside_host_loops():
+    """Return the seconds on the simulated driver without findings, and those of the same loop on the host, by kernel."""
+    return _in_process(["host_loops.py"], {"CUARRAY_SIM_FINDINGS": "0"})
+
+
 def instructions():
     """Return millions of PTX instructions per second on one core, by kind of arithmetic."""
     return _in_process(["kernels.py"], {"CUARRAY_SIM_FINDINGS": "0", "CUARRAY_SIM_CORES": "1"})

@@ -251,6 +251,23 @@ def kernels():
     return table
 
 
+def host_loops():
+    """Kernels on the simulated driver without findings, and the same loops compiled for the host."""
+    import kernels as work
+
+    rows = [
+        (name, f"{simulated * 1e3:.2f} ms", f"{host * 1e3:.2f} ms", f"{simulated / host:.1f}")
+        for name, (simulated, host) in work.beside_host_loops().items()
+    ]
+    heads = ["", "cuarray-sim, findings off", "host loop", "ratio"]
+    table = Table("host-loops", "Kernels of numba-cuda on the simulated driver, beside host loops", heads, rows)
+    table.notes.append(
+        "The least time of 15 launches, each with a wait, in turn with the host's loop, without compilation. Their results agree. "
+        f"All {os.cpu_count()} cores are used."
+    )
+    return table
+
+
 def instructions():
     """Instructions of one core."""
     import kernels as work
@@ -266,6 +283,23 @@ def instructions():
     return table
 
 
+def large_programs():
+    """Many operations, and a module of many functions."""
+    import large_programs as work
+
+    print("large programs ...", file=sys.stderr, flush=True)
+    operations, (seconds, functions) = work.measured()
+    rows = [
+        (f"{count:,} operations, findings on", f"{s:.1f} s", f"{mb:.0f} MB") for count, (s, mb) in operations.items()
+    ]
+    rows.append((f"load of {work.PTX_BYTES // 1_000_000} MB of PTX, {functions:,} functions", f"{seconds:.2f} s", ""))
+    table = Table("large", "Large programs on the simulated driver", ["", "time", "peak memory of the process"], rows)
+    table.notes.append(
+        "Operations: fills, event records, waits and copies in four streams, called by `ctypes`, with one synchronization at the end. One run each."
+    )
+    return table
+
+
 SECTIONS = {
     "importing": importing,
     "importing-default": importing_by_default,
@@ -277,7 +311,9 @@ SECTIONS = {
     "copying": copying,
     "arguments": arguments,
     "kernels": kernels,
+    "host-loops": host_loops,
     "instructions": instructions,
+    "large": large_programs,
 }
 
 
@@ -297,7 +333,7 @@ def main():
         print(f"without {name}: {reason}", flush=True)
     tables = []
     for name, section in SECTIONS.items():
-        if name == "kernels" and "numba-cuda" in absent:
+        if name in ("kernels", "host-loops") and "numba-cuda" in absent:
             continue
         if not options.sections or name in options.sections:
             table = section()

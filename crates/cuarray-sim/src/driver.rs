@@ -34,6 +34,8 @@ pub(crate) struct Driver {
     state: Mutex<State>,
     /// Whether host access to pages must be revoked or restored at the end of the current call.
     pub host_access_changed: Arc<AtomicBool>,
+    /// Whether the queue of a stream is full.
+    pub crowded: Arc<AtomicBool>,
     /// Whether a kernel has failed in some context.
     kernel_failed: Arc<AtomicBool>,
     /// Signalled when a host function has returned.
@@ -88,6 +90,7 @@ impl Driver {
             number,
             config,
             kernel_failed: state.code.failed.clone(),
+            crowded: state.crowded.clone(),
             state: Mutex::new(state),
             host_access_changed,
             finished: Condvar::new(),

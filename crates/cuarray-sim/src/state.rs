@@ -24,6 +24,7 @@ use cuarray_abi::*;
 use cuarray_races::{Detector, Operation};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The state of one driver.
 pub(crate) struct State {
@@ -71,6 +72,8 @@ pub(crate) struct State {
     pub host_function_wanted: bool,
     /// Whether the progress thread is running.
     pub progress_thread: bool,
+    /// Whether the queue of a stream is full; read without the lock.
+    pub crowded: Arc<AtomicBool>,
     /// The pending records of shared events, and whether the thread that serves them is running.
     pub published: Vec<Published>,
     pub service_thread: bool,
@@ -108,6 +111,7 @@ impl State {
             uploads: Vec::new(),
             host_function_wanted: false,
             progress_thread: false,
+            crowded: Arc::default(),
             published: Vec::new(),
             service_thread: false,
             time: 0,

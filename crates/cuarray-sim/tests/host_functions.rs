@@ -49,6 +49,25 @@ extern "C" fn wait_for_flag(data: *mut c_void) {
 }
 
 #[test]
+fn full_queue_does_not_wait_for_a_host_function() {
+    let (program, flag) = (Program::new(), AtomicU32::new(0));
+    let (stream, other) = (program.stream(0), program.stream(0));
+    let [byte, late] = [program.alloc(1), program.alloc(1)];
+    ok!(program, cuLaunchHostFunc(stream, Some(wait_for_flag), counter(&flag)));
+    let start = Instant::now();
+    for _ in 0..70_000 {
+        program.fill(byte, 1, 1, stream);
+        program.fill(late, 2, 1, other);
+    }
+    assert!(start.elapsed() < Duration::from_secs(15), "a fill waited for the host function");
+    assert_ne!(program.peek(byte), 1, "a fill ran before the host function had returned");
+    assert_eq!(program.peek(late), 2, "the other stream does not go on");
+    flag.store(1, Ordering::SeqCst);
+    ok!(program, cuCtxSynchronize());
+    assert_eq!(program.peek(byte), 1);
+}
+
+#[test]
 fn query_does_not_wait_for_a_host_function() {
     let (program, flag) = (Program::new(), AtomicU32::new(0));
     let stream = program.stream(0);

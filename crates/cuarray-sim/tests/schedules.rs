@@ -56,6 +56,25 @@ fn two_streams(first: u8, second: u8) -> impl Fn(&Program) -> u8 {
     }
 }
 
+#[test]
+fn full_queue_runs_its_older_half() {
+    for schedule in ["lazy", "random:5", "replay:"] {
+        let config = Config { schedule: schedule.parse().unwrap(), findings: false, ..Config::default() };
+        let program = Program::with(config);
+        let (stream, first, last) = (program.stream(CU_STREAM_NON_BLOCKING), program.alloc(1), program.alloc(1));
+        program.fill(first, 1, 1, stream);
+        (0..65_534).for_each(|_| program.fill(last, 2, 1, stream));
+        if schedule != "random:5" {
+            assert_ne!(program.peek(first), 1, "{schedule}: one more operation fills the queue");
+        }
+        program.fill(last, 2, 1, stream);
+        assert_eq!(program.peek(first), 1, "{schedule}");
+        program.fill(last, 3, 1, stream);
+        ok!(program, cuStreamSynchronize(stream));
+        assert_eq!(program.peek(last), 3, "{schedule}");
+    }
+}
+
 fn binomial(n: u64, k: u64) -> u64 {
     (0..k).fold(1, |product, index| product * (n - index) / (index + 1))
 }

@@ -40,6 +40,42 @@ pub(crate) const UPDATES: u32 = 1 << 18;
 /// The bit of a plain read whose value only begins a loop of compare-and-swap operations.
 pub(crate) const GUESS: u32 = 1 << 19;
 
+/// The number of slots for shapes of addresses; see `direct`.
+pub(crate) const SLOTS: usize = 15;
+
+/// The lowest of the four bits of the slot, plus one. Zero is the slot of a shape that is used once.
+const SLOT: u32 = 8;
+
+/// The bit of an access whose slot holds the shape of its addresses.
+const KEPT: u32 = 1 << 12;
+
+/// Encodes the slot of an access that observes a shape for others.
+pub(crate) fn slot_bits(slot: usize) -> u32 {
+    (slot as u32 + 1) << SLOT
+}
+
+/// Encodes the slot of an access that finds a shape there.
+pub(crate) fn kept_bits(slot: usize) -> u32 {
+    slot_bits(slot) | KEPT
+}
+
+/// Decodes the slot, plus one.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn slot(code: u32) -> usize {
+    (code >> SLOT & 0xf) as usize
+}
+
+/// Whether an earlier access has observed the shape.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn is_kept(code: u32) -> bool {
+    code & KEPT != 0
+}
+
+/// The bit of a load that may update in place, and of a store that its value reaches.
+pub(crate) const IN_PLACE: u32 = 1 << 22;
+
 /// The lowest of the two bits of the strength.
 const STRENGTH: u32 = 20;
 

@@ -4,7 +4,7 @@ use super::access_mode::{GUESS, STRONG, elements, strong};
 use super::address_windows::SHARED_WINDOW;
 use super::cluster::{OFFSETS, RANK_SHIFT};
 use super::program::Instruction;
-use super::watch::updates_in_place;
+use super::watch::hold_back;
 use super::{Machine, cluster};
 use crate::races::causality::memory::{Actor, Conflict, Mark, in_shared};
 use crate::races::causality::threads::Threads;
@@ -112,6 +112,7 @@ impl Machine<'_> {
         if instruction.c & STRONG == 0 {
             let guess = instruction.c & GUESS != 0 && !self.launch.guesses && !self.launch.strict;
             if !guess {
+                self.note_in_place(instruction, Kind::Read);
                 self.touch(instruction.c, size, 0, Kind::Read, &[0; 32]);
             }
             return;
@@ -237,7 +238,7 @@ impl Machine<'_> {
         });
     }
 
-    /// Reports a race, unless the accesses update in place.
+    /// Reports a race; returns `false` if it is held back, because the accesses update in place.
     #[cold]
     fn add_causal_race(&mut self, conflict: &Conflict, now: &Mark, (address, size): (u64, u32)) -> bool {
         let access = |mark: &Mark, lane: u32| Access {
@@ -248,17 +249,20 @@ impl Machine<'_> {
             atomic: mark.kind == Kind::Atomic,
             pending: None,
         };
-        let mut accesses = [access(&conflict.mark, conflict.lane), access(now, now.lanes.trailing_zeros())];
+        let accesses = [access(&conflict.mark, conflict.lane), access(now, now.lanes.trailing_zeros())];
         let between = accesses[0].block != accesses[1].block;
-        if !between && !self.launch.strict && updates_in_place(self.launch, &accesses, self.mask) {
-            return false;
-        }
-        if accesses[1].block < accesses[0].block {
-            accesses.swap(0, 1);
-        }
         let shared = address >> 63 == 1;
         let address = if shared { address & cluster::OFFSETS } else { address };
-        let race = Race { shared, address, size, accesses, why: conflict.why };
+        let mut race = Race { shared, address, size, accesses, why: conflict.why };
+        if !between && !self.launch.strict {
+            let updates = self.block.watched.as_mut().map(|watched| &mut watched.updates);
+            if updates.is_some_and(|updates| hold_back(self.launch, &race, updates)) {
+                return false;
+            }
+        }
+        if between && race.accesses[1].block < race.accesses[0].block {
+            race.accesses.swap(0, 1);
+        }
         self.races.add(self.launch, race, between);
         true
     }

@@ -8,6 +8,7 @@
 use super::Machine;
 use super::block::{Block, BlockPause, GridBarrier};
 use super::cluster::{Cluster, RANK_SHIFT};
+use super::direct::Shapes;
 use super::fault::{Fault, FaultKind};
 use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
@@ -110,6 +111,7 @@ impl<'a> Machine<'a> {
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
             waited: false,
+            shapes: Shapes::new(launch.record || launch.races),
             recorder: Recorder::new(launch.record, launch.regions.len()),
             misuses: Misuses::default(),
             unused: 0,
@@ -213,6 +215,8 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
             run_alone(&mut machine, number, shared, &mut call_if_long);
         }
         shared.executed.fetch_add(machine.executed - before, Ordering::Relaxed);
+        blocks.iter_mut().for_each(|block| machine.settle_updates(Some(block)));
+        machine.settle_updates(None);
         for block in blocks.iter_mut().chain([&mut machine.block]).filter(|block| !block.printed.is_empty()) {
             printed.push((block.number, std::mem::take(&mut block.printed)));
         }
@@ -349,6 +353,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
         match pause {
             BlockPause::Done => {
                 machine.end_block();
+                machine.settle_updates(None);
                 printed.push((machine.block.number, std::mem::take(&mut machine.block.printed)));
                 if machine.clusters[machine.block.cluster].live_blocks == 0 {
                     slots.push(machine.block.cluster);
@@ -361,6 +366,8 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
             }
         }
     }
+    machine.settle_updates(None);
+    waiting.iter_mut().for_each(|block| machine.settle_updates(Some(block)));
     printed.extend(waiting.iter_mut().map(|block| (block.number, std::mem::take(&mut block.printed))));
     printed.sort_by_key(|(block, _)| *block);
     Outcome {

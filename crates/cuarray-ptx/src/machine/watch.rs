@@ -4,8 +4,9 @@
 //! and releases pass on the warp's knowledge. Atomic operations with a result, and strong reads, acquire it. The
 //! address makes no difference: a missed race is better than a false one.
 
-use super::access_mode::{GUESS, RELEASES, STRONG};
+use super::access_mode::{GUESS, IN_PLACE, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
+use super::block::Block;
 use super::cluster::OFFSETS;
 use super::pattern::{Pattern, Run};
 use super::program::{Instruction, LEFT_OUT};
@@ -13,27 +14,24 @@ use super::{Launch, Machine, region};
 use crate::races::blocks::Slot;
 use crate::races::cell::{Kind, Now};
 use crate::races::page::{NONE, PAGE, Page, Row};
-use crate::races::{Access, Race, Scene, Watched, access};
+use crate::races::update::Updates;
+use crate::races::{Race, Scene, Watched, access};
 
-/// Whether the two accesses are an update in place: a store, and a load in a thread that does not store. `accesses` are in
-/// execution order, and `mask` has the lanes of the second one.
+/// Holds back a race of an update in place; returns whether the race is one.
 #[cold]
-pub(super) fn updates_in_place(launch: &Launch<'_>, accesses: &[Access; 2], mask: u32) -> bool {
-    let [before, now] = accesses;
+pub(super) fn hold_back(launch: &Launch<'_>, race: &Race, updates: &mut Updates) -> bool {
+    let [before, now] = race.accesses;
     let (load, store) = if now.writes { (before, now) } else { (now, before) };
     let (Some(read), Some(written)) = (load.pc, store.pc) else { return false };
-    let same_warp = before.thread / 32 == now.thread / 32;
-    // Within a warp, the guard of the load's thread is known if the store is the present access.
-    let stores = same_warp && (!now.writes || mask >> (load.thread % 32) & 1 == 1);
-    if load.writes || !store.writes || stores {
-        return false;
-    }
+    let Some(update) = launch.program.updates.get(&(read, written)).filter(|_| !load.writes) else { return false };
     // Parameters of 64 bits are aligned.
     let value = |offset: u32| launch.parameters.get(offset as usize / 8);
-    launch.program.updates.get(&(read, written)).is_some_and(|parameters| match parameters {
-        Some([one, other]) => value(*one) == value(*other),
-        None => true,
-    })
+    if update.parameters.is_some_and(|[one, other]| value(one) != value(other)) {
+        return false;
+    }
+    let bits = if race.shared { OFFSETS } else { u64::MAX };
+    updates.hold(*race, [read, written], [load.thread, store.thread], update.bytes, bits);
+    true
 }
 
 impl Scene for Launch<'_> {
@@ -82,7 +80,7 @@ impl Machine<'_> {
     /// Whether a load, whose addresses are resolved, reads memory that no store of the kernel addresses. Such a read cannot race.
     #[inline(always)]
     pub(crate) fn only_reads(&self, instruction: &Instruction) -> bool {
-        instruction.c & STRONG == 0 && self.only_read.get(self.region as usize).copied().unwrap_or(false)
+        instruction.c & STRONG == 0 && self.is_only_read(self.region as usize)
     }
 
     /// Reports reads of `size` bytes that `locate` has resolved.
@@ -97,6 +95,7 @@ impl Machine<'_> {
         if instruction.c & GUESS != 0 && !self.launch.guesses {
             return;
         }
+        self.note_in_place(instruction, Kind::Read);
         if self.read_one_cell(instruction.c, size).is_some() {
             return;
         }
@@ -112,9 +111,31 @@ impl Machine<'_> {
         if instruction.c & RELEASES != 0 && at == 0 {
             self.release_known();
         }
+        self.note_in_place(instruction, Kind::Write);
         if instruction.c & STRONG == 0 {
             self.touch(instruction.c, size, at, Kind::Write, digests);
         }
+    }
+
+    /// Records a load or a store that may be of an update in place.
+    #[inline(always)]
+    pub(super) fn note_in_place(&mut self, instruction: &Instruction, kind: Kind) {
+        if instruction.c & IN_PLACE != 0 {
+            self.note_update(kind);
+        }
+    }
+
+    /// Records a load or a store of an update in place.
+    #[cold]
+    fn note_update(&mut self, kind: Kind) {
+        let (warp, pc) = (self.warp.number, self.pc - 1);
+        let Some(watched) = self.block.watched.as_mut() else { return };
+        match kind {
+            Kind::Read => watched.updates.load(warp, pc, self.mask, &self.addresses),
+            Kind::Write | Kind::Atomic => watched.updates.store(warp, pc, self.mask),
+        }
+        // Each lane is compared alone, because the race of one lane may count, and that of another one not.
+        (self.chains.same, self.chains.next) = (0, 0);
     }
 
     /// Reports atomic operations on the resolved words.
@@ -186,6 +207,14 @@ impl Machine<'_> {
                 causality.memory.forget(address, size);
             }
             self.forget_cluster_accesses(address, size);
+        }
+    }
+
+    /// Reports the races that were held back, once a block has ended or the launch has failed.
+    pub(crate) fn settle_updates(&mut self, block: Option<&mut Block>) {
+        let Some(watched) = block.unwrap_or(&mut self.block).watched.as_mut() else { return };
+        for race in watched.updates.settle(&self.program.reached) {
+            self.races.add(self.launch, race, false);
         }
     }
 
@@ -301,7 +330,7 @@ impl Machine<'_> {
     ) {
         let shared_bytes = self.block.shared_bytes();
         let Some(watched) = self.block.watched.as_mut() else { return };
-        let Watched { order, shadow, exempt, .. } = &mut **watched;
+        let Watched { order, shadow, exempt, updates, .. } = &mut **watched;
         if order.grid_completed(self.grid.turn) {
             *exempt = false;
         }
@@ -339,16 +368,23 @@ impl Machine<'_> {
                     let row = Row { offset, size, step, lane, count };
                     let two = kind == Kind::Read && step == 0 && count == 2;
                     let recorded = if two { page.read_by_two(row, now, order) } else { None };
+                    // If the first conflict does not count, another one may.
+                    let others = match kind {
+                        Kind::Write if updates.any() => page.unordered_reads(row, now, order),
+                        _ => Vec::new(),
+                    };
                     let mut recorded = match (recorded, kind) {
                         (Some(recorded), _) => recorded,
                         (None, Kind::Read) => page.touch::<true>(row, now, order, digests),
                         (None, _) => page.touch::<false>(row, now, order, digests),
                     };
-                    if let Some((by, with)) = recorded.with {
+                    let first = others.into_iter().map(|with| (lane, with));
+                    for (by, with) in first.chain(recorded.with) {
                         let accesses = [access(block, with), access(block, now.of(by).origin)];
                         let address = address + u64::from((by - lane) * step);
-                        if !updates_in_place(self.launch, &accesses, mask) {
-                            found.get_or_insert(Race { shared: SHARED, address, size, accesses, why: None });
+                        let race = Race { shared: SHARED, address, size, accesses, why: None };
+                        if !hold_back(self.launch, &race, updates) {
+                            found.get_or_insert(race);
                         }
                     }
                     if kind == Kind::Write {

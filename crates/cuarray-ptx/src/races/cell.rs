@@ -228,6 +228,13 @@ impl Cell {
         recorded
     }
 
+    /// Returns the recorded reads that conflict with a write. [`Cell::write`] returns only the first one.
+    #[cold]
+    pub(crate) fn unordered_reads(&self, now: &Now, order: &Order) -> impl Iterator<Item = Origin> {
+        let reads = self.reads.into_iter().filter(|mark| mark.stamp > now.settled);
+        reads.filter_map(|mark| mark.unordered(now, order)).filter(|origin| origin.kind() == Kind::Read)
+    }
+
     fn meet(&self, now: &Now, order: &Order, value: u32) -> Option<Origin> {
         let old = self.write;
         let harmless = match now.origin.kind() {

@@ -13,6 +13,7 @@ pub(crate) mod causality;
 pub(crate) mod cell;
 pub(crate) mod order;
 pub(crate) mod page;
+pub(crate) mod update;
 
 use blocks::{BUDGET, Grid, Slot};
 use causality::Why;
@@ -22,6 +23,7 @@ use order::Order;
 use page::{PAGE, Shadow};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use update::Updates;
 
 /// The most bytes of global memory that a launch is searched for races in; of more memory, only a part is searched.
 pub const SEARCHED_BYTES: u64 = BUDGET as u64 * PAGE;
@@ -91,6 +93,7 @@ pub(crate) struct Watched {
     /// Whether the block has observed a release of another block. From then on, its races with other blocks cannot be
     /// determined.
     pub exempt: bool,
+    pub updates: Updates,
     /// The views of the threads, if the kernel's threads synchronize through memory.
     pub threads: Option<Box<Threads>>,
 }
@@ -103,6 +106,7 @@ impl Watched {
         }
         self.shadow.start();
         self.exempt = false;
+        self.updates.clear();
         self.threads = None;
     }
 

@@ -118,6 +118,13 @@ impl Page {
         all
     }
 
+    /// Returns the recorded reads that conflict with the write of the row's first lane, at its first bytes.
+    #[cold]
+    pub(crate) fn unordered_reads(&self, row: Row, now: Now, order: &Order) -> Vec<Origin> {
+        let (now, cell) = (now.of(row.lane), self.cells.get((row.offset >> self.shift) as usize));
+        cell.map_or(Vec::new(), |cell| cell.unordered_reads(&now, order).collect())
+    }
+
     /// Records reads of one piece by two lanes, as [`Cell::read_by_two`] does.
     #[inline(always)]
     pub(crate) fn read_by_two(&mut self, row: Row, now: Now, order: &Order) -> Option<RowResult> {

@@ -414,6 +414,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             results: Results::Any,
             access: Access::None,
             per_lane: self.per_lane,
+            exchange: false,
         }
     }
 
@@ -437,6 +438,17 @@ impl<'s, 'a> Builder<'s, 'a> {
                 self.blocks[self.current].drafts.push(jump);
             }
             self.current = block;
+        }
+    }
+
+    /// Lets the last instruction write another register, if it writes this one always. Returns whether it does.
+    pub(super) fn retarget(&mut self, from: Operand, to: Operand) -> bool {
+        match self.blocks[self.current].drafts.last_mut() {
+            Some(last) if self.guard.is_none() && last.guard.is_none() && last.d == from => {
+                last.d = to;
+                true
+            }
+            _ => false,
         }
     }
 

@@ -257,6 +257,8 @@ impl<'a> Symbols<'a> {
             allocates: false,
             max_registers: 0,
             updates: HashMap::new(),
+            reached: HashMap::new(),
+            store_words: HashMap::new(),
         };
         for module in modules {
             program.version = program.version.max(module.version.0 * 10 + module.version.1);

@@ -9,6 +9,7 @@
 //! Dependencies only point at work that was enqueued earlier, so there are no cycles. Following them needs no
 //! recursion, and at most one entry of memory per stream.
 
+pub(crate) mod backlog;
 pub(crate) mod chosen;
 pub(crate) mod drain;
 pub(crate) mod outside;
@@ -89,6 +90,8 @@ pub(crate) fn enqueue(
     chosen::note_enqueued(state, at, &work);
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.queue.push_back(Operation { work, after, ticket });
+        let pending = stream.queue.len();
+        backlog::note(state, pending);
     }
     Ok(at)
 }

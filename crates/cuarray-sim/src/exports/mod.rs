@@ -38,7 +38,7 @@ mod transfer;
 mod virtual_memory;
 use crate::config::Fault;
 use crate::driver::{Call, Driver};
-use crate::execution::{chosen, thread_sanitizer};
+use crate::execution::{backlog, chosen, thread_sanitizer};
 use crate::happens_before::{calls, host};
 use crate::host_access;
 use crate::process::{current, exit};
@@ -131,6 +131,7 @@ fn dispatch<const N: usize>(
                 host::take_host_accesses(&mut driver.lock());
             }
             let result = if left_out { Ok(()) } else { body(call) };
+            backlog::relieve(&driver);
             let result = result.and_then(|()| chosen::between_calls(&driver));
             let result = result.and_then(|()| if export.flags.waits { call.healthy() } else { Ok(()) });
             let changed = &driver.host_access_changed;

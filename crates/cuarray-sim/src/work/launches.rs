@@ -5,6 +5,7 @@
 //! destroyed.
 
 use crate::happens_before::calls;
+use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
@@ -100,7 +101,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     if let Some(ticket) = ticket {
         let races = outcome.races.iter().map(|race| kernel_race(launch, race)).collect();
         state.detector.threads_raced(ticket, races);
-        let misuses = misuses(launch, &regions, &outcome);
+        let misuses = misuses(state, launch, &regions, &outcome);
         state.detector.threads_misused(ticket, misuses);
         let cuarray_ptx::Synchronization { publishes, observes, .. } = launch.program.synchronization(launch.kernel);
         state.detector.synchronizes(ticket, Fences { publishes, observes });
@@ -338,7 +339,7 @@ fn shared_variable(launch: &Launch, address: u64) -> Variable {
 }
 
 /// Converts misuses by threads of a launch into the form of findings.
-fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<KernelMisuse> {
+fn misuses(state: &State, launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<KernelMisuse> {
     let line =
         |pc: u32| launch.program.location(pc).map(|location| (location.file, location.source_line, location.line));
     // An unordered read may precede the write that it should follow; the race is the finding then.
@@ -366,6 +367,10 @@ fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<Kernel
                     address + u64::from(size) - end
                 );
                 (finding::Kind::OutOfBounds, bytes(address), start, None, missing)
+            }
+            MisuseKind::OtherRegion => {
+                let missing = format!("keep within {}", aimed_at(state, launch, regions, pc));
+                (finding::Kind::OutOfBounds, bytes(address), address, None, missing)
             }
             MisuseKind::BetweenShared => {
                 let generic = cuarray_ptx::SHARED_WINDOW + address;
@@ -406,6 +411,26 @@ fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<Kernel
     converted.collect()
 }
 
+/// The allocations to which the parameters point from which the address of a store is computed.
+fn aimed_at(state: &State, launch: &Launch, regions: &[Region], pc: u32) -> String {
+    let parameters = &launch.program.functions()[launch.kernel as usize].parameters;
+    let holding = |address: u64| regions.iter().find(|region| (region.start..=region.end).contains(&address));
+    let pointers = launch.program.pointers_of_store(pc, &launch.parameters);
+    let described = pointers.iter().filter_map(|(offset, address)| {
+        let Region { start, end, .. } = *holding(*address)?;
+        let argument = parameters.iter().rposition(|parameter| parameter.offset <= *offset)? + 1;
+        let made = state.detector.block_at(start).and_then(|block| block.made()).map(|made| made.ordinal);
+        let made = made.map(|ordinal| format!(", made by operation {ordinal}")).unwrap_or_default();
+        Some(format!("the {} bytes at {start:#x}{made}, to which argument {argument} points", end - start))
+    });
+    let mut described: Vec<String> = described.collect();
+    described.dedup();
+    if described.is_empty() {
+        described.push("the variable of the module".to_owned());
+    }
+    format!("{}: the store reaches another allocation", described.join(", or "))
+}
+
 /// All memory that a kernel of a context can reach, in ascending order.
 fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
     let live = state.memory.iter().filter(|allocation| match &allocation.kind {
@@ -426,28 +451,39 @@ fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
         writable: access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
         slack: allocation.taken.saturating_sub(allocation.size),
+        group: 0,
     };
     let mut regions: Vec<Region> = Vec::new();
-    let mut last_reservation = None;
+    let mut last_reservation: Option<&Reservation> = None;
+    let mut last_is_registered = false;
     for (allocation, access) in open {
-        let region = region((allocation, access));
+        let mut region = region((allocation, access));
         let reservation = match &allocation.kind {
-            Kind::Mapped(mapping) => Some(mapping.reservation),
+            Kind::Mapped(mapping) => state.reservation_of(mapping.reservation),
             _ => None,
         };
-        // Memory that is mapped side by side is contiguous.
+        let both = reservation.zip(last_reservation);
+        let is_same = both.is_some_and(|(one, other)| one.address == other.address);
+        // A program may extend a reservation by another one beside it, and register host memory piece by piece.
+        let extends =
+            both.is_some_and(|(one, other)| one.address == other.address + other.size && (one.placed || other.placed));
+        let is_registered = matches!(allocation.kind, Kind::Registered { .. });
         match regions.last_mut() {
-            Some(last)
-                if reservation.is_some()
-                    && reservation == last_reservation
-                    && last.end == region.start
-                    && last.writable == region.writable =>
-            {
+            // Memory that is mapped side by side is contiguous.
+            Some(last) if is_same && last.end == region.start && last.writable == region.writable => {
                 last.end = region.end;
             }
-            _ => regions.push(region),
+            last => {
+                region.group = reservation.map_or(0, |reservation| reservation.address);
+                let registered = is_registered && last_is_registered;
+                if let Some(last) = last.filter(|last| is_same || extends || registered && last.end == region.start) {
+                    last.group = if last.group == 0 { last.start } else { last.group };
+                    region.group = last.group;
+                }
+                regions.push(region);
+            }
         }
-        last_reservation = reservation;
+        (last_reservation, last_is_registered) = (reservation, is_registered);
     }
     let before = regions.len();
     let is_open = |address: u64| {
@@ -461,6 +497,7 @@ fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
         host: state.host_address(address),
         writable: variable.space == Space::Global,
         slack: modules::gap(variable.size),
+        group: 0,
     }));
     if regions.len() > before {
         regions.sort_unstable_by_key(|region| region.start);
