@@ -380,6 +380,7 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         observes: false,
         publishes_to_host: false,
         stored: None,
+        hand_over: program::HandOver::default(),
         waits: false,
     })
 }
