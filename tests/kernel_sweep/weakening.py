@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 INSTRUCTION = re.compile(r"\s*(?:(@!?%p\d+)\s+)?([a-z][\w.:]*)\s*([^;]*);\s*$")
 LOCATION = re.compile(r"\s*\.loc\s+(\d+) (\d+) \d+(?:.*inlined_at (\d+) (\d+))?")
+LINE = re.compile(r"((?:\.loc\s+|inlined_at )\d+ )([1-9]\d*)")
+LINES = 10_000
+"""The distance between the line numbers of two variants."""
 OPERATIONS = {"add", "min", "max", "and", "or", "xor", "exch", "cas"}
 SCOPES = {"gpu", "sys", "cluster"}
 ORDERS = {"acquire", "release", "acq_rel", "relaxed"}
@@ -84,6 +87,8 @@ def variants(module: Module, kernel: str) -> Iterator[Variant]:
             symbol = f"{kernel}__{sum(seen.values())}"
             changed = "".join([*lines[:number], f"\t{replacement}\n", *lines[number + 1 :]])
             changed = changed.replace(f".entry {kernel}(", f".entry {symbol}(").replace(f"{kernel}_param_", f"{symbol}_param_")
+            # Races between the same lines are reported once, so that each variant needs lines of its own.
+            changed = LINE.sub(lambda place: f"{place[1]}{int(place[2]) + LINES * sum(seen.values())}", changed)
             yield Variant(kernel, weakening, seen[weakening], line, symbol, changed)
 
 

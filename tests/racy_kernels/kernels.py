@@ -57,13 +57,13 @@ class Source:
     def name(self) -> str:
         return self.path.name
 
-    def build(self, racy: bool) -> str:
-        """Return the source of one build. Line numbers are those of the file."""
+    def build(self, racy: bool, macros: str = "") -> str:
+        """Return the source of one build, with macros in front of the kernels. Line numbers are those of the file."""
         lines = self.text.splitlines(keepends=True)
         # The macros of the prelude have short names, so they follow the headers.
         start = max((number for number, line in enumerate(lines, 1) if line.startswith("#include")), default=0)
         head = f'#line 1 "{self.name}"\n' + "".join(lines[:start])
-        macros = ("#define RACY_BUILD\n" if racy else "") + PRELUDE
+        macros = ("#define RACY_BUILD\n" if racy else "") + PRELUDE + macros
         return head + macros + f'#line {start + 1} "{self.name}"\n' + "".join(lines[start:])
 
 
