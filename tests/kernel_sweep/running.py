@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
                     # The context is of no more use.
                     errors[symbol] = str(error)
                     launcher.check(launcher.driver.cuDevicePrimaryCtxReset(0))
-                    launcher = Launcher()
+                    launcher = Launcher(launcher)
                     loaded = launcher.load(ptx)
             launcher.check(launcher.driver.cuModuleUnload(loaded))
         found = races(launcher, source.name)

@@ -11,7 +11,7 @@ using cuda::memory_order_release;
 // data: [x[0] + 4]
 KERNEL(spin_lock_with_fences) {
     if (T != 0) return;
-    while (atomicCAS(work, 0, 1) != 0) {}
+    while (atomicCAS(work, 0, 1) != 0) __nanosleep(20);
     __threadfence();
     data[0] += 1;
     __threadfence();
@@ -24,7 +24,7 @@ KERNEL(spin_lock_with_fences) {
 KERNEL(spin_lock_with_orders) {
     if (T != 0) return;
     Word lock(work[0]);
-    for (int free = 0; !lock.compare_exchange_strong(free, 1, memory_order_acquire); free = 0) {}
+    for (int free = 0; !lock.compare_exchange_strong(free, 1, memory_order_acquire); free = 0) __nanosleep(20);
     data[0] += 1;
     lock.store(0, memory_order_release);
 }
@@ -36,7 +36,7 @@ KERNEL(ticket_lock_with_orders) {
     if (T != 0) return;
     Word next(work[0]), served(work[1]);
     int ticket = next.fetch_add(1, memory_order_relaxed);
-    while (served.load(memory_order_acquire) != ticket) {}
+    while (served.load(memory_order_acquire) != ticket) __nanosleep(20);
     data[0] += 1;
     served.store(ticket + 1, memory_order_release);
 }
@@ -46,7 +46,7 @@ KERNEL(ticket_lock_with_orders) {
 // data: x[:64] + 2
 KERNEL(lock_of_block) {
     if (T == 0) {
-        while (atomicCAS(work, 0, 1) != 0) {}
+        while (atomicCAS(work, 0, 1) != 0) __nanosleep(20);
         __threadfence();
     }
     __syncthreads();
@@ -66,7 +66,7 @@ KERNEL(lock_between_warps) {
     if (T == 0) lock = sum = 0;
     __syncthreads();
     if (T % 32 == 0) {
-        while (atomicCAS(&lock, 0, 1) != 0) {}
+        while (atomicCAS(&lock, 0, 1) != 0) __nanosleep(20);
         __threadfence_block();
         sum += 1;
         __threadfence_block();

@@ -16,7 +16,7 @@ KERNEL(look_back_with_states) {
     Word(work[block]).store(1, memory_order_release);
     for (int other = block - 1; other >= 0; --other) {
         int state;
-        do state = Word(work[other]).load(memory_order_acquire);
+        do __nanosleep(20), state = Word(work[other]).load(memory_order_acquire);
         while (state == 0);
         total += state == 2 ? data[512 + other] : data[other];
         if (state == 2) break;
@@ -35,7 +35,7 @@ KERNEL(look_back_with_packed_words) {
     Word(work[block]).store(own << 2 | 1, memory_order_relaxed);
     for (int other = block - 1; other >= 0; --other) {
         int state;
-        do state = Word(work[other]).load(memory_order_relaxed);
+        do __nanosleep(20), state = Word(work[other]).load(memory_order_relaxed);
         while (state == 0);
         total += state >> 2;
         if ((state & 3) == 2) break;
@@ -55,7 +55,7 @@ KERNEL(message_with_fences) {
         __threadfence();
         *flag = 1;
     } else {
-        while (*flag == 0) {}
+        while (*flag == 0) __nanosleep(20);
         __threadfence();
         out[0] = data[0];
     }
@@ -70,7 +70,7 @@ KERNEL(message_of_blocks) {
         __syncthreads();
         if (T == 0) Word(work[0]).store(1, memory_order_release);
     } else {
-        if (T == 0) while (Word(work[0]).load(memory_order_acquire) == 0) {}
+        if (T == 0) while (Word(work[0]).load(memory_order_acquire) == 0) __nanosleep(20);
         __syncthreads();
         out[T] = data[63 - T];
     }
@@ -83,7 +83,7 @@ KERNEL(message_through_three_blocks) {
     if (T != 0) return;
     int block = blockIdx.x;
     if (block == 0) data[0] = 1000;
-    if (block > 0) while (Word(work[block - 1]).load(memory_order_acquire) == 0) {}
+    if (block > 0) while (Word(work[block - 1]).load(memory_order_acquire) == 0) __nanosleep(20);
     if (block < 2) Word(work[block]).store(1, memory_order_release);
     if (block == 2) out[0] = data[0];
 }
