@@ -9,9 +9,11 @@ mod cooperative;
 mod dependent;
 mod forms;
 mod matrices;
+mod memory_model;
 mod mutated;
 mod patterns;
 mod recent;
+mod stray_stores;
 mod thread_races;
 
 use crate::Error;
@@ -49,7 +51,10 @@ struct Run<'a> {
     budget: u64,
     cooperative: bool,
     dependent: bool,
+    strict: bool,
     workers: usize,
+    /// The group of the buffers.
+    group: u64,
 }
 
 impl Default for Run<'_> {
@@ -66,7 +71,9 @@ impl Default for Run<'_> {
             budget: 1 << 24,
             cooperative: false,
             dependent: false,
+            strict: false,
             workers: 2,
+            group: 0,
         }
     }
 }
@@ -101,7 +108,7 @@ impl Run<'_> {
             .map(|(index, buffer)| {
                 let start = BASE + index as u64 * APART;
                 let end = start + size_of_val(*buffer) as u64;
-                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0 }
+                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0, group: self.group }
             })
             .collect();
         let mut parameters: Vec<u64> = regions.iter().map(|region| region.start).collect();
@@ -125,7 +132,7 @@ impl Run<'_> {
         }
         let mut regions = regions;
         let end = start + storage.len() as u64 * 8;
-        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true, slack: 0 });
+        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true, slack: 0, group: 0 });
         let constants = program.constants(|number| places[number as usize]);
         let kernel = *program.kernels.values().next().expect("the source has a kernel");
         let words = program.parameter_bytes(kernel).div_ceil(8) as usize;
@@ -144,6 +151,7 @@ impl Run<'_> {
             races: record,
             dependent: self.dependent && record,
             guesses: false,
+            strict: self.strict,
             budget: self.budget,
             cooperative: self.cooperative,
             time: 0,
