@@ -71,13 +71,17 @@ class Trial:
         seen = self.lib.read(array)
         self.expect(seen == data, f"write() and read() disagree: wrote {shown(data)}, read {shown(seen)}")
 
-    def import_legal(self, obj: Any, **options: Any) -> Any:
-        """Import an array that the text allows. A refusal fails the check as a *should*: the library stays safe."""
+    def import_legal(self, obj: Any, part: str = "", **options: Any) -> Any:
+        """Import an array that the text allows.
+
+        A refusal fails the check as a *should*: the library stays safe. It is no failure if ``part`` is not claimed.
+        """
         try:
             return self.lib.import_(obj, **options)
         except NotClaimed:
             raise
         except Exception as error:
+            self.requires(*([part] if part else []))
             raise Failed(f"the import refuses a legal array: {said(error)}", Level.SHOULD) from error
 
     def refusal(self, obj: Any) -> Exception | None:

@@ -19,7 +19,11 @@ NOT_CLAIMED = {
     "devices": "arrays are made on the current device",
     "dlpack": "arrays have no __dlpack__",
 }
-KNOWN: dict[str, str] = {}
+KNOWN = {
+    "P1.*": "D17: None is always exported; docs/explanation/real-libraries.md",
+    "P2.*": "D17: None is always exported",
+    "L4.*": "D17: None is always exported",
+}
 
 
 @cache
@@ -30,15 +34,7 @@ def _context() -> Any:
     return context
 
 
-def make(
-    shape: tuple[int, ...],
-    typestr: str,
-    *,
-    strides: tuple[int, ...] | None = None,
-    readonly: bool = False,
-    stream: Any = None,
-    device: int = 0,
-) -> Any:
+def make(shape, typestr, *, strides=None, readonly=False, stream=None, device=0) -> Any:
     _context()
     if strides is None or 0 in shape:
         return gpuarray.GPUArray(shape, typestr)
@@ -47,23 +43,24 @@ def make(
     return gpuarray.GPUArray(shape, typestr, base=memory, gpudata=int(memory) - first, strides=strides)
 
 
-def write(array: Any, data: Any, *, stream: Any = None) -> None:
+def write(array, data, *, stream=None) -> None:
     if not array.flags.c_contiguous:
         raise NotClaimed("copies write contiguous arrays only")
     if array.size:
         array.set_async(np.frombuffer(data, array.dtype).reshape(array.shape), stream)
 
 
-def read(array: Any, *, stream: Any = None) -> bytes:
+def read(array, *, stream=None) -> bytes:
     if not array.flags.c_contiguous:
         raise NotClaimed("copies read contiguous arrays only")
+    if stream is None:
+        return bytes(array.get().tobytes())
     elements = array.get_async(stream)
-    if stream is not None:
-        stream.synchronize()
+    stream.synchronize()
     return bytes(elements.tobytes())
 
 
-def pointer(array: Any) -> int:
+def pointer(array) -> int:
     return int(array.gpudata)
 
 
