@@ -7,12 +7,13 @@
 use super::access_mode::{GUESS, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
 use super::cluster::OFFSETS;
-use super::pattern::{Pattern, Run};
+use super::pattern::Run;
 use super::program::{Instruction, LEFT_OUT};
 use super::{Launch, Machine, region};
 use crate::races::blocks::Slot;
-use crate::races::cell::{Kind, Now};
-use crate::races::page::{NONE, PAGE, Page, Row};
+use crate::races::cell::{Kind, Now, Origin};
+use crate::races::page::{NONE, PAGE, Page};
+use crate::races::span::{Row, bits};
 use crate::races::{Access, Race, Scene, Watched, access};
 
 /// Whether the two accesses are an update in place: a store, and a load in a thread that does not store. `accesses` are in
@@ -34,6 +35,21 @@ fn updates_in_place(launch: &Launch<'_>, accesses: &[Access; 2], mask: u32) -> b
         Some([one, other]) => value(*one) == value(*other),
         None => true,
     })
+}
+
+/// Whether two warps store by one instruction that updates in place. Their values differ only if a load saw the other store.
+#[cold]
+fn update_alike(launch: &Launch<'_>, accesses: &[Access; 2]) -> bool {
+    let [before, now] = accesses;
+    let apart = before.pc == now.pc && before.thread / 32 != now.thread / 32;
+    let mut loads = launch.program.updates.keys().filter(|(_, store)| Some(*store) == now.pc);
+    apart
+        && before.writes
+        && now.writes
+        && loads.any(|(load, _)| {
+            let load = Access { pc: Some(*load), writes: false, ..*before };
+            updates_in_place(launch, &[load, *now], 0)
+        })
 }
 
 impl Scene for Launch<'_> {
@@ -92,9 +108,6 @@ impl Machine<'_> {
             return self.acquire();
         }
         if instruction.c & GUESS != 0 && !self.launch.guesses {
-            return;
-        }
-        if self.read_one_cell(instruction.c, size).is_some() {
             return;
         }
         self.touch(instruction.c, size, 0, Kind::Read, NOTHING);
@@ -179,29 +192,6 @@ impl Machine<'_> {
         self.races.grid_turn = self.grid.turn;
     }
 
-    /// A short path for reads of one piece of shared memory by all lanes. Returns `None`, without an effect, if the
-    /// long path is needed.
-    #[inline(always)]
-    fn read_one_cell(&mut self, mode: u32, size: u32) -> Option<()> {
-        if self.pattern != Pattern::Same || mode & 7 != 2 || self.block.rank_bits > 0 || self.mask.count_ones() < 2 {
-            return None;
-        }
-        if self.cluster().pending.count > 0 {
-            return None;
-        }
-        let (turn, warp) = (self.grid.turn, self.warp.number);
-        let Watched { order, shadow, .. } = &mut **self.block.watched.as_mut()?;
-        if self.races.grid_turn != turn || !order.is_at(turn) {
-            return None;
-        }
-        let address = self.addresses[0];
-        let page = shadow.shared.get_mut((address / PAGE) as usize)?;
-        let cell = page.cells.get_mut((address % PAGE) as usize >> page.shift).filter(|_| size == 1 << page.shift)?;
-        let first = self.mask.trailing_zeros();
-        let second = (self.mask & (self.mask - 1)).trailing_zeros();
-        cell.read_by_two(&Now::new(order, warp, self.pc - 1, Kind::Read).of(first), second, order).map(|_| ())
-    }
-
     /// Compares the lanes' accesses with copies in flight, and with recorded accesses.
     #[inline(always)]
     pub(crate) fn touch(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
@@ -282,22 +272,39 @@ impl Machine<'_> {
         }
         let (warp, block, slot) = (self.warp.number, self.block.number, self.block.slot);
         let now = Now::new(order, warp, self.pc - 1, kind);
+        let (launch, addresses, chains) = (self.launch, &self.addresses, self.chains);
+        let mut found: Vec<Race> = Vec::new();
+        let mut sink = |lane: u32, with: Origin| {
+            let accesses = [access(block, with), access(block, now.origin.of(warp * 32 + lane))];
+            let known =
+                |race: &Race| race.accesses[0].pc == accesses[0].pc && race.accesses[0].writes == accesses[0].writes;
+            let races = !updates_in_place(launch, &accesses, mask) && !update_alike(launch, &accesses);
+            if races && !found.iter().any(known) {
+                let address = addresses[lane as usize & 31].wrapping_add(at.into());
+                let address = if SHARED { address & OFFSETS } else { address };
+                found.push(Race { shared: SHARED, address, size, accesses });
+            }
+            races
+        };
         let mut last = u64::MAX;
         let mut page: &mut Page = &mut Page::default();
-        let mut found: Option<Race> = None;
         let mut rest = mask;
         while rest != 0 {
-            let run;
-            (run, rest) = self.chains.run(rest);
-            let Run { mut lane, step, .. } = run;
-            // Of several lanes that read the same bytes, two are enough.
-            let mut left = if kind == Kind::Read && step == 0 { run.count.min(2) } else { run.count };
-            let mut address = self.addresses[lane as usize & 31].wrapping_add(at.into());
+            let Run { mut lane, step, count } = chains.run_with_gaps(rest);
+            let mut lanes = rest & (u32::MAX >> (32 - count) << lane);
+            if kind == Kind::Write
+                && step == 0
+                && bits(lanes).any(|other| digests[other as usize] != digests[lane as usize])
+            {
+                lanes = 1 << lane;
+            }
+            rest &= !lanes;
+            let mut address = addresses[lane as usize & 31].wrapping_add(at.into());
             if SHARED {
                 // The rank, if the address has one, is that of the own block.
                 address &= OFFSETS;
             }
-            while left > 0 {
+            while lanes != 0 {
                 let number = address / PAGE;
                 if number != last {
                     last = number;
@@ -309,38 +316,20 @@ impl Machine<'_> {
                     };
                 }
                 let offset = (address % PAGE) as u32;
-                let count = if step == 0 { left } else { left.min((PAGE as u32 - offset).div_ceil(step)) };
-                if SHARED || page.grid != NONE {
-                    let row = Row { offset, size, step, lane, count };
-                    let two = kind == Kind::Read && step == 0 && count == 2;
-                    let recorded = if two { page.read_by_two(row, now, order) } else { None };
-                    let mut recorded = match (recorded, kind) {
-                        (Some(recorded), _) => recorded,
-                        (None, Kind::Read) => page.touch::<true>(row, now, order, digests),
-                        (None, _) => page.touch::<false>(row, now, order, digests),
-                    };
-                    if let Some((by, with)) = recorded.with {
-                        let accesses = [access(block, with), access(block, now.of(by).origin)];
-                        let address = address + u64::from((by - lane) * step);
-                        if !updates_in_place(self.launch, &accesses, mask) {
-                            found.get_or_insert(Race { shared: SHARED, address, size, accesses });
-                        }
-                    }
-                    if kind == Kind::Write {
-                        recorded.first = u32::MAX >> (32 - count) << lane;
-                    }
-                    if recorded.first != 0 && !SHARED && !*exempt {
-                        let slot = Slot { block: slot, origin: now.origin };
-                        self.races.grid.touch(page.grid, row, recorded.first, slot, digests);
+                let count = if step == 0 { 32 } else { (PAGE as u32 - offset).div_ceil(step) };
+                let here = if count < 32 - lane { lanes & ((1 << (lane + count)) - 1) } else { lanes };
+                if here != 0 && (SHARED || page.grid != NONE) {
+                    let row = Row { offset, size, step, lane, lanes: here };
+                    page.touch(&row, now, order, digests, &mut sink);
+                    if !SHARED && !*exempt {
+                        self.races.grid.touch(page.grid, &row, Slot { block: slot, origin: now.origin }, digests);
                     }
                 }
+                lanes &= !here;
                 lane += count;
-                left -= count;
                 address += u64::from(count * step);
             }
         }
-        if let Some(race) = found {
-            self.races.add(self.launch, race, false);
-        }
+        found.into_iter().for_each(|race| self.races.add(launch, race, false));
     }
 }

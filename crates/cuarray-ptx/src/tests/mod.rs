@@ -122,6 +122,7 @@ impl Run<'_> {
             record: true,
             races: true,
             dependent: self.dependent,
+            searched: u64::MAX,
             guesses: false,
             budget: self.budget,
             cooperative: self.cooperative,

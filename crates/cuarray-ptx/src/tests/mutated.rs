@@ -123,6 +123,7 @@ fn launch(program: &Program, kernel: u32) {
         regions: &regions,
         races: true,
         dependent: true,
+        searched: u64::MAX,
         guesses: false,
         record: true,
         budget: 20_000,
