@@ -34,13 +34,13 @@ pub(super) struct Record {
     other: Slot,
     /// The smallest access of another unit that wrote another value than `one`.
     different: Slot,
-    /// The digest of the value that the unit of `one` wrote, and whether it wrote several values.
+    /// The digest of the value that `one` wrote, and the smallest access of its unit that wrote another value.
     value: u32,
-    varied: bool,
+    varied: Slot,
 }
 
 impl Record {
-    fn new(one: Slot, value: u32, varied: bool) -> Record {
+    fn new(one: Slot, value: u32, varied: Slot) -> Record {
         Record { one, other: Slot::default(), different: Slot::default(), value, varied }
     }
 
@@ -55,15 +55,15 @@ impl Record {
             std::mem::swap(self, &mut with);
         }
         if self.one.block >> ranks == with.one.block >> ranks {
-            self.varied |= with.varied || self.value != with.value;
+            self.varied = self.varied.or(if self.value == with.value { with.varied } else { with.one });
             self.other = self.other.or(with.other);
             self.different = self.different.or(with.different);
         } else {
             self.other = self.other.or(with.one);
-            let differs = with.varied || with.value != self.value;
-            self.different = self.different.or(if differs { with.one } else { with.different });
+            let same = with.varied.or(with.different);
+            self.different = self.different.or(if self.value == with.value { same } else { with.one });
         }
-        if self.varied {
+        if !self.varied.is_none() {
             self.different = self.other;
         }
     }
@@ -79,16 +79,18 @@ impl Record {
             return None;
         }
         let writes = self.kind() == Kind::Write && with.kind() == Kind::Write;
-        let differ = !writes || self.varied || with.varied || self.value != with.value;
+        let differ = !writes || self.value != with.value;
+        let varied = !self.varied.is_none() || !with.varied.is_none();
         // Of a record with several values, it is not known which block wrote which one. It conflicts with itself.
-        let others = |record: &Record| match (writes, differ) {
+        let others = |record: &Record| match (writes, differ || varied) {
             (false, _) => record.other,
             (_, false) => record.different,
             (_, true) if record.different.is_none() => record.other,
             _ => Slot::default(),
         };
         let pairs = [
-            if differ { [self.one, with.one] } else { Default::default() },
+            if differ { [self.one, with.one] } else { [self.varied, with.one] },
+            if differ { Default::default() } else { [self.one, with.varied] },
             [self.one, others(with)],
             [others(self), with.one],
         ];
@@ -250,7 +252,7 @@ impl Store {
 
     fn touch_each(&mut self, line: &mut Line, part: &Part<'_>) {
         for piece in bits(part.pieces) {
-            self.add(line, piece, &Record::new(part.slot_at(piece), part.value(piece), false));
+            self.add(line, piece, &Record::new(part.slot_at(piece), part.value(piece), Slot::default()));
         }
     }
 
@@ -282,9 +284,10 @@ impl Store {
                 let lane = mark.lanes.first_at(piece);
                 let value = self.values.get(mark.values as usize).map_or(0, |values| values[piece as usize]);
                 let of = |slot: Slot| Slot { origin: slot.origin.of(slot.origin.thread() & !31 | lane), ..slot };
-                f(Record::new(of(mark.one), value, mark.varied >> piece & 1 == 1));
+                let varied = if mark.varied >> piece & 1 == 1 { of(mark.one) } else { Slot::default() };
+                f(Record::new(of(mark.one), value, varied));
                 if !mark.other.is_none() {
-                    f(Record::new(of(mark.other), value, false));
+                    f(Record::new(of(mark.other), value, Slot::default()));
                 }
             }
         }
@@ -411,9 +414,12 @@ impl Mark {
         if part.pieces & !self.pieces != 0 || part.slot < self.one {
             return false;
         }
-        for piece in bits(part.pieces) {
-            self.varied |= u32::from(values[piece as usize] != part.value(piece)) << piece;
+        let differs = |piece| u32::from(values[piece as usize] != part.value(piece)) << piece;
+        let varied = bits(part.pieces).fold(0, |all, piece| all | differs(piece));
+        if varied != 0 && part.slot != self.one {
+            return false;
         }
+        self.varied |= varied;
         true
     }
 }

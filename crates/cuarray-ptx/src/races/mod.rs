@@ -14,6 +14,8 @@ pub(crate) mod cell;
 mod line;
 pub(crate) mod order;
 pub(crate) mod page;
+#[cfg(test)]
+mod reference;
 pub(crate) mod span;
 
 use blocks::{Grid, Slot};
