@@ -287,7 +287,7 @@ impl Machine<'_> {
             races
         };
         let mut last = u64::MAX;
-        let mut page: &mut Page = &mut Page::default();
+        let mut page: Option<&mut Page> = None;
         let mut rest = mask;
         while rest != 0 {
             let Run { mut lane, step, count } = chains.run_with_gaps(rest);
@@ -308,19 +308,19 @@ impl Machine<'_> {
                 let number = address / PAGE;
                 if number != last {
                     last = number;
-                    page = if SHARED {
+                    page = Some(if SHARED {
                         shadow.shared_page(number, size, shared_bytes)
                     } else {
                         let grid = &mut self.races.grid;
                         shadow.global_page(number, size, |number| grid.place(number, size))
-                    };
+                    });
                 }
                 let offset = (address % PAGE) as u32;
                 let count = if step == 0 { 32 } else { (PAGE as u32 - offset).div_ceil(step) };
                 let here = if count < 32 - lane { lanes & ((1 << (lane + count)) - 1) } else { lanes };
-                if here != 0 && (SHARED || page.grid != NONE) {
+                if let Some(page) = page.as_mut().filter(|page| here != 0 && (SHARED || page.grid != NONE)) {
                     let row = Row { offset, size, step, lane, lanes: here };
-                    page.touch(&row, now, order, digests, &mut sink);
+                    page.touch(&row, &now, order, digests, &mut sink);
                     if !SHARED && !*exempt {
                         self.races.grid.touch(page.grid, &row, Slot { block: slot, origin: now.origin }, digests);
                     }

@@ -237,7 +237,7 @@ impl Store {
         let mut values = END;
         if part.slot.origin.kind() == Kind::Write {
             values = self.values.len() as u32;
-            if part.lanes == (Lanes::Row { start: 0, width: 0 }) {
+            if part.lanes == (Lanes::row(0, 0)) {
                 self.values.push(*part.values);
             } else {
                 self.values.push(std::array::from_fn(|piece| part.value(piece as u32)));

@@ -35,13 +35,15 @@ struct Mark {
     /// The pieces to which the threads wrote another value before, and the last time of such a write.
     varied: u32,
     earlier: u32,
+    /// The index of the lanes of each warp, or [`END`] if `lanes` access the pieces in each warp.
+    apart: u32,
     next: u32,
 }
 
 /// The part of a warp's access in a line.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'a> {
-    pub now: Now,
+    pub now: &'a Now,
     pub pieces: u32,
     pub lanes: Lanes,
     /// The digest of the value that each lane writes. Lanes that write one piece write one value.
@@ -66,7 +68,8 @@ pub(crate) type Sink<'a> = dyn FnMut(u32, Origin) -> bool + 'a;
 impl Mark {
     fn new(part: &Part<'_>, pieces: u32, lanes: Lanes, value: u32) -> Mark {
         let (origin, clock) = (part.now.origin.of(0), part.now.clock);
-        Mark { origin, clock, pieces, warps: part.warp(), lanes, value, varied: 0, earlier: 0, next: END }
+        let warps = part.warp();
+        Mark { origin, clock, pieces, warps, lanes, value, varied: 0, earlier: 0, apart: END, next: END }
     }
 
     /// Whether all accesses of the mark are seen at once to be ordered before an access by `lanes`, or by the same threads.
@@ -75,17 +78,14 @@ impl Mark {
         if self.warps != part.warp() {
             return false;
         }
-        let alone = match self.lanes {
-            Lanes::Row { .. } => true,
-            Lanes::All(lanes) => lanes & (lanes - 1) == 0,
-        };
+        let alone = self.lanes.is_row() || self.lanes.at(0).is_power_of_two();
         alone && self.lanes == lanes || order.are_together(part.now.warp, self.clock)
     }
 
-    /// Reports an unordered access of the mark to some pieces at a time.
+    /// Reports an unordered access of the mark to some pieces at a time; returns whether there is one.
     #[cold]
-    fn compare(&self, part: &Part<'_>, (pieces, clock): (u32, u32), order: &Order, sink: &mut Sink<'_>) {
-        let now = &part.now;
+    fn compare(&self, part: &Part<'_>, (pieces, clock): (u32, u32), order: &Order, sink: &mut Sink<'_>) -> bool {
+        let now = part.now;
         for warp in bits(self.warps).filter(|_| pieces != 0) {
             let origin = |lane| self.origin.of(warp * 32 + lane);
             if warp != now.warp {
@@ -93,7 +93,7 @@ impl Mark {
                 if !order.knows(now.warp, warp, clock)
                     && sink(part.lanes.first_at(piece), origin(self.lanes.first_at(piece)))
                 {
-                    return;
+                    return true;
                 }
                 continue;
             }
@@ -101,21 +101,22 @@ impl Mark {
                 for own in bits(part.lanes.at(piece)) {
                     let mut others = bits(self.lanes.at(piece)).filter(|lane| *lane != own).map(origin);
                     if others.any(|other| !order.before(other.thread(), clock, warp, own) && sink(own, other)) {
-                        return;
+                        return true;
                     }
                 }
             }
         }
+        false
     }
 
     /// Adds an access to one piece, whose instruction is as that of the mark. Returns whether the mark now stands for it.
     #[inline(always)]
     fn join(&mut self, part: &Part<'_>, own: u32, value: u32) -> bool {
-        let Lanes::All(lanes) = self.lanes else { return false };
+        let lanes = self.lanes.at(0);
         let equal = self.value == value && self.varied == 0;
         if self.warps == part.warp() {
             if equal && lanes & !own == 0 || self.value == value && lanes == own {
-                (self.clock, self.lanes) = (part.now.clock, Lanes::All(own));
+                (self.clock, self.lanes) = (part.now.clock, Lanes::all(own));
                 return true;
             }
             if lanes == own {
@@ -124,7 +125,7 @@ impl Mark {
                 return true;
             }
             if equal && self.clock == part.now.clock {
-                self.lanes = Lanes::All(lanes | own);
+                self.lanes = Lanes::all(lanes | own);
                 return true;
             }
         } else if equal {
@@ -144,6 +145,38 @@ impl Mark {
     }
 }
 
+impl Mark {
+    /// As [`Mark::join`] for reads and atomic operations, if other `lanes` access the piece in each warp.
+    #[inline(always)]
+    fn join_apart(&mut self, part: &Part<'_>, own: u32, lanes: &mut [u32; 32]) -> bool {
+        let lanes = &mut lanes[part.now.warp as usize & 31];
+        if self.clock == part.now.clock {
+            (self.warps, *lanes) = (self.warps | part.warp(), *lanes | own);
+            return true;
+        }
+        if *lanes & !own != 0 {
+            return false;
+        }
+        // The access covers the ones of its warp.
+        if self.warps == part.warp() {
+            (self.clock, *lanes) = (part.now.clock, own);
+            return true;
+        }
+        self.warps &= !part.warp();
+        *lanes = 0;
+        false
+    }
+
+    /// Tells the lanes of the warps apart, and adds an access of the same time.
+    fn take_apart(&mut self, part: &Part<'_>, own: u32, apart: &mut Vec<[u32; 32]>) {
+        let mut lanes = [0; 32];
+        bits(self.warps).for_each(|warp| lanes[warp as usize] = self.lanes.at(0));
+        lanes[part.now.warp as usize & 31] |= own;
+        (self.warps, self.lanes, self.apart) = (self.warps | part.warp(), Lanes::all(0), apart.len() as u32);
+        apart.push(lanes);
+    }
+}
+
 /// The marks of single pieces.
 #[derive(Default)]
 struct Chains {
@@ -152,6 +185,8 @@ struct Chains {
     /// The first mark of each piece in `kinds`.
     heads: [u32; 32],
     marks: Vec<Mark>,
+    /// For marks of other lanes in each warp, these lanes.
+    apart: Vec<[u32; 32]>,
 }
 
 impl Chains {
@@ -171,13 +206,19 @@ impl Chains {
     }
 
     fn compare(&self, part: &Part<'_>, piece: u32, order: &Order, sink: &mut Sink<'_>) {
-        let (mut at, own) = (self.heads[piece as usize & 31], Lanes::All(part.lanes.at(piece)));
+        let (mut at, own) = (self.heads[piece as usize & 31], Lanes::all(part.lanes.at(piece)));
         while let Some(mark) = self.marks.get(at as usize) {
             at = mark.next;
             if !mark.origin.kind().conflicts(part.now.kind) || mark.is_ordered(part, own, order) {
                 continue;
             }
-            if mark.origin.kind() != Kind::Write || part.now.kind != Kind::Write || mark.value != part.value(piece) {
+            if let Some(lanes) = self.apart.get(mark.apart as usize) {
+                let alone = |warp: u32| Mark { warps: 1 << warp, lanes: Lanes::all(lanes[warp as usize]), ..*mark };
+                bits(mark.warps).any(|warp| alone(warp).compare(part, (1 << piece, mark.clock), order, sink));
+            } else if mark.origin.kind() != Kind::Write
+                || part.now.kind != Kind::Write
+                || mark.value != part.value(piece)
+            {
                 mark.compare(part, (1 << piece, mark.clock), order, sink);
             } else if mark.varied != 0 {
                 mark.compare(part, (1 << piece, mark.earlier), order, sink);
@@ -192,8 +233,17 @@ impl Chains {
         let head = if here { self.heads[piece as usize & 31] } else { END };
         let (mut at, mut count) = (head, 0);
         while let Some(mark) = self.marks.get_mut(at as usize) {
-            if mark.origin.is_alike(part.now.origin) && mark.join(part, own, value) {
-                return;
+            if mark.origin.is_alike(part.now.origin) {
+                let joined = match mark.apart {
+                    END => mark.join(part, own, value),
+                    index => mark.join_apart(part, own, &mut self.apart[index as usize]),
+                };
+                if joined {
+                    return;
+                }
+                if mark.apart == END && mark.clock == part.now.clock && part.now.kind != Kind::Write {
+                    return mark.take_apart(part, own, &mut self.apart);
+                }
             }
             at = mark.next;
             count += 1;
@@ -203,7 +253,7 @@ impl Chains {
         }
         self.kinds[part.now.kind as usize - 1] |= bit;
         self.heads[piece as usize & 31] = self.marks.len() as u32;
-        self.marks.push(Mark { next: head, ..Mark::new(part, bit, Lanes::All(own), value) });
+        self.marks.push(Mark { next: head, ..Mark::new(part, bit, Lanes::all(own), value) });
     }
 
     /// Lets a mark of the same threads stand for an access of another instruction.
@@ -212,7 +262,7 @@ impl Chains {
         let mut at = head;
         while let Some(mark) = self.marks.get_mut(at as usize) {
             let covers = mark.origin.kind() == part.now.kind && mark.warps == part.warp();
-            if covers && mark.join(part, own, value) {
+            if covers && mark.apart == END && mark.join(part, own, value) {
                 mark.origin = part.now.origin.of(0);
                 return true;
             }
@@ -224,6 +274,7 @@ impl Chains {
     fn clear(&mut self) {
         self.kinds = [0; 3];
         self.marks.clear();
+        self.apart.clear();
     }
 }
 
@@ -283,7 +334,8 @@ impl Line {
     #[cold]
     fn compare_row(&self, mark: &Mark, part: &Part<'_>, pieces: u32, order: &Order, sink: &mut Sink<'_>) {
         if mark.origin.kind() != Kind::Write || part.now.kind != Kind::Write {
-            return mark.compare(part, (pieces, mark.clock), order, sink);
+            mark.compare(part, (pieces, mark.clock), order, sink);
+            return;
         }
         let differ = self.differ(mark, part, pieces);
         mark.compare(part, (differ, mark.clock), order, sink);
@@ -309,12 +361,11 @@ impl Line {
             let value = self.values.len() as u32;
             if part.now.kind == Kind::Write {
                 let mut values = [0; 32];
-                self.values.push(match part.lanes {
-                    Lanes::Row { start: 0, width: 0 } => *part.values,
-                    _ => {
-                        bits(part.pieces).for_each(|piece| values[piece as usize] = part.value(piece));
-                        values
-                    }
+                self.values.push(if part.lanes == Lanes::row(0, 0) {
+                    *part.values
+                } else {
+                    bits(part.pieces).for_each(|piece| values[piece as usize] = part.value(piece));
+                    values
                 });
             }
             self.rows.push(Mark::new(part, part.pieces, part.lanes, value));
@@ -328,7 +379,7 @@ impl Line {
         if part.now.kind == Kind::Write {
             return self.join_written(index, part);
         }
-        let (now, mark) = (&part.now, &mut self.rows[index]);
+        let (now, mark) = (part.now, &mut self.rows[index]);
         if mark.warps == part.warp() {
             if mark.pieces & !part.pieces == 0 || mark.clock == now.clock {
                 (mark.pieces, mark.clock) = (mark.pieces | part.pieces, now.clock);
@@ -416,8 +467,13 @@ impl Line {
                     let mut head = END;
                     while let Some(mark) = chains.marks.get(at as usize) {
                         let varied = if mark.varied == 0 { 0 } else { 1 << piece };
-                        let lanes = Lanes::All(mark.lanes.at(old(piece)));
-                        new.marks.push(Mark { pieces: 1 << piece, varied, lanes, next: head, ..*mark });
+                        let lanes = Lanes::all(mark.lanes.at(old(piece)));
+                        let mut apart = END;
+                        if let Some(lanes) = chains.apart.get(mark.apart as usize) {
+                            apart = new.apart.len() as u32;
+                            new.apart.push(*lanes);
+                        }
+                        new.marks.push(Mark { pieces: 1 << piece, varied, lanes, apart, next: head, ..*mark });
                         head = new.marks.len() as u32 - 1;
                         at = mark.next;
                     }

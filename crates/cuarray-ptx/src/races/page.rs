@@ -69,7 +69,7 @@ impl Page {
     /// Compares accesses of lanes with the recorded ones, and records them. `sink` receives the races. If several lanes
     /// write the same bytes, they write one value.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, row: &Row, now: Now, order: &Order, values: &[u32; 32], sink: &mut Sink<'_>) {
+    pub(crate) fn touch(&mut self, row: &Row, now: &Now, order: &Order, values: &[u32; 32], sink: &mut Sink<'_>) {
         if self.shift > shift_of(row.size) {
             self.split(row.size);
         }

@@ -181,7 +181,7 @@ impl Block {
         let now = Now::new(&self.order, warp, access.pc, access.kind);
         let mut pairs = Vec::new();
         let page = self.shadow.global_page(access.page, access.row.size, |_| 0);
-        page.touch(&access.row, now, &self.order, &access.values(), &mut |lane, with| {
+        page.touch(&access.row, &now, &self.order, &access.values(), &mut |lane, with| {
             pairs.push((lane, with));
             true
         });

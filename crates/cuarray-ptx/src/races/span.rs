@@ -18,23 +18,35 @@ pub(crate) struct Row {
     pub lanes: u32,
 }
 
-/// The lanes that access the pieces of a line.
+/// The lanes that access the pieces of a line, in a form that is compared at once.
+///
+/// In a row, lane `(piece - start) >> width` accesses a piece: the low 16 bits are the start, and the next 8 the width.
+/// Otherwise, each lane of a mask accesses all pieces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Lanes {
-    /// Lane `(piece - start) >> width` accesses a piece.
-    Row { start: i16, width: u8 },
-    /// Each of these lanes accesses all pieces.
-    All(u32),
-}
+pub(crate) struct Lanes(u64);
 
 impl Lanes {
+    const ROW: u64 = 1 << 63;
+
+    #[inline(always)]
+    pub(crate) fn row(start: i32, width: u32) -> Lanes {
+        Lanes(Lanes::ROW | u64::from(width) << 16 | u64::from(start as u16))
+    }
+
+    #[inline(always)]
+    pub(crate) fn all(lanes: u32) -> Lanes {
+        Lanes(lanes.into())
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_row(self) -> bool {
+        self.0 & Lanes::ROW != 0
+    }
+
     /// The lanes that access a piece, as a mask.
     #[inline(always)]
     pub(crate) fn at(self, piece: u32) -> u32 {
-        match self {
-            Lanes::Row { start, width } => 1 << ((piece as i32 - i32::from(start)) >> width & 31),
-            Lanes::All(lanes) => lanes,
-        }
+        if self.is_row() { 1 << (((piece as i32 - self.start()) >> self.width()) & 31) } else { self.0 as u32 }
     }
 
     /// The first lane that accesses a piece.
@@ -43,14 +55,20 @@ impl Lanes {
         self.at(piece).trailing_zeros() & 31
     }
 
+    fn start(self) -> i32 {
+        i32::from(self.0 as i16)
+    }
+
+    fn width(self) -> u32 {
+        (self.0 >> 16 & 31) as u32
+    }
+
     /// The same lanes in part `index` of the line, after each piece was split into `1 << halvings` pieces.
     pub(crate) fn split(self, halvings: u32, index: u32) -> Lanes {
-        match self {
-            Lanes::Row { start, width } => {
-                Lanes::Row { start: (start << halvings) - (index * 32) as i16, width: width + halvings as u8 }
-            }
-            all => all,
+        if !self.is_row() {
+            return self;
         }
+        Lanes::row((self.start() << halvings) - index as i32 * 32, self.width() + halvings)
     }
 }
 
@@ -85,17 +103,17 @@ impl Row {
         if self.step == 1 << shift && self.size == self.step && self.offset & (self.step - 1) == 0 {
             // Each lane accesses one piece.
             let pieces = u64::from(self.lanes >> self.lane) << (first & 31);
-            let start = (first & 31) as i16 - self.lane as i16;
+            let start = (first & 31) as i32 - self.lane as i32;
             if pieces as u32 != 0 {
-                f((first >> 5) as usize, pieces as u32, Lanes::Row { start, width: 0 });
+                f((first >> 5) as usize, pieces as u32, Lanes::row(start, 0));
             }
             if pieces >> 32 != 0 {
-                f((first >> 5) as usize + 1, (pieces >> 32) as u32, Lanes::Row { start: start - 32, width: 0 });
+                f((first >> 5) as usize + 1, (pieces >> 32) as u32, Lanes::row(start - 32, 0));
             }
         } else if self.step == 0 || self.lanes & (self.lanes - 1) == 0 {
             let offset = self.offset + (self.lanes.trailing_zeros() - self.lane) * self.step;
             lines(offset >> shift, (offset + self.size - 1) >> shift, |line, pieces| {
-                f(line, pieces, Lanes::All(self.lanes))
+                f(line, pieces, Lanes::all(self.lanes))
             });
         } else {
             self.wide_parts(shift, &mut f);
@@ -112,7 +130,7 @@ impl Row {
             let offset = self.offset + (lane - self.lane) * self.step;
             let (start, end) = (offset >> shift, (offset + self.size - 1) >> shift);
             if !even {
-                lines(start, end, |line, pieces| f(line, pieces, Lanes::All(1 << lane)));
+                lines(start, end, |line, pieces| f(line, pieces, Lanes::all(1 << lane)));
                 continue;
             }
             lines(start, end, |line, pieces| match &mut open {
@@ -128,7 +146,7 @@ impl Row {
 
     fn wide(&self, first: u32, width: u32, line: usize, pieces: u32, f: &mut dyn FnMut(usize, u32, Lanes)) {
         let start = first as i32 - line as i32 * 32 - ((self.lane as i32) << width);
-        f(line, pieces, Lanes::Row { start: start as i16, width: width as u8 });
+        f(line, pieces, Lanes::row(start, width));
     }
 }
 
@@ -176,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_split_line_keeps_the_lanes_of_each_byte() {
-        for lanes in [Lanes::Row { start: -3, width: 0 }, Lanes::Row { start: 5, width: 1 }, Lanes::All(6)] {
+        for lanes in [Lanes::row(-3, 0), Lanes::row(5, 1), Lanes::all(6)] {
             let pieces = 0x00ff_f0e0;
             for halvings in 1..4 {
                 for index in 0..1 << halvings {
