@@ -10,7 +10,7 @@ use super::page::{NONE, PAGE, hash, lines_of, overlapped, shift_of};
 use super::span::Row;
 use std::collections::HashMap;
 
-pub(crate) use super::block_line::Slot;
+pub(crate) use super::record::Slot;
 
 /// A page in pieces of `1 << shift` bytes. A page that is no longer watched has no lines.
 struct Page {

@@ -12,8 +12,10 @@ mod block_line;
 pub(crate) mod blocks;
 pub(crate) mod cell;
 mod line;
+mod mark;
 pub(crate) mod order;
 pub(crate) mod page;
+mod record;
 #[cfg(test)]
 mod reference;
 pub(crate) mod span;

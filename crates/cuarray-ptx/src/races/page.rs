@@ -4,7 +4,8 @@
 //! equal ones.
 
 use super::cell::Now;
-use super::line::{Line, Part, Sink};
+use super::line::Line;
+use super::mark::{Part, Sink};
 use super::order::Order;
 use super::span::Row;
 
@@ -22,7 +23,7 @@ pub(crate) fn shift_of(size: u32) -> u32 {
 /// The number of lines of a page.
 #[inline(always)]
 pub(crate) fn lines_of(shift: u32) -> usize {
-    PAGE as usize / 32 >> shift
+    (PAGE as usize / 32) >> shift
 }
 
 /// Calls `f` with the number of each line of a page that a range of memory overlaps, and the pieces in it.

@@ -43,7 +43,7 @@ struct Access {
     pc: u32,
     page: u64,
     row: Row,
-    /// What is added to the lane for the written value; `None` if all lanes write one value.
+    /// The written value minus the lane; `None` if all lanes write one value.
     value: Option<u32>,
 }
 
@@ -323,7 +323,7 @@ fn conflicts_of_blocks_are_those_of_a_list_of_all_accesses() {
             let [ones, others] = [0, 1].map(|index| list.iter().filter(move |access| of(&slots[index], access)));
             let racing = ones.flat_map(|one| others.clone().map(move |other| (one, other)));
             let mut racing = racing.filter(|(one, other)| apart(one, other));
-            // Values are told apart by block, not by thread.
+            // The shadow knows the values of a block, not those of each thread.
             assert!(racing.any(|(one, other)| one.kind.conflicts(other.kind)), "case {case}: {slots:?}, {accesses:#?}");
         }
         // Of several values that blocks wrote, one pair of instructions is enough.

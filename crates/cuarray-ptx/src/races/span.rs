@@ -63,7 +63,7 @@ impl Lanes {
         (self.0 >> 16 & 31) as u32
     }
 
-    /// The same lanes in part `index` of the line, after each piece was split into `1 << halvings` pieces.
+    /// These lanes in part `index` of the line, after each piece was split into `1 << halvings` pieces.
     pub(crate) fn split(self, halvings: u32, index: u32) -> Lanes {
         if !self.is_row() {
             return self;
