@@ -153,6 +153,38 @@ def test_dropout_follows_the_seed(on_host: None) -> None:
     assert 110 < (found[0] > 0).sum() < 190
 
 
+@pytest.mark.parametrize("batch", [3, 8, 40])
+def test_backward_pass_of_dropout_has_no_findings(on_host: None, batch: int) -> None:
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Dropout(0.25), torch.nn.Linear(32, 4)
+    model = torch.nn.Sequential(*layers).cuda()
+    step = torch.compile(lambda x, y: torch.nn.functional.mse_loss(model(x), y))
+    x, y = torch.randn(batch, 16), torch.randn(batch, 4)
+    loss = step(x.cuda(), y.cuda())
+    gradients = torch.autograd.grad(loss, list(model.parameters()), torch.tensor(1.0).cuda())
+    assert [gradient.shape for gradient in gradients] == [parameter.shape for parameter in model.parameters()]
+    assert all(torch.isfinite(gradient.cpu()).all() for gradient in gradients)
+
+
+@pytest.mark.parametrize("shape", [(8, 4), (3, 5), (8, 130)])
+def test_reduction_that_updates_its_argument_is_right_and_has_no_findings(shape: tuple[int, int]) -> None:
+    def total(x: Any) -> Any:
+        x.add_(1)
+        return x.sum(0)
+
+    def softmax(x: Any) -> Any:
+        y = x.softmax(1)
+        x.copy_(y)
+        return y.sum(0)
+
+    for function in (total, softmax):
+        x = torch.rand(shape)
+        on_device = x.cuda()
+        expected, found = function(x), torch.compile(function)(on_device)
+        torch.testing.assert_close(found.cpu(), expected, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(on_device.cpu(), x, rtol=1e-4, atol=1e-4)
+
+
 def test_folded_constants_are_right(on_host: None) -> None:
     check(lambda x: torch.full((8,), 2.0, device=x.device) * 3 + x * torch.ones(8, device=x.device), torch.randn(8))
 

@@ -8,6 +8,7 @@
 use super::Machine;
 use super::block::{Block, BlockPause, GridBarrier};
 use super::cluster::{Cluster, RANK_SHIFT};
+use super::direct::Shapes;
 use super::fault::{Fault, FaultKind};
 use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
@@ -16,6 +17,7 @@ use super::pattern::{Chains, Pattern};
 use super::region::{Recorder, TouchedRange};
 use super::warp::Warp;
 use crate::races::Races;
+use crate::races::causality::Causality;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -49,7 +51,9 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     assert!(size_of_val(launch.parameters) >= program.parameter_bytes(kernel) as usize, "parameters are missing");
     let reached = launch.program.reachable(launch.kernel);
     let functions = reached.iter().map(|number| &launch.program.functions[*number as usize]);
-    let in_order = launch.cooperative || functions.clone().any(|function| function.ordered || function.grid_wide);
+    let in_order = launch.cooperative
+        || searches_causally(launch)
+        || functions.clone().any(|function| function.ordered || function.grid_wide);
     let extents = launch.cluster_extents();
     assert!(
         (0..3).all(|axis| extents[axis] > 0 && launch.grid[axis].is_multiple_of(extents[axis])),
@@ -106,10 +110,12 @@ impl<'a> Machine<'a> {
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
             waited: false,
+            shapes: Shapes::new(launch.record || launch.races),
             recorder: Recorder::new(launch.record, launch.regions.len()),
             misuses: Misuses::default(),
             unused: 0,
             races,
+            causality: None,
             launch,
             program: launch.program,
         }
@@ -208,6 +214,8 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
             run_alone(&mut machine, number, shared, &mut call_if_long);
         }
         shared.executed.fetch_add(machine.executed - before, Ordering::Relaxed);
+        blocks.iter_mut().for_each(|block| machine.settle_updates(Some(block)));
+        machine.settle_updates(None);
         for block in blocks.iter_mut().chain([&mut machine.block]).filter(|block| !block.printed.is_empty()) {
             printed.push((block.number, std::mem::take(&mut block.printed)));
         }
@@ -293,10 +301,19 @@ fn run_cluster(
     }
 }
 
+/// Whether races are searched by the memory model: the threads can synchronize through memory, or the search is strict.
+fn searches_causally(launch: &Launch<'_>) -> bool {
+    launch.races && (launch.strict || launch.program.hands_over(launch.kernel))
+}
+
 fn in_turns(launch: &Launch<'_>) -> Outcome {
     let total = clusters(launch);
     let size = launch.cluster_blocks() as usize;
     let mut machine = Machine::new(launch);
+    if searches_causally(launch) {
+        let blocks = launch.grid.iter().map(|extent| u64::from(*extent)).product();
+        machine.causality = Some(Box::new(Causality::new(blocks, launch.strict)));
+    }
     let threads: u64 = launch.threads.iter().map(|extent| u64::from(*extent)).product();
     machine.grid.live = total.saturating_mul(threads).saturating_mul(size as u64);
     let mut waiting: VecDeque<Block> = VecDeque::new();
@@ -335,6 +352,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
         match pause {
             BlockPause::Done => {
                 machine.end_block();
+                machine.settle_updates(None);
                 printed.push((machine.block.number, std::mem::take(&mut machine.block.printed)));
                 if machine.clusters[machine.block.cluster].live_blocks == 0 {
                     slots.push(machine.block.cluster);
@@ -347,6 +365,8 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
             }
         }
     }
+    machine.settle_updates(None);
+    waiting.iter_mut().for_each(|block| machine.settle_updates(Some(block)));
     printed.extend(waiting.iter_mut().map(|block| (block.number, std::mem::take(&mut block.printed))));
     printed.sort_by_key(|(block, _)| *block);
     Outcome {

@@ -4,8 +4,9 @@
 //! and releases pass on the warp's knowledge. Atomic operations with a result, and strong reads, acquire it. The
 //! address makes no difference: a missed race is better than a false one.
 
-use super::access_mode::{GUESS, RELEASES, STRONG};
+use super::access_mode::{GUESS, IN_PLACE, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
+use super::block::Block;
 use super::cluster::OFFSETS;
 use super::pattern::Run;
 use super::program::{Instruction, LEFT_OUT};
@@ -14,42 +15,24 @@ use crate::races::blocks::Slot;
 use crate::races::cell::{Kind, Now, Origin};
 use crate::races::page::{NONE, PAGE, Page};
 use crate::races::span::{Row, bits};
-use crate::races::{Access, Race, Scene, Watched, access};
+use crate::races::update::Updates;
+use crate::races::{Race, Scene, Watched, access};
 
-/// Whether the two accesses are an update in place: a store, and a load in a thread that does not store. `accesses` are in
-/// execution order, and `mask` has the lanes of the second one.
+/// Holds back a race of an update in place; returns whether the race is one.
 #[cold]
-fn updates_in_place(launch: &Launch<'_>, accesses: &[Access; 2], mask: u32) -> bool {
-    let [before, now] = accesses;
+pub(super) fn hold_back(launch: &Launch<'_>, race: &Race, updates: &mut Updates) -> bool {
+    let [before, now] = race.accesses;
     let (load, store) = if now.writes { (before, now) } else { (now, before) };
     let (Some(read), Some(written)) = (load.pc, store.pc) else { return false };
-    let same_warp = before.thread / 32 == now.thread / 32;
-    // Within a warp, the guard of the load's thread is known if the store is the present access.
-    let stores = same_warp && (!now.writes || mask >> (load.thread % 32) & 1 == 1);
-    if load.writes || !store.writes || stores {
-        return false;
-    }
+    let Some(update) = launch.program.updates.get(&(read, written)).filter(|_| !load.writes) else { return false };
     // Parameters of 64 bits are aligned.
     let value = |offset: u32| launch.parameters.get(offset as usize / 8);
-    launch.program.updates.get(&(read, written)).is_some_and(|parameters| match parameters {
-        Some([one, other]) => value(*one) == value(*other),
-        None => true,
-    })
-}
-
-/// Whether two warps store by one instruction that updates in place. Their values differ only if a load saw the other store.
-#[cold]
-fn update_alike(launch: &Launch<'_>, accesses: &[Access; 2]) -> bool {
-    let [before, now] = accesses;
-    let apart = before.pc == now.pc && before.thread / 32 != now.thread / 32;
-    let mut loads = launch.program.updates.keys().filter(|(_, store)| Some(*store) == now.pc);
-    apart
-        && before.writes
-        && now.writes
-        && loads.any(|(load, _)| {
-            let load = Access { pc: Some(*load), writes: false, ..*before };
-            updates_in_place(launch, &[load, *now], 0)
-        })
+    if update.parameters.is_some_and(|[one, other]| value(one) != value(other)) {
+        return false;
+    }
+    let bits = if race.shared { OFFSETS } else { u64::MAX };
+    updates.hold(*race, [read, written], [load.thread, store.thread], update.bytes, bits);
+    true
 }
 
 impl Scene for Launch<'_> {
@@ -98,35 +81,68 @@ impl Machine<'_> {
     /// Whether a load, whose addresses are resolved, reads memory that no store of the kernel addresses. Such a read cannot race.
     #[inline(always)]
     pub(crate) fn only_reads(&self, instruction: &Instruction) -> bool {
-        instruction.c & STRONG == 0 && self.only_read.get(self.region as usize).copied().unwrap_or(false)
+        instruction.c & STRONG == 0 && self.is_only_read(self.region as usize)
     }
 
     /// Reports reads of `size` bytes that `locate` has resolved.
     #[inline(never)]
     pub(crate) fn watch_read(&mut self, instruction: &Instruction, size: u32) {
+        if self.causality.is_some() {
+            return self.watch_read_causally(instruction, size);
+        }
         if instruction.c & STRONG != 0 {
             return self.acquire();
         }
         if instruction.c & GUESS != 0 && !self.launch.guesses {
             return;
         }
+        self.note_in_place(instruction, Kind::Read);
         self.touch(instruction.c, size, 0, Kind::Read, NOTHING);
     }
 
     /// Reports writes of elements of `size` bytes, `at` bytes after the resolved addresses.
     #[inline(never)]
     pub(crate) fn watch_write(&mut self, instruction: &Instruction, size: u32, at: u32, digests: Digests<'_>) {
+        if self.causality.is_some() && instruction.c & STRONG != 0 {
+            return self.watch_store_causally(instruction, size, at);
+        }
         if instruction.c & RELEASES != 0 && at == 0 {
             self.release_known();
         }
+        self.note_in_place(instruction, Kind::Write);
         if instruction.c & STRONG == 0 {
             self.touch(instruction.c, size, at, Kind::Write, digests);
         }
     }
 
+    /// Records a load or a store that may be of an update in place.
+    #[inline(always)]
+    pub(super) fn note_in_place(&mut self, instruction: &Instruction, kind: Kind) {
+        if instruction.c & IN_PLACE != 0 {
+            self.note_update(kind);
+        }
+    }
+
+    /// Records a load or a store of an update in place.
+    #[cold]
+    fn note_update(&mut self, kind: Kind) {
+        let (warp, pc) = (self.warp.number, self.pc - 1);
+        let Some(watched) = self.block.watched.as_mut() else { return };
+        match kind {
+            Kind::Read => watched.updates.load(warp, pc, self.mask, &self.addresses),
+            Kind::Write | Kind::Atomic => watched.updates.store(warp, pc, self.mask),
+        }
+        // Each lane is compared alone, because the race of one lane may count, and that of another one not.
+        (self.chains.same, self.chains.next) = (0, 0);
+    }
+
     /// Reports atomic operations on the resolved words.
     #[inline(never)]
     pub(crate) fn watch_atomic(&mut self, instruction: &Instruction, size: u32) {
+        if self.causality.is_some() {
+            // The operation is reported once it is known whether it wrote.
+            return;
+        }
         if instruction.c & RELEASES != 0 {
             self.release_known();
         }
@@ -147,26 +163,35 @@ impl Machine<'_> {
         }
     }
 
-    /// Acquires the released knowledge for the warp.
-    fn acquire(&mut self) {
+    /// Records that the lanes synchronize through memory with a thread that has waited for the prerequisite grids.
+    pub(super) fn note_waited(&mut self) {
         if self.launch.dependent && (self.cluster().waited || self.waited && self.in_turns()) {
             self.have_waited(self.mask);
         }
+    }
+
+    /// Acquires the released knowledge for the warp.
+    fn acquire(&mut self) {
+        self.note_waited();
         let Some(watched) = self.block.watched.as_mut() else { return };
         watched.order.acquire(self.warp.number);
         let races = &self.races;
         watched.exempt |= races.releasers || races.releaser.is_some_and(|block| block != self.block.number);
     }
 
-    /// Records that groups of lanes of the warp have synchronized.
-    pub(crate) fn record_lane_synchronization(&mut self, groups: impl Iterator<Item = u32>) {
+    /// Records that groups of lanes of the warp have synchronized: by a `barrier` of the warp, or by another instruction, whose
+    /// order of memory the manual does not state.
+    pub(crate) fn record_lane_synchronization(&mut self, groups: impl Iterator<Item = u32>, barrier: bool) {
         let (warp, live) = (self.warp.number, !self.warp.dead);
         for group in groups {
             if self.warp.waited & group != 0 {
                 self.warp.waited |= group;
             }
+            if !barrier && self.launch.strict {
+                continue;
+            }
             if let Some(watched) = self.block.watched.as_mut() {
-                watched.order.synchronize_lanes(warp, group, live);
+                watched.synchronize_lanes(warp, group, live);
             }
         }
     }
@@ -176,7 +201,18 @@ impl Machine<'_> {
         if let Some(watched) = self.block.watched.as_mut().filter(|_| address != 0 && size != 0) {
             watched.shadow.forget(address, size);
             self.races.grid.forget(address, size);
+            if let Some(causality) = self.causality.as_mut() {
+                causality.memory.forget(address, size);
+            }
             self.forget_cluster_accesses(address, size);
+        }
+    }
+
+    /// Reports the races that were held back, once a block has ended or the launch has failed.
+    pub(crate) fn settle_updates(&mut self, block: Option<&mut Block>) {
+        let Some(watched) = block.unwrap_or(&mut self.block).watched.as_mut() else { return };
+        for race in watched.updates.settle(&self.program.reached) {
+            self.races.add(self.launch, race, false);
         }
     }
 
@@ -204,6 +240,9 @@ impl Machine<'_> {
     /// Compares the lanes' accesses with recorded ones.
     #[inline(always)]
     pub(super) fn touch_recorded(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
+        if self.causality.is_some() {
+            return self.touch_causally(mode, (size, at), kind, digests);
+        }
         if self.races.grid_turn != self.grid.turn {
             self.grid_completed();
         }
@@ -266,7 +305,7 @@ impl Machine<'_> {
     ) {
         let shared_bytes = self.block.shared_bytes();
         let Some(watched) = self.block.watched.as_mut() else { return };
-        let Watched { order, shadow, exempt } = &mut **watched;
+        let Watched { order, shadow, exempt, updates, .. } = &mut **watched;
         if order.grid_completed(self.grid.turn) {
             *exempt = false;
         }
@@ -276,13 +315,14 @@ impl Machine<'_> {
         let mut found: Vec<Race> = Vec::new();
         let mut sink = |lane: u32, with: Origin| {
             let accesses = [access(block, with), access(block, now.origin.of(warp * 32 + lane))];
+            let address = addresses[lane as usize & 31].wrapping_add(at.into());
+            let address = if SHARED { address & OFFSETS } else { address };
+            let race = Race { shared: SHARED, address, size, accesses, why: None };
             let known =
                 |race: &Race| race.accesses[0].pc == accesses[0].pc && race.accesses[0].writes == accesses[0].writes;
-            let races = !updates_in_place(launch, &accesses, mask) && !update_alike(launch, &accesses);
+            let races = !hold_back(launch, &race, updates);
             if races && !found.iter().any(known) {
-                let address = addresses[lane as usize & 31].wrapping_add(at.into());
-                let address = if SHARED { address & OFFSETS } else { address };
-                found.push(Race { shared: SHARED, address, size, accesses });
+                found.push(race);
             }
             races
         };

@@ -133,7 +133,8 @@ impl<'a> Builder<'_, 'a> {
                 Draft { d, a, extra: vec![p], written: 1, ..self.draft(exec::elect) }
             }
         };
-        self.push(draft);
+        let exchange = !matches!(instruction.opcode, "activemask" | "elect");
+        self.push(Draft { exchange, ..draft });
         Ok(())
     }
 }

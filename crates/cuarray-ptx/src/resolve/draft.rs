@@ -55,6 +55,9 @@ pub(super) struct Draft {
     pub access: Access,
     /// Whether each lane computes its result from its own registers, without another effect.
     pub per_lane: bool,
+    /// Whether each lane computes its result from operand `a` of the warp's lanes, without another effect. Other operands
+    /// select the lanes.
+    pub exchange: bool,
 }
 
 /// A plain access to memory, with its size in bytes.

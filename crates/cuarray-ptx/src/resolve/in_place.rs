@@ -1,11 +1,12 @@
-//! Updates in place: a load and a guarded store of the same address, where only guarded stores use the loaded value.
+//! Updates in place: a load and a guarded store of the same address, where only stores use the loaded value.
 //!
 //! Triton lets several threads load the value of one element, and one of them store the new value. In the other threads
-//! the guard is false, so the loaded value has no use, and it does not matter whether the load sees the new value. If the
-//! guard is true in another thread, that thread writes the same bytes, and the two writes are compared.
+//! the guard is false, so the loaded value has no use, and it does not matter whether the load sees the new value. The
+//! stores that the value can reach are known from the code. Whether a thread executes one of them is known when its block ends.
 
 use super::draft::{Access, Block, Draft, Next, Operand, Results};
 use super::registers::{reads, writes};
+use crate::races::update::InPlace;
 use std::collections::{HashMap, HashSet};
 
 /// The place of an instruction: its block, and its index there.
@@ -18,19 +19,26 @@ type Target = (bool, Operand, i64, u32);
 pub(super) struct Pair {
     pub load: Place,
     pub store: Place,
-    /// The offsets of the two parameters in the addresses. Their values must be equal.
-    pub parameters: Option<[u32; 2]>,
+    pub update: InPlace,
 }
 
-/// The loads and stores that update in place.
-pub(super) fn pairs(blocks: &[Block]) -> Vec<Pair> {
+/// The updates in place of a function.
+#[derive(Default)]
+pub(super) struct Updates {
+    pub pairs: Vec<Pair>,
+    /// The stores that the value of each load in [`Updates::pairs`] reaches, and whether an exchange of lanes lies between.
+    pub reached: HashMap<Place, HashMap<Place, bool>>,
+}
+
+/// Finds the updates in place.
+pub(super) fn updates(blocks: &[Block]) -> Updates {
     let stores = drafts(blocks).filter_map(|(place, draft)| match draft.access {
         Access::Store(bytes) if draft.guard.is_some() => Some((place, draft, bytes)),
         _ => None,
     });
     let stores = stores.collect::<Vec<_>>();
     if stores.is_empty() {
-        return Vec::new();
+        return Updates::default();
     }
     let uses = Uses::of(blocks);
     let mut loads: HashMap<Target, Vec<(Place, Base)>> = HashMap::new();
@@ -40,17 +48,23 @@ pub(super) fn pairs(blocks: &[Block]) -> Vec<Pair> {
             loads.entry((base.parameter.is_some(), base.rest, draft.imm, bytes)).or_default().push((place, base));
         }
     }
-    let mut pairs = Vec::new();
+    let mut updates = Updates::default();
+    let mut reached = HashMap::new();
     for (store, draft, bytes) in stores {
         let base = uses.base(draft.a);
+        if !matches!(draft.a, Operand::Register(_) | Operand::Constant(_)) || uses.is_rewritten(draft.a) {
+            continue;
+        }
         let loads = loads.get(&(base.parameter.is_some(), base.rest, draft.imm, bytes));
-        let kept = loads.into_iter().flatten().filter(|(load, _)| uses.only_in_stores(*load, draft, store.0));
-        pairs.extend(kept.map(|(load, from)| {
-            let parameters = from.parameter.zip(base.parameter).map(|(one, other)| [one, other]);
-            Pair { load: *load, store, parameters }
-        }));
+        for (load, from) in loads.into_iter().flatten() {
+            if reached.entry(*load).or_insert_with(|| uses.reached_stores(*load)).is_some() {
+                let parameters = from.parameter.zip(base.parameter).map(|(one, other)| [one, other]);
+                updates.pairs.push(Pair { load: *load, store, update: InPlace { bytes, parameters } });
+            }
+        }
     }
-    pairs
+    updates.reached = reached.into_iter().filter_map(|(load, stores)| Some((load, stores?))).collect();
+    updates
 }
 
 /// An address as the sum of a kernel's parameter and the rest.
@@ -64,7 +78,8 @@ struct Base {
     rest: Operand,
 }
 
-fn drafts(blocks: &[Block]) -> impl Iterator<Item = (Place, &Draft)> {
+/// All instructions with their places.
+pub(super) fn drafts(blocks: &[Block]) -> impl Iterator<Item = (Place, &Draft)> {
     blocks
         .iter()
         .enumerate()
@@ -132,43 +147,38 @@ impl<'b> Uses<'b> {
         split.unwrap_or(Base { parameter: None, rest: address })
     }
 
-    /// Whether a loaded value reaches nothing but stores of one block with the guard of `store`, and neither its guard nor its
-    /// address.
-    fn only_in_stores(&self, load: Place, store: &Draft, block: usize) -> bool {
-        let (Some((guard, _)), Operand::Register(_) | Operand::Constant(_)) = (store.guard, store.a) else {
-            return false;
-        };
-        let fixed = [Operand::Register(guard), store.a].map(|operand| match operand {
-            Operand::Register(register) => Some(register),
-            _ => None,
-        });
-        if fixed.iter().flatten().any(|register| self.rewritten.contains(register)) {
-            return false;
-        }
-        let mut open: Vec<u32> = writes(&self.blocks[load.0].drafts[load.1]).collect();
-        let mut seen: HashSet<u32> = open.iter().copied().collect();
-        while let Some(register) = open.pop() {
-            if fixed.contains(&Some(register)) {
-                return false;
+    /// Returns the stores that write a value computed from the loaded one, and whether lanes exchange it before. `None` if the
+    /// value has another use: in a guard, in an address, in a branch, or in an instruction with another effect.
+    fn reached_stores(&self, load: Place) -> Option<HashMap<Place, bool>> {
+        let mut stores = HashMap::new();
+        // The registers that derive from the value, without and with an exchange.
+        let mut seen: HashSet<(u32, bool)> = HashSet::new();
+        let mut open: Vec<(u32, bool)> = writes(self.draft(load)).map(|register| (register, false)).collect();
+        while let Some((register, exchanged)) = open.pop() {
+            if !seen.insert((register, exchanged)) {
+                continue;
             }
             for place in self.readers.get(&register).into_iter().flatten() {
-                let draft = &self.blocks[place.0].drafts[place.1];
-                let follows = match draft.access {
-                    Access::Store(_) => {
-                        if place.0 != block || draft.guard != store.guard {
-                            return false;
-                        }
-                        false
+                let draft = self.draft(*place);
+                let operand = Operand::Register(register);
+                let guards = draft.guard.is_some_and(|(guard, _)| guard == register);
+                let selects = [draft.b, draft.c].contains(&operand) || draft.extra[draft.written..].contains(&operand);
+                let exchanges = draft.exchange && !guards && !selects;
+                match draft.access {
+                    Access::Store(_) if !guards && draft.a != operand => {
+                        *stores.entry(*place).or_insert(exchanged) |= exchanged;
                     }
-                    Access::Load(_) => true,
-                    Access::None if draft.per_lane && draft.next == Next::On => true,
-                    Access::None | Access::Parameter(_) => return false,
-                };
-                if follows {
-                    open.extend(writes(draft).filter(|register| seen.insert(*register)));
+                    Access::None if draft.next == Next::On && (draft.per_lane || exchanges) => {
+                        open.extend(writes(draft).map(|register| (register, exchanged | draft.exchange)));
+                    }
+                    _ => return None,
                 }
             }
         }
-        true
+        Some(stores)
+    }
+
+    fn draft(&self, (block, index): Place) -> &'b Draft {
+        &self.blocks[block].drafts[index]
     }
 }

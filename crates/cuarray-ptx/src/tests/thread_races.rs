@@ -219,9 +219,13 @@ const IN_PLACE: &str = "add.s64 %s, %to, %x;";
 fn update_in_place_by_two_equal_pointers_does_not_race() {
     // All threads load one element, and the addresses are parameters.
     let one = ".reg .b32 %w; .reg .b64 %in, %to; ld.param.b64 %in, [p0]; ld.global.b32 %w, [%in]; add.u32 %w, %w, 1; \
-               ld.param.b64 %to, [p1]; and.b32 %g, %t, 31; setp.eq.b32 %p, %g, 0; @%p st.global.b32 [%to], %w;";
+               ld.param.b64 %to, [p1]; and.b32 %g, %t, 127; setp.eq.b32 %p, %g, 0; @%p st.global.b32 [%to], %w;";
     let swapped = update_by_two_pointers(8, "add.s64 %s, %x, %to;", "");
-    for body in [one, &update_by_two_pointers(8, IN_PLACE, ""), &swapped] {
+    // The storing thread stores the value elsewhere too, in a branch.
+    let in_branch = "@!%q bra END; st.global.b32 [%out + 1024], %w; END:";
+    for body in
+        [one, &update_by_two_pointers(8, IN_PLACE, ""), &swapped, &update_by_two_pointers(1, IN_PLACE, in_branch)]
+    {
         for threads in [32, 64, 128] {
             assert_eq!(races_with(&[BASE, BASE], body, 1, threads, 1).0, [], "{threads} threads, {body}");
         }
@@ -232,7 +236,7 @@ fn update_in_place_by_two_equal_pointers_does_not_race() {
 fn update_by_two_pointers_races_if_not_in_place() {
     let elsewhere = "st.global.b32 [%out + 1024], %w;";
     let other_guard = format!("setp.eq.u32 %u, %t, 8; @%u {elsewhere}");
-    let other_block = format!("@!%q bra END; {elsewhere} END:");
+    let other_block = format!("setp.ne.u32 %u, %t, 8; @%u bra END; {elsewhere} END:");
     // Thread 0 stores element 1, which thread 1 loads, or another thread uses element 0.
     for (name, to, stored, after) in [
         ("other offset", BASE, "add.s64 %y, %x, 4; add.s64 %s, %to, %y;", ""),
@@ -250,9 +254,133 @@ fn update_by_two_pointers_races_if_not_in_place() {
             assert_ne!(races_with(&[BASE, to], &body, 1, threads, 1).0, [], "{name}, {threads} threads");
         }
     }
+    // The first thread of each warp stores.
+    let one = ".reg .b32 %w; .reg .b64 %in, %to; ld.param.b64 %in, [p0]; ld.global.b32 %w, [%in]; add.u32 %w, %w, 1; \
+               ld.param.b64 %to, [p1]; and.b32 %g, %t, 31; setp.eq.b32 %p, %g, 0; @%p st.global.b32 [%to], %w;";
+    assert_ne!(races_with(&[BASE, BASE], one, 1, 64, 1).0, []);
     // The first thread of each of several blocks stores.
     let body = update_by_two_pointers(1, IN_PLACE, "");
     assert_eq!(races_with(&[BASE, BASE], &body, 4, 32, 2).0.len(), 1);
+}
+
+/// Loads element `%t & 7` of an array, computes `%w` from it by `combine`, stores the incremented element in the first 8
+/// threads, and then executes `after`. The inductor kernels of small reductions that update their argument have this form.
+fn reduce_in_place(combine: &str, after: &str) -> String {
+    format!(
+        ".reg .pred %q, %r; .reg .b32 %e, %n, %w, %x; .reg .b64 %o, %to; .shared .align 4 .u32 s[64]; .local .align 4 .u32 l;\n\
+         and.b32 %g, %t, 7; mul.wide.u32 %o, %g, 4; add.u64 %a, %out, %o; mul.wide.u32 %to, %t, 4; add.u64 %to, %out, %to;\n\
+         setp.lt.u32 %p, %t, 8; setp.eq.u32 %q, %t, 0;\n\
+         ld.global.u32 %e, [%a]; add.u32 %w, %e, 1; {combine} add.u32 %n, %e, 1; @%p st.global.u32 [%a], %n; {after}"
+    )
+}
+
+/// Adds the elements of 8 lanes.
+const BUTTERFLY: &str = "shfl.sync.bfly.b32 %x, %w, 4, 31, -1; add.u32 %w, %w, %x; shfl.sync.bfly.b32 %x, %w, 2, 31, -1; \
+                         add.u32 %w, %w, %x; shfl.sync.bfly.b32 %x, %w, 1, 31, -1; add.u32 %w, %w, %x;";
+/// Stores the result in the first thread.
+const STORE: &str = "@%q st.global.u32 [%out + 1024], %w;";
+
+#[test]
+fn reduction_that_updates_its_argument_does_not_race() {
+    for combine in [
+        BUTTERFLY,
+        "redux.sync.add.s32 %w, %w, -1;",
+        "setp.gt.u32 %r, %w, 2; vote.sync.any.pred %r, %r, -1; selp.b32 %w, 1, 2, %r;",
+        "match.any.sync.b32 %w, %w, -1;",
+    ] {
+        for threads in [32, 64, 256] {
+            for workers in [1, 2] {
+                let found = races(&reduce_in_place(combine, STORE), 1, threads, workers).0;
+                assert_eq!(found, [], "{threads} threads, {combine}");
+            }
+        }
+    }
+    // The storing warp passes the value on in shared and in local memory.
+    let shared = format!("@%q st.shared.u32 [s], %w; @%q st.local.u32 [l], %w; {STORE}");
+    assert_eq!(races(&reduce_in_place(BUTTERFLY, &shared), 1, 64, 1).0, []);
+}
+
+#[test]
+fn reduction_in_other_warps_races_with_the_update_if_its_value_is_used() {
+    let last = "setp.eq.u32 %q, %t, 63;";
+    for (name, combine, after) in [
+        (
+            "stored",
+            BUTTERFLY,
+            "and.b32 %x, %t, 31; setp.eq.u32 %q, %x, 0; @%q st.global.u32 [%to + 1024], %w;".to_owned(),
+        ),
+        ("stored by all lanes", BUTTERFLY, "st.global.u32 [%to + 1024], %w;".to_owned()),
+        ("stored by the last lane", "redux.sync.add.s32 %w, %w, -1;", format!("{last} {STORE}")),
+        ("stored without an exchange", "", format!("setp.eq.u32 %q, %t, 40; {STORE}")),
+        ("stored by a later lane", "", format!("setp.eq.u32 %q, %t, 48; {STORE}")),
+        ("in shared memory", BUTTERFLY, format!("{last} @%q st.shared.u32 [s + 4], %w; {STORE}")),
+        ("in local memory", BUTTERFLY, format!("{last} @%q st.local.u32 [l], %w;")),
+        (
+            "address of a store",
+            BUTTERFLY,
+            "mul.wide.u32 %to, %w, 4; add.u64 %to, %out, %to; @%q st.global.u32 [%to], 1;".to_owned(),
+        ),
+        (
+            "address of a load",
+            BUTTERFLY,
+            "cvt.u64.u32 %to, %w; add.u64 %to, %out, %to; @%q ld.global.u8 %w, [%to]; ".to_owned() + STORE,
+        ),
+        ("guard", BUTTERFLY, "setp.eq.u32 %r, %w, 77; @%r st.global.u32 [%out + 1024], 1;".to_owned()),
+        ("branch", BUTTERFLY, "setp.eq.u32 %r, %w, 77; @%r bra END; st.shared.u32 [s], 1; END:".to_owned()),
+        ("lane of a shuffle", BUTTERFLY, format!("shfl.sync.idx.b32 %w, %t, %w, 31, -1; {STORE}")),
+        ("members of a shuffle", BUTTERFLY, format!("or.b32 %w, %w, -1; shfl.sync.idx.b32 %w, %t, 0, 31, %w; {STORE}")),
+        ("atomic addition", BUTTERFLY, "red.global.add.u32 [%out + 1024], %w;".to_owned()),
+        ("barrier", BUTTERFLY, "setp.eq.u32 %r, %w, 77; bar.red.popc.u32 %x, 0, %r;".to_owned()),
+        // The first warp stores the element before the reduction, whose result it uses.
+        ("store before the reduction", "", format!("mov.u32 %w, %e; {BUTTERFLY} {STORE}")),
+    ] {
+        let body = reduce_in_place(combine, &after);
+        for workers in [1, 2] {
+            assert_ne!(races(&body, 1, 64, workers).0, [], "{name}");
+        }
+    }
+    // Another block.
+    assert_ne!(races(&reduce_in_place(BUTTERFLY, STORE), 2, 64, 1).0, []);
+}
+
+#[test]
+fn other_race_at_a_store_that_updates_in_place_is_reported() {
+    // The third warp loads element 5 and stores its value; the second warp loads all elements without a use.
+    let other = "setp.eq.u32 %r, %t, 66; @%r ld.global.u32 %x, [%out + 20]; @%r st.global.u32 [%out + 2048], %x;";
+    let found = races(&reduce_in_place(BUTTERFLY, &format!("{STORE} {other}")), 1, 96, 1).0;
+    assert_eq!(found.iter().map(|race| race.accesses.map(|access| access.thread)).collect::<Vec<_>>(), [[5, 66]]);
+    // The third warp stores without a load, after both others have loaded.
+    let last = |after: &str| {
+        let body = reduce_in_place(BUTTERFLY, after)
+            .replace("setp.lt.u32 %p, %t, 8;", "sub.u32 %b, %t, 64; setp.lt.u32 %p, %b, 8;");
+        let body =
+            body.replace("setp.eq.u32 %q, %t, 0;", "setp.eq.u32 %q, %t, 64; setp.lt.u32 %l, %t, 64; mov.u32 %e, 0;");
+        races(&format!(".reg .pred %l; {}", body.replace("ld.global.u32 %e", "@%l ld.global.u32 %e")), 1, 96, 1).0
+    };
+    assert_eq!(last(STORE), []);
+    for warp in [0, 1] {
+        let used = format!("setp.eq.u32 %r, %t, {}; @%r st.global.u32 [%out + 2048], %e;", warp * 32 + 2);
+        let found = last(&format!("{STORE} {used}"));
+        assert_eq!(
+            found.iter().map(|race| race.accesses.map(|access| access.thread / 32)).collect::<Vec<_>>(),
+            [[warp, 2]]
+        );
+    }
+}
+
+#[test]
+fn failed_launch_reports_races_of_updates_whose_value_was_used() {
+    let body = reduce_in_place(BUTTERFLY, "st.global.u32 [%to + 1024], %w; setp.eq.u32 %p, %t, 63; @%p trap;");
+    for (unused, count) in [(body.as_str(), 1), (&body.replace("st.global.u32 [%to", "@%q st.global.u32 [%to"), 0)] {
+        for workers in [1, 2] {
+            let (races, outcome) = races(unused, 1, 64, workers);
+            assert!(outcome.fault.is_some());
+            assert_eq!(races.len(), count);
+        }
+    }
+    // Blocks that run in order, because of an atomic operation with a result.
+    let ordered = format!("{body} atom.global.add.u32 %w, [%out + 4096], 1;");
+    assert_eq!(races(&ordered, 1, 64, 1).0.len(), 1);
 }
 
 /// A kernel whose parameters `out` and `in`, the third and the fourth one, are in `%out` and `%in`. Thread `%t` has the offset `%o`.
@@ -295,7 +423,8 @@ fn sources_of_store_addresses() {
         ("st.global.u32 [1099511627776], %t;", None),
     ] {
         let program = load(&two_pointers(body)).unwrap_or_else(|error| panic!("{body}: {error}"));
-        assert_eq!(program.functions[0].stored, words, "{body}");
+        let all = program.functions[0].stored.as_ref().map(|sets| sets.iter().fold(0, |all, words| all | words));
+        assert_eq!(all, words, "{body}");
     }
 }
 

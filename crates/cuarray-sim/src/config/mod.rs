@@ -95,6 +95,9 @@ pub struct Config {
     /// The most bytes of global memory that a launch is searched for races in (`CUARRAY_SIM_KERNEL_RACES_MEMORY`); 0 for an
     /// eighth of the memory of the machine. A launch that touches more is searched in part, and the report says so.
     pub kernel_races_memory: u64,
+    /// Whether these races are reported by the letter of the PTX manual, also where much working code departs from it
+    /// (`CUARRAY_SIM_KERNEL_RACES=strict`).
+    pub strict_kernel_races: bool,
     /// Whether a plain read that only begins a loop of compare-and-swap operations on its address can race with these
     /// operations (`CUARRAY_SIM_GUESSED_READS`). The CUDA programming guide shows such a loop. Its first read is formally
     /// a race without an effect: the operation compares the value with memory.
@@ -131,6 +134,7 @@ impl Default for Config {
             host_accesses: true,
             kernel_races: true,
             kernel_races_memory: 0,
+            strict_kernel_races: false,
             guessed_reads: false,
             launch_budget: 20_000_000_000,
             cores: 0,

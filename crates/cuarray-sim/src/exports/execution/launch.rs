@@ -159,6 +159,7 @@ pub(in crate::exports) unsafe fn prepare(
             searched: settings.searched_memory(),
             clock_rate: identity::CLOCK_RATE,
             guesses: settings.guessed_reads,
+            strict: settings.strict_kernel_races,
         },
         program: resolved.program,
     }))
