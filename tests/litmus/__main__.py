@@ -52,7 +52,9 @@ def main() -> None:
     kinds = (bool(comparison.false_alarms), bool(comparison.missed), not comparison.explained)
     while any(kinds):
         count = len(text.program.steps)
-        shorter = [without(text, step, step) for step in range(count)] + ([without_pauses(text, count)] if text.pauses else [])
+        shorter = [without(text, step, step) for step in range(count)] + (
+            [without_pauses(text, count)] if text.pauses else []
+        )
         found = next((one for one in run_all(shorter, mode) if disagrees(one[0], kinds)), None)
         if found is None:
             break
@@ -60,7 +62,11 @@ def main() -> None:
         text.number = 0
         ((comparison, words, races),) = run_all([text], mode)
     print(describe(text, words))
-    print("named by the axioms:", sorted(comparison.named), "in an allowed execution" if comparison.explained else "none allowed")
+    print(
+        "named by the axioms:",
+        sorted(comparison.named),
+        "in an allowed execution" if comparison.explained else "none allowed",
+    )
     print("reported:", sorted(comparison.reported))
     for race in races:
         print("  ", race["lines"], race["missing"])

@@ -36,17 +36,21 @@ class Comparison:
         return {race for race in self.hidden if not self._stands_for(self.named[race])}
 
     def _stands_for(self, pair: Pair) -> bool:
-        """Whether a reported race of the same bytes has one of the two accesses, and a write of another step.
+        """Whether a reported race of the same bytes stands for a hidden one.
 
-        The search forgets an access once a later write conflicts with all that it conflicts with. So of the races between
-        three accesses it may report two.
+        The search forgets an access after a later one that conflicts with all that it conflicts with: a write, or an access
+        of the same thread. So of the races between three accesses it may report two.
         """
         ends = (pair.one, pair.other)
         shared = set(pair.one.units) & set(pair.other.units)
         for race in self.reported & self.named.keys():
             found = self.named[race]
+            if not shared & set(found.one.units) & set(found.other.units):
+                continue
+            if {found.one.thread, found.other.thread} == {pair.one.thread, pair.other.thread}:
+                return True
             for end, third in ((found.one, found.other), (found.other, found.one)):
-                if _is_any(end, ends) and not _is_any(third, ends) and third.writes and shared & set(third.units):
+                if _is_any(end, ends) and third.writes:
                     return True
         return False
 

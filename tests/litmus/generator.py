@@ -175,7 +175,7 @@ class Maker:
             # Blocks run one after the other, so a receiver in an earlier block must outlast the turn of its block.
             later = self.program.places[sender].block > self.program.places[receiver].block
             awaited = value if not others and kind == "store" and pick() < (0.3 if later else 0.15) else None
-            self.outlasts |= awaited is not None and later and pick() < 0.5
+            self.outlasts |= awaited is not None and later and pick() < 0.2
             self.put(Operation("load", semantics, kept, flag), receiver, awaited=awaited)
         if acquire == "fence":
             fence = self.fence()

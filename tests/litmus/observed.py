@@ -39,15 +39,15 @@ def explanations(text: Text, words: Sequence[int]) -> list[Explanation]:
     outside: dict[frozenset[Race], Explanation] = {}
     for reads_from in itertools.islice(_sources(structure, values), MOST):
         execution = Execution(structure, reads_from)
-        for causality in execution.causality_orders():
-            races = execution.races(causality)
+        for base in execution.base_orders():
+            races = execution.races(base)
             pairs = frozenset(_pair(text, structure, lines, *race) for race in races)
             key = frozenset(pair.race for pair in pairs)
             if key in found:
                 continue
             # 8.7.2: the axioms do not apply to a program with a mixed-size race.
             mixed = any(structure.events[i].units != structure.events[j].units for i, j in races)
-            if next(execution.coherence_orders(causality), None) is not None:
+            if next(execution.coherence_orders(execution.causality(base)), None) is not None:
                 found[key] = pairs
             elif mixed:
                 outside[key] = pairs

@@ -10,6 +10,7 @@ import os
 from functools import cache
 
 import pytest
+
 from litmus.comparison import Comparison, compare, describe
 from litmus.generator import Maker
 from litmus.runner import run
