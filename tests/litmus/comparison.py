@@ -35,6 +35,11 @@ class Comparison:
         """The hidden races that no reported one stands for."""
         return {race for race in self.hidden if not self._stands_for(self.named[race])}
 
+    @property
+    def unexcused(self) -> set[Race]:
+        """The missed races that the default mode has no reason to hide."""
+        return {race for race in self.missed if not self.named[race].accepted}
+
     def _stands_for(self, pair: Pair) -> bool:
         """Whether a reported race of the same bytes stands for a hidden one.
 

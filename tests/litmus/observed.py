@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from .axioms import INITIAL, Event, Execution, ReadsFrom, Structure, unit_of
 from .kernels import Text, values_read
+from .leniencies import is_accepted, lenient_order
 from .programs import UNIT, Program
 
 Race = tuple[str, int, int]
@@ -21,6 +22,7 @@ class Pair:
     one: Event
     other: Event
     race: Race
+    accepted: bool  # by the default mode
 
 
 Explanation = frozenset[Pair]
@@ -41,7 +43,10 @@ def explanations(text: Text, words: Sequence[int]) -> list[Explanation]:
         execution = Execution(structure, reads_from)
         for base in execution.base_orders():
             races = execution.races(base)
-            pairs = frozenset(_pair(text, structure, lines, *race) for race in races)
+            lenient = lenient_order(execution, base)
+            pairs = frozenset(
+                _pair(text, structure, lines, *race, is_accepted(execution, lenient, *race)) for race in races
+            )
             key = frozenset(pair.race for pair in pairs)
             if key in found:
                 continue
@@ -54,11 +59,11 @@ def explanations(text: Text, words: Sequence[int]) -> list[Explanation]:
     return list((found or outside).values())
 
 
-def _pair(text: Text, structure: Structure, lines: list[int], i: int, j: int) -> Pair:
+def _pair(text: Text, structure: Structure, lines: list[int], i: int, j: int, accepted: bool) -> Pair:
     one, other = structure.events[i], structure.events[j]
     space = one.units[0][0]
     first, second = sorted(lines[event.number] for event in (one, other))
-    return Pair(one, other, (f"{space}{text.number}", first, second))
+    return Pair(one, other, (f"{space}{text.number}", first, second), accepted)
 
 
 def _unrolled(text: Text, words: Sequence[int]) -> tuple[Program, dict[tuple[int, int], int], list[int]]:

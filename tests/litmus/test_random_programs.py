@@ -52,3 +52,8 @@ def test_no_race_is_reported_that_the_axioms_do_not_name(simulator: str, mode: s
 def test_strict_search_finds_every_race_that_the_axioms_name(simulator: str) -> None:
     wrong = [(one, shown) for one, shown in comparisons("strict") if one.missed]
     assert not wrong, message(wrong, "strict")
+
+
+def test_default_search_hides_only_races_that_its_table_names(simulator: str) -> None:
+    wrong = [(one, shown) for one, shown in comparisons("1") if one.unexcused]
+    assert not wrong, message(wrong, "1")
