@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Sequence
 
 from cuarray import __version__
+from cuarray.check import command as check_command
 from cuarray.inspection.report import Report
 from cuarray.inspection.target import TargetError, evaluate
 
@@ -19,6 +20,11 @@ CONFORMS, DEVIATES, NO_ARRAY = 0, 1, 2
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = _parser().parse_args(argv)
+    status: int = options.run(options)
+    return status
+
+
+def _inspect(options: argparse.Namespace) -> int:
     try:
         report = Report.of(evaluate(options.target))
     # An attribute may raise anything; the reader turns that into a TypeError with the cause.
@@ -39,7 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="cuarray", description="Inspect arrays with the CUDA Array Interface.")
+    parser = argparse.ArgumentParser(
+        prog="cuarray", description="Inspect arrays with the CUDA Array Interface, and check libraries."
+    )
     parser.add_argument("--version", action="version", version=f"cuarray {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     inspect = commands.add_parser(
@@ -57,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     inspect.add_argument("target", metavar="module:expression", help="for example 'model:weights[0]'")
     inspect.add_argument("--json", action="store_true", help="print the report as JSON")
     inspect.add_argument("--traceback", action="store_true", help="show where the expression failed")
+    inspect.set_defaults(run=_inspect)
+    check_command.add_parser(commands)
     return parser
 
 

@@ -8,6 +8,7 @@
 use super::Machine;
 use super::block::{Block, BlockPause, GridBarrier};
 use super::cluster::{Cluster, RANK_SHIFT};
+use super::direct::Shapes;
 use super::fault::{Fault, FaultKind};
 use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
@@ -16,6 +17,7 @@ use super::pattern::{Chains, Pattern};
 use super::region::{Recorder, TouchedRange};
 use super::warp::Warp;
 use crate::races::Races;
+use crate::races::causality::Causality;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -49,7 +51,9 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     assert!(size_of_val(launch.parameters) >= program.parameter_bytes(kernel) as usize, "parameters are missing");
     let reached = launch.program.reachable(launch.kernel);
     let functions = reached.iter().map(|number| &launch.program.functions[*number as usize]);
-    let in_order = launch.cooperative || functions.clone().any(|function| function.ordered || function.grid_wide);
+    let in_order = launch.cooperative
+        || searches_causally(launch)
+        || functions.clone().any(|function| function.ordered || function.grid_wide);
     let extents = launch.cluster_extents();
     assert!(
         (0..3).all(|axis| extents[axis] > 0 && launch.grid[axis].is_multiple_of(extents[axis])),
@@ -107,10 +111,12 @@ impl<'a> Machine<'a> {
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
             waited: false,
+            shapes: Shapes::new(launch.record || launch.races),
             recorder: Recorder::new(launch.record, launch.regions.len()),
             misuses: Misuses::default(),
             unused: 0,
             races,
+            causality: None,
             launch,
             program: launch.program,
         }
@@ -296,10 +302,19 @@ fn run_cluster(
     }
 }
 
+/// Whether races are searched by the memory model: the threads can synchronize through memory, or the search is strict.
+fn searches_causally(launch: &Launch<'_>) -> bool {
+    launch.races && (launch.strict || launch.program.hands_over(launch.kernel))
+}
+
 fn in_turns(launch: &Launch<'_>) -> Outcome {
     let total = clusters(launch);
     let size = launch.cluster_blocks() as usize;
     let mut machine = Machine::new(launch);
+    if searches_causally(launch) {
+        let blocks = launch.grid.iter().map(|extent| u64::from(*extent)).product();
+        machine.causality = Some(Box::new(Causality::new(blocks, launch.strict)));
+    }
     let threads: u64 = launch.threads.iter().map(|extent| u64::from(*extent)).product();
     machine.grid.live = total.saturating_mul(threads).saturating_mul(size as u64);
     let mut waiting: VecDeque<Block> = VecDeque::new();

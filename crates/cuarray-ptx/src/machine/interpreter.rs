@@ -4,6 +4,7 @@
 
 use super::block::{Block, GridBarrier};
 use super::cluster::Cluster;
+use super::direct::Shapes;
 use super::fault::{Fault, FaultKind};
 use super::grid_sync::GridWord;
 use super::launch::Launch;
@@ -14,6 +15,7 @@ use super::warp::Warp;
 use super::{Flow, processor};
 use crate::machine::program::{Instruction, Program, UNGUARDED};
 use crate::races::Races;
+use crate::races::causality::Causality;
 
 /// The execution of one block.
 pub(crate) struct Machine<'p> {
@@ -74,10 +76,13 @@ pub(crate) struct Machine<'p> {
     /// Whether a thread has waited for the prerequisite grids.
     pub waited: bool,
     pub recorder: Recorder,
+    pub shapes: Shapes,
     pub misuses: Misuses,
     /// The last bytes of each lane's access whose values nothing uses.
     pub unused: u32,
     pub races: Races,
+    /// The search for races of a kernel whose threads synchronize through memory, in place of the usual one.
+    pub causality: Option<Box<Causality>>,
     pub launch: &'p Launch<'p>,
     pub program: &'p Program,
 }
@@ -165,6 +170,28 @@ impl Machine<'_> {
         self.steps();
     }
 
+    /// Executes a run of instructions, whose first one was counted already, up to the next instruction at which another fragment waits.
+    #[inline(always)]
+    fn run(&mut self, code: &[Instruction], length: u32) -> Flow {
+        let first = self.pc - 1;
+        let count = length.min(self.limit - first);
+        (self.mask, self.write) = (self.active, self.active | self.warp.dead);
+        self.lanes += u64::from(self.active.count_ones()) * u64::from(count);
+        self.executed += u64::from(count) - 1;
+        self.pc = first;
+        for instruction in &code[first as usize..(first + count) as usize] {
+            self.pc += 1;
+            // SAFETY: as in `steps`.
+            if unsafe { (instruction.exec)(self, instruction) } == Flow::Stop {
+                let left = u64::from(first + count - self.pc);
+                self.lanes -= u64::from(self.active.count_ones()) * left;
+                self.executed -= left;
+                return Flow::Stop;
+            }
+        }
+        Flow::Next
+    }
+
     #[inline(always)]
     fn steps(&mut self) {
         let code = self.program.code.as_slice();
@@ -176,7 +203,14 @@ impl Machine<'_> {
             self.pc += 1;
             self.executed += 1;
             let mut mask = self.active;
-            if instruction.guard != UNGUARDED {
+            if let Some(length) = instruction.guard.checked_sub(UNGUARDED) {
+                if length > 1 {
+                    match self.run(code, length) {
+                        Flow::Next => continue,
+                        Flow::Stop => return,
+                    }
+                }
+            } else {
                 // SAFETY: a guard is a predicate of the frame.
                 let predicate = unsafe { self.predicate(instruction.guard >> 1) };
                 mask &= predicate ^ (instruction.guard & 1).wrapping_neg();

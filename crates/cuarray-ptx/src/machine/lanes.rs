@@ -9,6 +9,7 @@
 
 use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction};
+use std::sync::atomic::{Ordering, compiler_fence};
 
 /// The number of lanes in a piece.
 const PIECE: usize = 8;
@@ -110,6 +111,8 @@ macro_rules! rows {
                 }
             }
             place.write(results);
+            // Without this, the compiler vectorizes across pieces, with loads that straddle the stores before them.
+            compiler_fence(Ordering::SeqCst);
         }
     }};
 }
@@ -159,6 +162,22 @@ unsafe fn body_coded<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C, i64) -> 
     Flow::Next
 }
 
+/// The number of lanes whose comparisons become bits at once.
+const FEW: usize = 4;
+
+/// Collects the highest bits of words, the first in the lowest bit.
+#[inline(always)]
+fn bits(words: [u32; FEW]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_castsi128_ps, _mm_loadu_si128, _mm_movemask_ps};
+        // SAFETY: every such processor has the instruction.
+        (unsafe { _mm_movemask_ps(_mm_castsi128_ps(_mm_loadu_si128(words.as_ptr().cast()))) }) as u32
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    (0..FEW).fold(0, |bits, lane| bits | words[lane] >> 31 << lane)
+}
+
 /// Sets a predicate to the lanes for which a comparison holds.
 #[inline(always)]
 unsafe fn body_compare<A: Lane, F: Fn(A, A) -> bool + Copy>(
@@ -170,14 +189,14 @@ unsafe fn body_compare<A: Lane, F: Fn(A, A) -> bool + Copy>(
     // SAFETY: as above; `d` is a predicate.
     unsafe {
         let (a, b) = (machine.slots::<A::Slot>(instruction.a), machine.slots::<A::Slot>(instruction.b));
-        for at in (0..32).step_by(PIECE) {
-            let a = a.add(at).cast::<[A::Slot; PIECE]>().read();
-            let b = b.add(at).cast::<[A::Slot; PIECE]>().read();
-            let mut piece = 0_u32;
-            for lane in 0..PIECE {
-                piece |= u32::from(f(A::read(a[lane]), A::read(b[lane]))) << lane;
+        for at in (0..32).step_by(FEW) {
+            let a = a.add(at).cast::<[A::Slot; FEW]>().read();
+            let b = b.add(at).cast::<[A::Slot; FEW]>().read();
+            let mut words = [0_u32; FEW];
+            for lane in 0..FEW {
+                words[lane] = u32::from(f(A::read(a[lane]), A::read(b[lane]))).wrapping_neg();
             }
-            holds |= piece << at;
+            holds |= bits(words) << at;
         }
         machine.set_predicate(instruction.d, holds);
     }

@@ -6,6 +6,7 @@
 //! operations.
 
 use super::access_mode::{elements, unused_elements};
+use super::direct;
 use super::lanes::versions;
 use super::pattern::Pattern;
 use super::{Flow, Machine};
@@ -98,7 +99,7 @@ impl Machine<'_> {
     /// # Safety
     /// As for [`Machine::slots`].
     #[inline(always)]
-    unsafe fn broadcast<S: Copy>(&mut self, operand: u32, value: S) {
+    pub(super) unsafe fn broadcast<S: Copy>(&mut self, operand: u32, value: S) {
         // SAFETY: this function's contract.
         unsafe {
             let target = self.slots::<S>(operand);
@@ -117,6 +118,9 @@ impl Machine<'_> {
 unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the resolver checked the widths; `locate` returned valid pointers for the lanes of the mask.
     unsafe {
+        if direct::load::<M, S>(machine, instruction) {
+            return Flow::Next;
+        }
         if machine.locate(instruction, size_of::<M>() as u32, false) == Flow::Stop {
             return Flow::Stop;
         }
@@ -150,6 +154,9 @@ unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &I
 unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: as above.
     unsafe {
+        if direct::store::<M, S>(machine, instruction) {
+            return Flow::Next;
+        }
         if machine.locate(instruction, size_of::<M>() as u32, true) == Flow::Stop {
             return Flow::Stop;
         }

@@ -19,8 +19,14 @@ pub(crate) mod atomic;
 pub(crate) mod atomic128;
 mod block;
 pub(crate) mod branching;
+pub(crate) mod causality;
 pub(crate) mod cluster;
 pub(crate) mod dependent;
+#[cfg(target_arch = "x86_64")]
+mod direct;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "direct_portable.rs"]
+mod direct;
 pub(crate) mod exchange;
 mod fault;
 mod grid;

@@ -8,61 +8,72 @@ use super::launch::index_in;
 use super::memory::Slot;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
+use Read::{Lane, Thread, Time, Warp};
 
-/// Reads one lane's value of a special register.
-type Read = fn(&Machine<'_>, u32) -> u64;
+/// How a special register is read.
+#[derive(Clone, Copy)]
+pub(crate) enum Read {
+    /// All lanes of a warp have one value.
+    Warp(fn(&Machine<'_>) -> u64),
+    /// As `Warp`; the value changes while the warp runs.
+    Time(fn(&Machine<'_>) -> u64),
+    /// The value depends on the lane.
+    Lane(fn(u32) -> u64),
+    /// The index of the thread along an axis.
+    Thread(usize),
+}
 
 /// The special registers and their readers.
 pub(crate) const REGISTERS: &[(&str, Read)] = &[
-    ("%tid.x", |machine, lane| machine.thread_of(lane)[0].into()),
-    ("%tid.y", |machine, lane| machine.thread_of(lane)[1].into()),
-    ("%tid.z", |machine, lane| machine.thread_of(lane)[2].into()),
-    ("%ntid.x", |machine, _| machine.launch.threads[0].into()),
-    ("%ntid.y", |machine, _| machine.launch.threads[1].into()),
-    ("%ntid.z", |machine, _| machine.launch.threads[2].into()),
-    ("%ctaid.x", |machine, _| machine.block.index[0].into()),
-    ("%ctaid.y", |machine, _| machine.block.index[1].into()),
-    ("%ctaid.z", |machine, _| machine.block.index[2].into()),
-    ("%nctaid.x", |machine, _| machine.launch.grid[0].into()),
-    ("%nctaid.y", |machine, _| machine.launch.grid[1].into()),
-    ("%nctaid.z", |machine, _| machine.launch.grid[2].into()),
-    ("%laneid", |_, lane| lane.into()),
-    ("%warpid", |machine, _| machine.warp.number.into()),
-    ("%nwarpid", |machine, _| machine.launch.threads.iter().product::<u32>().div_ceil(32).into()),
-    ("%smid", |machine, _| machine.block.number % 132),
-    ("%nsmid", |_, _| 132),
-    ("%gridid", |_, _| 1),
-    ("%lanemask_eq", |_, lane| 1 << lane),
-    ("%lanemask_lt", |_, lane| (1 << lane) - 1),
-    ("%lanemask_le", |_, lane| (2 << lane) - 1),
-    ("%lanemask_gt", |_, lane| u64::from(u32::MAX) & !((2 << lane) - 1)),
-    ("%lanemask_ge", |_, lane| u64::from(u32::MAX) & !((1 << lane) - 1)),
-    ("%clock", |machine, _| clock(machine)),
-    ("%clock_hi", |machine, _| clock(machine) >> 32),
-    ("%clock64", |machine, _| clock(machine)),
-    ("%globaltimer", |machine, _| timer(machine)),
-    ("%globaltimer_lo", |machine, _| timer(machine) & 0xffff_ffff),
-    ("%globaltimer_hi", |machine, _| timer(machine) >> 32),
-    ("%dynamic_smem_size", |machine, _| machine.launch.dynamic_shared.into()),
-    ("%total_smem_size", |machine, _| shared_bytes(machine)),
-    ("%aggr_smem_size", |machine, _| shared_bytes(machine)),
-    ("%is_explicit_cluster", |machine, _| machine.launch.cluster.is_some().into()),
-    ("%clusterid.x", |machine, _| machine.cluster().index[0].into()),
-    ("%clusterid.y", |machine, _| machine.cluster().index[1].into()),
-    ("%clusterid.z", |machine, _| machine.cluster().index[2].into()),
-    ("%nclusterid.x", |machine, _| machine.launch.clusters()[0].into()),
-    ("%nclusterid.y", |machine, _| machine.launch.clusters()[1].into()),
-    ("%nclusterid.z", |machine, _| machine.launch.clusters()[2].into()),
-    ("%cluster_ctaid.x", |machine, _| place_in_cluster(machine)[0].into()),
-    ("%cluster_ctaid.y", |machine, _| place_in_cluster(machine)[1].into()),
-    ("%cluster_ctaid.z", |machine, _| place_in_cluster(machine)[2].into()),
-    ("%cluster_nctaid.x", |machine, _| machine.launch.cluster_extents()[0].into()),
-    ("%cluster_nctaid.y", |machine, _| machine.launch.cluster_extents()[1].into()),
-    ("%cluster_nctaid.z", |machine, _| machine.launch.cluster_extents()[2].into()),
-    ("%cluster_ctarank", |machine, _| machine.block.rank.into()),
-    ("%cluster_nctarank", |machine, _| machine.launch.cluster_blocks().into()),
-    ("%envreg1", |machine, _| machine.workspace() >> 32),
-    ("%envreg2", |machine, _| machine.workspace() & 0xffff_ffff),
+    ("%tid.x", Thread(0)),
+    ("%tid.y", Thread(1)),
+    ("%tid.z", Thread(2)),
+    ("%ntid.x", Warp(|machine| machine.launch.threads[0].into())),
+    ("%ntid.y", Warp(|machine| machine.launch.threads[1].into())),
+    ("%ntid.z", Warp(|machine| machine.launch.threads[2].into())),
+    ("%ctaid.x", Warp(|machine| machine.block.index[0].into())),
+    ("%ctaid.y", Warp(|machine| machine.block.index[1].into())),
+    ("%ctaid.z", Warp(|machine| machine.block.index[2].into())),
+    ("%nctaid.x", Warp(|machine| machine.launch.grid[0].into())),
+    ("%nctaid.y", Warp(|machine| machine.launch.grid[1].into())),
+    ("%nctaid.z", Warp(|machine| machine.launch.grid[2].into())),
+    ("%laneid", Lane(|lane| lane.into())),
+    ("%warpid", Warp(|machine| machine.warp.number.into())),
+    ("%nwarpid", Warp(|machine| machine.launch.threads.iter().product::<u32>().div_ceil(32).into())),
+    ("%smid", Warp(|machine| machine.block.number % 132)),
+    ("%nsmid", Warp(|_| 132)),
+    ("%gridid", Warp(|_| 1)),
+    ("%lanemask_eq", Lane(|lane| 1 << lane)),
+    ("%lanemask_lt", Lane(|lane| (1 << lane) - 1)),
+    ("%lanemask_le", Lane(|lane| (2 << lane) - 1)),
+    ("%lanemask_gt", Lane(|lane| u64::from(u32::MAX) & !((2 << lane) - 1))),
+    ("%lanemask_ge", Lane(|lane| u64::from(u32::MAX) & !((1 << lane) - 1))),
+    ("%clock", Time(clock)),
+    ("%clock_hi", Time(|machine| clock(machine) >> 32)),
+    ("%clock64", Time(clock)),
+    ("%globaltimer", Time(timer)),
+    ("%globaltimer_lo", Time(|machine| timer(machine) & 0xffff_ffff)),
+    ("%globaltimer_hi", Time(|machine| timer(machine) >> 32)),
+    ("%dynamic_smem_size", Warp(|machine| machine.launch.dynamic_shared.into())),
+    ("%total_smem_size", Warp(shared_bytes)),
+    ("%aggr_smem_size", Warp(shared_bytes)),
+    ("%is_explicit_cluster", Warp(|machine| machine.launch.cluster.is_some().into())),
+    ("%clusterid.x", Warp(|machine| machine.cluster().index[0].into())),
+    ("%clusterid.y", Warp(|machine| machine.cluster().index[1].into())),
+    ("%clusterid.z", Warp(|machine| machine.cluster().index[2].into())),
+    ("%nclusterid.x", Warp(|machine| machine.launch.clusters()[0].into())),
+    ("%nclusterid.y", Warp(|machine| machine.launch.clusters()[1].into())),
+    ("%nclusterid.z", Warp(|machine| machine.launch.clusters()[2].into())),
+    ("%cluster_ctaid.x", Warp(|machine| place_in_cluster(machine)[0].into())),
+    ("%cluster_ctaid.y", Warp(|machine| place_in_cluster(machine)[1].into())),
+    ("%cluster_ctaid.z", Warp(|machine| place_in_cluster(machine)[2].into())),
+    ("%cluster_nctaid.x", Warp(|machine| machine.launch.cluster_extents()[0].into())),
+    ("%cluster_nctaid.y", Warp(|machine| machine.launch.cluster_extents()[1].into())),
+    ("%cluster_nctaid.z", Warp(|machine| machine.launch.cluster_extents()[2].into())),
+    ("%cluster_ctarank", Warp(|machine| machine.block.rank.into())),
+    ("%cluster_nctarank", Warp(|machine| machine.launch.cluster_blocks().into())),
+    ("%envreg1", Warp(|machine| machine.workspace() >> 32)),
+    ("%envreg2", Warp(|machine| machine.workspace() & 0xffff_ffff)),
 ];
 
 /// The index of the block in its cluster.
@@ -85,17 +96,52 @@ pub(crate) fn number(name: &str) -> Option<i64> {
     REGISTERS.iter().position(|(known, _)| *known == name).map(|index| index as i64)
 }
 
+/// Whether the value of a special register changes while the warp runs.
+pub(crate) fn changes(number: i64) -> bool {
+    matches!(REGISTERS[number as usize], (_, Time(_)))
+}
+
 /// Reads the special register `imm` into `d`.
 pub(crate) unsafe fn read<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    let (_, value) = REGISTERS[instruction.imm as usize];
+    let values: [S; 32] = match REGISTERS[instruction.imm as usize].1 {
+        Warp(value) | Time(value) => [S::of(value(machine)); 32],
+        Lane(value) => std::array::from_fn(|lane| S::of(value(lane as u32))),
+        Thread(axis) => machine.thread_indices(axis).map(|index| S::of(index.into())),
+    };
     // SAFETY: `d` is a register of this width.
     unsafe {
         let target = machine.slots::<S>(instruction.d);
-        for lane in (0..32_u32).filter(|lane| machine.mask >> lane & 1 == 1) {
-            target.add(lane as usize).write(S::of(value(machine, lane)));
+        if machine.write == u32::MAX {
+            target.cast::<[S; 32]>().write(values);
+        } else {
+            for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
+                target.add(lane).write(values[lane]);
+            }
         }
     }
     Flow::Next
+}
+
+impl Machine<'_> {
+    /// The thread indices of the current warp along an axis.
+    fn thread_indices(&self, axis: usize) -> [u32; 32] {
+        let [width, height, _] = self.launch.threads;
+        let [mut x, mut y, mut z] = self.thread_of(0);
+        if x + 31 < width {
+            return std::array::from_fn(|lane| if axis == 0 { x + lane as u32 } else { [x, y, z][axis] });
+        }
+        std::array::from_fn(|_| {
+            let index = [x, y, z][axis];
+            x += 1;
+            if x == width {
+                (x, y) = (0, y + 1);
+            }
+            if y == height {
+                (y, z) = (0, z + 1);
+            }
+            index
+        })
+    }
 }
 
 /// The bytes of shared memory of a block, without those between variables.

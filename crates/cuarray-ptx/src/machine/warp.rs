@@ -273,6 +273,7 @@ impl Machine<'_> {
     /// Makes a frame the current one.
     pub(crate) fn enter(&mut self, frame: u32) {
         self.frame = frame;
+        self.shapes.forget();
         let frame = &mut self.warp.frames[frame as usize];
         self.bases[0] = frame.registers.as_mut_ptr().cast();
         self.local_base = frame.local_base;

@@ -2,9 +2,10 @@
 
 use super::block_order::order;
 use super::builder::Built;
-use super::draft::{Block, Draft, Next, Operand, Results};
+use super::draft::{Access, Block, Draft, Next, Operand, Results};
 use super::in_place;
 use super::registers::{places, reads, successors, writes};
+use super::shapes::shape_bits;
 use super::stored;
 use crate::Error;
 use crate::grammar::types::Width;
@@ -66,12 +67,17 @@ fn is_used_at_once(shuffle: &Draft, after: &[Draft], widths: &[Width]) -> bool {
     false
 }
 
+/// Whether an instruction may be in a run; see [`UNGUARDED`].
+fn can_run_on(draft: &Draft) -> bool {
+    draft.guard.is_none() && draft.next == Next::On && (draft.access != Access::None || draft.per_lane)
+}
+
 /// Appends a function's code to a program.
 pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Result<(), Error> {
     let next: Vec<Vec<usize>> = built.blocks.iter().map(successors).collect();
     let order = order(&next);
     let places = places(&built.blocks, &order, &built.widths);
-    let stored_words = stored::stored_words(&built);
+    let sources = stored::sources_of_stores(&built);
     let function = &mut program.functions[number];
     let line = built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
     if places.frame > WIDEST || program.code.len() > MAX_SIZE {
@@ -91,7 +97,13 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     function.observes = built.observes;
     function.publishes_to_host = built.publishes_to_host;
     function.waits = built.waits;
-    function.stored = stored_words;
+    function.hand_over = built.hand_over;
+    function.stored = sources.as_ref().map(|stores| {
+        let mut words: Vec<u64> = stores.values().copied().collect();
+        words.sort_unstable();
+        words.dedup();
+        words
+    });
     function.start = program.code.len() as u32;
     let mut starts = vec![u32::MAX; built.blocks.len()];
     // Jump targets are block numbers until all blocks have addresses.
@@ -104,10 +116,12 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
         Operand::Number(number) => number,
     };
     let guesses = compared_addresses(&built.blocks);
+    let mut in_runs = Vec::new();
     let updates = in_place::updates(&built.blocks);
     let mut numbers: HashMap<in_place::Place, u32> = HashMap::new();
     for (position, index) in order.iter().enumerate() {
         starts[*index] = program.code.len() as u32;
+        let shapes = shape_bits(&built.blocks[*index]);
         for (at_draft, draft) in built.blocks[*index].drafts.iter().enumerate() {
             let Draft { exec, d, a, b, c, extra, imm, guard, location, .. } = draft;
             if let Next::Jump { to, always } = &draft.next {
@@ -126,6 +140,9 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             let guard =
                 guard.map_or(UNGUARDED, |(register, negated)| places.of[register as usize] << 1 | u32::from(negated));
             let (d, a, b, mut c) = (place(*d), place(*a), place(*b), place(*c));
+            if shapes[at_draft] != 0 {
+                c |= shapes[at_draft];
+            }
             let mut imm = *imm;
             match draft.results {
                 Results::Any | Results::CompareAndSwap | Results::Sum => {}
@@ -137,11 +154,14 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
                     imm |= if is_used_at_once(draft, after, &built.widths) { USED_AT_ONCE } else { 0 };
                 }
             }
-            if !updates.pairs.is_empty() {
+            if !updates.pairs.is_empty() || sources.is_some() {
                 numbers.insert((*index, at_draft), program.code.len() as u32);
             }
             program.code.push(Instruction { exec: *exec, guard, extra: at, d, a, b, c, imm });
             program.locations.push(*location);
+            if can_run_on(draft) {
+                in_runs.push(program.code.len() - 1);
+            }
         }
     }
     // Execution never passes the end of a function.
@@ -167,6 +187,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             [load, store].into_iter().for_each(|pc| program.code[pc as usize].c |= IN_PLACE);
         }
     }
+    let stores = sources.iter().flatten();
+    program.store_words.extend(stores.filter_map(|(store, words)| Some((number(store)?, *words))));
     for (load, stores) in &updates.reached {
         let Some(load) = number(load) else { continue };
         let stores = stores
@@ -175,6 +197,10 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
         let stores: Vec<_> = stores.collect();
         stores.iter().for_each(|reached| program.code[reached.store as usize].c |= IN_PLACE);
         program.reached.insert(load, stores);
+    }
+    for at in in_runs.into_iter().rev() {
+        let following = program.code.get(at + 1).and_then(|next| next.guard.checked_sub(UNGUARDED)).unwrap_or(0);
+        program.code[at].guard = UNGUARDED + following + 1;
     }
     for (at, block) in jumps {
         program.code[at].imm = i64::from(starts[block]);

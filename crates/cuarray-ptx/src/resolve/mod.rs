@@ -34,6 +34,7 @@ mod narrow;
 mod operand;
 mod policy;
 mod registers;
+mod shapes;
 mod stack;
 mod stored;
 mod symbols;

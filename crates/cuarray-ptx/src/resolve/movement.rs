@@ -50,9 +50,14 @@ impl<'a> Builder<'_, 'a> {
                 Ok(())
             }
             (target, source) => {
+                let registers = self.widths.len();
                 let a = self.source(source, ty)?;
                 let d = self.target(target, ty)?;
-                self.copy(ty, d, a);
+                // The value of a special register needs no copy.
+                let is_new = matches!(a, Operand::Register(register) if register as usize >= registers);
+                if !(is_new && ty.bits() >= 32 && self.retarget(a, d)) {
+                    self.copy(ty, d, a);
+                }
                 Ok(())
             }
         }

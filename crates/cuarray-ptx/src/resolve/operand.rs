@@ -201,7 +201,9 @@ impl<'a> Builder<'_, 'a> {
             _ => return Err(self.wrong(name, "a special register is not a predicate")),
         };
         let register = Operand::Register(self.register(ty.width()));
-        let draft = Draft { d: register, imm: number, guard: None, ..self.draft(exec) };
+        // The instructions that ran before count for the value of a clock.
+        let per_lane = self.per_lane && !special::changes(number);
+        let draft = Draft { d: register, imm: number, guard: None, per_lane, ..self.draft(exec) };
         self.push(draft);
         Ok(register)
     }

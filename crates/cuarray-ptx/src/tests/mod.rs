@@ -9,9 +9,11 @@ mod cooperative;
 mod dependent;
 mod forms;
 mod matrices;
+mod memory_model;
 mod mutated;
 mod patterns;
 mod recent;
+mod stray_stores;
 mod thread_races;
 
 use crate::Error;
@@ -49,7 +51,10 @@ struct Run<'a> {
     budget: u64,
     cooperative: bool,
     dependent: bool,
+    strict: bool,
     workers: usize,
+    /// The group of the buffers.
+    group: u64,
 }
 
 impl Default for Run<'_> {
@@ -66,13 +71,36 @@ impl Default for Run<'_> {
             budget: 1 << 24,
             cooperative: false,
             dependent: false,
+            strict: false,
             workers: 2,
+            group: 0,
         }
     }
 }
 
 impl Run<'_> {
+    /// Executes the kernel with everything recorded. Executions without records give the same results on any number of cores.
     fn over(&self, buffers: &mut [&mut [u64]]) -> Outcome {
+        let before: Vec<Vec<u64>> = buffers.iter().map(|buffer| buffer.to_vec()).collect();
+        let outcome = self.recorded(buffers, true, self.workers);
+        for workers in [1, 8] {
+            let mut again = before.clone();
+            let mut slices: Vec<&mut [u64]> = again.iter_mut().map(Vec::as_mut_slice).collect();
+            let plain = self.recorded(&mut slices, false, workers);
+            assert_eq!(plain.fault, outcome.fault, "without records, on {workers} cores");
+            assert_eq!(plain.printed, outcome.printed, "without records, on {workers} cores");
+            if outcome.fault.is_none() {
+                assert_eq!(plain.instructions, outcome.instructions, "without records, on {workers} cores");
+                assert!(
+                    !outcome.races.is_empty() || again.iter().zip(&*buffers).all(|(again, buffer)| again == buffer),
+                    "other results without records, on {workers} cores"
+                );
+            }
+        }
+        outcome
+    }
+
+    fn recorded(&self, buffers: &mut [&mut [u64]], record: bool, workers: usize) -> Outcome {
         let program = load_for(self.head, self.source).unwrap_or_else(|error| panic!("{error}"));
         let regions: Vec<Region> = buffers
             .iter_mut()
@@ -80,7 +108,7 @@ impl Run<'_> {
             .map(|(index, buffer)| {
                 let start = BASE + index as u64 * APART;
                 let end = start + size_of_val(*buffer) as u64;
-                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0 }
+                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0, group: self.group }
             })
             .collect();
         let mut parameters: Vec<u64> = regions.iter().map(|region| region.start).collect();
@@ -104,7 +132,7 @@ impl Run<'_> {
         }
         let mut regions = regions;
         let end = start + storage.len() as u64 * 8;
-        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true, slack: 0 });
+        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true, slack: 0, group: 0 });
         let constants = program.constants(|number| places[number as usize]);
         let kernel = *program.kernels.values().next().expect("the source has a kernel");
         let words = program.parameter_bytes(kernel).div_ceil(8) as usize;
@@ -119,15 +147,16 @@ impl Run<'_> {
             dynamic_shared: self.dynamic_shared,
             parameters: &parameters,
             regions: &regions,
-            record: true,
-            races: true,
-            dependent: self.dependent,
+            record,
+            races: record,
+            dependent: self.dependent && record,
             guesses: false,
+            strict: self.strict,
             budget: self.budget,
             cooperative: self.cooperative,
             time: 0,
             clock_rate: 1_000_000,
-            workers: self.workers,
+            workers,
             service: &NoService,
         };
         // SAFETY: the regions are the borrowed buffers and the storage, in ascending order.

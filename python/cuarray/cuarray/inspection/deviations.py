@@ -9,24 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import cuarray
+from cuarray.check.clauses import ENTRIES
 from cuarray.inspection.axes import Axis, Spacing
 from cuarray.inspection.pointer import Pointer
 
-#: The clause that each entry of the dictionary follows.
-CLAUSES: Mapping[str, str] = {
-    "shape": "I2",
-    "typestr": "I3",
-    "data": "I4",
-    "version": "I7",
-    "strides": "I8",
-    "descr": "I9",
-    "mask": "I10",
-    "stream": "I11",
-}
 # A valid address: the largest layout around it stays within the address space.
 _ANY_POINTER = 1 << 62
 
@@ -56,7 +46,7 @@ def deviations(
     if interface is not None:
         found += _ignored_by_version(entries, interface)
         found += _of_pointer(interface, pointer)
-    order = list(CLAUSES)
+    order = list(ENTRIES)
     return sorted(found, key=lambda one: order.index(one.key) if one.key in order else -1)
 
 
@@ -91,7 +81,7 @@ def refusal(read: Any, *, strict: bool = True) -> Deviation | None:
         match = re.fullmatch(r"__cuda_array_interface__\['(\w+)'\]: (.*)", str(error), re.DOTALL)
         if match is None:
             return Deviation("I1", "", str(error))
-        return Deviation(CLAUSES.get(match[1], "I1"), match[1], match[2])
+        return Deviation(ENTRIES.get(match[1], "I1"), match[1], match[2])
     return None
 
 
@@ -230,8 +220,8 @@ def _of_types(entries: dict[Any, Any]) -> Iterator[Deviation]:
     for key in ("version", "stream"):
         value = entries.get(key)
         if value is not None and type(value) is not int:
-            yield Deviation(CLAUSES[key], key, f"a {_name(value)}; some consumers take int itself only")
-    unknown = [key for key in entries if not (isinstance(key, str) and key in CLAUSES)]
+            yield Deviation(ENTRIES[key], key, f"a {_name(value)}; some consumers take int itself only")
+    unknown = [key for key in entries if not (isinstance(key, str) and key in ENTRIES)]
     for key in unknown:
         yield Deviation("I1", str(key), "no clause knows this key, and consumers pass over it")
 

@@ -1,0 +1,1 @@
+"""The adapters of libraries that are shipped with the kit, by the names of the libraries."""

@@ -1,0 +1,205 @@
+"""One run of one check: the library's functions and the kit's, with a record of each call for the reproduction."""
+
+from __future__ import annotations
+
+import gc
+import traceback
+from typing import Any, NoReturn
+
+from cuarray.check import driver, parts, script
+from cuarray.check.adapter import Adapter, NotClaimed
+from cuarray.check.clauses import Level
+from cuarray.check.outcome import FAILED, PASSED, SKIPPED, UNCLAIMED, Outcome
+from cuarray.check.registry import Check
+from cuarray.check.script import Recorder, Script
+
+__all__ = ["Failed", "Skipped", "Trial", "run_check"]
+
+_REPORT_LINES = 24
+
+
+class Failed(Exception):
+    """The check failed; the argument says what was seen."""
+
+    def __init__(self, message: str, level: Level = Level.MUST) -> None:
+        super().__init__(message)
+        self.level = level
+
+
+class Skipped(Exception):
+    """The check cannot be decided on this machine."""
+
+
+class Trial:
+    """The functions of a check. ``lib`` has those of the adapter, and ``parts`` those of the kit.
+
+    In a check of two libraries, ``lib`` is the producer and ``consumer`` the consumer.
+    """
+
+    def __init__(self, adapter: Adapter, record: str | None = None, consumer: Adapter | None = None) -> None:
+        self.adapter, self.consuming = adapter, consumer or adapter
+        self.script = Script(modules(adapter, consumer), record)
+        self.lib: Any = Recorder(self.script, "producer" if consumer else "adapter", adapter.function)
+        self.consumer: Any = Recorder(self.script, "consumer" if consumer else "adapter", self.consuming.function)
+        self.parts: Any = Recorder(self.script, "parts", lambda name: getattr(parts, name))
+
+    def interface(self, array: Any) -> dict[str, Any]:
+        """Read an array's dictionary."""
+        entries = self.script.record(
+            "entries", f"{self.script.name(array)}.__cuda_array_interface__", lambda: array.__cuda_array_interface__
+        )
+        if not isinstance(entries, dict):
+            self.fail(f"__cuda_array_interface__ is a {type(entries).__name__}, not a dict")
+        return entries
+
+    def dlpack(self, array: Any, **request: Any) -> Any:
+        """Ask an array for a tensor."""
+        given = ", ".join(f"{key}={self.script.name(value)}" for key, value in request.items())
+        return self.script.record(
+            "capsule", f"{self.script.name(array)}.__dlpack__({given})", lambda: array.__dlpack__(**request)
+        )
+
+    def array(self, shape: tuple[int, ...], typestr: str, data: bytes, **layout: Any) -> Any:
+        """Make an array of the library with these elements, and wait for them."""
+        array = self.lib.make(shape, typestr, **layout)
+        self.set(array, data)
+        return array
+
+    def set(self, array: Any, data: bytes) -> None:
+        """Write the elements of an array with the library, and wait for them."""
+        self.lib.write(array, self.parts.values(data))
+        seen = self.lib.read(array)
+        self.expect(seen == data, f"write() and read() disagree: wrote {shown(data)}, read {shown(seen)}")
+
+    def import_legal(self, obj: Any, **options: Any) -> Any:
+        """Import an array that the text allows. A refusal fails the check as a *should*: the library stays safe."""
+        try:
+            return self.lib.import_(obj, **options)
+        except NotClaimed:
+            raise
+        except Exception as error:
+            raise Failed(f"the import refuses a legal array: {said(error)}", Level.SHOULD) from error
+
+    def refusal(self, obj: Any) -> Exception | None:
+        """Import an array that should be refused; return the error, or None."""
+        try:
+            self.lib.import_(obj)
+        except NotClaimed:
+            raise
+        except Exception as error:
+            return error
+        return None
+
+    def drop(self, *arrays: Any) -> None:
+        """Record that the program drops its references; the check itself has to delete its variables."""
+        for array in arrays:
+            self.script.add(f"del {self.script.name(array)}")
+        gc.collect()
+
+    def requires(self, *names: str) -> None:
+        """End the check if one of these parts is not claimed."""
+        for adapter in dict.fromkeys((self.adapter, self.consuming)):
+            for name in names:
+                if name in adapter.not_claimed:
+                    raise NotClaimed(f"{name}: {adapter.not_claimed[name]}")
+
+    def expect(self, condition: bool, otherwise: str, level: Level = Level.MUST) -> None:
+        """Fail the check unless a condition holds."""
+        if not condition:
+            self.fail(otherwise, level)
+
+    def fail(self, message: str, level: Level = Level.MUST) -> NoReturn:
+        """Fail the check."""
+        raise Failed(message, level)
+
+    def skip(self, reason: str) -> NoReturn:
+        """End the check without a result."""
+        raise Skipped(reason)
+
+
+def modules(adapter: Adapter, consumer: Adapter | None) -> dict[str, str]:
+    """Return the modules of the adapters, by their names in a reproduction."""
+    if consumer is None:
+        return {"adapter": adapter.module.__name__}
+    return {"producer": adapter.module.__name__, "consumer": consumer.module.__name__}
+
+
+def _unclaimed(adapter: Adapter, parts: tuple[str, ...], needs: tuple[str, ...]) -> str | None:
+    """Return the reason why a check does not apply to a library; None if it does."""
+    for part in parts:
+        if part in adapter.not_claimed:
+            return f"{part}: {adapter.not_claimed[part]}"
+    return next((f"the adapter has no {name}()" for name in needs if not adapter.offers(name)), None)
+
+
+def run_check(adapter: Adapter, check: Check, record: str | None = None, consumer: Adapter | None = None) -> Outcome:
+    """Run a check in this process; the file ``record`` gets each call before it is made."""
+    outcome = Outcome(check.id, check.clause, check.title, check.level.value, PASSED, disagreement=check.known)
+    if consumer is None:
+        reason = _unclaimed(adapter, check.parts, check.needs)
+    else:
+        # `producer` and `consumer` are parts of one library each.
+        reason = _unclaimed(adapter, tuple(part for part in check.parts if part != "consumer"), check.needs)
+        reason = reason or _unclaimed(
+            consumer, tuple(part for part in check.parts if part != "producer"), check.consumer_needs or ()
+        )
+    if reason is not None:
+        outcome.status, outcome.message = UNCLAIMED, reason
+        return outcome
+    trial = Trial(adapter, record, consumer)
+    try:
+        check.run(trial)
+    except NotClaimed as reason:
+        outcome.status, outcome.message = UNCLAIMED, str(reason)
+    except Skipped as reason:
+        outcome.status, outcome.message = SKIPPED, str(reason)
+    except Failed as failure:
+        outcome.status, outcome.message = FAILED, str(failure)
+        if failure.level is Level.SHOULD:
+            outcome.level = Level.SHOULD.value
+    except (driver.DriverError, Exception) as error:
+        outcome.status, outcome.message = FAILED, f"unexpected {said(error)}"
+        outcome.evidence = _traceback(error)
+    _judge_findings(check, outcome)
+    if outcome.status == FAILED:
+        outcome.advice = check.advice
+        outcome.reproduction = trial.script.program(check, outcome)
+    return outcome
+
+
+def _judge_findings(check: Check, outcome: Outcome) -> None:
+    if not check.findings or outcome.status in (SKIPPED, UNCLAIMED) or not driver.is_simulated():
+        return
+    import cuarray_sim
+
+    found = [each for each in cuarray_sim.findings()["findings"] if each["kind"] in check.findings]
+    if not found:
+        return
+    report = cuarray_sim.report("text").splitlines()
+    kinds = ", ".join(dict.fromkeys(each["kind"] for each in found))
+    if outcome.status == PASSED:
+        outcome.status = FAILED
+        headline = next((line for line in report if line.startswith("[")), kinds)
+        outcome.message = f"the simulated driver found: {headline.partition('] ')[2] or headline}"
+    outcome.evidence = "\n".join([*report[:_REPORT_LINES], *([outcome.evidence] if outcome.evidence else [])])
+
+
+def _traceback(error: BaseException) -> str:
+    """Return the traceback below the kit's own frames."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [number for number, frame in enumerate(frames) if frame.filename == script.__file__]
+    shown = frames[inside[-1] + 1 :] if inside else frames
+    return "".join([*traceback.format_list(shown), *traceback.format_exception_only(error)])
+
+
+def said(error: BaseException) -> str:
+    """Return an exception in one line."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def shown(data: Any) -> str:
+    """Return the beginning of some bytes."""
+    if not isinstance(data, bytes):
+        return f"a {type(data).__name__}"
+    return f"{data[:8].hex(' ')}{' …' if len(data) > 8 else ''} ({len(data)} bytes)"
