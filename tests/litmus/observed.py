@@ -28,8 +28,11 @@ class Pair:
 Explanation = frozenset[Pair]
 
 
-def explanations(text: Text, words: Sequence[int]) -> list[Explanation]:
-    """The races of each allowed execution with these values: several if the values do not tell the order of fences."""
+def explanations(text: Text, words: Sequence[int]) -> tuple[list[Explanation], set[Race]]:
+    """The races of each allowed execution with these values: several if the values do not tell the order of fences.
+
+    The second set has the races under any order of fences, even one that contradicts the values which were read.
+    """
     program, values, lines = _unrolled(text, words)
     failed = frozenset(
         key
@@ -39,6 +42,7 @@ def explanations(text: Text, words: Sequence[int]) -> list[Explanation]:
     structure = Structure(program, failed)
     found: dict[frozenset[Race], Explanation] = {}
     outside: dict[frozenset[Race], Explanation] = {}
+    possible: set[Race] = set()
     for reads_from in itertools.islice(_sources(structure, values), MOST):
         execution = Execution(structure, reads_from)
         for base in execution.base_orders():
@@ -48,6 +52,7 @@ def explanations(text: Text, words: Sequence[int]) -> list[Explanation]:
                 _pair(text, structure, lines, *race, is_accepted(execution, lenient, *race)) for race in races
             )
             key = frozenset(pair.race for pair in pairs)
+            possible |= key
             if key in found:
                 continue
             # 8.7.2: the axioms do not apply to a program with a mixed-size race.
@@ -56,7 +61,7 @@ def explanations(text: Text, words: Sequence[int]) -> list[Explanation]:
                 found[key] = pairs
             elif mixed:
                 outside[key] = pairs
-    return list((found or outside).values())
+    return list((found or outside).values()), possible
 
 
 def _pair(text: Text, structure: Structure, lines: list[int], i: int, j: int, accepted: bool) -> Pair:
