@@ -16,7 +16,7 @@ class Comparison:
     """The races of one kernel: by the axioms in some allowed execution with the values read, and as reported."""
 
     text: Text
-    named: dict[Race, Pair]
+    named: dict[Race, list[Pair]]
     possible: set[Race]
     reported: set[Race]
     explained: bool
@@ -26,8 +26,11 @@ class Comparison:
         """The reported races that the axioms do not name.
 
         The search learns the order of two ``fence.sc`` from strong accesses only. If plain accesses tell it, these race
-        themselves, and other accesses may be reported that are ordered by the fences.
+        themselves, and other accesses may be reported that are ordered by the fences. The axioms do not apply to a program
+        with a mixed-size race (8.7.2), so there any pair may be reported.
         """
+        if any(pair.one.units != pair.other.units for pairs in self.named.values() for pair in pairs):
+            return set()
         others = self.reported - self.named.keys()
         return others - self.possible if self.named else others
 
@@ -39,12 +42,12 @@ class Comparison:
     @property
     def missed(self) -> set[Race]:
         """The hidden races that no reported one stands for."""
-        return {race for race in self.hidden if not self._stands_for(self.named[race])}
+        return {race for race in self.hidden if not all(map(self._stands_for, self.named[race]))}
 
     @property
     def unexcused(self) -> set[Race]:
         """The missed races that the default mode has no reason to hide."""
-        return {race for race in self.missed if not self.named[race].accepted}
+        return {race for race in self.missed if not all(pair.accepted for pair in self.named[race])}
 
     def _stands_for(self, pair: Pair) -> bool:
         """Whether a reported race of the same bytes stands for a hidden one.
@@ -54,8 +57,7 @@ class Comparison:
         """
         ends = (pair.one, pair.other)
         shared = set(pair.one.units) & set(pair.other.units)
-        for race in self.reported & self.named.keys():
-            found = self.named[race]
+        for found in (one for race in self.reported & self.named.keys() for one in self.named[race]):
             if not shared & set(found.one.units) & set(found.other.units):
                 continue
             if {found.one.thread, found.other.thread} == {pair.one.thread, pair.other.thread}:
@@ -73,7 +75,9 @@ def _is_any(event: Event, others: tuple[Event, Event]) -> bool:
 def compare(text: Text, words: Sequence[int], races: list[dict[str, Any]]) -> Comparison:
     """Compare the races of a kernel that has stored these words."""
     found, possible = explanations(text, words)
-    named = {pair.race: pair for explanation in found for pair in explanation}
+    named: dict[Race, list[Pair]] = {}
+    for pair in {pair for explanation in found for pair in explanation}:
+        named.setdefault(pair.race, []).append(pair)
     reported = {(race["variable"], *race["lines"]) for race in races}
     return Comparison(text, named, possible, reported, bool(found))
 
