@@ -144,6 +144,8 @@ pub struct Function {
     pub(crate) waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub(crate) publishes_to_host: bool,
+    /// Whether the code has a fence whose scope is the block.
+    pub(crate) fences_block: bool,
     /// The sets of parameters from which the addresses of stores to global memory derive: a bit for each word of the parameter
     /// buffer. `None` if an address may have another source.
     pub(crate) stored: Option<Vec<u64>>,
@@ -160,6 +162,8 @@ pub struct Synchronization {
     pub waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub publishes_to_host: bool,
+    /// Whether the code has a fence whose scope is the block.
+    pub fences_block: bool,
 }
 
 /// Resolved code, ready to run once its variables have addresses.
@@ -199,6 +203,11 @@ impl Program {
     /// The number of instructions.
     pub fn instructions(&self) -> usize {
         self.code.len()
+    }
+
+    /// Whether the code has line information.
+    pub fn has_lines(&self) -> bool {
+        !self.files.is_empty()
     }
 
     /// The source of an instruction, by its number.
@@ -369,6 +378,7 @@ impl Program {
             all.publishes |= function.publishes;
             all.observes |= function.observes;
             all.publishes_to_host |= function.publishes_to_host;
+            all.fences_block |= function.fences_block;
             all.waits |= function.waits;
         }
         all

@@ -17,6 +17,13 @@ use crate::races::page::{NONE, PAGE, Page, Row};
 use crate::races::update::Updates;
 use crate::races::{Race, Scene, Watched, access};
 
+/// Whether two threads of one warp race.
+#[cold]
+fn is_within_warp(race: &Race) -> bool {
+    let [one, other] = &race.accesses;
+    one.thread / 32 == other.thread / 32
+}
+
 /// Holds back a race of an update in place; returns whether the race is one.
 #[cold]
 fn hold_back(launch: &Launch<'_>, race: &Race, updates: &mut Updates) -> bool {
@@ -354,8 +361,10 @@ impl Machine<'_> {
                         let accesses = [access(block, with), access(block, now.of(by).origin)];
                         let address = address + u64::from((by - lane) * step);
                         let race = Race { shared: SHARED, address, size, accesses };
-                        if !hold_back(self.launch, &race, updates) {
-                            found.get_or_insert(race);
+                        if !hold_back(self.launch, &race, updates)
+                            && found.is_none_or(|found| is_within_warp(&found) && !is_within_warp(&race))
+                        {
+                            found = Some(race);
                         }
                     }
                     if kind == Kind::Write {

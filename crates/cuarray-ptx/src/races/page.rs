@@ -74,16 +74,25 @@ pub(crate) struct Row {
 pub(crate) struct RowResult {
     /// The lanes for which [`Recorded::first`] holds.
     pub first: u32,
-    /// The first lane with an unordered conflict, and the other access.
+    /// The first lane with an unordered conflict, and the other access. A conflict with another warp goes first, because its
+    /// synchronization orders the threads of a warp too.
     pub with: Option<(u32, Origin)>,
 }
 
 impl RowResult {
     #[inline(always)]
-    fn add(&mut self, recorded: &Recorded, lane: u32) {
-        self.first |= u32::from(recorded.first) << lane;
+    fn add(&mut self, recorded: &Recorded, now: &Now) {
+        self.first |= u32::from(recorded.first) << now.lane;
         if let Some(with) = recorded.with {
-            self.with.get_or_insert((lane, with));
+            self.keep(with, now);
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, with: Origin, now: &Now) {
+        let within = |other: Origin| other.thread() >> 5 == now.warp;
+        if self.with.is_none_or(|(_, first)| within(first) && !within(with)) {
+            self.with = Some((now.lane, with));
         }
     }
 }
@@ -107,7 +116,7 @@ impl Page {
             let now = now.of(lane);
             let value = values[lane as usize & 31];
             for cell in self.cells.get_mut(pieces.clone()).unwrap_or_default() {
-                all.add(&if READ { cell.read(&now, order) } else { cell.write(&now, order, value) }, lane);
+                all.add(&if READ { cell.read(&now, order) } else { cell.write(&now, order, value) }, &now);
             }
             pieces = if one_each {
                 pieces.start + 1..pieces.end + 1

@@ -54,6 +54,8 @@ pub(super) struct Built {
     pub waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub publishes_to_host: bool,
+    /// Whether the code has a fence whose scope is the block.
+    pub fences_block: bool,
     /// Whether an instruction other than a plain store may write global memory.
     pub writes_otherwise: bool,
 }
@@ -100,6 +102,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             publishes: false,
             observes: false,
             publishes_to_host: false,
+            fences_block: false,
             waits: false,
             writes_otherwise: false,
         };

@@ -109,6 +109,7 @@ impl<'a> Builder<'_, 'a> {
                     let scope = words.one_of(&["sys", "gl", "gpu"]);
                     self.built().publishes |= scope.is_some();
                     self.built().publishes_to_host |= scope == Some(0);
+                    self.built().fences_block |= words.take("cta");
                 }
                 words.drop_hints(&[""]);
                 let draft = self.draft(if fence { branching::fence } else { branching::nothing });

@@ -96,6 +96,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     function.publishes = built.publishes;
     function.observes = built.observes;
     function.publishes_to_host = built.publishes_to_host;
+    function.fences_block = built.fences_block;
     function.waits = built.waits;
     function.stored = sources.as_ref().map(|stores| {
         let mut words: Vec<u64> = stores.values().copied().collect();

@@ -379,6 +379,7 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         publishes: false,
         observes: false,
         publishes_to_host: false,
+        fences_block: false,
         stored: None,
         waits: false,
     })
