@@ -61,7 +61,6 @@ fn widest_synchronization_is_named() {
     assert!(advice(NEXT, 1, 64).contains("__syncthreads"));
     let between = advice(NEXT, 2, 64);
     assert!(between.contains("two kernels in the place of one, or a barrier of the grid"), "{between}");
-    assert!(!between.contains("__threadfence_block"), "{between}");
 }
 
 #[test]
@@ -83,16 +82,6 @@ fn finding_of_several_launches_has_the_widest_advice() {
     let findings = program.sim.report().findings;
     assert_eq!((findings.len(), findings[0].count, findings[0].allocations), (1, 3, 1));
     assert!(findings[0].missing.as_ref().unwrap().contains("__syncthreads"));
-}
-
-#[test]
-fn fence_of_a_block_between_blocks_is_named() {
-    for fence in ["membar.cta;", "fence.acq_rel.cta;"] {
-        let missing = advice(&format!("st.global.u32 [%own], %b; {fence} ld.global.u32 %v, [%own];"), 2, 32);
-        assert!(missing.contains("__threadfence_block (membar.cta, fence.cta) orders one block only"), "{missing}");
-    }
-    let missing = advice("st.global.u32 [%own], %b; membar.gl; ld.global.u32 %v, [%own];", 2, 32);
-    assert!(!missing.contains("__threadfence_block"), "{missing}");
 }
 
 #[test]

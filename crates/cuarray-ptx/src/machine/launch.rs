@@ -39,6 +39,8 @@ pub struct Launch<'a> {
     pub dependent: bool,
     /// Whether a plain read races if its value is only the first comparison of a compare-and-swap loop.
     pub guesses: bool,
+    /// Whether races are reported by the letter of the PTX manual, also where much working code departs from it.
+    pub strict: bool,
     /// The maximum number of instructions to execute; an instruction of a warp counts once.
     pub budget: u64,
     /// Whether the launch is cooperative: all blocks are resident, and the grid can synchronize.
@@ -72,6 +74,7 @@ impl<'a> Launch<'a> {
             races: true,
             dependent: false,
             guesses: false,
+            strict: false,
             budget: 1 << 32,
             cooperative: false,
             time: 0,

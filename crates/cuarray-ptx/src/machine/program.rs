@@ -144,11 +144,22 @@ pub struct Function {
     pub(crate) waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub(crate) publishes_to_host: bool,
-    /// Whether the code has a fence whose scope is the block.
-    pub(crate) fences_block: bool,
+    /// The means by which threads of a launch synchronize through memory.
+    pub(crate) hand_over: HandOver,
     /// The sets of parameters from which the addresses of stores to global memory derive: a bit for each word of the parameter
     /// buffer. `None` if an address may have another source.
     pub(crate) stored: Option<Vec<u64>>,
+}
+
+/// The means by which the threads of a launch can synchronize through memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct HandOver {
+    /// Whether the code has strong loads or stores, acquiring or releasing operations, or atomic operations of a narrow scope.
+    pub strong: bool,
+    /// Whether it has fences.
+    pub fences: bool,
+    /// Whether it uses results of atomic operations.
+    pub results: bool,
 }
 
 /// The means by which a kernel's code synchronizes with other launches and with the host.
@@ -162,8 +173,6 @@ pub struct Synchronization {
     pub waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub publishes_to_host: bool,
-    /// Whether the code has a fence whose scope is the block.
-    pub fences_block: bool,
 }
 
 /// Resolved code, ready to run once its variables have addresses.
@@ -378,10 +387,21 @@ impl Program {
             all.publishes |= function.publishes;
             all.observes |= function.observes;
             all.publishes_to_host |= function.publishes_to_host;
-            all.fences_block |= function.fences_block;
             all.waits |= function.waits;
         }
         all
+    }
+
+    /// Whether threads of a kernel can synchronize through memory.
+    pub(crate) fn hands_over(&self, kernel: u32) -> bool {
+        let mut all = HandOver::default();
+        for number in self.reachable(kernel) {
+            let HandOver { strong, fences, results } = self.functions[number as usize].hand_over;
+            all.strong |= strong;
+            all.fences |= fences;
+            all.results |= results;
+        }
+        all.strong || all.fences && all.results
     }
 
     /// The bytes of static shared memory that a kernel uses.

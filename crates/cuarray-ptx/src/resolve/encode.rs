@@ -96,8 +96,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     function.publishes = built.publishes;
     function.observes = built.observes;
     function.publishes_to_host = built.publishes_to_host;
-    function.fences_block = built.fences_block;
     function.waits = built.waits;
+    function.hand_over = built.hand_over;
     function.stored = sources.as_ref().map(|stores| {
         let mut words: Vec<u64> = stores.values().copied().collect();
         words.sort_unstable();

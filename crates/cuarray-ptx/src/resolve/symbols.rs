@@ -379,8 +379,8 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         publishes: false,
         observes: false,
         publishes_to_host: false,
-        fences_block: false,
         stored: None,
+        hand_over: program::HandOver::default(),
         waits: false,
     })
 }

@@ -9,6 +9,7 @@ mod cooperative;
 mod dependent;
 mod forms;
 mod matrices;
+mod memory_model;
 mod mutated;
 mod patterns;
 mod recent;
@@ -50,6 +51,7 @@ struct Run<'a> {
     budget: u64,
     cooperative: bool,
     dependent: bool,
+    strict: bool,
     workers: usize,
     /// The group of the buffers.
     group: u64,
@@ -69,6 +71,7 @@ impl Default for Run<'_> {
             budget: 1 << 24,
             cooperative: false,
             dependent: false,
+            strict: false,
             workers: 2,
             group: 0,
         }
@@ -148,6 +151,7 @@ impl Run<'_> {
             races: record,
             dependent: self.dependent && record,
             guesses: false,
+            strict: self.strict,
             budget: self.budget,
             cooperative: self.cooperative,
             time: 0,

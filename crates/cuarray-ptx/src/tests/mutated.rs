@@ -125,6 +125,7 @@ fn launch(program: &Program, kernel: u32) {
         races: true,
         dependent: true,
         guesses: false,
+        strict: false,
         record: true,
         budget: 20_000,
         cooperative: false,

@@ -16,7 +16,7 @@ use crate::work::{allocations, contexts, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{
     Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, RANK_SHIFT, Race, Region,
-    Service, Space, TouchedRange, Variable as Declared, Wait,
+    Scope, Service, Space, TouchedRange, Variable as Declared, Wait, Why,
 };
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
@@ -78,6 +78,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         races: launch.settings.races && ticket.is_some(),
         dependent: launch.settings.races && ticket.is_some_and(|ticket| ticket.before_wait.is_some()),
         guesses: launch.settings.guesses,
+        strict: launch.settings.strict,
         budget: launch.settings.budget,
         cooperative: launch.cooperative,
         time: state.time(),
@@ -233,6 +234,8 @@ fn kernel_race(launch: &Launch, regions: &[Region], outcome: &Outcome, race: &Ra
     });
     let missing = if let Some(wait) = one.pending {
         copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread))
+    } else if let Some(why) = race.why {
+        hand_over(why, one.block != other.block)
     } else if one.block != other.block && within_cluster {
         "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two"
     } else if one.block != other.block {
@@ -247,10 +250,6 @@ fn kernel_race(launch: &Launch, regions: &[Region], outcome: &Outcome, race: &Ra
     };
     let between = one.block != other.block;
     let mut missing = missing.to_owned();
-    if between && !race.shared && launch.program.synchronization(launch.kernel).fences_block {
-        missing +=
-            "; __threadfence_block (membar.cta, fence.cta) orders one block only, __threadfence all of the device";
-    }
     let sides = [one, other].map(|access| is_out_of_bounds(regions, outcome, race, access));
     if let Some(letter) = ["A", "B"].into_iter().zip(sides).find_map(|(letter, stray)| stray.then_some(letter)) {
         missing = format!(
@@ -280,6 +279,50 @@ fn is_out_of_bounds(regions: &[Region], outcome: &Outcome, race: &Race, access: 
                 MisuseKind::UnwrittenShared | MisuseKind::AbsentLane | MisuseKind::PartialWarp => false,
             }
     })
+}
+
+/// The advice for a race of threads that synchronize through memory, in one block or `between` blocks.
+fn hand_over(why: Why, between: bool) -> &'static str {
+    use Scope::{Block, Cluster};
+    match (why, between) {
+        (Why::Plain, _) => {
+            "one access is plain and the other one is strong (atomic, volatile or with an order): make both strong, or order \
+             them by a barrier, or by a fence and a flag"
+        }
+        (Why::NarrowOperation(Block), _) => {
+            "an access has the scope of a block (.cta, thread_scope_block, atomicAdd_block) and the other one is in another \
+             block: give both the scope of the device"
+        }
+        (Why::NarrowOperation(_), _) => {
+            "an access has the scope of a cluster and the other one is in another cluster: give both the scope of the device"
+        }
+        (Why::MixedSizes, _) => "the two strong accesses overlap in a part of their bytes: access the same bytes",
+        (Why::NarrowFence(Block), _) => {
+            "the fence before the flag's write is of scope cta (__threadfence_block, memory_order_release in thread_scope_block): \
+             it orders one block only; use __threadfence (scope gpu)"
+        }
+        (Why::NarrowFence(_), _) => {
+            "the fence before the flag's write orders one cluster only: use __threadfence (scope gpu)"
+        }
+        (Why::NoFence, true) => {
+            "no fence is between the data's access and the flag's write: put __threadfence (or a release of scope gpu) there"
+        }
+        (Why::NoFence, false) => {
+            "no fence is between the data's access and the flag's write: put __threadfence_block (or a release) there, or a barrier"
+        }
+        (Why::NoAcquire(Block), _) => {
+            "no fence is behind the read of the flag: put __threadfence_block (or use an acquiring read) there"
+        }
+        (Why::NoAcquire(Cluster), _) => {
+            "no fence of scope cluster is behind the read of the flag: put fence.acq_rel.cluster, or a wider one, there"
+        }
+        (Why::NoAcquire(_), _) => {
+            "no fence of scope gpu is behind the read of the flag: put __threadfence (or use an acquiring read of scope gpu) there"
+        }
+        (Why::PlainFlag, _) => {
+            "the flag is written by a plain store, which hands over nothing: write it by an atomic or volatile store behind a fence"
+        }
+    }
 }
 
 /// The wait that a race with an asynchronous copy lacks. `target` tells its target from its source, and `alone` one
