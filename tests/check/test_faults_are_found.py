@@ -228,3 +228,24 @@ def test_reproduction_shows_the_failure(check, tmp_path: Path) -> None:
 def test_outcome_survives_json(check) -> None:
     (outcome,) = check("", "I1.plain-array-is-imported").outcomes
     assert Outcome(**outcome.as_json()) == outcome
+
+
+def test_checks_run_in_new_processes_if_the_import_starts_the_driver(check) -> None:
+    code = (
+        "cuarray.to_device([1])\nprocess = os.getpid()\n" + PLAIN_IMPORT + "raise OSError(f'{process == os.getpid()}')"
+    )
+    found = check(code, "I1.plain-array-is-imported", "I1.import-copies-nothing")
+    assert [each.message for each in found.outcomes] == ["unexpected OSError: True"] * 2
+
+
+def test_crash_in_a_new_process_is_reported(check) -> None:
+    code = "FORK = False\n" + PLAIN_IMPORT + "ctypes.string_at(8)"
+    found = check(code, "I1.plain-array-is-imported", "I3.typestr-names-the-type.f4")
+    assert [each.status for each in found.outcomes] == [FAILED, PASSED]
+    assert "crashed with SIGSEGV" in found.outcomes[0].message
+    assert found.outcomes[0].reproduction.splitlines()[-2].startswith("imported = adapter.import_(foreign)")
+
+
+def test_output_of_a_library_does_not_disturb_the_results(check) -> None:
+    code = "print('import')\n" + PLAIN_IMPORT + "print('{'); os.write(1, b'x'); return cuarray.as_cuda_array(obj)"
+    assert check(code, "I1.plain-array-is-imported").outcomes[0].status == PASSED

@@ -233,14 +233,14 @@ impl Detector {
         let KernelRace { bytes, variable, sides, missing, width } = race;
         let parties =
             sides.map(|(access, place)| Party { place: Some(place), ..Party::of(operation, access, Some(bytes)) });
-        self.within_a_launch(Kind::KernelRace, bytes.address, Some(bytes), variable, parties.into(), missing, width);
+        self.within_a_launch(Kind::KernelRace, bytes.address, Some(bytes), variable, parties.into(), (missing, width));
     }
 
     /// Reports an access of one thread of a launch.
     fn kernel_misuse(&mut self, operation: &Arc<Operation>, misuse: KernelMisuse) {
         let KernelMisuse { kind, bytes, owner, variable, access, place, missing } = misuse;
         let party = Party { place: Some(place), ..Party::of(operation, access, bytes) };
-        self.within_a_launch(kind, owner, bytes, variable, vec![party], missing, 0);
+        self.within_a_launch(kind, owner, bytes, variable, vec![party], (missing, 0));
     }
 
     /// Adds a finding about threads of one launch. `owner` is an address in the allocation that it concerns.
@@ -251,8 +251,7 @@ impl Detector {
         bytes: Option<Range>,
         variable: Option<Variable>,
         parties: Vec<Party>,
-        missing: String,
-        width: u8,
+        (missing, width): (String, u8),
     ) {
         let block = self.blocks.at(owner).cloned();
         let variable = variable.or_else(|| block.as_ref()?.variable_at(bytes?.address));

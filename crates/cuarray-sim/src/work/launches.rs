@@ -77,6 +77,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         record: ticket.is_some(),
         races: launch.settings.races && ticket.is_some(),
         dependent: launch.settings.races && ticket.is_some_and(|ticket| ticket.before_wait.is_some()),
+        searched: launch.settings.searched,
         guesses: launch.settings.guesses,
         strict: launch.settings.strict,
         budget: launch.settings.budget,
@@ -107,7 +108,8 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         state.detector.synchronizes(ticket, Fences { publishes, observes });
     }
     if launch.settings.races && ticket.is_some() {
-        note_partial_search(&mut state.code.partly_searched, outcome.before_wait.iter().chain(&outcome.touched));
+        let touched = outcome.before_wait.iter().chain(&outcome.touched);
+        note_partial_search(&mut state.code.partly_searched, launch.settings.searched, touched);
     }
     let kept = |range: &TouchedRange| match state.memory.holding(range.start) {
         // Accesses to the heap of the kernels are not checked.
@@ -119,9 +121,9 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
 }
 
 /// Counts a launch that touched more memory than is searched for races.
-fn note_partial_search<'a>(partly: &mut Partly, touched: impl Iterator<Item = &'a TouchedRange> + Clone) {
+fn note_partial_search<'a>(partly: &mut Partly, limit: u64, touched: impl Iterator<Item = &'a TouchedRange> + Clone) {
     let most: u64 = touched.clone().map(|range| range.end - range.start).sum();
-    if most <= cuarray_ptx::SEARCHED_BYTES {
+    if most <= limit {
         return;
     }
     let mut ranges: Vec<(u64, u64)> = touched.map(|range| (range.start, range.end)).collect();
@@ -132,7 +134,7 @@ fn note_partial_search<'a>(partly: &mut Partly, touched: impl Iterator<Item = &'
         reached = reached.max(end);
     }
     // The search halves its part until it fits.
-    let halvings = (0..64).find(|halvings| bytes >> halvings <= cuarray_ptx::SEARCHED_BYTES).unwrap_or(0);
+    let halvings = (0..64).find(|halvings| bytes >> halvings <= limit).unwrap_or(0);
     if halvings > 0 {
         partly.launches += 1;
         partly.touched += bytes;
@@ -704,7 +706,7 @@ mod tests {
             })
             .collect();
         let mut partly = Partly::default();
-        note_partial_search(&mut partly, touched.iter());
+        note_partial_search(&mut partly, 32 << 20, touched.iter());
         (partly.launches, partly.touched >> 20, partly.searched >> 20)
     }
 
