@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
 
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, UNCLAIMED, UNEXPECTED, Outcome
-from cuarray.check.runner import Run, run
+from cuarray.check.runner import Run, run, session
 
 # Each adapter is cuarray's with one fault. `Changed` has the interface of an array, with some entries replaced.
 BASE = """
@@ -249,3 +251,27 @@ def test_crash_in_a_new_process_is_reported(check) -> None:
 def test_output_of_a_library_does_not_disturb_the_results(check) -> None:
     code = "print('import')\n" + PLAIN_IMPORT + "print('{'); os.write(1, b'x'); return cuarray.as_cuda_array(obj)"
     assert check(code, "I1.plain-array-is-imported").outcomes[0].status == PASSED
+
+
+def test_end_of_a_session_ends_the_running_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver_kind: str
+) -> None:
+    (tmp_path / "hangs.py").write_text("import time\ndef import_(obj, *, stream=None): time.sleep(600)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with session("hangs", timeout=600) as opened:
+        opened._worker.send("I1.plain-array-is-imported 600")
+        time.sleep(1)
+        group, begun = opened._worker.process.pid, time.monotonic()
+    assert time.monotonic() - begun < 30
+    deadline = time.monotonic() + 10
+    while _exists(group) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not _exists(group)
+
+
+def _exists(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
