@@ -12,6 +12,7 @@ mod matrices;
 mod mutated;
 mod patterns;
 mod recent;
+mod shared_shapes;
 mod thread_races;
 
 use crate::Error;
