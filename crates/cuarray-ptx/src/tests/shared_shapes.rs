@@ -12,7 +12,7 @@ const START: &str = ".visible .entry k(.param .u64 p, .param .u64 q) {\n\
 /// Executes instructions in a warp, over the numbers from 0 and a buffer for the results.
 fn executed(body: &str, words: usize) -> (Outcome, Vec<u32>) {
     let source = format!("{START}{body}\nret; }}");
-    let mut numbers: Vec<u64> = (0..words as u64 / 2).map(|pair| pair * 2 | (pair * 2 + 1) << 32).collect();
+    let mut numbers: Vec<u64> = (0..words as u64 / 2).map(|pair| (pair * 2) | ((pair * 2 + 1) << 32)).collect();
     let mut results = vec![0_u64; words / 2];
     let outcome = Run { source: &source, ..Run::default() }.over(&mut [&mut numbers, &mut results]);
     (outcome, results.iter().flat_map(|pair| [*pair as u32, (*pair >> 32) as u32]).collect())
