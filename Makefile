@@ -212,6 +212,11 @@ sweep: install ## remove each ordering call of cuarray in turn; the simulator mu
 	$(call say,Edge-removal sweep)
 	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests:tests/support $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
 
+.PHONY: racy-kernels
+racy-kernels: peers ## run the racy kernels and their right siblings, and compare with docs/results/racy-kernels.md; UPDATE=1 writes it
+	$(call say,Racy kernels in CUDA C++)
+	PYTHONPATH=tests $(BIN)/python -m racy_kernels $(if $(UPDATE),--update)
+
 # Freeing memory does not wait for pending work here, so that a release which does not wait is found.
 .PHONY: faults
 faults: install ## let each driver call of each public operation fail, with three results; writes docs/results/faults.md

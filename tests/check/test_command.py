@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,3 +78,74 @@ def test_list_names_checks_with_level_and_text(capsys: pytest.CaptureFixture[str
     printed = capsys.readouterr().out
     assert printed.startswith("I5: For zero-size arrays, use 0 here.")
     assert "must   I5.zero-size-array-has-pointer-zero.0" in printed
+
+
+def _pytest(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest as an author of a library does; an environment without the wheel's entry point names the plugin."""
+    plugin = []
+    if not any(each.name == "cuarray_check" for each in importlib.metadata.entry_points(group="pytest11")):
+        source = Path(__file__).parents[2] / "python/cuarray/_cuarray_pytest"
+        shutil.copytree(source, tmp_path / "_cuarray_pytest")
+        plugin = ["-p", "_cuarray_pytest"]
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            *plugin,
+            "--pyargs",
+            "cuarray.check",
+            "-p",
+            "no:cacheprovider",
+            "-q",
+            *arguments,
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        check=False,
+    )
+
+
+def test_pytest_has_a_test_for_each_check(driver_kind: str, tmp_path: Path) -> None:
+    (tmp_path / "mylib.py").write_text(
+        "from cuarray.check.adapters.cuarray import import_ as sound\n"
+        "def import_(obj, *, stream=None):\n"
+        "    if obj.__cuda_array_interface__['typestr'] == '<f8': raise TypeError('no doubles')\n"
+        "    return sound(obj)\n"
+    )
+    finished = _pytest(tmp_path, "--library", "mylib", "-k", "type-is-imported or I5.zero")
+    assert "1 failed, 16 passed, 3 skipped" in finished.stdout, finished.stdout + finished.stderr
+    assert "test_library_passes_check[mylib-I3.type-is-imported.f8]" in finished.stdout
+    assert "seen: unexpected TypeError: no doubles" in finished.stdout
+
+
+def test_pytest_without_library_is_a_usage_error(tmp_path: Path) -> None:
+    finished = _pytest(tmp_path)
+    assert finished.returncode != 0
+    assert "needs --library ADAPTER" in finished.stdout + finished.stderr
+
+
+def test_pair_has_its_own_checks(driver_kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    report = tmp_path / "pair.json"
+    assert main(["check", "cuarray", "cuarray.check.adapters.cuarray", "--json", str(report)]) == 0
+    (pair,) = json.loads(report.read_text())["libraries"]
+    assert pair["library"] == "cuarray → cuarray"
+    assert {"passed", "not run"} == {each["status"] for each in pair["checks"]}
+    assert all(".pair-" in each["check"] for each in pair["checks"])
+
+
+def test_pair_with_a_wrong_consumer_fails(
+    driver_kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unordered.py").write_text(
+        "import cuarray\nfrom cuarray.check import parts\nfrom cuarray.check.adapters.cuarray import new_stream\n"
+        "def import_(obj, *, stream=None):\n    return cuarray.from_cuda_array_interface(obj.__cuda_array_interface__, sync=False)\n"
+        "def read(array, *, stream=None):\n    return parts.gather(array.ptr, array.shape, array.strides, array.itemsize)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert main(["check", "cuarray", "unordered", "--only", "S2"]) == 1
+    printed = capsys.readouterr().out
+    assert "FAIL  S2.pair-orders-the-consumer-after-the-producer" in printed
+    assert "import cuarray.check.adapters.cuarray as producer\n      import unordered as consumer" in printed

@@ -28,6 +28,7 @@ pub use machine::{
     AccessKind, Fault, FaultKind, Launch, Misuse, MisuseKind, NoService, Outcome, Region, Service, Strength,
     TouchedRange, execute,
 };
+pub use races::causality::{Scope, Why};
 pub use races::{Access, Race, SEARCHED_BYTES, Wait};
 
 /// Parses, links and resolves the modules of an image.

@@ -2,6 +2,9 @@
 
 use super::region::Strength;
 use crate::grammar::types::Space;
+pub(crate) use crate::races::causality::Scope;
+use crate::races::causality::Strong;
+use crate::races::cell::Kind;
 
 /// The access mode of an instruction, encoded in its operand `c`.
 #[derive(Clone, Copy)]
@@ -15,6 +18,10 @@ pub(crate) struct Mode {
     pub strong: bool,
     /// Whether the access releases.
     pub releases: bool,
+    /// Whether the access acquires.
+    pub acquires: bool,
+    /// The threads that a strong access includes.
+    pub scope: Scope,
     /// Whether the written value depends on the old contents.
     pub updates: bool,
     /// The strength of the access for other launches and the host.
@@ -71,6 +78,37 @@ pub(crate) const IN_PLACE: u32 = 1 << 22;
 /// The lowest of the two bits of the strength.
 const STRENGTH: u32 = 20;
 
+/// The lowest of the two bits of the scope.
+const SCOPE: u32 = 28;
+
+/// The bit of an acquiring access.
+pub(crate) const ACQUIRES: u32 = 1 << 30;
+
+/// The bit of a compare-and-swap operation, which may write nothing.
+pub(crate) const COMPARES: u32 = 1 << 31;
+
+/// Encodes a scope. The scope of the device has no bits.
+pub(crate) fn scope_bits(scope: Scope) -> u32 {
+    let code = match scope {
+        Scope::Device => 0,
+        Scope::Block => 1,
+        Scope::Cluster => 2,
+        Scope::System => 3,
+    };
+    code << SCOPE
+}
+
+/// Decodes a strong operation. `result` states whether it has one.
+pub(super) fn strong(code: u32, kind: Kind, result: bool) -> Strong {
+    let scope = match code >> SCOPE & 3 {
+        0 => Scope::Device,
+        1 => Scope::Block,
+        2 => Scope::Cluster,
+        _ => Scope::System,
+    };
+    Strong { kind, scope, acquires: code & ACQUIRES != 0, releases: code & RELEASES != 0, result }
+}
+
 /// Decodes the strength.
 #[inline(always)]
 pub(super) fn strength(code: u32) -> Strength {
@@ -107,7 +145,17 @@ pub(super) fn elements(code: u32) -> u32 {
 impl Mode {
     /// The mode of one element without memory ordering.
     pub(crate) fn new(space: Space, wide: bool) -> Mode {
-        Mode { space, wide, count: 1, strong: false, releases: false, updates: false, strength: Strength::Weak }
+        Mode {
+            space,
+            wide,
+            count: 1,
+            strong: false,
+            releases: false,
+            acquires: false,
+            scope: Scope::Device,
+            updates: false,
+            strength: Strength::Weak,
+        }
     }
 
     pub(crate) fn code(self) -> u32 {
@@ -119,6 +167,7 @@ impl Mode {
             Space::Param => 4,
         };
         let order = if self.strong { STRONG } else { 0 } | if self.releases { RELEASES } else { 0 };
+        let order = order | if self.acquires { ACQUIRES } else { 0 } | scope_bits(self.scope);
         let updates = if self.updates { UPDATES } else { 0 };
         space | u32::from(self.wide) << 3 | self.count << 4 | order | updates | strength_bits(self.strength)
     }

@@ -3,6 +3,7 @@
 //! Lanes execute in order. Each operation is one atomic exchange of a host word, so blocks on other cores never see a
 //! partial update.
 
+use super::access_mode::COMPARES;
 use super::lanes::Lane;
 use super::program::LEFT_OUT;
 use super::{Flow, Machine};
@@ -10,7 +11,7 @@ use crate::machine::program::{Exec, Instruction};
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// A word of memory that is updated atomically.
-pub(crate) trait Word: Copy {
+pub(crate) trait Word: Copy + PartialEq {
     /// The size in bytes.
     const SIZE: u32;
     /// Replaces the word with the result of `f`, and returns the old word.
@@ -89,12 +90,17 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
             machine.slots::<T::Slot>(instruction.b),
             machine.slots::<T::Slot>(if other == LEFT_OUT { instruction.b } else { other }),
         );
+        let mut kept = 0;
         for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
             let (b, c) = (T::read(b.add(lane).read()), T::read(c.add(lane).read()));
             let old = T::Word::update(machine.pointers[lane], |old| f(T::of(old), b, c).word());
+            kept |= u32::from(instruction.c & COMPARES != 0 && old != b.word()) << lane;
             if instruction.d != LEFT_OUT {
                 machine.slots::<T::Slot>(instruction.d).add(lane).write(T::of(old).write());
             }
+        }
+        if machine.causality.is_some() {
+            machine.watch_atomic_causally(instruction, (T::Word::SIZE, 1), instruction.d != LEFT_OUT, kept);
         }
         machine.note_arrival();
     }

@@ -37,6 +37,10 @@ unsafe fn vector_body<T: Stored, F: Fn(T, T) -> T + Copy>(
                 }
             }
         }
+        if machine.causality.is_some() {
+            let result = (0..count).any(|index| machine.extra(instruction, 1 + index) != LEFT_OUT);
+            machine.watch_atomic_causally(instruction, (size as u32, count as u32), result, 0);
+        }
     }
     Flow::Next
 }
@@ -59,6 +63,7 @@ pub(crate) unsafe fn atomic128(machine: &mut Machine<'_>, instruction: &Instruct
         if machine.races.on {
             machine.watch_atomic(instruction, 16);
         }
+        let mut kept = 0;
         for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
             let value = |operand: u32| [0, 32].map(|row| machine.slots::<u64>(operand).add(lane + row).read());
             let halves = [0, 8].map(|at| AtomicU64::from_ptr(machine.pointers[lane].add(at).cast()));
@@ -68,6 +73,7 @@ pub(crate) unsafe fn atomic128(machine: &mut Machine<'_>, instruction: &Instruct
                 LEFT_OUT => Some(first),
                 second => (first == old).then(|| value(second)),
             };
+            kept |= u32::from(new.is_none()) << lane;
             for (half, new) in halves.iter().zip(new.into_iter().flatten()) {
                 half.store(new, Ordering::SeqCst);
             }
@@ -76,6 +82,9 @@ pub(crate) unsafe fn atomic128(machine: &mut Machine<'_>, instruction: &Instruct
                 target.add(lane).write(old[0]);
                 target.add(lane + 32).write(old[1]);
             }
+        }
+        if machine.causality.is_some() {
+            machine.watch_atomic_causally(instruction, (16, 1), instruction.d != LEFT_OUT, kept);
         }
     }
     Flow::Next

@@ -155,7 +155,7 @@ impl Block {
         waits: bool,
     ) -> bool {
         if let Some(watched) = self.watched.as_mut() {
-            watched.order.arrive(number, warp, mask, waits);
+            watched.arrive(number, warp, mask, waits);
         }
         let barrier = &mut self.barriers[number];
         if barrier.arrived_lanes.len() <= warp as usize {
@@ -184,7 +184,7 @@ impl Block {
     pub(crate) fn threads_ended(&mut self, threads: u32, (warp, dead): (u32, u32)) {
         self.live -= threads;
         if let Some(watched) = self.watched.as_mut() {
-            watched.order.exit(warp);
+            watched.exit(warp, dead);
         }
         for number in 0..BARRIERS {
             let barrier = &mut self.barriers[number];
@@ -207,7 +207,7 @@ impl Block {
         if let Some(watched) = self.watched.as_mut() {
             let warps = &self.warps;
             let dead = |other: usize| if other == warp as usize { dead } else { warps[other].dead };
-            watched.order.complete(number, whole, dead);
+            watched.complete(number, whole, dead);
         }
     }
 }
@@ -268,6 +268,7 @@ impl Machine<'_> {
         if self.races.on {
             let watched = self.block.watched.get_or_insert_default();
             watched.start(threads.div_ceil(32) as usize, self.grid.turn);
+            self.start_causally(number, threads.div_ceil(32) as usize);
         }
         let function = &self.program.functions[self.launch.kernel as usize];
         self.block.warps.resize_with(threads.div_ceil(32) as usize, Warp::default);

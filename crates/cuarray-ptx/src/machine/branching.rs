@@ -5,6 +5,7 @@ use super::program::LEFT_OUT;
 use super::warp::Waiting;
 use super::{Flow, Machine};
 use crate::machine::program::{FUNCTION_WINDOW, Instruction};
+pub(crate) use crate::races::causality::Fence;
 
 impl Machine<'_> {
     /// Continues at `target`; returns whether the fragment's turn continues.
@@ -176,11 +177,20 @@ pub(crate) unsafe fn breakpoint(machine: &mut Machine<'_>, _: &Instruction) -> F
 }
 
 /// `membar` and `fence`: memory is written in program order, so they only order threads for race detection.
-pub(crate) unsafe fn fence(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
-    if machine.races.on {
+/// `imm` has the code of the fence, or 0 if the fence orders no accesses of threads.
+pub(crate) unsafe fn fence(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    if machine.causality.is_some() {
+        machine.fence_causally(instruction.imm);
+    } else if machine.races.on {
         machine.release_known();
     }
     Flow::Next
+}
+
+/// Encodes a fence as an immediate.
+pub(crate) fn fence_code(fence: Fence) -> i64 {
+    let bits = u8::from(fence.acquires) | u8::from(fence.releases) << 1 | u8::from(fence.total) << 2;
+    i64::from(bits) | (fence.scope as i64) << 4
 }
 
 /// Hints without an effect here.

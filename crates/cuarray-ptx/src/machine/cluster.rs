@@ -108,6 +108,7 @@ impl Machine<'_> {
 
     /// Records that threads have exited, which counts as an arrival at every barrier of the cluster.
     pub(crate) fn cluster_threads_ended(&mut self, lanes: u32) {
+        self.exit_causally();
         let withdrawn = (self.arrived_now() & lanes).count_ones();
         let barrier = &mut self.clusters[self.block.cluster].barrier;
         barrier.arrived -= u64::from(withdrawn);
@@ -219,7 +220,9 @@ impl Machine<'_> {
         self.finish_pending();
         let slot = self.block.cluster;
         self.nanoseconds = self.nanoseconds.max(self.launch.nanoseconds(self.block.cycles()));
-        if self.clusters[slot].block_ends(self.block.rank) && self.has_clusters() {
+        let last = self.clusters[slot].block_ends(self.block.rank);
+        self.end_causally(last);
+        if last && self.has_clusters() {
             self.compare_cluster(slot);
         }
     }
@@ -239,6 +242,7 @@ pub(crate) unsafe fn arrive(machine: &mut Machine<'_>, _: &Instruction) -> Flow 
     if let Some(watched) = machine.block.watched.as_mut() {
         watched.order.arrive_at_cluster(warp.number);
     }
+    machine.cluster_causally(None, lanes);
     if machine.clusters[machine.block.cluster].barrier.arrive(lanes.count_ones()) {
         machine.cluster_barrier_completed();
     }
@@ -271,6 +275,7 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
     if let Some(watched) = machine.block.watched.as_mut() {
         watched.order.wait_for_cluster(turn, warp, members, live);
     }
+    machine.cluster_causally(Some(turn), members);
     Flow::Next
 }
 

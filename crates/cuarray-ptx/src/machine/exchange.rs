@@ -15,11 +15,20 @@ impl Machine<'_> {
     /// `operand` is the member mask of the running instruction: a register or constant of 32 bits.
     pub(super) unsafe fn gathered(&mut self, operand: u32) -> bool {
         // SAFETY: this function's contract.
+        unsafe { self.gathered_as(operand, false) }
+    }
+
+    /// Like [`Machine::gathered`], by a `barrier` or by another instruction.
+    ///
+    /// # Safety
+    /// As for [`Machine::gathered`].
+    unsafe fn gathered_as(&mut self, operand: u32, barrier: bool) -> bool {
+        // SAFETY: this function's contract.
         let arrived = unsafe { self.arrived(operand) };
         if arrived && self.races.on {
             // SAFETY: this function's contract.
             let groups = unsafe { self.groups(operand) };
-            self.record_lane_synchronization(groups);
+            self.record_lane_synchronization(groups, barrier);
         }
         arrived
     }
@@ -78,7 +87,7 @@ impl Machine<'_> {
 /// `bar.warp.sync` with the member mask `a`.
 pub(crate) unsafe fn warp_barrier(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: `a` is a member mask.
-    if unsafe { machine.gathered(instruction.a) } { Flow::Next } else { Flow::Stop }
+    if unsafe { machine.gathered_as(instruction.a, true) } { Flow::Next } else { Flow::Stop }
 }
 
 /// A bit of a shuffle's mode: the following instructions use the result without a condition.

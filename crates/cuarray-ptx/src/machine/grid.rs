@@ -17,6 +17,7 @@ use super::pattern::{Chains, Pattern};
 use super::region::{Recorder, TouchedRange};
 use super::warp::Warp;
 use crate::races::Races;
+use crate::races::causality::Causality;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -50,7 +51,9 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     assert!(size_of_val(launch.parameters) >= program.parameter_bytes(kernel) as usize, "parameters are missing");
     let reached = launch.program.reachable(launch.kernel);
     let functions = reached.iter().map(|number| &launch.program.functions[*number as usize]);
-    let in_order = launch.cooperative || functions.clone().any(|function| function.ordered || function.grid_wide);
+    let in_order = launch.cooperative
+        || searches_causally(launch)
+        || functions.clone().any(|function| function.ordered || function.grid_wide);
     let extents = launch.cluster_extents();
     assert!(
         (0..3).all(|axis| extents[axis] > 0 && launch.grid[axis].is_multiple_of(extents[axis])),
@@ -114,6 +117,7 @@ impl<'a> Machine<'a> {
             misuses: Misuses::default(),
             unused: 0,
             races,
+            causality: None,
             launch,
             program: launch.program,
         }
@@ -299,10 +303,19 @@ fn run_cluster(
     }
 }
 
+/// Whether races are searched by the memory model: the threads can synchronize through memory, or the search is strict.
+fn searches_causally(launch: &Launch<'_>) -> bool {
+    launch.races && (launch.strict || launch.program.hands_over(launch.kernel))
+}
+
 fn in_turns(launch: &Launch<'_>) -> Outcome {
     let total = clusters(launch);
     let size = launch.cluster_blocks() as usize;
     let mut machine = Machine::new(launch);
+    if searches_causally(launch) {
+        let blocks = launch.grid.iter().map(|extent| u64::from(*extent)).product();
+        machine.causality = Some(Box::new(Causality::new(blocks, launch.strict)));
+    }
     let threads: u64 = launch.threads.iter().map(|extent| u64::from(*extent)).product();
     machine.grid.live = total.saturating_mul(threads).saturating_mul(size as u64);
     let mut waiting: VecDeque<Block> = VecDeque::new();

@@ -25,7 +25,14 @@ impl Default for Workspace {
 
 impl Workspace {
     pub(crate) fn region(&mut self) -> Region {
-        Region { start: ADDRESS, end: ADDRESS + BYTES, host: (&raw mut self.0) as u64, writable: true, slack: 0 }
+        Region {
+            start: ADDRESS,
+            end: ADDRESS + BYTES,
+            host: (&raw mut self.0) as u64,
+            writable: true,
+            slack: 0,
+            group: 0,
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use super::warp::Warp;
 use super::{Flow, processor};
 use crate::machine::program::{Instruction, Program, UNGUARDED};
 use crate::races::Races;
+use crate::races::causality::Causality;
 
 /// The execution of one block.
 pub(crate) struct Machine<'p> {
@@ -82,6 +83,8 @@ pub(crate) struct Machine<'p> {
     /// The last bytes of each lane's access whose values nothing uses.
     pub unused: u32,
     pub races: Races,
+    /// The search for races of a kernel whose threads synchronize through memory, in place of the usual one.
+    pub causality: Option<Box<Causality>>,
     pub launch: &'p Launch<'p>,
     pub program: &'p Program,
 }

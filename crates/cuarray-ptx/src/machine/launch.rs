@@ -1,6 +1,8 @@
 //! A launch as its caller describes it: the kernel, its memory and limits, the host's services, and the results.
 
+use super::address_windows::SHARED_WINDOW;
 use super::fault::Fault;
+use super::grid_sync;
 use super::misuse::Misuse;
 use super::program::{Program, constant_bytes};
 use super::region::{Region, TouchedRange};
@@ -37,6 +39,8 @@ pub struct Launch<'a> {
     pub dependent: bool,
     /// Whether a plain read races if its value is only the first comparison of a compare-and-swap loop.
     pub guesses: bool,
+    /// Whether races are reported by the letter of the PTX manual, also where much working code departs from it.
+    pub strict: bool,
     /// The maximum number of instructions to execute; an instruction of a warp counts once.
     pub budget: u64,
     /// Whether the launch is cooperative: all blocks are resident, and the grid can synchronize.
@@ -70,6 +74,7 @@ impl<'a> Launch<'a> {
             races: true,
             dependent: false,
             guesses: false,
+            strict: false,
             budget: 1 << 32,
             cooperative: false,
             time: 0,
@@ -81,33 +86,53 @@ impl<'a> Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Whether no store of the kernel addresses the region, for each region: a store's address derives from a parameter in
-    /// another region. Empty if the sources of the addresses are not known, or if races are not recorded.
+    /// Whether no store of the kernel may address the region, for each region: the parameters from which the addresses of stores
+    /// derive point to other regions. Empty if the sources of the addresses are not known, or if nothing is recorded.
     pub(super) fn only_read(&self) -> Vec<bool> {
-        let Some(words) = self.program.functions[self.kernel as usize].stored.filter(|_| self.races) else {
-            return Vec::new();
-        };
-        let mut only_read = vec![true; self.regions.len()];
-        // A pointer may lie at the end of its region, or before it.
-        let mut addressed = |address: u64| {
-            let first = self.regions.partition_point(|region| region.end + region.slack < address);
-            let last = self.regions.partition_point(|region| region.end <= address);
-            only_read.iter_mut().take(last + 1).skip(first).for_each(|only_read| *only_read = false);
-        };
-        for (index, word) in self.parameters.iter().enumerate().take(63) {
-            if words >> index & 1 == 1 {
-                addressed(*word);
+        let stored = self.program.functions[self.kernel as usize].stored.as_ref().filter(|_| self.races || self.record);
+        let Some(sets) = stored else { return Vec::new() };
+        let mut only_read: Vec<bool> = self.regions.iter().map(|region| region.start != grid_sync::ADDRESS).collect();
+        for words in sets {
+            // The addresses of variables, and addresses that the code has as numbers.
+            let mut place = 0;
+            let constants = self.program.constants.iter().filter_map(|(_, width)| {
+                let value = self.constants[place];
+                place += constant_bytes(*width) as usize / 8;
+                (*width == Width::W64).then_some(value)
+            });
+            // Without a number that can be an address, parameters are offsets from a variable.
+            let numbers = || pointers(*words, self.parameters).filter(|(offset, _)| offset % 8 == 0);
+            let from_parameters = numbers().any(|(_, number)| (LOWEST..SHARED_WINDOW).contains(&number));
+            let mut found = false;
+            for address in constants {
+                found |= self.point(address, true, &mut only_read) && !from_parameters;
+            }
+            for (offset, address) in pointers(*words, self.parameters) {
+                found |= self.point(address, offset % 8 == 0, &mut only_read);
+            }
+            if !found {
+                // The parameters have the address in a form that is not known.
+                return Vec::new();
             }
         }
-        // The addresses of variables, and addresses that the code has as numbers.
-        let mut place = 0;
-        for (_, width) in &self.program.constants {
-            if *width == Width::W64 {
-                addressed(self.constants[place]);
-            }
-            place += constant_bytes(*width) as usize / 8;
+        let group_is_stored = |group: u64| {
+            let mut regions = self.regions.iter().zip(&only_read);
+            group != 0 && regions.any(|(region, only_read)| region.group == group && !only_read)
+        };
+        let grouped: Vec<bool> = self.regions.iter().map(|region| group_is_stored(region.group)).collect();
+        only_read.iter().zip(grouped).map(|(only_read, grouped)| *only_read && !grouped).collect()
+    }
+
+    /// Clears the flags of the regions that a pointer may mean; returns whether it points into one. A pointer may lie at the end of
+    /// its region. An aligned one may lie outside of its region, if the code adds an offset that leads back.
+    fn point(&self, address: u64, aligned: bool, only_read: &mut [bool]) -> bool {
+        let first = self.regions.partition_point(|region| region.end + region.slack < address);
+        let end = self.regions.partition_point(|region| region.start <= address);
+        only_read[first.min(end)..end].fill(false);
+        if first >= end && aligned && (LOWEST..SHARED_WINDOW).contains(&address) {
+            only_read[end.saturating_sub(1)..(end + 1).min(self.regions.len())].fill(false);
         }
-        only_read
+        first < end
     }
 
     /// The blocks of a cluster along x, y and z.
@@ -162,6 +187,25 @@ impl Launch<'_> {
     pub(super) fn cycles(&self, nanoseconds: u64) -> u64 {
         (u128::from(nanoseconds) * u128::from(self.clock_rate) / 1_000_000) as u64
     }
+}
+
+/// Smaller numbers among a kernel's parameters are no addresses.
+const LOWEST: u64 = 1 << 32;
+
+/// The values of 8 bytes in the words of a set, with their offsets. A structure without padding has pointers at any offset.
+pub(super) fn pointers(words: u64, parameters: &[u64]) -> impl Iterator<Item = (u32, u64)> {
+    let word = move |index: usize| parameters.get(index).copied().filter(|_| index < 63 && words >> index & 1 == 1);
+    (0..parameters.len().min(63)).flat_map(move |index| {
+        let low = word(index);
+        let high = word(index + 1);
+        (0..8_u32).filter_map(move |byte| {
+            let value = match byte {
+                0 => low?,
+                _ => low? >> (8 * byte) | high? << (64 - 8 * byte),
+            };
+            Some((index as u32 * 8 + byte, value))
+        })
+    })
 }
 
 /// The index along x, y and z of a linear number.

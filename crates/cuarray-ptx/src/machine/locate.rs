@@ -195,6 +195,10 @@ impl Machine<'_> {
         if write && !region.writable {
             return self.locate_each(0, size, write);
         }
+        if write && self.is_only_read(index) {
+            let lane = Self::first(self.mask);
+            self.misuse(MisuseKind::OtherRegion, lane, (self.addresses[lane as usize], size), write, index);
+        }
         self.region = index as u32;
         let shift = region.host.wrapping_sub(region.start);
         for lane in 0..32 {
@@ -204,6 +208,12 @@ impl Machine<'_> {
             self.note(index, size, write);
         }
         Flow::Next
+    }
+
+    /// Whether no store of the kernel may address a region.
+    #[inline(always)]
+    pub(crate) fn is_only_read(&self, index: usize) -> bool {
+        self.only_read.get(index).copied().unwrap_or(false)
     }
 
     /// Records an access to one region.
@@ -323,8 +333,10 @@ impl Machine<'_> {
                     return Err(FaultKind::ReadOnly);
                 }
                 if address & (align - 1) == 0 && self.recorder.enabled {
-                    if found.is_none() {
-                        let bytes = (address, size as u32);
+                    let bytes = (address, size as u32);
+                    if write && self.is_only_read(index) {
+                        self.misuse(MisuseKind::OtherRegion, lane, bytes, write, index);
+                    } else if found.is_none() {
                         self.misuse(MisuseKind::BeyondRegion, lane, bytes, write, index);
                     }
                     self.recorder.before_wait = self.launch.dependent && self.is_before_wait(lane);

@@ -9,6 +9,8 @@ use std::collections::btree_map::Entry;
 pub enum MisuseKind {
     /// An access to the [slack](crate::Region::slack) behind a region.
     BeyondRegion,
+    /// A store to a region that no parameter for the addresses of stores points to.
+    OtherRegion,
     /// An access to shared memory between two variables.
     BetweenShared,
     /// A read of shared memory that no thread of the block has written.
@@ -80,6 +82,9 @@ impl Machine<'_> {
         write: bool,
         object: usize,
     ) {
+        if !self.recorder.enabled {
+            return;
+        }
         let pc = self.pc - 1;
         let (block, thread) = (self.block.number, self.warp.number * 32 + lane);
         self.misuses.keep((kind, pc, object), Misuse { kind, pc, block, thread, address, size, write });

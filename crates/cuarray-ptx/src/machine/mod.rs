@@ -19,6 +19,7 @@ pub(crate) mod atomic;
 pub(crate) mod atomic128;
 mod block;
 pub(crate) mod branching;
+pub(crate) mod causality;
 pub(crate) mod cluster;
 pub(crate) mod dependent;
 #[cfg(target_arch = "x86_64")]

@@ -144,9 +144,22 @@ pub struct Function {
     pub(crate) waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub(crate) publishes_to_host: bool,
-    /// A bit for each word of the parameter buffer from which the address of a store to global memory derives; `None` if an
-    /// address may have another source.
-    pub(crate) stored: Option<u64>,
+    /// The means by which threads of a launch synchronize through memory.
+    pub(crate) hand_over: HandOver,
+    /// The sets of parameters from which the addresses of stores to global memory derive: a bit for each word of the parameter
+    /// buffer. `None` if an address may have another source.
+    pub(crate) stored: Option<Vec<u64>>,
+}
+
+/// The means by which the threads of a launch can synchronize through memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct HandOver {
+    /// Whether the code has strong loads or stores, acquiring or releasing operations, or atomic operations of a narrow scope.
+    pub strong: bool,
+    /// Whether it has fences.
+    pub fences: bool,
+    /// Whether it uses results of atomic operations.
+    pub results: bool,
 }
 
 /// The means by which a kernel's code synchronizes with other launches and with the host.
@@ -188,6 +201,8 @@ pub struct Program {
     pub(crate) updates: HashMap<(u32, u32), InPlace>,
     /// The stores that the value of each load in [`Program::updates`] reaches.
     pub(crate) reached: HashMap<u32, Vec<Reached>>,
+    /// The set of each store, for functions with [`Function::stored`].
+    pub(crate) store_words: HashMap<u32, u64>,
 }
 
 /// The base of function addresses. The address of a function is this base plus 16 times its index.
@@ -353,6 +368,12 @@ impl Program {
         reached
     }
 
+    /// The offsets and values in a parameter buffer that can be the pointer from which the address of a store derives.
+    pub fn pointers_of_store(&self, pc: u32, parameters: &[u64]) -> Vec<(u32, u64)> {
+        let words = self.store_words.get(&pc).copied().unwrap_or(0);
+        super::launch::pointers(words, parameters).collect()
+    }
+
     /// How a kernel synchronizes with other launches and with the host.
     pub fn synchronization(&self, kernel: u32) -> Synchronization {
         let mut all = Synchronization::default();
@@ -364,6 +385,18 @@ impl Program {
             all.waits |= function.waits;
         }
         all
+    }
+
+    /// Whether threads of a kernel can synchronize through memory.
+    pub(crate) fn hands_over(&self, kernel: u32) -> bool {
+        let mut all = HandOver::default();
+        for number in self.reachable(kernel) {
+            let HandOver { strong, fences, results } = self.functions[number as usize].hand_over;
+            all.strong |= strong;
+            all.fences |= fences;
+            all.results |= results;
+        }
+        all.strong || all.fences && all.results
     }
 
     /// The bytes of static shared memory that a kernel uses.

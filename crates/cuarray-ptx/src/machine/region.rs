@@ -57,6 +57,8 @@ pub struct Region {
     /// The number of bytes behind `end` that are accessible, although they do not belong to the region. An access there
     /// is recorded in [`Outcome::misuses`](crate::Outcome::misuses).
     pub slack: u64,
+    /// Regions with one number, other than 0, are parts of one allocation: a pointer into one of them may address all.
+    pub group: u64,
 }
 
 /// Returns the region that holds all of `start..end`; regions are in ascending order.
@@ -256,7 +258,7 @@ mod tests {
 
     #[test]
     fn recorded_bytes_become_ranges() {
-        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0 }; 1];
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
         let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
         one.note(0, 4090, 12, false);
         one.note(0, 4102, 64, false);
@@ -287,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_read_and_write_of_one_instruction_is_an_update() {
-        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0 }; 1];
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
         let mut recorder = Recorder::new(true, 1);
         recorder.note(0, 0, 4, true);
         recorder.updates = true;
@@ -303,7 +305,7 @@ mod tests {
 
     #[test]
     fn strong_accesses_are_listed_apart_from_weak_ones() {
-        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0 }; 1];
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
         let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
         one.note(0, 0, 4, false);
         (other.strength, other.updates) = (Strength::Device, true);
@@ -330,7 +332,7 @@ mod tests {
 
     #[test]
     fn partial_accesses_are_outside_of_a_region() {
-        let region = |start, end| Region { start, end, host: 0, writable: true, slack: 0 };
+        let region = |start, end| Region { start, end, host: 0, writable: true, slack: 0, group: 0 };
         let regions = [region(16, 32), region(64, 128)];
         assert_eq!(find(&regions, 16, 20), Some(0));
         assert_eq!(find(&regions, 30, 34), None);

@@ -19,7 +19,7 @@ use crate::races::{Race, Scene, Watched, access};
 
 /// Holds back a race of an update in place; returns whether the race is one.
 #[cold]
-fn hold_back(launch: &Launch<'_>, race: &Race, updates: &mut Updates) -> bool {
+pub(super) fn hold_back(launch: &Launch<'_>, race: &Race, updates: &mut Updates) -> bool {
     let [before, now] = race.accesses;
     let (load, store) = if now.writes { (before, now) } else { (now, before) };
     let (Some(read), Some(written)) = (load.pc, store.pc) else { return false };
@@ -80,21 +80,22 @@ impl Machine<'_> {
     /// Whether a load, whose addresses are resolved, reads memory that no store of the kernel addresses. Such a read cannot race.
     #[inline(always)]
     pub(crate) fn only_reads(&self, instruction: &Instruction) -> bool {
-        instruction.c & STRONG == 0 && self.only_read.get(self.region as usize).copied().unwrap_or(false)
+        instruction.c & STRONG == 0 && self.is_only_read(self.region as usize)
     }
 
     /// Reports reads of `size` bytes that `locate` has resolved.
     #[inline(never)]
     pub(crate) fn watch_read(&mut self, instruction: &Instruction, size: u32) {
+        if self.causality.is_some() {
+            return self.watch_read_causally(instruction, size);
+        }
         if instruction.c & STRONG != 0 {
             return self.acquire();
         }
         if instruction.c & GUESS != 0 && !self.launch.guesses {
             return;
         }
-        if instruction.c & IN_PLACE != 0 {
-            self.note_update(Kind::Read);
-        }
+        self.note_in_place(instruction, Kind::Read);
         if self.read_one_cell(instruction.c, size).is_some() {
             return;
         }
@@ -104,14 +105,23 @@ impl Machine<'_> {
     /// Reports writes of elements of `size` bytes, `at` bytes after the resolved addresses.
     #[inline(never)]
     pub(crate) fn watch_write(&mut self, instruction: &Instruction, size: u32, at: u32, digests: Digests<'_>) {
+        if self.causality.is_some() && instruction.c & STRONG != 0 {
+            return self.watch_store_causally(instruction, size, at);
+        }
         if instruction.c & RELEASES != 0 && at == 0 {
             self.release_known();
         }
-        if instruction.c & IN_PLACE != 0 {
-            self.note_update(Kind::Write);
-        }
+        self.note_in_place(instruction, Kind::Write);
         if instruction.c & STRONG == 0 {
             self.touch(instruction.c, size, at, Kind::Write, digests);
+        }
+    }
+
+    /// Records a load or a store that may be of an update in place.
+    #[inline(always)]
+    pub(super) fn note_in_place(&mut self, instruction: &Instruction, kind: Kind) {
+        if instruction.c & IN_PLACE != 0 {
+            self.note_update(kind);
         }
     }
 
@@ -131,6 +141,10 @@ impl Machine<'_> {
     /// Reports atomic operations on the resolved words.
     #[inline(never)]
     pub(crate) fn watch_atomic(&mut self, instruction: &Instruction, size: u32) {
+        if self.causality.is_some() {
+            // The operation is reported once it is known whether it wrote.
+            return;
+        }
         if instruction.c & RELEASES != 0 {
             self.release_known();
         }
@@ -151,26 +165,35 @@ impl Machine<'_> {
         }
     }
 
-    /// Acquires the released knowledge for the warp.
-    fn acquire(&mut self) {
+    /// Records that the lanes synchronize through memory with a thread that has waited for the prerequisite grids.
+    pub(super) fn note_waited(&mut self) {
         if self.launch.dependent && (self.cluster().waited || self.waited && self.in_turns()) {
             self.have_waited(self.mask);
         }
+    }
+
+    /// Acquires the released knowledge for the warp.
+    fn acquire(&mut self) {
+        self.note_waited();
         let Some(watched) = self.block.watched.as_mut() else { return };
         watched.order.acquire(self.warp.number);
         let races = &self.races;
         watched.exempt |= races.releasers || races.releaser.is_some_and(|block| block != self.block.number);
     }
 
-    /// Records that groups of lanes of the warp have synchronized.
-    pub(crate) fn record_lane_synchronization(&mut self, groups: impl Iterator<Item = u32>) {
+    /// Records that groups of lanes of the warp have synchronized: by a `barrier` of the warp, or by another instruction, whose
+    /// order of memory the manual does not state.
+    pub(crate) fn record_lane_synchronization(&mut self, groups: impl Iterator<Item = u32>, barrier: bool) {
         let (warp, live) = (self.warp.number, !self.warp.dead);
         for group in groups {
             if self.warp.waited & group != 0 {
                 self.warp.waited |= group;
             }
+            if !barrier && self.launch.strict {
+                continue;
+            }
             if let Some(watched) = self.block.watched.as_mut() {
-                watched.order.synchronize_lanes(warp, group, live);
+                watched.synchronize_lanes(warp, group, live);
             }
         }
     }
@@ -180,6 +203,9 @@ impl Machine<'_> {
         if let Some(watched) = self.block.watched.as_mut().filter(|_| address != 0 && size != 0) {
             watched.shadow.forget(address, size);
             self.races.grid.forget(address, size);
+            if let Some(causality) = self.causality.as_mut() {
+                causality.memory.forget(address, size);
+            }
             self.forget_cluster_accesses(address, size);
         }
     }
@@ -239,6 +265,9 @@ impl Machine<'_> {
     /// Compares the lanes' accesses with recorded ones.
     #[inline(always)]
     pub(super) fn touch_recorded(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
+        if self.causality.is_some() {
+            return self.touch_causally(mode, (size, at), kind, digests);
+        }
         if self.races.grid_turn != self.grid.turn {
             self.grid_completed();
         }
@@ -301,7 +330,7 @@ impl Machine<'_> {
     ) {
         let shared_bytes = self.block.shared_bytes();
         let Some(watched) = self.block.watched.as_mut() else { return };
-        let Watched { order, shadow, exempt, updates } = &mut **watched;
+        let Watched { order, shadow, exempt, updates, .. } = &mut **watched;
         if order.grid_completed(self.grid.turn) {
             *exempt = false;
         }
@@ -353,7 +382,7 @@ impl Machine<'_> {
                     for (by, with) in first.chain(recorded.with) {
                         let accesses = [access(block, with), access(block, now.of(by).origin)];
                         let address = address + u64::from((by - lane) * step);
-                        let race = Race { shared: SHARED, address, size, accesses };
+                        let race = Race { shared: SHARED, address, size, accesses, why: None };
                         if !hold_back(self.launch, &race, updates) {
                             found.get_or_insert(race);
                         }

@@ -2,19 +2,22 @@
 //!
 //! [`order`] tracks the order of threads within a block. [`page`], with its [`cell`]s, records which threads of the
 //! running block accessed what, in shared and in global memory. [`blocks`] records which blocks accessed what in
-//! global memory. The machine reports accesses and synchronization. The model is described in
+//! global memory. [`causality`] replaces these for kernels whose threads synchronize through memory. The machine reports accesses and synchronization. The model is described in
 //! `docs/reference/kernels.md`.
 //!
 //! For each pair of source lines in each variable or allocation, one race is reported: the race of the block with the
 //! smallest number, for any number of cores.
 
 pub(crate) mod blocks;
+pub(crate) mod causality;
 pub(crate) mod cell;
 pub(crate) mod order;
 pub(crate) mod page;
 pub(crate) mod update;
 
 use blocks::{BUDGET, Grid, Slot};
+use causality::Why;
+use causality::threads::Threads;
 use cell::{Kind, Origin};
 use order::Order;
 use page::{PAGE, Shadow};
@@ -64,6 +67,8 @@ pub struct Race {
     pub size: u32,
     /// Both accesses; those of one block are in execution order.
     pub accesses: [Access; 2],
+    /// The reason why the accesses are unordered, if the threads synchronize through memory.
+    pub why: Option<Why>,
 }
 
 /// Names the location of a race, to distinguish repeated races.
@@ -89,6 +94,8 @@ pub(crate) struct Watched {
     /// determined.
     pub exempt: bool,
     pub updates: Updates,
+    /// The views of the threads, if the kernel's threads synchronize through memory.
+    pub threads: Option<Box<Threads>>,
 }
 
 impl Watched {
@@ -100,6 +107,39 @@ impl Watched {
         self.shadow.start();
         self.exempt = false;
         self.updates.clear();
+        self.threads = None;
+    }
+
+    /// Records that lanes of a warp arrive at a barrier of the block, and whether they wait there.
+    pub(crate) fn arrive(&mut self, barrier: usize, warp: u32, lanes: u32, waits: bool) {
+        match &mut self.threads {
+            Some(threads) => threads.arrive(barrier, warp, lanes, waits),
+            None => self.order.arrive(barrier, warp, lanes, waits),
+        }
+    }
+
+    /// Completes a barrier, as [`Order::complete`] does.
+    pub(crate) fn complete(&mut self, barrier: usize, whole: bool, dead: impl Fn(usize) -> u32) {
+        match &mut self.threads {
+            Some(threads) => threads.complete(barrier, whole, dead),
+            None => self.order.complete(barrier, whole, dead),
+        }
+    }
+
+    /// Records that lanes of a warp exit; `dead` are its exited lanes.
+    pub(crate) fn exit(&mut self, warp: u32, dead: u32) {
+        match &mut self.threads {
+            Some(threads) => threads.exit(warp, dead),
+            None => self.order.exit(warp),
+        }
+    }
+
+    /// Synchronizes lanes of a warp; `live` are the lanes that have not exited.
+    pub(crate) fn synchronize_lanes(&mut self, warp: u32, lanes: u32, live: u32) {
+        match &mut self.threads {
+            Some(threads) => threads.synchronize_lanes(warp, lanes),
+            None => self.order.synchronize_lanes(warp, lanes, live),
+        }
     }
 }
 
@@ -173,7 +213,7 @@ impl Races {
             }
             let accesses = [one, other];
             let (shared, address) = scene.place(conflict.address);
-            let race = Race { shared, address, size: conflict.size, accesses };
+            let race = Race { shared, address, size: conflict.size, accesses, why: None };
             self.add(scene, race, true);
         });
     }

@@ -5,7 +5,7 @@ use super::symbols::Symbols;
 use crate::Error;
 use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
 use crate::grammar::types::{Space, Type, Width};
-use crate::machine::program::{Constant, Exec, Location};
+use crate::machine::program::{Constant, Exec, HandOver, Location};
 use std::collections::HashMap;
 
 /// A variable of a function.
@@ -54,6 +54,8 @@ pub(super) struct Built {
     pub waits: bool,
     /// Whether the code writes for the host, which may poll: by accesses or fences of the whole system.
     pub publishes_to_host: bool,
+    /// The means by which threads of the launch synchronize through memory.
+    pub hand_over: HandOver,
     /// Whether an instruction other than a plain store may write global memory.
     pub writes_otherwise: bool,
 }
@@ -101,6 +103,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             observes: false,
             publishes_to_host: false,
             waits: false,
+            hand_over: HandOver::default(),
             writes_otherwise: false,
         };
         Builder {

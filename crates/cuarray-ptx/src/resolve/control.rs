@@ -11,11 +11,29 @@ use super::symbols::Symbol;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written, Variable};
 use crate::grammar::types::{Space, Type};
-use crate::machine::branching;
+use crate::machine::access_mode::Scope;
+use crate::machine::branching::{self, Fence};
 use crate::machine::cluster;
 use crate::machine::dependent;
 use crate::machine::program::Parameter;
 use crate::machine::services::PROVIDED;
+
+/// The effect of a fence on the order of threads; `None` for a fence that orders proxies. `scope` is the index of its scope among
+/// `sys`, `gl` and `gpu`, if it has one of these.
+fn fence_of(opcode: &str, scope: Option<usize>, words: &mut Modifiers<'_>) -> Option<Fence> {
+    if words.rest().contains(&"proxy") {
+        return None;
+    }
+    let scope = match scope {
+        Some(0) => Scope::System,
+        Some(_) => Scope::Device,
+        None if words.take("cluster") => Scope::Cluster,
+        None => Scope::Block,
+    };
+    let kind = words.one_of(&["acquire", "release", "sc"]);
+    let total = opcode == "membar" || kind == Some(2);
+    Some(Fence { acquires: kind != Some(1), releases: kind != Some(0), total, scope })
+}
 
 impl<'a> Builder<'_, 'a> {
     /// `ret`: in a kernel, the end of the thread.
@@ -104,14 +122,18 @@ impl<'a> Builder<'_, 'a> {
             }
             opcode => {
                 let fence = matches!(opcode, "membar" | "fence");
+                let mut imm = 0;
                 if fence {
-                    // Within a launch, the scope and the kind of a fence make no difference.
                     let scope = words.one_of(&["sys", "gl", "gpu"]);
                     self.built().publishes |= scope.is_some();
                     self.built().publishes_to_host |= scope == Some(0);
+                    if let Some(fence) = fence_of(opcode, scope, words) {
+                        imm = branching::fence_code(fence);
+                        self.built().hand_over.fences = true;
+                    }
                 }
                 words.drop_hints(&[""]);
-                let draft = self.draft(if fence { branching::fence } else { branching::nothing });
+                let draft = Draft { imm, ..self.draft(if fence { branching::fence } else { branching::nothing }) };
                 self.push(draft);
             }
         }

@@ -79,7 +79,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     let next: Vec<Vec<usize>> = built.blocks.iter().map(successors).collect();
     let order = order(&next);
     let places = places(&built.blocks, &order, &built.widths);
-    let stored_words = stored::stored_words(&built);
+    let sources = stored::sources_of_stores(&built);
     let function = &mut program.functions[number];
     let line = built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
     if places.frame > WIDEST || program.code.len() > MAX_SIZE {
@@ -99,7 +99,13 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     function.observes = built.observes;
     function.publishes_to_host = built.publishes_to_host;
     function.waits = built.waits;
-    function.stored = stored_words;
+    function.hand_over = built.hand_over;
+    function.stored = sources.as_ref().map(|stores| {
+        let mut words: Vec<u64> = stores.values().copied().collect();
+        words.sort_unstable();
+        words.dedup();
+        words
+    });
     function.start = program.code.len() as u32;
     let mut starts = vec![u32::MAX; built.blocks.len()];
     // Jump targets are block numbers until all blocks have addresses.
@@ -151,7 +157,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
                     imm |= if is_used_at_once(draft, after, &built.widths) { USED_AT_ONCE } else { 0 };
                 }
             }
-            if !updates.pairs.is_empty() {
+            if !updates.pairs.is_empty() || sources.is_some() {
                 numbers.insert((*index, at_draft), program.code.len() as u32);
             }
             let (mut exec, mut at) = (*exec, at);
@@ -190,6 +196,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             [load, store].into_iter().for_each(|pc| program.code[pc as usize].c |= IN_PLACE);
         }
     }
+    let stores = sources.iter().flatten();
+    program.store_words.extend(stores.filter_map(|(store, words)| Some((number(store)?, *words))));
     for (load, stores) in &updates.reached {
         let Some(load) = number(load) else { continue };
         let stores = stores

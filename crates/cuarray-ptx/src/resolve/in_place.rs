@@ -78,7 +78,8 @@ struct Base {
     rest: Operand,
 }
 
-fn drafts(blocks: &[Block]) -> impl Iterator<Item = (Place, &Draft)> {
+/// All instructions with their places.
+pub(super) fn drafts(blocks: &[Block]) -> impl Iterator<Item = (Place, &Draft)> {
     blocks
         .iter()
         .enumerate()

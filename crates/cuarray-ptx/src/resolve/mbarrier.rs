@@ -10,7 +10,7 @@ use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
-use crate::machine::access_mode::{RELEASES, STRONG};
+use crate::machine::access_mode::{ACQUIRES, RELEASES, STRONG};
 use crate::machine::asynchronous::barrier::{arrive, complete_bytes, drop_out, expect_bytes, initial, missing, wait};
 use crate::machine::asynchronous::copies::arrive_after;
 use crate::machine::atomic::atomic;
@@ -134,7 +134,7 @@ impl<'a> Builder<'_, 'a> {
         let Written::Name(name) = target else { return Err(self.wrong("mbarrier", "the target is not a predicate")) };
         let d = self.predicate_target(name)?;
         let b = self.source(state, if parity { Type::U32 } else { Type::B64 })?;
-        let (c, extra) = (Operand::Number(mode | STRONG), vec![Operand::Number(u32::from(parity))]);
+        let (c, extra) = (Operand::Number(mode | STRONG | ACQUIRES), vec![Operand::Number(u32::from(parity))]);
         let draft = Draft { d, a, b, c, extra, imm, ..self.draft(wait) };
         self.push(draft);
         if tries {

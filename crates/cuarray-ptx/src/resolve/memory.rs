@@ -16,7 +16,7 @@ use crate::float::{self, BF16, F16, Format, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::Strength;
-use crate::machine::access_mode::Mode;
+use crate::machine::access_mode::{ACQUIRES, COMPARES, Mode, RELEASES, Scope, scope_bits, strength_bits};
 use crate::machine::atomic::atomic;
 use crate::machine::branching::nothing;
 use crate::machine::memory::{Cell, load, load_parameter, load_vector, store, store_vector};
@@ -29,6 +29,25 @@ struct Address {
     mode: Mode,
     /// The offset and size of a kernel's parameter, if the address is one.
     parameter: Option<(u32, u32)>,
+}
+
+/// The order and the scope that an access states.
+pub(super) struct Ordering {
+    /// Whether the access synchronizes, and so can reveal the order of blocks. Atomic operations are strong without this.
+    pub strong: bool,
+    pub releases: bool,
+    pub acquires: bool,
+    pub scope: Scope,
+    /// Its strength for other launches, if it is strong or atomic.
+    pub strength: Strength,
+}
+
+impl Ordering {
+    /// The bits of an atomic operation's mode.
+    pub(super) fn bits(&self) -> u32 {
+        let order = if self.acquires { ACQUIRES } else { 0 } | if self.releases { RELEASES } else { 0 };
+        order | scope_bits(self.scope) | strength_bits(self.strength)
+    }
 }
 
 /// The access of a load or store. Other threads may wait for a strong one, so it is not plain.
@@ -113,22 +132,24 @@ impl<'a> Builder<'_, 'a> {
         Address { base, offset, mode: Mode::new(space, true), parameter: None }
     }
 
-    /// Takes the order and scope: whether the access is strong, and so can reveal the order of blocks, whether it
-    /// releases, and its strength if it is strong or atomic.
-    fn ordering(&mut self, words: &mut Modifiers<'a>) -> (bool, bool, Strength) {
-        let releases = words.one_of(&["release", "acq_rel", "seq_cst"]).is_some();
+    /// Takes the order and scope.
+    pub(super) fn ordering(&mut self, words: &mut Modifiers<'a>) -> Ordering {
+        let releases = words.one_of(&["release", "acq_rel", "seq_cst"]);
         // A volatile access is a relaxed one of the whole system.
         let volatile = words.one_of(&["volatile", "mmio"]).is_some();
-        let strong = words.one_of(&["relaxed", "acquire"]).is_some() || releases || volatile;
+        let order = words.one_of(&["relaxed", "acquire"]);
+        let strong = order.is_some() || releases.is_some() || volatile;
         words.take("weak");
         words.take("mmio");
-        let strength = match words.one_of(&["sys", "gpu", "cluster", "cta"]) {
-            _ if volatile => Strength::System,
-            Some(0) => Strength::System,
-            Some(1) | None => Strength::Device,
-            Some(_) => Strength::Weak,
+        let (strength, scope) = match words.one_of(&["sys", "gpu", "cluster", "cta"]) {
+            _ if volatile => (Strength::System, Scope::System),
+            Some(0) => (Strength::System, Scope::System),
+            Some(1) | None => (Strength::Device, Scope::Device),
+            Some(2) => (Strength::Weak, Scope::Cluster),
+            Some(_) => (Strength::Weak, Scope::Block),
         };
-        (strong, releases, strength)
+        let acquires = order == Some(1) || releases.is_some_and(|order| order > 0);
+        Ordering { strong, releases: releases.is_some(), acquires, scope, strength }
     }
 
     /// Notes that an access releases or acquires for threads of other launches.
@@ -138,6 +159,14 @@ impl<'a> Builder<'_, 'a> {
             built.publishes |= releases;
             built.observes |= acquires;
         }
+    }
+
+    /// Notes an atomic operation, for the choice of the search for races.
+    pub(super) fn note_hand_over(&mut self, shared: bool, ordering: &Ordering, has_result: bool) {
+        let narrow = !shared && ordering.scope < Scope::Device;
+        let hand_over = &mut self.built().hand_over;
+        hand_over.strong |= narrow || ordering.acquires || ordering.releases;
+        hand_over.results |= has_result;
     }
 
     /// Notes an atomic operation in global memory.
@@ -164,7 +193,8 @@ impl<'a> Builder<'_, 'a> {
             self.push(draft);
             return Ok(());
         }
-        let (strong, releases, strength) = self.ordering(words);
+        let ordering = self.ordering(words);
+        let Ordering { strong, releases, strength, .. } = ordering;
         words.take("nc");
         for hint in ["ca", "cg", "cs", "lu", "cv", "wb", "wt"] {
             words.take(hint);
@@ -184,7 +214,9 @@ impl<'a> Builder<'_, 'a> {
         let (value, address) = if stores { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
         let mut address = self.address(address, space)?;
         (address.mode.strong, address.mode.releases) = (strong, releases);
+        (address.mode.acquires, address.mode.scope) = (ordering.acquires, ordering.scope);
         self.built().writes_otherwise |= stores && strong;
+        self.built().hand_over.strong |= strong && !matches!(address.mode.space, Space::Param | Space::Local);
         if strong && matches!(address.mode.space, Space::Global | Space::Generic) {
             address.mode.strength = strength;
             self.built().ordered = true;
@@ -301,7 +333,8 @@ impl<'a> Builder<'_, 'a> {
         if words.rest().contains(&"async") {
             return self.asynchronous_store(instruction, words);
         }
-        let (_, releases, strength) = self.ordering(words);
+        let ordering = self.ordering(words);
+        let Ordering { releases, strength, .. } = ordering;
         words.drop_hints(&["L1", "L2", "level", "noftz"]);
         let space = words.space().unwrap_or(Space::Generic);
         let operation = words.one_of(&["and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"]);
@@ -317,10 +350,10 @@ impl<'a> Builder<'_, 'a> {
                 9 => Vectored::Max,
                 _ => return self.refuse(instruction),
             };
-            return self.atomic_vector(instruction, space, what, count, ty, strength);
+            return self.atomic_vector(instruction, space, what, count, ty, &ordering);
         }
         if ty == Type::B128 && !reduces && (compares || operation == 4) {
-            return self.atomic128(instruction, space, compares, strength);
+            return self.atomic128(instruction, space, compares, &ordering);
         }
         if reduces && (compares || operation == 4) {
             return self.refuse(instruction);
@@ -343,6 +376,7 @@ impl<'a> Builder<'_, 'a> {
         // An exchange does not depend on the old contents.
         (address.mode.releases, address.mode.updates) = (releases, operation != 4);
         address.mode.strength = strength;
+        (address.mode.acquires, address.mode.scope) = (ordering.acquires, ordering.scope);
         if !matches!(address.mode.space, Space::Global | Space::Generic | Space::Shared) {
             return self.refuse(instruction);
         }
@@ -353,11 +387,13 @@ impl<'a> Builder<'_, 'a> {
         };
         // Only exact operations without a result commute.
         let commutes = d == Operand::Nothing && !compares && operation != 4 && (!ty.is_float() || operation > 7);
+        self.note_hand_over(address.mode.space == Space::Shared, &ordering, d != Operand::Nothing);
         if address.mode.space != Space::Shared {
             self.built().ordered |= !commutes;
             self.note_atomic(releases, d != Operand::Nothing, strength);
         }
-        let (a, c) = (address.base, Operand::Number(address.mode.code()));
+        let swaps = if compares { COMPARES } else { 0 };
+        let (a, c) = (address.base, Operand::Number(address.mode.code() | swaps));
         let results = if compares { Results::CompareAndSwap } else { Results::Any };
         let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, results, ..self.draft(exec) };
         self.push(draft);

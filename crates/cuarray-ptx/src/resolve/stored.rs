@@ -1,20 +1,23 @@
 //! The parameters of a kernel from which the addresses of its stores derive.
 //!
-//! Memory that no store addresses is only read, and reads do not race. Race detection leaves these reads out, which are most
-//! accesses of many kernels. The analysis ignores the order of instructions: a register derives from everything that
-//! any instruction puts into it. An address from memory, of an atomic operation, or in a call has an unknown source.
+//! A store should reach only the allocations that these parameters point to. So race detection leaves out reads of other
+//! allocations, which are most accesses of many kernels, and a store that reaches such an allocation is out of bounds. The
+//! analysis ignores the order of instructions: a register derives from everything that any instruction puts into it. An
+//! address from memory, of an atomic operation, or in a call has an unknown source.
 
 use super::builder::Built;
 use super::draft::{Access, Draft, Operand};
+use super::in_place::{Place, drafts as drafts_of};
 use super::registers::{reads, writes};
 use crate::grammar::types::Width;
+use std::collections::HashMap;
 
 /// The bit of an unknown source. The other bits are words of the parameter buffer, of 8 bytes.
 const UNKNOWN: u64 = 1 << 63;
 
-/// Returns a bit for each word of the parameter buffer from which the address of a store derives; `None` if an address may
-/// have another source.
-pub(super) fn stored_words(built: &Built) -> Option<u64> {
+/// Returns, for each store to global memory, a bit for each word of the parameter buffer from which its address derives; `None`
+/// if an address may have another source.
+pub(super) fn sources_of_stores(built: &Built) -> Option<HashMap<Place, u64>> {
     if built.writes_otherwise || !built.calls.is_empty() || built.calls_address {
         return None;
     }
@@ -35,14 +38,18 @@ pub(super) fn stored_words(built: &Built) -> Option<u64> {
             break;
         }
     }
-    let mut all = 0;
-    for draft in drafts().filter(|draft| matches!(draft.access, Access::Store(_)) && is_in_global(draft)) {
-        all |= match draft.a {
-            Operand::Register(register) => sources[register as usize],
-            _ => UNKNOWN,
-        };
+    let mut stores = HashMap::new();
+    for (place, draft) in drafts_of(&built.blocks) {
+        if matches!(draft.access, Access::Store(_)) && is_in_global(draft) {
+            let Operand::Register(register) = draft.a else { return None };
+            let words = sources[register as usize];
+            if words & UNKNOWN != 0 {
+                return None;
+            }
+            stores.insert(place, words);
+        }
     }
-    (all & UNKNOWN == 0).then_some(all)
+    Some(stores)
 }
 
 /// The sources of the values that an instruction writes to registers.

@@ -258,6 +258,7 @@ impl<'a> Symbols<'a> {
             max_registers: 0,
             updates: HashMap::new(),
             reached: HashMap::new(),
+            store_words: HashMap::new(),
         };
         for module in modules {
             program.version = program.version.max(module.version.0 * 10 + module.version.1);
@@ -379,6 +380,7 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         observes: false,
         publishes_to_host: false,
         stored: None,
+        hand_over: program::HandOver::default(),
         waits: false,
     })
 }

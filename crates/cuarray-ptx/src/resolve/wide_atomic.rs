@@ -6,12 +6,12 @@
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
 use super::floating::{extreme, quiet32};
+use super::memory::Ordering;
 use crate::Error;
 use crate::float::{self, BF16, F16, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type};
-use crate::machine::Strength;
-use crate::machine::access_mode::{UPDATES, strength_bits};
+use crate::machine::access_mode::{COMPARES, UPDATES};
 use crate::machine::atomic128::{atomic128, vector};
 use crate::machine::program::Exec;
 
@@ -65,7 +65,7 @@ impl<'a> Builder<'_, 'a> {
         what: Vectored,
         count: usize,
         ty: Type,
-        strength: Strength,
+        ordering: &Ordering,
     ) -> Result<(), Error> {
         let fits = match ty {
             Type::F32 | Type::F16x2 | Type::BF16x2 => count <= 4,
@@ -106,8 +106,9 @@ impl<'a> Builder<'_, 'a> {
         // The targets follow the offset. It counts as written too, which is harmless, because it is an immediate.
         let written = 1 + count;
         self.built().ordered = true;
-        self.note_atomic(false, !reduces, strength);
-        let mode = mode | UPDATES | strength_bits(strength);
+        self.note_hand_over(false, ordering, !reduces);
+        self.note_atomic(ordering.releases, !reduces, ordering.strength);
+        let mode = mode | UPDATES | ordering.bits();
         let draft = Draft { a, c: Operand::Number(mode), extra, written, imm: count as i64, ..self.draft(exec) };
         self.push(draft);
         Ok(())
@@ -119,7 +120,7 @@ impl<'a> Builder<'_, 'a> {
         instruction: &'a Instruction<'a>,
         space: Space,
         compares: bool,
-        strength: Strength,
+        ordering: &Ordering,
     ) -> Result<(), Error> {
         let wanted = 3 + usize::from(compares);
         self.count(instruction, &[wanted, wanted + 1])?;
@@ -132,9 +133,10 @@ impl<'a> Builder<'_, 'a> {
         let b = self.source(&operands[2], Type::B128)?;
         let other = if compares { self.source(&operands[3], Type::B128)? } else { Operand::Nothing };
         self.built().ordered = true;
-        self.note_atomic(false, d != Operand::Nothing, strength);
-        let mode = mode | strength_bits(strength);
-        let c = Operand::Number(if compares { mode | UPDATES } else { mode });
+        self.note_hand_over(space == Space::Shared, ordering, d != Operand::Nothing);
+        self.note_atomic(ordering.releases, d != Operand::Nothing, ordering.strength);
+        let mode = mode | ordering.bits();
+        let c = Operand::Number(if compares { mode | UPDATES | COMPARES } else { mode });
         let draft = Draft { d, a, b, c, extra: vec![other], imm, ..self.draft(atomic128) };
         self.push(draft);
         Ok(())

@@ -9,10 +9,12 @@ mod cooperative;
 mod dependent;
 mod forms;
 mod matrices;
+mod memory_model;
 mod mutated;
 mod patterns;
 mod recent;
 mod shared_shapes;
+mod stray_stores;
 mod thread_races;
 
 use crate::Error;
@@ -50,7 +52,10 @@ struct Run<'a> {
     budget: u64,
     cooperative: bool,
     dependent: bool,
+    strict: bool,
     workers: usize,
+    /// The group of the buffers.
+    group: u64,
 }
 
 impl Default for Run<'_> {
@@ -67,7 +72,9 @@ impl Default for Run<'_> {
             budget: 1 << 24,
             cooperative: false,
             dependent: false,
+            strict: false,
             workers: 2,
+            group: 0,
         }
     }
 }
@@ -102,7 +109,7 @@ impl Run<'_> {
             .map(|(index, buffer)| {
                 let start = BASE + index as u64 * APART;
                 let end = start + size_of_val(*buffer) as u64;
-                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0 }
+                Region { start, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0, group: self.group }
             })
             .collect();
         let mut parameters: Vec<u64> = regions.iter().map(|region| region.start).collect();
@@ -126,7 +133,7 @@ impl Run<'_> {
         }
         let mut regions = regions;
         let end = start + storage.len() as u64 * 8;
-        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true, slack: 0 });
+        regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true, slack: 0, group: 0 });
         let constants = program.constants(|number| places[number as usize]);
         let kernel = *program.kernels.values().next().expect("the source has a kernel");
         let words = program.parameter_bytes(kernel).div_ceil(8) as usize;
@@ -145,6 +152,7 @@ impl Run<'_> {
             races: record,
             dependent: self.dependent && record,
             guesses: false,
+            strict: self.strict,
             budget: self.budget,
             cooperative: self.cooperative,
             time: 0,

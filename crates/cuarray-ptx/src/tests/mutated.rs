@@ -102,12 +102,13 @@ fn mutated(source: &str, random: &mut Random) -> String {
 fn launch(program: &Program, kernel: u32) {
     let mut buffer = vec![1_u64; 512];
     let end = BASE + 4096;
-    let mut regions = vec![Region { start: BASE, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0 }];
+    let mut regions =
+        vec![Region { start: BASE, end, host: buffer.as_mut_ptr() as u64, writable: true, slack: 0, group: 0 }];
     let size: u64 = program.variables.iter().map(|variable| variable.size.min(1 << 20).next_multiple_of(16)).sum();
     let mut storage = vec![0_u64; size as usize / 8 + 2];
     let start = BASE + APART;
     let host = storage.as_mut_ptr() as u64;
-    regions.push(Region { start, end: start + size + 16, host, writable: true, slack: 0 });
+    regions.push(Region { start, end: start + size + 16, host, writable: true, slack: 0, group: 0 });
     let constants = program.constants(|_| start);
     let words = program.parameter_bytes(kernel).div_ceil(8) as usize;
     let parameters: Vec<u64> = (0..words).map(|index| if index % 7 == 4 { BASE } else { 8 }).collect();
@@ -124,6 +125,7 @@ fn launch(program: &Program, kernel: u32) {
         races: true,
         dependent: true,
         guesses: false,
+        strict: false,
         record: true,
         budget: 20_000,
         cooperative: false,

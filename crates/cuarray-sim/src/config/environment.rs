@@ -47,7 +47,10 @@ impl Config {
         read("CUARRAY_SIM_QUIET", "0 or 1", &mut |value| switch(value, &mut config.quiet))?;
         read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
         read("CUARRAY_SIM_HOST_ACCESSES", "0 or 1", &mut |value| switch(value, &mut config.host_accesses))?;
-        read("CUARRAY_SIM_KERNEL_RACES", "0 or 1", &mut |value| switch(value, &mut config.kernel_races))?;
+        read("CUARRAY_SIM_KERNEL_RACES", "0, 1 or strict", &mut |value| {
+            config.strict_kernel_races = value == "strict";
+            switch(if config.strict_kernel_races { "1" } else { value }, &mut config.kernel_races)
+        })?;
         read("CUARRAY_SIM_GUESSED_READS", "0 or 1", &mut |value| switch(value, &mut config.guessed_reads))?;
         read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
             config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
@@ -326,6 +329,14 @@ mod tests {
         assert_eq!(refused("CUARRAY_SYNC"), Ok(()));
         let message = "CUARRAY_SIM_REPROT is not a setting; did you mean CUARRAY_SIM_REPORT? the settings are CUARRAY_SIM_DEVICES, CUARRAY_SIM_REPORT";
         assert_eq!(refused("CUARRAY_SIM_REPROT"), Err(message.to_owned()));
+    }
+
+    #[test]
+    fn strict_search_for_kernel_races_is_a_value_of_its_switch() {
+        for (value, expected) in [("0", (false, false)), ("1", (true, false)), ("strict", (true, true))] {
+            let config = from(&[("CUARRAY_SIM_KERNEL_RACES", value)]).unwrap();
+            assert_eq!((config.kernel_races, config.strict_kernel_races), expected);
+        }
     }
 
     #[test]

@@ -91,6 +91,9 @@ pub struct Config {
     pub host_accesses: bool,
     /// Whether races between the threads of a launch are checked (`CUARRAY_SIM_KERNEL_RACES`).
     pub kernel_races: bool,
+    /// Whether these races are reported by the letter of the PTX manual, also where much working code departs from it
+    /// (`CUARRAY_SIM_KERNEL_RACES=strict`).
+    pub strict_kernel_races: bool,
     /// Whether a plain read that only begins a loop of compare-and-swap operations on its address can race with these
     /// operations (`CUARRAY_SIM_GUESSED_READS`). The CUDA programming guide shows such a loop. Its first read is formally
     /// a race without an effect: the operation compares the value with memory.
@@ -126,6 +129,7 @@ impl Default for Config {
             free_synchronizes: true,
             host_accesses: true,
             kernel_races: true,
+            strict_kernel_races: false,
             guessed_reads: false,
             launch_budget: 20_000_000_000,
             cores: 0,

@@ -22,6 +22,8 @@ pub(crate) enum HostAccess {
 pub(crate) struct Reservation {
     pub address: u64,
     pub size: u64,
+    /// Whether the program chose the address.
+    pub placed: bool,
     shadow: u64,
 }
 
@@ -31,7 +33,7 @@ impl Reservation {
         let alignment = alignment.max(page_size());
         let shadow = reserve(size, page_size(), 0)?;
         match reserve(size, alignment, hint) {
-            Ok(address) => Ok(Reservation { address, size, shadow }),
+            Ok(address) => Ok(Reservation { address, size, placed: address == hint, shadow }),
             Err(error) => {
                 unmap(shadow, size);
                 Err(error)

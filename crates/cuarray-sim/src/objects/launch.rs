@@ -62,4 +62,6 @@ pub(crate) struct Settings {
     pub clock_rate: u32,
     /// Whether the first read of a compare-and-swap loop can race.
     pub guesses: bool,
+    /// Whether races between threads are reported by the letter of the manual.
+    pub strict: bool,
 }

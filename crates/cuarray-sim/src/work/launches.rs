@@ -5,6 +5,7 @@
 //! destroyed.
 
 use crate::happens_before::calls;
+use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
@@ -15,7 +16,7 @@ use crate::work::{allocations, contexts, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{
     Access, AccessKind as TouchKind, Fault, FaultKind, Misuse, MisuseKind, Outcome, Program, RANK_SHIFT, Race, Region,
-    Service, Space, TouchedRange, Variable as Declared, Wait,
+    Scope, Service, Space, TouchedRange, Variable as Declared, Wait, Why,
 };
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::kernel_name;
@@ -77,6 +78,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         races: launch.settings.races && ticket.is_some(),
         dependent: launch.settings.races && ticket.is_some_and(|ticket| ticket.before_wait.is_some()),
         guesses: launch.settings.guesses,
+        strict: launch.settings.strict,
         budget: launch.settings.budget,
         cooperative: launch.cooperative,
         time: state.time(),
@@ -99,7 +101,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     if let Some(ticket) = ticket {
         let races = outcome.races.iter().map(|race| kernel_race(launch, race)).collect();
         state.detector.threads_raced(ticket, races);
-        let misuses = misuses(launch, &regions, &outcome);
+        let misuses = misuses(state, launch, &regions, &outcome);
         state.detector.threads_misused(ticket, misuses);
         let cuarray_ptx::Synchronization { publishes, observes, .. } = launch.program.synchronization(launch.kernel);
         state.detector.synchronizes(ticket, Fences { publishes, observes });
@@ -232,6 +234,8 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
     });
     let missing = if let Some(wait) = one.pending {
         copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread))
+    } else if let Some(why) = race.why {
+        hand_over(why, one.block != other.block)
     } else if one.block != other.block && within_cluster {
         "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two"
     } else if one.block != other.block {
@@ -245,6 +249,50 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
     };
     let bytes = Range { address, length: race.size.into() };
     KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
+}
+
+/// The advice for a race of threads that synchronize through memory, in one block or `between` blocks.
+fn hand_over(why: Why, between: bool) -> &'static str {
+    use Scope::{Block, Cluster};
+    match (why, between) {
+        (Why::Plain, _) => {
+            "one access is plain and the other one is strong (atomic, volatile or with an order): make both strong, or order \
+             them by a barrier, or by a fence and a flag"
+        }
+        (Why::NarrowOperation(Block), _) => {
+            "an access has the scope of a block (.cta, thread_scope_block, atomicAdd_block) and the other one is in another \
+             block: give both the scope of the device"
+        }
+        (Why::NarrowOperation(_), _) => {
+            "an access has the scope of a cluster and the other one is in another cluster: give both the scope of the device"
+        }
+        (Why::MixedSizes, _) => "the two strong accesses overlap in a part of their bytes: access the same bytes",
+        (Why::NarrowFence(Block), _) => {
+            "the fence before the flag's write is of scope cta (__threadfence_block, memory_order_release in thread_scope_block): \
+             it orders one block only; use __threadfence (scope gpu)"
+        }
+        (Why::NarrowFence(_), _) => {
+            "the fence before the flag's write orders one cluster only: use __threadfence (scope gpu)"
+        }
+        (Why::NoFence, true) => {
+            "no fence is between the data's access and the flag's write: put __threadfence (or a release of scope gpu) there"
+        }
+        (Why::NoFence, false) => {
+            "no fence is between the data's access and the flag's write: put __threadfence_block (or a release) there, or a barrier"
+        }
+        (Why::NoAcquire(Block), _) => {
+            "no fence is behind the read of the flag: put __threadfence_block (or use an acquiring read) there"
+        }
+        (Why::NoAcquire(Cluster), _) => {
+            "no fence of scope cluster is behind the read of the flag: put fence.acq_rel.cluster, or a wider one, there"
+        }
+        (Why::NoAcquire(_), _) => {
+            "no fence of scope gpu is behind the read of the flag: put __threadfence (or use an acquiring read of scope gpu) there"
+        }
+        (Why::PlainFlag, _) => {
+            "the flag is written by a plain store, which hands over nothing: write it by an atomic or volatile store behind a fence"
+        }
+    }
 }
 
 /// The wait that a race with an asynchronous copy lacks. `target` tells its target from its source, and `alone` one
@@ -291,7 +339,7 @@ fn shared_variable(launch: &Launch, address: u64) -> Variable {
 }
 
 /// Converts misuses by threads of a launch into the form of findings.
-fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<KernelMisuse> {
+fn misuses(state: &State, launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<KernelMisuse> {
     let line =
         |pc: u32| launch.program.location(pc).map(|location| (location.file, location.source_line, location.line));
     // An unordered read may precede the write that it should follow; the race is the finding then.
@@ -319,6 +367,10 @@ fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<Kernel
                     address + u64::from(size) - end
                 );
                 (finding::Kind::OutOfBounds, bytes(address), start, None, missing)
+            }
+            MisuseKind::OtherRegion => {
+                let missing = format!("keep within {}", aimed_at(state, launch, regions, pc));
+                (finding::Kind::OutOfBounds, bytes(address), address, None, missing)
             }
             MisuseKind::BetweenShared => {
                 let generic = cuarray_ptx::SHARED_WINDOW + address;
@@ -359,6 +411,26 @@ fn misuses(launch: &Launch, regions: &[Region], outcome: &Outcome) -> Vec<Kernel
     converted.collect()
 }
 
+/// The allocations to which the parameters point from which the address of a store is computed.
+fn aimed_at(state: &State, launch: &Launch, regions: &[Region], pc: u32) -> String {
+    let parameters = &launch.program.functions()[launch.kernel as usize].parameters;
+    let holding = |address: u64| regions.iter().find(|region| (region.start..=region.end).contains(&address));
+    let pointers = launch.program.pointers_of_store(pc, &launch.parameters);
+    let described = pointers.iter().filter_map(|(offset, address)| {
+        let Region { start, end, .. } = *holding(*address)?;
+        let argument = parameters.iter().rposition(|parameter| parameter.offset <= *offset)? + 1;
+        let made = state.detector.block_at(start).and_then(|block| block.made()).map(|made| made.ordinal);
+        let made = made.map(|ordinal| format!(", made by operation {ordinal}")).unwrap_or_default();
+        Some(format!("the {} bytes at {start:#x}{made}, to which argument {argument} points", end - start))
+    });
+    let mut described: Vec<String> = described.collect();
+    described.dedup();
+    if described.is_empty() {
+        described.push("the variable of the module".to_owned());
+    }
+    format!("{}: the store reaches another allocation", described.join(", or "))
+}
+
 /// All memory that a kernel of a context can reach, in ascending order.
 fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
     let live = state.memory.iter().filter(|allocation| match &allocation.kind {
@@ -379,28 +451,39 @@ fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
         writable: access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
         slack: allocation.taken.saturating_sub(allocation.size),
+        group: 0,
     };
     let mut regions: Vec<Region> = Vec::new();
-    let mut last_reservation = None;
+    let mut last_reservation: Option<&Reservation> = None;
+    let mut last_is_registered = false;
     for (allocation, access) in open {
-        let region = region((allocation, access));
+        let mut region = region((allocation, access));
         let reservation = match &allocation.kind {
-            Kind::Mapped(mapping) => Some(mapping.reservation),
+            Kind::Mapped(mapping) => state.reservation_of(mapping.reservation),
             _ => None,
         };
-        // Memory that is mapped side by side is contiguous.
+        let both = reservation.zip(last_reservation);
+        let is_same = both.is_some_and(|(one, other)| one.address == other.address);
+        // A program may extend a reservation by another one beside it, and register host memory piece by piece.
+        let extends =
+            both.is_some_and(|(one, other)| one.address == other.address + other.size && (one.placed || other.placed));
+        let is_registered = matches!(allocation.kind, Kind::Registered { .. });
         match regions.last_mut() {
-            Some(last)
-                if reservation.is_some()
-                    && reservation == last_reservation
-                    && last.end == region.start
-                    && last.writable == region.writable =>
-            {
+            // Memory that is mapped side by side is contiguous.
+            Some(last) if is_same && last.end == region.start && last.writable == region.writable => {
                 last.end = region.end;
             }
-            _ => regions.push(region),
+            last => {
+                region.group = reservation.map_or(0, |reservation| reservation.address);
+                let registered = is_registered && last_is_registered;
+                if let Some(last) = last.filter(|last| is_same || extends || registered && last.end == region.start) {
+                    last.group = if last.group == 0 { last.start } else { last.group };
+                    region.group = last.group;
+                }
+                regions.push(region);
+            }
         }
-        last_reservation = reservation;
+        (last_reservation, last_is_registered) = (reservation, is_registered);
     }
     let before = regions.len();
     let is_open = |address: u64| {
@@ -414,6 +497,7 @@ fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
         host: state.host_address(address),
         writable: variable.space == Space::Global,
         slack: modules::gap(variable.size),
+        group: 0,
     }));
     if regions.len() > before {
         regions.sort_unstable_by_key(|region| region.start);

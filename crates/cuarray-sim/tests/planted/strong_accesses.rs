@@ -80,7 +80,10 @@ fn poll(address: *const u8) {
 
 pairs! {
     a_histogram_of_two_launches: DataRace LAUNCHES, |p, right| {
-        two(p, &histogram(if right { "" } else { ".relaxed.cta" }), &histogram(".relaxed.gpu"));
+        // Two blocks of one launch would race by the narrow scope too.
+        let first = "mov.u32 %w, %ctaid.x; setp.ne.u32 %p, %w, 0; @%p bra END;";
+        let narrow = format!("{first} {} END:", histogram(if right { "" } else { ".relaxed.cta" }));
+        two(p, &narrow, &histogram(".relaxed.gpu"));
     }
     a_histogram_and_a_plain_increment: DataRace LAUNCHES, |p, right| {
         let plain = if right { "" } else { "mov.u32 %w, %ctaid.x; or.b32 %w, %w, %t; setp.eq.u32 %p, %w, 0; \

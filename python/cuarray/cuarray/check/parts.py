@@ -34,7 +34,9 @@ __all__ = [
     "read_by_the_text",
     "second_device",
     "stream",
+    "tensor",
     "values",
+    "write_bytes",
 ]
 
 #: How long a held stream is busy, on a GPU.
@@ -75,8 +77,7 @@ class Memory:
 
     def set(self, data: bytes) -> Memory:
         """Write bytes from the beginning, and wait."""
-        with context(self.device):
-            call("cuMemcpyHtoD_v2", ctypes.c_uint64(self.pointer), data, ctypes.c_size_t(len(data)))
+        write_bytes(self.pointer, data, self.device)
         return self
 
     def get(self) -> bytes:
@@ -191,12 +192,19 @@ def wait(waiting: Any, awaited: Any) -> None:
         call("cuEventDestroy_v2", event)
 
 
+def write_bytes(array: Any, data: bytes, device: int = 0) -> None:
+    """Write bytes from an array's first element on, and wait."""
+    if data:
+        with context(device):
+            call("cuMemcpyHtoD_v2", ctypes.c_uint64(address(array)), data, ctypes.c_size_t(len(data)))
+
+
 def bytes_at(pointer: int, nbytes: int, on: Any = None) -> bytes:
     """Return bytes of device memory, copied in a stream of their own that waits for no other work."""
     if nbytes == 0:
         return b""
     host = Pinned(bytes(nbytes))
-    on = on or stream()
+    on = on if on is not None else stream()
     with context():
         call(
             "cuMemcpyDtoHAsync_v2",
@@ -257,6 +265,13 @@ def size_of(typestr: str) -> int:
     """Return the bytes of an element."""
     digits = "".join(itertools.takewhile(str.isdigit, typestr[2:]))
     return int(digits) * (4 if typestr[1] == "U" else 1)
+
+
+def tensor(owner: Memory, shape: Sequence[int], typestr: str = "<f4", **fields: Any) -> Any:
+    """Return an array of no library with ``__dlpack__``; :class:`cuarray.check.tensors.TensorArray` lists the fields."""
+    from cuarray.check.tensors import TensorArray
+
+    return TensorArray(owner, shape, typestr, **fields)
 
 
 def second_device() -> int | None:

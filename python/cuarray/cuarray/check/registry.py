@@ -16,7 +16,7 @@ from cuarray.check.clauses import CLAUSES, DISAGREEMENTS, Level
 if TYPE_CHECKING:
     from cuarray.check.trial import Trial
 
-__all__ = ["Check", "all_checks", "check", "select"]
+__all__ = ["Check", "all_checks", "check", "find", "select"]
 
 _CHECKS: dict[str, Check] = {}
 
@@ -42,6 +42,8 @@ class Check:
     #: The kinds of findings that fail it on the simulated driver.
     findings: tuple[str, ...]
     function: Callable[..., None]
+    #: The functions that the consumer's adapter needs, for a check of two libraries; None for a check of one.
+    consumer_needs: tuple[str, ...] | None = None
     #: The argument of a check with cases.
     argument: tuple[Any, ...] = ()
 
@@ -72,8 +74,12 @@ def check(
     advice: str = "",
     findings: Sequence[str] = ORDER,
     cases: Mapping[str, Any] | None = None,
+    consumer: str | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a check. ``parts`` and ``needs`` are names separated by spaces; each entry of ``cases`` is a check of its own."""
+    """Register a check. ``parts`` and ``needs`` are names separated by spaces, and each entry of ``cases`` is a check of its own.
+
+    ``consumer`` names the functions of the second adapter, for a check of two libraries.
+    """
     if clause not in CLAUSES or (known is not None and known not in DISAGREEMENTS):
         raise ValueError(f"{clause!r} or {known!r} is unknown")
 
@@ -95,6 +101,7 @@ def check(
                 advice,
                 tuple(findings),
                 function,
+                None if consumer is None else tuple(consumer.split()),
                 (argument,) if case else (),
             )
         return function
@@ -103,27 +110,37 @@ def check(
 
 
 @cache
-def all_checks() -> tuple[Check, ...]:
-    """Return all checks, in the order of the report."""
+def _load() -> None:
     from cuarray.check import checks
 
     for module in sorted(each.name for each in pkgutil.iter_modules(checks.__path__)):
         importlib.import_module(f"{checks.__name__}.{module}")
-    return tuple(_CHECKS.values())
 
 
-def select(only: Iterable[str] | None) -> list[Check]:
+def all_checks(*, pairs: bool = False) -> list[Check]:
+    """Return all checks of one library, or of two, in the order of the report."""
+    _load()
+    return [each for each in _CHECKS.values() if (each.consumer_needs is not None) == pairs]
+
+
+def find(name: str) -> Check:
+    """Return the check of a name."""
+    _load()
+    return _CHECKS[name]
+
+
+def select(only: Iterable[str] | None, *, pairs: bool = False) -> list[Check]:
     """Return the checks of these clauses, or whose names match these patterns; all of them for None.
 
     :raises ValueError: a pattern matches no check.
     """
     if not only:
-        return list(all_checks())
+        return all_checks(pairs=pairs)
     chosen: list[Check] = []
     for pattern in only:
         found = [
             each
-            for each in all_checks()
+            for each in all_checks(pairs=pairs)
             if pattern in (each.clause, each.id, *each.parts)
             or fnmatch.fnmatchcase(each.id, pattern)
             or each.id.startswith(f"{pattern}.")

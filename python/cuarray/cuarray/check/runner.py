@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import importlib.util
 import json
 import os
@@ -18,7 +19,7 @@ from typing import Any, Literal
 from cuarray.check.adapter import AdapterError
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, UNEXPECTED, Outcome, signal_name
 
-__all__ = ["DRIVERS", "Run", "choose_driver", "run"]
+__all__ = ["DRIVERS", "Driver", "Run", "Session", "choose_driver", "run", "session"]
 
 Driver = Literal["auto", "system", "simulated"]
 DRIVERS: tuple[Driver, ...] = ("auto", "system", "simulated")
@@ -41,6 +42,12 @@ class Run:
     #: ``"simulated"``, whose findings prove an order, or ``"system"``.
     driver: str
     outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """The library and its version, or those of a pair."""
+        names, versions = self.library.split(" → "), self.version.split(" → ")
+        return " → ".join(f"{name} {version}" for name, version in zip(names, versions, strict=True))
 
     @property
     def passes(self) -> bool:
@@ -71,17 +78,33 @@ def choose_driver(wanted: Driver = "auto") -> Driver:
     return "simulated"
 
 
-def run(
-    adapter: str,
-    jobs: Iterable[str],
-    *,
-    driver: Driver = "auto",
-    timeout: float = 30.0,
-    progress: Callable[[Run, Outcome], None] | None = None,
-) -> Run:
-    """Run checks of an adapter, by their names.
+class Session:
+    """The worker process of a library, or of two as ``PRODUCER>CONSUMER``."""
 
-    :raises AdapterError: the adapter cannot be loaded.
+    def __init__(self, worker: _Worker, result: Run, known: dict[str, str], timeout: float) -> None:
+        self._worker, self.result, self._known, self._timeout = worker, result, known, timeout
+
+    def check(self, name: str) -> Outcome:
+        """Run a check by its name.
+
+        :raises AdapterError: the worker process ended.
+        """
+        self._worker.send(f"{name} {self._timeout}")
+        # The worker ends a job that takes too long.
+        answer = self._worker.receive(self._timeout + _IMPORT_SECONDS)
+        if answer is None:
+            raise AdapterError(f"the process of {self.result.adapter} {self._worker.end()} during {name}")
+        outcome = Outcome(**answer)
+        _compare_with_known(outcome, self._known)
+        self.result.outcomes.append(outcome)
+        return outcome
+
+
+@contextlib.contextmanager
+def session(adapter: str, *, driver: Driver = "auto", timeout: float = 30.0) -> Iterator[Session]:
+    """Start the worker of an adapter, or of two as ``PRODUCER>CONSUMER``.
+
+    :raises AdapterError: an adapter cannot be loaded.
     """
     chosen = choose_driver(driver)
     # The text of the worker's standard error explains an import that crashes.
@@ -90,29 +113,36 @@ def run(
         if first is None or "error" in first:
             raise AdapterError(_why(adapter, first, worker.end(), noise))
         result = Run(first["library"], first["version"], first["module"], chosen)
-        known = first["known"]
+        yield Session(worker, result, first["known"], timeout)
+
+
+def run(
+    adapter: str,
+    jobs: Iterable[str],
+    *,
+    driver: Driver = "auto",
+    timeout: float = 30.0,
+    progress: Callable[[Run, Outcome], None] | None = None,
+) -> Run:
+    """Run checks of an adapter, or of two as ``PRODUCER>CONSUMER``, by their names.
+
+    :raises AdapterError: an adapter cannot be loaded.
+    """
+    with session(adapter, driver=driver, timeout=timeout) as opened:
         for job in jobs:
-            worker.send(f"{job} {timeout}")
-            # The worker ends a job that takes too long.
-            answer = worker.receive(timeout + _IMPORT_SECONDS)
-            if answer is None:
-                raise AdapterError(f"the process of {adapter!r} ended during {job}")
-            outcome = Outcome(**answer)
-            _compare_with_known(outcome, known)
-            result.outcomes.append(outcome)
+            outcome = opened.check(job)
             if progress is not None:
-                progress(result, outcome)
-        return result
+                progress(opened.result, outcome)
+        return opened.result
 
 
 def _compare_with_known(outcome: Outcome, known: dict[str, str]) -> None:
-    reason = known.get(outcome.check)
-    if reason is None:
-        return
-    if outcome.status == FAILED:
-        outcome.status, outcome.advice = KNOWN, reason or outcome.advice
-    elif outcome.status == PASSED:
-        outcome.status, outcome.message = UNEXPECTED, f"remove it from KNOWN, which says: {reason}"
+    """Mark a known failure. A name without wildcards whose check passes is reported, so that the list stays true."""
+    reasons = [reason for pattern, reason in known.items() if fnmatch.fnmatchcase(outcome.check, pattern)]
+    if outcome.status == FAILED and reasons:
+        outcome.status, outcome.advice = KNOWN, reasons[0] or outcome.advice
+    elif outcome.status == PASSED and outcome.check in known:
+        outcome.status, outcome.message = UNEXPECTED, f"remove it from KNOWN, which says: {known[outcome.check]}"
 
 
 def _why(adapter: str, answer: dict[str, Any] | None, end: str, noise: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,8 +33,9 @@ _LITERALS = (int, float, str, bool, type(None))
 class Script:
     """The lines of the program so far. Names of objects are kept, and the objects are not."""
 
-    def __init__(self, adapter: str, record: str | None = None) -> None:
-        self.adapter = adapter
+    def __init__(self, adapters: Mapping[str, str], record: str | None = None) -> None:
+        #: The modules of the adapters, by their names in the program.
+        self.adapters = adapters
         #: A file that gets each line before it runs, for a process that does not survive it.
         self.file = record
         self.lines: list[str] = []
@@ -74,15 +75,16 @@ class Script:
             return f"({entries}{comma})" if type(value) is tuple else f"[{entries}]"
         if type(value) is dict:
             return "{" + ", ".join(f"{key!r}: {self.name(each)}" for key, each in value.items()) + "}"
-        if isinstance(value, bytes) and len(value) > 16:
-            return f"bytes({len(value)})"
-        return repr(value)
+        if isinstance(value, bytes):
+            return repr(value) if len(value) <= 16 else f"bytes({len(value)})"
+        # The repr of a library's array may read its elements.
+        return f"<{type(value).__name__}>"
 
     def program(self, check: Check, outcome: Outcome) -> str:
         """Return the whole program."""
         lines = [
             f"# {check.id}: {check.title}",
-            f"import {self.adapter} as adapter",
+            *(f"import {module} as {name}" for name, module in self.adapters.items()),
             "from cuarray.check import parts",
             "",
             *self.lines,

@@ -31,12 +31,16 @@ class Skipped(Exception):
 
 
 class Trial:
-    """The functions of a check. ``lib`` has those of the adapter, and ``parts`` those of the kit."""
+    """The functions of a check. ``lib`` has those of the adapter, and ``parts`` those of the kit.
 
-    def __init__(self, adapter: Adapter, record: str | None = None) -> None:
-        self.adapter = adapter
-        self.script = Script(adapter.module.__name__, record)
-        self.lib: Any = Recorder(self.script, "adapter", adapter.function)
+    In a check of two libraries, ``lib`` is the producer and ``consumer`` the consumer.
+    """
+
+    def __init__(self, adapter: Adapter, record: str | None = None, consumer: Adapter | None = None) -> None:
+        self.adapter, self.consuming = adapter, consumer or adapter
+        self.script = Script(modules(adapter, consumer), record)
+        self.lib: Any = Recorder(self.script, "producer" if consumer else "adapter", adapter.function)
+        self.consumer: Any = Recorder(self.script, "consumer" if consumer else "adapter", self.consuming.function)
         self.parts: Any = Recorder(self.script, "parts", lambda name: getattr(parts, name))
 
     def interface(self, array: Any) -> dict[str, Any]:
@@ -94,9 +98,10 @@ class Trial:
 
     def requires(self, *names: str) -> None:
         """End the check if one of these parts is not claimed."""
-        for name in names:
-            if name in self.adapter.not_claimed:
-                raise NotClaimed(f"{name}: {self.adapter.not_claimed[name]}")
+        for adapter in dict.fromkeys((self.adapter, self.consuming)):
+            for name in names:
+                if name in adapter.not_claimed:
+                    raise NotClaimed(f"{name}: {adapter.not_claimed[name]}")
 
     def expect(self, condition: bool, otherwise: str, level: Level = Level.MUST) -> None:
         """Fail the check unless a condition holds."""
@@ -112,16 +117,36 @@ class Trial:
         raise Skipped(reason)
 
 
-def run_check(adapter: Adapter, check: Check, record: str | None = None) -> Outcome:
+def modules(adapter: Adapter, consumer: Adapter | None) -> dict[str, str]:
+    """Return the modules of the adapters, by their names in a reproduction."""
+    if consumer is None:
+        return {"adapter": adapter.module.__name__}
+    return {"producer": adapter.module.__name__, "consumer": consumer.module.__name__}
+
+
+def _unclaimed(adapter: Adapter, parts: tuple[str, ...], needs: tuple[str, ...]) -> str | None:
+    """Return the reason why a check does not apply to a library; None if it does."""
+    for part in parts:
+        if part in adapter.not_claimed:
+            return f"{part}: {adapter.not_claimed[part]}"
+    return next((f"the adapter has no {name}()" for name in needs if not adapter.offers(name)), None)
+
+
+def run_check(adapter: Adapter, check: Check, record: str | None = None, consumer: Adapter | None = None) -> Outcome:
     """Run a check in this process; the file ``record`` gets each call before it is made."""
     outcome = Outcome(check.id, check.clause, check.title, check.level.value, PASSED, disagreement=check.known)
-    missing = [part for part in check.parts if part in adapter.not_claimed]
-    lacks = [name for name in check.needs if not adapter.offers(name)]
-    if missing or lacks:
-        reason = adapter.not_claimed[missing[0]] if missing else f"the adapter has no {lacks[0]}()"
-        outcome.status, outcome.message = UNCLAIMED, f"{missing[0]}: {reason}" if missing else reason
+    if consumer is None:
+        reason = _unclaimed(adapter, check.parts, check.needs)
+    else:
+        # `producer` and `consumer` are parts of one library each.
+        reason = _unclaimed(adapter, tuple(part for part in check.parts if part != "consumer"), check.needs)
+        reason = reason or _unclaimed(
+            consumer, tuple(part for part in check.parts if part != "producer"), check.consumer_needs or ()
+        )
+    if reason is not None:
+        outcome.status, outcome.message = UNCLAIMED, reason
         return outcome
-    trial = Trial(adapter, record)
+    trial = Trial(adapter, record, consumer)
     try:
         check.run(trial)
     except NotClaimed as reason:

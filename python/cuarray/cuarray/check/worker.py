@@ -1,6 +1,6 @@
-"""A process that runs the checks of one library: ``python -m cuarray.check.worker ADAPTER``.
+"""A process that runs checks: ``python -m cuarray.check.worker ADAPTER``, or with ``PRODUCER>CONSUMER`` those of two libraries.
 
-It imports the adapter once, reads the name of a job on each line of standard input, and writes a line of JSON for each result. Each
+It imports the adapters once, reads the name of a job on each line of standard input, and writes a line of JSON for each result. Each
 job runs in a copy of the process (``fork``), so a crash or a hang ends that copy alone. If the import of the adapter initialized
 the driver, a copy could not use it, so each job runs in a new process.
 """
@@ -23,9 +23,9 @@ from typing import IO, Any, NamedTuple
 from cuarray.check import driver
 from cuarray.check.adapter import Adapter, AdapterError
 from cuarray.check.outcome import FAILED, Outcome, signal_name
-from cuarray.check.registry import select as select_checks
+from cuarray.check.registry import find
 from cuarray.check.script import Script
-from cuarray.check.trial import run_check
+from cuarray.check.trial import modules, run_check
 
 __all__ = ["main"]
 
@@ -34,11 +34,35 @@ _OUTPUT_LINES = 12
 _IMPORT_SECONDS = 60.0
 
 
+class _Subject:
+    """The library under test, or the two libraries of a pair."""
+
+    def __init__(self, name: str) -> None:
+        producer, _, consumer = name.partition(">")
+        self.name = name
+        self.adapter = Adapter.load(producer)
+        self.consumer = Adapter.load(consumer) if consumer else None
+        self.adapters = [self.adapter, *([self.consumer] if self.consumer else [])]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the first message of the worker."""
+        return {
+            "library": " → ".join(each.name for each in self.adapters),
+            "version": " → ".join(each.version for each in self.adapters),
+            "module": " → ".join(each.module.__name__ for each in self.adapters),
+            "known": self.adapter.known if self.consumer is None else {},
+        }
+
+    def run(self, job: str, record: str) -> dict[str, Any]:
+        """Run a check in this process."""
+        return run_check(self.adapter, find(job), record, self.consumer).as_json()
+
+
 def main(arguments: list[str]) -> int:
-    """Run the jobs on standard input; with a job as a second argument, run that job in this process."""
+    """Run the jobs on standard input; with a job and a file as further arguments, run that job in this process."""
     results = _keep_output_apart()
     try:
-        adapter = Adapter.load(arguments[0])
+        subject = _Subject(arguments[0])
     except AdapterError as error:
         cause = error.__cause__
         text = "".join(traceback.format_exception(cause)[-4:]) if cause is not None else ""
@@ -46,22 +70,14 @@ def main(arguments: list[str]) -> int:
         return 2
     if len(arguments) > 1:
         faulthandler.enable()
-        _send(results, _run(adapter, arguments[1], arguments[2]))
+        _send(results, subject.run(arguments[1], arguments[2]))
         _leave()
-    forks = adapter.forks and not driver.is_started()
-    _send(
-        results,
-        {
-            "library": adapter.name,
-            "version": adapter.version,
-            "module": adapter.module.__name__,
-            "known": adapter.known,
-        },
-    )
+    forks = all(each.forks for each in subject.adapters) and not driver.is_started()
+    _send(results, subject.describe())
     for line in sys.stdin:
         job, timeout = line.split()
         began = time.monotonic()
-        result = (_in_a_copy if forks else _in_a_new_process)(adapter, job, float(timeout), arguments[0])
+        result = (_in_a_copy if forks else _in_a_new_process)(subject, job, float(timeout))
         result["seconds"] = time.monotonic() - began
         _send(results, result)
     _leave()
@@ -86,26 +102,21 @@ def _leave() -> None:
     os._exit(0)
 
 
-def _run(adapter: Adapter, job: str, record: str) -> dict[str, Any]:
-    (check,) = select_checks([job])
-    return run_check(adapter, check, record).as_json()
-
-
-def _in_a_copy(adapter: Adapter, job: str, timeout: float, _name: str) -> dict[str, Any]:
+def _in_a_copy(subject: _Subject, job: str, timeout: float) -> dict[str, Any]:
     reading, writing = os.pipe()
     with tempfile.TemporaryFile() as output, tempfile.NamedTemporaryFile() as record:
         process = os.fork()
         if process == 0:
-            _child(adapter, job, timeout, writing, output.fileno(), record.name)
+            _child(subject, job, timeout, writing, output.fileno(), record.name)
         os.close(writing)
         answer, in_time = _read_all(reading, timeout)
         if not in_time:
             os.kill(process, signal.SIGKILL)
         status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        return _result(adapter, job, answer, _End(in_time, status, timeout), output, record)
+        return _result(subject, job, answer, _End(in_time, status, timeout), output, record)
 
 
-def _child(adapter: Adapter, job: str, timeout: float, writing: int, output: int, record: str) -> None:
+def _child(subject: _Subject, job: str, timeout: float, writing: int, output: int, record: str) -> None:
     try:
         for standard in (1, 2):
             os.dup2(output, standard)
@@ -113,7 +124,7 @@ def _child(adapter: Adapter, job: str, timeout: float, writing: int, output: int
         faulthandler.enable()
         # The place of a hang is printed shortly before the process is killed.
         faulthandler.dump_traceback_later(timeout * 0.9)
-        answer = json.dumps(_run(adapter, job, record)).encode()
+        answer = json.dumps(subject.run(job, record)).encode()
         faulthandler.cancel_dump_traceback_later()
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(answer)
@@ -141,17 +152,17 @@ def _read_all(reading: int, timeout: float) -> tuple[bytes, bool]:
         os.close(reading)
 
 
-def _in_a_new_process(adapter: Adapter, job: str, timeout: float, name: str) -> dict[str, Any]:
+def _in_a_new_process(subject: _Subject, job: str, timeout: float) -> dict[str, Any]:
     patience = timeout + _IMPORT_SECONDS
     with tempfile.TemporaryFile() as output, tempfile.NamedTemporaryFile() as record:
-        command = [sys.executable, "-m", "cuarray.check.worker", name, job, record.name]
+        command = [sys.executable, "-m", "cuarray.check.worker", subject.name, job, record.name]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=output)
         try:
             answer, in_time = process.communicate(timeout=patience)[0], True
         except subprocess.TimeoutExpired:
             process.kill()
             answer, in_time = process.communicate()[0], False
-        return _result(adapter, job, answer, _End(in_time, process.returncode, patience), output, record)
+        return _result(subject, job, answer, _End(in_time, process.returncode, patience), output, record)
 
 
 class _End(NamedTuple):
@@ -170,19 +181,19 @@ class _End(NamedTuple):
 
 
 def _result(
-    adapter: Adapter, job: str, answer: bytes, end: _End, output: IO[bytes], record: IO[bytes]
+    subject: _Subject, job: str, answer: bytes, end: _End, output: IO[bytes], record: IO[bytes]
 ) -> dict[str, Any]:
     """Return the result that the process wrote, or one for its end without a result."""
     with contextlib.suppress(ValueError):
         found: dict[str, Any] = json.loads(answer)
         if "error" not in found:
             return found
-    (check,) = select_checks([job])
+    check = find(job)
     outcome = Outcome(check.id, check.clause, check.title, "must", FAILED, str(end), disagreement=check.known)
     output.seek(0)
     outcome.evidence = "\n".join(output.read().decode(errors="replace").strip().splitlines()[:_OUTPUT_LINES])
     outcome.advice = check.advice
-    script = Script(adapter.module.__name__)
+    script = Script(modules(subject.adapter, subject.consumer))
     record.seek(0)
     script.lines = record.read().decode().splitlines()
     outcome.reproduction = script.program(check, outcome)

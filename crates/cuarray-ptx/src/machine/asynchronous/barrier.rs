@@ -99,6 +99,7 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) 
         }
     }
     if machine.races.on {
+        machine.learn_landed();
         machine.watch_read(instruction, 8);
     }
     // SAFETY: `d` is a predicate.

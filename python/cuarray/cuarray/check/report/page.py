@@ -76,7 +76,7 @@ def _word(outcome: Outcome) -> str:
 def _library(number: int, run: Run) -> str:
     shown = [each for each in run.outcomes if each.status in (FAILED, KNOWN, UNEXPECTED)]
     body = "".join(_failure(number, each) for each in shown) or "<p>No failures.</p>"
-    return f"<h2>{_text(run.library)} {_text(run.version)}</h2>{body}"
+    return f"<h2>{_text(run.title)}</h2>{body}"
 
 
 def _failure(number: int, outcome: Outcome) -> str:

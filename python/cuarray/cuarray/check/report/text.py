@@ -10,7 +10,7 @@ from cuarray.check.clauses import CLAUSES, DISAGREEMENTS
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, SKIPPED, UNCLAIMED, UNEXPECTED, Outcome
 from cuarray.check.runner import Run
 
-__all__ = ["MARKS", "Progress", "failures", "matrix", "summary"]
+__all__ = ["MARKS", "Progress", "failure", "failures", "matrix", "matrix_of_pairs", "summary"]
 
 #: One character for each status; a failed *should* has a mark of its own.
 MARKS = {PASSED: ".", FAILED: "F", KNOWN: "k", UNEXPECTED: "!", UNCLAIMED: "-", SKIPPED: "s"}
@@ -34,7 +34,7 @@ class Progress:
         """Print the character of a result."""
         if run.library != self._library:
             self._library = run.library
-            self._column = self.stream.write(f"{run.library} {run.version} ")
+            self._column = self.stream.write(f"{run.title} ")
         elif self._column >= _COLUMNS:
             self.stream.write("\n  ")
             self._column = 2
@@ -60,6 +60,18 @@ def matrix(runs: Sequence[Run]) -> str:
     )
 
 
+def matrix_of_pairs(runs: Sequence[Run]) -> str:
+    """Return the square of producers (rows) and consumers (columns): the number of checks that passed, of those that apply."""
+    cells = {tuple(run.library.split(" → ")): _cell(run.outcomes) for run in runs}
+    names = list(dict.fromkeys(producer for producer, _ in cells))
+    rows = [["producer ↓ consumer →", *names]]
+    rows += [[producer, *(cells.get((producer, consumer), "") for consumer in names)] for producer in names]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
 def _cell(outcomes: Sequence[Outcome]) -> str:
     counted = [each for each in outcomes if each.status not in (UNCLAIMED, SKIPPED)]
     if not counted:
@@ -77,13 +89,14 @@ def failures(run: Run) -> str:
     lines: list[str] = []
     for outcome in run.outcomes:
         if outcome.status in (FAILED, UNEXPECTED):
-            lines += ["", *_failure(outcome)]
+            lines += ["", *failure(outcome)]
         elif outcome.status == KNOWN:
             lines += ["", f"KNOWN  {outcome.check}", *_wrap(outcome.advice), *_wrap(f"seen: {outcome.message}")]
     return "\n".join(lines)
 
 
-def _failure(outcome: Outcome) -> list[str]:
+def failure(outcome: Outcome) -> list[str]:
+    """Return the lines about a failure."""
     kind = "NOTE" if outcome.status == UNEXPECTED else "FAIL" if outcome.fails else "should"
     lines = [f"{kind}  {outcome.check}  ({outcome.level})", *_wrap(outcome.title)]
     lines += _wrap(f"text: {CLAUSES[outcome.clause]}")
@@ -112,7 +125,7 @@ def summary(run: Run) -> str:
     ]
     listed = ", ".join(f"{count} {name}" for count, name in counts if count)
     order = "order proved by findings" if run.driver == "simulated" else "order checked by values"
-    return f"{run.library} {run.version}: {listed} ({run.driver} driver, {order})"
+    return f"{run.title}: {listed} ({run.driver} driver, {order})"
 
 
 def _wrap(text: str) -> list[str]:

@@ -1,0 +1,363 @@
+//! A location that strong operations access: the views released there, and the threads that have seen its writes.
+
+use super::memory::{Actor, Clusters, Conflict, Mark};
+use super::threads::{Released, SCOPES, Scope, Threads};
+use super::times::{Times, thread};
+use super::{Strong, Why};
+use crate::races::cell::Kind;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// The views that release patterns have released, by block and scope.
+#[derive(Clone, Default)]
+pub(super) struct Records {
+    /// The views of the patterns of scope `.gpu`.
+    wide: Times,
+    blocks: BTreeMap<u32, [Times; SCOPES]>,
+}
+
+impl Records {
+    fn add(&mut self, block: u32, scope: usize, released: &Times) {
+        if released.is_empty() {
+            return;
+        }
+        if scope == SCOPES - 1 {
+            self.wide.join(released);
+        }
+        self.blocks.entry(block).or_default()[scope].join(released);
+    }
+
+    /// The views that a thread of `block` can acquire, by the least scope that its fence needs.
+    fn observe(&self, block: u32, clusters: &Clusters) -> [Times; SCOPES] {
+        let mut observed: [Times; SCOPES] = Default::default();
+        if self.blocks.is_empty() {
+            return observed;
+        }
+        for released in self.blocks.get(&block).into_iter().flatten() {
+            observed[Scope::Block.index()].join(released);
+        }
+        for other in clusters.others(block) {
+            for released in self.blocks.get(&other).into_iter().flat_map(|scopes| &scopes[Scope::Cluster.index()..]) {
+                observed[Scope::Cluster.index()].join(released);
+            }
+        }
+        observed[Scope::Device.index()].join(&self.wide);
+        observed
+    }
+
+    fn clear(&mut self) {
+        *self = Records::default();
+    }
+}
+
+/// A strong access.
+#[derive(Clone, Copy)]
+struct StrongMark {
+    mark: Mark,
+    scope: Scope,
+    /// The number of the write in the location's order of writes; for a read, that of the write before it.
+    number: u32,
+}
+
+/// A strong read: it has seen the writes with these numbers.
+#[derive(Clone, Copy)]
+struct Observer {
+    actor: Actor,
+    stamp: u32,
+    from: u32,
+    to: u32,
+}
+
+/// The bytes that a strong operation has accessed as a whole.
+#[derive(Clone, Default)]
+pub(super) struct Location {
+    pub offset: u32,
+    pub size: u32,
+    marks: Vec<StrongMark>,
+    /// The block of all marks, unless there are several.
+    block: Option<u32>,
+    several: bool,
+    narrow: bool,
+    /// The block and the scope of the last write, if it was strong.
+    head: Option<(u32, Scope)>,
+    /// The number of the last strong write, and of the first one from which only atomic operations lead to it.
+    last: u32,
+    first: u32,
+    released: Records,
+    /// The views that releasing operations of a thread have released here. Later strong writes of the thread release them too.
+    operations: BTreeMap<u64, [Times; SCOPES]>,
+    /// In strict mode, the views that strong reads of a thread have observed here. Later acquiring operations of the thread acquire them.
+    reads: BTreeMap<u64, [Times; SCOPES]>,
+    /// The views at the last `fence.sc` of writers and of readers.
+    total_writes: Records,
+    total_reads: Records,
+    observers: Vec<Observer>,
+    latest: HashMap<u64, (u32, u32)>,
+}
+
+/// Whether two strong operations include each other's threads.
+fn mutual(clusters: &Clusters, one: (u32, Scope), other: (u32, Scope)) -> bool {
+    let least = one.1.min(other.1);
+    one.0 == other.0 || least >= Scope::Device || least == Scope::Cluster && clusters.same(one.0, other.0)
+}
+
+impl Location {
+    pub(super) fn new(offset: u32, size: u32) -> Location {
+        Location { offset, size, ..Location::default() }
+    }
+
+    pub(super) fn overlaps(&self, offset: u32, size: u32) -> bool {
+        self.offset < offset + size && offset < self.offset + self.size
+    }
+
+    /// Whether nothing is recorded any more.
+    pub(super) fn is_empty(&self) -> bool {
+        self.marks.is_empty() && self.operations.is_empty()
+    }
+
+    /// Compares a plain access, or a strong one of other bytes, with the strong accesses.
+    pub(super) fn meet(&self, threads: &Threads, actor: Actor, kind: Kind, strict: bool, found: &mut Vec<Conflict>) {
+        let view = &threads.of(actor.warp, actor.lane).view;
+        for StrongMark { mark, number, .. } in &self.marks {
+            if kind == Kind::Read && mark.kind == Kind::Read {
+                continue;
+            }
+            let unknown = mark.unknown(view, threads.height, actor);
+            if unknown != 0 && !(mark.kind != Kind::Read && self.is_observed(threads, actor, view, *number, strict)) {
+                found.push(Conflict { mark: *mark, lane: unknown.trailing_zeros(), why: Some(Why::Plain) });
+            }
+        }
+    }
+
+    /// Whether a write precedes an access of a thread, because a read that has seen the write precedes it.
+    fn is_observed(&self, threads: &Threads, actor: Actor, view: &Times, number: u32, strict: bool) -> bool {
+        self.observers.iter().any(|observer| {
+            let by = observer.actor;
+            (observer.from <= number || !strict)
+                && number <= observer.to
+                && (by == actor || view.unknown(threads.height, (by.block, by.warp), 1 << by.lane, observer.stamp) == 0)
+        })
+    }
+
+    /// Compares a strong access with those that it is not morally strong with.
+    pub(super) fn meet_strong(
+        &mut self,
+        threads: &Threads,
+        clusters: &Clusters,
+        (actor, kind, scope): (Actor, Kind, Scope),
+        found: &mut Vec<Conflict>,
+    ) {
+        self.narrow |= scope < Scope::Device;
+        self.several |= self.block.is_some_and(|block| block != actor.block);
+        self.block.get_or_insert(actor.block);
+        if !self.narrow || !self.several {
+            return;
+        }
+        let view = &threads.of(actor.warp, actor.lane).view;
+        for StrongMark { mark, scope: other, number } in &self.marks {
+            if kind == Kind::Read && mark.kind == Kind::Read
+                || mutual(clusters, (actor.block, scope), (mark.block, *other))
+            {
+                continue;
+            }
+            let unknown = mark.unknown(view, threads.height, actor);
+            if unknown != 0 && !(mark.kind != Kind::Read && self.is_observed(threads, actor, view, *number, true)) {
+                let why = Some(Why::NarrowOperation(scope.min(*other)));
+                found.push(Conflict { mark: *mark, lane: unknown.trailing_zeros(), why });
+            }
+        }
+    }
+
+    /// Records a plain write: it ends what was released here.
+    pub(super) fn overwritten(&mut self) {
+        self.marks.clear();
+        self.observers.clear();
+        self.latest.clear();
+        self.head = None;
+        self.released.clear();
+        (self.narrow, self.several, self.block) = (false, false, None);
+    }
+
+    /// Executes a strong operation: what it observes, acquires and releases.
+    pub(super) fn operate(
+        &mut self,
+        threads: &mut Threads,
+        clusters: &Clusters,
+        actor: Actor,
+        op: Strong,
+        strict: bool,
+    ) {
+        let Actor { block, warp, lane, .. } = actor;
+        let linked = self.head.filter(|head| mutual(clusters, *head, (block, op.scope)));
+        if op.kind != Kind::Write && op.result {
+            self.observe(threads, clusters, (actor, op), linked, strict);
+        }
+        let own = threads.of(warp, lane).own.clone();
+        if own.total.iter().any(Option::is_some)
+            || !self.total_writes.blocks.is_empty()
+            || !self.total_reads.blocks.is_empty()
+        {
+            self.order_fences(threads, clusters, actor, op.kind, &own.total);
+        }
+        if op.kind == Kind::Read {
+            return;
+        }
+        self.last += 1;
+        if op.kind != Kind::Atomic || linked.is_none() {
+            self.released.clear();
+            self.first = self.last;
+        }
+        self.head = Some((block, op.scope));
+        for (scope, released) in own.released.iter().enumerate() {
+            if let Some(released) = released {
+                self.released.add(block, scope, &threads.explicit(released, warp, 1 << lane));
+            }
+        }
+        let number = thread(block, warp, lane);
+        if op.releases {
+            let snapshot = threads.snapshot(warp, lane);
+            self.operations.entry(number).or_default()[op.scope.index()].join(&snapshot);
+        }
+        for (scope, released) in self.operations.get(&number).into_iter().flatten().enumerate() {
+            self.released.add(block, scope, released);
+        }
+    }
+
+    /// Takes what the last write and the atomic operations before it have released.
+    fn observe(
+        &mut self,
+        threads: &mut Threads,
+        clusters: &Clusters,
+        (actor, op): (Actor, Strong),
+        linked: Option<(u32, Scope)>,
+        strict: bool,
+    ) {
+        let Actor { block, warp, lane, .. } = actor;
+        let number = thread(block, warp, lane);
+        let Some((writer, _)) = linked else {
+            let missed = self.head.map(|(writer, scope)| (Some(writer), Why::NarrowOperation(scope.min(op.scope))));
+            return note_missed(threads, actor, missed);
+        };
+        if self.latest.get(&number) != Some(&(self.first, self.last)) {
+            self.latest.insert(number, (self.first, self.last));
+            let stamp = threads.clock.now();
+            self.observers.push(Observer { actor, stamp, from: self.first, to: self.last });
+        }
+        let observed = self.released.observe(block, clusters);
+        let released = self.released.blocks.get(&writer);
+        let narrow = released.filter(|_| observed.iter().all(Times::is_empty)).and_then(|released| {
+            let scopes = [Scope::Block, Scope::Cluster];
+            scopes.into_iter().rev().find(|scope| !released[scope.index()].is_empty())
+        });
+        let why = narrow.map_or(Why::NoFence, Why::NarrowFence);
+        note_missed(threads, actor, Some(((self.first == self.last).then_some(writer), why)));
+        if observed.iter().all(Times::is_empty) && self.reads.is_empty() {
+            return;
+        }
+        if !strict {
+            // A missing fence of the reader is not reported.
+            return observed.iter().for_each(|observed| threads.learn(warp, lane, observed));
+        }
+        let mut kept = observed;
+        if op.acquires {
+            let earlier = self.reads.get(&number).cloned().unwrap_or_default();
+            for scope in 0..=op.scope.index() {
+                threads.learn(warp, lane, &kept[scope]);
+                threads.learn(warp, lane, &earlier[scope]);
+            }
+        }
+        let reads = self.reads.entry(number).or_default();
+        reads.iter_mut().zip(&kept).for_each(|(all, one)| all.join(one));
+        threads.change(warp, 1 << lane, |group| {
+            let own = Rc::make_mut(&mut group.own);
+            own.observed.iter_mut().zip(&mut kept).for_each(|(all, one)| all.join(one));
+        });
+    }
+
+    /// Orders the `fence.sc` operations whose order the accesses to this location determine.
+    ///
+    /// A fence before one access precedes a fence behind a later conflicting access: the other order would contradict what
+    /// the accesses have read and overwritten.
+    fn order_fences(
+        &mut self,
+        threads: &mut Threads,
+        clusters: &Clusters,
+        actor: Actor,
+        kind: Kind,
+        total: &[Option<Released>; SCOPES],
+    ) {
+        let Actor { block, warp, lane, .. } = actor;
+        let mut follows = self.total_writes.observe(block, clusters);
+        if kind != Kind::Read {
+            let reads = self.total_reads.observe(block, clusters);
+            follows.iter_mut().zip(&reads).for_each(|(all, one)| all.join(one));
+        }
+        if follows.iter().any(|follows| !follows.is_empty()) {
+            threads.change(warp, 1 << lane, |group| {
+                let own = Rc::make_mut(&mut group.own);
+                own.follows.iter_mut().zip(&follows).for_each(|(all, one)| all.join(one));
+            });
+        }
+        for (scope, fence) in total.iter().enumerate() {
+            let Some(fence) = fence else { continue };
+            let known = threads.explicit(fence, warp, 1 << lane);
+            if kind != Kind::Read {
+                self.total_writes.add(block, scope, &known);
+            }
+            if kind != Kind::Write {
+                self.total_reads.add(block, scope, &known);
+            }
+        }
+    }
+
+    /// Records the access for later comparisons.
+    pub(super) fn record(&mut self, mark: Mark, scope: Scope) {
+        let number = self.last;
+        let same = |kept: &&mut StrongMark| {
+            kept.mark.block == mark.block
+                && kept.mark.warp == mark.warp
+                && kept.mark.kind == mark.kind
+                && kept.scope == scope
+        };
+        for kept in self.marks.iter_mut().rev().take(8).filter(same) {
+            if kept.mark.lanes & !mark.lanes == 0 {
+                *kept = StrongMark { mark, scope, number };
+                return;
+            }
+            if mark.kind == Kind::Read && kept.mark.stamp == mark.stamp && kept.mark.pc == mark.pc {
+                kept.mark.lanes |= mark.lanes;
+                return;
+            }
+        }
+        if self.marks.len() >= 32 && self.marks.len() == self.marks.capacity() {
+            self.prune();
+        }
+        self.marks.push(StrongMark { mark, scope, number });
+    }
+
+    /// Drops accesses of threads that have a later one of the same kind.
+    fn prune(&mut self) {
+        let mut seen: HashMap<(u32, u8, u8, Scope), u32> = HashMap::new();
+        let mut kept: Vec<StrongMark> = Vec::with_capacity(self.marks.len());
+        for entry in self.marks.iter().rev() {
+            let mark = &entry.mark;
+            let lanes = seen.entry((mark.block, mark.warp, mark.kind as u8, entry.scope)).or_default();
+            if mark.lanes & !*lanes != 0 {
+                *lanes |= mark.lanes;
+                kept.push(*entry);
+            }
+        }
+        kept.reverse();
+        self.marks = kept;
+        self.marks.reserve(self.marks.len());
+    }
+}
+
+/// Remembers an observation that may have ordered nothing, for the text of a later race.
+fn note_missed(threads: &mut Threads, actor: Actor, missed: Option<(Option<u32>, Why)>) {
+    if let Some(missed) = missed
+        && threads.of(actor.warp, actor.lane).own.missed != Some(missed)
+    {
+        threads.change(actor.warp, 1 << actor.lane, |group| Rc::make_mut(&mut group.own).missed = Some(missed));
+    }
+}

@@ -1,0 +1,366 @@
+//! The memory of the grid: the accesses to each piece of it.
+//!
+//! A page has cells of the size of the smallest plain access to it so far. A cell keeps each plain access until a later one
+//! conflicts with everything that it conflicts with. So no access is forgotten while it could be part of a race. Strong accesses are
+//! kept with their [`Location`].
+
+use super::location::Location;
+use super::threads::{Scope, Threads};
+use super::times::Times;
+use super::{Strong, Why};
+use crate::races::cell::Kind;
+use crate::races::page::hash;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// The size of a page in bytes.
+const PAGE: u64 = 256;
+/// Marks a flat address in shared memory: the block and an offset of 24 bits follow.
+const SHARED: u64 = 1 << 63;
+/// The most unordered writes of one value that a cell keeps.
+const EQUAL_WRITES: usize = 16;
+
+/// The address of a byte in shared memory, distinct for all blocks.
+pub(crate) fn in_shared(block: u32, offset: u64) -> u64 {
+    SHARED | u64::from(block) << 24 | offset
+}
+
+/// A thread of the grid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Actor {
+    pub block: u32,
+    pub warp: u32,
+    pub lane: u32,
+}
+
+/// A recorded access by lanes of a warp.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    pub block: u32,
+    pub pc: u32,
+    pub stamp: u32,
+    pub lanes: u32,
+    /// The digest of a written value.
+    pub value: u32,
+    pub warp: u8,
+    pub kind: Kind,
+}
+
+impl Mark {
+    /// The lanes other than the thread itself whose access is not ordered before an access with a view.
+    #[inline]
+    pub(super) fn unknown(&self, view: &Times, height: u32, actor: Actor) -> u32 {
+        let warp = u32::from(self.warp);
+        let own = if self.block == actor.block && warp == actor.warp { 1 << actor.lane } else { 0 };
+        match self.lanes & !own {
+            0 => 0,
+            lanes => view.unknown(height, (self.block, warp), lanes, self.stamp),
+        }
+    }
+}
+
+/// A recorded access that an access races with.
+#[derive(Clone, Copy)]
+pub(crate) struct Conflict {
+    pub mark: Mark,
+    pub lane: u32,
+    pub why: Option<Why>,
+}
+
+/// The blocks of each cluster; empty if each block is its own.
+#[derive(Default)]
+pub(crate) struct Clusters {
+    of: HashMap<u32, u64>,
+    blocks: HashMap<u64, Vec<u32>>,
+}
+
+impl Clusters {
+    pub(crate) fn add(&mut self, block: u32, cluster: u64) {
+        if self.of.insert(block, cluster).is_none() {
+            self.blocks.entry(cluster).or_default().push(block);
+        }
+    }
+
+    pub(super) fn same(&self, one: u32, other: u32) -> bool {
+        one == other || self.of.get(&one).is_some_and(|cluster| self.of.get(&other) == Some(cluster))
+    }
+
+    pub(super) fn others(&self, block: u32) -> impl Iterator<Item = u32> {
+        let all = self.of.get(&block).and_then(|cluster| self.blocks.get(cluster));
+        all.into_iter().flatten().copied().filter(move |other| *other != block)
+    }
+}
+
+#[derive(Default)]
+struct PageHasher(u64);
+
+impl Hasher for PageHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {}
+    fn write_u64(&mut self, number: u64) {
+        self.0 = hash(number).rotate_left(20);
+    }
+}
+
+/// A page in pieces of `1 << shift` bytes.
+#[derive(Default)]
+struct Page {
+    shift: u32,
+    cells: Vec<Vec<Mark>>,
+    locations: Vec<Location>,
+}
+
+impl Page {
+    /// Splits the cells until an access covers whole ones.
+    fn fit(&mut self, offset: u32, size: u32) {
+        let shift = (offset | size).trailing_zeros().min(3);
+        if self.cells.is_empty() {
+            self.shift = shift;
+            self.cells.resize((PAGE >> shift) as usize, Vec::new());
+        } else if shift < self.shift {
+            let times = 1 << (self.shift - shift);
+            self.cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(cell.clone(), times)).collect();
+            self.shift = shift;
+        }
+    }
+
+    /// The cells of an access, which may be finer than it.
+    fn cells_of(&self, offset: u32, size: u32) -> std::ops::Range<usize> {
+        match self.cells.is_empty() {
+            true => 0..0,
+            false => (offset >> self.shift) as usize..((offset + size - 1) >> self.shift) as usize + 1,
+        }
+    }
+}
+
+/// The accesses of the grid.
+pub(crate) struct Memory {
+    numbers: HashMap<u64, usize, BuildHasherDefault<PageHasher>>,
+    pages: Vec<Page>,
+    free: Vec<usize>,
+    pub clusters: Clusters,
+    strict: bool,
+}
+
+impl Memory {
+    pub(crate) fn new(strict: bool) -> Memory {
+        let (numbers, pages, free, clusters) = Default::default();
+        Memory { numbers, pages, free, clusters, strict }
+    }
+
+    fn page(&mut self, number: u64) -> &mut Page {
+        let Memory { numbers, pages, free, .. } = self;
+        let index = *numbers.entry(number).or_insert_with(|| {
+            free.pop().unwrap_or_else(|| {
+                pages.push(Page::default());
+                pages.len() - 1
+            })
+        });
+        &mut pages[index]
+    }
+
+    /// Drops the accesses to a range that is allocated anew.
+    pub(crate) fn forget(&mut self, address: u64, size: u64) {
+        for number in address / PAGE..=(address + size - 1) / PAGE {
+            let Some(page) = self.numbers.get(&number).map(|index| &mut self.pages[*index]) else { continue };
+            let inside = |offset: u64| (address..address + size).contains(&(number * PAGE + offset));
+            let shift = page.shift;
+            for (index, cell) in page.cells.iter_mut().enumerate().filter(|(index, _)| inside((*index as u64) << shift))
+            {
+                cell.clear();
+                let _ = index;
+            }
+            page.locations.retain(|location| !inside(location.offset.into()));
+        }
+    }
+
+    /// Drops the shared memory of a block that has ended.
+    pub(crate) fn block_ends(&mut self, block: u32, bytes: u64) {
+        for number in in_shared(block, 0) / PAGE..=in_shared(block, bytes) / PAGE {
+            if let Some(index) = self.numbers.remove(&number) {
+                self.pages[index] = Page::default();
+                self.free.push(index);
+            }
+        }
+    }
+
+    /// Compares and records a plain access of at most one page.
+    pub(crate) fn weak(
+        &mut self,
+        threads: &Threads,
+        (actor, mark): (Actor, Mark),
+        (address, size): (u64, u32),
+        found: &mut Vec<Conflict>,
+    ) {
+        let strict = self.strict;
+        let group = threads.of(actor.warp, actor.lane);
+        let page = self.page(address / PAGE);
+        let offset = (address % PAGE) as u32;
+        page.fit(offset, size);
+        let pieces = page.cells_of(offset, size);
+        for cell in &mut page.cells[pieces] {
+            match mark.kind {
+                Kind::Read => read(cell, threads, &group.view, actor, mark, found),
+                _ => write(cell, threads, &group.view, actor, mark, strict, found),
+            }
+        }
+        if page.locations.is_empty() {
+            return;
+        }
+        for location in page.locations.iter_mut().filter(|location| location.overlaps(offset, size)) {
+            location.meet(threads, actor, mark.kind, strict, found);
+            if mark.kind != Kind::Read {
+                location.overwritten();
+            }
+        }
+        if mark.kind != Kind::Read {
+            page.locations.retain(|location| !location.is_empty());
+        }
+    }
+
+    /// Compares, executes and records a strong operation.
+    pub(crate) fn strong(
+        &mut self,
+        threads: &mut Threads,
+        (actor, mark, op): (Actor, Mark, Strong),
+        (address, size): (u64, u32),
+        found: &mut Vec<Conflict>,
+    ) {
+        let strict = self.strict;
+        self.page(address / PAGE);
+        let Memory { numbers, pages, clusters, .. } = self;
+        let Some(page) = numbers.get(&(address / PAGE)).map(|index| &mut pages[*index]) else { return };
+        let offset = (address % PAGE) as u32;
+        let view = &threads.of(actor.warp, actor.lane).view;
+        let before = found.len();
+        for cell in &page.cells[page.cells_of(offset, size)] {
+            for other in cell.iter().filter(|other| mark.kind != Kind::Read || other.kind != Kind::Read) {
+                let unknown = other.unknown(view, threads.height, actor);
+                if unknown != 0 {
+                    found.push(Conflict { mark: *other, lane: unknown.trailing_zeros(), why: Some(Why::Plain) });
+                }
+            }
+        }
+        let plain = found.get(before).map(|conflict| conflict.mark.block);
+        if strict {
+            let others = page
+                .locations
+                .iter()
+                .filter(|other| other.overlaps(offset, size) && (other.offset, other.size) != (offset, size));
+            let before = found.len();
+            others.for_each(|other| other.meet(threads, actor, mark.kind, true, found));
+            found[before..].iter_mut().for_each(|conflict| conflict.why = Some(Why::MixedSizes));
+        }
+        let known = page.locations.iter().position(|one| one.offset == offset && one.size == size);
+        let index = known.unwrap_or_else(|| {
+            page.locations.push(Location::new(offset, size));
+            page.locations.len() - 1
+        });
+        let location = &mut page.locations[index];
+        location.meet_strong(threads, clusters, (actor, mark.kind, op.scope), found);
+        location.operate(threads, clusters, actor, op, strict);
+        location.record(mark, op.scope);
+        if let Some(block) = plain.filter(|_| mark.kind != Kind::Write) {
+            threads.change(actor.warp, 1 << actor.lane, |group| {
+                std::rc::Rc::make_mut(&mut group.own).missed = Some((Some(block), Why::PlainFlag));
+            });
+        }
+    }
+}
+
+/// The reason for which two plain accesses are unordered, if the thread has synchronized with the other one.
+fn reason(threads: &Threads, actor: Actor, mark: &Mark, lane: u32) -> Option<Why> {
+    let own = &threads.of(actor.warp, actor.lane).own;
+    let place = (mark.block, u32::from(mark.warp));
+    let observed = own.observed.iter().position(|seen| seen.unknown(threads.height, place, 1 << lane, mark.stamp) == 0);
+    match observed {
+        Some(0) => Some(Why::NoAcquire(Scope::Block)),
+        Some(1) => Some(Why::NoAcquire(Scope::Cluster)),
+        Some(_) => Some(Why::NoAcquire(Scope::Device)),
+        None => own.missed.filter(|(block, _)| block.is_none_or(|block| block == mark.block)).map(|(_, why)| why),
+    }
+}
+
+fn meet(threads: &Threads, view: &Times, actor: Actor, other: &Mark, found: &mut Vec<Conflict>) -> bool {
+    let unknown = other.unknown(view, threads.height, actor);
+    if unknown != 0 {
+        let lane = unknown.trailing_zeros();
+        found.push(Conflict { mark: *other, lane, why: reason(threads, actor, other, lane) });
+    }
+    unknown != 0
+}
+
+fn read(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor, mark: Mark, found: &mut Vec<Conflict>) {
+    for other in cell.iter().filter(|other| other.kind != Kind::Read) {
+        meet(threads, view, actor, other, found);
+    }
+    for kept in cell.iter_mut().rev().take(4) {
+        if kept.kind == Kind::Read && kept.block == mark.block && kept.warp == mark.warp {
+            if kept.stamp == mark.stamp && kept.pc == mark.pc {
+                kept.lanes |= mark.lanes;
+                return;
+            }
+            if kept.lanes & !mark.lanes == 0 {
+                *kept = mark;
+                return;
+            }
+        }
+    }
+    if cell.len() >= 8 && cell.len() == cell.capacity() {
+        prune(cell, threads, view, actor);
+    }
+    cell.push(mark);
+}
+
+/// Drops reads that are ordered before a read with the view, and reads of threads that have read again.
+fn prune(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor) {
+    let mut seen: HashMap<(u32, u8), u32> = HashMap::new();
+    let mut kept: Vec<Mark> = Vec::with_capacity(cell.len() + 1);
+    for mark in cell.iter().rev() {
+        if mark.kind == Kind::Read {
+            let lanes = seen.entry((mark.block, mark.warp)).or_default();
+            if mark.lanes & !*lanes == 0 || mark.unknown(view, threads.height, actor) == 0 {
+                continue;
+            }
+            *lanes |= mark.lanes;
+        }
+        kept.push(*mark);
+    }
+    kept.reverse();
+    *cell = kept;
+    cell.reserve(cell.len());
+}
+
+fn write(
+    cell: &mut Vec<Mark>,
+    threads: &Threads,
+    view: &Times,
+    actor: Actor,
+    mark: Mark,
+    strict: bool,
+    found: &mut Vec<Conflict>,
+) {
+    // Writes of one value have one result in either order. They stay, because other accesses may race with them.
+    let mut equal = 0;
+    cell.retain_mut(|other| {
+        let equals = !strict && other.kind == Kind::Write && mark.kind == Kind::Write && other.value == mark.value;
+        if !equals {
+            meet(threads, view, actor, other, found);
+            return false;
+        }
+        let merges = other.block == mark.block && other.warp == mark.warp && other.stamp == mark.stamp;
+        let keeps = other.unknown(view, threads.height, actor) != 0 && equal < EQUAL_WRITES && !merges;
+        equal += usize::from(keeps);
+        keeps || merges && other.lanes & !mark.lanes != 0
+    });
+    let same = |other: &&mut Mark| {
+        (other.block, other.warp, other.stamp, other.pc) == (mark.block, mark.warp, mark.stamp, mark.pc)
+            && other.value == mark.value
+    };
+    match cell.iter_mut().find(same) {
+        Some(other) => other.lanes |= mark.lanes,
+        None => cell.push(mark),
+    }
+}

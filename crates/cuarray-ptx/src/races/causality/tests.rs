@@ -1,0 +1,1 @@
+//! Tests of the rules, on views and memory without a machine.

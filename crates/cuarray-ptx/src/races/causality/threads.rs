@@ -1,0 +1,369 @@
+//! The views of the threads of one block.
+//!
+//! Lanes of a warp with equal knowledge share a [`Group`]. A warp starts with one group, an observation by one lane splits it, and a
+//! synchronization merges it.
+
+use super::Why;
+use super::times::Times;
+use crate::races::order::BARRIERS;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// The time of the grid. It advances with each event after which an access is no longer part of what was released before.
+#[derive(Clone)]
+pub(crate) struct Clock(Rc<Cell<u32>>);
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock(Rc::new(Cell::new(1)))
+    }
+}
+
+impl Clock {
+    #[inline(always)]
+    pub(crate) fn now(&self) -> u32 {
+        self.0.get()
+    }
+
+    pub(crate) fn tick(&self) {
+        self.0.set(self.0.get().saturating_add(1));
+    }
+}
+
+/// The threads that a strong operation or a fence reaches.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Scope {
+    /// `.cta`: the block.
+    Block,
+    /// `.cluster`.
+    Cluster,
+    /// `.gpu`.
+    Device,
+    /// `.sys`, and `volatile`.
+    System,
+}
+
+/// The number of scopes that differ within a launch: a grid runs on one device.
+pub(crate) const SCOPES: usize = 3;
+
+impl Scope {
+    #[inline(always)]
+    pub(crate) fn index(self) -> usize {
+        (self as usize).min(SCOPES - 1)
+    }
+}
+
+/// The effect of a fence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fence {
+    pub acquires: bool,
+    pub releases: bool,
+    /// Whether it is a `fence.sc`.
+    pub total: bool,
+    pub scope: Scope,
+}
+
+/// The accesses that a fence of a thread releases: the view at the fence, and the thread's own accesses up to a time.
+#[derive(Clone, Default)]
+pub(crate) struct Released {
+    pub view: Times,
+    /// Zero if the view has the thread's own accesses.
+    pub time: u32,
+}
+
+/// The fences and observations of a thread, beside its view. The indices are scopes.
+#[derive(Clone, Default)]
+pub(crate) struct Own {
+    /// The last fence that releases, for each scope.
+    pub released: [Option<Released>; SCOPES],
+    /// The last `fence.sc`, for each scope.
+    pub total: [Option<Released>; SCOPES],
+    /// The views that strong reads have observed, by the least scope of the fence that acquires them.
+    pub observed: [Times; SCOPES],
+    /// The views of the fences that the next `fence.sc` follows in the order of these fences.
+    pub follows: [Times; SCOPES],
+    /// The last observation, and what it lacks to order accesses that it does not order. The block is the one that wrote; `None`
+    /// stands for several.
+    pub missed: Option<(Option<u32>, Why)>,
+}
+
+/// Lanes of a warp with equal knowledge.
+#[derive(Clone)]
+pub(crate) struct Group {
+    pub lanes: u32,
+    pub view: Times,
+    pub own: Rc<Own>,
+}
+
+/// The state of a barrier that threads have arrived at.
+#[derive(Clone, Default)]
+struct Arrivals {
+    known: Times,
+    released: [Times; SCOPES],
+    /// The arrived lanes with the time of each arrival.
+    arrived: Vec<(u32, u32, u32)>,
+    /// The waiting lanes of each warp.
+    waiting: Vec<u32>,
+}
+
+/// The barrier of a cluster.
+#[derive(Clone, Default)]
+pub(crate) struct ClusterBarrier {
+    /// The views of the threads that have arrived.
+    known: Times,
+    /// The views at the last completed barrier.
+    passed: Times,
+    ended: Times,
+    turn: u32,
+}
+
+/// The views of a block's threads.
+pub(crate) struct Threads {
+    pub block: u32,
+    pub height: u32,
+    pub clock: Clock,
+    strict: bool,
+    warps: Vec<Vec<Group>>,
+    barriers: Vec<Arrivals>,
+    /// The views of exited threads.
+    ended: Times,
+    /// Whether a thread of the block has released by a fence.
+    fenced: bool,
+    /// The turn of the grid's barrier that has last ordered the threads.
+    pub grid_turn: u32,
+}
+
+impl Threads {
+    pub(crate) fn new(block: u32, warps: usize, height: u32, clock: Clock, strict: bool, grid_turn: u32) -> Threads {
+        let own = Rc::new(Own::default());
+        let group = Group { lanes: u32::MAX, view: Times::default(), own };
+        Threads {
+            block,
+            height,
+            clock,
+            strict,
+            warps: vec![vec![group]; warps],
+            barriers: vec![Arrivals::default(); BARRIERS],
+            ended: Times::default(),
+            fenced: false,
+            grid_turn,
+        }
+    }
+
+    /// The knowledge of a lane.
+    #[inline]
+    pub(crate) fn of(&self, warp: u32, lane: u32) -> &Group {
+        let groups = &self.warps[warp as usize];
+        groups.iter().find(|group| group.lanes >> lane & 1 == 1).unwrap_or(&groups[0])
+    }
+
+    /// Calls `f` with the groups of lanes, which it may change.
+    pub(crate) fn change(&mut self, warp: u32, lanes: u32, mut f: impl FnMut(&mut Group)) {
+        let groups = &mut self.warps[warp as usize];
+        for index in 0..groups.len() {
+            let inside = groups[index].lanes & lanes;
+            if inside == 0 {
+                continue;
+            }
+            let outside = groups[index].lanes & !lanes;
+            if outside != 0 {
+                let rest = Group { lanes: outside, ..groups[index].clone() };
+                groups.push(rest);
+            }
+            groups[index].lanes = inside;
+            f(&mut groups[index]);
+        }
+    }
+
+    /// Adds to a lane's view.
+    pub(crate) fn learn(&mut self, warp: u32, lane: u32, more: &Times) {
+        let mut known = self.of(warp, lane).view.clone();
+        known.join(more);
+        if !known.is(&self.of(warp, lane).view) {
+            self.change(warp, 1 << lane, |group| group.view = known.clone());
+        }
+    }
+
+    /// The view of a lane, with its own accesses until now.
+    pub(crate) fn snapshot(&self, warp: u32, lane: u32) -> Times {
+        let mut view = self.of(warp, lane).view.clone();
+        view.raise_lanes(self.height, (self.block, warp), 1 << lane, self.clock.now());
+        view
+    }
+
+    /// The view that a fence of a lane has released, with the lane's own accesses.
+    pub(crate) fn explicit(&self, released: &Released, warp: u32, lanes: u32) -> Times {
+        let mut view = released.view.clone();
+        if released.time > 0 {
+            view.raise_lanes(self.height, (self.block, warp), lanes, released.time);
+        }
+        view
+    }
+
+    /// Executes a fence.
+    pub(crate) fn fence(&mut self, warp: u32, lanes: u32, fence: Fence) {
+        let (now, scope) = (self.clock.now(), fence.scope.index());
+        self.fenced |= fence.releases;
+        self.change(warp, lanes, |group| {
+            let own = Rc::make_mut(&mut group.own);
+            if fence.acquires {
+                own.observed[..=scope].iter_mut().for_each(|observed| group.view.join(&std::mem::take(observed)));
+            }
+            if fence.total {
+                own.follows[..=scope].iter_mut().for_each(|follows| group.view.join(&std::mem::take(follows)));
+                own.total[scope] = Some(Released { view: group.view.clone(), time: now });
+            }
+            if fence.releases {
+                own.released[scope] = Some(Released { view: group.view.clone(), time: now });
+            }
+        });
+        self.clock.tick();
+    }
+
+    /// Joins the views of lanes, and the views that their fences have released.
+    fn gather(&self, warp: u32, lanes: u32, known: &mut Times, released: &mut [Times; SCOPES]) {
+        for group in self.warps[warp as usize].iter().filter(|group| group.lanes & lanes != 0) {
+            known.join(&group.view);
+            if self.fenced && !self.strict {
+                for (all, one) in released.iter_mut().zip(&group.own.released) {
+                    one.iter().for_each(|one| all.join(&self.explicit(one, warp, group.lanes & lanes)));
+                }
+            }
+        }
+    }
+
+    /// Sets the view of lanes after a synchronization, and merges groups that have become equal.
+    ///
+    /// A fence of one thread counts for the flag that another thread writes behind a barrier. The manual does not say so, but
+    /// much code relies on it. In strict mode each thread keeps its own fences.
+    fn set(&mut self, warp: u32, lanes: u32, known: &Times, released: &[Times; SCOPES]) {
+        let joins = self.fenced && !self.strict;
+        self.change(warp, lanes, |group| {
+            group.view = known.clone();
+            if joins {
+                let own = Rc::make_mut(&mut group.own);
+                for (own, all) in own.released.iter_mut().zip(released) {
+                    *own = (!all.is_empty()).then(|| Released { view: all.clone(), time: 0 });
+                }
+            }
+        });
+        let groups = &mut self.warps[warp as usize];
+        let mut index = 0;
+        while index < groups.len() {
+            let first = (0..index).find(|first| {
+                groups[*first].view.is(&groups[index].view) && same(&groups[*first].own, &groups[index].own)
+            });
+            match first {
+                Some(first) => {
+                    let merged = groups.swap_remove(index);
+                    groups[first].lanes |= merged.lanes;
+                }
+                None => index += 1,
+            }
+        }
+    }
+
+    /// Orders lanes of a warp with each other.
+    pub(crate) fn synchronize_lanes(&mut self, warp: u32, lanes: u32) {
+        let (mut known, mut released) = (Times::default(), Default::default());
+        self.gather(warp, lanes, &mut known, &mut released);
+        known.raise_lanes(self.height, (self.block, warp), lanes, self.clock.now());
+        self.set(warp, lanes, &known, &released);
+        self.clock.tick();
+    }
+
+    /// Records that lanes arrive at a barrier, and whether they wait there.
+    pub(crate) fn arrive(&mut self, barrier: usize, warp: u32, lanes: u32, waits: bool) {
+        let mut arrivals = std::mem::take(&mut self.barriers[barrier]);
+        self.gather(warp, lanes, &mut arrivals.known, &mut arrivals.released);
+        arrivals.arrived.push((warp, lanes, self.clock.now()));
+        arrivals.waiting.resize(self.warps.len(), 0);
+        if waits {
+            arrivals.waiting[warp as usize] |= lanes;
+        }
+        self.barriers[barrier] = arrivals;
+        self.clock.tick();
+    }
+
+    /// Completes a barrier. `dead` has the exited lanes of a warp. They count as arrived at a barrier of the `whole` block.
+    pub(crate) fn complete(&mut self, barrier: usize, whole: bool, dead: impl Fn(usize) -> u32) {
+        let mut arrivals = std::mem::take(&mut self.barriers[barrier]);
+        arrivals.waiting.resize(self.warps.len(), 0);
+        let mut known = arrivals.known;
+        if whole {
+            known.join(&self.ended);
+        }
+        if whole && arrivals.waiting.iter().enumerate().all(|(warp, lanes)| lanes | dead(warp) == u32::MAX) {
+            known.raise_block(self.height, self.block, self.clock.now());
+        } else {
+            for (warp, lanes, time) in arrivals.arrived {
+                known.raise_lanes(self.height, (self.block, warp), lanes, time);
+            }
+        }
+        for (warp, lanes) in arrivals.waiting.into_iter().enumerate().filter(|(_, lanes)| *lanes != 0) {
+            // Exited lanes have no view of their own any more.
+            self.set(warp as u32, lanes | dead(warp), &known, &arrivals.released);
+        }
+        self.clock.tick();
+    }
+
+    /// Records that the lanes of a mask have exited.
+    pub(crate) fn exit(&mut self, warp: u32, lanes: u32) {
+        let mut ended = std::mem::take(&mut self.ended);
+        self.gather(warp, lanes, &mut ended, &mut Default::default());
+        ended.raise_lanes(self.height, (self.block, warp), lanes, self.clock.now());
+        self.ended = ended;
+        self.clock.tick();
+    }
+
+    /// Orders all accesses of the grid up to a time before all later ones of the block.
+    pub(crate) fn settle(&mut self, time: u32) {
+        let known = Times::all(time);
+        for warp in 0..self.warps.len() {
+            self.set(warp as u32, u32::MAX, &known, &Default::default());
+        }
+    }
+
+    /// Records that lanes arrive at the barrier of the cluster.
+    pub(crate) fn arrive_at_cluster(&mut self, barrier: &mut ClusterBarrier, warp: u32, lanes: u32) {
+        self.gather(warp, lanes, &mut barrier.known, &mut Default::default());
+        barrier.known.raise_lanes(self.height, (self.block, warp), lanes, self.clock.now());
+        self.clock.tick();
+    }
+
+    /// Records that lanes have waited for the barrier of the cluster, which was completed `turn` times.
+    pub(crate) fn wait_for_cluster(&mut self, barrier: &mut ClusterBarrier, turn: u32, warp: u32, lanes: u32) {
+        if barrier.turn != turn {
+            // No barrier completes before all threads have waited for the one before.
+            barrier.passed = std::mem::take(&mut barrier.known);
+            barrier.passed.join(&barrier.ended);
+            barrier.turn = turn;
+        }
+        let passed = barrier.passed.clone();
+        self.change(warp, lanes, |group| group.view.join(&passed));
+        self.synchronize_lanes(warp, lanes);
+    }
+
+    /// Records the exit of threads for the barrier of the cluster.
+    pub(crate) fn exit_cluster(&self, barrier: &mut ClusterBarrier) {
+        barrier.ended.join(&self.ended);
+    }
+}
+
+fn same(one: &Rc<Own>, other: &Rc<Own>) -> bool {
+    let equal = |one: &Option<Released>, other: &Option<Released>| match (one, other) {
+        (Some(one), Some(other)) => one.time == other.time && one.view.is(&other.view),
+        (None, None) => true,
+        _ => false,
+    };
+    let all = |ones: &[Option<Released>], others: &[Option<Released>]| {
+        ones.iter().zip(others).all(|(one, other)| equal(one, other))
+    };
+    let times = |ones: &[Times], others: &[Times]| ones.iter().zip(others).all(|(one, other)| one.is(other));
+    Rc::ptr_eq(one, other)
+        || all(&one.released, &other.released)
+            && all(&one.total, &other.total)
+            && times(&one.observed, &other.observed)
+            && times(&one.follows, &other.follows)
+            && one.missed == other.missed
+}

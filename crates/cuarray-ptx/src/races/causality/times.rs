@@ -1,0 +1,301 @@
+//! Views of threads: for each thread of the grid, the time up to which its accesses are ordered before.
+//!
+//! This is a vector clock. It is a tree with 32 branches at each node: lanes, warps, blocks, groups of 32 blocks, and so on. Each
+//! node has a floor, a time that holds for all threads below it. A barrier of a block sets one floor and drops the nodes below.
+//! Nodes are shared between clocks, so a join of equal parts costs nothing.
+
+use std::rc::Rc;
+
+/// The number of branches of a node.
+const BRANCHES: usize = 32;
+
+/// The level of a node whose branches are the warps of a block.
+const BLOCK: u32 = 1;
+
+/// The number of a thread: its block, its warp in 5 bits, and its lane in 5 bits.
+#[inline(always)]
+pub(crate) fn thread(block: u32, warp: u32, lane: u32) -> u64 {
+    u64::from(block) << 10 | u64::from(warp << 5 | lane)
+}
+
+struct Node {
+    /// The time for all threads below.
+    floor: u32,
+    /// The latest time of any thread below.
+    top: u32,
+    below: Below,
+}
+
+enum Below {
+    Nothing,
+    Lanes([u32; BRANCHES]),
+    Nodes([Option<Rc<Node>>; BRANCHES]),
+}
+
+const NO_NODES: [Option<Rc<Node>>; BRANCHES] = [const { None }; BRANCHES];
+
+/// Makes a node, and drops the parts that the floor covers.
+fn node(floor: u32, below: Below) -> Rc<Node> {
+    let (top, below) = match below {
+        Below::Nothing => (floor, below),
+        Below::Lanes(lanes) => match lanes.into_iter().fold(floor, u32::max) {
+            top if top == floor => (top, Below::Nothing),
+            top if lanes.iter().all(|lane| *lane == top) => return node(top, Below::Nothing),
+            top => (top, Below::Lanes(lanes)),
+        },
+        Below::Nodes(mut nodes) => {
+            let mut top = floor;
+            for branch in &mut nodes {
+                match branch {
+                    Some(node) if node.top <= floor => *branch = None,
+                    Some(node) => top = top.max(node.top),
+                    None => {}
+                }
+            }
+            if top == floor { (top, Below::Nothing) } else { (top, Below::Nodes(nodes)) }
+        }
+    };
+    Rc::new(Node { floor, top, below })
+}
+
+fn join(one: &Rc<Node>, other: &Rc<Node>) -> Rc<Node> {
+    if Rc::ptr_eq(one, other) || one.floor >= other.top {
+        return one.clone();
+    }
+    if other.floor >= one.top {
+        return other.clone();
+    }
+    let floor = one.floor.max(other.floor);
+    match (&one.below, &other.below) {
+        (Below::Nodes(ones), Below::Nodes(others)) => {
+            let mut nodes = NO_NODES;
+            let (mut all_one, mut all_other) = (one.floor == floor, other.floor == floor);
+            for (index, joined) in nodes.iter_mut().enumerate() {
+                *joined = match (&ones[index], &others[index]) {
+                    (Some(one), Some(other)) => Some(join(one, other)),
+                    (Some(one), None) => Some(one.clone()).filter(|one| one.top > floor),
+                    (None, other) => other.clone().filter(|other| other.top > floor),
+                };
+                let is = |branch: &Option<Rc<Node>>| match (branch, &*joined) {
+                    (Some(branch), Some(joined)) => Rc::ptr_eq(branch, joined),
+                    (None, None) => true,
+                    _ => false,
+                };
+                all_one &= is(&ones[index]);
+                all_other &= is(&others[index]);
+            }
+            match (all_one, all_other) {
+                (true, _) => one.clone(),
+                (_, true) => other.clone(),
+                _ => node(floor, Below::Nodes(nodes)),
+            }
+        }
+        (Below::Lanes(ones), Below::Lanes(others)) => {
+            let lanes = std::array::from_fn(|lane| ones[lane].max(others[lane]).max(floor));
+            match floor {
+                floor if floor == one.floor && lanes == *ones => one.clone(),
+                floor if floor == other.floor && lanes == *others => other.clone(),
+                _ => node(floor, Below::Lanes(lanes)),
+            }
+        }
+        (Below::Nothing, _) => raised_floor(other, floor),
+        (_, Below::Nothing) => raised_floor(one, floor),
+        // Nodes of one level have one kind of branches.
+        (Below::Nodes(_), Below::Lanes(_)) | (Below::Lanes(_), Below::Nodes(_)) => one.clone(),
+    }
+}
+
+fn raised_floor(old: &Rc<Node>, floor: u32) -> Rc<Node> {
+    if old.floor >= floor {
+        return old.clone();
+    }
+    match &old.below {
+        Below::Nothing => node(floor, Below::Nothing),
+        Below::Lanes(lanes) => node(floor, Below::Lanes(lanes.map(|lane| lane.max(floor)))),
+        Below::Nodes(nodes) => node(floor, Below::Nodes(nodes.clone())),
+    }
+}
+
+/// Raises the lanes of a mask, if `target` is 0, or else a whole node of that level.
+fn raise(old: Option<&Rc<Node>>, level: u32, target: u32, (thread, mask): (u64, u32), time: u32) -> Rc<Node> {
+    let floor = old.map_or(0, |old| old.floor);
+    if floor >= time
+        && let Some(old) = old
+    {
+        return old.clone();
+    }
+    if level == target && (level > 0 || mask == u32::MAX) {
+        return old.map_or_else(|| node(time, Below::Nothing), |old| raised_floor(old, time));
+    }
+    if level == 0 {
+        let mut lanes = match old.map(|old| &old.below) {
+            Some(Below::Lanes(lanes)) => *lanes,
+            _ => [floor; BRANCHES],
+        };
+        for (lane, known) in lanes.iter_mut().enumerate() {
+            *known = (*known).max(if mask >> lane & 1 == 1 { time } else { 0 });
+        }
+        return node(floor, Below::Lanes(lanes));
+    }
+    let mut nodes = match old.map(|old| &old.below) {
+        Some(Below::Nodes(nodes)) => nodes.clone(),
+        _ => NO_NODES,
+    };
+    let branch = &mut nodes[(thread >> (5 * level)) as usize % BRANCHES];
+    *branch = Some(raise(branch.as_ref(), level - 1, target, (thread, mask), time));
+    node(floor, Below::Nodes(nodes))
+}
+
+/// The number of levels above the lanes that hold the threads of a number of blocks.
+pub(crate) fn height(blocks: u64) -> u32 {
+    let bits = 64 - blocks.saturating_sub(1).leading_zeros();
+    BLOCK + bits.div_ceil(5)
+}
+
+/// A time for each thread of the grid; zero where nothing is known. All clocks of a launch have one height.
+#[derive(Clone, Default)]
+pub(crate) struct Times(Option<Rc<Node>>);
+
+impl Times {
+    /// One time for all threads.
+    pub(crate) fn all(time: u32) -> Times {
+        Times(Some(node(time, Below::Nothing)))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether both are one shared tree, or empty.
+    pub(crate) fn is(&self, other: &Times) -> bool {
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => Rc::ptr_eq(one, other),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Takes the later time of each thread.
+    pub(crate) fn join(&mut self, other: &Times) {
+        match (&mut self.0, &other.0) {
+            (_, None) => {}
+            (None, Some(_)) => self.0.clone_from(&other.0),
+            (Some(one), Some(other)) => *one = join(one, other),
+        }
+    }
+
+    /// Raises the times of lanes of a warp.
+    pub(crate) fn raise_lanes(&mut self, height: u32, (block, warp): (u32, u32), lanes: u32, time: u32) {
+        self.0 = Some(raise(self.0.as_ref(), height, 0, (thread(block, warp, 0), lanes), time));
+    }
+
+    /// Raises the times of all threads of a block.
+    pub(crate) fn raise_block(&mut self, height: u32, block: u32, time: u32) {
+        self.0 = Some(raise(self.0.as_ref(), height, BLOCK, (thread(block, 0, 0), 0), time));
+    }
+
+    /// The lanes of a mask of a warp whose accesses at `time` are not known.
+    #[inline]
+    pub(crate) fn unknown(&self, height: u32, (block, warp): (u32, u32), lanes: u32, time: u32) -> u32 {
+        let Some(mut node) = self.0.as_ref() else { return lanes };
+        let place = thread(block, warp, 0);
+        let mut level = height;
+        loop {
+            if node.floor >= time {
+                return 0;
+            }
+            if node.top < time {
+                return lanes;
+            }
+            match &node.below {
+                Below::Nothing => return lanes,
+                Below::Lanes(known) => {
+                    let late = |lane: u32| u32::from(known[lane as usize] < time) << lane;
+                    return lanes & (0..32).filter(|lane| lanes >> lane & 1 == 1).fold(0, |all, lane| all | late(lane));
+                }
+                Below::Nodes(nodes) => match &nodes[(place >> (5 * level)) as usize % BRANCHES] {
+                    Some(below) => (node, level) = (below, level - 1),
+                    None => return lanes,
+                },
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEIGHT: u32 = 3;
+
+    fn knows(times: &Times, block: u32, warp: u32, lane: u32, time: u32) -> bool {
+        times.unknown(HEIGHT, (block, warp), 1 << lane, time) == 0
+    }
+
+    #[test]
+    fn height_grows_with_the_number_of_blocks() {
+        assert_eq!([1, 2, 32, 33, 1024, 1025].map(height), [1, 2, 2, 3, 3, 4]);
+    }
+
+    #[test]
+    fn join_takes_the_later_time_of_each_thread() {
+        // An array of times is the reference.
+        let mut state = 7_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        const BLOCKS: u32 = 3;
+        let mut clocks: Vec<(Times, Vec<u32>)> = (0..4).map(|_| (Times::default(), vec![0; 3 * 1024])).collect();
+        for step in 1..400 {
+            let (at, from) = (random(4) as usize, random(4) as usize);
+            let (block, warp) = (random(BLOCKS.into()) as u32, random(4) as u32);
+            let time = random(step) as u32;
+            match random(5) {
+                0 => {
+                    clocks[at].0.raise_block(HEIGHT, block, time);
+                    let first = block as usize * 1024;
+                    clocks[at].1[first..first + 1024].iter_mut().for_each(|known| *known = (*known).max(time));
+                }
+                1 | 2 => {
+                    let lanes = if random(2) == 0 { u32::MAX } else { random(1 << 32) as u32 };
+                    clocks[at].0.raise_lanes(HEIGHT, (block, warp), lanes, time);
+                    for lane in (0..32).filter(|lane| lanes >> lane & 1 == 1) {
+                        let known = &mut clocks[at].1[thread(block, warp, lane) as usize];
+                        *known = (*known).max(time);
+                    }
+                }
+                3 if random(8) == 0 => {
+                    clocks[at].0.join(&Times::all(time));
+                    clocks[at].1.iter_mut().for_each(|known| *known = (*known).max(time));
+                }
+                _ => {
+                    let other = clocks[from].clone();
+                    clocks[at].0.join(&other.0);
+                    clocks[at].1.iter_mut().zip(other.1).for_each(|(known, other)| *known = (*known).max(other));
+                }
+            }
+            for (times, reference) in &clocks {
+                for _ in 0..20 {
+                    let (block, warp, lane) = (random(3) as u32, random(5) as u32, random(32) as u32);
+                    let known = reference[thread(block, warp, lane) as usize];
+                    assert!(known == 0 || knows(times, block, warp, lane, known));
+                    assert!(!knows(times, block, warp, lane, known + 1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_clocks_share_their_parts() {
+        let mut one = Times::default();
+        one.raise_lanes(HEIGHT, (1, 2), 4, 9);
+        let mut other = one.clone();
+        other.raise_block(HEIGHT, 40, 10);
+        let before = other.clone();
+        other.join(&one);
+        assert!(other.is(&before));
+        one.join(&other);
+        assert!(one.is(&other), "a join that adds nothing shares the tree");
+    }
+}

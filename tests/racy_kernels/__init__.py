@@ -1,0 +1,1 @@
+"""Small kernels in CUDA C++ with planted races, and their right siblings."""

@@ -1,0 +1,112 @@
+"""The kernels of the suite, as their sources describe them.
+
+Each file of ``kernels/`` is one class of patterns. A kernel has tags in the comment above it:
+
+- ``// racy: NAMES``: the racy build has a race on one of these variables, which are shared variables or the kernel's
+  parameters. ``// strict: NAMES; REASON``: the race is only one in the strict mode. ``// clean: REASON``: there is no racy build.
+- ``// grid: BLOCKS x THREADS``, then ``cooperative`` or ``cluster N`` if the launch has these attributes.
+- ``// out: EXPRESSION``, ``// data: EXPRESSION``: the first elements of a buffer after the clean build has run, in Python.
+
+All races of a racy build are between lines that end with ``// races``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "kernels"
+PRELUDE = (FOLDER / "prelude.cuh").read_text()
+TAG = re.compile(r"// (racy|strict|clean|grid|out|data|work): (.*)")
+START = re.compile(r"KERNEL\((\w+)\)")
+
+
+@dataclass
+class Kernel:
+    """A kernel, with its clean build and, unless it is only clean, its racy one."""
+
+    name: str
+    group: str
+    """The class of the pattern: the name of the file, with spaces."""
+    description: str
+    verdict: str
+    """``racy``, ``strict`` or ``clean``."""
+    variables: set[str]
+    reason: str
+    """The reason why only the strict mode reports it, or why it is clean."""
+    blocks: int
+    threads: int
+    cooperative: bool
+    cluster: int
+    results: dict[str, str]
+    """Expressions for the elements of a buffer."""
+    lines: set[int] = field(default_factory=set)
+    """The lines that may race."""
+
+
+@dataclass
+class Source:
+    """A file of kernels."""
+
+    path: Path
+    text: str
+    kernels: list[Kernel]
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def build(self, racy: bool) -> str:
+        """Return the source of one build. Line numbers are those of the file."""
+        lines = self.text.splitlines(keepends=True)
+        # The macros of the prelude have short names, so they follow the headers.
+        start = max((number for number, line in enumerate(lines, 1) if line.startswith("#include")), default=0)
+        head = f'#line 1 "{self.name}"\n' + "".join(lines[:start])
+        macros = ("#define RACY_BUILD\n" if racy else "") + PRELUDE
+        return head + macros + f'#line {start + 1} "{self.name}"\n' + "".join(lines[start:])
+
+
+def read(path: Path) -> Source:
+    """Read the kernels of a file."""
+    source = Source(path, path.read_text(), [])
+    comment: list[str] = []
+    for number, line in enumerate(source.text.splitlines(), 1):
+        if line.startswith("// "):
+            comment.append(line)
+            continue
+        if start := START.match(line):
+            source.kernels.append(_kernel(path, start[1], comment))
+        if line.rstrip(" )").endswith("// races"):
+            source.kernels[-1].lines.add(number)
+        comment = []
+    return source
+
+
+def _kernel(path: Path, name: str, comment: list[str]) -> Kernel:
+    tags = {found[1]: found[2] for line in comment if (found := TAG.fullmatch(line))}
+    verdicts = [verdict for verdict in ("racy", "strict", "clean") if verdict in tags]
+    assert len(verdicts) == 1, f"{path.name}: {name} needs one verdict"
+    assert "grid" in tags, f"{path.name}: {name} needs a grid"
+    (verdict,) = verdicts
+    names, _, reason = tags[verdict].partition("; ") if verdict != "clean" else ("", "", tags["clean"])
+    grid = re.fullmatch(r"(\d+) x (\d+)( cooperative)?(?: cluster (\d+))?", tags["grid"])
+    assert grid, f"{path.name}: {name} has the grid {tags['grid']}"
+    return Kernel(
+        name=name,
+        group=path.stem.replace("_", " "),
+        description=" ".join(line.removeprefix("// ") for line in comment if not TAG.fullmatch(line)),
+        verdict=verdict,
+        variables=set(names.split(", ")) - {""},
+        reason=reason,
+        blocks=int(grid[1]),
+        threads=int(grid[2]),
+        cooperative=bool(grid[3]),
+        cluster=int(grid[4] or 0),
+        results={buffer: tags[buffer] for buffer in ("out", "data", "work") if buffer in tags},
+    )
+
+
+def sources() -> list[Source]:
+    """Return all files of kernels, in the order of their names."""
+    return [read(path) for path in sorted(FOLDER.glob("*.cu"))]

@@ -1,0 +1,187 @@
+"""Compare what the simulated driver finds with the verdicts of the kernels, and write docs/results/racy-kernels.md.
+
+PYTHONPATH=tests python -m racy_kernels [--update]
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .kernels import Kernel, Source, sources
+from .running import compile_all
+
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "racy-kernels.md"
+MODES = {"default": {}}
+# A budget, so that a kernel that waits forever ends soon.
+SETTINGS = {"CUARRAY_SIM_LAUNCH_BUDGET": "20000000"}
+
+INTRODUCTION = """\
+# Racy kernels
+
+`make racy-kernels UPDATE=1` writes this page. The suite (`tests/racy_kernels/kernels/`) has pairs of small kernels in CUDA C++: one has
+a planted bug, and its sibling is right. NVRTC compiles both with line information. Each kernel runs once on the simulated driver, and the
+results of the right one are checked. The bugs follow published descriptions of patterns: those of the Indigo suite and its successors, of
+HiRace, iGUARD and ScoRD, of DataRaceBench, and of the documentation of NVIDIA's racecheck. All kernels were written for this suite.
+
+A race is *found* if a finding names a right variable, and no line but those that are marked in the source. A *false alarm* is a
+right kernel with any finding. Some racy kernels are races only by the letter of the memory model: the default mode accepts them on purpose.
+They have no column for the default mode, and are listed below with the reason.
+"""
+
+
+@dataclass
+class Outcome:
+    """The outcome of one build of a kernel in one mode."""
+
+    source: Source
+    kernel: Kernel
+    findings: list[dict[str, Any]]
+    wrong: str | None
+    """How the results differ from the expected ones, or the error of the launch."""
+
+    @property
+    def races(self) -> list[dict[str, Any]]:
+        return [finding for finding in self.findings if finding["kind"] == "kernel-race"]
+
+    def is_right(self, finding: dict[str, Any]) -> bool:
+        """Whether a race names a right variable and right lines. Code may have no line, but not on both sides."""
+        lines = {line for line in finding["lines"] if line is not None}
+        return finding["variable"] in self.kernel.variables and bool(lines) and lines <= self.kernel.lines
+
+    @property
+    def found(self) -> bool:
+        return any(self.is_right(finding) for finding in self.races)
+
+    @property
+    def misplaced(self) -> list[dict[str, Any]]:
+        """Races of a racy build with another variable or line."""
+        return [finding for finding in self.races if not self.is_right(finding)]
+
+
+@dataclass
+class Results:
+    """The outcomes of all kernels in one mode, by the name of the kernel."""
+
+    clean: dict[str, Outcome]
+    racy: dict[str, Outcome]
+
+
+def run(mode: str, folder: Path) -> Results:
+    """Run all kernels in a process of its own."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CUARRAY_")}
+    environment |= {"PYTHONPATH": os.pathsep.join(map(str, sys.path)), **SETTINGS, **MODES[mode]}
+    command = [sys.executable, "-m", "cuarray_sim", "-m", "racy_kernels.running", str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        raise RuntimeError(f"the kernels do not run: {done.stderr}")
+    runs, results = json.loads(done.stdout), Results({}, {})
+    for source in sources():
+        for kernel in source.kernels:
+            for build, outcomes in (("clean", results.clean), ("racy", results.racy)):
+                if outcome := runs.get(f"{build} {kernel.name}"):
+                    outcomes[kernel.name] = Outcome(source, kernel, outcome["findings"], outcome["wrong"])
+    return results
+
+
+def run_all() -> dict[str, Results]:
+    """Compile and run all kernels in each mode."""
+    with tempfile.TemporaryDirectory() as name:
+        compile_all(Path(name))
+        return {mode: run(mode, Path(name)) for mode in MODES}
+
+
+def page(results: dict[str, Results]) -> str:
+    """Return the page with the results."""
+    kernels = [kernel for source in sources() for kernel in source.kernels]
+    racy = {"default": [kernel for kernel in kernels if kernel.verdict == "racy"]}
+    racy["strict"] = [kernel for kernel in kernels if kernel.verdict != "clean"]
+    lines = [INTRODUCTION]
+    totals = []
+    for mode, result in results.items():
+        found = sum(result.racy[kernel.name].found for kernel in racy[mode])
+        alarms = sum(bool(outcome.findings) for outcome in result.clean.values())
+        totals.append(
+            f"in the {mode} mode {found} of {len(racy[mode])} races found, {alarms} false alarms in {len(kernels)} right kernels"
+        )
+    lines += [f"**{len(kernels) + len(racy['strict'])} kernels: {'; '.join(totals)}.**", ""]
+    heads = [f"{head}, {mode}" for mode in results for head in ("found", "false alarms")]
+    lines += [f"| class | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
+    for source in sources():
+        cells = [f"[{source.path.stem.replace('_', ' ')}](../../tests/racy_kernels/kernels/{source.name})"]
+        for mode, result in results.items():
+            names = [kernel.name for kernel in source.kernels if kernel in racy[mode]]
+            cells.append(f"{sum(result.racy[name].found for name in names)} of {len(names)}")
+            alarms = sum(bool(result.clean[kernel.name].findings) for kernel in source.kernels)
+            cells.append(f"{alarms} of {len(source.kernels)}")
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "## Missed", ""]
+    missed = [
+        (
+            kernel,
+            [mode for mode, result in results.items() if kernel in racy[mode] and not result.racy[kernel.name].found],
+        )
+        for kernel in racy["strict"]
+    ]
+    if any(modes for _, modes in missed):
+        lines += ["| kernel | missed in | pattern |", "|---|---|---|"]
+        lines += [
+            f"| `{kernel.name}` | {', '.join(modes)} | {kernel.description} |" for kernel, modes in missed if modes
+        ]
+    else:
+        lines += ["None."]
+    lines += ["", "## False alarms", ""]
+    alarms = {
+        (outcome.kernel.name, mode)
+        for mode, result in results.items()
+        for outcome in result.clean.values()
+        if outcome.findings
+    }
+    lines += [f"- `{name}` in the {mode} mode" for name, mode in sorted(alarms)] or ["None."]
+    lines += ["", "## Races only in the strict mode", "", "| kernel | reason |", "|---|---|"]
+    lines += [f"| `{kernel.name}` | {kernel.reason} |" for kernel in kernels if kernel.verdict == "strict"]
+    return "\n".join(lines) + "\n"
+
+
+def complaints(results: dict[str, Results]) -> list[str]:
+    """Return what is wrong in any case: results of right kernels, launches that fail, and findings at wrong places."""
+    found = []
+    for mode, result in results.items():
+        for build, outcomes in (("clean", result.clean), ("racy", result.racy)):
+            for name, outcome in outcomes.items():
+                if outcome.wrong:
+                    found.append(f"{mode}: {build} {name}: {outcome.wrong}")
+                if build == "racy" and outcome.misplaced:
+                    found.append(f"{mode}: {build} {name} has findings at other places: {outcome.misplaced}")
+        for name, outcome in result.racy.items():
+            if mode == "default" and outcome.kernel.verdict == "strict" and outcome.races:
+                found.append(f"{mode}: {name} is reported, although it is only a race in the strict mode")
+    return found
+
+
+def main() -> int:
+    """Run the suite, and compare its results with the page."""
+    parser = argparse.ArgumentParser(description="Run the racy kernels and their right siblings.")
+    parser.add_argument("--update", action="store_true", help="write the page")
+    options = parser.parse_args()
+    results = run_all()
+    wrong = complaints(results)
+    print("".join(f"{complaint}\n" for complaint in wrong), end="")
+    text = page(results)
+    print(next(line for line in text.splitlines() if line.startswith("**")).strip("*"))
+    if options.update:
+        PAGE.write_text(text)
+    difference = difflib.unified_diff(
+        PAGE.read_text().splitlines(), text.splitlines(), "the page", "this run", lineterm="", n=0
+    )
+    shown = list(difference)
+    print("".join(f"{line}\n" for line in shown), end="")
+    return 1 if wrong or shown else 0
