@@ -145,6 +145,7 @@ impl Run<'_> {
             regions: &regions,
             record,
             races: record,
+            searched: u64::MAX,
             dependent: self.dependent && record,
             guesses: false,
             strict: self.strict,
