@@ -15,8 +15,7 @@ use crate::machine::branching;
 use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::fused::loads_and_multiply_add;
 use crate::machine::program::LEFT_OUT;
-use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
-use crate::races::update::Reached;
+use crate::machine::program::{CONSTANT, Exec, Instruction, Program, Reached, UNGUARDED};
 use std::collections::{HashMap, HashSet};
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.
