@@ -29,7 +29,7 @@ pub use machine::{
     TouchedRange, execute,
 };
 pub use races::causality::{Scope, Why};
-pub use races::{Access, Race, SEARCHED_BYTES, Wait};
+pub use races::{Access, Race, Wait};
 
 /// Parses, links and resolves the modules of an image.
 ///

@@ -243,7 +243,7 @@ impl Machine<'_> {
         let number = self.clusters[slot].number;
         self.block.index = self.launch.block_index(number, rank);
         self.block.number = self.launch.block_number(self.block.index);
-        (self.block.cluster, self.block.rank, self.block.rank_bits) = (slot, rank, self.races.grid.ranks);
+        (self.block.cluster, self.block.rank, self.block.rank_bits) = (slot, rank, self.races.grid.ranks());
         self.block.slot = (number as u32) << self.block.rank_bits | rank;
         (self.block.ran, self.block.slept) = (0, 0);
         (self.block.waited, self.block.all_waited) = (false, false);

@@ -16,7 +16,8 @@ use super::warp::Waiting;
 use super::{Flow, Machine};
 use crate::races::blocks::{Grid, Slot};
 use crate::races::cell::{Kind, Origin};
-use crate::races::page::{NONE, PAGE, Row};
+use crate::races::page::{NONE, PAGE};
+use crate::races::span::Row;
 
 /// The first bit of the rank in an address of shared memory.
 pub const RANK_SHIFT: u32 = 24;
@@ -181,6 +182,11 @@ impl Machine<'_> {
                     let run;
                     (run, rest) = self.chains.run(rest);
                     let Run { mut lane, count: mut left, step } = run;
+                    if step == 0 && kind == Kind::Write && left > 1 {
+                        // The lanes may write different values.
+                        rest |= u32::MAX >> (32 - (left - 1)) << (lane + 1);
+                        left = 1;
+                    }
                     let mut address = self.addresses[lane as usize & 31].wrapping_add(at.into());
                     if of_shared {
                         let ranked = address & RANKS != 0;
@@ -191,8 +197,8 @@ impl Machine<'_> {
                         let count = if step == 0 { left } else { left.min((PAGE as u32 - offset).div_ceil(step)) };
                         let place = grid.place(address / PAGE, size);
                         if place != NONE {
-                            let row = Row { offset, size, step, lane, count };
-                            grid.touch(place, row, u32::MAX >> (32 - count) << lane, slot, digests);
+                            let lanes = u32::MAX >> (32 - count) << lane;
+                            grid.touch(place, &Row { offset, size, step, lane, lanes }, slot, digests);
                         }
                         lane += count;
                         left -= count;

@@ -76,12 +76,12 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
 
 impl<'a> Machine<'a> {
     fn new(launch: &'a Launch<'a>) -> Machine<'a> {
-        let mut races = Races::new(launch.races);
-        races.grid.ranks = launch.rank_bits();
+        let races = Races::new(launch.races, launch.searched, launch.rank_bits());
         Machine {
             bases: [std::ptr::null_mut(), launch.constants.as_ptr().cast_mut().cast()],
             pc: 0,
             limit: u32::MAX,
+            run_end: 0,
             active: 0,
             mask: 0,
             write: 0,

@@ -34,6 +34,8 @@ pub struct Launch<'a> {
     pub record: bool,
     /// Whether to record [`Outcome::races`].
     pub races: bool,
+    /// The most bytes of global memory that are searched for races; of more memory, only a part is searched.
+    pub searched: u64,
     /// Whether the launch may begin before its prerequisite grids have completed. Accesses of threads that have not waited for
     /// these grids are then recorded apart, in [`Outcome::before_wait`]. Needs `record` and `races`.
     pub dependent: bool,
@@ -72,6 +74,7 @@ impl<'a> Launch<'a> {
             regions: &[],
             record: true,
             races: true,
+            searched: u64::MAX,
             dependent: false,
             guesses: false,
             strict: false,

@@ -51,6 +51,17 @@ impl Chains {
         Chains { same, next, stride }
     }
 
+    /// The first run of lanes of a mask that is not empty. Lanes within the run may be missing from the mask, if the addresses
+    /// of all lanes follow each other.
+    #[inline(always)]
+    pub(crate) fn run_with_gaps(self, mask: u32) -> Run {
+        if self.next == u32::MAX {
+            let lane = mask.trailing_zeros() & 31;
+            return Run { lane, count: 32 - mask.leading_zeros() - lane, step: self.stride };
+        }
+        self.run(mask).0
+    }
+
     /// Splits the first run of lanes off a mask that is not empty; returns the run and the other lanes.
     #[inline(always)]
     pub(crate) fn run(self, mask: u32) -> (Run, u32) {

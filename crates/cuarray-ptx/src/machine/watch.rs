@@ -8,14 +8,22 @@ use super::access_mode::{GUESS, IN_PLACE, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
 use super::block::Block;
 use super::cluster::OFFSETS;
-use super::pattern::{Pattern, Run};
+use super::pattern::Run;
 use super::program::{Instruction, LEFT_OUT};
 use super::{Launch, Machine, region};
 use crate::races::blocks::Slot;
-use crate::races::cell::{Kind, Now};
-use crate::races::page::{NONE, PAGE, Page, Row};
+use crate::races::cell::{Kind, Now, Origin};
+use crate::races::page::{NONE, PAGE, Page};
+use crate::races::span::{Row, bits};
 use crate::races::update::Updates;
 use crate::races::{Race, Scene, Watched, access};
+
+/// Whether two threads of one warp race.
+#[cold]
+fn is_within_warp(race: &Race) -> bool {
+    let [one, other] = &race.accesses;
+    one.thread / 32 == other.thread / 32
+}
 
 /// Holds back a race of an update in place; returns whether the race is one.
 #[cold]
@@ -96,9 +104,6 @@ impl Machine<'_> {
             return;
         }
         self.note_in_place(instruction, Kind::Read);
-        if self.read_one_cell(instruction.c, size).is_some() {
-            return;
-        }
         self.touch(instruction.c, size, 0, Kind::Read, NOTHING);
     }
 
@@ -230,29 +235,6 @@ impl Machine<'_> {
         self.races.grid_turn = self.grid.turn;
     }
 
-    /// A short path for reads of one piece of shared memory by all lanes. Returns `None`, without an effect, if the
-    /// long path is needed.
-    #[inline(always)]
-    fn read_one_cell(&mut self, mode: u32, size: u32) -> Option<()> {
-        if self.pattern != Pattern::Same || mode & 7 != 2 || self.block.rank_bits > 0 || self.mask.count_ones() < 2 {
-            return None;
-        }
-        if self.cluster().pending.count > 0 {
-            return None;
-        }
-        let (turn, warp) = (self.grid.turn, self.warp.number);
-        let Watched { order, shadow, .. } = &mut **self.block.watched.as_mut()?;
-        if self.races.grid_turn != turn || !order.is_at(turn) {
-            return None;
-        }
-        let address = self.addresses[0];
-        let page = shadow.shared.get_mut((address / PAGE) as usize)?;
-        let cell = page.cells.get_mut((address % PAGE) as usize >> page.shift).filter(|_| size == 1 << page.shift)?;
-        let first = self.mask.trailing_zeros();
-        let second = (self.mask & (self.mask - 1)).trailing_zeros();
-        cell.read_by_two(&Now::new(order, warp, self.pc - 1, Kind::Read).of(first), second, order).map(|_| ())
-    }
-
     /// Compares the lanes' accesses with copies in flight, and with recorded accesses.
     #[inline(always)]
     pub(crate) fn touch(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
@@ -336,72 +318,68 @@ impl Machine<'_> {
         }
         let (warp, block, slot) = (self.warp.number, self.block.number, self.block.slot);
         let now = Now::new(order, warp, self.pc - 1, kind);
+        let (launch, addresses, chains) = (self.launch, &self.addresses, self.chains);
+        let mut found: Vec<Race> = Vec::new();
+        let mut sink = |lane: u32, with: Origin| {
+            let accesses = [access(block, with), access(block, now.origin.of(warp * 32 + lane))];
+            let address = addresses[lane as usize & 31].wrapping_add(at.into());
+            let address = if SHARED { address & OFFSETS } else { address };
+            let race = Race { shared: SHARED, address, size, accesses, why: None };
+            let known = |other: &Race| {
+                let alike = other.accesses[0].pc == accesses[0].pc && other.accesses[0].writes == accesses[0].writes;
+                alike && (!is_within_warp(other) || is_within_warp(&race))
+            };
+            let races = !hold_back(launch, &race, updates);
+            if races && !found.iter().any(known) {
+                found.push(race);
+            }
+            // The synchronization with another warp orders the threads of a warp too, so such a race is looked for.
+            races && !is_within_warp(&race)
+        };
         let mut last = u64::MAX;
-        let mut page: &mut Page = &mut Page::default();
-        let mut found: Option<Race> = None;
+        let mut page: Option<&mut Page> = None;
         let mut rest = mask;
         while rest != 0 {
-            let run;
-            (run, rest) = self.chains.run(rest);
-            let Run { mut lane, step, .. } = run;
-            // Of several lanes that read the same bytes, two are enough.
-            let mut left = if kind == Kind::Read && step == 0 { run.count.min(2) } else { run.count };
-            let mut address = self.addresses[lane as usize & 31].wrapping_add(at.into());
+            let Run { mut lane, step, count } = chains.run_with_gaps(rest);
+            let mut lanes = rest & (u32::MAX >> (32 - count) << lane);
+            if kind == Kind::Write
+                && step == 0
+                && bits(lanes).any(|other| digests[other as usize] != digests[lane as usize])
+            {
+                lanes = 1 << lane;
+            }
+            rest &= !lanes;
+            let mut address = addresses[lane as usize & 31].wrapping_add(at.into());
             if SHARED {
                 // The rank, if the address has one, is that of the own block.
                 address &= OFFSETS;
             }
-            while left > 0 {
+            while lanes != 0 {
                 let number = address / PAGE;
                 if number != last {
                     last = number;
-                    page = if SHARED {
+                    page = Some(if SHARED {
                         shadow.shared_page(number, size, shared_bytes)
                     } else {
                         let grid = &mut self.races.grid;
                         shadow.global_page(number, size, |number| grid.place(number, size))
-                    };
+                    });
                 }
                 let offset = (address % PAGE) as u32;
-                let count = if step == 0 { left } else { left.min((PAGE as u32 - offset).div_ceil(step)) };
-                if SHARED || page.grid != NONE {
-                    let row = Row { offset, size, step, lane, count };
-                    let two = kind == Kind::Read && step == 0 && count == 2;
-                    let recorded = if two { page.read_by_two(row, now, order) } else { None };
-                    // If the first conflict does not count, another one may.
-                    let others = match kind {
-                        Kind::Write if updates.any() => page.unordered_reads(row, now, order),
-                        _ => Vec::new(),
-                    };
-                    let mut recorded = match (recorded, kind) {
-                        (Some(recorded), _) => recorded,
-                        (None, Kind::Read) => page.touch::<true>(row, now, order, digests),
-                        (None, _) => page.touch::<false>(row, now, order, digests),
-                    };
-                    let first = others.into_iter().map(|with| (lane, with));
-                    for (by, with) in first.chain(recorded.with) {
-                        let accesses = [access(block, with), access(block, now.of(by).origin)];
-                        let address = address + u64::from((by - lane) * step);
-                        let race = Race { shared: SHARED, address, size, accesses, why: None };
-                        if !hold_back(self.launch, &race, updates) {
-                            found.get_or_insert(race);
-                        }
-                    }
-                    if kind == Kind::Write {
-                        recorded.first = u32::MAX >> (32 - count) << lane;
-                    }
-                    if recorded.first != 0 && !SHARED && !*exempt {
-                        let slot = Slot { block: slot, origin: now.origin };
-                        self.races.grid.touch(page.grid, row, recorded.first, slot, digests);
+                let count = if step == 0 { 32 } else { (PAGE as u32 - offset).div_ceil(step) };
+                let here = if count < 32 - lane { lanes & ((1 << (lane + count)) - 1) } else { lanes };
+                if let Some(page) = page.as_mut().filter(|page| here != 0 && (SHARED || page.grid != NONE)) {
+                    let row = Row { offset, size, step, lane, lanes: here };
+                    page.touch(&row, &now, order, digests, &mut sink);
+                    if !SHARED && !*exempt {
+                        self.races.grid.touch(page.grid, &row, Slot { block: slot, origin: now.origin }, digests);
                     }
                 }
+                lanes &= !here;
                 lane += count;
-                left -= count;
                 address += u64::from(count * step);
             }
         }
-        if let Some(race) = found {
-            self.races.add(self.launch, race, false);
-        }
+        found.into_iter().for_each(|race| self.races.add(launch, race, false));
     }
 }

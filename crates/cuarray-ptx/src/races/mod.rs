@@ -1,21 +1,28 @@
 //! Races between threads of a launch: unordered accesses to the same bytes, at least one of them a write.
 //!
-//! [`order`] tracks the order of threads within a block. [`page`], with its [`cell`]s, records which threads of the
-//! running block accessed what, in shared and in global memory. [`blocks`] records which blocks accessed what in
+//! [`order`] tracks the order of threads within a block. [`page`] and [`line`] record which threads of the running
+//! block accessed what, in shared and in global memory. [`blocks`] and [`block_line`] record which blocks accessed what in
 //! global memory. [`causality`] replaces these for kernels whose threads synchronize through memory. The machine reports accesses and synchronization. The model is described in
 //! `docs/reference/kernels.md`.
 //!
 //! For each pair of source lines in each variable or allocation, one race is reported: the race of the block with the
 //! smallest number, for any number of cores.
 
+mod block_line;
 pub(crate) mod blocks;
 pub(crate) mod causality;
 pub(crate) mod cell;
+mod line;
+mod mark;
 pub(crate) mod order;
 pub(crate) mod page;
+mod record;
+#[cfg(test)]
+mod reference;
+pub(crate) mod span;
 pub(crate) mod update;
 
-use blocks::{BUDGET, Grid, Slot};
+use blocks::{Grid, Slot};
 use causality::Why;
 use causality::threads::Threads;
 use cell::{Kind, Origin};
@@ -25,11 +32,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use update::Updates;
 
-/// The most bytes of global memory that a launch is searched for races in; of more memory, only a part is searched.
-pub const SEARCHED_BYTES: u64 = BUDGET as u64 * PAGE;
-
 /// One of the two accesses of a race.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Access {
     /// The linear number of the block in the grid.
     pub block: u64,
@@ -46,7 +50,7 @@ pub struct Access {
 }
 
 /// The means by which a thread waits for an asynchronous copy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Wait {
     /// `cp.async.wait_group` or `wait_all`, or an `mbarrier` that tracks the copies of the thread.
     Group,
@@ -145,8 +149,28 @@ impl Watched {
 
 /// The variable or region, with a flag for shared memory, and the source lines of both accesses.
 type Key = (bool, usize, [u64; 2]);
+/// The threads that a race needs to be ordered, the widest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Width {
+    Grid,
+    Cluster,
+    Block,
+    Warp,
+}
+
+impl Width {
+    fn of(scene: &impl Scene, race: &Race) -> Width {
+        let [one, other] = &race.accesses;
+        if one.block != other.block {
+            let together = scene.cluster(one.block) == scene.cluster(other.block);
+            return if together { Width::Cluster } else { Width::Grid };
+        }
+        if one.thread / 32 == other.thread / 32 { Width::Warp } else { Width::Block }
+    }
+}
+
 /// Ranks the races of a key; the smallest is reported.
-type Preference = (bool, Reverse<u32>, u64, bool);
+type Preference = (bool, Width, Reverse<u32>, u64, Option<[Access; 2]>);
 /// The race to report if all memory is watched, and the race to report if only a part is watched.
 type Candidates = [(Preference, Race); 2];
 
@@ -166,8 +190,11 @@ pub(crate) struct Races {
 }
 
 impl Races {
-    pub(crate) fn new(on: bool) -> Races {
-        Races { on, ..Races::default() }
+    /// Creates the records of a launch, which watches at most `bytes` bytes of global memory. Blocks of one cluster differ
+    /// in `ranks` bits of their slots.
+    pub(crate) fn new(on: bool, bytes: u64, ranks: u32) -> Races {
+        let limit = usize::try_from(bytes / PAGE).unwrap_or(usize::MAX);
+        Races { on, grid: Grid::new(limit, ranks), ..Races::default() }
     }
 
     /// Adds a race, `between` blocks or within one.
@@ -179,7 +206,11 @@ impl Races {
         let last = if between { race.address } else { race.accesses[1].block };
         // A copy that was not waited for explains more than a missing barrier.
         let waited = race.accesses[0].pending.is_none();
-        let kept = [0, rank].map(|rank| ((between, Reverse(rank), last, waited), race));
+        // The order in which the conflicts of a grid are found depends on the number of cores.
+        let tie = between.then_some(race.accesses);
+        // Synchronization of the wider scope orders the narrower one too.
+        let width = Width::of(scene, &race);
+        let kept = [0, rank].map(|rank| ((waited, width, Reverse(rank), last, tie), race));
         self.keep((race.shared, object, lines), kept);
     }
 
@@ -233,8 +264,10 @@ impl Races {
         let level = self.grid.level();
         let watched = |race: &Race| race.shared || blocks::rank(race.address / PAGE) >= level;
         let sure = |race: &Race| failed.is_none_or(|failed| scene.cluster(race.accesses[1].block) <= failed);
-        let races = self.found.into_values().map(|kept| kept[usize::from(level > 0)].1);
-        races.filter(|race| watched(race) && sure(race)).collect()
+        let races = self.found.into_values().map(|kept| kept[usize::from(level > 0)]);
+        let mut races: Vec<_> = races.filter(|(_, race)| watched(race) && sure(race)).collect();
+        races.sort_by_key(|((waited, width, ..), _)| (*waited, *width));
+        races.into_iter().map(|(_, race)| race).collect()
     }
 }
 

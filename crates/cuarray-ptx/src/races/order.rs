@@ -7,8 +7,8 @@
 //!
 //! Inexact cases err towards order: if a lane of a warp joins the clock of another warp, all lanes of its warp do.
 
-/// The greatest time: a stamp has 27 bits for the time. Later accesses count as ordered.
-pub(crate) const LATEST: u32 = (1 << 27) - 2;
+/// The greatest time. Later accesses count as ordered.
+pub(crate) const LATEST: u32 = u32::MAX - 1;
 
 /// The number of barriers of a block.
 pub(crate) const BARRIERS: usize = 16;
@@ -114,12 +114,6 @@ impl Order {
         !wraps
     }
 
-    /// The first clock of this block.
-    #[inline(always)]
-    pub(crate) fn first(&self) -> u32 {
-        self.first
-    }
-
     /// The time of a warp.
     #[inline(always)]
     pub(crate) fn now(&self, warp: u32) -> u32 {
@@ -133,13 +127,19 @@ impl Order {
         if other != warp {
             return self.knows(warp, other, clock);
         }
-        self.together[warp as usize & 31] >= clock || self.lanes_know(warp, lane, thread & 31, clock)
+        self.are_together(warp, clock) || self.lanes_know(warp, lane, thread & 31, clock)
     }
 
     /// Whether an access by warp `other` at `clock` is ordered before an access by `warp` now.
     #[inline(always)]
     pub(crate) fn knows(&self, warp: u32, other: u32, clock: u32) -> bool {
         self.known[warp as usize & 31][other as usize & 31] >= clock
+    }
+
+    /// Whether the accesses of all lanes of a warp at `clock` are ordered before those of its lanes now.
+    #[inline(always)]
+    pub(crate) fn are_together(&self, warp: u32, clock: u32) -> bool {
+        self.together[warp as usize & 31] >= clock
     }
 
     #[cold]
@@ -271,12 +271,6 @@ impl Order {
         }
     }
 
-    /// Whether [`Order::grid_completed`] has processed this turn of the grid barrier.
-    #[inline(always)]
-    pub(crate) fn is_at(&self, turn: u32) -> bool {
-        turn == self.grid_turn
-    }
-
     /// Returns whether the grid barrier was completed since the last call. If so, it orders all threads of the block.
     #[inline(always)]
     pub(crate) fn grid_completed(&mut self, turn: u32) -> bool {
@@ -365,8 +359,8 @@ mod tests {
         order.arrive(0, 1, ALL, true);
         order.complete(0, true, |_| 0);
         assert!(order.start(2, 0));
-        assert!(time < order.first() && !order.before(0, order.now(0), 1, 0));
+        assert!(time < order.first && !order.before(0, order.now(0), 1, 0));
         order.clocks[1] = LATEST;
-        assert!(!order.start(2, 0) && order.first() == 1);
+        assert!(!order.start(2, 0) && order.first == 1);
     }
 }

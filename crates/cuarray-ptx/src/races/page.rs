@@ -1,141 +1,85 @@
-//! The cells of the memory that a block accesses, in pages.
+//! The accesses of a block, in pages of memory.
 //!
 //! All pieces of a page have the size of the smallest access to it so far. A smaller access splits each piece into
-//! equal ones. Adjacent accesses of lanes are compared in one pass.
+//! equal ones.
 
-use super::cell::{Cell, Now, Origin, Recorded};
+use super::cell::Now;
+use super::line::Line;
+use super::mark::{Part, Sink};
 use super::order::Order;
+use super::span::Row;
 
 /// The size of a page in bytes.
 pub(crate) const PAGE: u64 = 1024;
+/// The largest piece, as a power of two.
+const LARGEST: u32 = 4;
+
+/// The size of the pieces for accesses of a size, as a power of two.
+#[inline(always)]
+pub(crate) fn shift_of(size: u32) -> u32 {
+    size.trailing_zeros().min(LARGEST)
+}
+
+/// The number of lines of a page.
+#[inline(always)]
+pub(crate) fn lines_of(shift: u32) -> usize {
+    (PAGE as usize / 32) >> shift
+}
+
+/// Calls `f` with the number of each line of a page that a range of memory overlaps, and the pieces in it.
+pub(crate) fn overlapped(number: u64, shift: u32, address: u64, size: u64, mut f: impl FnMut(usize, u32)) {
+    for line in 0..lines_of(shift) {
+        let start = |piece: u64| number * PAGE + ((line as u64 * 32 + piece) << shift);
+        let overlaps = |piece: u64| start(piece) < address + size && start(piece + 1) > address;
+        let pieces = (0..32).fold(0, |all, piece| all | u32::from(overlaps(piece)) << piece);
+        if pieces != 0 {
+            f(line, pieces);
+        }
+    }
+}
 
 /// A page in pieces of `1 << shift` bytes.
 #[derive(Default)]
 pub(crate) struct Page {
     pub shift: u32,
-    pub cells: Vec<Cell>,
+    lines: Vec<Line>,
     /// The index of the page in the grid's shadow; [`NONE`] for shared memory and for unwatched pages.
     pub grid: usize,
 }
 
 impl Page {
-    /// Prepares the page for accesses of a size. Cells may still hold accesses of earlier blocks,
-    /// whose clocks are smaller.
-    pub(crate) fn start(&mut self, size: u32, grid: usize) {
-        self.shift = size.trailing_zeros().min(3);
-        let count = (PAGE >> self.shift) as usize;
-        if self.cells.len() < count {
-            self.cells.resize(count, Cell::default());
+    /// Prepares the page for accesses of a size. Lines may still hold accesses of earlier blocks, whose clocks are
+    /// smaller.
+    fn start(&mut self, size: u32, grid: usize) {
+        self.shift = shift_of(size);
+        if self.lines.len() < lines_of(self.shift) {
+            self.lines.resize_with(lines_of(self.shift), Line::default);
         }
         self.grid = grid;
     }
 
     /// Splits the pieces until an access of `size` bytes covers whole pieces.
-    #[inline(always)]
-    pub(crate) fn fit(&mut self, size: u32) {
-        if self.shift > size.trailing_zeros() {
-            self.split(size);
-        }
-    }
-
     #[cold]
     fn split(&mut self, size: u32) {
-        let shift = size.trailing_zeros();
-        let times = 1 << (self.shift - shift);
-        let old = (PAGE >> self.shift) as usize;
-        self.cells = self.cells[..old].iter().flat_map(|cell| std::iter::repeat_n(*cell, times)).collect();
-        self.shift = shift;
+        let (old, shift) = (lines_of(self.shift), shift_of(size));
+        let mut lines = Vec::with_capacity(lines_of(shift));
+        self.lines[..old].iter().for_each(|line| line.split_into(self.shift - shift, &mut lines));
+        (self.lines, self.shift) = (lines, shift);
     }
 
-    /// The pieces of an access at an offset in the page.
+    /// Compares accesses of lanes with the recorded ones, and records them. `sink` receives the races. If several lanes
+    /// write the same bytes, they write one value.
     #[inline(always)]
-    pub(crate) fn pieces(&self, offset: u32, size: u32) -> std::ops::Range<usize> {
-        (offset >> self.shift) as usize..((offset + size - 1) >> self.shift) as usize + 1
-    }
-}
-
-/// Adjacent accesses of consecutive lanes to one page.
-#[derive(Clone, Copy)]
-pub(crate) struct Row {
-    /// The offset of the first access in the page.
-    pub offset: u32,
-    /// The size of an access in bytes.
-    pub size: u32,
-    /// The distance between accesses in bytes.
-    pub step: u32,
-    /// The first lane.
-    pub lane: u32,
-    /// The number of lanes.
-    pub count: u32,
-}
-
-/// The result of recording the accesses of several lanes.
-#[derive(Default)]
-pub(crate) struct RowResult {
-    /// The lanes for which [`Recorded::first`] holds.
-    pub first: u32,
-    /// The first lane with an unordered conflict, and the other access.
-    pub with: Option<(u32, Origin)>,
-}
-
-impl RowResult {
-    #[inline(always)]
-    fn add(&mut self, recorded: &Recorded, lane: u32) {
-        self.first |= u32::from(recorded.first) << lane;
-        if let Some(with) = recorded.with {
-            self.with.get_or_insert((lane, with));
+    pub(crate) fn touch(&mut self, row: &Row, now: &Now, order: &Order, values: &[u32; 32], sink: &mut Sink<'_>) {
+        if self.shift > shift_of(row.size) {
+            self.split(row.size);
         }
-    }
-}
-
-impl Page {
-    /// Records reads, writes or atomic operations of lanes. `now` belongs to the first lane of the warp; `values` are
-    /// the digests for [`Cell::write`].
-    #[inline(always)]
-    pub(crate) fn touch<const READ: bool>(
-        &mut self,
-        row: Row,
-        now: Now,
-        order: &Order,
-        values: &[u32; 32],
-    ) -> RowResult {
-        self.fit(row.size);
-        let mut all = RowResult::default();
-        let one_each = row.step == row.size && row.size == 1 << self.shift;
-        let mut pieces = self.pieces(row.offset, row.size);
-        for lane in row.lane..row.lane + row.count {
-            let now = now.of(lane);
-            let value = values[lane as usize & 31];
-            for cell in self.cells.get_mut(pieces.clone()).unwrap_or_default() {
-                all.add(&if READ { cell.read(&now, order) } else { cell.write(&now, order, value) }, lane);
+        let lines = &mut self.lines;
+        row.parts(self.shift, |line, pieces, lanes| {
+            if let Some(line) = lines.get_mut(line) {
+                line.touch(&Part { now, pieces, lanes, values }, order, sink);
             }
-            pieces = if one_each {
-                pieces.start + 1..pieces.end + 1
-            } else {
-                self.pieces(row.offset + (lane + 1 - row.lane) * row.step, row.size)
-            };
-        }
-        all
-    }
-
-    /// Returns the recorded reads that conflict with the write of the row's first lane, at its first bytes.
-    #[cold]
-    pub(crate) fn unordered_reads(&self, row: Row, now: Now, order: &Order) -> Vec<Origin> {
-        let (now, cell) = (now.of(row.lane), self.cells.get((row.offset >> self.shift) as usize));
-        cell.map_or(Vec::new(), |cell| cell.unordered_reads(&now, order).collect())
-    }
-
-    /// Records reads of one piece by two lanes, as [`Cell::read_by_two`] does.
-    #[inline(always)]
-    pub(crate) fn read_by_two(&mut self, row: Row, now: Now, order: &Order) -> Option<RowResult> {
-        self.fit(row.size);
-        let now = now.of(row.lane);
-        let pieces = self.pieces(row.offset, row.size);
-        let mut first = false;
-        for cell in self.cells.get_mut(pieces)? {
-            first |= cell.read_by_two(&now, row.lane + 1, order)?;
-        }
-        Some(RowResult { first: u32::from(first) << row.lane, with: None })
+        });
     }
 }
 
@@ -174,7 +118,7 @@ impl Shadow {
             self.shared.resize_with(bytes.div_ceil(PAGE) as usize, Page::default);
         }
         let page = &mut self.shared[number as usize];
-        if page.cells.is_empty() {
+        if page.lines.is_empty() {
             page.start(size, NONE);
         }
         page
@@ -241,13 +185,9 @@ impl Shadow {
     pub(crate) fn forget(&mut self, address: u64, size: u64) {
         for number in address / PAGE..=(address + size - 1) / PAGE {
             let place = self.find(number);
-            let Some(page) = self.pages.get_mut(place) else { continue };
-            for (index, cell) in page.cells.iter_mut().enumerate() {
-                let start = number * PAGE + ((index as u64) << page.shift);
-                if start < address + size && start + (1 << page.shift) > address {
-                    *cell = Cell::default();
-                }
-            }
+            let Some(page) = self.pages.get_mut(place).filter(|page| page.grid != NONE) else { continue };
+            let lines = &mut page.lines;
+            overlapped(number, page.shift, address, size, |line, pieces| lines[line].forget(pieces));
         }
     }
 }

@@ -53,12 +53,6 @@ impl Updates {
         *self.stores.entry((warp, pc)).or_default() |= mask;
     }
 
-    /// Whether a warp has executed a load of an update in place.
-    #[inline(always)]
-    pub(crate) fn any(&self) -> bool {
-        !self.loads.is_empty()
-    }
-
     /// Holds back a race of a load of `size` bytes and a store. The load was not recorded for every lane, so the lanes with the
     /// same address take part too. `bits` are the bits of an address in the memory of the race.
     pub(crate) fn hold(&mut self, race: Race, [pc, store]: [u32; 2], [read, written]: [u32; 2], size: u32, bits: u64) {

@@ -124,6 +124,7 @@ fn launch(program: &Program, kernel: u32) {
         regions: &regions,
         races: true,
         dependent: true,
+        searched: u64::MAX,
         guesses: false,
         strict: false,
         record: true,

@@ -51,6 +51,10 @@ impl Config {
             config.strict_kernel_races = value == "strict";
             switch(if config.strict_kernel_races { "1" } else { value }, &mut config.kernel_races)
         })?;
+        read("CUARRAY_SIM_KERNEL_RACES_MEMORY", "a number of bytes, or 0", &mut |value| {
+            config.kernel_races_memory = value.parse().ok()?;
+            Some(())
+        })?;
         read("CUARRAY_SIM_GUESSED_READS", "0 or 1", &mut |value| switch(value, &mut config.guessed_reads))?;
         read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
             config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
@@ -275,6 +279,7 @@ mod tests {
             ("CUARRAY_SIM_FINDINGS", "0"),
             ("CUARRAY_SIM_HOST_ACCESSES", "0"),
             ("CUARRAY_SIM_KERNEL_RACES", "0"),
+            ("CUARRAY_SIM_KERNEL_RACES_MEMORY", "4096"),
             ("CUARRAY_SIM_GUESSED_READS", "1"),
             ("CUARRAY_SIM_MEMORY", "1073741824"),
             ("CUARRAY_SIM_SCHEDULE", "eager"),
@@ -285,6 +290,7 @@ mod tests {
         .unwrap();
         assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
         assert!(!config.findings && !config.host_accesses && !config.kernel_races && config.guessed_reads);
+        assert_eq!(config.kernel_races_memory, 4096);
         assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
         let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
@@ -348,6 +354,7 @@ mod tests {
             ("CUARRAY_SIM_FINDINGS", "all"),
             ("CUARRAY_SIM_HOST_ACCESSES", "reads"),
             ("CUARRAY_SIM_KERNEL_RACES", "shared"),
+            ("CUARRAY_SIM_KERNEL_RACES_MEMORY", "all"),
             ("CUARRAY_SIM_MEMORY", "1"),
             ("CUARRAY_SIM_SCHEDULE", "late"),
             ("CUARRAY_SIM_SCHEDULE", "random:-1"),

@@ -11,6 +11,7 @@ use crate::schedule::Schedule;
 use cuarray_abi::{CUresult, ENTRY_POINTS};
 use cuarray_races::suppression::Suppression;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// The rule that orders the threads of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +92,9 @@ pub struct Config {
     pub host_accesses: bool,
     /// Whether races between the threads of a launch are checked (`CUARRAY_SIM_KERNEL_RACES`).
     pub kernel_races: bool,
+    /// The most bytes of global memory that a launch is searched for races in (`CUARRAY_SIM_KERNEL_RACES_MEMORY`); 0 for an
+    /// eighth of the memory of the machine. A launch that touches more is searched in part, and the report says so.
+    pub kernel_races_memory: u64,
     /// Whether these races are reported by the letter of the PTX manual, also where much working code departs from it
     /// (`CUARRAY_SIM_KERNEL_RACES=strict`).
     pub strict_kernel_races: bool,
@@ -129,6 +133,7 @@ impl Default for Config {
             free_synchronizes: true,
             host_accesses: true,
             kernel_races: true,
+            kernel_races_memory: 0,
             strict_kernel_races: false,
             guessed_reads: false,
             launch_budget: 20_000_000_000,
@@ -137,10 +142,30 @@ impl Default for Config {
     }
 }
 
+/// The memory of the machine, or of the program's control group if that is less.
+fn machine_memory() -> u64 {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let total = read("/proc/meminfo").lines().find_map(|line| {
+        let kilobytes: u64 = line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kilobytes << 10)
+    });
+    let limit = read("/sys/fs/cgroup/memory.max").trim().parse().unwrap_or(u64::MAX);
+    total.unwrap_or(4 << 30).min(limit)
+}
+
 const LEAST_MEMORY: u64 = 1 << 20;
 const MOST_MEMORY: u64 = 1 << 40;
 
 impl Config {
+    /// The most bytes that a launch is searched for races in.
+    pub(crate) fn searched_memory(&self) -> u64 {
+        static AUTOMATIC: OnceLock<u64> = OnceLock::new();
+        match self.kernel_races_memory {
+            0 => *AUTOMATIC.get_or_init(|| machine_memory() / 8),
+            bytes => bytes,
+        }
+    }
+
     /// Checks that a driver can be created with these settings.
     ///
     /// # Errors

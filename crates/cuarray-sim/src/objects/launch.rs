@@ -58,6 +58,8 @@ pub(crate) struct Settings {
     pub quiet: bool,
     /// Whether races between threads are checked.
     pub races: bool,
+    /// The most bytes that a launch is searched for races in.
+    pub searched: u64,
     /// The cycles of a device in a millisecond.
     pub clock_rate: u32,
     /// Whether the first read of a compare-and-swap loop can race.

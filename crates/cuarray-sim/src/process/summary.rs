@@ -79,7 +79,7 @@ pub(crate) fn unchecked(driver: &Driver, state: &State) -> Vec<String> {
     if partly.launches > 0 {
         let (searched, touched) = (partly.searched >> 20, partly.touched >> 20);
         let launches = count(partly.launches, "launch", "launches");
-        lines.push(format!("races between blocks: watched about {searched} of {touched} MB of {launches}"));
+        lines.push(format!("races between blocks: watched about {searched} of {touched} MB of {launches} (CUARRAY_SIM_KERNEL_RACES_MEMORY)"));
     }
     lines
 }
@@ -120,8 +120,14 @@ mod tests {
             let lines = unchecked(&driver, &state);
             lines.into_iter().filter(|line| line.contains("watched")).collect::<Vec<_>>()
         };
-        assert_eq!(watched(1), ["races between blocks: watched about 20 of 40 MB of 1 launch"]);
-        assert_eq!(watched(3), ["races between blocks: watched about 20 of 40 MB of 3 launches"]);
+        assert_eq!(
+            watched(1),
+            ["races between blocks: watched about 20 of 40 MB of 1 launch (CUARRAY_SIM_KERNEL_RACES_MEMORY)"]
+        );
+        assert_eq!(
+            watched(3),
+            ["races between blocks: watched about 20 of 40 MB of 3 launches (CUARRAY_SIM_KERNEL_RACES_MEMORY)"]
+        );
         assert!(watched(0).is_empty());
     }
 }

@@ -77,6 +77,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         record: ticket.is_some(),
         races: launch.settings.races && ticket.is_some(),
         dependent: launch.settings.races && ticket.is_some_and(|ticket| ticket.before_wait.is_some()),
+        searched: launch.settings.searched,
         guesses: launch.settings.guesses,
         strict: launch.settings.strict,
         budget: launch.settings.budget,
@@ -99,7 +100,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         fail_launch(state, launch, ticket, fault);
     }
     if let Some(ticket) = ticket {
-        let races = outcome.races.iter().map(|race| kernel_race(launch, race)).collect();
+        let races = outcome.races.iter().map(|race| kernel_race(launch, &regions, &outcome, race)).collect();
         state.detector.threads_raced(ticket, races);
         let misuses = misuses(state, launch, &regions, &outcome);
         state.detector.threads_misused(ticket, misuses);
@@ -107,7 +108,8 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         state.detector.synchronizes(ticket, Fences { publishes, observes });
     }
     if launch.settings.races && ticket.is_some() {
-        note_partial_search(&mut state.code.partly_searched, outcome.before_wait.iter().chain(&outcome.touched));
+        let touched = outcome.before_wait.iter().chain(&outcome.touched);
+        note_partial_search(&mut state.code.partly_searched, launch.settings.searched, touched);
     }
     let kept = |range: &TouchedRange| match state.memory.holding(range.start) {
         // Accesses to the heap of the kernels are not checked.
@@ -119,9 +121,9 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
 }
 
 /// Counts a launch that touched more memory than is searched for races.
-fn note_partial_search<'a>(partly: &mut Partly, touched: impl Iterator<Item = &'a TouchedRange> + Clone) {
+fn note_partial_search<'a>(partly: &mut Partly, limit: u64, touched: impl Iterator<Item = &'a TouchedRange> + Clone) {
     let most: u64 = touched.clone().map(|range| range.end - range.start).sum();
-    if most <= cuarray_ptx::SEARCHED_BYTES {
+    if most <= limit {
         return;
     }
     let mut ranges: Vec<(u64, u64)> = touched.map(|range| (range.start, range.end)).collect();
@@ -132,7 +134,7 @@ fn note_partial_search<'a>(partly: &mut Partly, touched: impl Iterator<Item = &'
         reached = reached.max(end);
     }
     // The search halves its part until it fits.
-    let halvings = (0..64).find(|halvings| bytes >> halvings <= cuarray_ptx::SEARCHED_BYTES).unwrap_or(0);
+    let halvings = (0..64).find(|halvings| bytes >> halvings <= limit).unwrap_or(0);
     if halvings > 0 {
         partly.launches += 1;
         partly.touched += bytes;
@@ -215,7 +217,7 @@ fn nearest_to(state: &State, address: u64) -> Option<String> {
 }
 
 /// Converts a race between threads of a launch into the form of a finding.
-fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
+fn kernel_race(launch: &Launch, regions: &[Region], outcome: &Outcome, race: &Race) -> KernelRace {
     let [one, other] = &race.accesses;
     let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
     let variable = race.shared.then(|| shared_variable(launch, race.address));
@@ -239,7 +241,8 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
     } else if one.block != other.block && within_cluster {
         "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two"
     } else if one.block != other.block {
-        "give each block its own memory, use atomic operations, or let the grid synchronize in a cooperative launch"
+        "give each block its own memory, use atomic operations, or order the blocks: two kernels in the place of one, or a barrier of \
+         the grid in a cooperative launch"
     } else if one.atomic != other.atomic {
         "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
     } else if one.thread / 32 == other.thread / 32 {
@@ -247,8 +250,37 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
     } else {
         "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach"
     };
+    let between = one.block != other.block;
+    let mut missing = missing.to_owned();
+    let sides = [one, other].map(|access| is_out_of_bounds(regions, outcome, race, access));
+    if let Some(letter) = ["A", "B"].into_iter().zip(sides).find_map(|(letter, stray)| stray.then_some(letter)) {
+        missing = format!(
+            "first correct the address of {letter}: its access is out of bounds, as another finding of this launch says, and \
+             the race follows from that"
+        );
+    }
+    let width = match (between, one.thread / 32 == other.thread / 32) {
+        (true, _) => 2,
+        (false, false) => 1,
+        (false, true) => 0,
+    };
     let bytes = Range { address, length: race.size.into() };
-    KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
+    KernelRace { bytes, variable, sides: [side(one), side(other)], missing, width }
+}
+
+/// Whether an access of a race is out of bounds: a misuse of its instruction in the memory of the race.
+fn is_out_of_bounds(regions: &[Region], outcome: &Outcome, race: &Race, access: &Access) -> bool {
+    let region = |address: u64| regions.partition_point(|region| region.start <= address);
+    outcome.misuses.iter().any(|misuse| {
+        Some(misuse.pc) == access.pc
+            && match misuse.kind {
+                MisuseKind::BeyondRegion | MisuseKind::OtherRegion => {
+                    !race.shared && region(misuse.address) == region(race.address)
+                }
+                MisuseKind::BetweenShared => race.shared,
+                MisuseKind::UnwrittenShared | MisuseKind::AbsentLane | MisuseKind::PartialWarp => false,
+            }
+    })
 }
 
 /// The advice for a race of threads that synchronize through memory, in one block or `between` blocks.
@@ -613,7 +645,8 @@ fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], 
     };
     let source = location.and_then(|location| line((location.file, location.source_line)));
     let inlined_at = location.and_then(|location| line(location.inlined_at));
-    KernelPlace { block, thread, atomic, source, inlined_at, ptx_line: location.map(|location| location.line) }
+    let ptx_line = location.map(|location| location.line);
+    KernelPlace { block, thread, atomic, source, inlined_at, ptx_line, has_lines: program.has_lines() }
 }
 
 /// A failure in words, and its location.
@@ -673,7 +706,7 @@ mod tests {
             })
             .collect();
         let mut partly = Partly::default();
-        note_partial_search(&mut partly, touched.iter());
+        note_partial_search(&mut partly, 32 << 20, touched.iter());
         (partly.launches, partly.touched >> 20, partly.searched >> 20)
     }
 

@@ -24,7 +24,7 @@ An adapter is a module with plain functions, all optional except one of ``make``
     Release an array now. The default drops the reference and collects garbage.
 
 ``NOT_CLAIMED`` names the parts that the library does not offer, each with the reason: ``{"masks": "..."}``. A function raises
-:class:`NotClaimed` for a single layout or type. ``KNOWN`` names checks that fail, each with the issue that speaks of it.
+:class:`NotClaimed` for a single layout or type. ``KNOWN`` names checks that fail, or patterns such as ``P1.*``, each with the issue that speaks of it.
 ``NAME``, ``VERSION`` and ``FORK`` (False if a copy of the process cannot use the library) are optional.
 """
 

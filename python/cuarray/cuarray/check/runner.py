@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import importlib.util
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import tempfile
@@ -136,13 +138,12 @@ def run(
 
 
 def _compare_with_known(outcome: Outcome, known: dict[str, str]) -> None:
-    reason = known.get(outcome.check)
-    if reason is None:
-        return
-    if outcome.status == FAILED:
-        outcome.status, outcome.advice = KNOWN, reason or outcome.advice
-    elif outcome.status == PASSED:
-        outcome.status, outcome.message = UNEXPECTED, f"remove it from KNOWN, which says: {reason}"
+    """Mark a known failure. A name without wildcards whose check passes is reported, so that the list stays true."""
+    reasons = [reason for pattern, reason in known.items() if fnmatch.fnmatchcase(outcome.check, pattern)]
+    if outcome.status == FAILED and reasons:
+        outcome.status, outcome.advice = KNOWN, reasons[0] or outcome.advice
+    elif outcome.status == PASSED and outcome.check in known:
+        outcome.status, outcome.message = UNEXPECTED, f"remove it from KNOWN, which says: {known[outcome.check]}"
 
 
 def _why(adapter: str, answer: dict[str, Any] | None, end: str, noise: Any) -> str:
@@ -208,16 +209,26 @@ def _worker(arguments: Sequence[str], driver: str, noise: Any) -> Iterator[_Work
         stderr=noise,
         text=True,
         env=environment,
+        # A check's process ends with its worker.
+        start_new_session=True,
     )
     try:
         yield _Worker(process)
     finally:
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        try:
-            process.wait(timeout=2)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a worker and the process of its check."""
+    # The worker ends at the end of its input, unless it waits for a check.
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=2)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    # Only now has the thread that reads it stopped.
+    if process.stdout is not None:
+        process.stdout.close()

@@ -49,7 +49,7 @@ def open_session(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Ses
         yield of
 
 
-def test_check(open_session: Callable[[str], Session], library: str, check: str) -> None:
+def test_library_passes_check(open_session: Callable[[str], Session], library: str, check: str) -> None:
     """Run one check."""
     outcome = open_session(library).check(check)
     text = "\n".join(failure(outcome))

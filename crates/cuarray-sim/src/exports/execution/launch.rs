@@ -156,6 +156,7 @@ pub(in crate::exports) unsafe fn prepare(
             cores: settings.cores,
             quiet: settings.quiet,
             races: settings.findings && settings.kernel_races,
+            searched: settings.searched_memory(),
             clock_rate: identity::CLOCK_RATE,
             guesses: settings.guessed_reads,
             strict: settings.strict_kernel_races,

@@ -244,16 +244,21 @@ def version_is_current(trial: Trial) -> None:
     trial.expect(version == 3, f"version is {version}, in which no consumer can wait for pending work")
 
 
-def _requires_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
-    shape, strides = layout
+def layout_part(shape: tuple[int, ...], strides: tuple[int, ...]) -> str | None:
+    """Return the part of a library that a layout of 4-byte elements belongs to; None for a plain C-contiguous one."""
     if not shape:
-        trial.requires("zero-dim")
-    if min(strides, default=0) < 0:
-        trial.requires("negative-strides")
-    elif 0 in strides:
-        trial.requires("broadcast")
-    elif strides != parts.contiguous(shape, 4):
-        trial.requires("strides")
+        return "zero-dim"
+    if min(strides) < 0:
+        return "negative-strides"
+    if 0 in strides:
+        return "broadcast"
+    return None if strides == parts.contiguous(shape, 4) else "strides"
+
+
+def _requires_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    part = layout_part(*layout)
+    if part is not None:
+        trial.requires(part)
 
 
 def _exports_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
@@ -350,7 +355,13 @@ def reading_the_attribute_keeps_nothing_alive(trial: Trial) -> None:
     trial.expect(alive() is None, f"the array lives as long as its dictionary: {sorted(entries)}")
 
 
-@check("L4", "producer streams", needs="make write new_stream", advice="Let the array hold the stream that it exports.")
+@check(
+    "L4",
+    "producer streams",
+    needs="make write new_stream",
+    findings=("destroyed-handle", "use-after-free"),
+    advice="Let the array hold the stream that it exports.",
+)
 def exported_stream_lives_as_long_as_the_array(trial: Trial) -> None:
     """A consumer can wait for the exported stream after the user has dropped that stream."""
     stream = trial.lib.new_stream()
@@ -359,6 +370,6 @@ def exported_stream_lives_as_long_as_the_array(trial: Trial) -> None:
     trial.drop(stream)
     del stream
     gc.collect()
-    entries = trial.interface(array)
-    trial.expect(entries.get("stream") != 0, "the exported stream is 0")
+    if trial.interface(array).get("stream") is None:
+        trial.skip("the array exports no stream")
     trial.parts.read_by_the_text(array)

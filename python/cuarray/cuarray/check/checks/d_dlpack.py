@@ -85,26 +85,37 @@ def consumer_reads_the_tensors_elements(trial: Trial, strides: tuple[int, int]) 
 _STREAMS = {"handle": "handle", "legacy": 1, "per-thread": 2, "None": None}
 
 
-@check(
-    "DL3",
-    "producer dlpack ordering",
-    needs="pending",
-    cases=_STREAMS,
-    advice="Make the given stream wait for all pending work on the array; None is the legacy default stream.",
-)
-def given_stream_is_ordered_after_pending_work(trial: Trial, which: Any) -> None:
-    """A consumer that works in the stream that it gave ({case}) sees the library's pending work."""
-    expected = trial.parts.pattern(NBYTES)
-    made = {"stream": trial.lib.new_stream()} if trial.adapter.offers("new_stream") else {}
-    for stream in made.values():
-        trial.parts.hold(stream)
-    array = trial.lib.pending((COUNT,), "<f4", trial.parts.values(expected), **made)
+_GIVEN = "Make the given stream wait for all pending work on the array; None is the legacy default stream."
+
+
+def _given_stream(trial: Trial, array: Any, expected: bytes, which: Any) -> None:
+    """Read a tensor in the stream that was given to its producer."""
     trial.expect(hasattr(array, "__dlpack__"), f"a {type(array).__name__} has no __dlpack__")
     own: Any = trial.parts.stream() if which == "handle" else which or 1
-    number = own.handle if which == "handle" else which
-    capsule = Capsule(trial.dlpack(array, stream=number))
+    try:
+        capsule = Capsule(trial.dlpack(array, stream=own.handle if which == "handle" else which))
+    except BufferError as error:
+        trial.fail(f"the stream is refused: {error}", Level.SHOULD)
     elements = capsule.read(own)
     trial.expect(elements == expected, "the consumer's stream reads before the work is done")
+
+
+@check("DL3", "producer dlpack ordering", needs="pending", cases=_STREAMS, advice=_GIVEN)
+def given_stream_is_ordered_after_pending_work(trial: Trial, which: Any) -> None:
+    """A consumer that works in the stream that it gave ({case}) sees work that the library enqueued by itself."""
+    expected = trial.parts.pattern(NBYTES)
+    array = trial.lib.pending((COUNT,), "<f4", trial.parts.values(expected))
+    _given_stream(trial, array, expected, which)
+
+
+@check("DL3", "producer dlpack ordering streams", needs="pending new_stream", known="D4", cases=_STREAMS, advice=_GIVEN)
+def given_stream_is_ordered_after_work_in_another_stream(trial: Trial, which: Any) -> None:
+    """A consumer that works in the stream that it gave ({case}) sees the library's work in a stream of the user."""
+    stream = trial.lib.new_stream()
+    trial.parts.hold(stream)
+    expected = trial.parts.pattern(NBYTES)
+    array = trial.lib.pending((COUNT,), "<f4", trial.parts.values(expected), stream=stream)
+    _given_stream(trial, array, expected, which)
 
 
 @check(
@@ -363,6 +374,7 @@ def read_only_tensor_stays_read_only(trial: Trial) -> None:
     "DL4",
     "consumer dlpack dlpack-versioned",
     needs="from_dlpack",
+    level=Level.SHOULD,
     cases={"version-2": {"version": (2, 0)}, "rocm": {"device": (ROCM, 0)}},
     advice="Check the major version and the device before the tensor is used; call the deleter, and raise BufferError.",
 )
@@ -373,6 +385,6 @@ def unreadable_tensor_is_refused_and_deleted(trial: Trial, fields: dict[str, Any
         trial.lib.from_dlpack(tensor)
     except Exception:
         gc.collect()
-        trial.expect(tensor.deleted <= 1, f"the deleter is called {tensor.deleted} times")
+        trial.expect(tensor.deleted <= 1, f"the deleter is called {tensor.deleted} times", Level.MUST)
         return
     trial.fail(f"the import accepts a tensor with {fields}")
