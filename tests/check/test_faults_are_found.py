@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
 
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, UNCLAIMED, UNEXPECTED, Outcome
-from cuarray.check.runner import Run, run
+from cuarray.check.runner import Run, run, session
 
 # Each adapter is cuarray's with one fault. `Changed` has the interface of an array, with some entries replaced.
 BASE = """
@@ -228,3 +230,48 @@ def test_reproduction_shows_the_failure(check, tmp_path: Path) -> None:
 def test_outcome_survives_json(check) -> None:
     (outcome,) = check("", "I1.plain-array-is-imported").outcomes
     assert Outcome(**outcome.as_json()) == outcome
+
+
+def test_checks_run_in_new_processes_if_the_import_starts_the_driver(check) -> None:
+    code = (
+        "cuarray.to_device([1])\nprocess = os.getpid()\n" + PLAIN_IMPORT + "raise OSError(f'{process == os.getpid()}')"
+    )
+    found = check(code, "I1.plain-array-is-imported", "I1.import-copies-nothing")
+    assert [each.message for each in found.outcomes] == ["unexpected OSError: True"] * 2
+
+
+def test_crash_in_a_new_process_is_reported(check) -> None:
+    code = "FORK = False\n" + PLAIN_IMPORT + "ctypes.string_at(8)"
+    found = check(code, "I1.plain-array-is-imported", "I3.typestr-names-the-type.f4")
+    assert [each.status for each in found.outcomes] == [FAILED, PASSED]
+    assert "crashed with SIGSEGV" in found.outcomes[0].message
+    assert found.outcomes[0].reproduction.splitlines()[-2].startswith("imported = adapter.import_(foreign)")
+
+
+def test_output_of_a_library_does_not_disturb_the_results(check) -> None:
+    code = "print('import')\n" + PLAIN_IMPORT + "print('{'); os.write(1, b'x'); return cuarray.as_cuda_array(obj)"
+    assert check(code, "I1.plain-array-is-imported").outcomes[0].status == PASSED
+
+
+def test_end_of_a_session_ends_the_running_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver_kind: str
+) -> None:
+    (tmp_path / "hangs.py").write_text("import time\ndef import_(obj, *, stream=None): time.sleep(600)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with session("hangs", timeout=600) as opened:
+        opened._worker.send("I1.plain-array-is-imported 600")
+        time.sleep(1)
+        group, begun = opened._worker.process.pid, time.monotonic()
+    assert time.monotonic() - begun < 30
+    deadline = time.monotonic() + 10
+    while _exists(group) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not _exists(group)
+
+
+def _exists(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

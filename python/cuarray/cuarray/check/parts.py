@@ -262,7 +262,12 @@ def contiguous(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 
 
 def size_of(typestr: str) -> int:
-    """Return the bytes of an element."""
+    """Return the bytes of an element.
+
+    :raises ValueError: the type string is wrong.
+    """
+    if not (isinstance(typestr, str) and typestr[:1] in ("<", ">", "|") and typestr[2:3].isdigit()):
+        raise ValueError(f"typestr {typestr!r} is no byte order, kind and size, so the elements cannot be read")
     digits = "".join(itertools.takewhile(str.isdigit, typestr[2:]))
     return int(digits) * (4 if typestr[1] == "U" else 1)
 

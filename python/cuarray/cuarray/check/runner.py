@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import tempfile
@@ -208,16 +209,26 @@ def _worker(arguments: Sequence[str], driver: str, noise: Any) -> Iterator[_Work
         stderr=noise,
         text=True,
         env=environment,
+        # A check's process ends with its worker.
+        start_new_session=True,
     )
     try:
         yield _Worker(process)
     finally:
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        try:
-            process.wait(timeout=2)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a worker and the process of its check."""
+    # The worker ends at the end of its input, unless it waits for a check.
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=2)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    # Only now has the thread that reads it stopped.
+    if process.stdout is not None:
+        process.stdout.close()

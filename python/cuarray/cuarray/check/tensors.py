@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cuarray.check import parts
-from cuarray.check.adapter import handle_of
+from cuarray.check.adapter import NotClaimed, handle_of
 
 __all__ = ["CPU", "CUDA", "IS_COPIED", "READ_ONLY", "Capsule", "TensorArray", "Table", "exchange_table"]
 
@@ -170,10 +170,11 @@ class TensorArray:
             tensor.strides = ctypes.cast(self._strides, ctypes.POINTER(ctypes.c_int64))
         tensor.byte_offset = offset
         deleter = ctypes.cast(self._deleter, ctypes.c_void_p).value
-        if legacy:
-            self.managed: Any = _Managed(tensor=tensor, deleter=deleter)
-        else:
+        self._unversioned = _Managed(tensor=tensor, deleter=deleter)
+        self.managed: Any = self._unversioned
+        if not legacy:
             self.managed = _ManagedVersioned(_Version(*version), None, deleter, flags, tensor)
+        self._has_news = flags != 0 or version != (1, 0)
         _kept.append(self)
 
     def _delete(self, _address: int) -> None:
@@ -187,6 +188,10 @@ class TensorArray:
         if self.pending is not None and stream != -1:
             # None is the legacy default stream.
             parts.wait(1 if stream is None else stream, handle_of(self.pending))
+        if not self.legacy and (request.get("max_version") or (0, 0)) < (1, 0):
+            if self._has_news:
+                raise NotClaimed("the library does not ask for version 1.0, so it gets neither a version nor flags")
+            self.managed, self.legacy = self._unversioned, True
         name = b"dltensor" if self.legacy else b"dltensor_versioned"
         self.capsule = _python.PyCapsule_New(ctypes.addressof(self.managed), name, None)
         _kept.append(name)

@@ -71,13 +71,18 @@ class Trial:
         seen = self.lib.read(array)
         self.expect(seen == data, f"write() and read() disagree: wrote {shown(data)}, read {shown(seen)}")
 
-    def import_legal(self, obj: Any, **options: Any) -> Any:
-        """Import an array that the text allows. A refusal fails the check as a *should*: the library stays safe."""
+    def import_legal(self, obj: Any, part: str | None = None) -> Any:
+        """Import an array that the text allows.
+
+        A refusal fails the check as a *should*, because the library stays safe. If ``part`` is not claimed, it is expected.
+        """
         try:
-            return self.lib.import_(obj, **options)
+            return self.lib.import_(obj)
         except NotClaimed:
             raise
         except Exception as error:
+            if part is not None:
+                self.requires(part)
             raise Failed(f"the import refuses a legal array: {said(error)}", Level.SHOULD) from error
 
     def refusal(self, obj: Any) -> Exception | None:

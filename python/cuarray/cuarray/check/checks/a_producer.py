@@ -244,16 +244,21 @@ def version_is_current(trial: Trial) -> None:
     trial.expect(version == 3, f"version is {version}, in which no consumer can wait for pending work")
 
 
-def _requires_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
-    shape, strides = layout
+def layout_part(shape: tuple[int, ...], strides: tuple[int, ...]) -> str | None:
+    """Return the part of a library that a layout of 4-byte elements belongs to; None for a plain C-contiguous one."""
     if not shape:
-        trial.requires("zero-dim")
-    if min(strides, default=0) < 0:
-        trial.requires("negative-strides")
-    elif 0 in strides:
-        trial.requires("broadcast")
-    elif strides != parts.contiguous(shape, 4):
-        trial.requires("strides")
+        return "zero-dim"
+    if min(strides) < 0:
+        return "negative-strides"
+    if 0 in strides:
+        return "broadcast"
+    return None if strides == parts.contiguous(shape, 4) else "strides"
+
+
+def _requires_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    part = layout_part(*layout)
+    if part is not None:
+        trial.requires(part)
 
 
 def _exports_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:

@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from cuarray.check import parts
-from cuarray.check.checks.a_producer import BROADCAST, FURTHER, LAYOUTS, PLAIN, REVERSED
+from cuarray.check.checks.a_producer import BROADCAST, FURTHER, LAYOUTS, PLAIN, REVERSED, layout_part
 from cuarray.check.clauses import Level
 from cuarray.check.registry import check
 from cuarray.check.trial import Trial
@@ -110,8 +110,8 @@ def layout_is_imported(trial: Trial, layout: Layout) -> None:
     memory = trial.parts.memory(data)
     expected = b"".join(data[at - first : at - first + 4] for at in parts.offsets(shape, strides))
     obj = trial.parts.foreign(memory, shape, "<f4", offset=-first, strides=strides)
-    plain = strides == parts.contiguous(shape, 4)
-    _compare(trial, trial.lib.import_(obj) if plain else trial.import_legal(obj), expected)
+    part = layout_part(shape, strides)
+    _compare(trial, trial.lib.import_(obj) if part is None else trial.import_legal(obj, part), expected)
 
 
 @check(
@@ -123,12 +123,11 @@ def layout_is_imported(trial: Trial, layout: Layout) -> None:
 )
 def type_is_imported(trial: Trial, typestr: str) -> None:
     """An import reads elements of {case}, or refuses them."""
-    if typestr in FURTHER.values():
-        trial.requires("types")
     size = parts.size_of(typestr)
     expected = bytes(index % 2 for index in range(4)) if typestr == "|b1" else trial.parts.pattern(4 * size)
     obj = trial.parts.foreign(trial.parts.memory(expected), (4,), typestr)
-    _compare(trial, trial.lib.import_(obj) if typestr in PLAIN.values() else trial.import_legal(obj), expected)
+    plain = typestr in PLAIN.values()
+    _compare(trial, trial.lib.import_(obj) if plain else trial.import_legal(obj, "types"), expected)
 
 
 @check(

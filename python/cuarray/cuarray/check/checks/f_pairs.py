@@ -6,7 +6,7 @@ import gc
 from typing import Any
 
 from cuarray.check import parts
-from cuarray.check.checks.a_producer import BROADCAST, FURTHER, LAYOUTS, PLAIN, REVERSED
+from cuarray.check.checks.a_producer import BROADCAST, FURTHER, LAYOUTS, PLAIN, REVERSED, layout_part
 from cuarray.check.clauses import Level
 from cuarray.check.registry import check
 from cuarray.check.trial import Trial, said
@@ -35,22 +35,13 @@ def _same_memory(trial: Trial, array: Any, imported: Any) -> None:
         trial.expect(first == second, f"the import is at {second:#x}, and the array at {first:#x}: a copy")
 
 
-def _requires_layout(trial: Trial, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
-    if not shape:
-        trial.requires("zero-dim")
-    if min(strides, default=0) < 0:
-        trial.requires("negative-strides")
-    elif 0 in strides:
-        trial.requires("broadcast")
-    elif strides != parts.contiguous(shape, 4):
-        trial.requires("strides")
-
-
 @check("I8", _BOTH, needs="make", consumer="import_ read", cases={**LAYOUTS, **REVERSED, **BROADCAST})
 def pair_keeps_the_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     """The consumer reads the producer's array ({case}) in the right order, without a copy."""
     shape, strides = layout
-    _requires_layout(trial, shape, strides)
+    part = layout_part(shape, strides)
+    if part is not None:
+        trial.requires(part)
     array = trial.lib.make(shape, "<f4", strides=strides)
     first, end = parts.extent(shape, strides, 4)
     data = trial.parts.pattern(end - first)

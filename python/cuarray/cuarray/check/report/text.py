@@ -85,22 +85,37 @@ def _cell(outcomes: Sequence[Outcome]) -> str:
 
 
 def failures(run: Run) -> str:
-    """Return each failure: what the text says, what was seen, a program that shows it, and the correction."""
+    """Return each failure: the sentence of the text, the observation, a program that shows it, and the correction.
+
+    Of several cases of one check that fail, the first one is shown in full.
+    """
     lines: list[str] = []
+    groups: dict[tuple[str, str, str], list[Outcome]] = {}
     for outcome in run.outcomes:
-        if outcome.status in (FAILED, UNEXPECTED):
-            lines += ["", *failure(outcome)]
-        elif outcome.status == KNOWN:
-            lines += ["", f"KNOWN  {outcome.check}", *_wrap(outcome.advice), *_wrap(f"seen: {outcome.message}")]
+        if outcome.status in (FAILED, UNEXPECTED, KNOWN):
+            name = ".".join(outcome.check.split(".")[:2])
+            groups.setdefault((name, outcome.level, outcome.status), []).append(outcome)
+    for (name, _, _), (first, *others) in groups.items():
+        lines += ["", *failure(first)]
+        if others:
+            listed = ", ".join(each.check.removeprefix(f"{name}.") for each in others)
+            lines += _wrap(f"{_kind(first)} too: {listed}")
     return "\n".join(lines)
+
+
+def _kind(outcome: Outcome) -> str:
+    if outcome.status == KNOWN:
+        return "KNOWN"
+    return "NOTE" if outcome.status == UNEXPECTED else "FAIL" if outcome.fails else "should"
 
 
 def failure(outcome: Outcome) -> list[str]:
     """Return the lines about a failure."""
-    kind = "NOTE" if outcome.status == UNEXPECTED else "FAIL" if outcome.fails else "should"
-    lines = [f"{kind}  {outcome.check}  ({outcome.level})", *_wrap(outcome.title)]
+    lines = [f"{_kind(outcome)}  {outcome.check}  ({outcome.level})", *_wrap(outcome.title)]
     lines += _wrap(f"text: {CLAUSES[outcome.clause]}")
     lines += _wrap(f"seen: {outcome.message}")
+    if outcome.status == KNOWN:
+        return [*lines, *_wrap(f"known: {outcome.advice}")]
     if outcome.disagreement is not None:
         lines += _wrap(
             f"known to differ between libraries: {outcome.disagreement}, {DISAGREEMENTS[outcome.disagreement]}"

@@ -1,0 +1,63 @@
+"""numba-cuda-mlir, the successor of numba-cuda."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba_cuda_mlir
+import numpy as np
+from numba_cuda_mlir import cuda
+from numba_cuda_mlir.numba_cuda.cudadrv.devicearray import DeviceNDArray
+
+from cuarray.check import NotClaimed, parts
+
+NAME, VERSION = "numba-cuda-mlir", numba_cuda_mlir.__version__
+NOT_CLAIMED = {
+    "masks": "as_cuda_array raises NotImplementedError, as the manual says",
+    "read-only": "device arrays have no read-only flag",
+    "devices": "arrays are made on the current device",
+    "dlpack": "device arrays have no __dlpack__",
+    "structures": "make() of the adapter makes no structures",
+}
+KNOWN = {
+    "I8.broadcast-layout-is-exported.*": "D1: broadcast arrays are exported without strides",
+    "P1.exported-stream-covers-work-in-another-stream": "the array's own stream is exported, whichever stream works on it",
+    "P1.work-on-an-array-without-a-stream-is-exported": "D17: an array without a stream of its own exports None",
+    "P2.exported-stream-covers-work-in-two-streams": "the array's own stream is exported, whichever stream works on it",
+    "S3.exported-stream-waits-for-the-consumers-work": "D18: the user makes the producer's stream wait, as the manual says",
+}
+
+
+def make(shape, typestr, *, strides=None, readonly=False, stream=None, device=0) -> Any:
+    if strides is None or 0 in shape:
+        return cuda.device_array(shape, typestr, stream=stream or 0)
+    first, end = parts.extent(shape, strides, np.dtype(typestr).itemsize)
+    memory = cuda.device_array(end - first, "u1").gpu_data
+    return DeviceNDArray(shape, strides, np.dtype(typestr), stream=stream or 0, gpu_data=memory.view(-first))
+
+
+def write(array, data, *, stream=None) -> None:
+    if not array.flags["C_CONTIGUOUS"]:
+        raise NotClaimed("copies write contiguous arrays only")
+    array.copy_to_device(np.frombuffer(data, array.dtype).reshape(array.shape), stream=stream or array.stream)
+
+
+def read(array, *, stream=None) -> bytes:
+    if any(step < 0 for step in array.strides):
+        raise NotClaimed("copies read no reversed arrays")
+    elements = array.copy_to_host(stream=stream or 0)
+    if stream or array.stream:
+        (stream or array.stream).synchronize()
+    return bytes(np.ascontiguousarray(elements).tobytes())
+
+
+def import_(obj, *, stream=None) -> Any:
+    return cuda.as_cuda_array(obj)
+
+
+def pointer(array) -> int:
+    return int(array.device_ctypes_pointer.value)
+
+
+def new_stream() -> Any:
+    return cuda.stream()
