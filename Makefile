@@ -220,6 +220,14 @@ sweep: install ## remove each ordering call of cuarray in turn; the simulator mu
 	$(call say,Edge-removal sweep)
 	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests:tests/support $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
 
+RANDOM_PROGRAMS := 2000
+
+# `make test` compares a tenth of them.
+.PHONY: litmus
+litmus: install ## compare the race search with the axioms of the memory model of PTX over RANDOM_PROGRAMS random programs (2000)
+	$(call say,Litmus tests)
+	RANDOM_PROGRAMS=$(RANDOM_PROGRAMS) $(BIN)/python -m pytest tests/litmus --cuarray-sim
+
 .PHONY: racy-kernels
 racy-kernels: peers ## run the racy kernels and their right siblings, and compare with docs/results/racy-kernels.md; UPDATE=1 writes it
 	$(call say,Racy kernels in CUDA C++)

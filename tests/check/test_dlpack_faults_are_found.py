@@ -112,7 +112,7 @@ FAULTS = {
         "",
     ),
     "capsule-is-not-renamed": (
-        _IMPORT + "capsule = obj.__dlpack__()\n    t = tensors.Capsule(capsule)\n"
+        _IMPORT + "capsule = obj.__dlpack__(max_version=(1, 0))\n    t = tensors.Capsule(capsule)\n"
         "    return cuarray.from_cuda_array_interface(dict(shape=t.shape, typestr='<f4', data=(t.pointer, False), version=3), obj)",
         "DL6.consumer-renames-the-capsule-and-deletes-once.versioned",
         "still 'dltensor_versioned'",

@@ -238,9 +238,22 @@ class Execution:
             found.append(row & self.structure.overlap[index])
         return found
 
-    def races(self, causality: Relation) -> frozenset[tuple[int, int]]:
-        """8.7.1: conflicting operations that are neither morally strong nor related in causality order."""
-        structure, found = self.structure, set()
+    def races(self, base: Relation) -> frozenset[tuple[int, int]]:
+        """8.7.1: conflicting operations that are neither morally strong nor related in causality order.
+
+        8.8: a release affects only operations before it, and an acquire only those after it. So a path of causality counts for
+        an operation only if it begins and ends with program order. The formal model of 2019 has no such restriction: there an
+        acquire operation is itself ordered after the operations that it acquires.
+        """
+        structure = self.structure
+        outer = []
+        for row in structure.po:
+            reached = row
+            for later in bits(row):
+                for last in bits(base[later]):
+                    reached |= structure.po[last]
+            outer.append(reached)
+        causality, found = self.causality(outer), set()
         for i in structure.memory:
             for j in bits(structure.overlap[i] & ~structure.strong[i] & ~causality[i]):
                 one, other = structure.events[i], structure.events[j]
@@ -248,19 +261,19 @@ class Execution:
                     found.add((i, j))
         return frozenset(found)
 
-    def causality_orders(self) -> Iterator[Relation]:
-        """The causality order for each Fence-SC order that does not contradict it (8.10.2)."""
+    def base_orders(self) -> Iterator[Relation]:
+        """The base causality order for each Fence-SC order that does not contradict it (8.10.2)."""
         fences_of_program = self.structure.sc_fences
         for fences in self.fence_orders():
             base = self.base_causality(fences)
             if not any(fences[i] >> j & 1 and base[j] >> i & 1 for i in fences_of_program for j in fences_of_program):
-                yield self.causality(base)
+                yield base
 
     def witnesses(self) -> Iterator[tuple[Relation, Relation]]:
-        """The causality and coherence orders under which the execution is allowed."""
-        for causality in self.causality_orders():
-            for coherence in self.coherence_orders(causality):
-                yield causality, coherence
+        """The base causality and coherence orders under which the execution is allowed."""
+        for base in self.base_orders():
+            for coherence in self.coherence_orders(self.causality(base)):
+                yield base, coherence
 
     def coherence_orders(self, causality: Relation) -> Iterator[Relation]:
         """8.9.6 and 8.10.1: writes that are morally strong or related in causality order are related in coherence order."""

@@ -27,7 +27,7 @@ class Maker:
         self.mixed = self.random.random() < 0.3
         self.layout: dict[tuple[str, int], Location] = {}
         self.adds = 0
-        self.awaits = False
+        self.outlasts = False
         self.pauses: dict[int, list[Pause]] = {}
 
     def text(self, number: int) -> Text:
@@ -43,7 +43,7 @@ class Maker:
                 self.put(self.fence())
             else:
                 self.access()
-        patience = LONG_PATIENCE if self.awaits and self.random.random() < 0.05 else PATIENCE
+        patience = LONG_PATIENCE if self.outlasts else PATIENCE
         return Text(number, self.program, self.pauses, patience)
 
     def places(self) -> tuple[tuple[Place, ...], int]:
@@ -172,8 +172,10 @@ class Maker:
         if acquire == "atomic":
             self.put(Operation("exch", semantics, kept, flag, self.value(flag)), receiver)
         else:
-            awaited = value if not others and kind == "store" and pick() < 0.15 else None
-            self.awaits |= awaited is not None
+            # Blocks run one after the other, so a receiver in an earlier block must outlast the turn of its block.
+            later = self.program.places[sender].block > self.program.places[receiver].block
+            awaited = value if not others and kind == "store" and pick() < (0.3 if later else 0.15) else None
+            self.outlasts |= awaited is not None and later and pick() < 0.2
             self.put(Operation("load", semantics, kept, flag), receiver, awaited=awaited)
         if acquire == "fence":
             fence = self.fence()

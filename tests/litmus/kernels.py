@@ -114,9 +114,11 @@ class Text:
             return [place, f"{guard} {fence(operation)};"], []
         location = operation.location
         assert location is not None
-        bits, address = 8 * location.size, f"[{location.space}{self.number}+{location.offset}]"
+        bits, address = 8 * location.size, f"[a{number}+{location.offset}]"
         value, result = f"v{number}", f"r{number}"
-        lines = [f".reg .b{bits} {value}, {result};"]
+        # The default mode takes a load for the first one of a loop of compare-and-swap operations if both use one register.
+        lines = [f".reg .b64 a{number}; mov.u64 a{number}, {location.space}{self.number};"]
+        lines.append(f".reg .b{bits} {value}, {result};")
         if operation.kind != "load":
             for thread in step.threads:
                 lines.append(f"@p{1 << thread} mov.b{bits} {value}, {self._value(step, thread)};")

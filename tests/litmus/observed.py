@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from .axioms import INITIAL, Event, Execution, ReadsFrom, Structure, unit_of
 from .kernels import Text, values_read
+from .leniencies import is_accepted, lenient_order
 from .programs import UNIT, Program
 
 Race = tuple[str, int, int]
@@ -21,13 +22,17 @@ class Pair:
     one: Event
     other: Event
     race: Race
+    accepted: bool  # by the default mode
 
 
 Explanation = frozenset[Pair]
 
 
-def explanations(text: Text, words: Sequence[int]) -> list[Explanation]:
-    """The races of each allowed execution with these values: several if the values do not tell the order of fences."""
+def explanations(text: Text, words: Sequence[int]) -> tuple[list[Explanation], set[Race]]:
+    """The races of each allowed execution with these values: several if the values do not tell the order of fences.
+
+    The second set has the races under any order of fences, even one that contradicts the values which were read.
+    """
     program, values, lines = _unrolled(text, words)
     failed = frozenset(
         key
@@ -37,28 +42,33 @@ def explanations(text: Text, words: Sequence[int]) -> list[Explanation]:
     structure = Structure(program, failed)
     found: dict[frozenset[Race], Explanation] = {}
     outside: dict[frozenset[Race], Explanation] = {}
+    possible: set[Race] = set()
     for reads_from in itertools.islice(_sources(structure, values), MOST):
         execution = Execution(structure, reads_from)
-        for causality in execution.causality_orders():
-            races = execution.races(causality)
-            pairs = frozenset(_pair(text, structure, lines, *race) for race in races)
+        for base in execution.base_orders():
+            races = execution.races(base)
+            lenient = lenient_order(execution, base)
+            pairs = frozenset(
+                _pair(text, structure, lines, *race, is_accepted(execution, lenient, *race)) for race in races
+            )
             key = frozenset(pair.race for pair in pairs)
+            possible |= key
             if key in found:
                 continue
             # 8.7.2: the axioms do not apply to a program with a mixed-size race.
             mixed = any(structure.events[i].units != structure.events[j].units for i, j in races)
-            if next(execution.coherence_orders(causality), None) is not None:
+            if next(execution.coherence_orders(execution.causality(base)), None) is not None:
                 found[key] = pairs
             elif mixed:
                 outside[key] = pairs
-    return list((found or outside).values())
+    return list((found or outside).values()), possible
 
 
-def _pair(text: Text, structure: Structure, lines: list[int], i: int, j: int) -> Pair:
+def _pair(text: Text, structure: Structure, lines: list[int], i: int, j: int, accepted: bool) -> Pair:
     one, other = structure.events[i], structure.events[j]
     space = one.units[0][0]
     first, second = sorted(lines[event.number] for event in (one, other))
-    return Pair(one, other, (f"{space}{text.number}", first, second))
+    return Pair(one, other, (f"{space}{text.number}", first, second), accepted)
 
 
 def _unrolled(text: Text, words: Sequence[int]) -> tuple[Program, dict[tuple[int, int], int], list[int]]:

@@ -100,6 +100,8 @@ PLACEMENTS = {
     "block": (Place(0, 0), Place(0, 1), Place(0, 2), Place(0, 3)),
     "cluster": (Place(0, 0), Place(1, 0), Place(2, 0), Place(3, 0)),
     "grid": (Place(0, 0), Place(1, 0), Place(2, 0), Place(3, 0)),
+    # Two threads of a block, and others.
+    "bridge": (Place(0, 0), Place(0, 1), Place(1, 0), Place(2, 0)),
 }
 NAMES = "xyzw"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .programs import PLACEMENTS, SCOPES
+from .programs import SCOPES
 
 # The narrowest scope that includes the threads of a placement.
 NEEDED = {"warp": "cta", "block": "cta", "cluster": "cluster", "grid": "gpu"}
@@ -131,6 +131,8 @@ FIXED = [
     ("MP+narrow-fence", "st.weak x, 1; fence.acq_rel.cta; st.relaxed.gpu y, 1 | ld.relaxed.gpu r0, y; fence.acq_rel.gpu; ld.weak r1, x", "grid", "r0=1 r1=0", True, "8.9.4"),
     ("MP+narrow-flag", "st.weak x, 1; fence.acq_rel.gpu; st.relaxed.cta y, 1 | ld.relaxed.gpu r0, y; fence.acq_rel.gpu; ld.weak r1, x", "grid", "r0=1 r1=0", True, "8.9.2"),
     ("MP+mixed-scopes", "st.weak x, 1; fence.acq_rel.sys; st.relaxed.gpu y, 1 | ld.relaxed.sys r0, y; fence.acq_rel.gpu; ld.weak r1, x", "grid", "r0=1 r1=0", False, "8.7"),
+    ("MP+bridge", "st.weak x, 1; st.release.cta y, 1 | atom.acq_rel.gpu.add r2, y, 1 | ld.acquire.gpu r0, y; ld.weak r1, x", "bridge", "r2=1 r0=2 r1=0", False, "8.9.5"),
+    ("MP+bridge-without-release", "st.weak x, 1; st.release.cta y, 1 | atom.acquire.gpu.add r2, y, 1 | ld.acquire.gpu r0, y; ld.weak r1, x", "bridge", "r2=1 r0=2 r1=0", True, "8.9.5"),
     ("MP+barrier", "st.weak x, 1; bar | bar; ld.weak r0, x", "block", "r0=0", False, "8.9.4"),
     ("MP+barrier-then-write", "ld.weak r0, x; bar | bar; st.weak x, 1", "block", "r0=1", False, "8.10.6"),
     ("MP+barrier-cumulative", "st.weak x, 1; bar | bar; st.release.gpu y, 1", "block", "x=0", False, "8.9.5"),
@@ -142,7 +144,7 @@ FIXED = [
 def rows() -> list[Row]:
     """All rows, for each scope and placement."""
     found = []
-    for placement in PLACEMENTS:
+    for placement in NEEDED:
         for scope in SCOPES:
             for name, text, outcome, section in FORBIDDEN_IN_SCOPE:
                 allowed = not suffices(scope, placement)

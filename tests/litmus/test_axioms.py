@@ -82,6 +82,8 @@ RACES = [
     # An acquire orders only later operations, and a release only earlier ones (8.8).
     ("st.release.gpu y, 1; st.weak x, 1 | ld.acquire.gpu r0, y; ld.weak r1, x", "grid", "r0=1 r1=1", [(1, 3)]),
     ("st.weak x, 1; st.release.gpu y, 1 | ld.weak r1, x; ld.acquire.gpu r0, y", "grid", "r0=1 r1=1", [(0, 2)]),
+    ("st.weak y, 2; st.release.gpu y, 1 | ld.acquire.gpu r0, y", "grid", "r0=1", [(0, 2)]),
+    ("st.release.gpu y, 2; st.relaxed.gpu y, 1 | ld.acquire.gpu r0, y; st.weak y, 3", "grid", "r0=1", [(0, 3)]),
     # Fence-SC order decides which thread is ordered after the other (8.9.3).
     ("st.weak x, 1; fence.sc.gpu | fence.sc.gpu; ld.weak r0, x", "grid", "r0=1", []),
     ("st.weak x, 1; fence.acq_rel.gpu | fence.acq_rel.gpu; ld.weak r0, x", "grid", "r0=1", [(0, 3)]),
@@ -111,9 +113,9 @@ def test_evaluator_names_the_racing_pairs(
     found = set()
     for candidate in candidates(program):
         execution, events = candidate.execution, candidate.execution.structure.events
-        for causality, coherence in candidate.witnesses:
+        for base, coherence in candidate.witnesses:
             if any(wanted.items() <= {**wanted, **state}.items() for state in candidate.states(coherence)):
-                races = execution.races(causality)
+                races = execution.races(base)
                 found.add(tuple(sorted((events[i].number, events[j].number) for i, j in races)))
     assert tuple(expected) in found
     # Another order of fences may leave a race.

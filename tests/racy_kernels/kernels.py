@@ -57,13 +57,13 @@ class Source:
     def name(self) -> str:
         return self.path.name
 
-    def build(self, racy: bool) -> str:
-        """Return the source of one build. Line numbers are those of the file."""
+    def build(self, racy: bool, macros: str = "") -> str:
+        """Return the source of one build, with macros in front of the kernels. Line numbers are those of the file."""
         lines = self.text.splitlines(keepends=True)
         # The macros of the prelude have short names, so they follow the headers.
         start = max((number for number, line in enumerate(lines, 1) if line.startswith("#include")), default=0)
         head = f'#line 1 "{self.name}"\n' + "".join(lines[:start])
-        macros = ("#define RACY_BUILD\n" if racy else "") + PRELUDE
+        macros = ("#define RACY_BUILD\n" if racy else "") + PRELUDE + macros
         return head + macros + f'#line {start + 1} "{self.name}"\n' + "".join(lines[start:])
 
 
@@ -85,11 +85,11 @@ def read(path: Path) -> Source:
 
 def _kernel(path: Path, name: str, comment: list[str]) -> Kernel:
     tags = {found[1]: found[2] for line in comment if (found := TAG.fullmatch(line))}
-    verdicts = [verdict for verdict in ("racy", "strict", "clean") if verdict in tags]
+    verdicts = [verdict for verdict in ("racy", "strict", "clean") if verdict in tags] or ["clean"]
     assert len(verdicts) == 1, f"{path.name}: {name} needs one verdict"
     assert "grid" in tags, f"{path.name}: {name} needs a grid"
     (verdict,) = verdicts
-    names, _, reason = tags[verdict].partition("; ") if verdict != "clean" else ("", "", tags["clean"])
+    names, _, reason = tags[verdict].partition("; ") if verdict != "clean" else ("", "", tags.get("clean", ""))
     grid = re.fullmatch(r"(\d+) x (\d+)( cooperative)?(?: cluster (\d+))?", tags["grid"])
     assert grid, f"{path.name}: {name} has the grid {tags['grid']}"
     return Kernel(
@@ -107,6 +107,6 @@ def _kernel(path: Path, name: str, comment: list[str]) -> Kernel:
     )
 
 
-def sources() -> list[Source]:
-    """Return all files of kernels, in the order of their names."""
-    return [read(path) for path in sorted(FOLDER.glob("*.cu"))]
+def sources(folder: Path = FOLDER) -> list[Source]:
+    """Return all files of kernels in a folder, in the order of their names."""
+    return [read(path) for path in sorted(folder.glob("*.cu"))]

@@ -84,14 +84,17 @@ def expected(expression: str) -> np.ndarray:
 class Launcher:
     """Buffers in the device's memory, and launches of kernels that use them."""
 
-    def __init__(self) -> None:
+    def __init__(self, former: Launcher | None = None) -> None:
         from cuda.bindings import driver
 
         self.driver = driver
         self.check(driver.cuInit(0))
         self.context = self.check(driver.cuDevicePrimaryCtxRetain(0))
         self.check(driver.cuCtxSetCurrent(self.context))
-        self.buffers = {name: int(self.check(driver.cuMemAlloc(4 * ELEMENTS))) for name in BUFFERS}
+        self.buffers: dict[str, int] = {name: int(self.check(driver.cuMemAlloc(4 * ELEMENTS))) for name in BUFFERS}
+        self.names = former.names if former else {}
+        """The buffers by their addresses, also those of a former context."""
+        self.names |= {address: name for name, address in self.buffers.items()}
 
     @staticmethod
     def check(result: tuple[Any, ...]) -> Any:
@@ -102,8 +105,8 @@ class Launcher:
     def load(self, ptx: bytes) -> Any:
         return self.check(self.driver.cuModuleLoadData(ptx.rstrip(b"\0") + b"\0"))
 
-    def run(self, module: Any, kernel: Kernel) -> dict[str, np.ndarray]:
-        """Fill the buffers, run a kernel, and return their elements."""
+    def run(self, module: Any, kernel: Kernel, symbol: str | None = None) -> dict[str, np.ndarray]:
+        """Fill the buffers, run a kernel, and return their elements. ``symbol`` is the name of a variant of the kernel."""
         driver, check = self.driver, self.check
         for name, buffer in self.buffers.items():
             values = inputs() if name in ("in", "data") else np.zeros(ELEMENTS, np.int32)
@@ -124,7 +127,7 @@ class Launcher:
             attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1
             attributes.append(attribute)
         config.attrs, config.numAttrs = attributes, len(attributes)
-        function = check(driver.cuModuleGetFunction(module, kernel.name.encode()))
+        function = check(driver.cuModuleGetFunction(module, (symbol or kernel.name).encode()))
         pointers = np.array(list(self.buffers.values()), np.uint64)
         parameters = np.array([pointers.ctypes.data + 8 * index for index in range(len(pointers))], np.uint64)
         check(driver.cuLaunchKernelEx(config, function, parameters.ctypes.data, 0))
@@ -140,7 +143,7 @@ def races(launcher: Launcher, source: str) -> dict[str, list[dict[str, Any]]]:
     """Return the findings since the last call, by kernel, with the variable and the lines of ``source`` that each of them names."""
     import cuarray_sim
 
-    buffers = {address: name for name, address in launcher.buffers.items()}
+    buffers = launcher.names
     found: dict[str, list[dict[str, Any]]] = {}
     report = cuarray_sim.findings()
     assert report["not_kept"] == 0
@@ -151,7 +154,7 @@ def races(launcher: Launcher, source: str) -> dict[str, list[dict[str, Any]]]:
             own = [
                 at for at in (place.get("source"), place.get("inlined_at")) if at and Path(at["file"]).name == source
             ]
-            lines.append(own[0]["line"] if own else None)
+            lines.append(own[-1]["line"] if own else None)
         variable, allocation = finding["variable"], finding["allocation"]
         if variable:
             name = shared_variable(variable["name"])
@@ -187,7 +190,7 @@ def main(folder: Path) -> None:
                     # The context is of no more use.
                     wrong[kernel.name] = str(error)
                     launcher.check(launcher.driver.cuDevicePrimaryCtxReset(0))
-                    launcher = Launcher()
+                    launcher = Launcher(launcher)
                     module = launcher.load(ptx)
             found = races(launcher, source.name)
             for name in wrong:

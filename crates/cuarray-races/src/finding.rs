@@ -187,6 +187,9 @@ pub struct KernelPlace {
     pub inlined_at: Option<SourceLine>,
     /// The line of the PTX, counted from 1, if it is known.
     pub ptx_line: Option<u32>,
+    /// Whether the PTX has line information, here or elsewhere.
+    #[serde(skip)]
+    pub has_lines: bool,
 }
 
 /// `thread (3, 0, 0) of block (0, 0, 0), at kernel.cu:12, line 40 of the PTX`.
@@ -237,6 +240,8 @@ pub struct Finding {
     pub kind: Kind,
     /// How often it was found between the same two sites.
     pub count: u64,
+    /// The number of allocations in which it was found; 0 if it concerns none.
+    pub allocations: u64,
     /// The bytes in question. If the same pair of sites was found several times, the bytes of the first time.
     pub bytes: Option<Range>,
     /// The offset of the first of these bytes from the start of the allocation; `None` without one.

@@ -28,6 +28,22 @@ pub fn kernel_name(symbol: &str) -> String {
     if parts.is_empty() { symbol.to_owned() } else { parts.join("::") }
 }
 
+/// The name of a variable in its source, from a mangled symbol: `_ZZ6smoothPfE4part` is `smooth::part`, a variable of a function.
+pub(crate) fn variable_name(symbol: &str) -> String {
+    if let Some(name) = symbol.strip_prefix("_ZL") {
+        return kernel_name(&format!("_Z{name}"));
+    }
+    let Some(local) = symbol.strip_prefix("_ZZ") else { return kernel_name(symbol) };
+    // The name follows the last `E` with a length that fits, and a number may follow it.
+    let named = local.match_indices('E').rev().find_map(|(at, _)| {
+        let digits = local[at + 1..].find(|character: char| !character.is_ascii_digit())?;
+        let length: usize = local[at + 1..at + 1 + digits].parse().ok()?;
+        let rest = local[at + 1 + digits..].get(length..)?;
+        (rest.is_empty() || rest.starts_with('_')).then(|| (&local[..at], &local[at + 1 + digits..][..length]))
+    });
+    named.map_or(symbol.to_owned(), |(function, name)| format!("{}::{name}", kernel_name(&format!("_Z{function}"))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +58,20 @@ mod tests {
             ("a_very_odd_name", "a_very_odd_name"),
         ] {
             assert_eq!(call_name(symbol), name);
+        }
+    }
+
+    #[test]
+    fn mangled_names_of_variables_are_demangled() {
+        for (symbol, name) in [
+            ("_ZZ6smoothPfE4part", "smooth::part"),
+            ("_ZZN3abc6smoothEPfE4part_0", "abc::smooth::part"),
+            ("_ZN3abc5countE", "abc::count"),
+            ("_ZL5count", "count"),
+            ("count", "count"),
+            ("_ZZ6smoothPfE", "_ZZ6smoothPfE"),
+        ] {
+            assert_eq!(variable_name(symbol), name);
         }
     }
 

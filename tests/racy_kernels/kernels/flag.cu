@@ -18,7 +18,7 @@ KERNEL(writer_without_fence) {
         CLEAN(__threadfence();)
         *flag = 1;
     } else {
-        while (*flag == 0) {}
+        while (*flag == 0) __nanosleep(20);
         __threadfence();
         out[0] = data[0];  // races
     }
@@ -36,7 +36,7 @@ KERNEL(reader_without_fence) {
         __threadfence();
         *flag = 1;
     } else {
-        while (*flag == 0) {}
+        while (*flag == 0) __nanosleep(20);
         CLEAN(__threadfence();)
         out[0] = data[0];  // races
     }
@@ -54,7 +54,7 @@ KERNEL(plain_flag) {
         __threadfence();
         *flag = 1;  // races
     } else {
-        while (*flag == 0) {}  // races
+        while (*flag == 0) __nanosleep(20);  // races
         __threadfence();
         out[0] = data[0];  // races
     }
@@ -72,7 +72,7 @@ KERNEL(plain_read_of_flag) {
         __threadfence();
         atomicExch(work, 1);  // races
     } else {
-        while (*flag == 0) {}  // races
+        while (*flag == 0) __nanosleep(20);  // races
         __threadfence();
         out[0] = data[0];  // races
     }
@@ -91,7 +91,7 @@ KERNEL(fence_before_data) {
         CLEAN(__threadfence();)
         *flag = 1;
     } else {
-        while (*flag == 0) {}
+        while (*flag == 0) __nanosleep(20);
         __threadfence();
         out[0] = data[0];  // races
     }
@@ -109,7 +109,7 @@ KERNEL(flag_before_data) {
         data[0] = 1000;  // races
         CLEAN(__threadfence(); *flag = 1;)
     } else {
-        while (*flag == 0) {}
+        while (*flag == 0) __nanosleep(20);
         __threadfence();
         out[0] = data[0];  // races
     }
@@ -128,7 +128,7 @@ KERNEL(data_read_before_flag) {
         *flag = 1;
     } else {
         RACY(int value = data[0];)  // races
-        while (*flag == 0) {}
+        while (*flag == 0) __nanosleep(20);
         __threadfence();
         out[0] = CLEAN(data[0]) RACY(value);
     }
@@ -149,7 +149,7 @@ KERNEL(flag_of_another_message) {
         __threadfence();
         flags[1] = 1;
     } else {
-        while (flags[CLEAN(1) RACY(0)] == 0) {}
+        while (flags[CLEAN(1) RACY(0)] == 0) __nanosleep(20);
         __threadfence();
         out[0] = data[1];  // races
     }
@@ -169,7 +169,7 @@ KERNEL(flag_with_too_small_value) {
         __threadfence();
         CLEAN(*count = 2;)
     } else {
-        while (*count < 1 CLEAN(+ 1)) {}
+        while (*count < 1 CLEAN(+ 1)) __nanosleep(20);
         __threadfence();
         out[0] = data[1];  // races
     }
@@ -186,7 +186,7 @@ KERNEL(relaxed_flag) {
         data[0] = 1000;  // races
         flag.store(1, CLEAN(memory_order_release) RACY(memory_order_relaxed));
     } else {
-        while (flag.load(CLEAN(memory_order_acquire) RACY(memory_order_relaxed)) == 0) {}
+        while (flag.load(CLEAN(memory_order_acquire) RACY(memory_order_relaxed)) == 0) __nanosleep(20);
         out[0] = data[0];  // races
     }
 }
@@ -202,7 +202,7 @@ KERNEL(relaxed_load_of_flag) {
         data[0] = 1000;  // races
         flag.store(1, memory_order_release);
     } else {
-        while (flag.load(CLEAN(memory_order_acquire) RACY(memory_order_relaxed)) == 0) {}
+        while (flag.load(CLEAN(memory_order_acquire) RACY(memory_order_relaxed)) == 0) __nanosleep(20);
         out[0] = data[0];  // races
     }
 }
@@ -218,10 +218,10 @@ KERNEL(chain_with_relaxed_middle) {
         data[0] = 1000;  // races
         first.store(1, memory_order_release);
     } else if (blockIdx.x == 1) {
-        while (first.load(memory_order_acquire) == 0) {}
+        while (first.load(memory_order_acquire) == 0) __nanosleep(20);
         second.store(1, CLEAN(memory_order_release) RACY(memory_order_relaxed));
     } else {
-        while (second.load(memory_order_acquire) == 0) {}
+        while (second.load(memory_order_acquire) == 0) __nanosleep(20);
         out[0] = data[0];  // races
     }
 }
@@ -237,7 +237,7 @@ KERNEL(flag_without_barrier_of_writers) {
         CLEAN(__syncthreads();)
         if (T == 0) flag.store(1, memory_order_release);
     } else {
-        while (flag.load(memory_order_acquire) == 0) {}
+        while (flag.load(memory_order_acquire) == 0) __nanosleep(20);
         out[T] = data[63 - T];  // races
     }
 }
@@ -253,7 +253,7 @@ KERNEL(flag_without_barrier_of_readers) {
         __syncthreads();
         if (T == 0) flag.store(1, memory_order_release);
     } else {
-        if (T == 0) while (flag.load(memory_order_acquire) == 0) {}
+        if (T == 0) while (flag.load(memory_order_acquire) == 0) __nanosleep(20);
         CLEAN(__syncthreads();)
         out[T] = data[63 - T];  // races
     }
@@ -271,12 +271,12 @@ KERNEL(data_changed_after_flag) {
         flag.store(1, memory_order_release);
         RACY(data[0] = 2000;)  // races
     } else {
-        while (flag.load(memory_order_acquire) == 0) {}
+        while (flag.load(memory_order_acquire) == 0) __nanosleep(20);
         out[0] = data[0];  // races
     }
 }
 
-// Ping-pong of two blocks with one buffer: the answer overwrites it before the other block has said that it has read.
+// Two messages in one buffer: the reader says by a relaxed store that it has read the first one.
 // racy: data
 // grid: 2 x 32
 // out: [1000, 2000]
@@ -286,14 +286,14 @@ KERNEL(buffer_between_two_flags) {
     if (blockIdx.x == 0) {
         data[0] = 1000;  // races
         full.store(1, memory_order_release);
-        CLEAN(while (empty.load(memory_order_acquire) == 0) {})
-        data[CLEAN(0) RACY(0)] = 2000;  // races
+        while (empty.load(memory_order_acquire) == 0) __nanosleep(20);
+        data[0] = 2000;  // races
         full.store(2, memory_order_release);
     } else {
-        while (full.load(memory_order_acquire) < 1) {}
+        while (full.load(memory_order_acquire) < 1) __nanosleep(20);
         out[0] = data[0];  // races
-        empty.store(1, memory_order_release);
-        while (full.load(memory_order_acquire) < 2) {}
+        empty.store(1, CLEAN(memory_order_release) RACY(memory_order_relaxed));
+        while (full.load(memory_order_acquire) < 2) __nanosleep(20);
         out[1] = data[0];  // races
     }
 }
@@ -311,7 +311,7 @@ KERNEL(flag_in_shared_memory) {
         CLEAN(__threadfence_block();)
         *(volatile int *)&flag = 1;
     } else if (T == 32) {
-        while (*(volatile int *)&flag == 0) {}
+        while (*(volatile int *)&flag == 0) __nanosleep(20);
         __threadfence_block();
         out[0] = word;  // races
     }

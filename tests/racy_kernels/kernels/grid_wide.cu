@@ -30,11 +30,13 @@ KERNEL(last_block_without_fence) {
 KERNEL(last_block_without_barrier) {
     __shared__ bool last;
     work[I] = in[I];  // races
-    __threadfence();
     CLEAN(__syncthreads();)
-    if (T == 0) last = atomicAdd(&work[1000], 1) == 3;
+    if (T == 0) {
+        __threadfence();
+        last = atomicAdd(&work[1000], 1) == 3;
+        __threadfence();
+    }
     __syncthreads();
-    __threadfence();
     if (last) out[T] = work[T] + work[T + 64] + work[T + 128] + work[T + 192];  // races
 }
 
@@ -73,11 +75,13 @@ KERNEL(last_block_without_acquire_fence) {
 KERNEL(last_block_told_without_barrier) {
     __shared__ bool last;
     work[I] = in[I];  // races
-    __threadfence();
     __syncthreads();
-    if (T == 0) last = atomicAdd(&work[1000], 1) == 1;  // races
+    if (T == 0) {
+        __threadfence();
+        last = atomicAdd(&work[1000], 1) == 1;  // races
+        __threadfence();
+    }
     CLEAN(__syncthreads();)
-    __threadfence();
     if (last) out[T] = work[T] + work[T + 64];  // races
 }
 
@@ -98,7 +102,7 @@ KERNEL(chained_scan_without_fence) {
     if (T != 0) return;
     int block = blockIdx.x;
     if (block > 0) {
-        while (atomicAdd(&work[block - 1], 0) == 0) {}
+        while (atomicAdd(&work[block - 1], 0) == 0) __nanosleep(20);
         __threadfence();
         sum += data[block - 1];  // races
     }
@@ -120,7 +124,7 @@ KERNEL(look_back_with_separate_state) {
     int total = own;
     for (int other = block - 1; other >= 0; --other) {
         int state;
-        do state = Word(work[other]).load(memory_order_acquire);
+        do __nanosleep(20), state = Word(work[other]).load(memory_order_acquire);
         while (state == 0);
         total += state == 2 ? data[512 + other] : data[other];  // races
         if (state == 2) break;
@@ -141,7 +145,7 @@ KERNEL(look_back_with_packed_state) {
     int total = own;
     for (int other = block - 1; other >= 0; --other) {
         int state;
-        do state = Word(work[other]).load(memory_order_relaxed);
+        do __nanosleep(20), state = Word(work[other]).load(memory_order_relaxed);
         while (state == 0);
         total += state >> 2;
         if ((state & 3) == 2) break;
@@ -194,7 +198,7 @@ KERNEL(grid_barrier_without_fence) {
     if (T == 0) {
         CLEAN(__threadfence();)
         atomicAdd(&work[1000], 1);
-        while (atomicAdd(&work[1000], 0) < 4) {}
+        while (atomicAdd(&work[1000], 0) < 4) __nanosleep(20);
         __threadfence();
     }
     __syncthreads();
@@ -211,7 +215,7 @@ KERNEL(grid_barrier_with_wrong_count) {
     if (T == 0) {
         __threadfence();
         atomicAdd(&work[1000], 1);
-        while (atomicAdd(&work[1000], 0) < 4 RACY(/ 2)) {}
+        while (atomicAdd(&work[1000], 0) < 4 RACY(/ 2)) __nanosleep(20);
         __threadfence();
     }
     __syncthreads();
@@ -224,13 +228,13 @@ KERNEL(grid_barrier_with_wrong_count) {
 // out: x[:128][::-1]
 KERNEL(grid_barrier_before_block_barrier) {
     work[I] = in[I];  // races
-    __threadfence();
     CLEAN(__syncthreads();)
     if (T == 0) {
+        __threadfence();
         atomicAdd(&work[1000], 1);
-        while (atomicAdd(&work[1000], 0) < 2) {}
+        while (atomicAdd(&work[1000], 0) < 2) __nanosleep(20);
+        __threadfence();
     }
     __syncthreads();
-    __threadfence();
     out[I] = work[127 - I];  // races
 }

@@ -2,7 +2,7 @@
 
 // The programming guide takes a lock with atomicCAS and gives it back with atomicExch; the fences are the caller's.
 __device__ void take(int *lock) {
-    while (atomicCAS(lock, 0, 1) != 0) {}
+    while (atomicCAS(lock, 0, 1) != 0) __nanosleep(20);
 }
 __device__ void give(int *lock) {
     atomicExch(lock, 0);
@@ -75,14 +75,14 @@ KERNEL(lock_given_back_before_fence) {
 }
 
 // The lock is given back by a plain store.
-// racy: work
+// racy: work, data
 // grid: 4 x 32
 // data: [x[0] + 4]
 KERNEL(lock_given_back_by_plain_store) {
     if (T != 0) return;
     take(work);  // races
     __threadfence();
-    data[0] += 1;
+    data[0] += 1;  // races
     __threadfence();
     CLEAN(give(work);) RACY(work[0] = 0;)  // races
 }
@@ -183,9 +183,11 @@ KERNEL(unlock_before_barrier) {
     }
     __syncthreads();
     data[T] += 1;  // races
-    __threadfence();
     CLEAN(__syncthreads();)
-    if (T == 0) give(work);
+    if (T == 0) {
+        __threadfence();
+        give(work);
+    }
 }
 
 // A ticket lock; the owner counts on without a fence.
@@ -195,7 +197,7 @@ KERNEL(unlock_before_barrier) {
 KERNEL(ticket_lock) {
     if (T != 0) return;
     int ticket = atomicAdd(&work[0], 1);
-    while (atomicAdd(&work[1], 0) != ticket) {}
+    while (atomicAdd(&work[1], 0) != ticket) __nanosleep(20);
     __threadfence();
     data[0] += 1;  // races
     CLEAN(__threadfence();)
@@ -214,7 +216,7 @@ KERNEL(readers_and_writer) {
         __threadfence();
         if (read) atomicAdd(&work[0], 1);
     } else {
-        while (atomicAdd(&work[0], 0) < 3 RACY(- 1)) {}
+        while (atomicAdd(&work[0], 0) < 3 RACY(- 1)) __nanosleep(20);
         __threadfence();
         data[0] += 1;  // races
     }
@@ -261,6 +263,7 @@ KERNEL(sequence_lock) {
     } else {
         int before, first, second;
         do {
+            __nanosleep(20);
             before = *count;
             __threadfence();
             first = words[0];   // races

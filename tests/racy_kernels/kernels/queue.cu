@@ -47,7 +47,7 @@ KERNEL(size_read_while_appending) {
 // out: [x[:64].sum()]
 KERNEL(pop_in_two_steps) {
     if (I == 0) Word(work[0]).store(64, memory_order_relaxed);  // races
-    if (blockIdx.x == 1) while (Word(work[0]).load(memory_order_relaxed) == 0) {}
+    if (blockIdx.x == 1) while (Word(work[0]).load(memory_order_relaxed) == 0) __nanosleep(20);
     __syncthreads();
     CLEAN(int top = atomicSub(&work[0], 1) - 1;)
     RACY(int top = work[0] - 1; atomicSub(&work[0], 1);)  // races
@@ -69,30 +69,30 @@ KERNEL(ring_with_relaxed_tail) {
     } else {
         int sum = 0;
         for (int k = 0; k < 16; ++k) {
-            while (tail.load(memory_order_acquire) <= k) {}
+            while (tail.load(memory_order_acquire) <= k) __nanosleep(20);
             sum += data[k];  // races
         }
         out[0] = sum;
     }
 }
 
-// A ring of four slots: the producer does not wait for the consumer's head before it writes a slot again.
+// A ring of four slots: the consumer says by a relaxed store that it has read a slot.
 // racy: data
 // grid: 2 x 32
 // out: [x[:8].sum()]
-KERNEL(ring_without_head) {
+KERNEL(ring_with_relaxed_head) {
     Word tail(work[0]), head(work[1]);
     if (T != 0) return;
     if (blockIdx.x == 0) {
         for (int k = 0; k < 8; ++k) {
-            CLEAN(while (head.load(memory_order_acquire) + 4 <= k) {})
+            while (head.load(memory_order_acquire) + 4 <= k) __nanosleep(20);
             data[k % 4] = in[k];  // races
             tail.store(k + 1, memory_order_release);
         }
     } else {
         int sum = 0;
         for (int k = 0; k < 8; ++k) {
-            while (tail.load(memory_order_acquire) <= k) {}
+            while (tail.load(memory_order_acquire) <= k) __nanosleep(20);
             sum += data[k % 4];  // races
             head.store(k + 1, CLEAN(memory_order_release) RACY(memory_order_relaxed));
         }
@@ -114,7 +114,7 @@ KERNEL(slot_flag_raised_early) {
     } else {
         int sum = 0;
         for (int slot = 0; slot < 2; ++slot) {
-            while (Word(work[1 + slot]).load(memory_order_acquire) == 0) {}
+            while (Word(work[1 + slot]).load(memory_order_acquire) == 0) __nanosleep(20);
             sum += data[slot];  // races
         }
         out[0] = sum;
@@ -133,7 +133,7 @@ KERNEL(tail_trusted_for_written_slots) {
         __threadfence();
         atomicAdd(&work[1], 1);
     } else {
-        while (atomicAdd(&work[CLEAN(1) RACY(0)], 0) < 2) {}
+        while (atomicAdd(&work[CLEAN(1) RACY(0)], 0) < 2) __nanosleep(20);
         __threadfence();
         out[0] = data[0] + data[1];  // races
     }

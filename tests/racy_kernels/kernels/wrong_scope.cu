@@ -71,7 +71,7 @@ KERNEL(message_with_fence_of_block) {
         CLEAN(__threadfence();) RACY(__threadfence_block();)
         *flag = 1;
     } else {
-        while (*flag == 0) {}
+        while (*flag == 0) __nanosleep(20);
         __threadfence();
         out[0] = data[0];  // races
     }
@@ -88,14 +88,14 @@ KERNEL(message_within_block) {
         __threadfence_block();
         *flag = 1;
     } else if (T == 32) {
-        while (*flag == 0) {}
+        while (*flag == 0) __nanosleep(20);
         __threadfence_block();
         out[0] = data[0];
     }
 }
 
 // The reader's fence orders its own block only.
-// racy: data
+// strict: data; the samples of the programming guide leave out the fence of the reader
 // grid: 2 x 32
 // out: [1000]
 KERNEL(message_with_readers_fence_of_block) {
@@ -106,7 +106,7 @@ KERNEL(message_with_readers_fence_of_block) {
         __threadfence();
         *flag = 1;
     } else {
-        while (*flag == 0) {}
+        while (*flag == 0) __nanosleep(20);
         CLEAN(__threadfence();) RACY(__threadfence_block();)
         out[0] = data[0];  // races
     }
@@ -123,7 +123,7 @@ KERNEL(release_of_block_scope) {
         data[0] = 1000;                        // races
         flag.store(1, memory_order_release);   // races
     } else {
-        while (flag.load(memory_order_acquire) == 0) {}  // races
+        while (flag.load(memory_order_acquire) == 0) __nanosleep(20);  // races
         out[0] = data[0];                                // races
     }
 }
@@ -140,7 +140,7 @@ KERNEL(acquire_of_block_scope) {
         data[0] = 1000;                          // races
         written.store(1, memory_order_release);  // races
     } else {
-        while (read.load(memory_order_acquire) == 0) {}  // races
+        while (read.load(memory_order_acquire) == 0) __nanosleep(20);  // races
         out[0] = data[0];                                // races
     }
 }
@@ -157,7 +157,7 @@ KERNEL(scopes_wider_than_needed) {
         data[0] = 1000;
         written.store(1, memory_order_release);
     } else {
-        while (read.load(memory_order_acquire) == 0) {}
+        while (read.load(memory_order_acquire) == 0) __nanosleep(20);
         out[0] = data[0];
     }
 }
@@ -268,10 +268,10 @@ KERNEL(chain_with_narrow_middle) {
         data[0] = 1000;  // races
         first.store(1, memory_order_release);
     } else if (blockIdx.x == 1) {
-        while (first.load(memory_order_acquire) == 0) {}
+        while (first.load(memory_order_acquire) == 0) __nanosleep(20);
         second.store(1, memory_order_release);  // races
     } else {
-        while (read.load(memory_order_acquire) == 0) {}  // races
+        while (read.load(memory_order_acquire) == 0) __nanosleep(20);  // races
         out[0] = data[0];                                // races
     }
 }

@@ -67,9 +67,8 @@ pub(super) fn slot(code: u32) -> usize {
 }
 
 /// Whether an earlier access has observed the shape.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn is_kept(code: u32) -> bool {
+pub(crate) fn is_kept(code: u32) -> bool {
     code & KEPT != 0
 }
 

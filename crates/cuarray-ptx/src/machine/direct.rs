@@ -30,7 +30,7 @@ const GROUPS: usize = 32 / GROUP;
 
 /// The addresses of a warp, in whose groups they are equal or consecutive, in one region or in shared memory.
 #[derive(Clone, Copy)]
-struct Shape {
+pub(super) struct Shape {
     /// The host's pointer to the element of the first lane of each group, for the offset zero.
     pointers: [u64; GROUPS],
     /// A bit for each group: whether its addresses are consecutive.
@@ -86,8 +86,9 @@ pub(super) unsafe fn store<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruct
     is_possible(machine) && unsafe { store_groups::<M, S>(machine, instruction) }
 }
 
+/// Whether a direct access is possible for the running instruction.
 #[inline(always)]
-fn is_possible(machine: &mut Machine<'_>) -> bool {
+pub(super) fn is_possible(machine: &mut Machine<'_>) -> bool {
     if machine.mask != u32::MAX {
         // The register of a shape may have changed in some lanes.
         machine.shapes.forget();
@@ -154,7 +155,7 @@ unsafe fn store_groups<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction:
 /// # Safety
 /// `instruction.a` is a register or constant with addresses, of the width that `instruction.c` states.
 #[inline(always)]
-unsafe fn shape<'m>(
+pub(super) unsafe fn shape<'m>(
     machine: &'m mut Machine<'_>,
     instruction: &Instruction,
     size: u64,
@@ -295,6 +296,20 @@ unsafe fn groups32(slots: *const u32, size: u64) -> Option<([u64; GROUPS], u32)>
         rows |= (row as u32) << index;
     }
     Some((firsts, rows))
+}
+
+/// Loads the elements of 32 bits of a group.
+///
+/// # Safety
+/// The shape was returned for a load with this offset.
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+pub(super) unsafe fn broadcast_or_read(shape: &Shape, group: usize, offset: i64) -> __m256i {
+    let pointer = shape.pointers[group].wrapping_add(offset as u64) as *mut u8;
+    // SAFETY: this function's contract.
+    unsafe {
+        if shape.rows >> group & 1 == 1 { read(pointer) } else { _mm256_set1_epi32(<u32 as Cell>::get(pointer) as i32) }
+    }
 }
 
 /// Reads 32 bytes that other threads may access.

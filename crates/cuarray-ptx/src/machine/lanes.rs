@@ -92,27 +92,34 @@ macro_rules! rows {
     ($machine:ident, $d:ident: $D:ty, [$($source:ident: $S:ty),*], |$lane:ident| $result:expr) => {{
         let (d, write) = ($machine.slots::<<$D as Lane>::Slot>($d), $machine.write);
         $(let $source = $machine.slots::<<$S as Lane>::Slot>($source);)*
-        for at in (0..32).step_by(PIECE) {
-            $(let $source = $source.add(at).cast::<[<$S as Lane>::Slot; PIECE]>().read();)*
-            let place = d.add(at).cast::<[<$D as Lane>::Slot; PIECE]>();
-            let mut results = place.read();
-            if write == u32::MAX {
+        if write == u32::MAX {
+            for at in (0..32).step_by(PIECE) {
+                $(let $source = $source.add(at).cast::<[<$S as Lane>::Slot; PIECE]>().read();)*
+                let place = d.add(at).cast::<[<$D as Lane>::Slot; PIECE]>();
+                let mut results = place.read();
                 for $lane in 0..PIECE {
                     $(let $source = <$S as Lane>::read($source[$lane]);)*
                     let $lane = at + $lane;
                     results[$lane - at] = $result.write();
                 }
-            } else {
+                place.write(results);
+                // Without this, the compiler vectorizes across pieces, with loads that straddle the stores before them.
+                compiler_fence(Ordering::SeqCst);
+            }
+        } else {
+            for at in (0..32).step_by(PIECE) {
+                $(let $source = $source.add(at).cast::<[<$S as Lane>::Slot; PIECE]>().read();)*
+                let place = d.add(at).cast::<[<$D as Lane>::Slot; PIECE]>();
+                let mut results = place.read();
                 for $lane in 0..PIECE {
                     $(let $source = <$S as Lane>::read($source[$lane]);)*
                     let $lane = at + $lane;
                     let result = $result.write();
                     results[$lane - at] = if write >> $lane & 1 == 1 { result } else { results[$lane - at] };
                 }
+                place.write(results);
+                compiler_fence(Ordering::SeqCst);
             }
-            place.write(results);
-            // Without this, the compiler vectorizes across pieces, with loads that straddle the stores before them.
-            compiler_fence(Ordering::SeqCst);
         }
     }};
 }

@@ -29,6 +29,11 @@ mod direct;
 mod direct;
 pub(crate) mod exchange;
 mod fault;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod fused;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "fused_portable.rs"]
+pub(crate) mod fused;
 mod grid;
 mod grid_sync;
 mod interpreter;

@@ -214,6 +214,11 @@ impl Program {
         self.code.len()
     }
 
+    /// Whether the code has line information.
+    pub fn has_lines(&self) -> bool {
+        !self.files.is_empty()
+    }
+
     /// The source of an instruction, by its number.
     pub fn location(&self, pc: u32) -> Option<Location> {
         self.locations.get(pc as usize).copied()

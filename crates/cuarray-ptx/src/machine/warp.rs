@@ -195,6 +195,16 @@ impl Machine<'_> {
 
     /// Chooses a fragment that can run; returns `false` if there is none.
     pub(crate) fn choose(&mut self) -> bool {
+        if let [fragment] = self.warp.fragments.as_slice()
+            && fragment.waiting != Waiting::Warp
+        {
+            if !self.can_run(fragment) {
+                return false;
+            }
+            self.rotated = false;
+            self.take_up(0);
+            return true;
+        }
         self.wake();
         let mut best: Option<(usize, (u32, u32))> = None;
         for (index, fragment) in self.warp.fragments.iter().enumerate() {

@@ -18,6 +18,13 @@ use crate::races::span::{Row, bits};
 use crate::races::update::Updates;
 use crate::races::{Race, Scene, Watched, access};
 
+/// Whether two threads of one warp race.
+#[cold]
+fn is_within_warp(race: &Race) -> bool {
+    let [one, other] = &race.accesses;
+    one.thread / 32 == other.thread / 32
+}
+
 /// Holds back a race of an update in place; returns whether the race is one.
 #[cold]
 pub(super) fn hold_back(launch: &Launch<'_>, race: &Race, updates: &mut Updates) -> bool {
@@ -318,13 +325,16 @@ impl Machine<'_> {
             let address = addresses[lane as usize & 31].wrapping_add(at.into());
             let address = if SHARED { address & OFFSETS } else { address };
             let race = Race { shared: SHARED, address, size, accesses, why: None };
-            let known =
-                |race: &Race| race.accesses[0].pc == accesses[0].pc && race.accesses[0].writes == accesses[0].writes;
+            let known = |other: &Race| {
+                let alike = other.accesses[0].pc == accesses[0].pc && other.accesses[0].writes == accesses[0].writes;
+                alike && (!is_within_warp(other) || is_within_warp(&race))
+            };
             let races = !hold_back(launch, &race, updates);
             if races && !found.iter().any(known) {
                 found.push(race);
             }
-            races
+            // The synchronization with another warp orders the threads of a warp too, so such a race is looked for.
+            races && !is_within_warp(&race)
         };
         let mut last = u64::MAX;
         let mut page: Option<&mut Page> = None;

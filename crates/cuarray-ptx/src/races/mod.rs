@@ -149,8 +149,28 @@ impl Watched {
 
 /// The variable or region, with a flag for shared memory, and the source lines of both accesses.
 type Key = (bool, usize, [u64; 2]);
+/// The threads that a race needs to be ordered, the widest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Width {
+    Grid,
+    Cluster,
+    Block,
+    Warp,
+}
+
+impl Width {
+    fn of(scene: &impl Scene, race: &Race) -> Width {
+        let [one, other] = &race.accesses;
+        if one.block != other.block {
+            let together = scene.cluster(one.block) == scene.cluster(other.block);
+            return if together { Width::Cluster } else { Width::Grid };
+        }
+        if one.thread / 32 == other.thread / 32 { Width::Warp } else { Width::Block }
+    }
+}
+
 /// Ranks the races of a key; the smallest is reported.
-type Preference = (bool, Reverse<u32>, u64, bool, Option<[Access; 2]>);
+type Preference = (bool, Width, Reverse<u32>, u64, Option<[Access; 2]>);
 /// The race to report if all memory is watched, and the race to report if only a part is watched.
 type Candidates = [(Preference, Race); 2];
 
@@ -188,7 +208,9 @@ impl Races {
         let waited = race.accesses[0].pending.is_none();
         // The order in which the conflicts of a grid are found depends on the number of cores.
         let tie = between.then_some(race.accesses);
-        let kept = [0, rank].map(|rank| ((between, Reverse(rank), last, waited, tie), race));
+        // Synchronization of the wider scope orders the narrower one too.
+        let width = Width::of(scene, &race);
+        let kept = [0, rank].map(|rank| ((waited, width, Reverse(rank), last, tie), race));
         self.keep((race.shared, object, lines), kept);
     }
 
@@ -242,8 +264,10 @@ impl Races {
         let level = self.grid.level();
         let watched = |race: &Race| race.shared || blocks::rank(race.address / PAGE) >= level;
         let sure = |race: &Race| failed.is_none_or(|failed| scene.cluster(race.accesses[1].block) <= failed);
-        let races = self.found.into_values().map(|kept| kept[usize::from(level > 0)].1);
-        races.filter(|race| watched(race) && sure(race)).collect()
+        let races = self.found.into_values().map(|kept| kept[usize::from(level > 0)]);
+        let mut races: Vec<_> = races.filter(|(_, race)| watched(race) && sure(race)).collect();
+        races.sort_by_key(|((waited, width, ..), _)| (*waited, *width));
+        races.into_iter().map(|(_, race)| race).collect()
     }
 }
 

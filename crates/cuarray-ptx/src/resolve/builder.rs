@@ -441,6 +441,13 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
+    /// Marks the last instruction as one for which the encoder looks.
+    pub(super) fn mark_last(&mut self, results: Results) {
+        if let Some(last) = self.blocks[self.current].drafts.last_mut() {
+            last.results = results;
+        }
+    }
+
     /// Lets the last instruction write another register, if it writes this one always. Returns whether it does.
     pub(super) fn retarget(&mut self, from: Operand, to: Operand) -> bool {
         match self.blocks[self.current].drafts.last_mut() {

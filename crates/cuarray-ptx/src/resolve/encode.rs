@@ -3,15 +3,17 @@
 use super::block_order::order;
 use super::builder::Built;
 use super::draft::{Access, Block, Draft, Next, Operand, Results};
+use super::fusion;
 use super::in_place;
 use super::registers::{places, reads, successors, writes};
 use super::shapes::shape_bits;
 use super::stored;
 use crate::Error;
 use crate::grammar::types::Width;
-use crate::machine::access_mode::{GUESS, IN_PLACE, unused_bits};
+use crate::machine::access_mode::{GUESS, IN_PLACE, is_kept, unused_bits};
 use crate::machine::branching;
 use crate::machine::exchange::USED_AT_ONCE;
+use crate::machine::fused::loads_and_multiply_add;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
 use crate::races::update::Reached;
@@ -117,6 +119,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     };
     let guesses = compared_addresses(&built.blocks);
     let mut in_runs = Vec::new();
+    let read_counts = fusion::read_counts(&built.blocks, built.widths.len());
     let updates = in_place::updates(&built.blocks);
     let mut numbers: HashMap<in_place::Place, u32> = HashMap::new();
     for (position, index) in order.iter().enumerate() {
@@ -145,7 +148,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             }
             let mut imm = *imm;
             match draft.results {
-                Results::Any | Results::CompareAndSwap | Results::Sum => {}
+                Results::Any | Results::CompareAndSwap | Results::Sum | Results::MultiplyAdd => {}
                 Results::Load if guesses.contains(&(draft.a, draft.imm)) => c |= GUESS,
                 Results::Load => {}
                 Results::Vector => c |= unused_bits(places.unused.get(&(*index, at_draft)).copied().unwrap_or(0)),
@@ -157,7 +160,13 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             if !updates.pairs.is_empty() || sources.is_some() {
                 numbers.insert((*index, at_draft), program.code.len() as u32);
             }
-            program.code.push(Instruction { exec: *exec, guard, extra: at, d, a, b, c, imm });
+            let (mut exec, mut at) = (*exec, at);
+            if shapes[at_draft..].iter().take(2).all(|bits| is_kept(*bits))
+                && let Some(used) = fusion::multiply_add(&built.blocks[*index].drafts[at_draft..], &read_counts)
+            {
+                (exec, at) = (loads_and_multiply_add(exec), used);
+            }
+            program.code.push(Instruction { exec, guard, extra: at, d, a, b, c, imm });
             program.locations.push(*location);
             if can_run_on(draft) {
                 in_runs.push(program.code.len() - 1);

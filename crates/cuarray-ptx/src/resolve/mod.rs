@@ -20,6 +20,7 @@ mod draft;
 mod element;
 mod encode;
 mod floating;
+mod fusion;
 mod in_place;
 mod instruction;
 mod integer;

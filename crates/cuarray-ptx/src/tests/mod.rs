@@ -13,6 +13,7 @@ mod memory_model;
 mod mutated;
 mod patterns;
 mod recent;
+mod shared_shapes;
 mod stray_stores;
 mod thread_races;
 
@@ -79,23 +80,18 @@ impl Default for Run<'_> {
 }
 
 impl Run<'_> {
-    /// Executes the kernel with everything recorded. Executions without records give the same results on any number of cores.
+    /// Executes the kernel with everything recorded. An execution without records, on more cores, gives the same results.
     fn over(&self, buffers: &mut [&mut [u64]]) -> Outcome {
-        let before: Vec<Vec<u64>> = buffers.iter().map(|buffer| buffer.to_vec()).collect();
+        let mut again: Vec<Vec<u64>> = buffers.iter().map(|buffer| buffer.to_vec()).collect();
         let outcome = self.recorded(buffers, true, self.workers);
-        for workers in [1, 8] {
-            let mut again = before.clone();
-            let mut slices: Vec<&mut [u64]> = again.iter_mut().map(Vec::as_mut_slice).collect();
-            let plain = self.recorded(&mut slices, false, workers);
-            assert_eq!(plain.fault, outcome.fault, "without records, on {workers} cores");
-            assert_eq!(plain.printed, outcome.printed, "without records, on {workers} cores");
-            if outcome.fault.is_none() {
-                assert_eq!(plain.instructions, outcome.instructions, "without records, on {workers} cores");
-                assert!(
-                    !outcome.races.is_empty() || again.iter().zip(&*buffers).all(|(again, buffer)| again == buffer),
-                    "other results without records, on {workers} cores"
-                );
-            }
+        let mut slices: Vec<&mut [u64]> = again.iter_mut().map(Vec::as_mut_slice).collect();
+        let plain = self.recorded(&mut slices, false, 8);
+        assert_eq!((&plain.fault, &plain.printed), (&outcome.fault, &outcome.printed), "without records");
+        if outcome.fault.is_none() {
+            assert_eq!(plain.instructions, outcome.instructions, "without records");
+            // The results of a race may differ.
+            let equal = again.iter().zip(&*buffers).all(|(again, buffer)| again == buffer);
+            assert!(equal || !outcome.races.is_empty(), "other results without records");
         }
         outcome
     }

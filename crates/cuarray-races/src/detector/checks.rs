@@ -230,17 +230,17 @@ impl Detector {
 
     /// Reports two unordered threads of a launch.
     pub(super) fn kernel_race(&mut self, operation: &Arc<Operation>, race: KernelRace) {
-        let KernelRace { bytes, variable, sides, missing } = race;
+        let KernelRace { bytes, variable, sides, missing, width } = race;
         let parties =
             sides.map(|(access, place)| Party { place: Some(place), ..Party::of(operation, access, Some(bytes)) });
-        self.within_a_launch(Kind::KernelRace, bytes.address, Some(bytes), variable, parties.into(), missing);
+        self.within_a_launch(Kind::KernelRace, bytes.address, Some(bytes), variable, parties.into(), (missing, width));
     }
 
     /// Reports an access of one thread of a launch.
     fn kernel_misuse(&mut self, operation: &Arc<Operation>, misuse: KernelMisuse) {
         let KernelMisuse { kind, bytes, owner, variable, access, place, missing } = misuse;
         let party = Party { place: Some(place), ..Party::of(operation, access, bytes) };
-        self.within_a_launch(kind, owner, bytes, variable, vec![party], missing);
+        self.within_a_launch(kind, owner, bytes, variable, vec![party], (missing, 0));
     }
 
     /// Adds a finding about threads of one launch. `owner` is an address in the allocation that it concerns.
@@ -251,20 +251,12 @@ impl Detector {
         bytes: Option<Range>,
         variable: Option<Variable>,
         parties: Vec<Party>,
-        missing: String,
+        (missing, width): (String, u8),
     ) {
         let block = self.blocks.at(owner).cloned();
         let variable = variable.or_else(|| block.as_ref()?.variable_at(bytes?.address));
-        self.findings.add(kind, variable.clone().as_ref(), parties, |parties| Found {
-            kind,
-            bytes,
-            block,
-            variable,
-            object: None,
-            parties,
-            missing: Some(missing),
-            count: 1,
-        });
+        let missing = Some(missing);
+        self.findings.add(Found { kind, bytes, block, variable, object: None, parties, missing, width });
     }
 
     pub(super) fn find(
@@ -281,15 +273,6 @@ impl Detector {
         });
         let bytes = range.map(|(start, end)| Range { address: start, length: end - start });
         let variable = range.and_then(|(start, _)| block.as_ref()?.variable_at(start));
-        self.findings.add(kind, variable.clone().as_ref(), parties, |parties| Found {
-            kind,
-            bytes,
-            block,
-            variable,
-            object,
-            parties,
-            missing,
-            count: 1,
-        });
+        self.findings.add(Found { kind, bytes, block, variable, object, parties, missing, width: 0 });
     }
 }

@@ -7,7 +7,7 @@ use super::allocations::Block;
 use super::operation::{Caller, Operation};
 use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range, Variable};
 use crate::site::{Site, SourceLine};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The maximum number of different findings. Further ones are only counted.
@@ -54,7 +54,15 @@ pub(super) struct Found {
     pub object: Option<Object>,
     pub parties: Vec<Party>,
     pub missing: Option<String>,
+    /// The width of the missing synchronization, see [`KernelRace::width`](super::KernelRace::width).
+    pub width: u8,
+}
+
+/// How often a finding was found, and the operations that made its allocations.
+#[derive(Clone, Default)]
+pub(super) struct Again {
     pub count: u64,
+    pub blocks: HashSet<u64>,
 }
 
 /// A call, its access, its site, its lane if the site is unknown, and the line of the kernel.
@@ -65,34 +73,38 @@ type Key = (Kind, Option<String>, Vec<Place>);
 /// All findings.
 #[derive(Default)]
 pub(super) struct Findings {
-    pub all: Vec<Found>,
+    pub all: Vec<(Found, Again)>,
     pub not_kept: u64,
     known: HashMap<Key, usize>,
 }
 
 impl Findings {
-    /// Adds a finding, or increases the count of an equal one.
-    pub(super) fn add(
-        &mut self,
-        kind: Kind,
-        variable: Option<&Variable>,
-        parties: Vec<Party>,
-        found: impl FnOnce(Vec<Party>) -> Found,
-    ) {
+    /// Adds a finding, or increases the count of an equal one, which takes the wider advice.
+    pub(super) fn add(&mut self, found: Found) {
         let place = |party: &Party| {
             let (Caller { call, site, .. }, lane) = (&party.operation.caller, &party.operation.lane);
             let line = party.place.as_ref().and_then(|place| place.source.clone());
             (*call, party.access, site.clone(), site.is_unknown().then_some(*lane), line)
         };
-        let variable = variable.and_then(|variable| variable.name.clone());
-        let key = (kind, variable, parties.iter().map(place).collect());
-        if let Some(index) = self.known.get(&key) {
-            self.all[*index].count += 1;
-        } else if self.all.len() < MAX_FINDINGS {
-            self.known.insert(key, self.all.len());
-            self.all.push(found(parties));
-        } else {
-            self.not_kept += 1;
+        let variable = found.variable.as_ref().and_then(|variable| variable.name.clone());
+        let key = (found.kind, variable, found.parties.iter().map(place).collect());
+        let index = match self.known.get(&key) {
+            Some(index) => *index,
+            None if self.all.len() < MAX_FINDINGS => {
+                self.known.insert(key, self.all.len());
+                self.all.push((found.clone(), Again::default()));
+                self.all.len() - 1
+            }
+            None => {
+                self.not_kept += 1;
+                return;
+            }
+        };
+        let (first, again) = &mut self.all[index];
+        again.count += 1;
+        again.blocks.extend(found.block.as_ref().and_then(|block| block.made()).map(|made| made.ordinal));
+        if found.width > first.width {
+            *first = found;
         }
     }
 

@@ -74,6 +74,9 @@ pub struct KernelRace {
     pub sides: [(AccessKind, KernelPlace); 2],
     /// The missing synchronization, as a sentence without its full stop.
     pub missing: String,
+    /// The width of that synchronization: 0 for threads of a warp, 1 for a block, 2 for several blocks. Of races that are one
+    /// finding, the report shows the widest, because its synchronization orders the others too.
+    pub width: u8,
 }
 
 /// An access of one thread of a kernel launch that is a finding by itself.

@@ -1,6 +1,6 @@
 //! The report: the findings and the history as plain data.
 
-use super::found::{Findings, Found, Party};
+use super::found::{Again, Findings, Found, Party};
 use super::operation::Operation;
 use super::{Block, Detector, advice};
 use crate::finding::{self, AccessKind, Finding, Kind, LaneKind, Object, Range, Report, Side};
@@ -46,7 +46,7 @@ impl Detector {
             self.history.iter().map(|operation| (operation.ordinal, operation)).collect();
         let leaked = if leaks { self.leaks() } else { Vec::new() };
         let found = || self.findings.all.iter().chain(&leaked);
-        for party in found().flat_map(|found| &found.parties) {
+        for party in found().flat_map(|(found, _)| &found.parties) {
             operations.insert(party.operation.ordinal, &party.operation);
         }
         let operation = |lanes: &mut Lanes, operation: &Operation| finding::Operation {
@@ -70,7 +70,7 @@ impl Detector {
             place: party.place.clone(),
             ordinal: party.operation.ordinal,
         };
-        let findings = found().zip(1..).map(|(found, number)| Finding {
+        let findings = found().zip(1..).map(|((found, again), number)| Finding {
             number,
             kind: found.kind,
             bytes: found.bytes,
@@ -80,7 +80,8 @@ impl Detector {
             object: found.object.clone(),
             sides: found.parties.iter().map(|party| side(&mut lanes, party)).collect(),
             missing: found.missing.clone(),
-            count: found.count,
+            count: again.count,
+            allocations: again.blocks.len() as u64,
         });
         let findings = findings.collect();
         let forgotten = self.operations.saturating_sub(operations.len() as u64);
@@ -96,33 +97,33 @@ impl Detector {
     }
 
     /// The live allocations and handles. Objects made by calls from the same site are one finding.
-    fn leaks(&self) -> Vec<Found> {
+    fn leaks(&self) -> Vec<(Found, Again)> {
         let mut leaks = Findings::default();
         for block in self.blocks.live() {
             let Some(made) = block.made().filter(|_| block.variable.is_none()) else { continue };
             let bytes = Range { address: block.address, length: block.size };
             let party = Party::of(made, AccessKind::Create, Some(bytes));
-            leaks.add(Kind::Leak, None, vec![party], |parties| Found {
+            leaks.add(Found {
                 kind: Kind::Leak,
                 bytes: Some(bytes),
                 block: Some(block.clone()),
                 variable: None,
                 object: None,
-                parties,
+                parties: vec![party],
                 missing: Some("release the memory before the program ends".to_owned()),
-                count: 1,
+                width: 0,
             });
         }
         for (handle, kind, made) in self.handles.live() {
-            leaks.add(Kind::Leak, None, vec![Party::naming(made, AccessKind::Create)], |parties| Found {
+            leaks.add(Found {
                 kind: Kind::Leak,
                 bytes: None,
                 block: None,
                 variable: None,
                 object: Some(Object { kind, handle }),
-                parties,
+                parties: vec![Party::naming(made, AccessKind::Create)],
                 missing: Some(format!("destroy the {kind} before the program ends")),
-                count: 1,
+                width: 0,
             });
         }
         leaks.all

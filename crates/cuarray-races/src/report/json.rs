@@ -61,10 +61,11 @@ mod tests {
             sides: vec![side(AccessKind::Write, 1), side(AccessKind::Read, 2)],
             missing: Some("wait".into()),
             count: 2,
+            allocations: 1,
         };
         let report = Report { findings: vec![finding], ..Report::default() };
         let (before, site) = (
-            r#"{"version":1,"findings":[{"number":1,"kind":"data-race","count":2,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"variable":null,"object":null,"sides":["#,
+            r#"{"version":1,"findings":[{"number":1,"kind":"data-race","count":2,"allocations":1,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"variable":null,"object":null,"sides":["#,
             r#""site":{"user":{"file":"a.py","line":3,"function":"f"},"innermost":null,"native":null,"library":null}"#,
         );
         let side = |access, ordinal| {

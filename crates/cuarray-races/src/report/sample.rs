@@ -82,6 +82,7 @@ pub(crate) fn report(file: &str) -> Report {
             "record an event on stream 1 after cuMemcpyHtoDAsync and make stream 2 wait for it before cuMemcpyDtoDAsync".into(),
         ),
         count: 1,
+        allocations: 1,
     };
     Report { findings: vec![finding], lanes, operations, ..Report::default() }
 }
@@ -96,6 +97,7 @@ pub(crate) fn kernel_race(file: &str) -> Report {
         source,
         inlined_at: None,
         ptx_line,
+        has_lines: false,
     };
     let line = SourceLine { file: "src/kernel.cu".into(), line: 8 };
     let places = [place(0, 0, Some(line), Some(30)), place(2, 7, None, Some(40))];

@@ -42,8 +42,7 @@ impl Report {
 
     fn paragraph(&self, text: &mut String, finding: &Finding, sources: &mut Sources, colours: &Colours) {
         let Colours { red, bold, dim, green, off } = colours;
-        let again =
-            if finding.count > 1 { format!(" ({} times)", words::number(finding.count)) } else { String::new() };
+        let again = words::again(finding);
         let (number, kind) = (finding.number, finding.kind.name());
         let headline = words::headline(finding, &self.lanes);
         let _ = writeln!(text, "{red}[{number}] {kind}:{off} {bold}{headline}{off}{again}");

@@ -2,7 +2,7 @@
 
 use crate::finding::{AccessKind, Finding, KernelPlace, Kind, Lane, LaneKind, Operation, Side, Variable};
 use crate::site::{Frame, Native, Site};
-use crate::symbol::{call_name, kernel_name};
+use crate::symbol::{call_name, kernel_name, variable_name};
 
 /// `1 byte`, `4,096 bytes`.
 pub(crate) fn bytes(count: u64) -> String {
@@ -59,7 +59,7 @@ pub(crate) enum Detail<'a> {
 /// The name of a variable of a kernel's module.
 pub(crate) fn variable(variable: &Variable) -> String {
     match &variable.name {
-        Some(name) => format!("the {} variable {name}", variable.space),
+        Some(name) => format!("the {} variable {}", variable.space, variable_name(name)),
         None => format!("dynamic {} memory", variable.space),
     }
 }
@@ -81,10 +81,24 @@ pub(crate) fn detail_text(text: &str) -> String {
     }
 }
 
+/// The count of a finding that was found several times, with its allocations.
+pub(crate) fn again(finding: &Finding) -> String {
+    // Each leak is of one allocation.
+    let allocations = if finding.kind == Kind::Leak { 0 } else { finding.allocations };
+    match (finding.count, allocations) {
+        (0 | 1, _) => String::new(),
+        (count, 0 | 1) => format!(" ({} times)", number(count)),
+        (count, allocations) => format!(" ({} times, in {} allocations)", number(count), number(allocations)),
+    }
+}
+
 /// A hint for a place in a kernel without a line of its source.
 pub(crate) fn hint(place: &KernelPlace) -> &'static str {
     match place.source {
         Some(_) => "",
+        None if place.has_lines => {
+            "; the compiler has no line of the source here: compile without optimization (-G, or debug=True and opt=False) to see it"
+        }
         None => "; compile with line information (-lineinfo, lineinfo=True) to see the line of the source",
     }
 }

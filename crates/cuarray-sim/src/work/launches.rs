@@ -100,7 +100,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         fail_launch(state, launch, ticket, fault);
     }
     if let Some(ticket) = ticket {
-        let races = outcome.races.iter().map(|race| kernel_race(launch, race)).collect();
+        let races = outcome.races.iter().map(|race| kernel_race(launch, &regions, &outcome, race)).collect();
         state.detector.threads_raced(ticket, races);
         let misuses = misuses(state, launch, &regions, &outcome);
         state.detector.threads_misused(ticket, misuses);
@@ -217,7 +217,7 @@ fn nearest_to(state: &State, address: u64) -> Option<String> {
 }
 
 /// Converts a race between threads of a launch into the form of a finding.
-fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
+fn kernel_race(launch: &Launch, regions: &[Region], outcome: &Outcome, race: &Race) -> KernelRace {
     let [one, other] = &race.accesses;
     let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
     let variable = race.shared.then(|| shared_variable(launch, race.address));
@@ -241,7 +241,8 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
     } else if one.block != other.block && within_cluster {
         "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two"
     } else if one.block != other.block {
-        "give each block its own memory, use atomic operations, or let the grid synchronize in a cooperative launch"
+        "give each block its own memory, use atomic operations, or order the blocks: two kernels in the place of one, or a barrier of \
+         the grid in a cooperative launch"
     } else if one.atomic != other.atomic {
         "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
     } else if one.thread / 32 == other.thread / 32 {
@@ -249,8 +250,37 @@ fn kernel_race(launch: &Launch, race: &Race) -> KernelRace {
     } else {
         "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach"
     };
+    let between = one.block != other.block;
+    let mut missing = missing.to_owned();
+    let sides = [one, other].map(|access| is_out_of_bounds(regions, outcome, race, access));
+    if let Some(letter) = ["A", "B"].into_iter().zip(sides).find_map(|(letter, stray)| stray.then_some(letter)) {
+        missing = format!(
+            "first correct the address of {letter}: its access is out of bounds, as another finding of this launch says, and \
+             the race follows from that"
+        );
+    }
+    let width = match (between, one.thread / 32 == other.thread / 32) {
+        (true, _) => 2,
+        (false, false) => 1,
+        (false, true) => 0,
+    };
     let bytes = Range { address, length: race.size.into() };
-    KernelRace { bytes, variable, sides: [side(one), side(other)], missing: missing.to_owned() }
+    KernelRace { bytes, variable, sides: [side(one), side(other)], missing, width }
+}
+
+/// Whether an access of a race is out of bounds: a misuse of its instruction in the memory of the race.
+fn is_out_of_bounds(regions: &[Region], outcome: &Outcome, race: &Race, access: &Access) -> bool {
+    let region = |address: u64| regions.partition_point(|region| region.start <= address);
+    outcome.misuses.iter().any(|misuse| {
+        Some(misuse.pc) == access.pc
+            && match misuse.kind {
+                MisuseKind::BeyondRegion | MisuseKind::OtherRegion => {
+                    !race.shared && region(misuse.address) == region(race.address)
+                }
+                MisuseKind::BetweenShared => race.shared,
+                MisuseKind::UnwrittenShared | MisuseKind::AbsentLane | MisuseKind::PartialWarp => false,
+            }
+    })
 }
 
 /// The advice for a race of threads that synchronize through memory, in one block or `between` blocks.
@@ -615,7 +645,8 @@ fn place(program: &Program, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], 
     };
     let source = location.and_then(|location| line((location.file, location.source_line)));
     let inlined_at = location.and_then(|location| line(location.inlined_at));
-    KernelPlace { block, thread, atomic, source, inlined_at, ptx_line: location.map(|location| location.line) }
+    let ptx_line = location.map(|location| location.line);
+    KernelPlace { block, thread, atomic, source, inlined_at, ptx_line, has_lines: program.has_lines() }
 }
 
 /// A failure in words, and its location.

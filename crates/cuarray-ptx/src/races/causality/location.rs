@@ -88,11 +88,12 @@ pub(super) struct Location {
     operations: BTreeMap<u64, [Times; SCOPES]>,
     /// In strict mode, the views that strong reads of a thread have observed here. Later acquiring operations of the thread acquire them.
     reads: BTreeMap<u64, [Times; SCOPES]>,
-    /// The views at the last `fence.sc` of writers and of readers.
-    total_writes: Records,
-    total_reads: Records,
+    /// The views at the last `fence.sc` of writers and of readers, by the scope of their operations here.
+    total_writes: [Records; SCOPES],
+    total_reads: [Records; SCOPES],
     observers: Vec<Observer>,
-    latest: HashMap<u64, (u32, u32)>,
+    /// The last of a thread's observers.
+    latest: HashMap<u64, usize>,
 }
 
 /// Whether two strong operations include each other's threads.
@@ -168,14 +169,16 @@ impl Location {
         }
     }
 
-    /// Records a plain write: it ends what was released here.
-    pub(super) fn overwritten(&mut self) {
-        self.marks.clear();
-        self.observers.clear();
-        self.latest.clear();
+    /// Records a plain write: it ends what was released here. A write of a part leaves the accesses to the other bytes.
+    pub(super) fn overwritten(&mut self, offset: u32, size: u32) {
         self.head = None;
         self.released.clear();
-        (self.narrow, self.several, self.block) = (false, false, None);
+        if offset <= self.offset && self.offset + self.size <= offset + size {
+            self.marks.clear();
+            self.observers.clear();
+            self.latest.clear();
+            (self.narrow, self.several, self.block) = (false, false, None);
+        }
     }
 
     /// Executes a strong operation: what it observes, acquires and releases.
@@ -191,13 +194,14 @@ impl Location {
         let linked = self.head.filter(|head| mutual(clusters, *head, (block, op.scope)));
         if op.kind != Kind::Write && op.result {
             self.observe(threads, clusters, (actor, op), linked, strict);
+        } else if op.kind == Kind::Atomic && linked.is_some() {
+            // A reduction acquires nothing, but the writes that it has seen precede what its thread does next.
+            self.note_observer(threads, actor);
         }
         let own = threads.of(warp, lane).own.clone();
-        if own.total.iter().any(Option::is_some)
-            || !self.total_writes.blocks.is_empty()
-            || !self.total_reads.blocks.is_empty()
-        {
-            self.order_fences(threads, clusters, actor, op.kind, &own.total);
+        let fenced = |records: &[Records; SCOPES]| records.iter().any(|records| !records.blocks.is_empty());
+        if own.total.iter().any(Option::is_some) || fenced(&self.total_writes) || fenced(&self.total_reads) {
+            self.order_fences(threads, clusters, actor, op, &own.total);
         }
         if op.kind == Kind::Read {
             return;
@@ -238,11 +242,7 @@ impl Location {
             let missed = self.head.map(|(writer, scope)| (Some(writer), Why::NarrowOperation(scope.min(op.scope))));
             return note_missed(threads, actor, missed);
         };
-        if self.latest.get(&number) != Some(&(self.first, self.last)) {
-            self.latest.insert(number, (self.first, self.last));
-            let stamp = threads.clock.now();
-            self.observers.push(Observer { actor, stamp, from: self.first, to: self.last });
-        }
+        self.note_observer(threads, actor);
         let observed = self.released.observe(block, clusters);
         let released = self.released.blocks.get(&writer);
         let narrow = released.filter(|_| observed.iter().all(Times::is_empty)).and_then(|released| {
@@ -274,23 +274,40 @@ impl Location {
         });
     }
 
+    /// Remembers that a thread has seen the last write, and those that atomic operations lead from to it.
+    fn note_observer(&mut self, threads: &Threads, actor: Actor) {
+        let (stamp, from, to) = (threads.clock.now(), self.first, self.last);
+        let latest = self.latest.entry(thread(actor.block, actor.warp, actor.lane)).or_insert(usize::MAX);
+        match self.observers.get_mut(*latest) {
+            Some(known) if known.from == from && (known.stamp == stamp || known.to == to) => known.to = to,
+            _ => {
+                *latest = self.observers.len();
+                self.observers.push(Observer { actor, stamp, from, to });
+            }
+        }
+    }
+
     /// Orders the `fence.sc` operations whose order the accesses to this location determine.
     ///
     /// A fence before one access precedes a fence behind a later conflicting access: the other order would contradict what
-    /// the accesses have read and overwritten.
+    /// the accesses have read and overwritten. Only morally strong accesses determine an order, as others race.
     fn order_fences(
         &mut self,
         threads: &mut Threads,
         clusters: &Clusters,
         actor: Actor,
-        kind: Kind,
+        op: Strong,
         total: &[Option<Released>; SCOPES],
     ) {
         let Actor { block, warp, lane, .. } = actor;
-        let mut follows = self.total_writes.observe(block, clusters);
-        if kind != Kind::Read {
-            let reads = self.total_reads.observe(block, clusters);
-            follows.iter_mut().zip(&reads).for_each(|(all, one)| all.join(one));
+        let mut follows: [Times; SCOPES] = Default::default();
+        let reads = if op.kind == Kind::Read { &[][..] } else { &self.total_reads[..] };
+        for records in [&self.total_writes[..], reads] {
+            for (scope, records) in records.iter().enumerate() {
+                let known = records.observe(block, clusters);
+                let both = scope.min(op.scope.index());
+                follows[..=both].iter_mut().zip(&known).for_each(|(all, one)| all.join(one));
+            }
         }
         if follows.iter().any(|follows| !follows.is_empty()) {
             threads.change(warp, 1 << lane, |group| {
@@ -301,11 +318,11 @@ impl Location {
         for (scope, fence) in total.iter().enumerate() {
             let Some(fence) = fence else { continue };
             let known = threads.explicit(fence, warp, 1 << lane);
-            if kind != Kind::Read {
-                self.total_writes.add(block, scope, &known);
+            if op.kind != Kind::Read {
+                self.total_writes[op.scope.index()].add(block, scope, &known);
             }
-            if kind != Kind::Write {
-                self.total_reads.add(block, scope, &known);
+            if op.kind != Kind::Write {
+                self.total_reads[op.scope.index()].add(block, scope, &known);
             }
         }
     }

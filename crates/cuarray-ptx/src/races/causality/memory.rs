@@ -212,7 +212,7 @@ impl Memory {
         for location in page.locations.iter_mut().filter(|location| location.overlaps(offset, size)) {
             location.meet(threads, actor, mark.kind, strict, found);
             if mark.kind != Kind::Read {
-                location.overwritten();
+                location.overwritten(offset, size);
             }
         }
         if mark.kind != Kind::Read {

@@ -117,8 +117,7 @@ impl Report {
     }
 
     fn finding(&self, page: &mut String, finding: &Finding, sources: &mut Sources) {
-        let again =
-            if finding.count > 1 { format!(" ({} times)", words::number(finding.count)) } else { String::new() };
+        let again = words::again(finding);
         let _ = write!(
             page,
             "<section class=\"finding\" id=\"finding-{}\">\n<h2><span class=\"tag\">{}</span>{}{again}</h2>\n\
