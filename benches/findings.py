@@ -19,7 +19,6 @@ _MODES = {
 }
 _ROUNDS = 7
 _TURNS = 2
-_TILE = 16
 _COUNT = 1 << 20
 
 
@@ -46,34 +45,8 @@ def measured(cores):
 
 def _launches():
     """Return the kernels by name, each with its grid, block and arguments."""
-    from numba import cuda, float32, int32
-
-    @cuda.jit
-    def saxpy(a, x, y):
-        i = cuda.grid(1)
-        if i < y.size:
-            y[i] = a * x[i] + y[i]
-
-    @cuda.jit
-    def vector_add(a, b, c):
-        i = cuda.grid(1)
-        if i < c.size:
-            c[i] = a[i] + b[i]
-
-    @cuda.jit
-    def reduction(values, sums):
-        s = cuda.shared.array(256, float32)
-        t = cuda.threadIdx.x
-        s[t] = values[cuda.grid(1)]
-        cuda.syncthreads()
-        h = 128
-        while h > 0:
-            if t < h:
-                s[t] += s[t + h]
-            cuda.syncthreads()
-            h //= 2
-        if t == 0:
-            sums[cuda.blockIdx.x] = s[0]
+    from host_loops import histogram, saxpy
+    from numba_kernels import BODIES, SUMMED, TILE, cuda, float32, matrix_product, n_body, reduction, vector_add
 
     @cuda.jit
     def transpose(a, b):
@@ -90,55 +63,6 @@ def _launches():
             b[y + j, x] = tile[tx, ty + j]
 
     @cuda.jit
-    def histogram(values, bins):
-        s = cuda.shared.array(256, int32)
-        t = cuda.threadIdx.x
-        s[t] = 0
-        cuda.syncthreads()
-        i = cuda.grid(1)
-        while i < values.size:
-            cuda.atomic.add(s, values[i], 1)
-            i += cuda.gridsize(1)
-        cuda.syncthreads()
-        cuda.atomic.add(bins, t, s[t])
-
-    @cuda.jit
-    def matrix_product(a, b, c):
-        left = cuda.shared.array((_TILE, _TILE), float32)
-        right = cuda.shared.array((_TILE, _TILE), float32)
-        column, row = cuda.grid(2)
-        x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        total = float32(0)
-        for step in range(a.shape[1] // _TILE):
-            left[y, x] = a[row, step * _TILE + x]
-            right[y, x] = b[step * _TILE + y, column]
-            cuda.syncthreads()
-            for k in range(_TILE):
-                total += left[y, k] * right[k, x]
-            cuda.syncthreads()
-        c[row, column] = total
-
-    @cuda.jit
-    def n_body(bodies, forces):
-        near = cuda.shared.array((128, 4), float32)
-        i, t = cuda.grid(1), cuda.threadIdx.x
-        x, y, z = bodies[i, 0], bodies[i, 1], bodies[i, 2]
-        fx = fy = fz = float32(0)
-        for tile in range(cuda.gridDim.x):
-            for k in range(4):
-                near[t, k] = bodies[tile * 128 + t, k]
-            cuda.syncthreads()
-            for j in range(128):
-                dx, dy, dz = near[j, 0] - x, near[j, 1] - y, near[j, 2] - z
-                square = dx * dx + dy * dy + dz * dz + float32(0.01)
-                force = near[j, 3] / (square * math.sqrt(square))
-                fx += force * dx
-                fy += force * dy
-                fz += force * dz
-            cuda.syncthreads()
-        forces[i, 0], forces[i, 1], forces[i, 2] = fx, fy, fz
-
-    @cuda.jit
     def stencil(a, b):
         x, y = cuda.grid(2)
         if 0 < x < a.shape[1] - 1 and 0 < y < a.shape[0] - 1:
@@ -151,23 +75,20 @@ def _launches():
     bins = [numbers.integers(0, 256, _COUNT).astype(np.int32), np.zeros(256, np.int32)]
     blocks = _COUNT // 256
     return {
-        "saxpy, 1,048,576": (saxpy, blocks, 256, [np.float32(2), values(_COUNT), values(_COUNT)]),
+        "saxpy, 1,048,576": (saxpy, blocks, 256, [np.float32(2), values(_COUNT), values(_COUNT), zeros(_COUNT)]),
         "vector add, 1,048,576": (vector_add, blocks, 256, [values(_COUNT), values(_COUNT), zeros(_COUNT)]),
-        "reduction, 1,048,576": (reduction, blocks, 256, [values(_COUNT), zeros(blocks)]),
+        "reduction, 1,048,576": (reduction, _COUNT // SUMMED, SUMMED, [values(_COUNT), zeros(_COUNT // SUMMED)]),
         "transposition, 1,024 by 1,024": (transpose, (32, 32), (32, 8), [values(1024, 1024), zeros(1024, 1024)]),
         "histogram, 1,048,576": (histogram, 64, 256, bins),
-        "n-body, 2,048": (n_body, 16, 128, [values(2048, 4), zeros(2048, 3)]),
-        "tiled matrix product, 256 by 256": (matrix_product, (16, 16), (_TILE, _TILE), square(256)),
-        "tiled matrix product, 512 by 512": (matrix_product, (32, 32), (_TILE, _TILE), square(512)),
+        "n-body, 2,048": (n_body, 2048 // BODIES, BODIES, [values(2048, 4), zeros(2048, 3)]),
+        "tiled matrix product, 256 by 256": (matrix_product, (16, 16), (TILE, TILE), square(256)),
+        "tiled matrix product, 512 by 512": (matrix_product, (32, 32), (TILE, TILE), square(512)),
         "stencil, 1,024 by 1,024": (stencil, (32, 128), (32, 8), [values(1024, 1024), zeros(1024, 1024)]),
     }
 
 
 def main():
-    import cuarray_sim
-
-    cuarray_sim.install()
-    from numba import cuda
+    from numba_kernels import cuda
 
     clock = time.process_time if os.environ.get("CUARRAY_SIM_CORES") == "1" else time.perf_counter
     results = {}
