@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,6 +26,8 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="a folder for the result of each pair; existing results are used")
     parser.add_argument("--jobs", type=int, default=2, help="pairs that run at once (2)")
     options = parser.parse_args()
+    # For an MPI without CUDA.
+    os.environ.setdefault("CUARRAY_SIM_HOST_READABLE", "1")
     wanted = options.adapters or [*page.ADAPTERS, *page.RECORDED]
     found = [each for each in wanted if each in page.RECORDED or installed(each)]
     if options.update and found != wanted:
