@@ -196,6 +196,14 @@ test-all: peers-all ## run the tests with JAX, Triton, numba-cuda-mlir and tinyg
 	CUARRAY_SIM_DEVICES=2 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
 	    $(ALL_VENV)/bin/python -m pytest $(ALL_TESTS) --cuarray-sim --numprocesses 2
 
+# PyCUDA, which `make bench` builds, is in $(VENV).
+.PHONY: square
+square: peers-all ## check all pairs of libraries, and compare with docs/results/interoperability.md (15 minutes); UPDATE=1 writes it
+	$(call say,All pairs of libraries on the simulated driver)
+	PYTHONPATH=tests CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
+	    LD_LIBRARY_PATH="$(CURDIR)/$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
+	    $(ALL_VENV)/bin/python -m square $(if $(UPDATE),--update)
+
 .PHONY: torch-operations
 torch-operations: peers-torch ## compare the operations of PyTorch that run with docs/results/pytorch-operations.md; UPDATE=1 writes it
 	$(call say,Operations of PyTorch on the simulated driver)
@@ -316,7 +324,7 @@ lint: install ## check format, lints, types and prose; every warning is an error
 	$(BIN)/ruff format --check
 	$(call say,Python: types and stubs)
 	$(BIN)/mypy python/cuarray/cuarray python/cuarray-sim/cuarray_sim
-	$(BIN)/python -m mypy.stubtest cuarray --allowlist .ci/stubtest-allowlist --ignore-unused-allowlist
+	$(BIN)/python -m mypy.stubtest cuarray._core
 
 .PHONY: prose
 prose: ## check the language of documents, comments, messages and test names; FILES=... for some of them

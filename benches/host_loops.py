@@ -9,16 +9,12 @@ import sys
 import time
 
 import numpy as np
+from numba_kernels import BODIES, SUMMED, TILE, cuda, float32, matrix_product, n_body, reduction
 
-import cuarray_sim
-
-cuarray_sim.install()
-
-from numba import cuda, float32, get_num_threads, int32, njit, prange  # noqa: E402
+from numba import get_num_threads, int32, njit, prange  # isort: skip
 
 _ROUNDS = 15
 _THREADS = 256
-_TILE = 16
 _BINS = 256
 
 
@@ -50,27 +46,6 @@ def elementwise_host(x, y, out):
         out[i] = abs(scaled - y[i]) / (x[i] * x[i] + float32(1))
 
 
-@cuda.jit
-def n_body(bodies, forces):
-    near = cuda.shared.array((_THREADS, 4), float32)
-    i, thread = cuda.grid(1), cuda.threadIdx.x
-    x, y, z = bodies[i, 0], bodies[i, 1], bodies[i, 2]
-    fx = fy = fz = float32(0)
-    for tile in range(cuda.gridDim.x):
-        for k in range(4):
-            near[thread, k] = bodies[tile * _THREADS + thread, k]
-        cuda.syncthreads()
-        for j in range(_THREADS):
-            dx, dy, dz = near[j, 0] - x, near[j, 1] - y, near[j, 2] - z
-            square = dx * dx + dy * dy + dz * dz + float32(0.01)
-            force = near[j, 3] / (square * math.sqrt(square))
-            fx += force * dx
-            fy += force * dy
-            fz += force * dz
-        cuda.syncthreads()
-    forces[i, 0], forces[i, 1], forces[i, 2] = fx, fy, fz
-
-
 @njit(parallel=True)
 def n_body_host(bodies, forces):
     for i in prange(bodies.shape[0]):
@@ -86,23 +61,6 @@ def n_body_host(bodies, forces):
         forces[i, 0], forces[i, 1], forces[i, 2] = fx, fy, fz
 
 
-@cuda.jit
-def matrix_product(a, b, product):
-    left = cuda.shared.array((_TILE, _TILE), float32)
-    right = cuda.shared.array((_TILE, _TILE), float32)
-    column, row = cuda.grid(2)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    total = float32(0)
-    for step in range(a.shape[1] // _TILE):
-        left[y, x] = a[row, step * _TILE + x]
-        right[y, x] = b[step * _TILE + y, column]
-        cuda.syncthreads()
-        for k in range(_TILE):
-            total += left[y, k] * right[k, x]
-        cuda.syncthreads()
-    product[row, column] = total
-
-
 @njit(parallel=True)
 def matrix_product_host(a, b, product):
     # The inner loop runs along rows, so that the compiler vectorizes it.
@@ -114,27 +72,11 @@ def matrix_product_host(a, b, product):
                 product[row, column] += a[row, k] * b[k, column]
 
 
-@cuda.jit
-def reduction(values, sums):
-    shared = cuda.shared.array(_THREADS, float32)
-    thread = cuda.threadIdx.x
-    shared[thread] = values[cuda.grid(1)]
-    cuda.syncthreads()
-    half = _THREADS // 2
-    while half > 0:
-        if thread < half:
-            shared[thread] += shared[thread + half]
-        cuda.syncthreads()
-        half //= 2
-    if thread == 0:
-        sums[cuda.blockIdx.x] = shared[0]
-
-
 @njit(parallel=True)
 def reduction_host(values, sums):
     for block in prange(sums.size):
         total = float32(0)
-        for i in range(block * _THREADS, (block + 1) * _THREADS):
+        for i in range(block * SUMMED, (block + 1) * SUMMED):
             total += values[i]
         sums[block] = total
 
@@ -170,7 +112,8 @@ def cases():
     zeros = lambda *shape: np.zeros(shape, np.float32)  # noqa: E731
     million = 1 << 20
     flat = (million // _THREADS, _THREADS)
-    tiles = ((512 // _TILE, 512 // _TILE), (_TILE, _TILE))
+    tiles = ((512 // TILE, 512 // TILE), (TILE, TILE))
+    summed = (million // SUMMED, SUMMED)
     return {
         "saxpy, 1,048,576": (
             saxpy,
@@ -184,14 +127,14 @@ def cases():
             elementwise_host,
             [values(million), values(million), zeros(million)],
         ),
-        "n-body, 2,048": (n_body, (2048 // _THREADS, _THREADS), n_body_host, [values(2048, 4), zeros(2048, 3)]),
+        "n-body, 2,048": (n_body, (2048 // BODIES, BODIES), n_body_host, [values(2048, 4), zeros(2048, 3)]),
         "tiled matrix product, 512 by 512": (
             matrix_product,
             tiles,
             matrix_product_host,
             [values(512, 512), values(512, 512), zeros(512, 512)],
         ),
-        "reduction, 1,048,576": (reduction, flat, reduction_host, [values(million), zeros(million // _THREADS)]),
+        "reduction, 1,048,576": (reduction, summed, reduction_host, [values(million), zeros(million // SUMMED)]),
         "histogram, 1,048,576": (
             histogram,
             (256, _BINS),

@@ -20,8 +20,8 @@ if not NUMBA_SIMULATOR:
 from numba import cuda, float32  # noqa: E402
 
 _ROUNDS = 1 if NUMBA_SIMULATOR else 7
-_TILE = 16
-_BODIES = 128
+# The threads of a block.
+TILE, BODIES, SUMMED = 16, 128, 128
 
 
 @cuda.jit
@@ -33,16 +33,16 @@ def vector_add(a, b, total):
 
 @cuda.jit
 def matrix_product(a, b, product):
-    left = cuda.shared.array((_TILE, _TILE), float32)
-    right = cuda.shared.array((_TILE, _TILE), float32)
+    left = cuda.shared.array((TILE, TILE), float32)
+    right = cuda.shared.array((TILE, TILE), float32)
     column, row = cuda.grid(2)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     total = float32(0)
-    for step in range(a.shape[1] // _TILE):
-        left[y, x] = a[row, step * _TILE + x]
-        right[y, x] = b[step * _TILE + y, column]
+    for step in range(a.shape[1] // TILE):
+        left[y, x] = a[row, step * TILE + x]
+        right[y, x] = b[step * TILE + y, column]
         cuda.syncthreads()
-        for k in range(_TILE):
+        for k in range(TILE):
             total += left[y, k] * right[k, x]
         cuda.syncthreads()
     product[row, column] = total
@@ -50,11 +50,11 @@ def matrix_product(a, b, product):
 
 @cuda.jit
 def reduction(values, sums):
-    shared = cuda.shared.array(128, float32)
+    shared = cuda.shared.array(SUMMED, float32)
     thread = cuda.threadIdx.x
     shared[thread] = values[cuda.grid(1)]
     cuda.syncthreads()
-    half = 64
+    half = SUMMED // 2
     while half > 0:
         if thread < half:
             shared[thread] += shared[thread + half]
@@ -66,15 +66,15 @@ def reduction(values, sums):
 
 @cuda.jit
 def n_body(bodies, forces):
-    near = cuda.shared.array((_BODIES, 4), float32)
+    near = cuda.shared.array((BODIES, 4), float32)
     i, thread = cuda.grid(1), cuda.threadIdx.x
     x, y, z = bodies[i, 0], bodies[i, 1], bodies[i, 2]
     fx = fy = fz = float32(0)
     for tile in range(cuda.gridDim.x):
         for k in range(4):
-            near[thread, k] = bodies[tile * _BODIES + thread, k]
+            near[thread, k] = bodies[tile * BODIES + thread, k]
         cuda.syncthreads()
-        for j in range(_BODIES):
+        for j in range(BODIES):
             dx, dy, dz = near[j, 0] - x, near[j, 1] - y, near[j, 2] - z
             square = dx * dx + dy * dy + dz * dz + float32(0.01)
             force = near[j, 3] / (square * math.sqrt(square))
@@ -95,11 +95,11 @@ def launches():
         "matrix product, 96 by 96": (
             matrix_product,
             (6, 6),
-            (_TILE, _TILE),
+            (TILE, TILE),
             [values(96, 96), values(96, 96), zeros(96, 96)],
         ),
-        "reduction, 16,384": (reduction, 128, 128, [values(16384), zeros(128)]),
-        "n-body, 512": (n_body, 4, _BODIES, [values(512, 4), zeros(512, 3)]),
+        "reduction, 16,384": (reduction, 128, SUMMED, [values(16384), zeros(128)]),
+        "n-body, 512": (n_body, 4, BODIES, [values(512, 4), zeros(512, 3)]),
     }
 
 

@@ -268,6 +268,30 @@ def host_loops():
     return table
 
 
+def findings():
+    """The cost of findings in kernels on the simulated driver."""
+    import findings as work
+
+    alone, all_cores = work.measured(1), work.measured(0)
+    rows = []
+    for name, seconds in alone.items():
+        off, on = seconds["off"], seconds["on"]
+        cells = [
+            f"{off * 1e3:.1f} ms",
+            f"{on * 1e3:.1f} ms",
+            f"{seconds['without races'] / off:.1f}",
+            f"{on / off:.1f}",
+        ]
+        rows.append((name, *cells, f"{all_cores[name]['on'] / all_cores[name]['off']:.1f}"))
+    heads = ["", "findings off", "findings on", "factor without races", "factor", "factor, all cores"]
+    table = Table("findings", "Kernels of numba-cuda on the simulated driver, with findings and without", heads, rows)
+    table.notes.append(
+        "The least time of a launch and a wait, without compilation, on one core; the settings take turns. The factors are to findings off. "
+        f"`CUARRAY_SIM_KERNEL_RACES=0` is the factor without races. The last column is of {os.cpu_count()} cores."
+    )
+    return table
+
+
 def instructions():
     """Instructions of one core."""
     import kernels as work
@@ -312,6 +336,7 @@ SECTIONS = {
     "arguments": arguments,
     "kernels": kernels,
     "host-loops": host_loops,
+    "findings": findings,
     "instructions": instructions,
     "large": large_programs,
 }
@@ -333,7 +358,7 @@ def main():
         print(f"without {name}: {reason}", flush=True)
     tables = []
     for name, section in SECTIONS.items():
-        if name in ("kernels", "host-loops") and "numba-cuda" in absent:
+        if name in ("kernels", "host-loops", "findings") and "numba-cuda" in absent:
             continue
         if not options.sections or name in options.sections:
             table = section()

@@ -33,7 +33,7 @@ a planted bug, and its sibling is right. NVRTC compiles both with line informati
 results of the right one are checked. The bugs follow published descriptions of patterns: those of the Indigo suite and its successors, of
 HiRace, iGUARD and ScoRD, of DataRaceBench, and of the documentation of NVIDIA's racecheck. All kernels were written for this suite.
 
-A race is *found* if a finding names a right variable, and no line but those that are marked in the source. A *false alarm* is a
+A race is *found* if a finding names a right variable, and no line of the file but those that are marked. A *false alarm* is a
 right kernel with any finding. Some racy kernels are races only by the letter of the memory model: the default mode accepts them on purpose.
 They have no column for the default mode, and are listed below with the reason.
 """

@@ -94,7 +94,7 @@ KERNEL(slot_taken_twice) {
 }
 
 // A plain read checks whether the exchange is worth while.
-// strict: work; the exchange finds out whether the value was current
+// racy: work
 // grid: 2 x 64
 // out: [64]
 KERNEL(plain_check_before_exchange) {

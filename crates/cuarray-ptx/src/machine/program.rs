@@ -8,7 +8,7 @@ use super::address_windows::SHARED_WINDOW;
 use super::{Flow, Machine};
 use crate::grammar::ast::ClusterDirectives;
 use crate::grammar::types::{Space, Type, Width};
-use crate::races::update::{InPlace, Reached};
+pub(crate) use crate::races::update::{InPlace, Reached};
 use std::collections::HashMap;
 
 /// Executes an instruction for the lanes of [`Machine::mask`].

@@ -2,8 +2,9 @@
 
 use super::block_order::order;
 use super::builder::Built;
-use super::draft::{Access, Block, Draft, Next, Operand, Results};
+use super::draft::{Access, Draft, Next, Operand, Results};
 use super::fusion;
+use super::guesses;
 use super::in_place;
 use super::registers::{places, reads, successors, writes};
 use super::shapes::shape_bits;
@@ -15,32 +16,12 @@ use crate::machine::branching;
 use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::fused::loads_and_multiply_add;
 use crate::machine::program::LEFT_OUT;
-use crate::machine::program::{CONSTANT, Exec, Instruction, Program, UNGUARDED};
-use crate::races::update::Reached;
+use crate::machine::program::{CONSTANT, Exec, Instruction, Program, Reached, UNGUARDED};
 use std::collections::{HashMap, HashSet};
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.
 const MAX_SIZE: usize = 1 << 24;
 const WIDEST: u32 = 1 << 26;
-
-/// The addresses of compare-and-swap operations: operand and offset. A plain load from such an address begins the loop
-/// that the CUDA programming guide shows: the operation itself finds out whether the loaded value is current.
-fn compared_addresses(blocks: &[Block]) -> HashSet<(Operand, i64)> {
-    let drafts = || blocks.iter().flat_map(|block| &block.drafts);
-    let compared = drafts().filter(|draft| draft.results == Results::CompareAndSwap);
-    let mut addresses: HashSet<_> = compared.map(|draft| (draft.a, draft.imm)).collect();
-    if !addresses.is_empty() {
-        // A register that is written twice may hold another address at the load.
-        let (mut once, mut twice) = (HashSet::new(), HashSet::new());
-        for register in drafts().flat_map(writes) {
-            if !once.insert(register) {
-                twice.insert(register);
-            }
-        }
-        addresses.retain(|(base, _)| !matches!(base, Operand::Register(register) if twice.contains(register)));
-    }
-    addresses
-}
 
 /// Whether the instructions after a shuffle write its result, or a value computed from it, to memory in all lanes. A guarded
 /// instruction, a selection by a predicate, a branch and a further shuffle may leave out the lanes with an undefined value.
@@ -117,7 +98,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
         Operand::Constant(place) => place | CONSTANT,
         Operand::Number(number) => number,
     };
-    let guesses = compared_addresses(&built.blocks);
+    let guesses = guesses::guesses(&built.blocks);
     let mut in_runs = Vec::new();
     let read_counts = fusion::read_counts(&built.blocks, built.widths.len());
     let updates = in_place::updates(&built.blocks);
@@ -149,7 +130,7 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
             let mut imm = *imm;
             match draft.results {
                 Results::Any | Results::CompareAndSwap | Results::Sum | Results::MultiplyAdd => {}
-                Results::Load if guesses.contains(&(draft.a, draft.imm)) => c |= GUESS,
+                Results::Load if guesses.contains(&(*index, at_draft)) => c |= GUESS,
                 Results::Load => {}
                 Results::Vector => c |= unused_bits(places.unused.get(&(*index, at_draft)).copied().unwrap_or(0)),
                 Results::Shuffle => {

@@ -6,7 +6,7 @@
 
 use super::draft::{Access, Block, Draft, Next, Operand, Results};
 use super::registers::{reads, writes};
-use crate::races::update::InPlace;
+use crate::machine::program::InPlace;
 use std::collections::{HashMap, HashSet};
 
 /// The place of an instruction: its block, and its index there.

@@ -21,6 +21,7 @@ mod element;
 mod encode;
 mod floating;
 mod fusion;
+mod guesses;
 mod in_place;
 mod instruction;
 mod integer;

@@ -370,6 +370,23 @@ fn guessed_read_races_in_strict_mode() {
 }
 
 #[test]
+fn plain_read_that_no_compare_and_swap_compares_races() {
+    // The operation compares a constant, another block has it, or it compares another element.
+    for body in [
+        "ld.global.u32 %v, [%out]; setp.ne.u32 %p, %v, 0; @%p bra DONE; atom.global.cas.b32 %w, [%out], 0, 1;",
+        "setp.eq.u32 %p, %b, 0; @%p ld.global.u32 %v, [%out]; @!%p atom.global.cas.b32 %w, [%out], 0, 1;",
+        "ld.global.u32 %v, [%out]; ld.global.u32 %t, [%out + 4]; atom.global.cas.b32 %w, [%out], %v, 1; \
+         atom.global.cas.b32 %w, [%out + 4], 0, 1;",
+    ] {
+        assert_differs(body, (2, 64), [1, body.matches("ld.global").count()]);
+    }
+    // The value is computed from the loaded one, as a float's bits are.
+    let computed = "ld.global.u32 %v, [%out]; L: xor.b32 %w, %v, 1; xor.b32 %t, %w, 1; \
+                    atom.global.cas.b32 %v, [%out], %t, %w; setp.ne.u32 %p, %v, %t; @%p bra L;";
+    assert_differs(computed, (2, 64), [0, 1]);
+}
+
+#[test]
 fn strong_accesses_of_mixed_sizes_race_in_strict_mode() {
     let body =
         "setp.eq.u32 %p, %b, 0; @%p st.relaxed.gpu.global.u32 [%out], 1; @!%p st.relaxed.gpu.global.u16 [%out], 1;";

@@ -153,6 +153,3 @@ impl Causality {
         self.landed.remove(&block);
     }
 }
-
-#[cfg(test)]
-mod tests;

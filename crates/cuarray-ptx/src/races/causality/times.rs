@@ -84,17 +84,18 @@ fn join(one: &Rc<Node>, other: &Rc<Node>) -> Rc<Node> {
                 all_one &= is(&ones[index]);
                 all_other &= is(&others[index]);
             }
-            match (all_one, all_other) {
-                (true, _) => one.clone(),
-                (_, true) => other.clone(),
+            // Of equal nodes the added one stays, so that clocks share what they have learned from each other.
+            match (all_other, all_one) {
+                (true, _) => other.clone(),
+                (_, true) => one.clone(),
                 _ => node(floor, Below::Nodes(nodes)),
             }
         }
         (Below::Lanes(ones), Below::Lanes(others)) => {
             let lanes = std::array::from_fn(|lane| ones[lane].max(others[lane]).max(floor));
             match floor {
-                floor if floor == one.floor && lanes == *ones => one.clone(),
                 floor if floor == other.floor && lanes == *others => other.clone(),
+                floor if floor == one.floor && lanes == *ones => one.clone(),
                 _ => node(floor, Below::Lanes(lanes)),
             }
         }

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import mpi4py
+import numpy as np
 
 from cuarray.check import NotClaimed, parts
 from cuarray.check.driver import is_simulated
@@ -35,9 +36,13 @@ KNOWN = {
 
 
 def import_(obj, *, stream=None) -> Any:
-    buffer = _mpi().buffer.frombuffer(obj)
+    try:
+        buffer = _mpi().buffer.frombuffer(obj)
+    except BufferError:
+        # A read-only array can be sent.
+        buffer = _mpi().buffer.frombuffer(obj, readonly=True)
     entries = obj.__cuda_array_interface__
-    contiguous = parts.contiguous(entries["shape"], parts.size_of(entries["typestr"]))
+    contiguous = parts.contiguous(entries["shape"], np.dtype(entries["typestr"]).itemsize)
     if buffer.nbytes and (entries.get("strides") or contiguous) != contiguous and min(entries["shape"], default=2) > 1:
         raise NotClaimed("memory is sent in its own order")
     return buffer

@@ -1,1 +1,0 @@
-//! Tests of the rules, on views and memory without a machine.

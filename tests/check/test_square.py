@@ -1,0 +1,44 @@
+"""Cells of docs/results/interoperability.md, for the libraries of `make peers`; `make square` compares all."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+
+import pytest
+from square import page
+from square.pairs import Pair, run_pair
+
+#: Pairs with one library each that has order, types or layouts of its own.
+PAIRS = [("cuarray", "cuda_core"), ("numba_cuda", "cuarray"), ("cuarray", "mpi4py")]
+PACKAGES = {"numba_cuda": "numba_cuda", "cuda_core": "cuda.core", "mpi4py": "mpi4py", "cuarray": "cuarray"}
+
+
+@pytest.mark.parametrize(("producer", "consumer"), PAIRS)
+def test_cell_is_as_documented(producer: str, consumer: str, driver_kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # For an MPI without CUDA.
+    monkeypatch.setenv("CUARRAY_SIM_HOST_READABLE", "1")
+    for name in (producer, consumer):
+        try:
+            found = importlib.util.find_spec(PACKAGES[name])
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            pytest.skip(f"{name} is not installed; `make peers` installs it")
+    assert page.differences([run_pair(producer, consumer)], page.PAGE.read_text()) == []
+
+
+def test_difference_names_both_libraries_and_the_failure() -> None:
+    kept = Pair("cuarray", "cupy", ("cuarray 1", "CuPy 1"), ["I8.x"], {})
+    text = page.write([kept], datetime.date(2026, 1, 1))
+    assert page.differences([kept], text) == []
+    lost = Pair("cuarray", "cupy", ("cuarray 1", "CuPy 1"), [], {"I8.x": "at 0x1f"})
+    assert page.differences([lost], text) == ["cuarray → CuPy: *l*, and the page says L (I8.x: at …)"]
+    assert page.differences([lost], "") == ["the page has no square"]
+
+
+def test_page_names_versions_and_losses() -> None:
+    lost = Pair("cuarray", "cupy", ("cuarray 1", "CuPy 2"), [], {"I8.x": "a reason"})
+    text = page.write([lost], datetime.date(2026, 1, 2))
+    assert "2026-01-02, with cuarray 1, CuPy 2." in text
+    assert "| CuPy | consumer | `I8.x` | 1 of 1 |" in text

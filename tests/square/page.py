@@ -1,0 +1,167 @@
+"""The page docs/results/interoperability.md."""
+
+from __future__ import annotations
+
+import datetime
+import fnmatch
+import itertools
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from square.pairs import Pair
+
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "interoperability.md"
+ADAPTERS = {
+    "cuarray": "cuarray",
+    "numba_cuda": "numba-cuda",
+    "numba_cuda_mlir": "numba-cuda-mlir",
+    "cupy": "CuPy",
+    "pytorch": "PyTorch",
+    "jax": "JAX",
+    "pycuda": "PyCUDA",
+    "cuda_core": "cuda.core",
+    "mpi4py": "mpi4py",
+}
+RECORDED = {
+    "square.recorded.rmm": "RMM *(recorded)*",
+    "square.recorded.cudf": "cuDF column *(recorded)*",
+    "square.recorded.dali": "DALI *(recorded)*",
+    "square.recorded.pylibraft": "pylibraft *(recorded)*",
+}
+#: Libraries without arrays of their own, and one that imports none.
+NO_PRODUCER, NO_CONSUMER = ("cuda_core", "mpi4py"), ("pycuda",)
+NAMES = {**ADAPTERS, **RECORDED}
+#: The parts of a cell: a letter, and the checks behind it.
+LETTERS = {
+    "L": ("layouts", "I8.*"),
+    "T": ("types", "I3.*"),
+    "Z": ("arrays without elements", "I5.*"),
+    "R": ("the read-only flag", "I4.*"),
+    "M": ("the memory of a dropped producer", "L2.*"),
+    "W": ("the consumer waits for the producer", "S2.*"),
+    "B": ("the producer waits for the consumer", "S3.*"),
+    "D": ("order through DLPack", "DL3.*"),
+}
+
+HEAD = """# Which libraries exchange arrays
+
+`make square UPDATE=1` writes this page. Each library of a row makes arrays, and each library of a column imports them by `__cuda_array_interface__`. The
+checks are those of `cuarray check A B`, on the simulated driver, which proves the order of work.
+
+Written on {date}, with {versions}.
+
+A cell has a letter for each group of checks that applies. A capital letter means that all checks hold. A small letter in italics means that at least one
+fails: something is lost on the way, or refused.
+
+| letter | group |
+|---|---|
+{letters}
+
+"""
+TAIL = """
+## Lost on the way
+
+Failures of each producer and consumer, with the number of partners. Layouts that a consumer refuses with an error are here too.
+
+| library | as | check | partners |
+|---|---|---|---|
+{lost}
+
+## Systems that do not run here
+
+Rows marked *recorded* replay dictionaries over memory of the kit, as the published sources build them. The libraries were not run. The modules in
+[tests/square/recorded](https://github.com/cuarray/cuarray/tree/main/tests/square/recorded) name the sources.
+
+- PyArrow's `CudaBuffer` and ArrayViews export no `__cuda_array_interface__`, so there is nothing to replay. PyArrow imports arrays
+  by `Context.buffer_from_object`, which reads `shape`, `strides`, `typestr` and `data`, and neither `stream` nor `mask`.
+- JAX into mpi4py is left out: the import fails with `CUDA_ERROR_INVALID_HANDLE`, and the cause is not known yet.
+- Warp and RMM have adapters, and do not run on the simulated driver, as they contain a static CUDA runtime. `cuarray check warp` runs on a GPU.
+"""
+
+
+def is_asked(producer: str, consumer: str) -> bool:
+    """Return whether a pair has checks."""
+    if (producer, consumer) == ("jax", "mpi4py"):
+        # The import fails with CUDA_ERROR_INVALID_HANDLE, for a reason that is not known yet.
+        return False
+    return producer not in NO_PRODUCER and consumer not in NO_CONSUMER and consumer not in RECORDED
+
+
+def cell(pair: Pair) -> str:
+    """Return the letters of a pair."""
+    letters = []
+    for letter, (_, pattern) in LETTERS.items():
+        if fnmatch.filter(pair.failed, pattern):
+            letters.append(f"*{letter.lower()}*")
+        elif fnmatch.filter(pair.passed, pattern):
+            letters.append(letter)
+    return " ".join(letters) or "-"
+
+
+def table(pairs: Sequence[Pair]) -> list[str]:
+    """Return the square."""
+    cells = {(pair.producer, pair.consumer): cell(pair) for pair in pairs}
+    producers = list(dict.fromkeys(pair.producer for pair in pairs))
+    consumers = list(dict.fromkeys(pair.consumer for pair in pairs))
+    lines = [
+        f"| producer ↓ consumer → | {' | '.join(NAMES[each] for each in consumers)} |",
+        "|---" * (len(consumers) + 1) + "|",
+    ]
+    for producer in producers:
+        row = [cells.get((producer, consumer), "") for consumer in consumers]
+        lines.append(f"| {NAMES[producer]} | {' | '.join(row)} |")
+    return lines
+
+
+def write(pairs: Sequence[Pair], date: datetime.date) -> str:
+    """Return the page."""
+    versions = sorted(
+        {version for pair in pairs for version in pair.versions if "recorded" not in version}, key=str.lower
+    )
+    letters = "\n".join(f"| {letter} | {meaning} |" for letter, (meaning, _) in LETTERS.items())
+    head = HEAD.format(date=date, versions=", ".join(versions), letters=letters)
+    return head + "\n".join(table(pairs)) + "\n" + TAIL.format(lost="\n".join(_lost(pairs)))
+
+
+def _lost(pairs: Sequence[Pair]) -> list[str]:
+    """Return a line for each check that fails with at least half of the partners of a library."""
+    lines = []
+    for role, name in itertools.product(("producer", "consumer"), NAMES):
+        own = [pair for pair in pairs if getattr(pair, role) == name]
+        counts: dict[str, int] = {}
+        for pair in own:
+            for check in pair.failed:
+                counts[check] = counts.get(check, 0) + 1
+        lines += [
+            f"| {NAMES[name]} | {role} | `{check}` | {count} of {len(own)} |"
+            for check, count in sorted(counts.items())
+            if 2 * count >= len(own)
+        ]
+    return lines
+
+
+def differences(pairs: Sequence[Pair], text: str) -> list[str]:
+    """Return a line for each cell that differs from the page's, by the names of its row and column."""
+    rows = [
+        [part.strip() for part in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")
+    ]
+    start = next((index for index, row in enumerate(rows) if row[0].startswith("producer ↓")), None)
+    if start is None:
+        return ["the page has no square"]
+    columns = rows[start]
+    written = {
+        (row[0], name): part
+        for row in rows[start + 1 :]
+        if len(row) == len(columns)
+        for name, part in zip(columns, row, strict=True)
+    }
+    found = []
+    for pair in pairs:
+        names = (NAMES[pair.producer], NAMES[pair.consumer])
+        if written.get(names) != cell(pair):
+            seen = "; ".join(
+                f"{check}: {re.sub(r'0x[0-9a-f]+', '…', message)}" for check, message in pair.failed.items()
+            )
+            found.append(f"{names[0]} → {names[1]}: {cell(pair)}, and the page says {written.get(names)} ({seen})")
+    return found
