@@ -233,6 +233,11 @@ racy-kernels: peers ## run the racy kernels and their right siblings, and compar
 	$(call say,Racy kernels in CUDA C++)
 	PYTHONPATH=tests $(BIN)/python -m racy_kernels $(if $(UPDATE),--update)
 
+.PHONY: kernel-sweep
+kernel-sweep: peers ## weaken each barrier, fence and atomic of right kernels, and compare with docs/results/kernel-sweep.md; UPDATE=1 writes it
+	$(call say,Barrier-removal sweep for kernels)
+	PYTHONPATH=tests $(BIN)/python -m kernel_sweep $(if $(UPDATE),--update)
+
 # Freeing memory does not wait for pending work here, so that a release which does not wait is found.
 .PHONY: faults
 faults: install ## let each driver call of each public operation fail, with three results; writes docs/results/faults.md

@@ -15,6 +15,7 @@ from pathlib import Path
 from racy_kernels.kernels import sources
 from racy_kernels.running import Launcher, difference, races
 
+from .reasons import NOT_REACHED
 from .weakening import cut, variants
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -28,6 +29,7 @@ def main(folder: Path) -> None:
         errors: dict[str, str | None] = {}
         for kernel in source.kernels:
             weaker = list(variants(module, kernel.name))
+            weaker += [each.trapped() for each in weaker if each.name in NOT_REACHED.get(kernel.name, ())]
             ptx = module.with_variants(weaker, kernel.name)
             loaded = launcher.load(ptx)
             for symbol in (kernel.name, *(variant.symbol for variant in weaker)):

@@ -1,6 +1,6 @@
 """Weaken each synchronizing instruction of right kernels in turn, and write docs/results/kernel-sweep.md.
 
-    PYTHONPATH=tests python -m kernel_sweep [--update]
+PYTHONPATH=tests python -m kernel_sweep [--update]
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import difflib
 import sys
 import tempfile
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,22 +19,30 @@ from racy_kernels.kernels import Source, sources
 from racy_kernels.running import compile_ptx
 from racy_kernels.scoreboard import MODES, start
 
+from .reasons import ACCEPTED, MISSED, NOT_REACHED, UNNEEDED
 from .running import KERNELS
 from .weakening import Variant, cut, variants
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "kernel-sweep.md"
-REASONS = Path(__file__).parent / "unneeded.toml"
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "kernels.md"
 # Each instruction of a loop is in the PTX once.
 MACROS = '#define for _Pragma("unroll 1") for\n'
 
 INTRODUCTION = """\
-# The sweep over kernels
+# The barrier-removal sweep
 
 `make kernel-sweep UPDATE=1` writes this page. Each kernel (`tests/kernel_sweep/kernels/`) runs without findings in both modes, and its
-results are checked. The sweep then weakens one instruction of its PTX at a time: it removes a barrier, a fence, a wait or a commit; narrows
-the scope of a fence, an atomic operation or an access to the block; makes an acquiring or releasing operation relaxed, a strong access plain,
-and an atomic operation a load and a store. The simulated driver must report a finding, or the launch must fail. An instruction that
-is not needed is listed with the reason. `make sweep` does this for [the calls that order streams](sweep.md).
+results are checked. The sweep then weakens one instruction of its PTX at a time. It removes a barrier, a fence, a wait or a commit. It
+narrows the scope of a fence, an atomic operation or an access to the block. It makes acquiring and releasing operations relaxed, strong
+accesses plain, and an atomic operation a load and a store. The simulated driver must report a finding, or the launch must fail. `make sweep` does this
+for [the calls that order streams](sweep.md).
+
+Each weakened instruction that is not found has one of these verdicts:
+
+- *accepted*: only the strict mode reports it, because the default mode accepts [an idiom](../reference/kernels.md#default-and-strict).
+- *not needed*: the kernel is right without it.
+- *not executed*: this launch does not reach the instruction. The sweep puts a trap in its place, and the launch does not fail.
+- *missed*: the simulator should report it.
 """
 
 
@@ -48,79 +55,124 @@ class Swept:
     variants: list[Variant]
     runs: dict[str, dict[str, Any]]
     """By mode, the finding or error of each variant and of the kernel itself."""
-    reasons: dict[str, str]
-    """Why a variant is as good as the kernel."""
 
     def found(self, mode: str, symbol: str) -> bool:
         run = self.runs[mode][symbol]
         return bool(run["findings"] or run["error"])
 
-    def missed(self, mode: str) -> list[Variant]:
-        return [
-            variant for variant in self.variants if not self.found(mode, variant.symbol) and variant.name not in self.reasons
-        ]
+    def verdict(self, variant: Variant) -> str:
+        """Return the verdict of a variant: ``found`` in both modes, or one of those of the page."""
+        found = {mode: self.found(mode, variant.symbol) for mode in MODES}
+        if all(found.values()):
+            return "found"
+        if found["strict"] and variant.name in ACCEPTED.get(self.name, ()):
+            return "accepted"
+        if variant.name in UNNEEDED.get(self.name, ()):
+            return "not needed"
+        return "not executed" if variant.name in NOT_REACHED.get(self.name, ()) else "missed"
+
+    def is_stale(self, variant: Variant, verdict: str) -> bool:
+        """Whether a reason for this verdict is not that of the variant."""
+        if verdict in ("not needed", "not executed") and any(self.found(mode, variant.symbol) for mode in MODES):
+            return True
+        return self.verdict(variant) != verdict
 
 
 def run_all() -> list[Swept]:
     """Compile the kernels, and run them and their variants in each mode."""
-    reasons, swept = tomllib.loads(REASONS.read_text()), []
+    swept = []
     with tempfile.TemporaryDirectory() as name:
         folder, files = Path(name), sources(KERNELS)
         with ThreadPoolExecutor(2) as pool:
             modules = pool.map(lambda source: compile_ptx(source.build(False, MACROS), source.name), files)
             for source, ptx in zip(files, modules, strict=True):
                 (folder / f"{source.path.stem}.ptx").write_bytes(ptx)
-            runs = dict(zip(MODES, pool.map(lambda mode: start("kernel_sweep.running", folder, mode), MODES), strict=True))
+            runs = dict(
+                zip(MODES, pool.map(lambda mode: start("kernel_sweep.running", folder, mode), MODES), strict=True)
+            )
         for source in files:
             module = cut((folder / f"{source.path.stem}.ptx").read_bytes(), source.name)
             for kernel in source.kernels:
                 weaker = list(variants(module, kernel.name))
-                swept.append(Swept(source, kernel.name, weaker, runs, reasons.pop(kernel.name, {})))
-    assert not reasons, f"{REASONS.name} has reasons for unknown kernels: {sorted(reasons)}"
+                swept.append(Swept(source, kernel.name, weaker, runs))
     return swept
 
 
+REASONS = {"accepted": ACCEPTED, "not needed": UNNEEDED, "not executed": NOT_REACHED, "missed": MISSED}
+
+
 def complaints(swept: list[Swept]) -> list[str]:
-    """Return what is wrong in any case: kernels that are not clean, and reasons for variants that are found or unknown."""
+    """Return what is wrong in any case: kernels that are not clean, and reasons that do not hold."""
     found = []
+    kernels = {kernel.name: kernel for kernel in swept}
     for kernel in swept:
         for mode in MODES:
             if kernel.found(mode, kernel.name):
                 found.append(f"{mode}: {kernel.name} is not clean: {kernel.runs[mode][kernel.name]}")
-        names = {variant.name: variant for variant in kernel.variants}
-        for name in kernel.reasons:
-            if name not in names:
-                found.append(f"{kernel.name}: {REASONS.name} names the unknown variant {name}")
-            elif any(kernel.found(mode, names[name].symbol) for mode in MODES):
-                found.append(f"{kernel.name}: {name} is found, although {REASONS.name} says that it is not needed")
-    return found
+    for verdict, reasons in REASONS.items():
+        for name in reasons.keys() - kernels.keys():
+            found.append(f"{name}: there is no such kernel, but a reason why something is {verdict}")
+        for kernel in (kernels[name] for name in reasons.keys() & kernels.keys()):
+            variants_of = {variant.name: variant for variant in kernel.variants}
+            for name in reasons[kernel.name]:
+                if name not in variants_of:
+                    found.append(f"{kernel.name}: there is no variant {name}, but a reason why it is {verdict}")
+                elif kernel.is_stale(variants_of[name], verdict):
+                    found.append(
+                        f"{kernel.name}: {name} is {kernel.verdict(variants_of[name])}, but has a reason why it is {verdict}"
+                    )
+                elif verdict == "not executed":
+                    symbol = variants_of[name].trapped().symbol
+                    found += [
+                        f"{mode}: {kernel.name}: {name} is executed" for mode in MODES if kernel.found(mode, symbol)
+                    ]
+    idioms = {
+        line.split(" | ")[0].removeprefix("| ") for line in REFERENCE.read_text().splitlines() if line.startswith("| ")
+    }
+    for idiom in {idiom for reasons in ACCEPTED.values() for idiom in reasons.values()} - idioms:
+        found.append(f"{REFERENCE.name} has no idiom {idiom!r}")
+    return sorted(found)
 
 
 def page(swept: list[Swept]) -> str:
     """Return the page with the results."""
     total = sum(len(kernel.variants) for kernel in swept)
-    unneeded = sum(len(kernel.reasons) for kernel in swept)
-    counts = {mode: sum(kernel.found(mode, each.symbol) for kernel in swept for each in kernel.variants) for mode in MODES}
-    found = ", ".join(f"{count} found in the {mode} mode" for mode, count in counts.items())
-    lines = [INTRODUCTION, f"**{len(swept)} kernels, {total} weakened instructions: {found}, {unneeded} not needed.**", ""]
-    lines += [f"| kernel | weakened | {' | '.join(f'found, {mode}' for mode in MODES)} | not needed |"]
-    lines += [f"|---|---:|{'---:|' * len(MODES)}---:|"]
+    counts = {
+        mode: sum(kernel.found(mode, each.symbol) for kernel in swept for each in kernel.variants) for mode in MODES
+    }
+    verdicts = [(kernel, variant, kernel.verdict(variant)) for kernel in swept for variant in kernel.variants]
+    found = " and ".join(f"{count} in the {mode} mode" for mode, count in counts.items())
+    rest = ", ".join(f"{sum(verdict == each for *_, each in verdicts)} {verdict}" for verdict in REASONS)
+    lines = [INTRODUCTION, f"**{len(swept)} kernels, {total} weakened instructions: {found} found; {rest}.**", ""]
+    lines += [f"| kernel | weakened | {' | '.join(f'found, {mode}' for mode in MODES)} | {' | '.join(REASONS)} |"]
+    lines += [f"|---|---:|{'---:|' * (len(MODES) + len(REASONS))}"]
     for kernel in swept:
         name = f"[{kernel.name}](../../tests/kernel_sweep/kernels/{kernel.source.name})"
-        cells = [str(sum(kernel.found(mode, variant.symbol) for variant in kernel.variants)) for mode in MODES]
-        lines.append(f"| {name} | {len(kernel.variants)} | {' | '.join(cells)} | {len(kernel.reasons)} |")
-    lines += ["", "## Missed", ""]
-    rows = [
-        f"| {kernel.name} | `{variant.name}` | {', '.join(mode for mode in MODES if variant in kernel.missed(mode))} |"
-        for kernel in swept
-        for variant in kernel.variants
-        if any(variant in kernel.missed(mode) for mode in MODES)
+        cells = [sum(kernel.found(mode, variant.symbol) for variant in kernel.variants) for mode in MODES]
+        cells += [sum(kernel.verdict(variant) == verdict for variant in kernel.variants) for verdict in REASONS]
+        lines.append(f"| {name} | {len(kernel.variants)} | {' | '.join(map(str, cells))} |")
+    lines += [
+        "",
+        "An instruction is named with its change. The number counts equal changes in the PTX of the kernel.",
+        "",
     ]
-    lines += ["| kernel | weakened instruction | missed in |", "|---|---|---|", *rows] if rows else ["None."]
-    lines += ["", "## Not needed", "", "| kernel | weakened instruction | reason |", "|---|---|---|"]
-    for kernel in swept:
-        lines += [f"| {kernel.name} | `{name}` | {reason} |" for name, reason in kernel.reasons.items()]
-    return "\n".join(lines) + "\n"
+    heads = {"accepted": "idiom", "not needed": "reason", "not executed": "", "missed": "reason"}
+    for verdict, reasons in REASONS.items():
+        columns = ["kernel", "line", "weakened instruction", *([heads[verdict]] if heads[verdict] else [])]
+        rows = []
+        for kernel, variant, each in verdicts:
+            if each == verdict:
+                cells = [kernel.name, str(variant.line), f"`{variant.name}`"]
+                if verdict == "missed":
+                    missed = reasons.get(kernel.name, {}).get(variant.name, "not yet explained")
+                    accepted = kernel.found("strict", variant.symbol)
+                    cells.append(f"{missed} (only by default)" if accepted else missed)
+                elif heads[verdict]:
+                    cells.append(reasons[kernel.name][variant.name])
+                rows.append(f"| {' | '.join(cells)} |")
+        lines += [f"## {verdict.capitalize()}", ""]
+        lines += [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}", *rows, ""] if rows else ["None.", ""]
+    return "\n".join(lines[:-1]) + "\n"
 
 
 def main() -> int:
@@ -133,10 +185,15 @@ def main() -> int:
     wrong = complaints(swept)
     print("".join(f"{complaint}\n" for complaint in wrong), end="")
     text = page(swept)
-    print(next(line for line in text.splitlines() if line.startswith("**")).strip("*"), f"{time.monotonic() - started:.0f} s")
+    print(
+        next(line for line in text.splitlines() if line.startswith("**")).strip("*"),
+        f"{time.monotonic() - started:.0f} s",
+    )
     if options.update:
         PAGE.write_text(text)
-    shown = list(difflib.unified_diff(PAGE.read_text().splitlines(), text.splitlines(), "the page", "this run", lineterm="", n=0))
+    shown = list(
+        difflib.unified_diff(PAGE.read_text().splitlines(), text.splitlines(), "the page", "this run", lineterm="", n=0)
+    )
     print("".join(f"{line}\n" for line in shown), end="")
     return 1 if wrong or shown else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 INSTRUCTION = re.compile(r"\s*(?:(@!?%p\d+)\s+)?([a-z][\w.:]*)\s*([^;]*);\s*$")
 LOCATION = re.compile(r"\s*\.loc\s+(\d+) (\d+) \d+(?:.*inlined_at (\d+) (\d+))?")
@@ -31,10 +31,16 @@ class Variant:
     symbol: str
     text: str
     """The PTX of the whole function."""
+    trap: str
+    """The function with a trap in place of the instruction."""
 
     @property
     def name(self) -> str:
         return f"{self.weakening} ({self.nth})"
+
+    def trapped(self) -> Variant:
+        """Return a variant that fails if the instruction is executed."""
+        return replace(self, symbol=f"{self.symbol}__trap", text=self.trap)
 
 
 @dataclass
@@ -73,6 +79,7 @@ def variants(module: Module, kernel: str) -> Iterator[Variant]:
     """Yield the kernel with each instruction weakened, in each way that applies to it."""
     lines = module.entries[kernel].splitlines(keepends=True)
     line, seen = 0, Counter[str]()
+    first = 100 * list(module.entries).index(kernel)
     for number, text in enumerate(lines):
         if location := LOCATION.match(text):
             places = [(int(location[1]), int(location[2]))]
@@ -82,14 +89,26 @@ def variants(module: Module, kernel: str) -> Iterator[Variant]:
         instruction = INSTRUCTION.match(text)
         if not instruction:
             continue
+        guard = f"{instruction[1]} " if instruction[1] else ""
         for weakening, replacement in _weakenings(instruction[1] or "", instruction[2], instruction[3]):
             seen[weakening] += 1
             symbol = f"{kernel}__{sum(seen.values())}"
-            changed = "".join([*lines[:number], f"\t{replacement}\n", *lines[number + 1 :]])
-            changed = changed.replace(f".entry {kernel}(", f".entry {symbol}(").replace(f"{kernel}_param_", f"{symbol}_param_")
-            # Races between the same lines are reported once, so that each variant needs lines of its own.
-            changed = LINE.sub(lambda place: f"{place[1]}{int(place[2]) + LINES * sum(seen.values())}", changed)
-            yield Variant(kernel, weakening, seen[weakening], line, symbol, changed)
+            changed, trap = (
+                _renamed(
+                    "".join([*lines[:number], f"\t{new}\n", *lines[number + 1 :]]),
+                    kernel,
+                    name,
+                    first + sum(seen.values()),
+                )
+                for new, name in ((replacement, symbol), (f"{guard}trap;", f"{symbol}__trap"))
+            )
+            yield Variant(kernel, weakening, seen[weakening], line, symbol, changed, trap)
+
+
+def _renamed(text: str, kernel: str, symbol: str, count: int) -> str:
+    """Return a function with another name. Races between equal lines are reported once, so each variant has lines of its own."""
+    text = text.replace(f".entry {kernel}(", f".entry {symbol}(").replace(f"{kernel}_param_", f"{symbol}_param_")
+    return LINE.sub(lambda place: f"{place[1]}{int(place[2]) + LINES * count}", text)
 
 
 def _weakenings(guard: str, opcode: str, operands: str) -> Iterator[tuple[str, str]]:
@@ -97,9 +116,13 @@ def _weakenings(guard: str, opcode: str, operands: str) -> Iterator[tuple[str, s
     parts = opcode.split(".")
     guarded = f"{guard} " if guard else ""
     removed = f"{opcode} removed", "// removed"
-    if opcode in ("bar.sync", "barrier.sync", "bar.arrive", "bar.warp.sync", "barrier.cluster.wait"):
-        yield removed
-    elif opcode.startswith(("cp.async.wait_", "cp.async.commit_", "cp.async.bulk.wait_", "cp.async.bulk.commit_")):
+    if opcode in (
+        "bar.sync",
+        "barrier.sync",
+        "bar.arrive",
+        "bar.warp.sync",
+        "barrier.cluster.wait",
+    ) or opcode.startswith(("cp.async.wait_", "cp.async.commit_", "cp.async.bulk.wait_", "cp.async.bulk.commit_")):
         yield removed
     elif opcode.startswith(("mbarrier.try_wait", "mbarrier.test_wait")):
         yield f"{opcode} removed", f"{guarded}setp.eq.u32 {operands.split(',')[0]}, 0, 0;"
