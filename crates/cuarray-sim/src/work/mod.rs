@@ -4,6 +4,8 @@ pub(crate) mod allocations;
 pub(crate) mod contexts;
 pub(crate) mod copies;
 pub(crate) mod graph_memory;
+mod launch_failures;
+mod launch_findings;
 pub(crate) mod launches;
 pub(crate) mod mappings;
 pub(crate) mod modules;

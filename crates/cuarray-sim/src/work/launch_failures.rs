@@ -1,0 +1,142 @@
+//! Failures of kernels: their context fails, and a finding names a bad access.
+
+use super::launch_findings::place;
+use crate::happens_before::calls;
+use crate::objects::allocation::Kind;
+use crate::objects::launch::Launch;
+use crate::state::State;
+use crate::work::{allocations, contexts};
+use cuarray_abi::*;
+use cuarray_ptx::{Fault, FaultKind, RANK_SHIFT};
+use cuarray_races::Ticket;
+use cuarray_races::finding::{self, AccessKind, KernelPlace, Range};
+use cuarray_races::report::kernel_name;
+
+/// Marks the context of a failed kernel as failed, and reports the failure.
+pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
+    let (mut what, place) = described(launch, fault);
+    let closed = closed_to(state, launch.context, fault);
+    if let Some((closed, _)) = &closed {
+        what = what.replace(", where nothing is allocated", closed).replace(", in constant memory", closed);
+    }
+    let window = cuarray_ptx::in_window(fault.address);
+    let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
+    let nearest = || reserved_at(state, fault.address).or_else(|| nearest_to(state, fault.address));
+    let more = illegal.then(nearest).flatten().filter(|_| closed.is_none());
+    let more = more.unwrap_or_default();
+    if !launch.settings.quiet {
+        eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
+    }
+    contexts::fail(state, launch.context, code(fault.kind));
+    let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
+    if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
+        let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
+        let bytes = Range { address: fault.address, length: fault.size.into() };
+        let wrong = match fault.kind {
+            FaultKind::IllegalAddress | FaultKind::ReadOnly if closed.is_some() => {
+                closed.map(|(_, missing)| (finding::Kind::OutOfBounds, missing))
+            }
+            FaultKind::Misaligned => {
+                Some((finding::Kind::MisalignedAccess, format!("use an address that is a multiple of {}", fault.size)))
+            }
+            FaultKind::ReadOnly => {
+                let missing = "do not write constant memory in a kernel: only the host sets it";
+                Some((finding::Kind::OutOfBounds, missing.to_owned()))
+            }
+            // Addresses in these windows are valid only in the kernel, and are not memory of the driver.
+            _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
+        };
+        calls::launch_failed(state, ticket, (access, bytes), wrong, place, &more);
+    }
+}
+
+/// For an access to memory of another device that is closed to the context: a description, and what is missing.
+fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String, String)> {
+    let allocation = state.memory.holding(fault.address)?;
+    let access = allocations::kernel_access(state, context, allocation);
+    let needed = if fault.write { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { CU_MEM_ACCESS_FLAGS_PROT_READ };
+    if access >= needed || !matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::ReadOnly) {
+        return None;
+    }
+    let (own, other) = (state.contexts.get(&context)?.device, allocation.device);
+    let missing = match allocation.kind {
+        Kind::Pool(_) => format!("give device {own} access to the memory of the pool with cuMemPoolSetAccess"),
+        Kind::Graph { .. } => format!("give device {own} access in the parameters of the allocation node"),
+        Kind::Mapped(_) => format!("give device {own} access to the mapped memory with cuMemSetAccess"),
+        _ => format!("call cuCtxEnablePeerAccess in the context of device {own} for the context of device {other}"),
+    };
+    Some((format!(", in memory of device {other} that is closed to kernels of device {own}"), missing))
+}
+
+/// The advice for an address that is reserved and not mapped.
+fn reserved_at(state: &State, address: u64) -> Option<String> {
+    let unmapped = state.memory.holding(address).is_none() && state.reservation_of(address).is_some();
+    unmapped.then(|| calls::UNMAPPED.to_owned())
+}
+
+/// A description of the program's allocation nearest to an address.
+fn nearest_to(state: &State, address: u64) -> Option<String> {
+    let own = state.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code));
+    let distance = |start: u64, size: u64| {
+        if address < start { start - address } else { address.saturating_sub(start + size) }
+    };
+    let nearest = own.min_by_key(|allocation| distance(allocation.address, allocation.size))?;
+    let (start, size) = (nearest.address, nearest.size);
+    let (away, side) = (distance(start, size), if address < start { "before" } else { "behind" });
+    Some(format!("; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it"))
+}
+
+/// A failure in words, and its location.
+fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
+    let (access, size) = (if fault.write { "write" } else { "read" }, fault.size);
+    let access = match cuarray_ptx::in_window(fault.address) {
+        Some(("shared", offset)) if offset >> RANK_SHIFT != 0 => {
+            let (rank, offset) = ((offset >> RANK_SHIFT) - 1, offset & ((1 << RANK_SHIFT) - 1));
+            format!("{access} of {size} bytes at byte {offset} of shared memory of the cluster's block of rank {rank}")
+        }
+        Some((space, offset)) => format!("{access} of {size} bytes at byte {offset} of {space} memory"),
+        None => format!("{access} of {size} bytes at {:#x}", fault.address),
+    };
+    let what = match fault.kind {
+        FaultKind::IllegalAddress => match cuarray_ptx::in_window(fault.address) {
+            Some(("shared", _)) => {
+                let bytes = launch.program.shared_bytes(launch.kernel) + u64::from(launch.dynamic_shared);
+                format!("{access}, beyond the {bytes} bytes of the block")
+            }
+            Some(_) => format!("{access}, beyond its end"),
+            None => format!("{access}, where nothing is allocated"),
+        },
+        FaultKind::BlockEnded => {
+            format!("{access}, which has ended; let the cluster synchronize before its blocks exit")
+        }
+        FaultKind::Misaligned => format!("{access}, which is not aligned to its size"),
+        FaultKind::ReadOnly => format!("{access}, in constant memory"),
+        FaultKind::Trap => "trap".to_owned(),
+        FaultKind::Assert => "an assertion failed".to_owned(),
+        FaultKind::Stack => "the calls of a thread overflowed its stack".to_owned(),
+        FaultKind::InvalidProgramCounter => {
+            format!("a jump or call to {:#x}, which is not the address of such code", fault.address)
+        }
+        FaultKind::Deadlock => "the threads wait for each other forever".to_owned(),
+        FaultKind::Budget => {
+            format!("the kernel did not end within {} instructions (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
+        }
+        FaultKind::IllegalInstruction => "an instruction that cannot be executed".to_owned(),
+    };
+    let place = place(&launch.program, Some(fault.pc), fault.block, fault.thread, false);
+    (what, place)
+}
+
+/// The driver error for a kernel's failure.
+fn code(kind: FaultKind) -> CUresult {
+    match kind {
+        FaultKind::IllegalAddress | FaultKind::ReadOnly => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+        FaultKind::Misaligned => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+        FaultKind::Trap | FaultKind::BlockEnded => CUresult::CUDA_ERROR_LAUNCH_FAILED,
+        FaultKind::Assert => CUresult::CUDA_ERROR_ASSERT,
+        FaultKind::Stack => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+        FaultKind::InvalidProgramCounter => CUresult::CUDA_ERROR_INVALID_PC,
+        FaultKind::Deadlock | FaultKind::Budget => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
+        FaultKind::IllegalInstruction => CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
+    }
+}
