@@ -87,25 +87,32 @@ pub(crate) const ACQUIRES: u32 = 1 << 30;
 /// The bit of a compare-and-swap operation, which may write nothing.
 pub(crate) const COMPARES: u32 = 1 << 31;
 
-/// Encodes a scope. The scope of the device has no bits.
-pub(crate) fn scope_bits(scope: Scope) -> u32 {
-    let code = match scope {
+/// The scopes by their codes. The scope of the device has no bits.
+const SCOPES: [Scope; 4] = [Scope::Device, Scope::Block, Scope::Cluster, Scope::System];
+
+/// Encodes a scope in two bits.
+pub(super) fn scope_code(scope: Scope) -> u32 {
+    match scope {
         Scope::Device => 0,
         Scope::Block => 1,
         Scope::Cluster => 2,
         Scope::System => 3,
-    };
-    code << SCOPE
+    }
+}
+
+/// Decodes a scope of the lowest two bits.
+pub(super) fn scope_of(code: u32) -> Scope {
+    SCOPES[code as usize & 3]
+}
+
+/// Encodes the scope of an access.
+pub(crate) fn scope_bits(scope: Scope) -> u32 {
+    scope_code(scope) << SCOPE
 }
 
 /// Decodes a strong operation. `result` states whether it has one.
 pub(super) fn strong(code: u32, kind: Kind, result: bool) -> Strong {
-    let scope = match code >> SCOPE & 3 {
-        0 => Scope::Device,
-        1 => Scope::Block,
-        2 => Scope::Cluster,
-        _ => Scope::System,
-    };
+    let scope = scope_of(code >> SCOPE);
     Strong { kind, scope, acquires: code & ACQUIRES != 0, releases: code & RELEASES != 0, result }
 }
 

@@ -1,5 +1,6 @@
 //! Control flow: branches, calls, returns, exits and barriers.
 
+use super::access_mode::{scope_code, scope_of};
 use super::fault::FaultKind;
 use super::program::LEFT_OUT;
 use super::warp::Waiting;
@@ -190,7 +191,13 @@ pub(crate) unsafe fn fence(machine: &mut Machine<'_>, instruction: &Instruction)
 /// Encodes a fence as an immediate.
 pub(crate) fn fence_code(fence: Fence) -> i64 {
     let bits = u8::from(fence.acquires) | u8::from(fence.releases) << 1 | u8::from(fence.total) << 2;
-    i64::from(bits) | (fence.scope as i64) << 4
+    i64::from(bits) | i64::from(scope_code(fence.scope)) << 4
+}
+
+/// Decodes a fence.
+pub(super) fn fence_of(code: i64) -> Fence {
+    let scope = scope_of((code >> 4) as u32);
+    Fence { acquires: code & 1 != 0, releases: code & 2 != 0, total: code & 4 != 0, scope }
 }
 
 /// Hints without an effect here.

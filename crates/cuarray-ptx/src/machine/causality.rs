@@ -2,13 +2,15 @@
 
 use super::access_mode::{GUESS, STRONG, elements, strong};
 use super::address_windows::SHARED_WINDOW;
+use super::branching::fence_of;
 use super::cluster::{OFFSETS, RANK_SHIFT};
 use super::program::Instruction;
 use super::watch::hold_back;
 use super::{Machine, cluster};
-use crate::races::causality::memory::{Actor, Conflict, Mark, in_shared};
+use crate::races::causality::mark::{Actor, Conflict, Mark};
+use crate::races::causality::memory::in_shared;
 use crate::races::causality::threads::Threads;
-use crate::races::causality::{Causality, Fence, Scope, Strong};
+use crate::races::causality::{Causality, Scope, Strong};
 use crate::races::cell::Kind;
 use crate::races::{Access, Race};
 
@@ -65,12 +67,11 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes a fence with a code of [`fence_code`](super::branching::fence_code).
+    /// Executes a fence with a code of [`fence_code`](super::branching::fence_code); 0 is none.
     #[cold]
     pub(super) fn fence_causally(&mut self, code: i64) {
-        let scope = [Scope::Block, Scope::Cluster, Scope::Device, Scope::System][(code >> 4) as usize & 3];
-        let fence = Fence { acquires: code & 1 != 0, releases: code & 2 != 0, total: code & 4 != 0, scope };
         if code != 0 {
+            let fence = fence_of(code);
             self.with_causality(|machine, _, threads| threads.fence(machine.warp.number, machine.mask, fence));
         }
     }

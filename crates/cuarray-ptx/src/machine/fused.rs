@@ -6,15 +6,11 @@
 use super::direct::{broadcast_or_read, is_possible, shape};
 use super::memory::load;
 use super::{Flow, Machine, processor};
-use crate::machine::program::{Exec, Instruction};
+use crate::machine::program::{Exec, FIRST_USED, Instruction, SECOND_USED};
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_blendv_epi8, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmpgt_epi32,
     _mm256_fmadd_ps, _mm256_loadu_si256, _mm256_set1_epi32, _mm256_storeu_si256,
 };
-
-/// The bits in `extra` of the first load for values that other instructions use too: of the first load, and of the second.
-pub(crate) const FIRST_USED: u32 = 1;
-pub(crate) const SECOND_USED: u32 = 2;
 
 /// Returns the function for a load of 32 bits, the first of two before a multiply-add.
 pub(crate) fn loads_and_multiply_add(alone: Exec) -> Exec {

@@ -25,6 +25,11 @@ pub(crate) const UNGUARDED: u32 = 1 << 31;
 /// The operand value for an operand that is left out: `_`.
 pub(crate) const LEFT_OUT: u32 = u32::MAX;
 
+/// The bits in `extra` of the first of two loads before their multiply-add, for values that other instructions use too: of the
+/// first load, and of the second.
+pub(crate) const FIRST_USED: u32 = 1;
+pub(crate) const SECOND_USED: u32 = 2;
+
 /// One instruction.
 #[derive(Clone, Copy)]
 pub(crate) struct Instruction {

@@ -1,8 +1,8 @@
 //! Reports accesses, barriers and fences to race detection.
 //!
-//! Strong accesses (`volatile`, `relaxed`, `acquire`, `release`) synchronize, and never take part in a race. Fences
-//! and releases pass on the warp's knowledge. Atomic operations with a result, and strong reads, acquire it. The
-//! address makes no difference: a missed race is better than a false one.
+//! Kernels whose threads synchronize through global or shared words are searched by the memory model: see
+//! [`causality`](super::causality). In the other kernels, only an `mbarrier` passes on what a thread knows: an arrival
+//! releases it, and a wait acquires it. The address makes no difference there: a missed race is better than a false one.
 
 use super::access_mode::{GUESS, IN_PLACE, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
@@ -253,44 +253,43 @@ impl Machine<'_> {
         if self.races.grid_turn != self.grid.turn {
             self.grid_completed();
         }
-        let mask = self.mask;
+        let (global, shared) = self.lanes_by_space(mode);
         if self.has_clusters() {
-            return self.touch_with_cluster(mode, size, at, kind, digests);
+            return self.touch_with_cluster((global, shared), size, at, kind, digests);
         }
+        if global != 0 {
+            self.touch_in::<false>(global, size, at, kind, digests);
+        }
+        if shared != 0 {
+            self.touch_in::<true>(shared, size, at, kind, digests);
+        }
+    }
+
+    /// The lanes that access global memory, and those that access shared memory.
+    #[inline(always)]
+    fn lanes_by_space(&self, mode: u32) -> (u32, u32) {
+        let in_window = |window: u64| {
+            let lanes = (0..32).filter(|lane| self.addresses[*lane] >> 56 == window);
+            lanes.fold(0, |lanes, lane| lanes | 1 << lane) & self.mask
+        };
         match mode & 7 {
-            1 => self.touch_in::<false>(mask, size, at, kind, digests),
-            2 => self.touch_in::<true>(mask, size, at, kind, digests),
-            0 => {
-                let of = |window: u64| {
-                    let lanes = (0..32).filter(|lane| self.addresses[*lane] >> 56 == window);
-                    lanes.fold(0, |lanes, lane| lanes | 1 << lane) & mask
-                };
-                let (global, shared) = (of(0), of(SHARED_WINDOW >> 56));
-                if global != 0 {
-                    self.touch_in::<false>(global, size, at, kind, digests);
-                }
-                if shared != 0 {
-                    self.touch_in::<true>(shared, size, at, kind, digests);
-                }
-            }
-            _ => {}
+            1 => (self.mask, 0),
+            2 => (0, self.mask),
+            0 => (in_window(0), in_window(SHARED_WINDOW >> 56)),
+            _ => (0, 0),
         }
     }
 
     /// Compares accesses of a block of a cluster, which may be in the shared memory of another block.
     #[cold]
-    fn touch_with_cluster(&mut self, mode: u32, size: u32, at: u32, kind: Kind, digests: Digests<'_>) {
-        let mask = self.mask;
-        let in_window = |machine: &Machine<'_>, window: u64| {
-            let lanes = (0..32).filter(|lane| machine.addresses[*lane] >> 56 == window);
-            lanes.fold(0, |lanes, lane| lanes | 1 << lane) & mask
-        };
-        let (global, shared) = match mode & 7 {
-            1 => (mask, 0),
-            2 => (0, mask),
-            0 => (in_window(self, 0), in_window(self, SHARED_WINDOW >> 56)),
-            _ => return,
-        };
+    fn touch_with_cluster(
+        &mut self,
+        (global, shared): (u32, u32),
+        size: u32,
+        at: u32,
+        kind: Kind,
+        digests: Digests<'_>,
+    ) {
         let own = self.own_shared(shared);
         if global != 0 {
             self.touch_in::<false>(global, size, at, kind, digests);

@@ -2,7 +2,7 @@
 
 use super::draft::{Access, Block, Draft, Operand, Results};
 use super::registers::reads;
-use crate::machine::fused::{FIRST_USED, SECOND_USED};
+use crate::machine::program::{FIRST_USED, SECOND_USED};
 
 /// The number of reads of each register by the instructions of a function.
 pub(super) fn read_counts(blocks: &[Block], registers: usize) -> Vec<u32> {

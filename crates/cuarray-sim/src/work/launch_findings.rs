@@ -29,28 +29,28 @@ pub(super) fn kernel_race(launch: &Launch, regions: &[Region], outcome: &Outcome
     let same_warp = one.thread / 32 == other.thread / 32;
     let stray =
         ["A", "B"].into_iter().zip([one, other]).find(|(_, access)| is_out_of_bounds(regions, outcome, race, access));
+    let advice = if let Some(wait) = one.pending {
+        copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread))
+    } else if let Some(why) = race.why {
+        hand_over(why, between)
+    } else if between && within_cluster {
+        "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two"
+    } else if between {
+        "give each block its own memory, use atomic operations, or order the blocks: two kernels in the place of one, or a barrier of \
+         the grid in a cooperative launch"
+    } else if one.atomic != other.atomic {
+        "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
+    } else if same_warp {
+        "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered"
+    } else {
+        "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach"
+    };
     let missing = match stray {
         Some((letter, _)) => format!(
             "first correct the address of {letter}: its access is out of bounds, as another finding of this launch says, and \
              the race follows from that"
         ),
-        None => if let Some(wait) = one.pending {
-            copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread))
-        } else if let Some(why) = race.why {
-            hand_over(why, between)
-        } else if between && within_cluster {
-            "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two"
-        } else if between {
-            "give each block its own memory, use atomic operations, or order the blocks: two kernels in the place of one, or a barrier of \
-             the grid in a cooperative launch"
-        } else if one.atomic != other.atomic {
-            "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
-        } else if same_warp {
-            "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered"
-        } else {
-            "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach"
-        }
-        .to_owned(),
+        None => advice.to_owned(),
     };
     let width = match (between, same_warp) {
         (true, _) => 2,

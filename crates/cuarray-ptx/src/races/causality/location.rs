@@ -1,6 +1,7 @@
 //! A location that strong operations access: the views released there, and the threads that have seen its writes.
 
-use super::memory::{Actor, Clusters, Conflict, Mark};
+use super::clusters::Clusters;
+use super::mark::{Actor, Conflict, Mark};
 use super::threads::{Released, SCOPES, Scope, Threads};
 use super::times::{Times, thread};
 use super::{Strong, Why};

@@ -4,7 +4,9 @@
 //! conflicts with everything that it conflicts with. So no access is forgotten while it could be part of a race. Strong accesses are
 //! kept with their [`Location`].
 
+use super::clusters::Clusters;
 use super::location::Location;
+use super::mark::{Actor, Conflict, Mark};
 use super::threads::{Scope, Threads};
 use super::times::Times;
 use super::{Strong, Why};
@@ -23,72 +25,6 @@ const EQUAL_WRITES: usize = 16;
 /// The address of a byte in shared memory, distinct for all blocks.
 pub(crate) fn in_shared(block: u32, offset: u64) -> u64 {
     SHARED | u64::from(block) << 24 | offset
-}
-
-/// A thread of the grid.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Actor {
-    pub block: u32,
-    pub warp: u32,
-    pub lane: u32,
-}
-
-/// A recorded access by lanes of a warp.
-#[derive(Clone, Copy)]
-pub(crate) struct Mark {
-    pub block: u32,
-    pub pc: u32,
-    pub stamp: u32,
-    pub lanes: u32,
-    /// The digest of a written value.
-    pub value: u32,
-    pub warp: u8,
-    pub kind: Kind,
-}
-
-impl Mark {
-    /// The lanes other than the thread itself whose access is not ordered before an access with a view.
-    #[inline]
-    pub(super) fn unknown(&self, view: &Times, height: u32, actor: Actor) -> u32 {
-        let warp = u32::from(self.warp);
-        let own = if self.block == actor.block && warp == actor.warp { 1 << actor.lane } else { 0 };
-        match self.lanes & !own {
-            0 => 0,
-            lanes => view.unknown(height, (self.block, warp), lanes, self.stamp),
-        }
-    }
-}
-
-/// A recorded access that an access races with.
-#[derive(Clone, Copy)]
-pub(crate) struct Conflict {
-    pub mark: Mark,
-    pub lane: u32,
-    pub why: Option<Why>,
-}
-
-/// The blocks of each cluster; empty if each block is its own.
-#[derive(Default)]
-pub(crate) struct Clusters {
-    of: HashMap<u32, u64>,
-    blocks: HashMap<u64, Vec<u32>>,
-}
-
-impl Clusters {
-    pub(crate) fn add(&mut self, block: u32, cluster: u64) {
-        if self.of.insert(block, cluster).is_none() {
-            self.blocks.entry(cluster).or_default().push(block);
-        }
-    }
-
-    pub(super) fn same(&self, one: u32, other: u32) -> bool {
-        one == other || self.of.get(&one).is_some_and(|cluster| self.of.get(&other) == Some(cluster))
-    }
-
-    pub(super) fn others(&self, block: u32) -> impl Iterator<Item = u32> {
-        let all = self.of.get(&block).and_then(|cluster| self.blocks.get(cluster));
-        all.into_iter().flatten().copied().filter(move |other| *other != block)
-    }
 }
 
 #[derive(Default)]
@@ -167,11 +103,8 @@ impl Memory {
             let Some(page) = self.numbers.get(&number).map(|index| &mut self.pages[*index]) else { continue };
             let inside = |offset: u64| (address..address + size).contains(&(number * PAGE + offset));
             let shift = page.shift;
-            for (index, cell) in page.cells.iter_mut().enumerate().filter(|(index, _)| inside((*index as u64) << shift))
-            {
-                cell.clear();
-                let _ = index;
-            }
+            let cells = page.cells.iter_mut().enumerate().filter(|(index, _)| inside((*index as u64) << shift));
+            cells.for_each(|(_, cell)| cell.clear());
             page.locations.retain(|location| !inside(location.offset.into()));
         }
     }

@@ -32,7 +32,9 @@
 //! By default the engine is lenient where much working code departs from the manual; in strict mode it follows the
 //! manual. The table in `docs/reference/kernels.md` has each difference.
 
-pub(crate) mod location;
+mod clusters;
+mod location;
+pub(crate) mod mark;
 pub(crate) mod memory;
 pub(crate) mod threads;
 pub(crate) mod times;
