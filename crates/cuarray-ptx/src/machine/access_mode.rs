@@ -113,7 +113,7 @@ pub(crate) fn scope_bits(scope: Scope) -> u32 {
 /// Decodes a strong operation. `result` states whether it has one.
 pub(super) fn strong(code: u32, kind: Kind, result: bool) -> Strong {
     let scope = scope_of(code >> SCOPE);
-    Strong { kind, scope, acquires: code & ACQUIRES != 0, releases: code & RELEASES != 0, result }
+    Strong { kind, scope, acquires: code & ACQUIRES != 0, releases: code & RELEASES != 0, result, step: None }
 }
 
 /// Decodes the strength.

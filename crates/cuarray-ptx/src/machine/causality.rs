@@ -2,6 +2,7 @@
 
 use super::access_mode::{GUESS, STRONG, elements, strong};
 use super::address_windows::SHARED_WINDOW;
+use super::asynchronous::Place;
 use super::branching::fence_of;
 use super::cluster::{OFFSETS, RANK_SHIFT};
 use super::program::Instruction;
@@ -9,7 +10,9 @@ use super::watch::hold_back;
 use super::{Machine, cluster};
 use crate::races::causality::mark::{Actor, Conflict, Mark};
 use crate::races::causality::memory::in_shared;
+use crate::races::causality::phases::Step;
 use crate::races::causality::threads::Threads;
+use crate::races::causality::times::Times;
 use crate::races::causality::{Causality, Scope, Strong};
 use crate::races::cell::Kind;
 use crate::races::{Access, Race};
@@ -76,14 +79,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Records an arrival at the barrier of the cluster, or a wait for its `turn`.
-    pub(super) fn cluster_causally(&mut self, turn: Option<u32>, lanes: u32) {
+    /// Records an arrival at the barrier of the cluster, which may be `relaxed`, or a wait for its `turn`.
+    pub(super) fn cluster_causally(&mut self, turn: Option<u32>, lanes: u32, relaxed: bool) {
         let number = self.cluster().number;
         self.with_causality(|machine, causality, threads| {
             let (barrier, warp) = (causality.cluster(number), machine.warp.number);
             match turn {
                 Some(turn) => threads.wait_for_cluster(barrier, turn, warp, lanes),
-                None => threads.arrive_at_cluster(barrier, warp, lanes),
+                None => threads.arrive_at_cluster(barrier, warp, lanes, relaxed),
             }
         });
     }
@@ -96,16 +99,37 @@ impl Machine<'_> {
         }
     }
 
-    /// Records that asynchronous copies of a warp have completed.
-    pub(super) fn land_causally(&mut self, warp: u32) {
-        self.with_causality(|_, causality, threads| causality.copies_land(threads, warp));
+    /// Orders copies of lanes of a warp, which have landed, before what these lanes do next.
+    pub(super) fn land_causally(&mut self, warp: u32, lanes: u32) {
+        self.with_causality(|_, causality, threads| causality.land(threads, warp, lanes));
     }
 
-    /// Orders completed copies before the lanes, which have waited at a barrier object.
-    pub(super) fn learn_landed(&mut self) {
+    /// What a lane of the running warp knows, for a copy that it starts.
+    pub(super) fn known_by(&mut self, lane: u32) -> Times {
+        let mut known = Times::default();
         self.with_causality(|machine, causality, threads| {
-            causality.learn_landed(threads, machine.warp.number, machine.mask);
+            known = threads.snapshot(machine.warp.number, lane);
+            causality.clock.tick();
         });
+        known
+    }
+
+    /// Lets copies of lanes of a warp, which have landed, arrive at the barrier object at an address. `known` is what their threads
+    /// knew at the start, and `ended` tells whether that ends a phase.
+    pub(super) fn complete_causally(&mut self, (warp, lanes): (u32, u32), known: Times, address: u64, ended: bool) {
+        let block = self.block.number as u32;
+        if let Some(causality) = self.causality.as_mut() {
+            causality.complete((block, warp, lanes), known, address, ended);
+        }
+    }
+
+    /// Reports an operation of a lane on a barrier object.
+    pub(super) fn step_causally(&mut self, mode: u32, lane: u32, step: Step) {
+        let mask = std::mem::replace(&mut self.mask, 1 << lane);
+        let kind = if matches!(step, Step::Waits { .. }) { Kind::Read } else { Kind::Atomic };
+        let op = Strong { step: Some(step), ..strong(mode, kind, true) };
+        self.operate_causally(mode, (8, 0), op);
+        self.mask = mask;
     }
 
     /// Reports reads of `size` bytes that `locate` has resolved.
@@ -172,7 +196,7 @@ impl Machine<'_> {
             return self.access_causally(mode, (size, at), What::Weak(kind, digests));
         }
         let word = if size.is_multiple_of(4) { 4 } else { 2 };
-        let op = Strong { kind, scope: Scope::Device, acquires: false, releases: false, result: false };
+        let op = Strong { kind, scope: Scope::Device, acquires: false, releases: false, result: false, step: None };
         for offset in (0..size).step_by(word as usize) {
             self.access_causally(mode, (word, at + offset), What::Strong(op));
         }
@@ -192,13 +216,23 @@ impl Machine<'_> {
             return Some(address);
         }
         let rank = (address & (SHARED_WINDOW - 1)) >> RANK_SHIFT;
-        let block = match rank.checked_sub(1) {
-            Some(rank) if self.has_clusters() => {
-                self.launch.block_number(self.launch.block_index(self.cluster().number, rank as u32))
-            }
-            _ => self.block.number,
-        };
-        Some(in_shared(block as u32, address & OFFSETS))
+        let block = rank.checked_sub(1).map_or(self.block.number as u32, |rank| self.block_of_rank(rank as u32));
+        Some(in_shared(block, address & OFFSETS))
+    }
+
+    /// The address of a place in the memory of the search.
+    pub(super) fn flat_of(&self, place: Place) -> u64 {
+        match place {
+            Place::Global(address) => address,
+            Place::Shared(rank, offset) => in_shared(self.block_of_rank(rank), offset),
+        }
+    }
+
+    fn block_of_rank(&self, rank: u32) -> u32 {
+        match self.has_clusters() {
+            true => self.launch.block_number(self.launch.block_index(self.cluster().number, rank)) as u32,
+            false => self.block.number as u32,
+        }
     }
 
     fn access_causally(&mut self, mode: u32, (size, at): (u32, u32), what: What<'_>) {
@@ -206,6 +240,7 @@ impl Machine<'_> {
             let (block, warp) = (machine.block.number as u32, machine.warp.number);
             let (mut found, mut reported) = (Vec::new(), Vec::new());
             let mask = machine.mask;
+            let by = if machine.landing { causality.agent(block) } else { block };
             for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
                 let Some(address) = machine.flat(mode, lane as usize, at) else { continue };
                 let actor = Actor { block, warp, lane };
@@ -214,7 +249,7 @@ impl Machine<'_> {
                     What::Strong(_) => 0,
                 };
                 let (kind, pc, stamp) = (what.kind(), machine.pc - 1, causality.clock.now());
-                let mark = Mark { block, pc, stamp, lanes: 1 << lane, value, warp: warp as u8, kind };
+                let mark = Mark { block: by, pc, stamp, lanes: 1 << lane, value, warp: warp as u8, kind };
                 match what {
                     What::Strong(op) => {
                         causality.memory.strong(threads, (actor, mark, op), (address, size), &mut found)
@@ -229,9 +264,12 @@ impl Machine<'_> {
                         }
                     }
                 }
-                for conflict in found.drain(..) {
+                for mut conflict in found.drain(..) {
+                    conflict.mark.block = causality.block_of(conflict.mark.block);
                     let key = (conflict.mark.pc, conflict.mark.kind, conflict.why);
-                    if !reported.contains(&key) && machine.add_causal_race(&conflict, &mark, (address, size)) {
+                    if !reported.contains(&key)
+                        && machine.add_causal_race(&conflict, &Mark { block, ..mark }, (address, size))
+                    {
                         reported.push(key);
                     }
                 }

@@ -234,8 +234,8 @@ impl Machine<'_> {
     }
 }
 
-/// `barrier.cluster.arrive`.
-pub(crate) unsafe fn arrive(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
+/// `barrier.cluster.arrive`, relaxed if `imm` is 1.
+pub(crate) unsafe fn arrive(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let lanes = machine.mask;
     let twice = machine.warp.cluster_arrived & lanes;
     if twice != 0 {
@@ -248,7 +248,7 @@ pub(crate) unsafe fn arrive(machine: &mut Machine<'_>, _: &Instruction) -> Flow 
     if let Some(watched) = machine.block.watched.as_mut() {
         watched.order.arrive_at_cluster(warp.number);
     }
-    machine.cluster_causally(None, lanes);
+    machine.cluster_causally(None, lanes, instruction.imm == 1);
     if machine.clusters[machine.block.cluster].barrier.arrive(lanes.count_ones()) {
         machine.cluster_barrier_completed();
     }
@@ -281,7 +281,7 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
     if let Some(watched) = machine.block.watched.as_mut() {
         watched.order.wait_for_cluster(turn, warp, members, live);
     }
-    machine.cluster_causally(Some(turn), members);
+    machine.cluster_causally(Some(turn), members, false);
     Flow::Next
 }
 

@@ -117,6 +117,7 @@ impl<'a> Machine<'a> {
             unused: 0,
             races,
             causality: None,
+            landing: false,
             launch,
             program: launch.program,
         }
@@ -342,7 +343,9 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
             None => break,
         }
         let (before, arrivals) = (machine.executed, machine.grid_word.arrivals);
-        let pause = machine.run_block(turn(launch, before), || {});
+        // Blocks of a cluster wait for each other, so they take short turns, as in `run_cluster`.
+        let longest = if size > 1 { CLUSTER_TURN } else { TURN };
+        let pause = machine.run_block(turn(launch, before).min(longest), || {});
         if machine.executed > launch.budget {
             machine.fail_block(FaultKind::Budget);
         }

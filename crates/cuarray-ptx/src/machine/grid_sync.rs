@@ -1,13 +1,12 @@
 //! The workspace of a cooperative launch, by which the headers of CUDA C++ synchronize the grid.
 //!
 //! `cooperative_groups` reads the address of the workspace from `%envreg1` (high) and `%envreg2`. One thread of each block adds
-//! to a word there, and then polls its highest bit, which the last arrival flips. The machine observes both: a poll ends
-//! the turn of its block, and a flip completes the grid's barrier for race detection.
+//! to a word there, and then polls its highest bit, which the last arrival flips. A poll ends the turn of its block, so that the
+//! others arrive. The search for races sees no barrier, only the accesses and barriers of blocks that it consists of.
 
 use super::access_mode::STRONG;
 use super::program::Instruction;
 use super::{Launch, Machine, Region};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The device address of the workspace, above the memory of every caller.
 pub(crate) const ADDRESS: u64 = 0x00ff_0000_0000_0000;
@@ -36,13 +35,12 @@ impl Workspace {
     }
 }
 
-/// The word of the grid's barrier.
+/// The use of the workspace.
+#[derive(Default)]
 pub(crate) struct GridWord {
-    /// The word; null if the launch is not cooperative.
-    word: *mut u32,
-    /// The highest bit of the word.
-    flipped: bool,
-    /// The number of atomic operations on the word.
+    /// Whether the launch has a workspace: it is cooperative.
+    exists: bool,
+    /// The number of atomic operations on the word of the barrier.
     pub arrivals: u64,
     /// Whether the warp has polled the word in its turn.
     pub polled: bool,
@@ -50,21 +48,20 @@ pub(crate) struct GridWord {
 
 impl GridWord {
     pub(crate) fn of(launch: &Launch<'_>) -> GridWord {
-        let workspace = launch.regions.last().filter(|region| region.start == ADDRESS);
-        let word = workspace.map_or(0, |region| region.host + 4) as *mut u32;
-        GridWord { word, flipped: false, arrivals: 0, polled: false }
+        let exists = launch.regions.last().is_some_and(|region| region.start == ADDRESS);
+        GridWord { exists, ..GridWord::default() }
     }
 }
 
 impl Machine<'_> {
     /// The address of the workspace; 0 without one.
     pub(crate) fn workspace(&self) -> u64 {
-        if self.grid_word.word.is_null() { 0 } else { ADDRESS }
+        if self.grid_word.exists { ADDRESS } else { 0 }
     }
 
     /// Whether the running access is to the workspace.
     fn is_in_workspace(&self) -> bool {
-        !self.grid_word.word.is_null() && self.addresses[Self::first(self.mask) as usize] >> 48 == ADDRESS >> 48
+        self.grid_word.exists && self.addresses[Self::first(self.mask) as usize] >> 48 == ADDRESS >> 48
     }
 
     /// Ends the turn of the block after a poll of the grid's barrier.
@@ -76,17 +73,11 @@ impl Machine<'_> {
         }
     }
 
-    /// Completes the grid's barrier if an atomic operation has flipped its word.
+    /// Counts an arrival at the grid's barrier.
     #[inline(always)]
     pub(crate) fn note_arrival(&mut self) {
-        if !self.grid_word.word.is_null() && self.is_in_workspace() {
+        if self.is_in_workspace() {
             self.grid_word.arrivals += 1;
-            // SAFETY: the word belongs to the workspace, which outlives the launch.
-            let word = unsafe { AtomicU32::from_ptr(self.grid_word.word) }.load(Ordering::Relaxed);
-            if self.grid_word.flipped != (word >> 31 == 1) {
-                self.grid_word.flipped = !self.grid_word.flipped;
-                self.grid.turn += 1;
-            }
         }
     }
 }

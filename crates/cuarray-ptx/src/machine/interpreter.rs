@@ -85,6 +85,8 @@ pub(crate) struct Machine<'p> {
     pub races: Races,
     /// The search for races of a kernel whose threads synchronize through memory, in place of the usual one.
     pub causality: Option<Box<Causality>>,
+    /// Whether the running accesses are those of a copy that lands.
+    pub landing: bool,
     pub launch: &'p Launch<'p>,
     pub program: &'p Program,
 }

@@ -159,7 +159,8 @@ pub struct Function {
 /// The means by which the threads of a launch can synchronize through memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct HandOver {
-    /// Whether the code has strong loads or stores, acquiring or releasing operations, or atomic operations of a narrow scope.
+    /// Whether the code has strong loads or stores, acquiring or releasing operations, atomic operations of a narrow scope, barrier
+    /// objects, bulk copies, or relaxed arrivals at the barrier of the cluster.
     pub strong: bool,
     /// Whether it has fences.
     pub fences: bool,

@@ -79,6 +79,7 @@ impl<'a> Builder<'_, 'a> {
             _ => false,
         };
         let (Some(to), Some(from), true) = (to, from, fits) else { return self.refuse(instruction) };
+        self.built().hand_over.strong = true;
         let further = usize::from(of_barrier) + usize::from(multicast) + usize::from(hinted) + usize::from(masked);
         self.count(instruction, &[3 + further])?;
         let (target, [target_offset, target_mode]) = self.position(instruction, &operands[0], to)?;
@@ -133,6 +134,7 @@ impl<'a> Builder<'_, 'a> {
             return self.refuse(instruction);
         }
         self.count(instruction, &[3])?;
+        self.built().hand_over.strong = true;
         let operands = &instruction.operands;
         // The space is optional, because the operands can only be in shared memory.
         let (a, [offset, mode]) = self.position(instruction, &operands[0], space.unwrap_or(Space::Shared))?;

@@ -319,9 +319,12 @@ impl<'a> Builder<'_, 'a> {
             if waits == words.take("arrive") {
                 return self.refuse(instruction);
             }
-            words.one_of(if waits { &["acquire"] } else { &["release", "relaxed"] });
+            words.take(if waits { "acquire" } else { "release" });
+            let relaxed = !waits && words.take("relaxed");
             self.count(instruction, &[0])?;
-            let draft = self.draft(if waits { cluster::wait } else { cluster::arrive });
+            self.built().hand_over.strong |= relaxed;
+            let exec = if waits { cluster::wait } else { cluster::arrive };
+            let draft = Draft { imm: i64::from(relaxed), ..self.draft(exec) };
             self.push(draft);
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //!
 //! PTX manual:
 //! [mbarrier](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-mbarrier).
-//! Every operation is one atomic exchange of the object's word.
+//! Every operation but the initialization is one atomic exchange of the object's word.
 
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
@@ -10,10 +10,11 @@ use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
-use crate::machine::access_mode::{ACQUIRES, RELEASES, STRONG};
-use crate::machine::asynchronous::barrier::{arrive, complete_bytes, drop_out, expect_bytes, initial, missing, wait};
+use crate::machine::access_mode::{ACQUIRES, RELEASES, STRONG, Scope, UPDATES, scope_bits};
+use crate::machine::asynchronous::barrier::{
+    arrive, complete_bytes, drop_out, expect_bytes, initialize, missing, operation, wait,
+};
 use crate::machine::asynchronous::copies::arrive_after;
-use crate::machine::atomic::atomic;
 use crate::machine::branching::sleep;
 use crate::machine::lanes::map1;
 use crate::machine::program::Exec;
@@ -41,9 +42,12 @@ impl<'a> Builder<'_, 'a> {
         let expects = matches!(kind, 2 | 3) && words.take("expect_tx");
         words.take("noComplete");
         let relaxed = words.take("relaxed");
-        for order in ["release", "acquire", "cta", "cluster"] {
+        for order in ["release", "acquire"] {
             words.take(order);
         }
+        // Code without a scope arrives at objects of other blocks too, although the manual's scope is the block then.
+        let scope = if words.take("cta") { Scope::Block } else { Scope::Cluster };
+        words.take("cluster");
         let parity = words.take("parity");
         let space = words.space().unwrap_or(Space::Generic);
         words.ty();
@@ -62,7 +66,9 @@ impl<'a> Builder<'_, 'a> {
         };
         let [address, values @ ..] = rest else { return self.refuse(instruction) };
         let (base, offset, mode) = self.place(address, space)?;
+        self.built().hand_over.strong = true;
         if matches!(kind, 4 | 5) {
+            let mode = mode | STRONG | scope_bits(scope) | if relaxed { 0 } else { ACQUIRES };
             return self.wait(instruction, target, (base, offset, mode), values, parity, kind == 5);
         }
         let bytes = match values.first() {
@@ -78,19 +84,20 @@ impl<'a> Builder<'_, 'a> {
             self.emit_always(map1(|count: u32| u64::from(count)), wide, [narrow, Operand::Nothing, Operand::Nothing]);
         }
         let exec: Exec = match kind {
-            0 | 1 => atomic(|_: u64, count, _| initial(count)),
-            2 => atomic(|old: u64, count, bytes| drop_out(expect_bytes(old, bytes), count)),
-            3 => atomic(|old: u64, count, bytes| arrive(expect_bytes(old, bytes), count)),
-            7 => atomic(|old: u64, bytes, _| expect_bytes(old, bytes)),
-            _ => atomic(|old: u64, bytes, _| complete_bytes(old, bytes)),
+            0 | 1 => initialize,
+            2 => operation(|old, count, bytes| drop_out(expect_bytes(old, bytes), count)),
+            3 => operation(|old, count, bytes| arrive(expect_bytes(old, bytes), count)),
+            7 => operation(|old, bytes, _| expect_bytes(old, bytes)),
+            _ => operation(|old, bytes, _| complete_bytes(old, bytes)),
         };
         let d = if *target == Written::Nothing { Operand::Nothing } else { self.target(target, Type::B64)? };
-        let releases = if relaxed || kind == 7 { 0 } else { RELEASES };
+        let releases = if relaxed || !matches!(kind, 2 | 3) { 0 } else { RELEASES };
+        let updates = if kind < 2 { 0 } else { UPDATES | scope_bits(scope) };
         let draft = Draft {
             d,
             a: base,
             b,
-            c: Operand::Number(mode | releases),
+            c: Operand::Number(mode | releases | updates),
             extra: vec![c],
             imm: offset,
             ..self.draft(exec)
@@ -112,6 +119,7 @@ impl<'a> Builder<'_, 'a> {
             return self.refuse(instruction);
         }
         self.count(instruction, &[1])?;
+        self.built().hand_over.strong = true;
         let (a, imm, mode) = self.place(&instruction.operands[0], space)?;
         let b = Operand::Number(u32::from(counts));
         let draft = Draft { a, b, c: Operand::Number(mode), imm, ..self.draft(arrive_after) };
@@ -134,7 +142,7 @@ impl<'a> Builder<'_, 'a> {
         let Written::Name(name) = target else { return Err(self.wrong("mbarrier", "the target is not a predicate")) };
         let d = self.predicate_target(name)?;
         let b = self.source(state, if parity { Type::U32 } else { Type::B64 })?;
-        let (c, extra) = (Operand::Number(mode | STRONG | ACQUIRES), vec![Operand::Number(u32::from(parity))]);
+        let (c, extra) = (Operand::Number(mode), vec![Operand::Number(u32::from(parity))]);
         let draft = Draft { d, a, b, c, extra, imm, ..self.draft(wait) };
         self.push(draft);
         if tries {

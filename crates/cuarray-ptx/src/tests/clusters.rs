@@ -274,3 +274,23 @@ fn block_without_a_cluster_maps_its_own_shared_memory() {
     let outcome = run.over(&mut [&mut out]);
     assert_eq!((outcome.fault, outcome.races, out[5], out[37]), (None, Vec::new(), 5, 105));
 }
+
+#[test]
+fn relaxed_arrival_at_the_cluster_barrier_orders_no_memory() {
+    let races = |before: &str, arrive: &str, strict| {
+        let between = format!("{before} barrier.cluster.arrive{arrive}; barrier.cluster.wait;");
+        let source = neighbour(&between, BARRIER);
+        let mut out = vec![0; 64];
+        let (grid, cluster) = ([2, 1, 1], Some([2, 1, 1]));
+        let outcome = Run { source: &source, grid, cluster, strict, ..Run::default() }.over(&mut [&mut out]);
+        assert_eq!(outcome.fault, None);
+        outcome.races.len()
+    };
+    for strict in [false, true] {
+        assert_eq!(races("", "", strict), 0);
+        assert_eq!(races("", ".release.aligned", strict), 0);
+        assert!(races("", ".relaxed", strict) > 0);
+        assert!(races("fence.acq_rel.cta;", ".relaxed", strict) > 0);
+        assert_eq!(races("fence.acq_rel.cluster;", ".relaxed", strict), 0);
+    }
+}

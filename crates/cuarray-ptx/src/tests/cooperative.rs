@@ -83,3 +83,38 @@ fn clocks_cover_the_time_of_a_sleep() {
     let outcome = many.over(&mut [&mut out]);
     assert!((500_000..510_000).contains(&outcome.nanoseconds), "{}", outcome.nanoseconds);
 }
+
+#[test]
+fn each_part_of_the_grid_barrier_is_needed() {
+    const SYNC: &str = "bar.sync 0; @%q bra wait; atom.add.release.gpu.u32 %old, [%ws+4], %nb;
+        poll: ld.acquire.gpu.u32 %now, [%ws+4]; xor.b32 %now, %now, %old; setp.ge.s32 %p, %now, 0; @%p bra poll;
+        wait: bar.sync 0;";
+    let races = |part: &str, weaker: &str, strict| {
+        assert!(SYNC.contains(part));
+        let sync = SYNC.replacen(part, weaker, 1);
+        // Each thread writes its word, and reads the one of the thread that is as far from the end.
+        let source = format!(
+            ".visible .entry k(.param .u64 out) {{
+             .reg .u64 %out, %ws, %a; .reg .u32 %b, %t, %lo, %hi, %nb, %old, %now, %v, %n; .reg .pred %p, %q, %z;
+             ld.param.u64 %out, [out]; mov.u32 %b, %ctaid.x; mov.u32 %t, %tid.x;
+             mov.u32 %n, %nctaid.x; mov.u32 %hi, %envreg1; mov.u32 %lo, %envreg2; mov.b64 %ws, {{%lo, %hi}};
+             setp.ne.u32 %q, %t, 0; setp.eq.u32 %z, %b, 0; sub.u32 %nb, %n, 1; sub.u32 %nb, 0x80000000, %nb;
+             selp.u32 %nb, %nb, 1, %z; mad.lo.u32 %t, %b, 64, %t; mad.wide.u32 %a, %t, 4, %out; st.global.u32 [%a], %t;
+             {sync} sub.u32 %t, 255, %t; mad.wide.u32 %a, %t, 4, %out; ld.global.u32 %v, [%a]; ret; }}"
+        );
+        let mut out = vec![0; 128];
+        let threads = [64, 1, 1];
+        let run = Run { source: &source, grid: [4, 1, 1], threads, cooperative: true, strict, ..Run::default() };
+        let outcome = run.over(&mut [&mut out]);
+        assert_eq!(outcome.fault, None);
+        !outcome.races.is_empty()
+    };
+    for strict in [false, true] {
+        assert!(!races("bar.sync", "bar.sync", strict), "the whole");
+        assert!(races("release", "relaxed", strict), "a relaxed arrival");
+        assert!(races("release.gpu", "release.cta", strict), "an arrival of the block");
+        assert!(races("wait: bar.sync 0;", "wait:", strict), "threads that do not wait");
+        assert!(races("bar.sync 0; @%q", "@%q", strict), "an arrival before other threads");
+        assert_eq!(races("acquire", "relaxed", strict), strict, "a relaxed poll");
+    }
+}

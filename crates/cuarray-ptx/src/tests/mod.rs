@@ -3,6 +3,7 @@
 mod address_spaces;
 mod arithmetic;
 mod asynchronous;
+mod barrier_objects;
 mod clusters;
 mod control_flow;
 mod cooperative;

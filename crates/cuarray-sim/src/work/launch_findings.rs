@@ -114,6 +114,10 @@ fn hand_over(why: Why, between: bool) -> &'static str {
         (Why::NoAcquire(_), _) => {
             "no fence of scope gpu is behind the read of the flag: put __threadfence (or use an acquiring read of scope gpu) there"
         }
+        (Why::BarrierObject, _) => {
+            "one access initializes or overwrites the barrier object that the other one uses: put a barrier (__syncthreads, or that of the \
+             cluster) between mbarrier.init and the first use, and between the last use and mbarrier.inval"
+        }
         (Why::PlainFlag, _) => {
             "the flag is written by a plain store, which hands over nothing: write it by an atomic or volatile store behind a fence"
         }

@@ -4,9 +4,16 @@
 //! arrivals (20 bits), the missing bytes of transactions (22 bits with a sign), and the number of the phase (2 bits).
 //! Every operation is one atomic exchange of the word.
 
+use super::Place;
 use super::copies::Entry;
-use crate::machine::program::Instruction;
+use crate::grammar::types::Space;
+use crate::machine::access_mode::Mode;
+use crate::machine::atomic::Word;
+use crate::machine::program::{Exec, Instruction, LEFT_OUT};
 use crate::machine::{Flow, Machine};
+use crate::races::causality::phases::Step;
+use crate::races::causality::times::Times;
+use crate::races::cell::digest;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const COUNT: u64 = (1 << 20) - 1;
@@ -67,6 +74,70 @@ pub(crate) fn complete_bytes(word: u64, count: u64) -> u64 {
     settled(expected, missing, bytes.wrapping_sub(count), phase)
 }
 
+/// `mbarrier.init` and `mbarrier.inval`: the object `[a + imm]` expects `b` arrivals. For the search for races this is a plain write.
+pub(crate) unsafe fn initialize(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    // SAFETY: `a` has the width that the mode states, and `b` has 64 bits.
+    let counts = unsafe {
+        if machine.locate(instruction, 8, true) == Flow::Stop {
+            return Flow::Stop;
+        }
+        machine.slots::<[u64; 32]>(instruction.b).read()
+    };
+    for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
+        // SAFETY: `locate` returned a valid, aligned pointer.
+        unsafe { AtomicU64::from_ptr(machine.pointers[lane].cast()) }.store(initial(counts[lane]), Ordering::SeqCst);
+    }
+    if machine.races.on {
+        machine.watch_write(instruction, 8, 0, &counts.map(digest));
+    }
+    Flow::Next
+}
+
+/// `d` is the old word of the object `[a + imm]`, which becomes `f(old, b, further operand)`. `d` may be left out.
+unsafe fn update<F: Fn(u64, u64, u64) -> u64 + Copy>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    const { assert!(size_of::<F>() == 0, "an operation captures nothing") };
+    // SAFETY: F has no size, and `operation` received a value of it; see `lanes::operation`.
+    let f: F = unsafe { std::ptr::NonNull::<F>::dangling().as_ptr().read() };
+    // SAFETY: the resolver checked the widths.
+    let (b, c) = unsafe {
+        if machine.locate_atomic(instruction, 8) == Flow::Stop {
+            return Flow::Stop;
+        }
+        let words = |operand| machine.slots::<[u64; 32]>(operand).read();
+        (words(instruction.b), words(machine.extra(instruction, 0)))
+    };
+    let mask = machine.mask;
+    for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+        let mut new = 0;
+        let apply = |old| {
+            new = f(old, b[lane], c[lane]);
+            new
+        };
+        // SAFETY: `locate_atomic` returned a valid, aligned pointer, and `d` has 64 bits.
+        let old = unsafe {
+            let old = <u64 as Word>::update(machine.pointers[lane], apply);
+            if instruction.d != LEFT_OUT {
+                machine.slots::<u64>(instruction.d).add(lane).write(old);
+            }
+            old
+        };
+        if machine.causality.is_some() {
+            machine.step_causally(instruction.c, lane as u32, Step::Counts { ends: ends_phase(old, new) });
+        }
+    }
+    Flow::Next
+}
+
+/// An operation on the word of an object.
+pub(crate) fn operation<F: Fn(u64, u64, u64) -> u64 + Copy + 'static>(_: F) -> Exec {
+    update::<F>
+}
+
+/// Whether an operation that changes a word completes a phase.
+pub(super) fn ends_phase(old: u64, new: u64) -> bool {
+    old >> PHASE != new >> PHASE
+}
+
 /// `mbarrier.test_wait` and `try_wait`: sets the predicate `d` where the phase of `[a + imm]` is complete. `b` is the
 /// parity of the phase with 32 bits if the further operand is 1, else a state with 64 bits.
 pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
@@ -81,7 +152,7 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) 
         }
     };
     let bits = if machine.extra(instruction, 0) == 1 { 1 } else { 3 };
-    let (mask, barriers, mut complete) = (machine.mask, machine.pointers, 0);
+    let (mask, barriers, addresses, mut complete) = (machine.mask, machine.pointers, machine.addresses, 0);
     for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
         loop {
             // SAFETY: `locate` returned a valid, aligned pointer.
@@ -99,19 +170,66 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) 
         }
     }
     if machine.races.on {
-        machine.learn_landed();
-        machine.watch_read(instruction, 8);
+        machine.note_waited();
+        // Copies that have landed used the addresses of the running access.
+        machine.addresses = addresses;
+    }
+    if machine.causality.is_some() {
+        for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
+            machine.step_causally(instruction.c, lane, Step::Waits { complete: complete >> lane & 1 == 1 });
+        }
+    }
+    if complete & mask != mask {
+        // Other threads have to run before the next test can succeed.
+        machine.turn_end = machine.executed;
+        if machine.warp.fragments.is_empty() {
+            machine.warp_end = machine.executed;
+        }
     }
     // SAFETY: `d` is a predicate.
     unsafe { machine.set_predicate(instruction.d, complete) };
     Flow::Next
 }
 
+/// A barrier object that a copy names.
+#[derive(Clone, Copy)]
+pub(super) struct Object {
+    pub word: *mut u8,
+    /// The address in the memory of the search for races; 0 without it.
+    pub address: u64,
+}
+
+impl Object {
+    /// Counts at the object, on behalf of copies of lanes of a warp that have landed. `known` is what their threads knew at the start.
+    ///
+    /// # Safety
+    /// The word is valid and aligned.
+    pub(super) unsafe fn count(self, machine: &mut Machine<'_>, by: (u32, u32), known: Times, f: impl Fn(u64) -> u64) {
+        // SAFETY: this function's contract.
+        let old = unsafe { <u64 as Word>::update(self.word, &f) };
+        machine.complete_causally(by, known, self.address, ends_phase(old, f(old)));
+    }
+}
+
 impl Machine<'_> {
+    /// Resolves the place of an object, whose word is at a pointer.
+    pub(super) fn object(&self, place: Place, word: *mut u8) -> Object {
+        Object { word, address: if self.causality.is_some() { self.flat_of(place) } else { 0 } }
+    }
+
+    /// Reports that a lane names a barrier object for a copy.
+    pub(super) fn name_object(&mut self, lane: u32, address: u64) {
+        if self.causality.is_some() {
+            let addresses = std::mem::replace(&mut self.addresses, [address; 32]);
+            self.step_causally(Mode::new(Space::Generic, true).code(), lane, Step::Names);
+            self.addresses = addresses;
+        }
+    }
+
     /// Runs the oldest copies that a barrier tracks; returns `false` if there are none.
     fn complete_next(&mut self, barrier: *mut u8) -> bool {
         let pending = &self.cluster().pending;
-        let bulk = pending.bulk.iter().position(|bulk| bulk.barrier == Some(barrier));
+        let bulk = pending.bulk.iter().position(|bulk| bulk.object.is_some_and(|object| object.word == barrier));
         let mut arrival: Option<(u64, u32)> = None;
         let warps = pending.blocks.get(self.block.rank as usize).map_or(&[][..], |block| &block.warps);
         for (warp, copies) in warps.iter().enumerate() {

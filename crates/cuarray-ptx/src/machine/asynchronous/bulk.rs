@@ -1,6 +1,6 @@
 //! Copies of ranges by one thread: `cp.async.bulk`, `cp.reduce.async.bulk`, and the stores `st.async` and `red.async`.
 
-use super::barrier::complete_bytes;
+use super::barrier::{Object, complete_bytes};
 use super::pending::Place;
 use super::{Issuer, digest_of, move_bytes};
 use crate::machine::address_windows::SHARED_WINDOW;
@@ -9,6 +9,7 @@ use crate::machine::cluster::RANK_SHIFT;
 use crate::machine::fault::FaultKind;
 use crate::machine::program::{Exec, Instruction};
 use crate::machine::{Flow, Machine};
+use crate::races::causality::times::Times;
 use crate::races::cell::{Kind, Origin};
 
 /// An operation on an element in memory and an element of the source.
@@ -32,7 +33,9 @@ pub(super) struct Bulk {
     operation: Option<(Operation, u32)>,
     /// The number of bulk groups that the thread had committed, if the copy belongs to a group.
     pub group: Option<u32>,
-    pub barrier: Option<*mut u8>,
+    pub object: Option<Object>,
+    /// What the thread knew at the start, for the search for races.
+    known: Times,
 }
 
 impl Bulk {
@@ -130,13 +133,13 @@ unsafe fn start(machine: &mut Machine<'_>, instruction: &Instruction, operation:
                 Ok(target) => target,
                 Err(kind) => return machine.fail(kind, lane, targets[index], sizes[index], true),
             };
-            let barrier = match barriers.map(|barriers| (barriers[index], machine.barrier(lane, of(barriers[index])))) {
+            let object = match barriers.map(|barriers| (barriers[index], machine.barrier(lane, of(barriers[index])))) {
                 Some((address, Err(kind))) => return machine.fail(kind, lane, address, 8, true),
-                Some((_, Ok(barrier))) => Some(barrier),
+                Some((_, Ok(object))) => Some(object),
                 None => None,
             };
             let bytes = bytes.map_or(u16::MAX, |bytes| bytes[index] as u16);
-            machine.add_bulk(lane, (Some(source), Vec::new()), target, size, (bytes, operation), barrier);
+            machine.add_bulk(lane, (Some(source), Vec::new()), target, size, (bytes, operation), object);
         }
     }
     Flow::Next
@@ -184,12 +187,12 @@ unsafe fn start_store(
             Ok(target) => target,
             Err(kind) => return machine.fail(kind, lane, targets[index], size as u32, true),
         };
-        let barrier = match machine.barrier(lane, barriers[index]) {
-            Ok(barrier) => barrier,
+        let object = match machine.barrier(lane, barriers[index]) {
+            Ok(object) => object,
             Err(kind) => return machine.fail(kind, lane, barriers[index], 8, true),
         };
         let bytes = values.iter().flat_map(|value| value[index].to_le_bytes().into_iter().take(element)).collect();
-        machine.add_bulk(lane, (None, bytes), target, size, (u16::MAX, operation), Some(barrier));
+        machine.add_bulk(lane, (None, bytes), target, size, (u16::MAX, operation), Some(object));
     }
     Flow::Next
 }
@@ -280,11 +283,13 @@ impl Machine<'_> {
     }
 
     /// Resolves the address of a barrier object.
-    fn barrier(&mut self, lane: u32, address: u64) -> Result<*mut u8, FaultKind> {
+    fn barrier(&mut self, lane: u32, address: u64) -> Result<Object, FaultKind> {
         if address >> 56 != 1 {
             return Err(FaultKind::IllegalAddress);
         }
-        Ok(self.ranked(lane, address, 8, 8, true)?.1)
+        let (place, word) = self.ranked(lane, address, 8, 8, true)?;
+        self.name_object(lane, address);
+        Ok(self.object(place, word))
     }
 
     fn add_bulk(
@@ -294,15 +299,30 @@ impl Machine<'_> {
         target: (Place, *mut u8),
         size: u64,
         (bytes, operation): (u16, Option<(Operation, u32)>),
-        barrier: Option<*mut u8>,
+        object: Option<Object>,
     ) {
         let (slot, rank, block) = (self.block.cluster, self.block.rank, self.block.number);
         let (pc, thread) = (self.pc - 1, self.warp.number * 32 + lane);
         let pending = &mut self.clusters[slot].pending;
         let number = pending.starts();
-        let group = barrier.is_none().then(|| pending.groups.get(&(rank, thread)).copied().unwrap_or(0));
-        let bulk =
-            Bulk { number, pc, block, thread, rank, source, held, target, size, bytes, operation, group, barrier };
+        let group = object.is_none().then(|| pending.groups.get(&(rank, thread)).copied().unwrap_or(0));
+        let known = Times::default();
+        let mut bulk = Bulk {
+            number,
+            pc,
+            block,
+            thread,
+            rank,
+            source,
+            held,
+            target,
+            size,
+            bytes,
+            operation,
+            group,
+            object,
+            known,
+        };
         if self.races.on {
             let kind = if operation.is_some() { Kind::Atomic } else { Kind::Write };
             self.meet_others(Origin::new(thread, pc, kind), target.0, size, bulk.source_address());
@@ -312,6 +332,7 @@ impl Machine<'_> {
             }
             self.clusters[slot].pending.mark(target.0, size, true);
             self.touch_bulk(&bulk, &[]);
+            bulk.known = self.known_by(lane);
         }
         self.clusters[slot].pending.bulk.push(bulk);
     }
@@ -321,10 +342,7 @@ impl Machine<'_> {
     /// A write to another block is compared while it is in flight only: no barrier of the cluster need order it.
     fn touch_bulk(&mut self, bulk: &Bulk, bytes: &[u8]) {
         let own = bulk.block == self.block.number;
-        let (warp, lane) = match own {
-            true => (bulk.thread / 32, bulk.thread % 32),
-            false => (self.warp.number, Machine::first(self.mask)),
-        };
+        let (warp, lane) = self.agent_of(bulk);
         let by = Issuer { warp, pc: bulk.pc };
         if let Some((source, _)) = bulk.source.filter(|_| own) {
             self.touch_range(by, lane, source, bulk.size, (Kind::Read, 0));
@@ -335,6 +353,14 @@ impl Machine<'_> {
             Place::Shared(rank, _) if rank != self.block.rank => {}
             Place::Shared(_, offset) if !own => self.touch_own(by, lane, offset, bulk.size, (kind, digest)),
             place => self.touch_range(by, lane, place, bulk.size, (kind, digest)),
+        }
+    }
+
+    /// The warp and the lane of the running block whose accesses those of a copy are.
+    fn agent_of(&self, bulk: &Bulk) -> (u32, u32) {
+        match bulk.block == self.block.number {
+            true => (bulk.thread / 32, bulk.thread % 32),
+            false => (self.warp.number, Machine::first(self.mask)),
         }
     }
 
@@ -357,8 +383,11 @@ impl Machine<'_> {
         if let Some((source, _)) = bulk.source
             && self.races.on
         {
-            let by = Issuer { warp: bulk.thread / 32, pc: bulk.pc };
-            self.touch_range(by, bulk.thread % 32, source, bulk.size, (Kind::Read, 0));
+            let (warp, lane) = (bulk.thread / 32, bulk.thread % 32);
+            self.landing = true;
+            self.touch_range(Issuer { warp, pc: bulk.pc }, lane, source, bulk.size, (Kind::Read, 0));
+            self.landing = false;
+            self.land_causally(warp, 1 << lane);
         }
         bulk.source = None;
         self.clusters[self.block.cluster].pending.bulk.insert(index, bulk);
@@ -403,13 +432,19 @@ impl Machine<'_> {
         }
         if self.races.on {
             self.clusters[slot].pending.unmark(place, bulk.size, true);
+            self.landing = true;
             self.touch_bulk(&bulk, held);
+            self.landing = false;
         }
-        if let Some(barrier) = bulk.barrier {
-            self.release_of(if bulk.block == self.block.number { bulk.thread / 32 } else { self.warp.number });
+        let (warp, lane) = self.agent_of(&bulk);
+        match bulk.object {
             // SAFETY: the start of the copy checked the pointer. The object is in the block of the target, or in that of
             // the thread that waits at it.
-            unsafe { <u64 as Word>::update(barrier, |word| complete_bytes(word, bulk.size)) };
+            Some(object) => unsafe {
+                object.count(self, (warp, 1 << lane), bulk.known, |word| complete_bytes(word, bulk.size));
+            },
+            None if bulk.block == self.block.number => self.land_causally(warp, 1 << lane),
+            None => {}
         }
     }
 

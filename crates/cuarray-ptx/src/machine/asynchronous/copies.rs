@@ -1,11 +1,14 @@
 //! Asynchronous copies into shared memory by each thread: `cp.async`.
 
-use super::barrier::arrive;
+use super::barrier::{Object, arrive};
 use super::pending::Place;
 use super::{Issuer, move_bytes};
+use crate::machine::address_windows::SHARED_WINDOW;
 use crate::machine::atomic::Word;
 use crate::machine::program::Instruction;
 use crate::machine::{Flow, Machine};
+use crate::races::causality::phases::Step;
+use crate::races::causality::times::Times;
 use crate::races::cell::{Kind, Origin, digest};
 
 /// The copies of a warp that were started and have not run, in that order.
@@ -43,13 +46,15 @@ pub(super) struct Copy {
 pub(super) struct Arrival {
     pub number: u64,
     lanes: u32,
-    barriers: [*mut u8; 32],
+    objects: [Object; 32],
+    /// What each thread knew at the start, for the search for races; empty without it.
+    known: Vec<Times>,
 }
 
 impl Arrival {
     /// The lanes that arrive at a barrier.
     pub(super) fn lanes_at(&self, barrier: *mut u8) -> u32 {
-        let lanes = (0..32).filter(|lane| self.lanes >> lane & 1 == 1 && self.barriers[*lane] == barrier);
+        let lanes = (0..32).filter(|lane| self.lanes >> lane & 1 == 1 && self.objects[*lane].word == barrier);
         lanes.fold(0, |lanes, lane| lanes | 1 << lane)
     }
 }
@@ -166,6 +171,7 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) 
     machine.run_copies(warp, usize::MAX, |group| {
         (0..32).filter(|lane| mask >> lane & 1 == 1 && is_due(group, *lane)).fold(0, |lanes, lane| lanes | 1 << lane)
     });
+    machine.land_causally(warp, mask);
     Flow::Next
 }
 
@@ -176,16 +182,30 @@ pub(crate) unsafe fn arrive_after(machine: &mut Machine<'_>, instruction: &Instr
     if unsafe { machine.locate(instruction, 8, true) } == Flow::Stop {
         return Flow::Stop;
     }
-    let (lanes, barriers) = (machine.mask, machine.pointers);
+    let (lanes, words, addresses) = (machine.mask, machine.pointers, machine.addresses);
+    let objects = std::array::from_fn(|lane| {
+        let address = if instruction.c & 7 == 2 { addresses[lane] | SHARED_WINDOW } else { addresses[lane] };
+        machine.object(machine.place_of(address), words[lane])
+    });
+    let mut known = Vec::new();
+    if machine.causality.is_some() {
+        for lane in 0..32_u32 {
+            let running = lanes >> lane & 1 == 1;
+            if running {
+                machine.step_causally(instruction.c, lane, Step::Names);
+            }
+            known.push(if running { machine.known_by(lane) } else { Times::default() });
+        }
+    }
     if instruction.b == 0 {
         for lane in (0..32).filter(|lane| lanes >> lane & 1 == 1) {
             // SAFETY: `locate` returned valid, aligned pointers.
-            unsafe { <u64 as Word>::update(barriers[lane], super::barrier::expect_arrival) };
+            unsafe { <u64 as Word>::update(words[lane], super::barrier::expect_arrival) };
         }
     }
     let slot = machine.block.cluster;
     let number = machine.clusters[slot].pending.starts();
-    machine.own_copies().list.push(Entry::Arrival(Box::new(Arrival { number, lanes, barriers })));
+    machine.own_copies().list.push(Entry::Arrival(Box::new(Arrival { number, lanes, objects, known })));
     Flow::Next
 }
 
@@ -266,7 +286,9 @@ impl Machine<'_> {
                 let target = Place::Shared(rank, copy.targets[lane]);
                 self.clusters[slot].pending.unmark(target, copy.size.into(), true);
             }
+            self.landing = true;
             self.touch_copy(copy, lanes, warp);
+            self.landing = false;
         }
     }
 
@@ -279,11 +301,13 @@ impl Machine<'_> {
         let mut entries = list(self);
         let is_it = |entry: &Entry| matches!(entry, Entry::Arrival(arrival) if arrival.number == number);
         let Some(at) = entries.iter().position(is_it) else { return };
-        let mut lanes = 0;
-        if let Entry::Arrival(arrival) = &mut entries[at] {
-            lanes = arrival.lanes_at(barrier);
-            arrival.lanes &= !lanes;
-        }
+        let Entry::Arrival(arrival) = &mut entries[at] else { return };
+        let lanes = arrival.lanes_at(barrier);
+        arrival.lanes &= !lanes;
+        let object = arrival.objects[Machine::first(lanes) as usize];
+        let mut known = Times::default();
+        let counted = arrival.known.iter().enumerate().filter(|(lane, _)| lanes >> lane & 1 == 1);
+        counted.for_each(|(_, one)| known.join(one));
         let (slot, rank, block) = (self.block.cluster, self.block.rank, self.block.number);
         self.clusters[slot].pending.copies(rank, block, warp).list = entries;
         self.run_copies(warp, at, |_| lanes);
@@ -293,18 +317,8 @@ impl Machine<'_> {
         list.retain(|entry| !matches!(entry, Entry::Arrival(arrival) if arrival.lanes == 0));
         let ended = length - list.len();
         pending.ends(ended);
-        self.release_of(warp);
         // SAFETY: the start of the arrival checked the pointer.
-        unsafe { <u64 as Word>::update(barrier, |old| arrive(old, lanes.count_ones().into())) };
-    }
-
-    /// Records that a warp of the block releases.
-    pub(super) fn release_of(&mut self, warp: u32) {
-        if self.causality.is_some() {
-            self.land_causally(warp);
-        } else if self.races.on {
-            self.as_issuer(Issuer { warp, pc: self.pc - 1 }, self.mask, Machine::release_known);
-        }
+        unsafe { object.count(self, (warp, lanes), known, |old| arrive(old, lanes.count_ones().into())) };
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) mod bulk;
 pub(crate) mod copies;
 mod pending;
 
-pub(crate) use pending::Pending;
+pub(crate) use pending::{Pending, Place};
 
 use super::Machine;
 use super::access_mode::Mode;
@@ -25,7 +25,7 @@ use crate::grammar::types::Space;
 use crate::races::cell::{Kind, Origin, digest};
 use crate::races::page::PAGE;
 use crate::races::{Access, Race, access};
-use pending::{InFlight, Place};
+use pending::InFlight;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// A thread of the current block, and an instruction of it.

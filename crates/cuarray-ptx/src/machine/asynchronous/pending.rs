@@ -11,7 +11,7 @@ const GRAIN: u64 = 4;
 
 /// The place of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// An address in global memory.
     Global(u64),
     /// The rank of a block, and an offset in its shared memory.

@@ -2,54 +2,14 @@
 
 use super::clusters::Clusters;
 use super::mark::{Actor, Conflict, Mark};
+use super::phases::{Phases, Step};
+use super::records::Records;
 use super::threads::{Released, SCOPES, Scope, Threads};
 use super::times::{Times, thread};
 use super::{Strong, Why};
 use crate::races::cell::Kind;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
-
-/// The views that release patterns have released, by block and scope.
-#[derive(Clone, Default)]
-pub(super) struct Records {
-    /// The views of the patterns of scope `.gpu`.
-    wide: Times,
-    blocks: BTreeMap<u32, [Times; SCOPES]>,
-}
-
-impl Records {
-    fn add(&mut self, block: u32, scope: usize, released: &Times) {
-        if released.is_empty() {
-            return;
-        }
-        if scope == SCOPES - 1 {
-            self.wide.join(released);
-        }
-        self.blocks.entry(block).or_default()[scope].join(released);
-    }
-
-    /// The views that a thread of `block` can acquire, by the least scope that its fence needs.
-    fn observe(&self, block: u32, clusters: &Clusters) -> [Times; SCOPES] {
-        let mut observed: [Times; SCOPES] = Default::default();
-        if self.blocks.is_empty() {
-            return observed;
-        }
-        for released in self.blocks.get(&block).into_iter().flatten() {
-            observed[Scope::Block.index()].join(released);
-        }
-        for other in clusters.others(block) {
-            for released in self.blocks.get(&other).into_iter().flat_map(|scopes| &scopes[Scope::Cluster.index()..]) {
-                observed[Scope::Cluster.index()].join(released);
-            }
-        }
-        observed[Scope::Device.index()].join(&self.wide);
-        observed
-    }
-
-    fn clear(&mut self) {
-        *self = Records::default();
-    }
-}
 
 /// A strong access.
 #[derive(Clone, Copy)]
@@ -95,6 +55,8 @@ pub(super) struct Location {
     observers: Vec<Observer>,
     /// The last of a thread's observers.
     latest: HashMap<u64, usize>,
+    /// The phases, if the bytes are a barrier object.
+    phases: Option<Box<Phases>>,
 }
 
 /// Whether two strong operations include each other's threads.
@@ -114,7 +76,7 @@ impl Location {
 
     /// Whether nothing is recorded any more.
     pub(super) fn is_empty(&self) -> bool {
-        self.marks.is_empty() && self.operations.is_empty()
+        self.marks.is_empty() && self.operations.is_empty() && self.phases.is_none()
     }
 
     /// Compares a plain access, or a strong one of other bytes, with the strong accesses.
@@ -126,7 +88,8 @@ impl Location {
             }
             let unknown = mark.unknown(view, threads.height, actor);
             if unknown != 0 && !(mark.kind != Kind::Read && self.is_observed(threads, actor, view, *number, strict)) {
-                found.push(Conflict { mark: *mark, lane: unknown.trailing_zeros(), why: Some(Why::Plain) });
+                let why = if self.phases.is_some() { Why::BarrierObject } else { Why::Plain };
+                found.push(Conflict { mark: *mark, lane: unknown.trailing_zeros(), why: Some(why) });
             }
         }
     }
@@ -178,6 +141,7 @@ impl Location {
             self.marks.clear();
             self.observers.clear();
             self.latest.clear();
+            self.phases = None;
             (self.narrow, self.several, self.block) = (false, false, None);
         }
     }
@@ -192,6 +156,9 @@ impl Location {
         strict: bool,
     ) {
         let Actor { block, warp, lane, .. } = actor;
+        if let Some(step) = op.step {
+            return self.step(threads, clusters, (actor, op), step);
+        }
         let linked = self.head.filter(|head| mutual(clusters, *head, (block, op.scope)));
         if op.kind != Kind::Write && op.result {
             self.observe(threads, clusters, (actor, op), linked, strict);
@@ -200,7 +167,7 @@ impl Location {
             self.note_observer(threads, actor);
         }
         let own = threads.of(warp, lane).own.clone();
-        let fenced = |records: &[Records; SCOPES]| records.iter().any(|records| !records.blocks.is_empty());
+        let fenced = |records: &[Records; SCOPES]| records.iter().any(|records| !records.is_empty());
         if own.total.iter().any(Option::is_some) || fenced(&self.total_writes) || fenced(&self.total_reads) {
             self.order_fences(threads, clusters, actor, op, &own.total);
         }
@@ -228,6 +195,53 @@ impl Location {
         }
     }
 
+    /// Executes an operation on a barrier object.
+    fn step(&mut self, threads: &mut Threads, clusters: &Clusters, (actor, op): (Actor, Strong), step: Step) {
+        let Actor { block, warp, lane } = actor;
+        match step {
+            Step::Names | Step::Waits { complete: false } => {
+                self.phases.get_or_insert_default();
+            }
+            Step::Waits { complete: true } => {
+                self.note_observer(threads, actor);
+                let mut observed = self.phases.get_or_insert_default().observe(block, clusters);
+                if op.acquires {
+                    observed[..=op.scope.index()].iter().for_each(|observed| threads.learn(warp, lane, observed));
+                } else if observed.iter().any(|observed| !observed.is_empty()) {
+                    threads.change(warp, 1 << lane, |group| {
+                        let own = Rc::make_mut(&mut group.own);
+                        own.observed.iter_mut().zip(&mut observed).for_each(|(all, one)| all.join(one));
+                    });
+                }
+            }
+            Step::Counts { ends } => {
+                self.last += 1;
+                let own = threads.of(warp, lane).own.clone();
+                let phases = self.phases.get_or_insert_default();
+                for (scope, released) in own.released.iter().enumerate() {
+                    if let Some(released) = released {
+                        phases.arrive(block, scope, &threads.explicit(released, warp, 1 << lane));
+                    }
+                }
+                if op.releases {
+                    phases.arrive(block, op.scope.index(), &threads.snapshot(warp, lane));
+                }
+                if ends {
+                    phases.end();
+                }
+            }
+        }
+    }
+
+    /// Lets completed copies of a thread of `block` arrive at the barrier object.
+    pub(super) fn complete(&mut self, block: u32, known: &Times, ended: bool) {
+        let phases = self.phases.get_or_insert_default();
+        phases.arrive(block, Scope::Cluster.index(), known);
+        if ended {
+            phases.end();
+        }
+    }
+
     /// Takes what the last write and the atomic operations before it have released.
     fn observe(
         &mut self,
@@ -245,7 +259,7 @@ impl Location {
         };
         self.note_observer(threads, actor);
         let observed = self.released.observe(block, clusters);
-        let released = self.released.blocks.get(&writer);
+        let released = self.released.of_block(writer);
         let narrow = released.filter(|_| observed.iter().all(Times::is_empty)).and_then(|released| {
             let scopes = [Scope::Block, Scope::Cluster];
             scopes.into_iter().rev().find(|scope| !released[scope.index()].is_empty())

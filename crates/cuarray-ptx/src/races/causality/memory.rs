@@ -22,6 +22,9 @@ const SHARED: u64 = 1 << 63;
 /// The most unordered writes of one value that a cell keeps.
 const EQUAL_WRITES: usize = 16;
 
+/// The size of a barrier object in bytes.
+const OBJECT: u32 = 8;
+
 /// The address of a byte in shared memory, distinct for all blocks.
 pub(crate) fn in_shared(block: u32, offset: u64) -> u64 {
     SHARED | u64::from(block) << 24 | offset
@@ -172,7 +175,8 @@ impl Memory {
             for other in cell.iter().filter(|other| mark.kind != Kind::Read || other.kind != Kind::Read) {
                 let unknown = other.unknown(view, threads.height, actor);
                 if unknown != 0 {
-                    found.push(Conflict { mark: *other, lane: unknown.trailing_zeros(), why: Some(Why::Plain) });
+                    let why = if op.step.is_some() { Why::BarrierObject } else { Why::Plain };
+                    found.push(Conflict { mark: *other, lane: unknown.trailing_zeros(), why: Some(why) });
                 }
             }
         }
@@ -192,14 +196,29 @@ impl Memory {
             page.locations.len() - 1
         });
         let location = &mut page.locations[index];
-        location.meet_strong(threads, clusters, (actor, mark.kind, op.scope), found);
+        // Operations on a barrier object do not race with each other, whatever they order.
+        let scope = if op.step.is_some() { Scope::System } else { op.scope };
+        location.meet_strong(threads, clusters, (actor, mark.kind, scope), found);
         location.operate(threads, clusters, actor, op, strict);
-        location.record(mark, op.scope);
-        if let Some(block) = plain.filter(|_| mark.kind != Kind::Write) {
+        location.record(mark, scope);
+        if let Some(block) = plain.filter(|_| mark.kind != Kind::Write && op.step.is_none()) {
             threads.change(actor.warp, 1 << actor.lane, |group| {
                 std::rc::Rc::make_mut(&mut group.own).missed = Some((Some(block), Why::PlainFlag));
             });
         }
+    }
+}
+
+impl Memory {
+    /// Lets completed copies of a thread of `block` arrive at the barrier object at an address.
+    pub(crate) fn complete(&mut self, block: u32, known: &Times, address: u64, ended: bool) {
+        let (page, offset) = (self.page(address / PAGE), (address % PAGE) as u32);
+        let known_one = page.locations.iter().position(|one| (one.offset, one.size) == (offset, OBJECT));
+        let index = known_one.unwrap_or_else(|| {
+            page.locations.push(Location::new(offset, OBJECT));
+            page.locations.len() - 1
+        });
+        page.locations[index].complete(block, known, ended);
     }
 }
 

@@ -25,6 +25,12 @@
 //! accesses determine count here: a fence, then an access, then a later conflicting access of another thread, then its fence. Any other
 //! pair has the opposite order in another execution with the same values, and there its accesses race.
 //!
+//! **Barrier objects.** An `mbarrier` hands over by its phases ([`phases`]): an arrival releases to the threads that wait for its phase, and
+//! to no other. Otherwise its operations are strong accesses to the object, and its initialization is a plain write.
+//!
+//! **Asynchronous copies.** A copy that has landed is an access of an agent of its own, one for each thread. A thread that waits for the
+//! copy learns the time of the agent. The accesses of the copying thread between the start and the wait are no part of that.
+//!
 //! **Races.** Two overlapping accesses of different threads race if one of them writes, causality does not order them, and they
 //! are not *morally strong*. Morally strong accesses are both strong, each in the scope of the other, on the same bytes. [`memory`] keeps accesses until a
 //! later one conflicts with everything that they conflict with.
@@ -36,16 +42,19 @@ mod clusters;
 mod location;
 pub(crate) mod mark;
 pub(crate) mod memory;
+pub(crate) mod phases;
+mod records;
 pub(crate) mod threads;
 pub(crate) mod times;
 
 use super::cell::Kind;
 use memory::Memory;
+use phases::Step;
 use std::collections::HashMap;
 pub(crate) use threads::Fence;
 pub use threads::Scope;
 use threads::{Clock, ClusterBarrier, Threads};
-use times::Times;
+pub(crate) use times::Times;
 
 /// A strong operation.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +65,8 @@ pub(crate) struct Strong {
     pub releases: bool,
     /// Whether the thread obtains the value that the operation reads.
     pub result: bool,
+    /// The part that an operation on a barrier object has in its phases; `None` for other operations.
+    pub step: Option<Step>,
 }
 
 /// The reason why causality does not order two accesses of threads that synchronize through memory.
@@ -75,6 +86,8 @@ pub enum Why {
     NoAcquire(Scope),
     /// The second thread has read a flag that the first one writes by a plain store.
     PlainFlag,
+    /// One access initializes, invalidates or overwrites a barrier object, and the other one is an operation on it.
+    BarrierObject,
 }
 
 /// The state of a grid.
@@ -83,11 +96,11 @@ pub(crate) struct Causality {
     pub clock: Clock,
     pub strict: bool,
     height: u32,
+    /// The number of blocks. The agent of a block's copies has the number of the block plus this number.
+    blocks: u32,
     /// The turn of the grid's barrier, and the time at which it was completed.
     grid: (u32, u32),
     clusters: HashMap<u64, ClusterBarrier>,
-    /// The completed asynchronous copies of a block, for threads that wait at its barrier objects.
-    landed: HashMap<u32, Times>,
 }
 
 impl Causality {
@@ -96,10 +109,10 @@ impl Causality {
             memory: Memory::new(strict),
             clock: Clock::default(),
             strict,
-            height: times::height(blocks),
+            height: times::height(blocks.saturating_mul(2)),
+            blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
             grid: (0, 0),
             clusters: HashMap::new(),
-            landed: HashMap::new(),
         }
     }
 
@@ -132,26 +145,38 @@ impl Causality {
         self.clusters.remove(&cluster);
     }
 
-    /// Records that copies of lanes of a warp have completed, for the threads that wait at a barrier object.
-    pub(crate) fn copies_land(&mut self, threads: &Threads, warp: u32) {
-        let landed = self.landed.entry(threads.block).or_default();
-        for lane in 0..32 {
-            landed.join(&threads.of(warp, lane).view);
-        }
-        landed.raise_lanes(self.height, (threads.block, warp), u32::MAX, self.clock.now());
+    /// The number of the agent of a block's asynchronous copies, in place of the block's number.
+    pub(crate) fn agent(&self, block: u32) -> u32 {
+        block.saturating_add(self.blocks)
+    }
+
+    /// The block of a recorded access, which may be one of a copy.
+    pub(crate) fn block_of(&self, block: u32) -> u32 {
+        block.checked_sub(self.blocks).unwrap_or(block)
+    }
+
+    /// Orders copies of lanes of a warp, which have landed, before what these lanes do next.
+    pub(crate) fn land(&self, threads: &mut Threads, warp: u32, lanes: u32) {
+        let (agent, now) = (self.agent(threads.block), self.clock.now());
+        threads.change(warp, lanes, |group| group.view.raise_lanes(self.height, (agent, warp), group.lanes, now));
         self.clock.tick();
     }
 
-    /// Orders completed copies before a thread that has waited at a barrier object.
-    pub(crate) fn learn_landed(&mut self, threads: &mut Threads, warp: u32, lanes: u32) {
-        let Some(landed) = self.landed.get(&threads.block) else { return };
-        for lane in (0..32).filter(|lane| lanes >> lane & 1 == 1) {
-            threads.learn(warp, lane, landed);
-        }
+    /// Lets copies of lanes of a warp, which have landed, arrive at a barrier object. `known` is what their threads knew at the
+    /// start, and `ended` tells whether that ends a phase.
+    pub(crate) fn complete(
+        &mut self,
+        (block, warp, lanes): (u32, u32, u32),
+        mut known: Times,
+        address: u64,
+        ended: bool,
+    ) {
+        known.raise_lanes(self.height, (self.agent(block), warp), lanes, self.clock.now());
+        self.clock.tick();
+        self.memory.complete(block, &known, address, ended);
     }
 
     pub(crate) fn block_ends(&mut self, block: u32, shared_bytes: u64) {
         self.memory.block_ends(block, shared_bytes);
-        self.landed.remove(&block);
     }
 }

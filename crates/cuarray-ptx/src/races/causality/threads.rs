@@ -247,6 +247,11 @@ impl Threads {
                 }
             }
         });
+        self.merge(warp);
+    }
+
+    /// Merges the groups of a warp that have become equal.
+    fn merge(&mut self, warp: u32) {
         let groups = &mut self.warps[warp as usize];
         let mut index = 0;
         while index < groups.len() {
@@ -324,8 +329,16 @@ impl Threads {
         }
     }
 
-    /// Records that lanes arrive at the barrier of the cluster.
-    pub(crate) fn arrive_at_cluster(&mut self, barrier: &mut ClusterBarrier, warp: u32, lanes: u32) {
+    /// Records that lanes arrive at the barrier of the cluster. A relaxed arrival releases only what a fence has released.
+    pub(crate) fn arrive_at_cluster(&mut self, barrier: &mut ClusterBarrier, warp: u32, lanes: u32, relaxed: bool) {
+        if relaxed {
+            for group in self.warps[warp as usize].iter().filter(|group| group.lanes & lanes != 0) {
+                for released in group.own.released[Scope::Cluster.index()..].iter().flatten() {
+                    barrier.known.join(&self.explicit(released, warp, group.lanes & lanes));
+                }
+            }
+            return;
+        }
         self.gather(warp, lanes, &mut barrier.known, &mut Default::default());
         barrier.known.raise_lanes(self.height, (self.block, warp), lanes, self.clock.now());
         self.clock.tick();
@@ -341,7 +354,7 @@ impl Threads {
         }
         let passed = barrier.passed.clone();
         self.change(warp, lanes, |group| group.view.join(&passed));
-        self.synchronize_lanes(warp, lanes);
+        self.merge(warp);
     }
 
     /// Records the exit of threads for the barrier of the cluster.
