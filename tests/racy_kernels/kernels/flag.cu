@@ -298,16 +298,16 @@ KERNEL(buffer_between_two_flags) {
     }
 }
 
-// Two warps of one block with a flag in shared memory.
+// Two warps of one block with a flag in shared memory. A compiler would replace a constant word where it is read.
 // racy: word
 // grid: 1 x 64
-// out: [1000]
+// out: [x[0]]
 KERNEL(flag_in_shared_memory) {
     __shared__ int word, flag;
     if (T == 0) flag = 0;
     __syncthreads();
     if (T == 0) {
-        word = 1000;  // races
+        word = in[0];  // races
         CLEAN(__threadfence_block();)
         *(volatile int *)&flag = 1;
     } else if (T == 32) {

@@ -26,6 +26,8 @@ pub(crate) struct Mode {
     pub updates: bool,
     /// The strength of the access for other launches and the host.
     pub strength: Strength,
+    /// Whether the access reads by the read-only path (`ld.global.nc`).
+    pub read_only: bool,
 }
 
 /// The bit of a strong access.
@@ -74,6 +76,9 @@ pub(crate) fn is_kept(code: u32) -> bool {
 
 /// The bit of a load that may update in place, and of a store that its value reaches.
 pub(crate) const IN_PLACE: u32 = 1 << 22;
+
+/// The bit of a read by the read-only path.
+pub(crate) const READ_ONLY: u32 = 1 << 23;
 
 /// The lowest of the two bits of the strength.
 const STRENGTH: u32 = 20;
@@ -162,6 +167,7 @@ impl Mode {
             scope: Scope::Device,
             updates: false,
             strength: Strength::Weak,
+            read_only: false,
         }
     }
 
@@ -175,7 +181,7 @@ impl Mode {
         };
         let order = if self.strong { STRONG } else { 0 } | if self.releases { RELEASES } else { 0 };
         let order = order | if self.acquires { ACQUIRES } else { 0 } | scope_bits(self.scope);
-        let updates = if self.updates { UPDATES } else { 0 };
+        let updates = if self.updates { UPDATES } else { 0 } | if self.read_only { READ_ONLY } else { 0 };
         space | u32::from(self.wide) << 3 | self.count << 4 | order | updates | strength_bits(self.strength)
     }
 }

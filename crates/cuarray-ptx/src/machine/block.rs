@@ -292,14 +292,18 @@ impl Machine<'_> {
         let end = self.executed.saturating_add(turn);
         loop {
             let (before, mut done, mut polls) = (self.executed, true, true);
-            for index in 0..self.block.warps.len() {
+            let count = self.block.warps.len();
+            let round = self.turns.round(count);
+            for place in 0..count {
+                let index = self.turns.warp(place, round, count);
                 if self.block.warps[index].fragments.is_empty() {
                     continue;
                 }
                 swap(&mut self.warp, &mut self.block.warps[index]);
                 let started = self.executed;
                 self.grid_word.polled = false;
-                let pause = self.run_warp(turn.min(TURN));
+                let longest = self.turns.length(turn.min(TURN));
+                let pause = self.run_warp(longest);
                 polls &= self.grid_word.polled || self.executed == started;
                 swap(&mut self.warp, &mut self.block.warps[index]);
                 between();

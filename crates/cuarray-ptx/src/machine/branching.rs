@@ -6,7 +6,7 @@ use super::program::LEFT_OUT;
 use super::warp::Waiting;
 use super::{Flow, Machine};
 use crate::machine::program::{FUNCTION_WINDOW, Instruction};
-pub(crate) use crate::races::causality::Fence;
+pub(crate) use crate::races::causality::{Fence, proxies};
 
 impl Machine<'_> {
     /// Continues at `target`; returns whether the fragment's turn continues.
@@ -177,8 +177,11 @@ pub(crate) unsafe fn breakpoint(machine: &mut Machine<'_>, _: &Instruction) -> F
     machine.fail(FaultKind::IllegalInstruction, Machine::first(machine.mask), 0, 0, false)
 }
 
+/// The code of a proxy fence, times its spaces as bits.
+pub(crate) const PROXY_FENCE: i64 = 1 << 8;
+
 /// `membar` and `fence`: memory is written in program order, so they only order threads for race detection.
-/// `imm` has the code of the fence, or 0 if the fence orders no accesses of threads.
+/// `imm` has the code of the fence, or 0 if the fence orders no accesses of threads and bulk copies.
 pub(crate) unsafe fn fence(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     if machine.causality.is_some() {
         machine.fence_causally(instruction.imm);

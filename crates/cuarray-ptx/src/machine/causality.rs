@@ -1,9 +1,9 @@
 //! Reports accesses, fences and synchronization to the search for races by the memory model.
 
-use super::access_mode::{GUESS, STRONG, elements, strong};
+use super::access_mode::{GUESS, READ_ONLY, STRONG, elements, strong};
 use super::address_windows::SHARED_WINDOW;
-use super::asynchronous::Place;
-use super::branching::fence_of;
+use super::asynchronous::{Copying, Place};
+use super::branching::{PROXY_FENCE, fence_of};
 use super::cluster::{OFFSETS, RANK_SHIFT};
 use super::program::Instruction;
 use super::watch::hold_back;
@@ -70,13 +70,35 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes a fence with a code of [`fence_code`](super::branching::fence_code); 0 is none.
+    /// Executes a fence with a code of [`fence_code`](super::branching::fence_code) or [`PROXY_FENCE`]; 0 is none.
     #[cold]
     pub(super) fn fence_causally(&mut self, code: i64) {
-        if code != 0 {
-            let fence = fence_of(code);
-            self.with_causality(|machine, _, threads| threads.fence(machine.warp.number, machine.mask, fence));
-        }
+        let spaces = (code / PROXY_FENCE) as u8;
+        self.with_causality(|machine, causality, threads| {
+            let (warp, lanes) = (machine.warp.number, machine.mask);
+            match spaces {
+                0 if code == 0 => {}
+                0 => threads.fence(warp, lanes, fence_of(code)),
+                _ => causality.memory.fence_proxies(threads, warp, lanes, spaces),
+            }
+        });
+    }
+
+    /// Reports writes that a bulk copy of a lane reads, and that no proxy fence follows.
+    pub(super) fn read_by_copy(&mut self, lane: u32, source: Place, size: u64) {
+        let address = self.flat_of(source);
+        self.with_causality(|machine, causality, threads| {
+            let (block, warp, pc, stamp) =
+                (machine.block.number as u32, machine.warp.number, machine.pc - 1, causality.clock.now());
+            let mut found = Vec::new();
+            causality.memory.read_by_copy(threads, Actor { block, warp, lane }, (address, size), &mut found);
+            let (lanes, warp, kind) = (1 << lane, warp as u8, Kind::Read);
+            let copy = Mark { block, pc, stamp, lanes, value: 0, warp, kind, by_copy: true, read_only: false };
+            for mut conflict in found {
+                conflict.mark.block = causality.block_of(conflict.mark.block);
+                machine.add_causal_race(&conflict, &copy, (address, size as u32));
+            }
+        });
     }
 
     /// Records an arrival at the barrier of the cluster, which may be `relaxed`, or a wait for its `turn`.
@@ -188,6 +210,9 @@ impl Machine<'_> {
         {
             causality.clock.tick();
         }
+        if self.turns.is_random() && self.executed >= self.turn_end {
+            self.limit = 0;
+        }
     }
 
     /// Reports plain accesses. Reductions by asynchronous copies are relaxed operations on words.
@@ -240,7 +265,9 @@ impl Machine<'_> {
             let (block, warp) = (machine.block.number as u32, machine.warp.number);
             let (mut found, mut reported) = (Vec::new(), Vec::new());
             let mask = machine.mask;
-            let by = if machine.landing { causality.agent(block) } else { block };
+            let Copying { landed, bulk: by_copy } = machine.copying;
+            let read_only = mode & READ_ONLY != 0 && causality.strict && what.kind() == Kind::Read;
+            let by = if landed { causality.agent(block) } else { block };
             for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
                 let Some(address) = machine.flat(mode, lane as usize, at) else { continue };
                 let actor = Actor { block, warp, lane };
@@ -249,7 +276,8 @@ impl Machine<'_> {
                     What::Strong(_) => 0,
                 };
                 let (kind, pc, stamp) = (what.kind(), machine.pc - 1, causality.clock.now());
-                let mark = Mark { block: by, pc, stamp, lanes: 1 << lane, value, warp: warp as u8, kind };
+                let mark =
+                    Mark { block: by, pc, stamp, lanes: 1 << lane, value, warp: warp as u8, kind, by_copy, read_only };
                 match what {
                     What::Strong(op) => {
                         causality.memory.strong(threads, (actor, mark, op), (address, size), &mut found)

@@ -6,6 +6,7 @@
 //! distributed over the cores.
 
 use super::Machine;
+use super::asynchronous::Copying;
 use super::block::{Block, BlockPause, GridBarrier};
 use super::cluster::{Cluster, RANK_SHIFT};
 use super::direct::Shapes;
@@ -15,6 +16,7 @@ use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
 use super::region::{Recorder, TouchedRange};
+use super::turns::Turns;
 use super::warp::Warp;
 use crate::races::Races;
 use crate::races::causality::Causality;
@@ -117,7 +119,8 @@ impl<'a> Machine<'a> {
             unused: 0,
             races,
             causality: None,
-            landing: false,
+            copying: Copying::default(),
+            turns: Turns::new(launch.order),
             launch,
             program: launch.program,
         }
@@ -210,6 +213,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
             break;
         }
         let before = machine.executed;
+        machine.turns.begin(number);
         if launch.cluster_blocks() > 1 {
             run_cluster(&mut machine, &mut blocks, number, shared, &mut call_if_long);
         } else {
@@ -325,6 +329,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     let (mut next, mut printed) = (0, Vec::new());
     // The number of consecutive blocks that could not run.
     let mut idle = 0;
+    machine.turns.begin(0);
     while machine.fault.is_none() {
         let may_begin = next < total && (launch.cooperative || waiting.len() < RESIDENT);
         if fresh.is_empty() && may_begin {
@@ -333,26 +338,33 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
                 machine.clusters.len() - 1
             });
             let mut blocks: Vec<Block> = (0..size).filter_map(|_| spare.pop()).collect();
-            machine.start_cluster(slot, next, &mut blocks);
+            let number = machine.turns.next_cluster(next, total);
+            machine.start_cluster(slot, number, &mut blocks);
             fresh.extend(blocks);
             next += 1;
         }
-        let begins = !fresh.is_empty();
-        match fresh.pop_front().or_else(|| waiting.pop_front()) {
+        let begins = !fresh.is_empty() && (waiting.is_empty() || !machine.turns.waits_first());
+        let chosen = match begins {
+            true => fresh.remove(machine.turns.fresh(fresh.len())),
+            false if waiting.is_empty() => None,
+            false => waiting.remove(machine.turns.waiting(waiting.len())),
+        };
+        match chosen {
             Some(block) => machine.block = block,
             None => break,
         }
         let (before, arrivals) = (machine.executed, machine.grid_word.arrivals);
         // Blocks of a cluster wait for each other, so they take short turns, as in `run_cluster`.
         let longest = if size > 1 { CLUSTER_TURN } else { TURN };
-        let pause = machine.run_block(turn(launch, before).min(longest), || {});
+        let longest = machine.turns.length(turn(launch, before).min(longest));
+        let pause = machine.run_block(longest, || {});
         if machine.executed > launch.budget {
             machine.fail_block(FaultKind::Budget);
         }
         let polls = pause == BlockPause::Polls && machine.grid_word.arrivals == arrivals;
         idle = if machine.executed == before || polls { idle + 1 } else { 0 };
         // A block that polls the grid's barrier needs a turn to observe that it is complete.
-        let stuck = !begins && !may_begin && idle > 2 * waiting.len() + 1;
+        let stuck = fresh.is_empty() && !begins && !may_begin && idle > machine.turns.patience(waiting.len());
         match pause {
             BlockPause::Done => {
                 machine.end_block();

@@ -2,6 +2,7 @@
 //!
 //! A *fragment* is the lanes of a warp that execute together. A divergent branch splits a fragment, and fragments merge where they meet.
 
+use super::asynchronous::Copying;
 use super::block::{Block, GridBarrier};
 use super::cluster::Cluster;
 use super::direct::Shapes;
@@ -11,6 +12,7 @@ use super::launch::Launch;
 use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
 use super::region::Recorder;
+use super::turns::Turns;
 use super::warp::Warp;
 use super::{Flow, processor};
 use crate::machine::program::{Instruction, Program, UNGUARDED};
@@ -85,8 +87,9 @@ pub(crate) struct Machine<'p> {
     pub races: Races,
     /// The search for races of a kernel whose threads synchronize through memory, in place of the usual one.
     pub causality: Option<Box<Causality>>,
-    /// Whether the running accesses are those of a copy that lands.
-    pub landing: bool,
+    pub turns: Turns,
+    /// The copy whose accesses are recorded.
+    pub copying: Copying,
     pub launch: &'p Launch<'p>,
     pub program: &'p Program,
 }

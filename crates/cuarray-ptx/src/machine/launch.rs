@@ -6,6 +6,7 @@ use super::grid_sync;
 use super::misuse::Misuse;
 use super::program::{Program, constant_bytes};
 use super::region::{Region, TouchedRange};
+use super::turns::KernelOrder;
 use crate::grammar::types::Width;
 use crate::races::Race;
 
@@ -43,6 +44,8 @@ pub struct Launch<'a> {
     pub guesses: bool,
     /// Whether races are reported by the letter of the PTX manual, also where much working code departs from it.
     pub strict: bool,
+    /// The order in which blocks and warps take turns.
+    pub order: KernelOrder,
     /// The maximum number of instructions to execute; an instruction of a warp counts once.
     pub budget: u64,
     /// Whether the launch is cooperative: all blocks are resident, and the grid can synchronize.
@@ -78,6 +81,7 @@ impl<'a> Launch<'a> {
             dependent: false,
             guesses: false,
             strict: false,
+            order: KernelOrder::Forward,
             budget: 1 << 32,
             cooperative: false,
             time: 0,

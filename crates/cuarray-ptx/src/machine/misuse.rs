@@ -19,6 +19,8 @@ pub enum MisuseKind {
     AbsentLane,
     /// A matrix instruction without all lanes of its warp.
     PartialWarp,
+    /// A bulk copy that has not read the shared memory of its block when the block ends.
+    SourceOfEndedBlock,
 }
 
 /// An access with an undefined value, or outside of its variable.

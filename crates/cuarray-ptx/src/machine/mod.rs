@@ -50,6 +50,7 @@ pub(crate) mod program;
 mod region;
 pub(crate) mod services;
 pub(crate) mod special;
+mod turns;
 mod warp;
 mod watch;
 
@@ -59,6 +60,7 @@ pub(crate) use interpreter::Machine;
 pub use launch::{Launch, NoService, Outcome, Service};
 pub use misuse::{Misuse, MisuseKind};
 pub use region::{AccessKind, Region, Strength, TouchedRange};
+pub use turns::KernelOrder;
 
 /// How execution continues after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

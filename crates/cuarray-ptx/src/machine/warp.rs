@@ -308,6 +308,10 @@ impl Machine<'_> {
     /// `false` if none can run.
     #[cold]
     pub(crate) fn meet(&mut self) -> bool {
+        if self.limit == 0 && self.turns.is_random() && self.executed >= self.turn_end {
+            // The turn ends behind a strong access.
+            return false;
+        }
         let (pc, frame) = (self.pc, self.frame);
         let mut index = 0;
         while index < self.warp.fragments.len() {

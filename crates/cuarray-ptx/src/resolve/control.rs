@@ -12,7 +12,7 @@ use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written, Variable};
 use crate::grammar::types::{Space, Type};
 use crate::machine::access_mode::Scope;
-use crate::machine::branching::{self, Fence};
+use crate::machine::branching::{self, Fence, proxies};
 use crate::machine::cluster;
 use crate::machine::dependent;
 use crate::machine::program::Parameter;
@@ -33,6 +33,21 @@ fn fence_of(opcode: &str, scope: Option<usize>, words: &mut Modifiers<'_>) -> Op
     let kind = words.one_of(&["acquire", "release", "sc"]);
     let total = opcode == "membar" || kind == Some(2);
     Some(Fence { acquires: kind != Some(1), releases: kind != Some(0), total, scope })
+}
+
+/// The code of `fence.proxy.async`, which orders accesses of threads and of bulk copies; 0 for other fences.
+fn proxy_fence_of(words: &[&str]) -> i64 {
+    if !words.contains(&"proxy") || !words.iter().any(|word| word.starts_with("async")) {
+        return 0;
+    }
+    let global = words.contains(&"global");
+    let shared = words.iter().any(|word| word.starts_with("shared"));
+    let spaces = match (shared, global) {
+        (true, false) => proxies::SHARED,
+        (false, true) => proxies::GLOBAL,
+        _ => proxies::SHARED | proxies::GLOBAL,
+    };
+    branching::PROXY_FENCE * i64::from(spaces)
 }
 
 impl<'a> Builder<'_, 'a> {
@@ -124,6 +139,7 @@ impl<'a> Builder<'_, 'a> {
                 let fence = matches!(opcode, "membar" | "fence");
                 let mut imm = 0;
                 if fence {
+                    imm = proxy_fence_of(words.rest());
                     let scope = words.one_of(&["sys", "gl", "gpu"]);
                     self.built().publishes |= scope.is_some();
                     self.built().publishes_to_host |= scope == Some(0);

@@ -195,7 +195,7 @@ impl<'a> Builder<'_, 'a> {
         }
         let ordering = self.ordering(words);
         let Ordering { strong, releases, strength, .. } = ordering;
-        words.take("nc");
+        let read_only = words.take("nc");
         for hint in ["ca", "cg", "cs", "lu", "cv", "wb", "wt"] {
             words.take(hint);
         }
@@ -215,6 +215,7 @@ impl<'a> Builder<'_, 'a> {
         let mut address = self.address(address, space)?;
         (address.mode.strong, address.mode.releases) = (strong, releases);
         (address.mode.acquires, address.mode.scope) = (ordering.acquires, ordering.scope);
+        address.mode.read_only = read_only && !stores;
         self.built().writes_otherwise |= stores && strong;
         self.built().hand_over.strong |= strong && !matches!(address.mode.space, Space::Param | Space::Local);
         if strong && matches!(address.mode.space, Space::Global | Space::Generic) {

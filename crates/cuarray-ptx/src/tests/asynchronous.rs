@@ -1,6 +1,7 @@
 //! Asynchronous copies: they land when they are waited for, and race with accesses before that.
 
 use super::*;
+use crate::MisuseKind;
 use crate::races::Wait;
 
 /// Runs a kernel with 64 threads in each block. The first buffer holds results, the second the numbers from 0. `%t` is the
@@ -22,7 +23,8 @@ fn run(body: &str, blocks: u32) -> (Vec<u32>, Outcome) {
     }
     let (grid, threads) = ([blocks, 1, 1], [64, 1, 1]);
     let cluster = (blocks > 1).then_some([blocks, 1, 1]);
-    let outcome = Run { source: &source, grid, threads, cluster, ..Run::default() }.over(&mut [&mut out, &mut numbers]);
+    let run = Run { source: &source, grid, threads, cluster, budget: 1 << 19, ..Run::default() };
+    let outcome = run.over(&mut [&mut out, &mut numbers]);
     let words = out.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]).take(blocks as usize * 64);
     (words.collect(), outcome)
 }
@@ -202,9 +204,10 @@ fn a_bulk_copy_to_global_memory_belongs_to_a_group() {
     ] {
         assert_eq!(missing(&body, 1), expected, "{body}");
     }
-    // A copy without a wait lands when its block ends.
+    // A copy without a wait lands when its block ends, which is too late for its source.
     let (_, outcome) = run(&format!("{store} {copy}"), 1);
     assert_eq!((outcome.fault, outcome.races), (None, vec![]));
+    assert_eq!(outcome.misuses.iter().map(|misuse| misuse.kind).collect::<Vec<_>>(), [MisuseKind::SourceOfEndedBlock]);
 }
 
 const CLUSTER: &str = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;";

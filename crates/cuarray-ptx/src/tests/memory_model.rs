@@ -439,3 +439,33 @@ fn barriers_alone_have_no_races_in_either_engine() {
     }
     assert!((20..130).contains(&racy), "{racy} of 150 kernels have races");
 }
+
+#[test]
+fn read_by_the_read_only_path_races_with_each_write_of_the_launch() {
+    let [read, write] = ["ld.global.nc.u32 %w, [%out];", "st.global.u32 [%out], 1;"];
+    let plain = "ld.global.u32 %w, [%out];";
+    let bodies = |read: &str| {
+        [
+            format!("{write} {read}"),
+            format!("{read} {write}"),
+            format!("{read} {read} bar.sync 0; {write}"),
+            format!("{write} bar.sync 0; {read}"),
+            format!("{read} bar.sync 0; st.relaxed.gpu.global.u32 [%out], 1;"),
+            format!("red.global.add.u32 [%out], 1; bar.sync 0; {read}"),
+        ]
+    };
+    for (body, ordered) in bodies(read).iter().zip(bodies(plain)) {
+        let found = races_of(body, (1, 1), true);
+        let reasons: Vec<_> = found.iter().map(|race| race.why).collect();
+        assert!(
+            !reasons.is_empty() && reasons.iter().all(|why| *why == Some(Why::ReadOnlyPath)),
+            "{body}: {reasons:?}"
+        );
+        assert_eq!(races_of(body, (1, 1), false), [], "{body}: the default mode asks for order alone");
+        assert_eq!(races_of(&ordered, (1, 1), true), [], "{ordered}");
+    }
+    assert_eq!(races_of(&format!("{read} st.global.u32 [%out + 4], 1;"), (1, 1), true), []);
+    // Without any order both modes report it.
+    let parts = [read, write];
+    assert_eq!([false, true].map(|strict| program(&parts, Apart::Blocks, strict).len()), [1, 1]);
+}

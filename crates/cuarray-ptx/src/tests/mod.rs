@@ -12,7 +12,9 @@ mod forms;
 mod matrices;
 mod memory_model;
 mod mutated;
+mod orders;
 mod patterns;
+mod proxies;
 mod recent;
 mod shared_shapes;
 mod stray_stores;
@@ -21,7 +23,7 @@ mod thread_races;
 use crate::Error;
 use crate::grammar::parse;
 use crate::machine::program::Program;
-use crate::machine::{FaultKind, Launch, NoService, Outcome, Region, execute};
+use crate::machine::{FaultKind, KernelOrder, Launch, NoService, Outcome, Region, execute};
 use crate::resolve::resolve;
 
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
@@ -54,6 +56,7 @@ struct Run<'a> {
     cooperative: bool,
     dependent: bool,
     strict: bool,
+    order: KernelOrder,
     workers: usize,
     /// The group of the buffers.
     group: u64,
@@ -74,6 +77,7 @@ impl Default for Run<'_> {
             cooperative: false,
             dependent: false,
             strict: false,
+            order: KernelOrder::Forward,
             workers: 2,
             group: 0,
         }
@@ -150,6 +154,7 @@ impl Run<'_> {
             dependent: self.dependent && record,
             guesses: false,
             strict: self.strict,
+            order: self.order,
             budget: self.budget,
             cooperative: self.cooperative,
             time: 0,

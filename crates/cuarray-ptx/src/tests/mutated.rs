@@ -127,6 +127,7 @@ fn launch(program: &Program, kernel: u32) {
         searched: u64::MAX,
         guesses: false,
         strict: false,
+        order: crate::KernelOrder::Forward,
         record: true,
         budget: 20_000,
         cooperative: false,

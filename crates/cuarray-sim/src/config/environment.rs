@@ -2,6 +2,7 @@
 
 use super::{CAPABILITIES, Config, Fault, HostOrder, LEAST_MEMORY, MOST_MEMORY};
 use cuarray_abi::CUresult;
+use cuarray_ptx::KernelOrder;
 use cuarray_races::report::Format;
 use cuarray_races::suppression;
 use std::cell::RefCell;
@@ -56,6 +57,14 @@ impl Config {
             Some(())
         })?;
         read("CUARRAY_SIM_GUESSED_READS", "0 or 1", &mut |value| switch(value, &mut config.guessed_reads))?;
+        read("CUARRAY_SIM_KERNEL_ORDER", "forward, reverse or random:SEED", &mut |value| {
+            config.kernel_order = match value {
+                "forward" => KernelOrder::Forward,
+                "reverse" => KernelOrder::Reverse,
+                _ => KernelOrder::Random(value.strip_prefix("random:")?.parse().ok()?),
+            };
+            Some(())
+        })?;
         read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
             config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
             Some(())
@@ -281,6 +290,7 @@ mod tests {
             ("CUARRAY_SIM_KERNEL_RACES", "0"),
             ("CUARRAY_SIM_KERNEL_RACES_MEMORY", "4096"),
             ("CUARRAY_SIM_GUESSED_READS", "1"),
+            ("CUARRAY_SIM_KERNEL_ORDER", "random:7"),
             ("CUARRAY_SIM_MEMORY", "1073741824"),
             ("CUARRAY_SIM_SCHEDULE", "eager"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5"),
@@ -290,7 +300,7 @@ mod tests {
         .unwrap();
         assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
         assert!(!config.findings && !config.host_accesses && !config.kernel_races && config.guessed_reads);
-        assert_eq!(config.kernel_races_memory, 4096);
+        assert_eq!((config.kernel_races_memory, config.kernel_order), (4096, KernelOrder::Random(7)));
         assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
         let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
@@ -356,6 +366,8 @@ mod tests {
             ("CUARRAY_SIM_KERNEL_RACES", "shared"),
             ("CUARRAY_SIM_KERNEL_RACES_MEMORY", "all"),
             ("CUARRAY_SIM_MEMORY", "1"),
+            ("CUARRAY_SIM_KERNEL_ORDER", "backward"),
+            ("CUARRAY_SIM_KERNEL_ORDER", "random:x"),
             ("CUARRAY_SIM_SCHEDULE", "late"),
             ("CUARRAY_SIM_SCHEDULE", "random:-1"),
             ("CUARRAY_SIM_SCHEDULE", "replay:2:2"),

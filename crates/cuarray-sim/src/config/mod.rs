@@ -9,6 +9,7 @@ pub(crate) mod identity;
 
 use crate::schedule::Schedule;
 use cuarray_abi::{CUresult, ENTRY_POINTS};
+use cuarray_ptx::KernelOrder;
 use cuarray_races::suppression::Suppression;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -102,6 +103,9 @@ pub struct Config {
     /// operations (`CUARRAY_SIM_GUESSED_READS`). The CUDA programming guide shows such a loop. Its first read is formally
     /// a race without an effect: the operation compares the value with memory.
     pub guessed_reads: bool,
+    /// The order in which the blocks and warps of a launch take turns (`CUARRAY_SIM_KERNEL_ORDER`: `forward`, `reverse` or
+    /// `random:SEED`).
+    pub kernel_order: KernelOrder,
     /// The number of warp instructions after which a launch ends with `CUDA_ERROR_LAUNCH_TIMEOUT`
     /// (`CUARRAY_SIM_LAUNCH_BUDGET`).
     pub launch_budget: u64,
@@ -136,6 +140,7 @@ impl Default for Config {
             kernel_races_memory: 0,
             strict_kernel_races: false,
             guessed_reads: false,
+            kernel_order: KernelOrder::Forward,
             launch_budget: 20_000_000_000,
             cores: 0,
         }

@@ -66,4 +66,6 @@ pub(crate) struct Settings {
     pub guesses: bool,
     /// Whether races between threads are reported by the letter of the manual.
     pub strict: bool,
+    /// The order in which blocks and warps take turns.
+    pub order: cuarray_ptx::KernelOrder,
 }

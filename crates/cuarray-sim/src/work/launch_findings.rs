@@ -71,7 +71,10 @@ fn is_out_of_bounds(regions: &[Region], outcome: &Outcome, race: &Race, access: 
                     !race.shared && region(misuse.address) == region(race.address)
                 }
                 MisuseKind::BetweenShared => race.shared,
-                MisuseKind::UnwrittenShared | MisuseKind::AbsentLane | MisuseKind::PartialWarp => false,
+                MisuseKind::UnwrittenShared
+                | MisuseKind::AbsentLane
+                | MisuseKind::PartialWarp
+                | MisuseKind::SourceOfEndedBlock => false,
             }
     })
 }
@@ -113,6 +116,13 @@ fn hand_over(why: Why, between: bool) -> &'static str {
         }
         (Why::NoAcquire(_), _) => {
             "no fence of scope gpu is behind the read of the flag: put __threadfence (or use an acquiring read of scope gpu) there"
+        }
+        (Why::NoProxyFence, _) => {
+            "a bulk copy reads by another path than threads write: put fence.proxy.async (cuda::ptx::fence_proxy_async) behind the \
+             write, before the barrier that the copying thread waits at"
+        }
+        (Why::ReadOnlyPath, _) => {
+            "ld.global.nc (const __restrict__, __ldg) may read only what no thread of the launch writes: read it by a plain load"
         }
         (Why::BarrierObject, _) => {
             "one access initializes or overwrites the barrier object that the other one uses: put a barrier (__syncthreads, or that of the \
@@ -226,6 +236,13 @@ pub(super) fn misuses(state: &State, launch: &Launch, regions: &[Region], outcom
                      the value of a lane that does not take part is undefined"
                 );
                 (finding::Kind::UninitializedRead, None, 0, None, missing)
+            }
+            MisuseKind::SourceOfEndedBlock => {
+                let missing = "wait until the bulk copy has read its source (cp.async.bulk.wait_group.read) before the block ends: its \
+                               shared memory ends with it";
+                let generic = cuarray_ptx::SHARED_WINDOW + address;
+                let variable = Some(shared_variable(launch, address));
+                (finding::Kind::UseAfterFree, bytes(generic), generic, variable, missing.to_owned())
             }
             MisuseKind::PartialWarp => {
                 let missing = format!(

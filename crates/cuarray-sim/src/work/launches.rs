@@ -75,6 +75,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         searched: launch.settings.searched,
         guesses: launch.settings.guesses,
         strict: launch.settings.strict,
+        order: launch.settings.order,
         budget: launch.settings.budget,
         cooperative: launch.cooperative,
         time: state.time(),

@@ -2,11 +2,12 @@
 
 use super::barrier::{Object, complete_bytes};
 use super::pending::Place;
-use super::{Issuer, digest_of, move_bytes};
+use super::{Copying, Issuer, digest_of, move_bytes};
 use crate::machine::address_windows::SHARED_WINDOW;
 use crate::machine::atomic::Word;
 use crate::machine::cluster::RANK_SHIFT;
 use crate::machine::fault::FaultKind;
+use crate::machine::misuse::MisuseKind;
 use crate::machine::program::{Exec, Instruction};
 use crate::machine::{Flow, Machine};
 use crate::races::causality::times::Times;
@@ -331,7 +332,10 @@ impl Machine<'_> {
                 self.clusters[slot].pending.mark(source, size, false);
             }
             self.clusters[slot].pending.mark(target.0, size, true);
-            self.touch_bulk(&bulk, &[]);
+            self.touch_bulk(&bulk, &[], false);
+            if let Some((source, _)) = source {
+                self.read_by_copy(lane, source, size);
+            }
             bulk.known = self.known_by(lane);
         }
         self.clusters[slot].pending.bulk.push(bulk);
@@ -340,7 +344,8 @@ impl Machine<'_> {
     /// Records the accesses of a copy. A copy by another block is an access of the running thread, which waits for it.
     ///
     /// A write to another block is compared while it is in flight only: no barrier of the cluster need order it.
-    fn touch_bulk(&mut self, bulk: &Bulk, bytes: &[u8]) {
+    fn touch_bulk(&mut self, bulk: &Bulk, bytes: &[u8], landed: bool) {
+        self.copying = Copying { landed, bulk: true };
         let own = bulk.block == self.block.number;
         let (warp, lane) = self.agent_of(bulk);
         let by = Issuer { warp, pc: bulk.pc };
@@ -354,6 +359,7 @@ impl Machine<'_> {
             Place::Shared(_, offset) if !own => self.touch_own(by, lane, offset, bulk.size, (kind, digest)),
             place => self.touch_range(by, lane, place, bulk.size, (kind, digest)),
         }
+        self.copying = Copying::default();
     }
 
     /// The warp and the lane of the running block whose accesses those of a copy are.
@@ -384,9 +390,9 @@ impl Machine<'_> {
             && self.races.on
         {
             let (warp, lane) = (bulk.thread / 32, bulk.thread % 32);
-            self.landing = true;
+            self.copying = Copying { landed: true, bulk: true };
             self.touch_range(Issuer { warp, pc: bulk.pc }, lane, source, bulk.size, (Kind::Read, 0));
-            self.landing = false;
+            self.copying = Copying::default();
             self.land_causally(warp, 1 << lane);
         }
         bulk.source = None;
@@ -432,9 +438,7 @@ impl Machine<'_> {
         }
         if self.races.on {
             self.clusters[slot].pending.unmark(place, bulk.size, true);
-            self.landing = true;
-            self.touch_bulk(&bulk, held);
-            self.landing = false;
+            self.touch_bulk(&bulk, held, true);
         }
         let (warp, lane) = self.agent_of(&bulk);
         match bulk.object {
@@ -453,8 +457,19 @@ impl Machine<'_> {
         let (block, rank) = (self.block.number, self.block.rank);
         let mut at = 0;
         while let Some(bulk) = self.cluster().pending.bulk.get(at) {
-            let reads = matches!(bulk.source, Some((Place::Shared(of, _), _)) if of == rank);
-            if reads || bulk.group.is_some() && bulk.block == block {
+            let source = bulk.source.map(|(place, _)| place);
+            let reads = matches!(source, Some(Place::Shared(of, _)) if of == rank);
+            let own = bulk.block == block;
+            let runs = reads || bulk.group.is_some() && own;
+            let (thread, pc, size) = (bulk.thread, bulk.pc, bulk.size as u32);
+            if let Some(Place::Shared(_, offset)) = source.filter(|_| reads && own) {
+                // The memory may belong to another block before the copy has read it.
+                let (by, lane) = (Issuer { warp: thread / 32, pc }, thread % 32);
+                self.as_issuer(by, 1 << lane, |machine| {
+                    machine.misuse(MisuseKind::SourceOfEndedBlock, lane, (offset, size), false, 0);
+                });
+            }
+            if runs {
                 self.run_bulk_at(at);
             } else {
                 at += 1;

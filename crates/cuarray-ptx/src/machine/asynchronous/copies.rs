@@ -2,7 +2,7 @@
 
 use super::barrier::{Object, arrive};
 use super::pending::Place;
-use super::{Issuer, move_bytes};
+use super::{Copying, Issuer, move_bytes};
 use crate::machine::address_windows::SHARED_WINDOW;
 use crate::machine::atomic::Word;
 use crate::machine::program::Instruction;
@@ -286,9 +286,9 @@ impl Machine<'_> {
                 let target = Place::Shared(rank, copy.targets[lane]);
                 self.clusters[slot].pending.unmark(target, copy.size.into(), true);
             }
-            self.landing = true;
+            self.copying = Copying { landed: true, bulk: false };
             self.touch_copy(copy, lanes, warp);
-            self.landing = false;
+            self.copying = Copying::default();
         }
     }
 

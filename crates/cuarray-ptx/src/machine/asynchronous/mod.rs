@@ -28,6 +28,15 @@ use crate::races::{Access, Race, access};
 use pending::InFlight;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+/// The copy that the recorded accesses are part of, for the search for races.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Copying {
+    /// Whether it lands: its accesses are those of an agent then, not of its thread.
+    pub landed: bool,
+    /// Whether it is a bulk copy.
+    pub bulk: bool,
+}
+
 /// A thread of the current block, and an instruction of it.
 #[derive(Clone, Copy)]
 struct Issuer {

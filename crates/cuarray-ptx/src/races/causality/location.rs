@@ -74,6 +74,11 @@ impl Location {
         self.offset < offset + size && offset < self.offset + self.size
     }
 
+    /// The recorded accesses.
+    pub(super) fn accesses(&self) -> impl Iterator<Item = &Mark> {
+        self.marks.iter().map(|entry| &entry.mark)
+    }
+
     /// Whether nothing is recorded any more.
     pub(super) fn is_empty(&self) -> bool {
         self.marks.is_empty() && self.operations.is_empty() && self.phases.is_none()

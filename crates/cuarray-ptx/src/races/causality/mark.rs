@@ -23,6 +23,10 @@ pub(crate) struct Mark {
     pub value: u32,
     pub warp: u8,
     pub kind: Kind,
+    /// Whether it is an access of the engine that makes bulk copies.
+    pub by_copy: bool,
+    /// Whether it is a read by the read-only path, which races with each write of the launch.
+    pub read_only: bool,
 }
 
 impl Mark {
@@ -35,6 +39,15 @@ impl Mark {
             0 => 0,
             lanes => view.unknown(height, (self.block, warp), lanes, self.stamp),
         }
+    }
+}
+
+impl Mark {
+    /// The conflict of the access with another one, whatever orders them, if one reads by the read-only path and the other one writes.
+    pub(super) fn meets_read_only(&self, other: &Mark) -> Option<Conflict> {
+        let one = |read: &Mark, write: &Mark| read.read_only && write.kind != Kind::Read;
+        let found = Conflict { mark: *self, lane: self.lanes.trailing_zeros(), why: Some(Why::ReadOnlyPath) };
+        (one(self, other) || one(other, self)).then_some(found)
     }
 }
 

@@ -7,6 +7,7 @@
 use super::clusters::Clusters;
 use super::location::Location;
 use super::mark::{Actor, Conflict, Mark};
+use super::proxies::Fenced;
 use super::threads::{Scope, Threads};
 use super::times::Times;
 use super::{Strong, Why};
@@ -16,7 +17,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// The size of a page in bytes.
-const PAGE: u64 = 256;
+pub(super) const PAGE: u64 = 256;
 /// Marks a flat address in shared memory: the block and an offset of 24 bits follow.
 const SHARED: u64 = 1 << 63;
 /// The most unordered writes of one value that a cell keeps.
@@ -28,6 +29,10 @@ const OBJECT: u32 = 8;
 /// The address of a byte in shared memory, distinct for all blocks.
 pub(crate) fn in_shared(block: u32, offset: u64) -> u64 {
     SHARED | u64::from(block) << 24 | offset
+}
+
+pub(super) fn is_shared(address: u64) -> bool {
+    address & SHARED != 0
 }
 
 #[derive(Default)]
@@ -45,7 +50,7 @@ impl Hasher for PageHasher {
 
 /// A page in pieces of `1 << shift` bytes.
 #[derive(Default)]
-struct Page {
+pub(super) struct Page {
     shift: u32,
     cells: Vec<Vec<Mark>>,
     locations: Vec<Location>,
@@ -72,6 +77,13 @@ impl Page {
             false => (offset >> self.shift) as usize..((offset + size - 1) >> self.shift) as usize + 1,
         }
     }
+
+    /// The recorded accesses to a range, plain and strong.
+    pub(super) fn accesses(&self, offset: u32, size: u32) -> impl Iterator<Item = &Mark> {
+        let plain = self.cells[self.cells_of(offset, size)].iter().flatten();
+        let locations = self.locations.iter().filter(move |location| location.overlaps(offset, size));
+        plain.chain(locations.flat_map(Location::accesses))
+    }
 }
 
 /// The accesses of the grid.
@@ -80,13 +92,14 @@ pub(crate) struct Memory {
     pages: Vec<Page>,
     free: Vec<usize>,
     pub clusters: Clusters,
+    pub(super) fenced: Fenced,
     strict: bool,
 }
 
 impl Memory {
     pub(crate) fn new(strict: bool) -> Memory {
-        let (numbers, pages, free, clusters) = Default::default();
-        Memory { numbers, pages, free, clusters, strict }
+        let (numbers, pages, free, clusters, fenced) = Default::default();
+        Memory { numbers, pages, free, clusters, fenced, strict }
     }
 
     fn page(&mut self, number: u64) -> &mut Page {
@@ -98,6 +111,10 @@ impl Memory {
             })
         });
         &mut pages[index]
+    }
+
+    pub(super) fn known_page(&self, number: u64) -> Option<&Page> {
+        self.numbers.get(&number).map(|index| &self.pages[*index])
     }
 
     /// Drops the accesses to a range that is allocated anew.
@@ -147,6 +164,7 @@ impl Memory {
         }
         for location in page.locations.iter_mut().filter(|location| location.overlaps(offset, size)) {
             location.meet(threads, actor, mark.kind, strict, found);
+            found.extend(location.accesses().filter_map(|other| other.meets_read_only(&mark)));
             if mark.kind != Kind::Read {
                 location.overwritten(offset, size);
             }
@@ -177,6 +195,8 @@ impl Memory {
                 if unknown != 0 {
                     let why = if op.step.is_some() { Why::BarrierObject } else { Why::Plain };
                     found.push(Conflict { mark: *other, lane: unknown.trailing_zeros(), why: Some(why) });
+                } else {
+                    found.extend(other.meets_read_only(&mark));
                 }
             }
         }
@@ -246,7 +266,9 @@ fn meet(threads: &Threads, view: &Times, actor: Actor, other: &Mark, found: &mut
 
 fn read(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor, mark: Mark, found: &mut Vec<Conflict>) {
     for other in cell.iter().filter(|other| other.kind != Kind::Read) {
-        meet(threads, view, actor, other, found);
+        if !meet(threads, view, actor, other, found) {
+            found.extend(other.meets_read_only(&mark));
+        }
     }
     for kept in cell.iter_mut().rev().take(4) {
         if kept.kind == Kind::Read && kept.block == mark.block && kept.warp == mark.warp {
@@ -254,7 +276,7 @@ fn read(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor, mar
                 kept.lanes |= mark.lanes;
                 return;
             }
-            if kept.lanes & !mark.lanes == 0 {
+            if kept.lanes & !mark.lanes == 0 && kept.read_only == mark.read_only {
                 *kept = mark;
                 return;
             }
@@ -273,7 +295,8 @@ fn prune(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor) {
     for mark in cell.iter().rev() {
         if mark.kind == Kind::Read {
             let lanes = seen.entry((mark.block, mark.warp)).or_default();
-            if mark.lanes & !*lanes == 0 || mark.unknown(view, threads.height, actor) == 0 {
+            let covered = mark.lanes & !*lanes == 0 || mark.unknown(view, threads.height, actor) == 0;
+            if covered && !mark.read_only {
                 continue;
             }
             *lanes |= mark.lanes;
@@ -299,7 +322,9 @@ fn write(
     cell.retain_mut(|other| {
         let equals = !strict && other.kind == Kind::Write && mark.kind == Kind::Write && other.value == mark.value;
         if !equals {
-            meet(threads, view, actor, other, found);
+            if !meet(threads, view, actor, other, found) {
+                found.extend(other.meets_read_only(&mark));
+            }
             return false;
         }
         let merges = other.block == mark.block && other.warp == mark.warp && other.stamp == mark.stamp;

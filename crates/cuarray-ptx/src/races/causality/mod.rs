@@ -43,6 +43,7 @@ mod location;
 pub(crate) mod mark;
 pub(crate) mod memory;
 pub(crate) mod phases;
+pub(crate) mod proxies;
 mod records;
 pub(crate) mod threads;
 pub(crate) mod times;
@@ -86,6 +87,10 @@ pub enum Why {
     NoAcquire(Scope),
     /// The second thread has read a flag that the first one writes by a plain store.
     PlainFlag,
+    /// The first access writes bytes that the second one, a bulk copy, reads, and no proxy fence is between them.
+    NoProxyFence,
+    /// One access reads by the read-only path (`ld.global.nc`), and the other one writes in the same launch.
+    ReadOnlyPath,
     /// One access initializes, invalidates or overwrites a barrier object, and the other one is an operation on it.
     BarrierObject,
 }

@@ -160,6 +160,7 @@ pub(in crate::exports) unsafe fn prepare(
             clock_rate: identity::CLOCK_RATE,
             guesses: settings.guessed_reads,
             strict: settings.strict_kernel_races,
+            order: settings.kernel_order,
         },
         program: resolved.program,
     }))

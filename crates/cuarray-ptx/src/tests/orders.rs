@@ -1,0 +1,92 @@
+//! Orders of blocks and warps: races that another order of the strong accesses shows.
+
+use super::*;
+
+/// The number of orders in which a kernel of two blocks or warps, with one thread each, has races. `%n` is the number of the thread,
+/// `%f` the address of two flags, and `%out` that of the data.
+fn seeds_with_races(body: &str, blocks: bool, orders: &[KernelOrder]) -> usize {
+    let who = if blocks {
+        "mov.u32 %n, %ctaid.x;"
+    } else {
+        "shr.u32 %n, %t, 5; and.b32 %w, %t, 31; setp.ne.u32 %p, %w, 0; @%p exit;"
+    };
+    let lines = body.split_inclusive(';').enumerate().map(|(line, text)| format!(".loc 1 {} 0\n{text}\n", line + 1));
+    let body: String = lines.collect();
+    let source = format!(
+        ".file 1 \"k.cu\"\n.visible .entry k(.param .u64 out) {{ .reg .pred %p, %q; .reg .b32 %t, %n, %v, %w, %k; .reg .b64 %out, %f, %a;\n\
+         ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; add.u64 %f, %out, 512; {who} setp.eq.u32 %q, %n, 0;\n{body}\nret; }}"
+    );
+    let (grid, threads) = if blocks { ([2, 1, 1], [1, 1, 1]) } else { ([1, 1, 1], [64, 1, 1]) };
+    orders
+        .iter()
+        .filter(|order| {
+            let mut memory = vec![0_u64; 256];
+            let run = Run { source: &source, grid, threads, order: **order, ..Run::default() };
+            let outcome = run.recorded(&mut [&mut memory], true, 1);
+            assert_eq!(outcome.fault, None, "{body}");
+            !outcome.races.is_empty()
+        })
+        .count()
+}
+
+/// The first thread writes data and raises a flag; it writes again after an answer, or without one. The other one reads twice.
+fn answered(answer: &str) -> String {
+    format!(
+        "@!%q bra READER; st.global.u32 [%out], 1; st.release.gpu.global.u32 [%f], 1;\n\
+         {answer} st.global.u32 [%out], 2; st.release.gpu.global.u32 [%f], 2; exit;\n\
+         READER: A: ld.acquire.gpu.global.u32 %v, [%f]; nanosleep.u32 20; setp.lt.u32 %p, %v, 1; @%p bra A; ld.global.u32 %w, [%out];\n\
+         st.release.gpu.global.u32 [%f+4], 1;\n\
+         B: ld.acquire.gpu.global.u32 %v, [%f]; nanosleep.u32 20; setp.lt.u32 %p, %v, 2; @%p bra B; ld.global.u32 %w, [%out];"
+    )
+}
+
+#[test]
+fn random_order_shows_a_race_that_the_order_of_numbers_hides() {
+    let right =
+        answered("C: ld.acquire.gpu.global.u32 %v, [%f+4]; nanosleep.u32 20; setp.lt.u32 %p, %v, 1; @%p bra C;");
+    for blocks in [false, true] {
+        let racy = answered("");
+        assert_eq!(seeds_with_races(&racy, blocks, &[KernelOrder::Forward]), 0);
+        let seeds: Vec<KernelOrder> = (0..20).map(KernelOrder::Random).collect();
+        assert!(seeds_with_races(&racy, blocks, &seeds) > 0);
+        assert_eq!(seeds_with_races(&right, blocks, &seeds), 0);
+        assert_eq!(seeds_with_races(&right, blocks, &[KernelOrder::Reverse]), 0);
+    }
+}
+
+#[test]
+fn reverse_order_starts_with_the_last_block_and_warp() {
+    // The thread that comes second reads what the first one has written relaxed.
+    let body = "atom.relaxed.gpu.global.add.u32 %k, [%f], 1; mul.wide.u32 %a, %k, 4; add.u64 %a, %out, %a; st.global.u32 [%a], %n;";
+    for blocks in [false, true] {
+        for (order, expected) in [(KernelOrder::Forward, [0, 1]), (KernelOrder::Reverse, [1, 0])] {
+            let who = if blocks {
+                "mov.u32 %n, %ctaid.x;"
+            } else {
+                "shr.u32 %n, %t, 5; and.b32 %k, %t, 31; setp.ne.u32 %p, %k, 0; @%p exit;"
+            };
+            let source = format!(
+                ".visible .entry k(.param .u64 out) {{ .reg .pred %p; .reg .b32 %t, %n, %k; .reg .b64 %out, %f, %a;\n\
+                 ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; add.u64 %f, %out, 512; {who} {body} ret; }}"
+            );
+            let (grid, threads) = if blocks { ([2, 1, 1], [1, 1, 1]) } else { ([1, 1, 1], [64, 1, 1]) };
+            let mut memory = vec![0_u64; 256];
+            let outcome = Run { source: &source, grid, threads, order, ..Run::default() }.over(&mut [&mut memory]);
+            assert_eq!((outcome.fault, [memory[0] as u32, (memory[0] >> 32) as u32]), (None, expected), "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn blocks_that_wait_forever_are_stuck_in_every_order() {
+    let source = ".visible .entry k() { .reg .pred %p; .reg .b32 %b; mov.u32 %b, %ctaid.x; setp.eq.u32 %p, %b, 0; @%p exit;\n\
+        { .param .b64 a; .param .b32 c; .param .b32 r; st.param.b64 [a], 1; st.param.b32 [c], 0;\n\
+        call.uni (r), cudaCGSynchronize, (a, c); } ret; }";
+    let declared = format!(".extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 a, .param .b32 c);\n{source}");
+    for order in [KernelOrder::Forward, KernelOrder::Reverse, KernelOrder::Random(3)] {
+        let run =
+            Run { source: &declared, grid: [4, 1, 1], threads: [2, 1, 1], cooperative: true, order, ..Run::default() };
+        let fault = run.over(&mut []).fault.map(|fault| fault.kind);
+        assert!(fault.is_none() || fault == Some(FaultKind::Deadlock), "{order:?}: {fault:?}");
+    }
+}
