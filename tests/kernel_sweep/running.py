@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from racy_kernels.kernels import sources
-from racy_kernels.running import Launcher, difference, races
+from racy_kernels.running import Launcher, difference, order, races
 
 from .reasons import NOT_REACHED
 from .weakening import cut, variants
@@ -27,7 +27,7 @@ def main(folder: Path) -> None:
     for source in sources(KERNELS):
         module = cut((folder / f"{source.path.stem}.ptx").read_bytes(), source.name)
         errors: dict[str, str | None] = {}
-        for kernel in source.kernels:
+        for kernel in (kernel for kernel in source.kernels if order() in kernel.orders):
             weaker = list(variants(module, kernel.name))
             weaker += [each.trapped() for each in weaker if each.name in NOT_REACHED.get(kernel.name, ())]
             ptx = module.with_variants(weaker, kernel.name)

@@ -12,12 +12,13 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from racy_kernels.kernels import Source, sources
 from racy_kernels.running import compile_ptx
-from racy_kernels.scoreboard import MODES, start
+from racy_kernels.scoreboard import MODES, start_all
 
 from .reasons import ACCEPTED, MISSED, NOT_REACHED, UNNEEDED
 from .running import KERNELS
@@ -87,9 +88,9 @@ def run_all() -> list[Swept]:
             modules = pool.map(lambda source: compile_ptx(source.build(False, MACROS), source.name), files)
             for source, ptx in zip(files, modules, strict=True):
                 (folder / f"{source.path.stem}.ptx").write_bytes(ptx)
-            runs = dict(
-                zip(MODES, pool.map(lambda mode: start("kernel_sweep.running", folder, mode), MODES), strict=True)
-            )
+            orders = {order for source in files for kernel in source.kernels for order in kernel.orders}
+            run = partial(start_all, "kernel_sweep.running", folder, orders=orders)
+            runs = dict(zip(MODES, pool.map(run, MODES), strict=True))
         for source in files:
             module = cut((folder / f"{source.path.stem}.ptx").read_bytes(), source.name)
             for kernel in source.kernels:

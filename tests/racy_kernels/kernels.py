@@ -5,6 +5,7 @@ Each file of ``kernels/`` is one class of patterns. A kernel has tags in the com
 - ``// racy: NAMES``: the racy build has a race on one of these variables, which are shared variables or the kernel's
   parameters. ``// strict: NAMES; REASON``: the race is only one in the strict mode. ``// clean: REASON``: there is no racy build.
 - ``// grid: BLOCKS x THREADS``, then ``cooperative`` or ``cluster N`` if the launch has these attributes.
+- ``// orders: ORDERS``: values of ``CUARRAY_SIM_KERNEL_ORDER``, with spaces between. The kernel runs in each of these orders.
 - ``// out: EXPRESSION``, ``// data: EXPRESSION``: the first elements of a buffer after the clean build has run, in Python.
 
 All races of a racy build are between lines that end with ``// races``.
@@ -18,7 +19,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "kernels"
 PRELUDE = (FOLDER / "prelude.cuh").read_text()
-TAG = re.compile(r"// (racy|strict|clean|grid|out|data|work): (.*)")
+TAG = re.compile(r"// (racy|strict|clean|grid|orders|out|data|work): (.*)")
 START = re.compile(r"KERNEL\((\w+)\)")
 
 
@@ -39,6 +40,8 @@ class Kernel:
     threads: int
     cooperative: bool
     cluster: int
+    orders: tuple[str, ...]
+    """The orders of blocks and warps in which the kernel runs."""
     results: dict[str, str]
     """Expressions for the elements of a buffer."""
     lines: set[int] = field(default_factory=set)
@@ -103,6 +106,7 @@ def _kernel(path: Path, name: str, comment: list[str]) -> Kernel:
         threads=int(grid[2]),
         cooperative=bool(grid[3]),
         cluster=int(grid[4] or 0),
+        orders=tuple(tags.get("orders", "forward").split()),
         results={buffer: tags[buffer] for buffer in ("out", "data", "work") if buffer in tags},
     )
 

@@ -2,7 +2,7 @@
 
     python -m cuarray_sim -m racy_kernels.running FOLDER
 
-The folder has the PTX of both builds of each file, which :func:`compile_all` writes. Standard output is one JSON object: the
+Only kernels of the order in ``CUARRAY_SIM_KERNEL_ORDER`` run. The folder has the PTX of both builds of each file, which :func:`compile_all` writes. Standard output is one JSON object: the
 result of each run, by the build and the kernel.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -66,6 +67,11 @@ def compile_all(folder: Path) -> None:
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(one, [(source, build) for source in sources() for build in BUILDS]))
+
+
+def order() -> str:
+    """Return the order of blocks and warps in this process."""
+    return os.environ.get("CUARRAY_SIM_KERNEL_ORDER", "forward")
 
 
 def inputs() -> np.ndarray:
@@ -181,7 +187,7 @@ def main(folder: Path) -> None:
             module = launcher.load(ptx)
             wrong: dict[str, str | None] = {}
             for kernel in source.kernels:
-                if build == "racy" and kernel.verdict == "clean":
+                if (build == "racy" and kernel.verdict == "clean") or order() not in kernel.orders:
                     continue
                 try:
                     buffers = launcher.run(module, kernel)

@@ -29,7 +29,8 @@ INTRODUCTION = """\
 # Racy kernels
 
 `make racy-kernels UPDATE=1` writes this page. The suite (`tests/racy_kernels/kernels/`) has pairs of small kernels in CUDA C++: one has
-a planted bug, and its sibling is right. NVRTC compiles both with line information. Each kernel runs once on the simulated driver, and the
+a planted bug, and its sibling is right. NVRTC compiles both with line information. Each kernel runs once on the simulated driver, and in more
+[orders](../reference/kernels.md#order-of-blocks-and-warps) if its comment names them. The
 results of the right one are checked. The bugs follow published descriptions of patterns: those of the Indigo suite and its successors, of
 HiRace, iGUARD and ScoRD, of DataRaceBench, and of the documentation of NVIDIA's racecheck. All kernels were written for this suite.
 
@@ -76,10 +77,22 @@ class Results:
     racy: dict[str, Outcome]
 
 
-def start(module: str, folder: Path, mode: str) -> dict[str, Any]:
+def start_all(module: str, folder: Path, mode: str, orders: set[str]) -> dict[str, Any]:
+    """Run a module of the tests once in each order, and return the merged results: the findings of all orders, and the first error."""
+    merged: dict[str, Any] = {}
+    for order in sorted(orders):
+        for name, result in start(module, folder, mode, order).items():
+            known = merged.setdefault(name, dict.fromkeys(result) | {"findings": []})
+            for key, value in result.items():
+                known[key] = known[key] + value if key == "findings" else known[key] or value
+    return merged
+
+
+def start(module: str, folder: Path, mode: str, order: str) -> dict[str, Any]:
     """Run a module of the tests in a process of its own with the simulated driver, and return the JSON that it prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CUARRAY_")}
-    environment |= {"PYTHONPATH": os.pathsep.join(map(str, sys.path)), **SETTINGS, **MODES[mode]}
+    environment |= {"PYTHONPATH": os.pathsep.join(map(str, sys.path)), "CUARRAY_SIM_KERNEL_ORDER": order}
+    environment |= SETTINGS | MODES[mode]
     command = [sys.executable, "-m", "cuarray_sim", "-m", module, str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if not done.stdout:
@@ -89,7 +102,8 @@ def start(module: str, folder: Path, mode: str) -> dict[str, Any]:
 
 def run(mode: str, folder: Path) -> Results:
     """Run all kernels in one mode."""
-    runs, results = start("racy_kernels.running", folder, mode), Results({}, {})
+    orders = {order for source in sources() for kernel in source.kernels for order in kernel.orders}
+    runs, results = start_all("racy_kernels.running", folder, mode, orders), Results({}, {})
     for source in sources():
         for kernel in source.kernels:
             for build, outcomes in (("clean", results.clean), ("racy", results.racy)):

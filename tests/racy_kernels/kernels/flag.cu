@@ -298,6 +298,29 @@ KERNEL(buffer_between_two_flags) {
     }
 }
 
+// Ping-pong of two blocks with one buffer: the answer overwrites it before the other block has said that it has read.
+// racy: data
+// grid: 2 x 32
+// orders: forward random:1 random:2 random:3 random:4
+// out: [1000, 2000]
+KERNEL(buffer_between_two_flags) {
+    Flag full(work[0]), empty(work[1]);
+    if (T != 0) return;
+    if (blockIdx.x == 0) {
+        data[0] = 1000;  // races
+        full.store(1, memory_order_release);
+        CLEAN(while (empty.load(memory_order_acquire) == 0) __nanosleep(20);)
+        data[0] = 2000;  // races
+        full.store(2, memory_order_release);
+    } else {
+        while (full.load(memory_order_acquire) < 1) __nanosleep(20);
+        out[0] = data[0];  // races
+        empty.store(1, memory_order_release);
+        while (full.load(memory_order_acquire) < 2) __nanosleep(20);
+        out[1] = data[0];  // races
+    }
+}
+
 // Two warps of one block with a flag in shared memory. A compiler would replace a constant word where it is read.
 // racy: word
 // grid: 1 x 64

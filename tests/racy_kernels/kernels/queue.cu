@@ -100,6 +100,31 @@ KERNEL(ring_with_relaxed_head) {
     }
 }
 
+// A ring of four slots: the producer does not wait for the consumer's head before it writes a slot again.
+// racy: data
+// grid: 2 x 32
+// orders: forward random:1 random:2 random:3 random:4
+// out: [x[:8].sum()]
+KERNEL(ring_without_head) {
+    Word tail(work[0]), head(work[1]);
+    if (T != 0) return;
+    if (blockIdx.x == 0) {
+        for (int k = 0; k < 8; ++k) {
+            CLEAN(while (head.load(memory_order_acquire) + 4 <= k) __nanosleep(20);)
+            data[k % 4] = in[k];  // races
+            tail.store(k + 1, memory_order_release);
+        }
+    } else {
+        int sum = 0;
+        for (int k = 0; k < 8; ++k) {
+            while (tail.load(memory_order_acquire) <= k) __nanosleep(20);
+            sum += data[k % 4];  // races
+            head.store(k + 1, memory_order_release);
+        }
+        out[0] = sum;
+    }
+}
+
 // Producers take slots of a common queue. Each slot has a flag; it is raised before the slot is written.
 // racy: data
 // grid: 3 x 32

@@ -126,7 +126,7 @@ impl Machine<'_> {
         self.with_causality(|_, causality, threads| causality.land(threads, warp, lanes));
     }
 
-    /// What a lane of the running warp knows, for a copy that it starts.
+    /// Return the view of a lane of the running warp, for a copy that it starts.
     pub(super) fn known_by(&mut self, lane: u32) -> Times {
         let mut known = Times::default();
         self.with_causality(|machine, causality, threads| {

@@ -142,7 +142,7 @@ fn relaxed_arrivals_and_waits_order_nothing_without_fences() {
 }
 
 #[test]
-fn arrivals_with_a_count_or_a_drop_release_too() {
+fn arrivals_with_a_count_and_drops_release() {
     let body = |last: &str| {
         format!(
             "@%p mbarrier.init.shared.b64 [full], 64; {SYNC} st.shared.u32 [%s], %t; {last}\n\

@@ -62,7 +62,7 @@ fn bulk_copy_of_what_threads_have_written_needs_a_proxy_fence() {
 }
 
 #[test]
-fn bulk_copy_out_of_global_memory_needs_a_proxy_fence_too() {
+fn bulk_copy_out_of_global_memory_needs_a_proxy_fence() {
     let init = "@%p mbarrier.init.shared.b64 [gate], 1; st.global.u32 [%own], %t;";
     let load = "@%p mbarrier.arrive.expect_tx.shared.b64 _, [gate], 256;\n\
         @%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%in], 256, [gate];\n\

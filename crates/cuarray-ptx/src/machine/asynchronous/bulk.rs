@@ -35,7 +35,7 @@ pub(super) struct Bulk {
     /// The number of bulk groups that the thread had committed, if the copy belongs to a group.
     pub group: Option<u32>,
     pub object: Option<Object>,
-    /// What the thread knew at the start, for the search for races.
+    /// The view of the thread at the start, for the search for races.
     known: Times,
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Arrival {
     pub number: u64,
     lanes: u32,
     objects: [Object; 32],
-    /// What each thread knew at the start, for the search for races; empty without it.
+    /// The view of each thread at the start, for the search for races; empty without it.
     known: Vec<Times>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) enum Step {
     Waits { complete: bool },
 }
 
-/// What the arrivals at a barrier object have released.
+/// The views that the arrivals at a barrier object have released.
 #[derive(Clone, Default)]
 pub(super) struct Phases {
     /// In the running phase.
