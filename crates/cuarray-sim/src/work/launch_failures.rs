@@ -137,7 +137,7 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
         FaultKind::OutsideSurface => {
             let object = format!("the surface with the handle {:#x}", fault.address);
             format!(
-                "{} outside of {object}, which traps; check the coordinates, of which x is in bytes",
+                "{} outside of {object}, which traps; check the coordinates; x counts bytes",
                 if fault.write { "write" } else { "read" }
             )
         }
