@@ -65,7 +65,7 @@ pub(crate) struct Slice {
     pub stream_kind: &'static str,
 }
 
-/// What has been written so far.
+/// The open file, and the streams, threads and devices that have a name in it.
 struct Out {
     file: BufWriter<File>,
     /// The number of each stream that has executed an operation.
