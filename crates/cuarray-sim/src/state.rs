@@ -7,6 +7,7 @@ use crate::host_access::HostAccess;
 use crate::memory::arena::Arena;
 use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Kind, Memory};
+use crate::objects::array::Arrays;
 use crate::objects::capturing::Captures;
 use crate::objects::code::{Code, Link};
 use crate::objects::context::Context;
@@ -20,6 +21,7 @@ use crate::objects::stream::Stream;
 use crate::objects::upload::Upload;
 use crate::objects::work::{HostFunction, Point};
 use crate::schedule::mode::Mode;
+use crate::trace::timeline::Timeline;
 use cuarray_abi::*;
 use cuarray_races::{Detector, Operation};
 use std::collections::{BTreeMap, HashMap};
@@ -53,7 +55,10 @@ pub(crate) struct State {
     pub host_writes_devices: bool,
     /// Whether messages about failed work are suppressed.
     pub quiet: bool,
+    /// The timeline to which executed work is written.
+    pub timeline: Option<Arc<Timeline>>,
     pub memory: Memory,
+    pub arrays: Arrays,
     /// The ranges of `cuMemAddressReserve` by their first address.
     pub reservations: BTreeMap<u64, Reservation>,
     /// The physical memory of `cuMemCreate` and of imports.
@@ -99,6 +104,7 @@ impl State {
             user_objects: HashMap::new(),
             dead_objects: Vec::new(),
             memory: Memory::default(),
+            arrays: Arrays::default(),
             reservations: BTreeMap::new(),
             physical: BTreeMap::new(),
             mode,
@@ -106,6 +112,7 @@ impl State {
             host_access,
             host_writes_devices: false,
             quiet: false,
+            timeline: None,
             running: Vec::new(),
             host_functions: 0,
             uploads: Vec::new(),
