@@ -17,6 +17,7 @@
 //! ```
 
 mod api;
+mod arrays;
 mod entry_points;
 mod memory_operations;
 mod result;
@@ -24,6 +25,7 @@ mod types;
 mod unsupported;
 
 pub use api::{Api, ENTRY_POINTS, EntryPoint, Flags};
+pub use arrays::*;
 pub use memory_operations::*;
 pub use result::CUresult;
 pub use types::*;
