@@ -18,6 +18,9 @@ mod proxies;
 mod recent;
 mod shared_shapes;
 mod stray_stores;
+mod surfaces;
+mod texture_objects;
+mod textures;
 mod thread_races;
 
 use crate::Error;
@@ -25,6 +28,7 @@ use crate::grammar::parse;
 use crate::machine::program::Program;
 use crate::machine::{FaultKind, KernelOrder, Launch, NoService, Outcome, Region, execute};
 use crate::resolve::resolve;
+use crate::texture::Textures;
 
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
@@ -58,6 +62,7 @@ struct Run<'a> {
     strict: bool,
     order: KernelOrder,
     workers: usize,
+    textures: Textures,
     /// The group of the buffers.
     group: u64,
 }
@@ -79,6 +84,7 @@ impl Default for Run<'_> {
             strict: false,
             order: KernelOrder::Forward,
             workers: 2,
+            textures: Textures::default(),
             group: 0,
         }
     }
@@ -160,6 +166,7 @@ impl Run<'_> {
             time: 0,
             clock_rate: 1_000_000,
             workers,
+            textures: &self.textures,
             service: &NoService,
         };
         // SAFETY: the regions are the borrowed buffers and the storage, in ascending order.

@@ -174,6 +174,18 @@ impl Memory {
         }
     }
 
+    /// Finds the writes to bytes of at most one page, whether or not they are ordered before a read that need not see them.
+    pub(crate) fn unseen(&self, (address, size): (u64, u32), found: &mut Vec<Conflict>) {
+        let Some(page) = self.numbers.get(&(address / PAGE)).and_then(|index| self.pages.get(*index)) else { return };
+        let offset = (address % PAGE) as u32;
+        let writes = page.accesses(offset, size).filter(|mark| mark.kind != Kind::Read);
+        found.extend(writes.map(|mark| Conflict {
+            mark: *mark,
+            lane: mark.lanes.trailing_zeros(),
+            why: Some(Why::Texture),
+        }));
+    }
+
     /// Compares, executes and records a strong operation.
     pub(crate) fn strong(
         &mut self,
