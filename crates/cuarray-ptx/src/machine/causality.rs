@@ -313,7 +313,17 @@ impl Machine<'_> {
             let (mut found, mut reported) = (Vec::new(), Vec::new());
             for lane in machine.lanes() {
                 let (address, pc, stamp) = (machine.addresses[lane], machine.pc - 1, causality.clock.now());
-                let mark = Mark { block, pc, stamp, lanes: 1 << lane, value: 0, warp, kind: Kind::Read, by_copy: false, read_only: true };
+                let mark = Mark {
+                    block,
+                    pc,
+                    stamp,
+                    lanes: 1 << lane,
+                    value: 0,
+                    warp,
+                    kind: Kind::Read,
+                    by_copy: false,
+                    read_only: true,
+                };
                 let mut done = 0;
                 while done < u64::from(size) {
                     let from = address + done;

@@ -50,13 +50,10 @@ pub(crate) mod program;
 mod region;
 pub(crate) mod services;
 pub(crate) mod special;
-<<<<<<< HEAD
-mod turns;
-=======
 pub(crate) mod surface;
 pub(crate) mod texture;
 pub(crate) mod texture_query;
->>>>>>> main
+mod turns;
 mod warp;
 mod watch;
 

@@ -117,7 +117,6 @@ fn hand_over(why: Why, between: bool) -> &'static str {
         (Why::NoAcquire(_), _) => {
             "no fence of scope gpu is behind the read of the flag: put __threadfence (or use an acquiring read of scope gpu) there"
         }
-<<<<<<< HEAD
         (Why::NoProxyFence, _) => {
             "a bulk copy reads by another path than threads write: put fence.proxy.async (cuda::ptx::fence_proxy_async) behind the \
              write, before the barrier that the copying thread waits at"
@@ -128,11 +127,10 @@ fn hand_over(why: Why, between: bool) -> &'static str {
         (Why::BarrierObject, _) => {
             "one access initializes or overwrites the barrier object that the other one uses: put a barrier (__syncthreads, or that of the \
              cluster) between mbarrier.init and the first use, and between the last use and mbarrier.inval"
-=======
+        }
         (Why::Texture, _) => {
             "a texture fetch or a surface load need not see what its own launch has written, even behind a barrier: read the bytes \
              by a plain load, or in another launch"
->>>>>>> main
         }
         (Why::PlainFlag, _) => {
             "the flag is written by a plain store, which hands over nothing: write it by an atomic or volatile store behind a fence"

@@ -74,15 +74,9 @@ impl Location {
         self.offset < offset + size && offset < self.offset + self.size
     }
 
-<<<<<<< HEAD
     /// The recorded accesses.
     pub(super) fn accesses(&self) -> impl Iterator<Item = &Mark> {
         self.marks.iter().map(|entry| &entry.mark)
-=======
-    /// The strong accesses that write.
-    pub(super) fn writes(&self) -> impl Iterator<Item = &Mark> {
-        self.marks.iter().map(|strong| &strong.mark).filter(|mark| mark.kind != Kind::Read)
->>>>>>> main
     }
 
     /// Whether nothing is recorded any more.

@@ -87,17 +87,14 @@ pub enum Why {
     NoAcquire(Scope),
     /// The second thread has read a flag that the first one writes by a plain store.
     PlainFlag,
-<<<<<<< HEAD
     /// The first access writes bytes that the second one, a bulk copy, reads, and no proxy fence is between them.
     NoProxyFence,
     /// One access reads by the read-only path (`ld.global.nc`), and the other one writes in the same launch.
     ReadOnlyPath,
     /// One access initializes, invalidates or overwrites a barrier object, and the other one is an operation on it.
     BarrierObject,
-=======
     /// The second access is a texture fetch or a surface load, which need not see writes of its own launch.
     Texture,
->>>>>>> main
 }
 
 /// The state of a grid.
