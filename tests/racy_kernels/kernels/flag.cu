@@ -301,9 +301,9 @@ KERNEL(buffer_between_two_flags) {
 // Ping-pong of two blocks with one buffer: the answer overwrites it before the other block has said that it has read.
 // racy: data
 // grid: 2 x 32
-// orders: forward random:1 random:2 random:3 random:4
+// orders: forward random:3
 // out: [1000, 2000]
-KERNEL(buffer_between_two_flags) {
+KERNEL(buffer_overwritten_before_answer) {
     Flag full(work[0]), empty(work[1]);
     if (T != 0) return;
     if (blockIdx.x == 0) {

@@ -103,7 +103,7 @@ KERNEL(ring_with_relaxed_head) {
 // A ring of four slots: the producer does not wait for the consumer's head before it writes a slot again.
 // racy: data
 // grid: 2 x 32
-// orders: forward random:1 random:2 random:3 random:4
+// orders: forward random:3
 // out: [x[:8].sum()]
 KERNEL(ring_without_head) {
     Word tail(work[0]), head(work[1]);

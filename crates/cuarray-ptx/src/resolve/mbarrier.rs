@@ -98,7 +98,7 @@ impl<'a> Builder<'_, 'a> {
             a: base,
             b,
             c: Operand::Number(mode | releases | updates),
-            extra: vec![c],
+            extra: vec![if kind < 2 { Operand::Number(kind as u32) } else { c }],
             imm: offset,
             ..self.draft(exec)
         };
