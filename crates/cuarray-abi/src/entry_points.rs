@@ -53,6 +53,9 @@ macro_rules! entry_points {
                 "cuDeviceSetMemPool" @ 11020 fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool);
                 "cuDeviceCanAccessPeer" @ 4000 fn cuDeviceCanAccessPeer(can_access_peer: *mut c_int, dev: CUdevice, peer_dev: CUdevice);
                 "cuDeviceGetP2PAttribute" @ 8000 fn cuDeviceGetP2PAttribute(value: *mut c_int, attrib: CUdevice_P2PAttribute, src_device: CUdevice, dst_device: CUdevice);
+                "cuDeviceGetLuid" @ 10000 fn cuDeviceGetLuid(luid: *mut c_char, device_node_mask: *mut c_uint, dev: CUdevice);
+                "cuDeviceGetHostAtomicCapabilities" @ 13000 fn cuDeviceGetHostAtomicCapabilities(capabilities: *mut c_uint, operations: *const c_uint, count: c_uint, dev: CUdevice);
+                "cuDeviceGetP2PAtomicCapabilities" @ 13000 fn cuDeviceGetP2PAtomicCapabilities(capabilities: *mut c_uint, operations: *const c_uint, count: c_uint, src_device: CUdevice, dst_device: CUdevice);
                 "cuDeviceGetExecAffinitySupport" @ 11040 fn cuDeviceGetExecAffinitySupport(pi: *mut c_int, kind: c_uint, dev: CUdevice);
             }
             primary_context {
@@ -366,6 +369,22 @@ macro_rules! entry_points {
                 "cuStreamBatchMemOp" @ 8000 [waits locates] fn cuStreamBatchMemOp(stream: CUstream, count: c_uint, param_array: *mut CUstreamBatchMemOpParams, flags: c_uint) per_thread cuStreamBatchMemOp_ptsz;
                 "cuStreamBatchMemOp" @ 11070 [waits locates] fn cuStreamBatchMemOp_v2(stream: CUstream, count: c_uint, param_array: *mut CUstreamBatchMemOpParams, flags: c_uint) per_thread cuStreamBatchMemOp_v2_ptsz;
             }
+            stream_attributes {
+                "cuStreamCopyAttributes" @ 11000 [locates] fn cuStreamCopyAttributes(dst: CUstream, src: CUstream) per_thread cuStreamCopyAttributes_ptsz;
+                "cuStreamGetAttribute" @ 11000 fn cuStreamGetAttribute(stream: CUstream, attr: CUlaunchAttributeID, value_out: *mut CUlaunchAttributeValue) per_thread cuStreamGetAttribute_ptsz;
+                "cuStreamSetAttribute" @ 11000 [locates] fn cuStreamSetAttribute(stream: CUstream, attr: CUlaunchAttributeID, value: *const CUlaunchAttributeValue) per_thread cuStreamSetAttribute_ptsz;
+            }
+            memory_batches {
+                "cuMemcpyBatchAsync" @ 12080 [waits locates] fn cuMemcpyBatchAsync(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes, attrs_idxs: *mut usize, num_attrs: usize, fail_idx: *mut usize, stream: CUstream) per_thread cuMemcpyBatchAsync_ptsz;
+                "cuMemcpyBatchAsync" @ 13000 [waits locates] fn cuMemcpyBatchAsync_v2(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes, attrs_idxs: *mut usize, num_attrs: usize, stream: CUstream) per_thread cuMemcpyBatchAsync_v2_ptsz;
+                "cuMemcpyWithAttributesAsync" @ 13020 [waits locates] fn cuMemcpyWithAttributesAsync(dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: *mut CUmemcpyAttributes, stream: CUstream) per_thread cuMemcpyWithAttributesAsync_ptsz;
+                "cuMemPrefetchBatchAsync" @ 13000 [waits locates] fn cuMemPrefetchBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, prefetch_locs: *mut CUmemLocation, prefetch_loc_idxs: *mut usize, num_prefetch_locs: usize, flags: u64, stream: CUstream) per_thread cuMemPrefetchBatchAsync_ptsz;
+            }
+            pools_of_locations {
+                "cuMemGetDefaultMemPool" @ 13000 fn cuMemGetDefaultMemPool(pool_out: *mut CUmemoryPool, location: *mut CUmemLocation, kind: CUmemAllocationType);
+                "cuMemGetMemPool" @ 13000 fn cuMemGetMemPool(pool: *mut CUmemoryPool, location: *mut CUmemLocation, kind: CUmemAllocationType);
+                "cuMemSetMemPool" @ 13000 fn cuMemSetMemPool(location: *mut CUmemLocation, kind: CUmemAllocationType, pool: CUmemoryPool);
+            }
             module {
                 "cuModuleLoad" @ 2000 fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char);
                 "cuModuleLoadData" @ 2000 fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
@@ -410,6 +429,7 @@ macro_rules! entry_points {
                 "cuFuncGetAttribute" @ 2020 fn cuFuncGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, hfunc: CUfunction);
                 "cuFuncSetAttribute" @ 9000 [waits locates] fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute, value: c_int);
                 "cuFuncSetCacheConfig" @ 3000 [waits locates] fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache);
+                "cuFuncSetSharedMemConfig" @ 4020 [waits locates] fn cuFuncSetSharedMemConfig(hfunc: CUfunction, config: CUsharedconfig);
                 "cuFuncGetModule" @ 11000 fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfunction);
                 "cuFuncGetName" @ 12030 fn cuFuncGetName(name: *mut *const c_char, hfunc: CUfunction);
                 "cuFuncGetParamInfo" @ 12040 fn cuFuncGetParamInfo(func: CUfunction, param_index: usize, param_offset: *mut usize, param_size: *mut usize);

@@ -57,6 +57,8 @@ pub(crate) struct Driver {
     pub faults: Mutex<Vec<Fault>>,
     pub trace: Option<Trace>,
     explained: AtomicBool,
+    /// The functions whose refusal was printed.
+    explained_refusals: Mutex<BTreeSet<&'static str>>,
     pub ordering_calls: OrderingCalls,
 }
 
@@ -106,6 +108,7 @@ impl Driver {
             faults: Mutex::new(faults),
             trace,
             explained: AtomicBool::new(false),
+            explained_refusals: Mutex::default(),
             ordering_calls: OrderingCalls::default(),
         })
     }
@@ -213,6 +216,15 @@ impl Driver {
         match refused.get_mut(name) {
             Some(count) => *count += 1,
             None => drop(refused.insert(name.to_owned(), 1)),
+        }
+    }
+
+    /// Prints why a function is refused, at its first call.
+    pub(crate) fn explain_refusal(&self, symbol: &'static str, reason: &str) {
+        let quiet = self.config.as_ref().is_ok_and(|config| config.quiet);
+        let mut explained = self.explained_refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        if !quiet && explained.insert(symbol) {
+            eprintln!("cuarray-sim: {symbol} is refused: {reason}");
         }
     }
 

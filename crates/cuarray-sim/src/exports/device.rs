@@ -219,3 +219,66 @@ pub(super) unsafe fn cuDeviceGetExecAffinitySupport(
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pi, 0) }
 }
+
+/// Identifies a device to graphics interfaces of Windows, which this system does not have.
+pub(super) unsafe fn cuDeviceGetLuid(
+    call: &Call<'_>,
+    luid: *mut c_char,
+    device_node_mask: *mut c_uint,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
+    present(luid)?;
+    present(device_node_mask)?;
+    call.lock().device(dev)?;
+    unsupported()
+}
+
+/// The number of atomic operations, `CU_ATOMIC_OPERATION_MAX`.
+const ATOMIC_OPERATIONS: c_uint = 13;
+
+/// Writes that a link supports no atomic operation natively, as the attributes of the devices say.
+///
+/// # Safety
+/// Both lists are null, or hold `count` elements.
+unsafe fn no_atomics(capabilities: *mut c_uint, operations: *const c_uint, count: c_uint) -> Result<(), CUresult> {
+    present(capabilities)?;
+    present(operations)?;
+    // SAFETY: by this function's contract; the lists may be unaligned.
+    unsafe {
+        let is_known = |index| operations.add(index).read_unaligned() < ATOMIC_OPERATIONS;
+        if count == 0 || !(0..count as usize).all(is_known) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        (0..count as usize).try_for_each(|index| put(capabilities.add(index), 0))
+    }
+}
+
+pub(super) unsafe fn cuDeviceGetHostAtomicCapabilities(
+    call: &Call<'_>,
+    capabilities: *mut c_uint,
+    operations: *const c_uint,
+    count: c_uint,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
+    call.lock().device(dev)?;
+    // SAFETY: the caller's lists, by the driver's contract.
+    unsafe { no_atomics(capabilities, operations, count) }
+}
+
+pub(super) unsafe fn cuDeviceGetP2PAtomicCapabilities(
+    call: &Call<'_>,
+    capabilities: *mut c_uint,
+    operations: *const c_uint,
+    count: c_uint,
+    src_device: CUdevice,
+    dst_device: CUdevice,
+) -> Result<(), CUresult> {
+    let state = call.lock();
+    state.device(src_device)?;
+    state.device(dst_device)?;
+    if src_device == dst_device {
+        return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
+    }
+    // SAFETY: the caller's lists, by the driver's contract.
+    unsafe { no_atomics(capabilities, operations, count) }
+}
