@@ -57,7 +57,7 @@ impl Memory {
         let Some(host) = staged.host_ptr() else {
             return Ok(());
         };
-        // SAFETY: the page-locked allocation has as many bytes as `content`, and nobody else knows it.
+        // SAFETY: the page-locked allocation has as many bytes as `content`, and no other code has its address.
         unsafe { host.copy_from_nonoverlapping(self.content.as_ptr(), self.content.len()) };
         // SAFETY: both allocations have as many bytes, and live until the stream is synchronized: `staged` is kept, or waited for.
         unsafe {

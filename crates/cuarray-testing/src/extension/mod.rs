@@ -131,7 +131,7 @@ impl<'a, 'py> ExtensionTest<'a, 'py> {
         }
         let argument = object(py, dict)?;
         let alive = py.import("weakref")?.getattr("ref")?.call1((&argument,))?;
-        // PyO3 goes on with a panic of the extension here, in place of an exception.
+        // PyO3 continues a panic of the extension here, in place of an exception.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.call)(&argument).map(drop)));
         drop(argument);
         let verdict = match outcome {
