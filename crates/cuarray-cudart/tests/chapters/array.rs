@@ -1,4 +1,5 @@
 use crate::driver::{ok, open};
+use cuarray_abi::{CUarray, CUgraph, CUgraphExec, CUgraphNode, CUmipmappedArray};
 use cuarray_cudart::types::*;
 use cuarray_cudart::v13::*;
 use cuarray_cudart::{cudaError_t, v12};
@@ -24,7 +25,7 @@ fn bytes() -> cudaChannelFormatDesc {
 
 /// An array of bytes of two dimensions.
 fn array(width: usize, height: usize) -> cudaArray_t {
-    let mut array = cudaArray_t(0);
+    let mut array = CUarray(0);
     unsafe { ok(cudaMallocArray(&mut array, &bytes(), width, height, 0)) };
     array
 }
@@ -44,7 +45,7 @@ fn read<const N: usize>(array: cudaArray_t, width: usize) -> [u8; N] {
 #[test]
 fn array_is_described_as_it_was_allocated() {
     open();
-    let (mut array, extent) = (cudaArray_t(0), cudaExtent { width: 8, height: 4, depth: 3 });
+    let (mut array, extent) = (CUarray(0), cudaExtent { width: 8, height: 4, depth: 3 });
     let (mut desc, mut read, mut flags) = (bytes(), cudaExtent::default(), 9);
     unsafe {
         ok(cudaMalloc3DArray(&mut array, &floats(4), extent, 1));
@@ -63,7 +64,7 @@ fn array_is_described_as_it_was_allocated() {
 #[test]
 fn descriptors_that_no_array_has_are_refused() {
     open();
-    let mut array = cudaArray_t(0);
+    let mut array = CUarray(0);
     unsafe {
         let uneven = cudaError_t::cudaErrorInvalidChannelDescriptor;
         assert_eq!(cudaMallocArray(&mut array, &floats(3), 4, 4, 0), uneven);
@@ -76,7 +77,7 @@ fn descriptors_that_no_array_has_are_refused() {
         ok(cudaMallocArray(&mut array, &bytes(), 4, 4, 0));
         assert_eq!(cudaArrayGetMemoryRequirements(&mut memory, array, 0), INVALID);
         assert_eq!(cudaArrayGetSparseProperties(&mut properties, array), INVALID);
-        assert_eq!(cudaArrayGetPlane(&mut cudaArray_t(0), array, 0), INVALID);
+        assert_eq!(cudaArrayGetPlane(&mut CUarray(0), array, 0), INVALID);
         ok(cudaFreeArray(array));
     }
 }
@@ -84,7 +85,7 @@ fn descriptors_that_no_array_has_are_refused() {
 #[test]
 fn levels_of_a_mipmapped_array_have_halved_extents() {
     open();
-    let (mut mipmapped, mut level) = (cudaMipmappedArray_t(0), cudaArray_t(0));
+    let (mut mipmapped, mut level) = (CUmipmappedArray(0), CUarray(0));
     let (mut desc, mut extent, mut flags) = (bytes(), cudaExtent::default(), 0);
     unsafe {
         let whole = cudaExtent { width: 8, height: 4, depth: 0 };
@@ -93,7 +94,7 @@ fn levels_of_a_mipmapped_array_have_halved_extents() {
         ok(cudaArrayGetInfo(&mut desc, &mut extent, &mut flags, level));
         assert_eq!((extent.width, extent.height), (2, 1));
         assert_eq!(cudaGetMipmappedArrayLevel(&mut level, mipmapped, 3), INVALID);
-        let null = cudaMipmappedArray_t(0);
+        let null = CUmipmappedArray(0);
         let handle = cudaError_t::cudaErrorInvalidResourceHandle;
         assert_eq!(cudaGetMipmappedArrayLevel(&mut level, null, 0), handle);
         ok(cudaFreeMipmappedArray(mipmapped));
@@ -161,7 +162,7 @@ fn consecutive_bytes_continue_in_the_next_row() {
 #[test]
 fn slices_of_an_array_are_counted_in_texels() {
     open();
-    let (mut array, extent) = (cudaArray_t(0), cudaExtent { width: 4, height: 2, depth: 2 });
+    let (mut array, extent) = (CUarray(0), cudaExtent { width: 4, height: 2, depth: 2 });
     let mut numbers: [f32; 16] = std::array::from_fn(|index| index as f32);
     unsafe {
         ok(cudaMalloc3DArray(&mut array, &floats(1), extent, 0));
@@ -197,8 +198,7 @@ fn slices_of_an_array_are_counted_in_texels() {
 #[test]
 fn node_of_a_graph_copies_an_array_and_has_its_parameters() {
     open();
-    let (mut array, mut graph, mut node, mut exec) =
-        (cudaArray_t(0), cudaGraph_t(0), cudaGraphNode_t(0), cudaGraphExec_t(0));
+    let (mut array, mut graph, mut node, mut exec) = (CUarray(0), CUgraph(0), CUgraphNode(0), CUgraphExec(0));
     let mut numbers = [1.0_f32, 2.0, 3.0, 4.0];
     unsafe {
         ok(cudaMallocArray(&mut array, &floats(1), 8, 0, 0));

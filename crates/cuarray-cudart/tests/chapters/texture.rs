@@ -1,4 +1,5 @@
 use crate::driver::{ok, open};
+use cuarray_abi::CUarray;
 use cuarray_cudart::types::*;
 use cuarray_cudart::v13::*;
 use cuarray_cudart::{cudaError_t, v12};
@@ -45,7 +46,7 @@ fn texture() -> cudaTextureDesc {
 #[test]
 fn texture_object_of_cuda_13_has_its_descriptors() {
     open();
-    let (mut array, mut object) = (cudaArray_t(0), 0);
+    let (mut array, mut object) = (CUarray(0), 0);
     unsafe {
         ok(cudaMallocArray(&mut array, &halves(), 8, 4, 0));
         let resource = of_array(array);
@@ -73,16 +74,16 @@ fn texture_object_of_cuda_13_has_its_descriptors() {
 #[test]
 fn texture_object_of_cuda_12_has_shorter_descriptors() {
     open();
-    let (mut array, mut object, mut memory) = (cudaArray_t(0), 0, ptr::null_mut());
+    let (mut array, mut object, mut memory) = (CUarray(0), 0, ptr::null_mut());
     unsafe {
         ok(v12::cudaMallocArray(&mut array, &halves(), 8, 4, 0));
         let mut resource = cudaResourceDesc_of_12::default();
         resource.res[0] = array.0 as u64;
         let view = cudaResourceViewDesc_of_12 { width: 8, height: 4, ..Default::default() };
-        ok(v12::cudaCreateTextureObject_v1(&mut object, &resource, &texture(), &view));
+        ok(v12::cudaCreateTextureObject(&mut object, &resource, &texture(), &view));
         let mut read = (cudaResourceDesc_of_12::default(), cudaResourceViewDesc_of_12::default());
-        ok(v12::cudaGetTextureObjectResourceDesc_v1(&mut read.0, object));
-        ok(v12::cudaGetTextureObjectResourceViewDesc_v1(&mut read.1, object));
+        ok(v12::cudaGetTextureObjectResourceDesc(&mut read.0, object));
+        ok(v12::cudaGetTextureObjectResourceViewDesc(&mut read.1, object));
         assert_eq!(read, (resource, view));
         ok(v12::cudaDestroyTextureObject(object));
         ok(v12::cudaMalloc(&mut memory, 1024));
@@ -92,10 +93,10 @@ fn texture_object_of_cuda_12_has_shorter_descriptors() {
             let resource =
                 cudaResourceDesc_of_12 { resType: kind, res: [memory.addr() as u64, one, two, three, a, b, c] };
             let texture = cudaTextureDesc { addressMode: [1; 3], ..texture() };
-            ok(v12::cudaCreateTextureObject_v1(&mut object, &resource, &texture, ptr::null()));
-            ok(v12::cudaGetTextureObjectResourceDesc_v1(&mut read.0, object));
+            ok(v12::cudaCreateTextureObject(&mut object, &resource, &texture, ptr::null()));
+            ok(v12::cudaGetTextureObjectResourceDesc(&mut read.0, object));
             assert_eq!(read.0, resource);
-            assert_eq!(v12::cudaGetTextureObjectResourceViewDesc_v1(&mut read.1, object), INVALID);
+            assert_eq!(v12::cudaGetTextureObjectResourceViewDesc(&mut read.1, object), INVALID);
             ok(v12::cudaDestroyTextureObject(object));
         }
         ok(v12::cudaFree(memory));
@@ -106,7 +107,7 @@ fn texture_object_of_cuda_12_has_shorter_descriptors() {
 #[test]
 fn surface_object_needs_an_array_for_surfaces() {
     open();
-    let (mut plain, mut array, mut object) = (cudaArray_t(0), cudaArray_t(0), 0);
+    let (mut plain, mut array, mut object) = (CUarray(0), CUarray(0), 0);
     unsafe {
         ok(cudaMallocArray(&mut plain, &halves(), 8, 4, 0));
         ok(cudaMallocArray(&mut array, &halves(), 8, 4, 2));
@@ -119,9 +120,9 @@ fn surface_object_needs_an_array_for_surfaces() {
         assert_eq!(cudaCreateSurfaceObject(&mut object, &of_array(plain)), INVALID);
         let mut shorter = cudaResourceDesc_of_12::default();
         shorter.res[0] = array.0 as u64;
-        ok(v12::cudaCreateSurfaceObject_v1(&mut object, &shorter));
+        ok(v12::cudaCreateSurfaceObject(&mut object, &shorter));
         let mut read = cudaResourceDesc_of_12::default();
-        ok(v12::cudaGetSurfaceObjectResourceDesc_v1(&mut read, object));
+        ok(v12::cudaGetSurfaceObjectResourceDesc(&mut read, object));
         assert_eq!(read, shorter);
         ok(v12::cudaDestroySurfaceObject(object));
         ok(cudaFreeArray(plain));
