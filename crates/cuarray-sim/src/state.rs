@@ -22,6 +22,7 @@ use crate::objects::texture::Textures;
 use crate::objects::upload::Upload;
 use crate::objects::work::{HostFunction, Point};
 use crate::schedule::mode::Mode;
+use crate::trace::timeline::Timeline;
 use cuarray_abi::*;
 use cuarray_races::{Detector, Operation};
 use std::collections::{BTreeMap, HashMap};
@@ -55,6 +56,8 @@ pub(crate) struct State {
     pub host_writes_devices: bool,
     /// Whether messages about failed work are suppressed.
     pub quiet: bool,
+    /// The timeline to which executed work is written.
+    pub timeline: Option<Arc<Timeline>>,
     pub memory: Memory,
     pub arrays: Arrays,
     pub textures: Textures,
@@ -112,6 +115,7 @@ impl State {
             host_access,
             host_writes_devices: false,
             quiet: false,
+            timeline: None,
             running: Vec::new(),
             host_functions: 0,
             uploads: Vec::new(),
