@@ -5,6 +5,7 @@ use crate::objects::allocation::Declared;
 use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent, Fill, Place, Transfer};
 use crate::objects::launch::{Launch, divides};
+use crate::objects::memory_operation::Batch;
 use crate::objects::work::HostFunction;
 use cuarray_abi::*;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub(crate) enum Action {
     Allocate(Box<Given<CUDA_MEM_ALLOC_NODE_PARAMS>>),
     Free(CUdeviceptr),
     Launch(Arc<Launch>),
+    Memory(Box<Batch>),
 }
 
 /// A memcpy node: its parameters, and the copy that they describe.
@@ -60,6 +62,7 @@ impl Action {
             Action::Allocate(_) => CU_GRAPH_NODE_TYPE_MEM_ALLOC,
             Action::Free(_) => CU_GRAPH_NODE_TYPE_MEM_FREE,
             Action::Launch(_) => CU_GRAPH_NODE_TYPE_KERNEL,
+            Action::Memory(_) => CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
         }
     }
 }
