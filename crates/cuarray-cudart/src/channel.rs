@@ -65,7 +65,7 @@ pub(crate) fn of_format(format: CUarray_format, channels: u32) -> cudaChannelFor
         CU_AD_FORMAT_HALF => (FLOAT, 16),
         CU_AD_FORMAT_FLOAT => (FLOAT, 32),
         _ if normalized <= NORMALIZED.end() - NORMALIZED.start() => {
-            (NORMALIZED.start() + normalized, if normalized / 3 % 2 == 0 { 8 } else { 16 })
+            (NORMALIZED.start() + normalized, if (normalized / 3).is_multiple_of(2) { 8 } else { 16 })
         }
         _ => (NONE, 0),
     };

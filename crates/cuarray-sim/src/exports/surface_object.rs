@@ -23,7 +23,7 @@ pub(super) unsafe fn cuSurfObjectCreate(
         return Err(INVALID_VALUE);
     }
     let array = array_of(&mut state, &resource)?;
-    if !array.is_some_and(|(array, _)| array.Flags & CUDA_ARRAY3D_SURFACE_LDST != 0) {
+    if array.is_none_or(|(array, _)| array.Flags & CUDA_ARRAY3D_SURFACE_LDST == 0) {
         return Err(INVALID_VALUE);
     }
     let handle = crate::handle::fresh() as CUsurfObject;

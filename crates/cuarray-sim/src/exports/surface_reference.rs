@@ -17,7 +17,7 @@ pub(super) unsafe fn cuSurfRefSetArray(
 ) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     let known = array_of(&mut state, &of_array(array))?;
-    if flags != 0 || !known.is_some_and(|(known, _)| known.Flags & CUDA_ARRAY3D_SURFACE_LDST != 0) {
+    if flags != 0 || known.is_none_or(|(known, _)| known.Flags & CUDA_ARRAY3D_SURFACE_LDST == 0) {
         return Err(INVALID_VALUE);
     }
     state.textures.surface_references.get_mut(&surf_ref).ok_or(INVALID_VALUE)?.array = Some(array);

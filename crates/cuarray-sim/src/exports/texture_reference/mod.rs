@@ -75,7 +75,7 @@ pub(super) unsafe fn cuTexRefCreate(call: &Call<'_>, p_tex_ref: *mut CUtexref) -
 /// The reference of a module ends with the module.
 pub(super) unsafe fn cuTexRefDestroy(call: &Call<'_>, tex_ref: CUtexref) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
-    if !state.textures.references.get(&tex_ref).is_some_and(|reference| reference.variable.is_none()) {
+    if state.textures.references.get(&tex_ref).is_none_or(|reference| reference.variable.is_some()) {
         calls::refused_handle(&mut state, tex_ref.0 as u64);
         return Err(INVALID_VALUE);
     }
