@@ -27,6 +27,8 @@ mod direct;
 #[cfg(not(target_arch = "x86_64"))]
 #[path = "direct_portable.rs"]
 mod direct;
+#[cfg(target_arch = "x86_64")]
+mod direct_recorded;
 pub(crate) mod exchange;
 mod fault;
 #[cfg(target_arch = "x86_64")]

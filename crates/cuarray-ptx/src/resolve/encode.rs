@@ -11,7 +11,7 @@ use super::shapes::shape_bits;
 use super::stored;
 use crate::Error;
 use crate::grammar::types::Width;
-use crate::machine::access_mode::{GUESS, IN_PLACE, is_kept, unused_bits};
+use crate::machine::access_mode::{GUESS, IN_PLACE, unused_bits};
 use crate::machine::branching;
 use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::fused::loads_and_multiply_add;
@@ -142,9 +142,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
                 numbers.insert((*index, at_draft), program.code.len() as u32);
             }
             let (mut exec, mut at) = (*exec, at);
-            if shapes[at_draft..].iter().take(2).all(|bits| is_kept(*bits))
-                && let Some(used) = fusion::multiply_add(&built.blocks[*index].drafts[at_draft..], &read_counts)
-            {
+            let rest = (&built.blocks[*index].drafts[at_draft..], &shapes[at_draft..]);
+            if let Some(used) = fusion::multiply_add(rest.0, rest.1, &read_counts) {
                 (exec, at) = (loads_and_multiply_add(exec), used);
             }
             program.code.push(Instruction { exec, guard, extra: at, d, a, b, c, imm });

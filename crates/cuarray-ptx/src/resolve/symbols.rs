@@ -259,6 +259,7 @@ impl<'a> Symbols<'a> {
             updates: HashMap::new(),
             reached: HashMap::new(),
             store_words: HashMap::new(),
+            direct: true,
         };
         for module in modules {
             program.version = program.version.max(module.version.0 * 10 + module.version.1);
