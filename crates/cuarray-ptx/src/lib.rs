@@ -8,6 +8,7 @@
 //! code so that diverged threads reconverge, and assigns registers. `float` implements floating-point arithmetic in
 //! every rounding mode.
 
+mod cores;
 mod error;
 mod float;
 mod grammar;

@@ -10,7 +10,7 @@ use super::{Flow, Machine, processor};
 use crate::machine::program::{CONTINUED, Exec, FIRST_USED, Instruction, SECOND_USED};
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_blendv_epi8, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmpgt_epi32,
-    _mm256_fmadd_ps, _mm256_loadu_si256, _mm256_set1_epi32, _mm256_storeu_si256,
+    _mm256_fmadd_ps, _mm256_loadu_si256, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256,
 };
 
 /// Returns the function for a load of 32 bits, the first of two before a multiply-add.
@@ -36,19 +36,19 @@ unsafe fn steps(machine: &mut Machine<'_>, first: &Instruction) -> bool {
     // continue. A register has 32 slots. The shapes are valid for the elements of their lanes.
     unsafe {
         let (start, mut first) = (machine.pc, first);
-        let mut sums: Option<[__m256i; 4]> = None;
+        // Array methods with closures would not be compiled for these vectors.
+        let (mut sums, mut any) = ([_mm256_setzero_si256(); 4], false);
         while let Some([second, sum, rest @ ..]) = code.get(machine.pc as usize..machine.run_end as usize) {
-            if !are_ready(machine, [first, second]) {
+            if !are_ready(machine, first, second) {
                 break;
             }
-            let [a, b] = [first, second].map(|load| &machine.shapes.slots[slot(load.c)]);
-            let [a_target, b_target] = [first.d, second.d].map(|operand| machine.slots::<__m256i>(operand));
-            let [c, d] = [sum.c, sum.d].map(|operand| machine.slots::<__m256i>(operand));
-            let mut now = match sums {
-                Some(sums) => sums,
-                None => std::array::from_fn(|group| _mm256_loadu_si256(c.add(group))),
-            };
-            for (group, now) in now.iter_mut().enumerate() {
+            let (a, b) = (&machine.shapes.slots[slot(first.c)], &machine.shapes.slots[slot(second.c)]);
+            let (a_target, b_target) = (machine.slots::<__m256i>(first.d), machine.slots::<__m256i>(second.d));
+            let (c, d) = (machine.slots::<__m256i>(sum.c), machine.slots::<__m256i>(sum.d));
+            for (group, now) in sums.iter_mut().enumerate() {
+                if !any {
+                    *now = _mm256_loadu_si256(c.add(group));
+                }
                 let a = broadcast_or_read(a, group, first.imm);
                 let b = broadcast_or_read(b, group, second.imm);
                 if first.extra & FIRST_USED != 0 {
@@ -57,25 +57,25 @@ unsafe fn steps(machine: &mut Machine<'_>, first: &Instruction) -> bool {
                 if first.extra & SECOND_USED != 0 {
                     _mm256_storeu_si256(b_target.add(group), b);
                 }
-                let [a, b, c] = [a, b, *now].map(|bits| _mm256_castsi256_ps(bits));
-                *now = quiet(_mm256_castps_si256(_mm256_fmadd_ps(a, b, c)));
+                let result = _mm256_fmadd_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _mm256_castsi256_ps(*now));
+                *now = quiet(_mm256_castps_si256(result));
                 _mm256_storeu_si256(d.add(group), *now);
             }
-            sums = Some(now);
+            any = true;
             machine.pc += 2;
             let Some(next) = rest.first().filter(|_| first.extra & CONTINUED != 0) else { break };
             (machine.pc, first) = (machine.pc + 1, next);
         }
         // The next instruction is the first load of a step that was not executed.
-        machine.pc -= u32::from(sums.is_some() && (machine.pc - start) % 3 == 0);
-        sums.is_some()
+        machine.pc -= u32::from(any && (machine.pc - start) % 3 == 0);
+        any
     }
 }
 
 /// Whether both loads, the running instruction and the next one, can be direct. If so, they are recorded.
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
-unsafe fn are_ready(machine: &mut Machine<'_>, [first, second]: [&Instruction; 2]) -> bool {
+unsafe fn are_ready(machine: &mut Machine<'_>, first: &Instruction, second: &Instruction) -> bool {
     // SAFETY: the instructions are loads of 32 bits.
     unsafe {
         if !finds_shape(machine, first, 4, false) {

@@ -50,6 +50,7 @@ mod printf;
 mod processor;
 pub(crate) mod program;
 mod region;
+mod rows;
 pub(crate) mod services;
 pub(crate) mod special;
 mod warp;

@@ -8,15 +8,13 @@ use super::access_mode::{GUESS, IN_PLACE, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
 use super::block::Block;
 use super::cluster::OFFSETS;
-use super::pattern::{Chains, Run};
 use super::program::{Instruction, LEFT_OUT};
+use super::rows::{each_row, record_late};
 use super::{Launch, Machine, region};
 use crate::races::blocks::Slot;
 use crate::races::cell::{Kind, Now, Origin};
 use crate::races::deferred::Scattered;
-use crate::races::order::Order;
-use crate::races::page::{NONE, PAGE, Shadow};
-use crate::races::span::{Row, bits};
+use crate::races::page::NONE;
 use crate::races::update::Updates;
 use crate::races::{Race, Scene, Watched, access};
 
@@ -82,9 +80,9 @@ impl Scene for Launch<'_> {
 }
 
 /// A digest of each lane's value.
-type Digests<'a> = &'a [u32; 32];
+pub(super) type Digests<'a> = &'a [u32; 32];
 /// The digests of lanes that write nothing.
-const NOTHING: Digests<'_> = &[0; 32];
+pub(super) const NOTHING: Digests<'_> = &[0; 32];
 
 impl Machine<'_> {
     /// Whether a load, whose addresses are resolved, reads memory that no store of the kernel addresses. Such a read cannot race.
@@ -372,49 +370,4 @@ impl Machine<'_> {
         });
         found.into_iter().for_each(|race| self.races.add(launch, race, false));
     }
-}
-
-/// Calls `f` with the number of each page that lanes access, and with their accesses there. `place` returns the address of a
-/// lane. Lanes that write different values to one address are apart.
-#[inline(always)]
-fn each_row(
-    (chains, mask): (Chains, u32),
-    size: u32,
-    (kind, digests): (Kind, Digests<'_>),
-    place: impl Fn(u32) -> u64,
-    mut f: impl FnMut(u64, &Row),
-) {
-    let mut rest = mask;
-    while rest != 0 {
-        let Run { mut lane, step, count } = chains.run_with_gaps(rest);
-        let mut lanes = rest & (u32::MAX >> (32 - count) << lane);
-        if kind == Kind::Write
-            && step == 0
-            && bits(lanes).any(|other| digests[other as usize] != digests[lane as usize])
-        {
-            lanes = 1 << lane;
-        }
-        rest &= !lanes;
-        let mut address = place(lane);
-        while lanes != 0 {
-            let offset = (address % PAGE) as u32;
-            let count = if step == 0 { 32 } else { (PAGE as u32 - offset).div_ceil(step) };
-            let here = if count < 32 - lane { lanes & ((1 << (lane + count)) - 1) } else { lanes };
-            if here != 0 {
-                f(address / PAGE, &Row { offset, size, step, lane, lanes: here });
-            }
-            lanes &= !here;
-            lane += count;
-            address += u64::from(count * step);
-        }
-    }
-}
-
-/// Records an access to shared memory that was deferred. It races with no recorded one.
-fn record_late(access: &Scattered, now: &Now, order: &Order, shadow: &mut Shadow, shared_bytes: u64) {
-    let Scattered { offsets, lanes, size, chains: [same, next, stride] } = *access;
-    let place = |lane: u32| u64::from(offsets[lane as usize & 31]);
-    each_row((Chains { same, next, stride }, lanes), size, (now.kind, NOTHING), place, |number, row| {
-        shadow.shared_page(number, size, shared_bytes).touch(row, now, order, NOTHING, &mut |_, _| false);
-    });
 }

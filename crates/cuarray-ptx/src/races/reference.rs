@@ -7,6 +7,8 @@ use super::page::{PAGE, Shadow};
 use super::span::{Row, bits};
 use std::collections::BTreeSet;
 
+mod deferred;
+
 /// Reproducible pseudo-random numbers (xorshift64*).
 struct Numbers(u64);
 

@@ -2,11 +2,11 @@
 
 use super::block_order::order;
 use super::builder::Built;
-use super::draft::{Access, Draft, Next, Operand, Results};
+use super::draft::{Access, Draft, Next, Operand, ProgramConstants, Results};
 use super::fusion;
 use super::guesses;
 use super::in_place;
-use super::registers::{places, reads, successors, writes};
+use super::registers::{Places, places, reads, successors, writes};
 use super::shapes::shape_bits;
 use super::stored;
 use crate::Error;
@@ -55,12 +55,41 @@ fn can_run_on(draft: &Draft) -> bool {
     draft.guard.is_none() && draft.next == Next::On && (draft.access != Access::None || draft.per_lane)
 }
 
-/// Appends a function's code to a program.
-pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Result<(), Error> {
+/// A function with all that is known of it before its code has a place.
+pub(super) struct Prepared {
+    built: Built,
+    order: Vec<usize>,
+    places: Places,
+    sources: Option<HashMap<in_place::Place, u64>>,
+    guesses: HashSet<in_place::Place>,
+    read_counts: Vec<u32>,
+    updates: in_place::Updates,
+}
+
+/// Orders a function's blocks, places its registers, and finds the uses of its values.
+pub(super) fn prepare(built: Built) -> Prepared {
     let next: Vec<Vec<usize>> = built.blocks.iter().map(successors).collect();
     let order = order(&next);
-    let places = places(&built.blocks, &order, &built.widths);
-    let sources = stored::sources_of_stores(&built);
+    Prepared {
+        places: places(&built.blocks, &order, &built.widths),
+        sources: stored::sources_of_stores(&built),
+        guesses: guesses::guesses(&built.blocks),
+        read_counts: fusion::read_counts(&built.blocks, built.widths.len()),
+        updates: in_place::updates(&built.blocks),
+        order,
+        built,
+    }
+}
+
+/// Appends a function's code to a program, and its constants to those of the program.
+pub(super) fn encode(
+    prepared: Prepared,
+    program: &mut Program,
+    constants: &mut ProgramConstants,
+    number: usize,
+) -> Result<(), Error> {
+    let Prepared { built, order, places, sources, guesses, read_counts, updates } = prepared;
+    let constants: Vec<u32> = built.constants.iter().map(|(value, width)| constants.place(*value, *width)).collect();
     let function = &mut program.functions[number];
     let line = built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
     if places.frame > WIDEST || program.code.len() > MAX_SIZE {
@@ -95,13 +124,10 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     let place = |operand: Operand| match operand {
         Operand::Nothing => LEFT_OUT,
         Operand::Register(register) => places.of[register as usize],
-        Operand::Constant(place) => place | CONSTANT,
+        Operand::Constant(index) => constants[index as usize] | CONSTANT,
         Operand::Number(number) => number,
     };
-    let guesses = guesses::guesses(&built.blocks);
     let mut in_runs = Vec::new();
-    let read_counts = fusion::read_counts(&built.blocks, built.widths.len());
-    let updates = in_place::updates(&built.blocks);
     let mut numbers: HashMap<in_place::Place, u32> = HashMap::new();
     for (position, index) in order.iter().enumerate() {
         starts[*index] = program.code.len() as u32;
