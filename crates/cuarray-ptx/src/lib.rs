@@ -2,7 +2,7 @@
 //!
 //! ## Inside
 //!
-//! Each folder is one step, and depends on earlier folders only. `image` finds PTX in containers. `grammar` parses
+//! Each folder is one step, and depends on earlier folders only. `cores` spreads work. `image` finds PTX in containers. `grammar` parses
 //! PTX. `races` records accesses and compares them. `machine` defines the program and executes it. `resolve` turns
 //! parsed modules into a program: it binds names, chooses the function that executes each instruction, orders the
 //! code so that diverged threads reconverge, and assigns registers. `float` implements floating-point arithmetic in
