@@ -53,6 +53,9 @@ mod region;
 mod rows;
 pub(crate) mod services;
 pub(crate) mod special;
+pub(crate) mod surface;
+pub(crate) mod texture;
+pub(crate) mod texture_query;
 mod warp;
 mod watch;
 

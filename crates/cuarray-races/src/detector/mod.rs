@@ -34,7 +34,7 @@ use found::{Findings, Found, Party};
 use handles::Handles;
 use queue::{Entry, Queue};
 use shadow::{Conflict, Observer, Shadow};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
 /// The number of operations in the history.
@@ -124,6 +124,8 @@ pub struct Detector {
     misuses: HashMap<u64, Vec<KernelMisuse>>,
     /// The lanes of [`Detector::hand_over`] by their keys.
     handed: HashMap<u64, Lane>,
+    /// The waits for words of memory whose writers are not known: the check finds them in the shadow memory.
+    waits: HashSet<u64>,
 }
 
 /// The accesses of work that has run: plain ones, strong ones, and written bytes that it had read before.
@@ -170,6 +172,7 @@ impl Detector {
             races: HashMap::new(),
             misuses: HashMap::new(),
             handed: HashMap::new(),
+            waits: HashSet::new(),
         }
     }
 
@@ -383,6 +386,9 @@ impl Detector {
     /// Stores how an operation synchronizes through memory, before it is [resolved](Detector::resolve).
     pub fn synchronizes(&mut self, ticket: &Ticket, fences: Fences) {
         let _ = ticket.operation.fences.set(fences);
+        if fences.publishes {
+            let _ = ticket.operation.published.set(ticket.clock.clone());
+        }
     }
 
     /// Stores races among the threads of a launch until the launch is checked in the order of the calls.

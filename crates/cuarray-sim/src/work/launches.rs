@@ -13,7 +13,7 @@ use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::objects::work::Accesses;
 use crate::state::State;
-use crate::work::{allocations, modules};
+use crate::work::{allocations, memory_operations, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, Region, Service, Space, TouchedRange};
 use cuarray_races::{Fences, Strength, Ticket, Touch, Touched};
@@ -80,6 +80,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         time: state.time(),
         clock_rate: launch.settings.clock_rate,
         workers: workers(launch.settings.cores),
+        textures: cuarray_ptx::Textures::NONE,
         service: &services,
     };
     // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
@@ -112,7 +113,15 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         _ => true,
     };
     let converted = |touched| without_overwritten(touched).into_iter().filter(kept).map(noted).collect();
-    Accesses { before_wait: converted(&outcome.before_wait), touched: converted(&outcome.touched) }
+    let (before_wait, touched): (Vec<Touched>, Vec<Touched>) =
+        (converted(&outcome.before_wait), converted(&outcome.touched));
+    if let Some(ticket) = ticket
+        && state.memory_waits > 0
+        && launch.program.synchronization(launch.kernel).publishes
+    {
+        memory_operations::launch_published(state, ticket, &touched);
+    }
+    Accesses { before_wait, touched, ended_by: None }
 }
 
 /// Counts a launch that touched more memory than is searched for races.
