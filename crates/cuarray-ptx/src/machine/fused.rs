@@ -67,7 +67,7 @@ unsafe fn steps(machine: &mut Machine<'_>, first: &Instruction) -> bool {
             (machine.pc, first) = (machine.pc + 1, next);
         }
         // The next instruction is the first load of a step that was not executed.
-        machine.pc -= u32::from(any && (machine.pc - start) % 3 == 0);
+        machine.pc -= u32::from(any && (machine.pc - start).is_multiple_of(3));
         any
     }
 }
