@@ -18,7 +18,7 @@ impl Access {
         let Row { size, step, lanes, .. } = self.row;
         let fits = self.kind == Kind::Read && lanes == u32::MAX && (step == 0 || step == size);
         let firsts = std::array::from_fn(|group| self.scattered().offsets[group * 8]);
-        fits.then(|| Groups { firsts, rows: if step == size { 0xf } else { 0 }, size })
+        fits.then_some(Groups { firsts, rows: if step == size { 0xf } else { 0 }, size })
     }
 }
 
