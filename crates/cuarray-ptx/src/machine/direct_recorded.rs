@@ -1,7 +1,7 @@
 //! Records of direct accesses, for launches that are watched.
 //!
-//! A direct read is recorded from its shape: by ranges of memory, instead of lane by lane. Whatever a shape does not show
-//! takes the general way: reads of global memory that may race, reads of shared memory that may be unwritten, and stores.
+//! A direct read is recorded from its shape: by ranges of memory, instead of lane by lane. Other accesses take the general way:
+//! reads of global memory that may race, reads of shared memory that may be unwritten, and stores.
 
 use super::Machine;
 use super::access_mode::{GUESS, IN_PLACE, STRONG, slot};

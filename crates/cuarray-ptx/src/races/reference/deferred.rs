@@ -66,7 +66,7 @@ fn deferred_accesses_have_the_races_of_a_list_of_all_accesses() {
         let pcs = 1 + numbers.below(3);
         // Tiles are read often and written seldom.
         let mut kinds = Kind::Read;
-        // So few accesses are told apart by their instructions.
+        // The records distinguish the instructions of so few accesses.
         for index in 0..4 + numbers.below(12) {
             if numbers.below(4) == 0 {
                 block.synchronize(&mut numbers);
