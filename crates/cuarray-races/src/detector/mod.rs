@@ -14,6 +14,7 @@ mod effect;
 mod found;
 mod handles;
 mod lanes;
+mod nested;
 mod operation;
 mod queue;
 mod refusal;
@@ -228,7 +229,8 @@ impl Detector {
             _ => {}
         }
         let part = before_wait.clone().map(|clock| (clock, Effect::none()));
-        self.check(Entry { operation: operation.clone(), clock: clock.clone(), effect, before_wait: part });
+        let place = operation.ordinal;
+        self.check(Entry { place, operation: operation.clone(), clock: clock.clone(), effect, before_wait: part });
         Ticket { operation, clock, before_wait }
     }
 
@@ -241,7 +243,8 @@ impl Detector {
         let clock = host.clock();
         let after = std::mem::take(&mut host.after);
         let operation = self.remember(clock.lane, caller, after, &effect);
-        self.check(Entry { operation: operation.clone(), clock: clock.clone(), effect, before_wait: None });
+        let place = operation.ordinal;
+        self.check(Entry { place, operation: operation.clone(), clock: clock.clone(), effect, before_wait: None });
         Ticket { operation, clock, before_wait: None }
     }
 
@@ -266,10 +269,15 @@ impl Detector {
         let for_host = parts.iter().flat_map(|part| part.for_host(publishes)).collect();
         let [before_wait, effect] = parts.map(Parted::effect);
         self.queue.resolve(ticket.operation.ordinal, effect, before_wait);
+        self.examine_known();
+        for_host
+    }
+
+    /// Examines the operations at the front of the queue whose accesses are known.
+    fn examine_known(&mut self) {
         while let Some(entry) = self.queue.pop() {
             self.examine(entry);
         }
-        for_host
     }
 
     /// The accesses of work that has run, as boxes.

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// An operation, its clock and its effect.
 pub(super) struct Entry {
+    /// The ordinal of the operation, or of the operation in which it runs.
+    pub place: u64,
     pub operation: Arc<Operation>,
     pub clock: Clock,
     pub effect: Effect,
@@ -34,10 +36,18 @@ impl Queue {
         self.entries.push_back(entry);
     }
 
+    /// Adds an entry in front of the operation in which it runs.
+    pub(super) fn insert(&mut self, entry: Entry) {
+        let behind = self.entries.partition_point(|other| other.place <= entry.place);
+        self.entries.insert(behind.saturating_sub(1), entry);
+    }
+
     /// Sets the effect of an operation that has run.
     pub(super) fn resolve(&mut self, ordinal: u64, effect: Effect, before_wait: Effect) {
-        let index = self.entries.binary_search_by_key(&ordinal, |entry| entry.operation.ordinal);
-        if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
+        // The entries that run in an operation lie in front of it.
+        let index = self.entries.partition_point(|entry| entry.place <= ordinal).checked_sub(1);
+        let found = index.and_then(|index| self.entries.get_mut(index));
+        if let Some(entry) = found.filter(|entry| entry.operation.ordinal == ordinal) {
             entry.effect = effect;
             if let Some((_, part)) = &mut entry.before_wait {
                 *part = before_wait;

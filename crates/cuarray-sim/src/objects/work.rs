@@ -2,6 +2,7 @@
 
 use crate::objects::copy::{Copy, Fill};
 use crate::objects::event::Remote;
+use crate::objects::graph_data::Run;
 use crate::objects::launch::Launch;
 use cuarray_abi::*;
 use cuarray_races::{Ticket, Touched};
@@ -36,6 +37,10 @@ pub(crate) enum Work {
     Await(Remote),
     /// A kernel.
     Launch(Arc<Launch>),
+    /// A conditional node of a graph.
+    Condition(Box<Run>),
+    /// Sets conditions to the values that a launch of their graph begins with.
+    Assign(Box<[(CUgraphConditionalHandle, u32)]>),
     /// The end of an executable graph that was destroyed while a launch was pending.
     EndExec(CUgraphExec),
 }
@@ -44,7 +49,7 @@ impl Work {
     /// Whether other work and the program can observe only the completion of the work.
     pub(crate) fn is_silent(&self) -> bool {
         match self {
-            Work::Wait | Work::Record(_) | Work::EndExec(_) => true,
+            Work::Wait | Work::Record(_) | Work::Assign(_) | Work::EndExec(_) => true,
             Work::Await(remote) => remote.is_done(),
             _ => false,
         }
@@ -61,7 +66,7 @@ impl Work {
 
     /// Whether the work runs code of the program, so that its accesses are known only at run time.
     pub(crate) fn runs_the_programs_code(&self) -> bool {
-        matches!(self, Work::HostFunction(_) | Work::Launch(_))
+        matches!(self, Work::HostFunction(_) | Work::Launch(_) | Work::Condition(_))
     }
 }
 
