@@ -98,37 +98,17 @@ macro_rules! unsupported_entry_points {
             }
             arrays {
                 "cuArray3DCreate" @ 2000 cuArray3DCreate;
-                "cuArray3DCreate" @ 3020 cuArray3DCreate_v2;
                 "cuArray3DGetDescriptor" @ 2000 cuArray3DGetDescriptor;
-                "cuArray3DGetDescriptor" @ 3020 cuArray3DGetDescriptor_v2;
                 "cuArrayCreate" @ 2000 cuArrayCreate;
-                "cuArrayCreate" @ 3020 cuArrayCreate_v2;
-                "cuArrayDestroy" @ 2000 cuArrayDestroy;
                 "cuArrayGetDescriptor" @ 2000 cuArrayGetDescriptor;
-                "cuArrayGetDescriptor" @ 3020 cuArrayGetDescriptor_v2;
-                "cuArrayGetMemoryRequirements" @ 11060 cuArrayGetMemoryRequirements;
-                "cuArrayGetPlane" @ 11020 cuArrayGetPlane;
-                "cuArrayGetSparseProperties" @ 11010 cuArrayGetSparseProperties;
                 "cuMemMapArrayAsync" @ 11010 cuMemMapArrayAsync per_thread cuMemMapArrayAsync_ptsz;
                 "cuMemcpyAtoA" @ 2000 cuMemcpyAtoA;
-                "cuMemcpyAtoA" @ 3020 cuMemcpyAtoA_v2 per_thread cuMemcpyAtoA_v2_ptds;
                 "cuMemcpyAtoD" @ 2000 cuMemcpyAtoD;
-                "cuMemcpyAtoD" @ 3020 cuMemcpyAtoD_v2 per_thread cuMemcpyAtoD_v2_ptds;
                 "cuMemcpyAtoH" @ 2000 cuMemcpyAtoH;
-                "cuMemcpyAtoH" @ 3020 cuMemcpyAtoH_v2 per_thread cuMemcpyAtoH_v2_ptds;
                 "cuMemcpyAtoHAsync" @ 2000 cuMemcpyAtoHAsync;
-                "cuMemcpyAtoHAsync" @ 3020 cuMemcpyAtoHAsync_v2 per_thread cuMemcpyAtoHAsync_v2_ptsz;
                 "cuMemcpyDtoA" @ 2000 cuMemcpyDtoA;
-                "cuMemcpyDtoA" @ 3020 cuMemcpyDtoA_v2 per_thread cuMemcpyDtoA_v2_ptds;
                 "cuMemcpyHtoA" @ 2000 cuMemcpyHtoA;
-                "cuMemcpyHtoA" @ 3020 cuMemcpyHtoA_v2 per_thread cuMemcpyHtoA_v2_ptds;
                 "cuMemcpyHtoAAsync" @ 2000 cuMemcpyHtoAAsync;
-                "cuMemcpyHtoAAsync" @ 3020 cuMemcpyHtoAAsync_v2 per_thread cuMemcpyHtoAAsync_v2_ptsz;
-                "cuMipmappedArrayCreate" @ 5000 cuMipmappedArrayCreate;
-                "cuMipmappedArrayDestroy" @ 5000 cuMipmappedArrayDestroy;
-                "cuMipmappedArrayGetLevel" @ 5000 cuMipmappedArrayGetLevel;
-                "cuMipmappedArrayGetMemoryRequirements" @ 11060 cuMipmappedArrayGetMemoryRequirements;
-                "cuMipmappedArrayGetSparseProperties" @ 11010 cuMipmappedArrayGetSparseProperties;
             }
             virtual_memory {
                 "cuMemGetHandleForAddressRange" @ 11070 cuMemGetHandleForAddressRange;

@@ -7,6 +7,7 @@ use crate::host_access::HostAccess;
 use crate::memory::arena::Arena;
 use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Kind, Memory};
+use crate::objects::array::Arrays;
 use crate::objects::capturing::Captures;
 use crate::objects::code::{Code, Link};
 use crate::objects::context::Context;
@@ -57,6 +58,7 @@ pub(crate) struct State {
     /// The maximum number of instructions of a launch, and of the loops of a conditional node.
     pub launch_budget: u64,
     pub memory: Memory,
+    pub arrays: Arrays,
     /// The ranges of `cuMemAddressReserve` by their first address.
     pub reservations: BTreeMap<u64, Reservation>,
     /// The physical memory of `cuMemCreate` and of imports.
@@ -103,6 +105,7 @@ impl State {
             user_objects: HashMap::new(),
             dead_objects: Vec::new(),
             memory: Memory::default(),
+            arrays: Arrays::default(),
             reservations: BTreeMap::new(),
             physical: BTreeMap::new(),
             mode,

@@ -136,6 +136,7 @@ impl<'a> Symbols<'a> {
             align: variable.align,
             contents: Vec::new(),
             addresses: Vec::new(),
+            opaque: None,
             offset: 0,
         });
         self.declared.push((module, variable));

@@ -22,6 +22,7 @@ use crate::grammar::parse;
 use crate::machine::program::Program;
 use crate::machine::{FaultKind, Launch, NoService, Outcome, Region, execute};
 use crate::resolve::resolve;
+use crate::texture::Textures;
 
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
@@ -154,6 +155,7 @@ impl Run<'_> {
             time: 0,
             clock_rate: 1_000_000,
             workers,
+            textures: Textures::NONE,
             service: &NoService,
         };
         // SAFETY: the regions are the borrowed buffers and the storage, in ascending order.

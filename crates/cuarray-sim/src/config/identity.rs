@@ -1,10 +1,10 @@
 //! The simulated devices: names, memory and attributes.
 //!
 //! The attributes are those of a server GPU of compute capability 9.0 without the unsupported features:
-//! textures, stream memory operations, cooperative multi-device launches. A program that queries first can then use a
+//! stream memory operations, cooperative multi-device launches. A program that queries first can then use a
 //! supported alternative.
 
-use crate::config::Config;
+use crate::config::{Config, textures};
 use cuarray_abi::*;
 
 /// The name that `cuDeviceGetName` returns.
@@ -63,6 +63,9 @@ pub(crate) fn multiprocessor(capability: (u32, u32)) -> Multiprocessor {
 pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attribute) -> Option<i32> {
     let (major, minor) = config.compute_capability;
     let limits = multiprocessor(config.compute_capability);
+    if let Some(limit) = textures::limit(attribute) {
+        return Some(limit);
+    }
     let value = match attribute {
         1 => 1024,     // threads per block
         2 | 3 => 1024, // block dimensions
@@ -75,14 +78,11 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         11 => i32::MAX,          // pitch
         12 => 65536,             // registers per block
         13 => CLOCK_RATE as i32, // kHz
-        14 => 512,               // texture alignment
         15 => 1,                 // overlap of copies and kernels
         16 => 132,               // multiprocessors
         17 | 18 => 0,            // kernel timeout, integrated
         19 => 1,                 // can map host memory
         20 => 0,                 // compute mode: default
-        21..=29 | 42..=49 => 0,  // textures: none
-        30 => 512,               // surface alignment
         31 | 32 => 1,            // concurrent kernels, ECC
         33 => pci_bus(physical),
         34 | 35 | 50 => 0,              // PCI device, TCC, PCI domain
@@ -92,8 +92,6 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         39 => limits.warps as i32 * 32, // threads per multiprocessor
         40 => 3,                        // copy engines
         CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING => 1,
-        51 => 32,          // texture pitch alignment
-        52..=74 | 77 => 0, // textures and surfaces: none
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => major as i32,
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => minor as i32,
         78..=80 => 1,               // stream priorities, L1 caching

@@ -6,6 +6,7 @@
 
 mod environment;
 pub(crate) mod identity;
+pub(crate) mod textures;
 
 use crate::schedule::Schedule;
 use cuarray_abi::{CUresult, ENTRY_POINTS};

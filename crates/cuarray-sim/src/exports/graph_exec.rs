@@ -234,9 +234,9 @@ pub(super) unsafe fn cuGraphExecMemcpyNodeSetParams(
     copy_params: *const CUDA_MEMCPY3D,
     ctx: CUcontext,
 ) -> Result<(), CUresult> {
-    let state = call.lock();
+    let mut state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { copy_action(&state, call, copy_params, ctx)? };
+    let action = unsafe { copy_action(&mut state, call, copy_params, ctx)? };
     update(state, exec, node, action)
 }
 

@@ -8,6 +8,7 @@
 // Names and parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
+mod array;
 mod capture;
 mod context;
 mod device;

@@ -3,6 +3,7 @@
 //! Nothing here knows the [state](crate::state) that holds them. Methods of objects change only the object itself.
 
 pub(crate) mod allocation;
+pub(crate) mod array;
 pub(crate) mod build_log;
 pub(crate) mod capturing;
 pub(crate) mod code;

@@ -87,6 +87,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         time: state.time(),
         clock_rate: launch.settings.clock_rate,
         workers: workers(launch.settings.cores),
+        textures: cuarray_ptx::Textures::NONE,
         service: &services,
     };
     // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
