@@ -21,6 +21,7 @@ use crate::objects::stream::Stream;
 use crate::objects::upload::Upload;
 use crate::objects::work::{HostFunction, Point};
 use crate::schedule::mode::Mode;
+use crate::trace::timeline::Timeline;
 use cuarray_abi::*;
 use cuarray_races::{Detector, Operation};
 use std::collections::{BTreeMap, HashMap};
@@ -57,6 +58,8 @@ pub(crate) struct State {
     pub quiet: bool,
     /// The maximum number of instructions of a launch, and of the loops of a conditional node.
     pub launch_budget: u64,
+    /// The timeline to which executed work is written.
+    pub timeline: Option<Arc<Timeline>>,
     pub memory: Memory,
     pub arrays: Arrays,
     /// The ranges of `cuMemAddressReserve` by their first address.
@@ -114,6 +117,7 @@ impl State {
             host_writes_devices: false,
             quiet: false,
             launch_budget: u64::MAX,
+            timeline: None,
             running: Vec::new(),
             host_functions: 0,
             uploads: Vec::new(),

@@ -58,7 +58,8 @@ pub struct Config {
     pub schedule: Schedule,
     /// The file to which the schedule that ran is written at process exit (`CUARRAY_SIM_SCHEDULE_FILE`).
     pub schedule_file: Option<PathBuf>,
-    /// The file to which every call is written, one per line (`CUARRAY_SIM_TRACE`).
+    /// The file to which every call is written, one per line; with the end `.json`, a timeline of calls and work
+    /// (`CUARRAY_SIM_TRACE`). `%p` in the path is replaced by the process id.
     pub trace: Option<PathBuf>,
     /// The compute capability that the devices claim, `7.5` to `9.0` (`CUARRAY_SIM_COMPUTE_CAPABILITY`).
     pub compute_capability: (u32, u32),

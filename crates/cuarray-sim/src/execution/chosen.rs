@@ -272,8 +272,8 @@ fn run_chosen<'a>(
             (None, several) => several[choose(&mut state, several.len()).min(several.len() - 1)],
         };
         match execution::execute_next(&mut state, stream) {
-            Step::Call(stream, function, ticket) => {
-                state = execution::run_host_function(driver, state, stream, function, ticket);
+            Step::Call(call) => {
+                state = execution::run_host_function(driver, state, call);
             }
             Step::Await(stream, remote) => state = execution::await_remote(driver, state, stream, &remote),
             Step::Done | Step::Busy => {}

@@ -4,7 +4,7 @@
 //! may run in between, and the schedule chooses among the nodes that are ready. A loop has the limit of a kernel:
 //! `CUARRAY_SIM_LAUNCH_BUDGET` instructions, to which each round adds [`ROUND`].
 
-use super::{chosen, execute};
+use super::{chosen, execute, traced};
 use crate::happens_before::bodies;
 use crate::objects::copy::{Copy, Source};
 use crate::objects::graph_data::{BodyStep, Frame, Plan, Run, Task, chosen as chosen_body, kind_name};
@@ -127,7 +127,11 @@ fn execute_step(
     let ticket = bodies::begins(state, run.lanes.get_mut(step.lane), &before, step.made.clone(), &work);
     let known = bodies::known_effect(state, &work);
     let instructions = state.code.executed_instructions;
+    let begun = traced::begin(state, at.stream, &work, None);
     let accesses = execute(state, work, at, ticket.as_ref());
+    if let Some(begun) = begun {
+        begun.end(state);
+    }
     run.spent = run.spent.saturating_add(state.code.executed_instructions - instructions);
     if let (Some(ticket), Some(outer)) = (&ticket, outer) {
         bodies::ran(state, outer, ticket, known, &accesses);

@@ -17,6 +17,7 @@ pub(crate) mod outside;
 pub(crate) mod progress;
 pub(crate) mod service;
 pub(crate) mod thread_sanitizer;
+mod traced;
 
 use crate::driver::{Driver, Guard};
 use crate::graph_structure;
@@ -33,6 +34,7 @@ use cuarray_abi::*;
 use cuarray_races::{Lane, Ticket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
+use traced::Begun;
 
 /// Appends work to a stream, after the given points and those that the legacy default stream requires.
 pub(crate) fn enqueue(
@@ -95,9 +97,10 @@ pub(crate) fn enqueue(
         stream.last_polled_launch = stream.enqueued;
     }
     let at = stream.last(handle);
+    let origin = traced::origin(state);
     chosen::note_enqueued(state, at, &work);
     if let Some(stream) = state.streams.get_mut(&handle) {
-        stream.queue.push_back(Operation { work, after, ticket });
+        stream.queue.push_back(Operation { work, after, ticket, origin });
         let pending = stream.queue.len();
         backlog::note(state, pending);
     }
@@ -183,11 +186,19 @@ enum Step {
     /// The step is done.
     Done,
     /// A host function must run without the lock.
-    Call(CUstream, HostFunction, Option<Box<Ticket>>),
+    Call(HostCall),
     /// The stream waits for another process, which must happen without the lock.
     Await(CUstream, Remote),
     /// Another thread is running a host function of this stream, or the caller may not wait for the next operation.
     Busy,
+}
+
+/// A host function that was removed from its stream.
+struct HostCall {
+    stream: CUstream,
+    function: HostFunction,
+    ticket: Option<Box<Ticket>>,
+    begun: Option<Begun>,
 }
 
 /// The waits that a thread may make while it runs work.
@@ -229,9 +240,9 @@ fn run<'a>(
         match advance(&mut state, point.stream, &mut wanted, patience) {
             Step::Done if wanted.last() == Some(&point) => budget -= 1,
             Step::Done => {}
-            Step::Call(stream, function, ticket) => {
+            Step::Call(call) => {
                 budget -= 1;
-                state = run_host_function(driver, state, stream, function, ticket);
+                state = run_host_function(driver, state, call);
             }
             Step::Await(stream, remote) => state = await_remote(driver, state, stream, &remote),
             Step::Busy if patience == Patience::Everything => {
@@ -283,9 +294,11 @@ fn advance(state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, patienc
 fn execute_next(state: &mut State, handle: CUstream) -> Step {
     let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
     let Some(mut operation) = stream.queue.pop_front() else { return Step::Done };
+    let begun = traced::begin(state, handle, &operation.work, operation.origin.as_ref());
+    let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
     if let Work::HostFunction(function) = operation.work {
         stream.running = true;
-        return Step::Call(handle, function, operation.ticket);
+        return Step::Call(HostCall { stream: handle, function, ticket: operation.ticket, begun });
     }
     if let Work::Await(remote) = &operation.work
         && !remote.is_done()
@@ -323,6 +336,9 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
             contexts::fail(state, context, CUresult::CUDA_ERROR_UNKNOWN);
         }
     }
+    if let Some(begun) = begun {
+        begun.end(state);
+    }
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.executed += 1;
     }
@@ -352,13 +368,8 @@ fn operation_ends(driver: &Driver, state: &mut State, handle: CUstream) {
 }
 
 /// Runs a host function that was removed from its stream.
-fn run_host_function<'a>(
-    driver: &'a Driver,
-    mut state: Guard<'a>,
-    handle: CUstream,
-    function: HostFunction,
-    ticket: Option<Box<Ticket>>,
-) -> Guard<'a> {
+fn run_host_function<'a>(driver: &'a Driver, mut state: Guard<'a>, call: HostCall) -> Guard<'a> {
+    let HostCall { stream, function, ticket, begun } = call;
     if let Some(ticket) = &ticket {
         host::host_function_begins(&mut state, &ticket.clock);
     }
@@ -368,8 +379,11 @@ fn run_host_function<'a>(
     if ticket.is_some() {
         host::host_function_ends(&mut state);
     }
+    if let Some(begun) = begun {
+        begun.end(&state);
+    }
     state.host_functions = state.host_functions.saturating_sub(1);
-    operation_ends(driver, &mut state, handle);
+    operation_ends(driver, &mut state, stream);
     state
 }
 

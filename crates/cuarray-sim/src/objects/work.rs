@@ -4,6 +4,7 @@ use crate::objects::copy::{Copy, Fill};
 use crate::objects::event::Remote;
 use crate::objects::graph_data::Run;
 use crate::objects::launch::Launch;
+use crate::trace::timeline::Origin;
 use cuarray_abi::*;
 use cuarray_races::{Ticket, Touched};
 use std::ffi::c_void;
@@ -98,4 +99,6 @@ pub(crate) struct Operation {
     pub after: Vec<Point>,
     /// The operation's clock, for the program's code that runs in it.
     pub ticket: Option<Box<Ticket>>,
+    /// The call that enqueued the operation, while a timeline is written.
+    pub origin: Option<Arc<Origin>>,
 }
