@@ -35,9 +35,8 @@ pub(crate) fn node_of_exec(state: &State, exec: CUgraphExec, node: CUgraphNode) 
 /// Instantiates a graph.
 ///
 /// # Errors
-/// - `CUDA_ERROR_INVALID_VALUE` with the node of a cycle; for unknown or contradictory flags; for a second
-///   executable graph of a graph that has conditional nodes, or allocates or frees memory; for a conditional handle
-///   without a node.
+/// - `CUDA_ERROR_INVALID_VALUE` with the node of a cycle; for unknown or contradictory flags; for a conditional handle
+///   without a node. Also for a second executable graph, if the graph has conditional nodes or allocates or frees memory.
 /// - `CUDA_ERROR_NOT_SUPPORTED` for launches from the device.
 /// - `CUDA_ERROR_ILLEGAL_STATE` while a capture is filling the graph.
 pub(crate) fn instantiate(
@@ -133,7 +132,7 @@ pub(super) fn lay_out(state: &State, graph: CUgraph, before: &[usize], layout: &
             }
         }
         if let Action::Conditional(_) = node.action {
-            // What follows the node also follows its bodies, which the second step joins.
+            // The second step joins the bodies.
             step = layout.add(handle, &[step]);
             layout.steps[step].closes = true;
         }

@@ -108,8 +108,8 @@ fn nodes_of(state: &State, graph: CUgraph) -> impl Iterator<Item = &Action> {
 /// A conditional node of a graph, without its bodies.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for an unknown type, a number of bodies that the type does not have, a handle that was not
-/// created for this graph or one above it, a handle that another node uses, and another context than the handle's.
+/// `CUDA_ERROR_INVALID_VALUE` for an unknown type, and for a number of bodies that the type does not have. Also for a
+/// handle that was created for a graph elsewhere or for another context, or that another node uses.
 pub(crate) fn new_node(
     state: &State,
     graph: CUgraph,
