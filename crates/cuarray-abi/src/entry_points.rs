@@ -355,6 +355,18 @@ macro_rules! entry_points {
                 "cuGraphNodeSetEnabled" @ 11060 [waits locates] fn cuGraphNodeSetEnabled(exec: CUgraphExec, node: CUgraphNode, is_enabled: c_uint);
                 "cuGraphNodeGetEnabled" @ 11060 fn cuGraphNodeGetEnabled(exec: CUgraphExec, node: CUgraphNode, is_enabled: *mut c_uint);
             }
+            memory_operations {
+                "cuStreamWaitValue32" @ 8000 [waits locates] fn cuStreamWaitValue32(stream: CUstream, addr: CUdeviceptr, value: u32, flags: c_uint) per_thread cuStreamWaitValue32_ptsz;
+                "cuStreamWaitValue32" @ 11070 [waits locates] fn cuStreamWaitValue32_v2(stream: CUstream, addr: CUdeviceptr, value: u32, flags: c_uint) per_thread cuStreamWaitValue32_v2_ptsz;
+                "cuStreamWaitValue64" @ 9000 [waits locates] fn cuStreamWaitValue64(stream: CUstream, addr: CUdeviceptr, value: u64, flags: c_uint) per_thread cuStreamWaitValue64_ptsz;
+                "cuStreamWaitValue64" @ 11070 [waits locates] fn cuStreamWaitValue64_v2(stream: CUstream, addr: CUdeviceptr, value: u64, flags: c_uint) per_thread cuStreamWaitValue64_v2_ptsz;
+                "cuStreamWriteValue32" @ 8000 [waits locates] fn cuStreamWriteValue32(stream: CUstream, addr: CUdeviceptr, value: u32, flags: c_uint) per_thread cuStreamWriteValue32_ptsz;
+                "cuStreamWriteValue32" @ 11070 [waits locates] fn cuStreamWriteValue32_v2(stream: CUstream, addr: CUdeviceptr, value: u32, flags: c_uint) per_thread cuStreamWriteValue32_v2_ptsz;
+                "cuStreamWriteValue64" @ 9000 [waits locates] fn cuStreamWriteValue64(stream: CUstream, addr: CUdeviceptr, value: u64, flags: c_uint) per_thread cuStreamWriteValue64_ptsz;
+                "cuStreamWriteValue64" @ 11070 [waits locates] fn cuStreamWriteValue64_v2(stream: CUstream, addr: CUdeviceptr, value: u64, flags: c_uint) per_thread cuStreamWriteValue64_v2_ptsz;
+                "cuStreamBatchMemOp" @ 8000 [waits locates] fn cuStreamBatchMemOp(stream: CUstream, count: c_uint, param_array: *mut CUstreamBatchMemOpParams, flags: c_uint) per_thread cuStreamBatchMemOp_ptsz;
+                "cuStreamBatchMemOp" @ 11070 [waits locates] fn cuStreamBatchMemOp_v2(stream: CUstream, count: c_uint, param_array: *mut CUstreamBatchMemOpParams, flags: c_uint) per_thread cuStreamBatchMemOp_v2_ptsz;
+            }
             module {
                 "cuModuleLoad" @ 2000 fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char);
                 "cuModuleLoadData" @ 2000 fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);

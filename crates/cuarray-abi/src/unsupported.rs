@@ -211,18 +211,6 @@ macro_rules! unsupported_entry_points {
                 "cuVDPAUCtxCreate" @ 3020 cuVDPAUCtxCreate_v2;
                 "cuVDPAUGetDevice" @ 3010 cuVDPAUGetDevice;
             }
-            stream_memory_operations {
-                "cuStreamBatchMemOp" @ 8000 cuStreamBatchMemOp per_thread cuStreamBatchMemOp_ptsz;
-                "cuStreamBatchMemOp" @ 11070 cuStreamBatchMemOp_v2 per_thread cuStreamBatchMemOp_v2_ptsz;
-                "cuStreamWaitValue32" @ 8000 cuStreamWaitValue32 per_thread cuStreamWaitValue32_ptsz;
-                "cuStreamWaitValue32" @ 11070 cuStreamWaitValue32_v2 per_thread cuStreamWaitValue32_v2_ptsz;
-                "cuStreamWaitValue64" @ 9000 cuStreamWaitValue64 per_thread cuStreamWaitValue64_ptsz;
-                "cuStreamWaitValue64" @ 11070 cuStreamWaitValue64_v2 per_thread cuStreamWaitValue64_v2_ptsz;
-                "cuStreamWriteValue32" @ 8000 cuStreamWriteValue32 per_thread cuStreamWriteValue32_ptsz;
-                "cuStreamWriteValue32" @ 11070 cuStreamWriteValue32_v2 per_thread cuStreamWriteValue32_v2_ptsz;
-                "cuStreamWriteValue64" @ 9000 cuStreamWriteValue64 per_thread cuStreamWriteValue64_ptsz;
-                "cuStreamWriteValue64" @ 11070 cuStreamWriteValue64_v2 per_thread cuStreamWriteValue64_v2_ptsz;
-            }
             stream_attributes_and_captures {
                 "cuStreamBeginCaptureToCig" @ 13010 cuStreamBeginCaptureToCig per_thread cuStreamBeginCaptureToCig_ptsz;
                 "cuStreamBeginRecaptureToGraph" @ 13030 cuStreamBeginRecaptureToGraph per_thread cuStreamBeginRecaptureToGraph_ptsz;

@@ -14,6 +14,7 @@ use crate::objects::context::Context;
 use crate::objects::device::Device;
 use crate::objects::event::{Event, Published};
 use crate::objects::graph_data::{Condition, Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
+use crate::objects::memory_operation::Publications;
 use crate::objects::physical::Physical;
 use crate::objects::pool::Pool;
 use crate::objects::running::Running;
@@ -74,6 +75,10 @@ pub(crate) struct State {
     pub running: Vec<Running>,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
+    /// Waits for words of memory that are enqueued and have not ended.
+    pub memory_waits: usize,
+    /// The words that stream memory operations have written.
+    pub publications: Publications,
     /// Copies of graphs from pageable memory that the host has not waited for.
     pub uploads: Vec<Upload>,
     /// Whether a query has found a pending host function, which should then run soon.
@@ -120,6 +125,8 @@ impl State {
             timeline: None,
             running: Vec::new(),
             host_functions: 0,
+            memory_waits: 0,
+            publications: Publications::default(),
             uploads: Vec::new(),
             host_function_wanted: false,
             progress_thread: false,

@@ -50,3 +50,40 @@ pub struct Image {
     /// The levels of a mipmap, the largest first; one level without a mipmap.
     pub levels: Vec<Level>,
 }
+
+impl Image {
+    /// Whether an instruction of a geometry can access the image. Faces of cubes are layers too.
+    pub(crate) fn suits(&self, geometry: Geometry) -> bool {
+        let cubes = matches!(self.geometry, Geometry::Cube | Geometry::CubeLayered);
+        self.geometry == geometry || geometry == Geometry::TwoDLayered && cubes
+    }
+
+    /// The number of layers for an instruction of a geometry.
+    pub(crate) fn layers(&self, geometry: Geometry) -> u32 {
+        let cubes = matches!(self.geometry, Geometry::Cube | Geometry::CubeLayered);
+        let faces = if cubes && geometry == Geometry::TwoDLayered { 6 } else { 1 };
+        self.layers.max(1).saturating_mul(faces)
+    }
+
+    /// The slice of a layer. The last layer takes the place of those behind it.
+    pub(crate) fn layer(&self, geometry: Geometry, layer: u32) -> u64 {
+        match geometry {
+            Geometry::OneDLayered | Geometry::TwoDLayered => layer.min(self.layers(geometry) - 1).into(),
+            _ => 0,
+        }
+    }
+
+    /// The slice of a face in a layer of cubes.
+    pub(crate) fn face(&self, layer: u32, face: u32) -> u64 {
+        let layer = if self.geometry == Geometry::CubeLayered { layer.min(self.layers.max(1) - 1) } else { 0 };
+        u64::from(layer) * 6 + u64::from(face)
+    }
+
+    /// The address of a texel by its column, row and depth in a layer.
+    pub(crate) fn address(&self, level: &Level, [column, row, depth]: [u32; 3], layer: u64) -> u64 {
+        let texel = u64::from(column) * u64::from(self.format.bytes());
+        let row = u64::from(row).wrapping_mul(level.pitch);
+        let slice = (u64::from(depth) + layer).wrapping_mul(level.slice_pitch);
+        level.address.wrapping_add(texel).wrapping_add(row).wrapping_add(slice)
+    }
+}

@@ -9,9 +9,14 @@
 //!
 //! CUDA C++ Programming Guide: [texture fetching](https://docs.nvidia.com/cuda/cuda-c-programming-guide/#texture-fetching).
 
+mod axis;
+mod cube;
+mod detail;
+pub(crate) mod fetch;
 pub(crate) mod format;
 pub(crate) mod image;
 pub(crate) mod sampler;
+pub(crate) mod surface;
 pub(crate) mod table;
 
 pub use format::{ChannelKind, Format};

@@ -18,8 +18,9 @@ impl Detector {
             let _ = accesses.set(effect.accesses());
         }
         let after = after.into_boxed_slice();
-        let fences = OnceLock::new();
-        let operation = Arc::new(Operation { ordinal: self.operations, lane, caller, after, accesses, fences });
+        let (fences, published) = (OnceLock::new(), OnceLock::new());
+        let ordinal = self.operations;
+        let operation = Arc::new(Operation { ordinal, lane, caller, after, accesses, fences, published });
         if self.history.len() == HISTORY {
             self.history.pop_front();
         }
@@ -133,6 +134,13 @@ impl Detector {
         let is_host = hosts.values().any(|host| host.number == operation.lane);
         for record in met.iter().filter(|_| is_host) {
             hosts.values_mut().for_each(|host| host.join_operation(record.lane, record.time));
+        }
+        if !self.waits.is_empty() && self.waits.remove(&operation.ordinal) {
+            for from in
+                met.iter().filter(|record| record.writes()).filter_map(|record| record.operation.published.get())
+            {
+                self.retired.pass(clock, from);
+            }
         }
         let met_one = |conflict: &Conflict| met.iter().any(|record| Arc::ptr_eq(&record.operation, &conflict.other));
         for (conflicts, access) in races {

@@ -35,7 +35,7 @@ use found::{Findings, Found, Party};
 use handles::Handles;
 use queue::{Entry, Queue};
 use shadow::{Conflict, Observer, Shadow};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
 /// The number of operations in the history.
@@ -125,6 +125,8 @@ pub struct Detector {
     misuses: HashMap<u64, Vec<KernelMisuse>>,
     /// The lanes of [`Detector::hand_over`] by their keys.
     handed: HashMap<u64, Lane>,
+    /// The waits for words of memory whose writers are not known: the check finds them in the shadow memory.
+    waits: HashSet<u64>,
 }
 
 /// The accesses of work that has run: plain ones, strong ones, and written bytes that it had read before.
@@ -171,6 +173,7 @@ impl Detector {
             races: HashMap::new(),
             misuses: HashMap::new(),
             handed: HashMap::new(),
+            waits: HashSet::new(),
         }
     }
 
@@ -229,8 +232,7 @@ impl Detector {
             _ => {}
         }
         let part = before_wait.clone().map(|clock| (clock, Effect::none()));
-        let place = operation.ordinal;
-        self.check(Entry { place, operation: operation.clone(), clock: clock.clone(), effect, before_wait: part });
+        self.check(Entry { operation: operation.clone(), clock: clock.clone(), effect, before_wait: part });
         Ticket { operation, clock, before_wait }
     }
 
@@ -243,8 +245,7 @@ impl Detector {
         let clock = host.clock();
         let after = std::mem::take(&mut host.after);
         let operation = self.remember(clock.lane, caller, after, &effect);
-        let place = operation.ordinal;
-        self.check(Entry { place, operation: operation.clone(), clock: clock.clone(), effect, before_wait: None });
+        self.check(Entry { operation: operation.clone(), clock: clock.clone(), effect, before_wait: None });
         Ticket { operation, clock, before_wait: None }
     }
 
@@ -391,6 +392,9 @@ impl Detector {
     /// Stores how an operation synchronizes through memory, before it is [resolved](Detector::resolve).
     pub fn synchronizes(&mut self, ticket: &Ticket, fences: Fences) {
         let _ = ticket.operation.fences.set(fences);
+        if fences.publishes {
+            let _ = ticket.operation.published.set(ticket.clock.clone());
+        }
     }
 
     /// Stores races among the threads of a launch until the launch is checked in the order of the calls.

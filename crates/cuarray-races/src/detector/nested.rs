@@ -59,8 +59,8 @@ impl Detector {
     }
 
     fn insert_within(&mut self, outer: &Ticket, ticket: &Ticket, effect: Effect) {
-        let (operation, clock, place) = (ticket.operation.clone(), ticket.clock.clone(), outer.operation.ordinal);
-        self.queue.insert(Entry { place, operation, clock, effect, before_wait: None });
+        let (operation, clock) = (ticket.operation.clone(), ticket.clock.clone());
+        self.queue.insert(outer.operation.ordinal, Entry { operation, clock, effect, before_wait: None });
         self.examine_known();
     }
 }

@@ -42,6 +42,8 @@ pub struct Operation {
     pub(crate) accesses: OnceLock<Box<[Access]>>,
     /// How the operation synchronizes with operations that it is unordered with, once that is known.
     pub(crate) fences: OnceLock<Fences>,
+    /// The operation's clock, if it publishes.
+    pub(crate) published: OnceLock<Clock>,
 }
 
 /// How work synchronizes through memory with other work, if both access the same bytes by strong accesses.

@@ -1,7 +1,7 @@
 //! The simulated devices: names, memory and attributes.
 //!
 //! The attributes are those of a server GPU of compute capability 9.0 without the unsupported features:
-//! stream memory operations, cooperative multi-device launches. A program that queries first can then use a
+//! cooperative multi-device launches. A program that queries first can then use a
 //! supported alternative.
 
 use crate::config::{Config, textures};
@@ -105,13 +105,13 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         88 => 0, // pageable memory access
         CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS => 1,
         90 | 91 => 1, // preemption, host pointer of registered memory
-        92..=94 => 0, // stream memory operations, version 1
+        92..=94 => 1, // stream memory operations, version 1
         95 => 1,      // cooperative launch
         96 => 0,
         97 => limits.shared_of_block as i32, // shared memory per block, opt-in
-        98 => 0,
-        99 => 1,        // host registration
-        100 | 101 => 0, // host page tables, direct managed access
+        98 => 1,                             // flush of remote writes, which simulated memory has at once
+        99 => 1,                             // host registration
+        100 | 101 => 0,                      // host page tables, direct managed access
         CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED => 1,
         CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED => 1,
         104 | 105 => 0,              // handle types of Windows
@@ -128,7 +128,8 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         116..=118 => 0, // GPUDirect
         CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES => CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR as i32,
         120 => i32::from(major >= 9), // clusters
-        121..=124 => 0,               // stream memory operations, dma-buf
+        121 | 124 => 0,               // deferred mapping of arrays, dma-buf
+        122 | 123 => 1,               // stream memory operations
         CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED => 1,
         126 => 1, // memory synchronization domains
         127 | 128 => 0,
@@ -139,7 +140,8 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         139 | 140 => 0, // PCI ids of a vendor: none
         CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
         | CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED => 1,
-        142..=144 | 146..=161 => 0,
+        142..=144 | 146 | 147 | 149..=161 => 0,
+        148 => 1, // atomic reductions of streams
         _ => return None,
     };
     Some(value)

@@ -13,6 +13,7 @@ use cuarray_abi::{CUresult, ENTRY_POINTS};
 use cuarray_races::suppression::Suppression;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The rule that orders the threads of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,6 +108,9 @@ pub struct Config {
     /// The number of warp instructions after which a launch ends with `CUDA_ERROR_LAUNCH_TIMEOUT`
     /// (`CUARRAY_SIM_LAUNCH_BUDGET`).
     pub launch_budget: u64,
+    /// The time after which a stream's wait for a word of memory ends with `CUDA_ERROR_LAUNCH_TIMEOUT`, if no pending work
+    /// and no other thread writes the word (`CUARRAY_SIM_MEMORY_WAIT`, in seconds).
+    pub memory_wait: Duration,
     /// The number of threads that execute the blocks of a launch; 0 for the number of cores (`CUARRAY_SIM_CORES`).
     pub cores: usize,
 }
@@ -139,6 +143,7 @@ impl Default for Config {
             strict_kernel_races: false,
             guessed_reads: false,
             launch_budget: 20_000_000_000,
+            memory_wait: Duration::from_secs(30),
             cores: 0,
         }
     }

@@ -1,6 +1,7 @@
 //! Executed work as the timeline shows it.
 
 use crate::objects::copy::{Extent, Source};
+use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::stream::Kind;
 use crate::objects::work::Work;
 use crate::state::State;
@@ -84,6 +85,15 @@ fn described(state: &State, work: &Work) -> Option<(String, Map<String, Value>)>
         Work::Record(_) => ("event record".to_owned(), json!({})),
         Work::Allocate { size, .. } => ("allocate".to_owned(), json!({"bytes": size})),
         Work::Release { .. } => ("free".to_owned(), json!({})),
+        Work::Memory(operation) => {
+            let name = match operation {
+                MemoryOperation::Wait { .. } => "memory wait",
+                MemoryOperation::Write { .. } => "memory write",
+                MemoryOperation::Reduce { .. } => "memory reduction",
+                MemoryOperation::Barrier => "memory barrier",
+            };
+            (name.to_owned(), json!({"address": operation.word().map(|word| format!("{:#x}", word.address))}))
+        }
         Work::HostFunction(_) => ("host function".to_owned(), json!({})),
         Work::Launch(launch) => {
             let details =

@@ -145,7 +145,7 @@ pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: C
     progress::watch(call.driver, &mut state);
     service::watch(call.driver, &mut state);
     if matches!(state.mode, Mode::Eager) {
-        drop(execution::force(call.driver, state, vec![end]));
+        drop(execution::run_eagerly(call.driver, state, end));
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ mod jit;
 mod library;
 mod link;
 mod memory;
+mod memory_operations;
 mod module;
 mod pointer;
 mod pool;

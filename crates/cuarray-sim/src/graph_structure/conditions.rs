@@ -94,9 +94,8 @@ fn check_in_body(state: &State, action: &Action, context: CUcontext) -> Result<(
         Action::Conditional(node) if node.context == context => Ok(()),
         Action::Launch(_) | Action::Conditional(_) => Err(INVALID_VALUE),
         Action::Child(child) => nodes_of(state, *child).try_for_each(|action| check_in_body(state, action, context)),
-        Action::Host(_) | Action::Wait(_) | Action::Record(_) | Action::Allocate(_) | Action::Free(_) => {
-            Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
-        }
+        Action::Host(_) | Action::Wait(_) | Action::Record(_) => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+        Action::Allocate(_) | Action::Free(_) | Action::Memory(_) => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn begins(
 /// The effect of a node's work that is known before it runs; `None` for a kernel.
 pub(crate) fn known_effect(state: &State, work: &Work) -> Option<Effect> {
     let effect = edges::effect(state, work);
-    (!work.runs_the_programs_code()).then_some(effect)
+    (!work.is_known_at_run_time()).then_some(effect)
 }
 
 /// Records what a node of a body has accessed.

@@ -4,9 +4,10 @@ use crate::objects::copy::{Copy, Fill};
 use crate::objects::event::Remote;
 use crate::objects::graph_data::Run;
 use crate::objects::launch::Launch;
+use crate::objects::memory_operation::MemoryOperation;
 use crate::trace::timeline::Origin;
 use cuarray_abi::*;
-use cuarray_races::{Ticket, Touched};
+use cuarray_races::{Clock, Ticket, Touched};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ pub(crate) enum Work {
     Condition(Box<Run>),
     /// Sets conditions to the values that a launch of their graph begins with.
     Assign(Box<[(CUgraphConditionalHandle, u32)]>),
+    /// A stream memory operation.
+    Memory(MemoryOperation),
     /// The end of an executable graph that was destroyed while a launch was pending.
     EndExec(CUgraphExec),
 }
@@ -51,6 +54,7 @@ impl Work {
     pub(crate) fn is_silent(&self) -> bool {
         match self {
             Work::Wait | Work::Record(_) | Work::Assign(_) | Work::EndExec(_) => true,
+            Work::Memory(operation) => !operation.writes(),
             Work::Await(remote) => remote.is_done(),
             _ => false,
         }
@@ -65,9 +69,9 @@ impl Work {
         }
     }
 
-    /// Whether the work runs code of the program, so that its accesses are known only at run time.
-    pub(crate) fn runs_the_programs_code(&self) -> bool {
-        matches!(self, Work::HostFunction(_) | Work::Launch(_) | Work::Condition(_))
+    /// Whether the accesses of the work, or the work that it follows, are known only at run time.
+    pub(crate) fn is_known_at_run_time(&self) -> bool {
+        matches!(self, Work::HostFunction(_) | Work::Launch(_) | Work::Condition(_) | Work::Memory(_))
     }
 }
 
@@ -90,6 +94,8 @@ pub(crate) struct Accesses {
     /// The accesses of a dependent launch before it waited for the previous kernel.
     pub before_wait: Vec<Touched>,
     pub touched: Vec<Touched>,
+    /// For a wait for a word of memory: the clocks of the operations that ended it.
+    pub ended_by: Option<Vec<Clock>>,
 }
 
 /// An operation of a stream.

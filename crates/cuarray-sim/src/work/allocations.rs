@@ -129,6 +129,7 @@ pub(crate) fn release(state: &mut State, address: u64) {
     // The pages are freed with the allocation. Before that, the host must be able to access them again.
     state.host_access.remove(address);
     let Some(allocation) = state.memory.remove(address) else { return };
+    state.publications.forget(address, address.saturating_add(allocation.size));
     if let Kind::Code = allocation.kind {
         calls::unloaded(state, address, address + allocation.size);
     }

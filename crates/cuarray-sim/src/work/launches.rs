@@ -13,7 +13,7 @@ use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::objects::work::Accesses;
 use crate::state::State;
-use crate::work::{allocations, contexts, modules};
+use crate::work::{allocations, contexts, memory_operations, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, Region, Service, Space, TouchedRange};
 use cuarray_races::report::kernel_name;
@@ -121,7 +121,15 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         _ => true,
     };
     let converted = |touched| without_overwritten(touched).into_iter().filter(kept).map(noted).collect();
-    Accesses { before_wait: converted(&outcome.before_wait), touched: converted(&outcome.touched) }
+    let (before_wait, touched): (Vec<Touched>, Vec<Touched>) =
+        (converted(&outcome.before_wait), converted(&outcome.touched));
+    if let Some(ticket) = ticket
+        && state.memory_waits > 0
+        && launch.program.synchronization(launch.kernel).publishes
+    {
+        memory_operations::launch_published(state, ticket, &touched);
+    }
+    Accesses { before_wait, touched, ended_by: None }
 }
 
 /// Sets the conditions that a kernel has set. A handle that is not of its context fails the context.

@@ -52,7 +52,7 @@ impl Record {
         Record { elsewhere: true, ..self.clone() }
     }
 
-    fn writes(&self) -> bool {
+    pub(super) fn writes(&self) -> bool {
         self.access != AccessKind::Read
     }
 

@@ -59,7 +59,7 @@ pub(super) fn submit<'a>(
 ) -> Result<(Guard<'a>, Point), CUresult> {
     let point = execution::enqueue(&mut state, stream, work, after)?;
     if matches!(state.mode, Mode::Eager) {
-        state = execution::force(call.driver, state, vec![point]);
+        state = execution::run_eagerly(call.driver, state, point);
     }
     Ok((state, point))
 }

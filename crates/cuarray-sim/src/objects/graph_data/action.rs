@@ -5,6 +5,7 @@ use crate::objects::allocation::Declared;
 use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent, Fill, Place, Transfer};
 use crate::objects::launch::{Launch, divides};
+use crate::objects::memory_operation::Batch;
 use crate::objects::work::HostFunction;
 use cuarray_abi::*;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub(crate) enum Action {
     Free(CUdeviceptr),
     Launch(Arc<Launch>),
     Conditional(Box<ConditionalNode>),
+    Memory(Box<Batch>),
 }
 
 /// A memcpy node: its parameters, and the copy that they describe.
@@ -62,6 +64,7 @@ impl Action {
             Action::Free(_) => CU_GRAPH_NODE_TYPE_MEM_FREE,
             Action::Launch(_) => CU_GRAPH_NODE_TYPE_KERNEL,
             Action::Conditional(_) => CU_GRAPH_NODE_TYPE_CONDITIONAL,
+            Action::Memory(_) => CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
         }
     }
 
