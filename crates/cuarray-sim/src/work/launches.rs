@@ -13,7 +13,7 @@ use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::objects::work::Accesses;
 use crate::state::State;
-use crate::work::{allocations, contexts, memory_operations, modules};
+use crate::work::{allocations, contexts, memory_operations, modules, textures};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, Region, Service, Space, TouchedRange};
 use cuarray_races::report::kernel_name;
@@ -65,6 +65,7 @@ const LAUNCH_TIME: u64 = 2_000;
 pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket>) -> Accesses {
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
     let regions = reachable(state, launch.context);
+    let textures = textures::table(state);
     let services = Services { heap, assertions: Mutex::default(), conditions: Mutex::default() };
     let kernel = cuarray_ptx::Launch {
         program: &launch.program,
@@ -87,7 +88,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         time: state.time(),
         clock_rate: launch.settings.clock_rate,
         workers: workers(launch.settings.cores),
-        textures: cuarray_ptx::Textures::NONE,
+        textures: &textures,
         service: &services,
     };
     // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
