@@ -14,6 +14,7 @@ mod effect;
 mod found;
 mod handles;
 mod lanes;
+mod nested;
 mod operation;
 mod queue;
 mod refusal;
@@ -269,10 +270,15 @@ impl Detector {
         let for_host = parts.iter().flat_map(|part| part.for_host(publishes)).collect();
         let [before_wait, effect] = parts.map(Parted::effect);
         self.queue.resolve(ticket.operation.ordinal, effect, before_wait);
+        self.examine_known();
+        for_host
+    }
+
+    /// Examines the operations at the front of the queue whose accesses are known.
+    fn examine_known(&mut self) {
         while let Some(entry) = self.queue.pop() {
             self.examine(entry);
         }
-        for_host
     }
 
     /// The accesses of work that has run, as boxes.
