@@ -110,6 +110,15 @@ impl Clock {
             || self.rest.get(lane) >= time
             || retired.holds(lane)
     }
+
+    /// This clock, with the operations of another one.
+    pub(super) fn joined(&self, other: &Clock, retired: &Retired) -> Clock {
+        let mut rest = self.rest.joined(&other.rest, retired);
+        for (lane, time) in [(other.lane, other.time), other.caller] {
+            rest.raise(lane, time);
+        }
+        Clock { rest: Arc::new(rest), ..self.clone() }
+    }
 }
 
 /// A stream or a host thread, with the clock of its next operation.
