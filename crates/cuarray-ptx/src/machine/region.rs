@@ -523,6 +523,37 @@ mod tests {
     }
 
     #[test]
+    fn accesses_before_a_release_and_behind_an_acquire_are_told_apart() {
+        let mut recorder = Recorder::new(true, 1).ordered(true);
+        recorder.note(0, 0, 4, true);
+        recorder.note_fence(Strength::System, true, true);
+        recorder.note(0, 8, 4, true);
+        recorder.strength = Strength::Device;
+        recorder.note_strong(true, true, (false, false));
+        recorder.note(0, 64, 4, true);
+        recorder.strength = Strength::Weak;
+        assert_eq!(recorder.handed_over(), [Strength::Device, Strength::Weak]);
+        recorder.note_fence(Strength::Weak, true, true);
+        assert_eq!(recorder.handed_over()[1], Strength::Weak, "a fence of the block");
+        recorder.note_fence(Strength::Device, false, true);
+        recorder.note(0, 16, 4, false);
+        assert_eq!(recorder.handed_over(), [Strength::Device; 2]);
+        let regions = [Region { start: 0, end: 4096, host: 0, writable: true, slack: 0, group: 0 }];
+        let touched = recorder.touched(&regions);
+        let of = |start: u64| {
+            let range = touched.iter().find(|range| range.start == start && range.kind != AccessKind::Update).unwrap();
+            (range.released, range.acquired)
+        };
+        assert_eq!([of(0), of(8), of(16)], [(true, false), (false, false), (false, true)]);
+    }
+
+    #[test]
+    fn alias_stands_for_the_bytes_of_another_range() {
+        let aliases = [Alias { start: 100, end: 200, stands_for: 1000 }];
+        assert_eq!([99, 100, 199, 200].map(|address| without_alias(&aliases, address)), [99, 1000, 1099, 200]);
+    }
+
+    #[test]
     fn partial_accesses_are_outside_of_a_region() {
         let region = |start, end| Region { start, end, host: 0, writable: true, slack: 0, group: 0 };
         let regions = [region(16, 32), region(64, 128)];

@@ -119,3 +119,72 @@ impl Flags {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::finding::{Kind, LaneKind};
+    use crate::{Block, Caller, Detector, Effect, Fences, HostThreads, Manner, Strength, Touch, Touched};
+
+    const DATA: (u64, u64) = (0, 4);
+    const FLAG: (u64, u64) = (32, 36);
+
+    fn touched((start, end): (u64, u64), touch: Touch, manner: Manner) -> Touched {
+        Touched { manner, ..Touched::new(start, end, touch) }
+    }
+
+    /// Two launches on devices: one passes data to the other, with a release and an acquire of these strengths. The
+    /// producer runs first. Returns the kinds of findings.
+    fn pass(devices: [i32; 2], [releases, acquires]: [Strength; 2], consumer_first: bool) -> Vec<Kind> {
+        let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+        let caller = || Caller::new(1, "launch");
+        let mut lanes =
+            [0, 1].map(|index| detector.new_lane(LaneKind::NonBlocking, index + 1, Some(devices[index as usize])));
+        detector.allocate(caller(), Block::new(0, 64, "device", 0), true);
+        let mut tickets = [None, None];
+        for index in if consumer_first { [1, 0] } else { [0, 1] } {
+            tickets[index] = Some(detector.issue(&mut lanes[index], caller(), Effect::Unknown));
+        }
+        let [Some(producer), Some(consumer)] = tickets else { unreachable!() };
+        let flag = Manner { strength: Strength::System, ..Manner::default() };
+        let data = Manner { released: releases != Strength::Weak, ..Manner::default() };
+        detector.synchronizes(&producer, Fences { releases, acquires: Strength::Weak });
+        detector.resolve(&producer, &[touched(DATA, Touch::Write, data), touched(FLAG, Touch::Write, flag)]);
+        let data = Manner { acquired: acquires != Strength::Weak, ..Manner::default() };
+        detector.synchronizes(&consumer, Fences { releases: Strength::Weak, acquires });
+        detector.resolve(&consumer, &[touched(FLAG, Touch::Read, flag), touched(DATA, Touch::Read, data)]);
+        detector.report(false).findings.iter().map(|finding| finding.kind).collect()
+    }
+
+    #[test]
+    fn release_and_acquire_of_the_device_order_its_launches_in_either_order_of_calls() {
+        use Strength::{Device, System, Weak};
+        for consumer_first in [false, true] {
+            let within = |fences| pass([0, 0], fences, consumer_first);
+            assert_eq!(within([Device, Device]), []);
+            assert_eq!(within([System, Device]), []);
+            assert_eq!(within([Weak, Device]), [Kind::DataRace]);
+            assert_eq!(within([Device, Weak]), [Kind::DataRace]);
+        }
+    }
+
+    #[test]
+    fn two_devices_need_a_release_and_an_acquire_of_the_system() {
+        use Strength::{Device, System};
+        let between = |fences| pass([0, 1], fences, false);
+        assert_eq!(between([System, System]), []);
+        assert_eq!(between([Device, System]), [Kind::DataRace]);
+        assert_eq!(between([System, Device]), [Kind::DataRace]);
+    }
+
+    #[test]
+    fn memory_counts_the_bytes_of_live_allocations() {
+        let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+        detector.allocate(Caller::new(1, "alloc"), Block::new(64, 1000, "device", 0), true);
+        detector.allocate(Caller::new(1, "alloc"), Block::new(4096, 24, "device", 0), true);
+        assert_eq!(detector.memory().watched, 1024);
+        detector.free(Caller::new(1, "free"), 64);
+        let memory = detector.memory();
+        assert_eq!(memory.watched, 24);
+        assert!(memory.used > 0 && memory.history > 0, "{memory:?}");
+    }
+}

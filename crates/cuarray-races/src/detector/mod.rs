@@ -101,6 +101,17 @@ pub struct KernelMisuse {
     pub missing: String,
 }
 
+/// The memory of a [`Detector`], in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Memory {
+    /// The bytes of live allocations and variables, whose accesses are compared.
+    pub watched: u64,
+    /// About the bytes that their last accesses take.
+    pub used: u64,
+    /// About the bytes that the operations in the history take, without their sites.
+    pub history: u64,
+}
+
 /// A change of the kernels' heap by one launch.
 struct HeapChange {
     made: Vec<Arc<Block>>,
@@ -456,6 +467,13 @@ impl Detector {
     /// Whether no operation waits for [`Detector::resolve`].
     pub fn is_settled(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// The memory that is watched now, and what watching it takes.
+    pub fn memory(&self) -> Memory {
+        let (watched, used) = self.shadow.memory();
+        let history = self.history.len() * (size_of::<Operation>() + size_of::<Arc<Operation>>());
+        Memory { watched, used, history: history as u64 }
     }
 
     /// Discards the findings so far.

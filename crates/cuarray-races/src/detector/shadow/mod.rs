@@ -571,6 +571,16 @@ impl Shadow {
         self.swept = self.segments.len();
     }
 
+    /// The bytes of live memory, and about the bytes of the history itself.
+    pub(super) fn memory(&self) -> (u64, u64) {
+        let (mut watched, mut used) = (0, 0);
+        for (start, segment) in &self.segments {
+            watched += segment.end - start;
+            used += size_of::<(u64, Segment)>() + segment.since.capacity() * size_of::<Record>();
+        }
+        (watched, (used + self.tall.capacity() * size_of::<Tall>()) as u64)
+    }
+
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.segments.len()
