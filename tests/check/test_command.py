@@ -13,6 +13,10 @@ from pathlib import Path
 import pytest
 
 from cuarray.__main__ import main
+from cuarray.check.outcome import FAILED, PASSED, Outcome
+from cuarray.check.registry import all_checks
+from cuarray.check.report.page import page
+from cuarray.check.runner import Run
 
 
 def test_cuarray_passes_every_check(driver_kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -136,16 +140,90 @@ def test_pair_has_its_own_checks(driver_kind: str, capsys: pytest.CaptureFixture
     assert all(".pair-" in each["check"] for each in pair["checks"])
 
 
+UNORDERED = (
+    "import cuarray\nfrom cuarray.check import parts\nfrom cuarray.check.adapters.cuarray import new_stream\n"
+    "def import_(obj, *, stream=None):\n    return cuarray.from_cuda_array_interface(obj.__cuda_array_interface__, sync=False)\n"
+    "def read(array, *, stream=None):\n    return parts.gather(array.ptr, array.shape, array.strides, array.itemsize)\n"
+)
+
+
+def _check_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, only: str) -> tuple[int, dict[str, str]]:
+    """Check cuarray as the producer and a consumer of this source; return the exit status, and the status of each check."""
+    (tmp_path / "unordered.py").write_text(source)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    report = tmp_path / "pair.json"
+    status = main(["check", "cuarray", "unordered", "--only", only, "--json", str(report)])
+    (pair,) = json.loads(report.read_text())["libraries"]
+    return status, {each["check"]: each["status"] for each in pair["checks"]}
+
+
 def test_pair_with_a_wrong_consumer_fails(
     driver_kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "unordered.py").write_text(
-        "import cuarray\nfrom cuarray.check import parts\nfrom cuarray.check.adapters.cuarray import new_stream\n"
-        "def import_(obj, *, stream=None):\n    return cuarray.from_cuda_array_interface(obj.__cuda_array_interface__, sync=False)\n"
-        "def read(array, *, stream=None):\n    return parts.gather(array.ptr, array.shape, array.strides, array.itemsize)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert main(["check", "cuarray", "unordered", "--only", "S2"]) == 1
+    status, _ = _check_pair(tmp_path, monkeypatch, UNORDERED, "S2")
+    assert status == 1
     printed = capsys.readouterr().out
     assert "FAIL  S2.pair-orders-the-consumer-after-the-producer" in printed
     assert "import cuarray.check.adapters.cuarray as producer\n      import unordered as consumer" in printed
+
+
+@pytest.mark.parametrize("known", ["S2.import-waits-*", "S2.pair-orders-the-*"])
+def test_known_difference_of_the_consumer_is_one_of_the_pair(
+    known: str, driver_kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = UNORDERED + f"KNOWN = {{{known!r}: 'issue 7'}}\n"
+    status, found = _check_pair(tmp_path, monkeypatch, source, "S2.pair-orders-the-consumer-after-the-producer")
+    assert (status, set(found.values())) == (0, {"known difference"})
+    assert "known: unordered: issue 7" in capsys.readouterr().out
+
+
+def test_known_difference_of_the_other_role_does_not_excuse_a_pair(
+    driver_kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = UNORDERED + "KNOWN = {'P1.*': 'a producer', 'I8.*': 'a layout'}\n"
+    status, found = _check_pair(tmp_path, monkeypatch, source, "S2.pair-orders-the-consumer-after-the-producer")
+    assert (status, set(found.values())) == (1, {"failed"})
+
+
+def test_pair_passes_although_the_consumer_is_known_to_fail_alone(
+    driver_kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = UNORDERED + "KNOWN = {'I8.layout-is-imported.sliced': 'issue 8'}\n"
+    status, found = _check_pair(tmp_path, monkeypatch, source, "I8.pair-keeps-the-layout.sliced")
+    assert (status, set(found.values())) == (0, {"passed"})
+
+
+def test_checks_of_each_side_of_a_pair_exist() -> None:
+    own = {each.id for each in all_checks()}
+    for pair in all_checks(pairs=True):
+        for side in (pair.of_producer, pair.of_consumer):
+            assert own.intersection(side) or not side, pair.id
+        assert pair.of_producer or pair.of_consumer, pair.id
+
+
+def test_page_of_pairs_is_a_square_with_links_to_the_failures() -> None:
+    failed = Outcome("I8.pair-x", "I8", "A title.", "must", FAILED, "seen", reproduction="print()")
+    passed = Outcome("I8.pair-x", "I8", "A title.", "must", PASSED)
+    runs = [
+        Run(
+            f"{producer} → {consumer}",
+            "1 → 2",
+            "m",
+            "simulated",
+            [failed if (producer, consumer) == ("a", "b") else passed],
+        )
+        for producer in ("a", "b")
+        for consumer in ("a", "b", "c")
+    ]
+    text = page(runs)
+    assert "<th>producer ↓ consumer →<th scope=col>a<th scope=col>b<th scope=col>c<tr><th scope=row>a" in text
+    assert "<a class=fail href='#1'>0/1 (1 FAIL)</a>" in text
+    assert text.count("<a class=pass ") == 5
+    assert "<h2 id='1'>a 1 → b 2</h2><h3 id='1-I8.pair-x'>" in text
+    assert "http" not in text.replace("https://www.w3.org", "")
+
+
+def test_page_of_libraries_has_a_row_for_each_check() -> None:
+    failed = Outcome("I1.x", "I1", "A title.", "should", FAILED, "seen")
+    text = page([Run("mylib", "1", "m", "simulated", [failed])])
+    assert "<code>I1.x</code><td title='seen'><a href='#0-I1.x'><span class=should>should failed</span></a>" in text

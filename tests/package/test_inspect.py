@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +23,10 @@ import cuarray
 from cuarray.__main__ import main
 from cuarray.inspection import Report, axes, picture, target
 from cuarray.inspection.axes import Spacing
+from cuarray.testing import strategies
+from cuarray.testing.strategies import Layout
 
-Layout = tuple[tuple[int, ...], tuple[int, ...], int]
-
-
-@st.composite
-def layouts(draw: st.DrawFn) -> Layout:
-    """Shape, strides and item size: dense, with gaps, reversed, broadcast, overlapping."""
-    itemsize = draw(st.sampled_from([1, 2, 4, 8, 12]))
-    shape, strides, step = [], [], itemsize
-    for length in draw(st.lists(st.integers(1, 5), max_size=4)):
-        kind = draw(st.sampled_from(["dense", "dense", "gap", "broadcast", "any"]))
-        if kind == "gap":
-            step += draw(st.integers(1, 2 * itemsize))
-        stride = {"broadcast": 0, "any": draw(st.integers(-20, 20))}.get(kind, step)
-        shape.append(length)
-        strides.append(-stride if draw(st.booleans()) else stride)
-        step = max(step, abs(stride)) * length
-    order = draw(st.permutations(range(len(shape))))
-    return tuple(shape[axis] for axis in order), tuple(strides[axis] for axis in order), itemsize
+layouts = partial(strategies.layouts, min_side=1)
 
 
 def elements(layout: Layout) -> dict[tuple[int, ...], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 import textwrap
 from collections.abc import Callable
@@ -215,6 +216,32 @@ def test_options_reach_driver_and_child_processes(run: Callable, script: Callabl
     done = run("-m", "cuarray_sim", *options, path)
     assert done.stdout.splitlines() == ["3 True", "1 eager", "3 True child", "1 eager"], done.stderr
     assert "cuDeviceGetCount" in (tmp_path / "calls.txt").read_text()
+
+
+def test_timeline_shows_python_lines_and_children_write_their_own(
+    run: Callable, script: Callable, tmp_path: Path
+) -> None:
+    path = script("""
+        import ctypes, subprocess, sys
+        driver, context, address = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64()
+        assert driver.cuInit(0) == 0 and driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+        assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4096)) == 0
+        assert driver.cuMemsetD8_v2(address, 1, ctypes.c_size_t(4096)) == 0
+        assert driver.cuMemFree_v2(address) == 0 and driver.cuCtxDestroy_v2(context) == 0
+        if not sys.argv[1:]:
+            subprocess.run([sys.executable, __file__, "child"], check=True)
+    """)
+    done = run("-m", "cuarray_sim", "--trace", "out.json", path)
+    assert done.returncode == 0, done.stderr
+    files = sorted(tmp_path.glob("out*.json"))
+    assert len(files) == 2, files
+    for file in files:
+        events = json.loads(file.read_text())
+        (fill,) = [event for event in events if event["name"] == "fill"]
+        assert fill["args"]["bytes"] == 4096
+        assert f"{Path(path).name}:6 in <module>" in fill["args"]["site"]
+        (call,) = [event for event in events if event["name"] == "cuMemsetD8"]
+        assert call["bind_id"] == fill["bind_id"]
 
 
 def test_another_loaded_driver_is_refused_before_the_program_runs(

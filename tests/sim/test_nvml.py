@@ -83,6 +83,7 @@ def test_device_is_found_by_each_of_its_names(nvml: ctypes.CDLL) -> None:
     assert long_bus == f"0000{bus}"
     for find, name in (
         (nvml.nvmlDeviceGetHandleByUUID, uuid),
+        (nvml.nvmlDeviceGetHandleByUUID, uuid.removeprefix("GPU-")),
         (nvml.nvmlDeviceGetHandleBySerial, serial),
         (nvml.nvmlDeviceGetHandleByPciBusId_v2, bus),
         (nvml.nvmlDeviceGetHandleByPciBusId_v2, long_bus.lower()),

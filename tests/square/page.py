@@ -75,16 +75,14 @@ Rows marked *recorded* replay dictionaries over memory of the kit, as the publis
 
 - PyArrow's `CudaBuffer` and ArrayViews export no `__cuda_array_interface__`, so there is nothing to replay. PyArrow imports arrays
   by `Context.buffer_from_object`, which reads `shape`, `strides`, `typestr` and `data`, and neither `stream` nor `mask`.
-- JAX into mpi4py is left out: the import fails with `CUDA_ERROR_INVALID_HANDLE`, and the cause is not known yet.
+- mpi4py asks for DLPack first, with the stream -1, which means no synchronization. JAX takes -1 for a stream's handle, so each import of a JAX array fails with
+  `CUDA_ERROR_INVALID_HANDLE` ([JAX](../findings/jax.md)).
 - Warp and RMM have adapters, and do not run on the simulated driver, as they contain a static CUDA runtime. `cuarray check warp` runs on a GPU.
 """
 
 
 def is_asked(producer: str, consumer: str) -> bool:
     """Return whether a pair has checks."""
-    if (producer, consumer) == ("jax", "mpi4py"):
-        # The import fails with CUDA_ERROR_INVALID_HANDLE, for a reason that is not known yet.
-        return False
     return producer not in NO_PRODUCER and consumer not in NO_CONSUMER and consumer not in RECORDED
 
 

@@ -122,6 +122,21 @@ macro_rules! entry_points {
                 "cuIpcOpenMemHandle" @ 11000 [waits locates capture_unsafe] fn cuIpcOpenMemHandle_v2(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
                 "cuIpcCloseMemHandle" @ 4010 [waits locates capture_unsafe] fn cuIpcCloseMemHandle(dptr: CUdeviceptr);
             }
+            array {
+                "cuArrayCreate" @ 3020 [waits locates capture_unsafe] fn cuArrayCreate_v2(p_handle: *mut CUarray, p_allocate_array: *const CUDA_ARRAY_DESCRIPTOR);
+                "cuArrayGetDescriptor" @ 3020 fn cuArrayGetDescriptor_v2(p_array_descriptor: *mut CUDA_ARRAY_DESCRIPTOR, array: CUarray);
+                "cuArray3DCreate" @ 3020 [waits locates capture_unsafe] fn cuArray3DCreate_v2(p_handle: *mut CUarray, p_allocate_array: *const CUDA_ARRAY3D_DESCRIPTOR);
+                "cuArray3DGetDescriptor" @ 3020 fn cuArray3DGetDescriptor_v2(p_array_descriptor: *mut CUDA_ARRAY3D_DESCRIPTOR, array: CUarray);
+                "cuArrayDestroy" @ 2000 [waits locates capture_unsafe] fn cuArrayDestroy(array: CUarray);
+                "cuArrayGetPlane" @ 11020 fn cuArrayGetPlane(p_plane_array: *mut CUarray, array: CUarray, plane_idx: c_uint);
+                "cuArrayGetSparseProperties" @ 11010 fn cuArrayGetSparseProperties(sparse_properties: *mut CUDA_ARRAY_SPARSE_PROPERTIES, array: CUarray);
+                "cuArrayGetMemoryRequirements" @ 11060 fn cuArrayGetMemoryRequirements(memory_requirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS, array: CUarray, device: CUdevice);
+                "cuMipmappedArrayCreate" @ 5000 [waits locates capture_unsafe] fn cuMipmappedArrayCreate(p_handle: *mut CUmipmappedArray, p_mipmapped_array_desc: *const CUDA_ARRAY3D_DESCRIPTOR, num_mipmap_levels: c_uint);
+                "cuMipmappedArrayGetLevel" @ 5000 [locates] fn cuMipmappedArrayGetLevel(p_level_array: *mut CUarray, mipmapped_array: CUmipmappedArray, level: c_uint);
+                "cuMipmappedArrayDestroy" @ 5000 [waits locates capture_unsafe] fn cuMipmappedArrayDestroy(mipmapped_array: CUmipmappedArray);
+                "cuMipmappedArrayGetSparseProperties" @ 11010 fn cuMipmappedArrayGetSparseProperties(sparse_properties: *mut CUDA_ARRAY_SPARSE_PROPERTIES, mipmap: CUmipmappedArray);
+                "cuMipmappedArrayGetMemoryRequirements" @ 11060 fn cuMipmappedArrayGetMemoryRequirements(memory_requirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS, mipmap: CUmipmappedArray, device: CUdevice);
+            }
             transfer {
                 "cuMemcpy" @ 4000 [waits locates] fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize) per_thread cuMemcpy_ptds;
                 "cuMemcpyPeer" @ 4000 [waits locates] fn cuMemcpyPeer(dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext, byte_count: usize) per_thread cuMemcpyPeer_ptds;
@@ -140,6 +155,13 @@ macro_rules! entry_points {
                 "cuMemcpy2DAsync" @ 3020 [waits locates] fn cuMemcpy2DAsync_v2(p_copy: *const CUDA_MEMCPY2D, stream: CUstream) per_thread cuMemcpy2DAsync_v2_ptsz;
                 "cuMemcpy3DAsync" @ 3020 [waits locates] fn cuMemcpy3DAsync_v2(p_copy: *const CUDA_MEMCPY3D, stream: CUstream) per_thread cuMemcpy3DAsync_v2_ptsz;
                 "cuMemcpy3DPeerAsync" @ 4000 [waits locates] fn cuMemcpy3DPeerAsync(p_copy: *const CUDA_MEMCPY3D_PEER, stream: CUstream) per_thread cuMemcpy3DPeerAsync_ptsz;
+                "cuMemcpyAtoA" @ 3020 [waits locates] fn cuMemcpyAtoA_v2(dst_array: CUarray, dst_offset: usize, src_array: CUarray, src_offset: usize, byte_count: usize) per_thread cuMemcpyAtoA_v2_ptds;
+                "cuMemcpyAtoD" @ 3020 [waits locates] fn cuMemcpyAtoD_v2(dst_device: CUdeviceptr, src_array: CUarray, src_offset: usize, byte_count: usize) per_thread cuMemcpyAtoD_v2_ptds;
+                "cuMemcpyDtoA" @ 3020 [waits locates] fn cuMemcpyDtoA_v2(dst_array: CUarray, dst_offset: usize, src_device: CUdeviceptr, byte_count: usize) per_thread cuMemcpyDtoA_v2_ptds;
+                "cuMemcpyAtoH" @ 3020 [waits locates] fn cuMemcpyAtoH_v2(dst_host: *mut c_void, src_array: CUarray, src_offset: usize, byte_count: usize) per_thread cuMemcpyAtoH_v2_ptds;
+                "cuMemcpyHtoA" @ 3020 [waits locates] fn cuMemcpyHtoA_v2(dst_array: CUarray, dst_offset: usize, src_host: *const c_void, byte_count: usize) per_thread cuMemcpyHtoA_v2_ptds;
+                "cuMemcpyAtoHAsync" @ 3020 [waits locates] fn cuMemcpyAtoHAsync_v2(dst_host: *mut c_void, src_array: CUarray, src_offset: usize, byte_count: usize, stream: CUstream) per_thread cuMemcpyAtoHAsync_v2_ptsz;
+                "cuMemcpyHtoAAsync" @ 3020 [waits locates] fn cuMemcpyHtoAAsync_v2(dst_array: CUarray, dst_offset: usize, src_host: *const c_void, byte_count: usize, stream: CUstream) per_thread cuMemcpyHtoAAsync_v2_ptsz;
                 "cuMemsetD8" @ 3020 [waits locates] fn cuMemsetD8_v2(dst_device: CUdeviceptr, uc: u8, n: usize) per_thread cuMemsetD8_v2_ptds;
                 "cuMemsetD16" @ 3020 [waits locates] fn cuMemsetD16_v2(dst_device: CUdeviceptr, us: u16, n: usize) per_thread cuMemsetD16_v2_ptds;
                 "cuMemsetD32" @ 3020 [waits locates] fn cuMemsetD32_v2(dst_device: CUdeviceptr, ui: c_uint, n: usize) per_thread cuMemsetD32_v2_ptds;
@@ -331,6 +353,18 @@ macro_rules! entry_points {
                 "cuGraphExecEventWaitNodeSetEvent" @ 11010 [waits locates orders] fn cuGraphExecEventWaitNodeSetEvent(exec: CUgraphExec, node: CUgraphNode, event: CUevent);
                 "cuGraphNodeSetEnabled" @ 11060 [waits locates] fn cuGraphNodeSetEnabled(exec: CUgraphExec, node: CUgraphNode, is_enabled: c_uint);
                 "cuGraphNodeGetEnabled" @ 11060 fn cuGraphNodeGetEnabled(exec: CUgraphExec, node: CUgraphNode, is_enabled: *mut c_uint);
+            }
+            memory_operations {
+                "cuStreamWaitValue32" @ 8000 [waits locates] fn cuStreamWaitValue32(stream: CUstream, addr: CUdeviceptr, value: u32, flags: c_uint) per_thread cuStreamWaitValue32_ptsz;
+                "cuStreamWaitValue32" @ 11070 [waits locates] fn cuStreamWaitValue32_v2(stream: CUstream, addr: CUdeviceptr, value: u32, flags: c_uint) per_thread cuStreamWaitValue32_v2_ptsz;
+                "cuStreamWaitValue64" @ 9000 [waits locates] fn cuStreamWaitValue64(stream: CUstream, addr: CUdeviceptr, value: u64, flags: c_uint) per_thread cuStreamWaitValue64_ptsz;
+                "cuStreamWaitValue64" @ 11070 [waits locates] fn cuStreamWaitValue64_v2(stream: CUstream, addr: CUdeviceptr, value: u64, flags: c_uint) per_thread cuStreamWaitValue64_v2_ptsz;
+                "cuStreamWriteValue32" @ 8000 [waits locates] fn cuStreamWriteValue32(stream: CUstream, addr: CUdeviceptr, value: u32, flags: c_uint) per_thread cuStreamWriteValue32_ptsz;
+                "cuStreamWriteValue32" @ 11070 [waits locates] fn cuStreamWriteValue32_v2(stream: CUstream, addr: CUdeviceptr, value: u32, flags: c_uint) per_thread cuStreamWriteValue32_v2_ptsz;
+                "cuStreamWriteValue64" @ 9000 [waits locates] fn cuStreamWriteValue64(stream: CUstream, addr: CUdeviceptr, value: u64, flags: c_uint) per_thread cuStreamWriteValue64_ptsz;
+                "cuStreamWriteValue64" @ 11070 [waits locates] fn cuStreamWriteValue64_v2(stream: CUstream, addr: CUdeviceptr, value: u64, flags: c_uint) per_thread cuStreamWriteValue64_v2_ptsz;
+                "cuStreamBatchMemOp" @ 8000 [waits locates] fn cuStreamBatchMemOp(stream: CUstream, count: c_uint, param_array: *mut CUstreamBatchMemOpParams, flags: c_uint) per_thread cuStreamBatchMemOp_ptsz;
+                "cuStreamBatchMemOp" @ 11070 [waits locates] fn cuStreamBatchMemOp_v2(stream: CUstream, count: c_uint, param_array: *mut CUstreamBatchMemOpParams, flags: c_uint) per_thread cuStreamBatchMemOp_v2_ptsz;
             }
             module {
                 "cuModuleLoad" @ 2000 fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char);

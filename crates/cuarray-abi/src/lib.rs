@@ -17,12 +17,16 @@
 //! ```
 
 mod api;
+mod arrays;
 mod entry_points;
+mod memory_operations;
 mod result;
 mod types;
 mod unsupported;
 
 pub use api::{Api, ENTRY_POINTS, EntryPoint, Flags};
+pub use arrays::*;
+pub use memory_operations::*;
 pub use result::CUresult;
 pub use types::*;
 pub use unsupported::{UNSUPPORTED_ENTRY_POINTS, UnsupportedEntryPoint};

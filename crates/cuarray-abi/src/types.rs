@@ -6,7 +6,7 @@
 //! Driver API: [data types](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html).
 #![allow(non_camel_case_types, non_snake_case, missing_docs)]
 
-use crate::CUresult;
+use crate::{CUarray, CUresult};
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
 
 /// A device address of any memory that the device can reach. It is an integer, and this crate never dereferences it.
@@ -30,6 +30,7 @@ macro_rules! handles {
         }
     )*};
 }
+pub(crate) use handles;
 handles! {
     /// A context.
     CUcontext;
@@ -49,8 +50,6 @@ handles! {
     CUlinkState;
     /// A memory pool.
     CUmemoryPool;
-    /// An opaque array (texture memory).
-    CUarray;
     /// A graph.
     CUgraph;
     /// A node of a graph.
@@ -81,6 +80,7 @@ macro_rules! constants {
         $(pub const $name: $ty = $value;)*
     )*};
 }
+pub(crate) use constants;
 constants! {
     CUmemorytype = c_uint {
         CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2, CU_MEMORYTYPE_ARRAY = 3, CU_MEMORYTYPE_UNIFIED = 4,

@@ -98,37 +98,17 @@ macro_rules! unsupported_entry_points {
             }
             arrays {
                 "cuArray3DCreate" @ 2000 cuArray3DCreate;
-                "cuArray3DCreate" @ 3020 cuArray3DCreate_v2;
                 "cuArray3DGetDescriptor" @ 2000 cuArray3DGetDescriptor;
-                "cuArray3DGetDescriptor" @ 3020 cuArray3DGetDescriptor_v2;
                 "cuArrayCreate" @ 2000 cuArrayCreate;
-                "cuArrayCreate" @ 3020 cuArrayCreate_v2;
-                "cuArrayDestroy" @ 2000 cuArrayDestroy;
                 "cuArrayGetDescriptor" @ 2000 cuArrayGetDescriptor;
-                "cuArrayGetDescriptor" @ 3020 cuArrayGetDescriptor_v2;
-                "cuArrayGetMemoryRequirements" @ 11060 cuArrayGetMemoryRequirements;
-                "cuArrayGetPlane" @ 11020 cuArrayGetPlane;
-                "cuArrayGetSparseProperties" @ 11010 cuArrayGetSparseProperties;
                 "cuMemMapArrayAsync" @ 11010 cuMemMapArrayAsync per_thread cuMemMapArrayAsync_ptsz;
                 "cuMemcpyAtoA" @ 2000 cuMemcpyAtoA;
-                "cuMemcpyAtoA" @ 3020 cuMemcpyAtoA_v2 per_thread cuMemcpyAtoA_v2_ptds;
                 "cuMemcpyAtoD" @ 2000 cuMemcpyAtoD;
-                "cuMemcpyAtoD" @ 3020 cuMemcpyAtoD_v2 per_thread cuMemcpyAtoD_v2_ptds;
                 "cuMemcpyAtoH" @ 2000 cuMemcpyAtoH;
-                "cuMemcpyAtoH" @ 3020 cuMemcpyAtoH_v2 per_thread cuMemcpyAtoH_v2_ptds;
                 "cuMemcpyAtoHAsync" @ 2000 cuMemcpyAtoHAsync;
-                "cuMemcpyAtoHAsync" @ 3020 cuMemcpyAtoHAsync_v2 per_thread cuMemcpyAtoHAsync_v2_ptsz;
                 "cuMemcpyDtoA" @ 2000 cuMemcpyDtoA;
-                "cuMemcpyDtoA" @ 3020 cuMemcpyDtoA_v2 per_thread cuMemcpyDtoA_v2_ptds;
                 "cuMemcpyHtoA" @ 2000 cuMemcpyHtoA;
-                "cuMemcpyHtoA" @ 3020 cuMemcpyHtoA_v2 per_thread cuMemcpyHtoA_v2_ptds;
                 "cuMemcpyHtoAAsync" @ 2000 cuMemcpyHtoAAsync;
-                "cuMemcpyHtoAAsync" @ 3020 cuMemcpyHtoAAsync_v2 per_thread cuMemcpyHtoAAsync_v2_ptsz;
-                "cuMipmappedArrayCreate" @ 5000 cuMipmappedArrayCreate;
-                "cuMipmappedArrayDestroy" @ 5000 cuMipmappedArrayDestroy;
-                "cuMipmappedArrayGetLevel" @ 5000 cuMipmappedArrayGetLevel;
-                "cuMipmappedArrayGetMemoryRequirements" @ 11060 cuMipmappedArrayGetMemoryRequirements;
-                "cuMipmappedArrayGetSparseProperties" @ 11010 cuMipmappedArrayGetSparseProperties;
             }
             virtual_memory {
                 "cuMemGetHandleForAddressRange" @ 11070 cuMemGetHandleForAddressRange;
@@ -230,18 +210,6 @@ macro_rules! unsupported_entry_points {
                 "cuVDPAUCtxCreate" @ 3010 cuVDPAUCtxCreate;
                 "cuVDPAUCtxCreate" @ 3020 cuVDPAUCtxCreate_v2;
                 "cuVDPAUGetDevice" @ 3010 cuVDPAUGetDevice;
-            }
-            stream_memory_operations {
-                "cuStreamBatchMemOp" @ 8000 cuStreamBatchMemOp per_thread cuStreamBatchMemOp_ptsz;
-                "cuStreamBatchMemOp" @ 11070 cuStreamBatchMemOp_v2 per_thread cuStreamBatchMemOp_v2_ptsz;
-                "cuStreamWaitValue32" @ 8000 cuStreamWaitValue32 per_thread cuStreamWaitValue32_ptsz;
-                "cuStreamWaitValue32" @ 11070 cuStreamWaitValue32_v2 per_thread cuStreamWaitValue32_v2_ptsz;
-                "cuStreamWaitValue64" @ 9000 cuStreamWaitValue64 per_thread cuStreamWaitValue64_ptsz;
-                "cuStreamWaitValue64" @ 11070 cuStreamWaitValue64_v2 per_thread cuStreamWaitValue64_v2_ptsz;
-                "cuStreamWriteValue32" @ 8000 cuStreamWriteValue32 per_thread cuStreamWriteValue32_ptsz;
-                "cuStreamWriteValue32" @ 11070 cuStreamWriteValue32_v2 per_thread cuStreamWriteValue32_v2_ptsz;
-                "cuStreamWriteValue64" @ 9000 cuStreamWriteValue64 per_thread cuStreamWriteValue64_ptsz;
-                "cuStreamWriteValue64" @ 11070 cuStreamWriteValue64_v2 per_thread cuStreamWriteValue64_v2_ptsz;
             }
             stream_attributes_and_captures {
                 "cuStreamBeginCaptureToCig" @ 13010 cuStreamBeginCaptureToCig per_thread cuStreamBeginCaptureToCig_ptsz;

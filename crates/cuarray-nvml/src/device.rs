@@ -222,9 +222,13 @@ fn by_index(index: c_uint) -> Result<&'static Device, nvmlReturn_t> {
     devices()?.get(index as usize).ok_or(nvmlReturn_t::INVALID_ARGUMENT)
 }
 
-/// The device of a UUID as text: `GPU-` and its digits.
+/// The device of a UUID as text: its digits, with `GPU-` before them or, as cuda.core passes them, without.
 fn by_uuid(uuid: &str) -> Result<&'static Device, nvmlReturn_t> {
-    find(|device| device.uuid_text().eq_ignore_ascii_case(uuid))
+    find(|device| {
+        let text = device.uuid_text();
+        text.eq_ignore_ascii_case(uuid)
+            || text.strip_prefix("GPU-").is_some_and(|digits| digits.eq_ignore_ascii_case(uuid))
+    })
 }
 
 /// `nvmlDeviceGetCount`.

@@ -3,7 +3,7 @@
 //! ## Inside
 //!
 //! Each folder is one step, and depends on earlier folders only. `image` finds PTX in containers. `grammar` parses
-//! PTX. `races` records accesses and compares them. `machine` defines the program and executes it. `resolve` turns
+//! PTX. `races` records accesses and compares them. `texture` has the arithmetic of texture fetches. `machine` defines the program and executes it. `resolve` turns
 //! parsed modules into a program: it binds names, chooses the function that executes each instruction, orders the
 //! code so that diverged threads reconverge, and assigns registers. `float` implements floating-point arithmetic in
 //! every rounding mode.
@@ -15,6 +15,7 @@ mod image;
 mod machine;
 mod races;
 mod resolve;
+mod texture;
 
 pub use error::Error;
 pub use grammar::ast::ClusterDirectives;
@@ -30,6 +31,10 @@ pub use machine::{
 };
 pub use races::causality::{Scope, Why};
 pub use races::{Access, Race, Wait};
+pub use texture::{
+    AddressMode, ChannelKind, FilterMode, Format, Geometry, Image as TextureImage, Level, Opaque, ReadMode, Sampler,
+    Surface, Texture, Textures,
+};
 
 /// Parses, links and resolves the modules of an image.
 ///

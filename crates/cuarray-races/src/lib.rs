@@ -80,7 +80,7 @@ pub mod finding;
 pub mod report;
 pub mod site;
 pub mod suppression;
-mod symbol;
+pub mod symbol;
 
 pub use detector::{
     Block, Caller, Clock, Detector, Effect, Extent, Fences, HostThreads, KernelMisuse, KernelRace, Lane, LaneNumber,

@@ -86,6 +86,7 @@ impl Driver {
         let mut state = State::new(Mode::of(&schedule), detector, host_access);
         state.host_writes_devices = config.as_ref().is_ok_and(|config| config.host_readable);
         state.quiet = config.as_ref().is_ok_and(|config| config.quiet);
+        state.timeline = trace.as_ref().and_then(Trace::timeline).cloned();
         Arc::new(Driver {
             number,
             config,
@@ -177,6 +178,11 @@ impl Driver {
         self.config.as_ref().is_ok_and(|config| config.findings)
     }
 
+    /// Whether calls have sites: findings and the timeline name them.
+    pub(crate) fn names_sites(&self) -> bool {
+        self.finds() || self.trace.as_ref().is_some_and(|trace| trace.timeline().is_some())
+    }
+
     /// The state, or `None` if another thread holds the lock.
     pub(crate) fn try_lock(&self) -> Option<Guard<'_>> {
         match self.state.try_lock() {
@@ -250,7 +256,7 @@ impl Driver {
 /// One call of an entry point.
 pub(crate) struct Call<'a> {
     pub driver: &'a Arc<Driver>,
-    /// The call site; unknown for queries, and while findings are off.
+    /// The call site; unknown for queries, and while neither findings nor a timeline need it.
     pub site: &'a Arc<Site>,
     /// The number of the calling thread.
     pub thread: u64,

@@ -7,12 +7,14 @@ use crate::host_access::HostAccess;
 use crate::memory::arena::Arena;
 use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Kind, Memory};
+use crate::objects::array::Arrays;
 use crate::objects::capturing::Captures;
 use crate::objects::code::{Code, Link};
 use crate::objects::context::Context;
 use crate::objects::device::Device;
 use crate::objects::event::{Event, Published};
 use crate::objects::graph_data::{Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
+use crate::objects::memory_operation::Publications;
 use crate::objects::physical::Physical;
 use crate::objects::pool::Pool;
 use crate::objects::running::Running;
@@ -20,6 +22,7 @@ use crate::objects::stream::Stream;
 use crate::objects::upload::Upload;
 use crate::objects::work::{HostFunction, Point};
 use crate::schedule::mode::Mode;
+use crate::trace::timeline::Timeline;
 use cuarray_abi::*;
 use cuarray_races::{Detector, Operation};
 use std::collections::{BTreeMap, HashMap};
@@ -53,7 +56,10 @@ pub(crate) struct State {
     pub host_writes_devices: bool,
     /// Whether messages about failed work are suppressed.
     pub quiet: bool,
+    /// The timeline to which executed work is written.
+    pub timeline: Option<Arc<Timeline>>,
     pub memory: Memory,
+    pub arrays: Arrays,
     /// The ranges of `cuMemAddressReserve` by their first address.
     pub reservations: BTreeMap<u64, Reservation>,
     /// The physical memory of `cuMemCreate` and of imports.
@@ -66,6 +72,10 @@ pub(crate) struct State {
     pub running: Vec<Running>,
     /// Host functions that are enqueued and have not returned.
     pub host_functions: usize,
+    /// Waits for words of memory that are enqueued and have not ended.
+    pub memory_waits: usize,
+    /// The words that stream memory operations have written.
+    pub publications: Publications,
     /// Copies of graphs from pageable memory that the host has not waited for.
     pub uploads: Vec<Upload>,
     /// Whether a query has found a pending host function, which should then run soon.
@@ -99,6 +109,7 @@ impl State {
             user_objects: HashMap::new(),
             dead_objects: Vec::new(),
             memory: Memory::default(),
+            arrays: Arrays::default(),
             reservations: BTreeMap::new(),
             physical: BTreeMap::new(),
             mode,
@@ -106,8 +117,11 @@ impl State {
             host_access,
             host_writes_devices: false,
             quiet: false,
+            timeline: None,
             running: Vec::new(),
             host_functions: 0,
+            memory_waits: 0,
+            publications: Publications::default(),
             uploads: Vec::new(),
             host_function_wanted: false,
             progress_thread: false,

@@ -27,8 +27,10 @@ pub(crate) struct Thread {
     pub in_host_function: Cell<bool>,
     /// The thread's mode for unsafe calls during captures (`cuThreadExchangeStreamCaptureMode`).
     pub capture_mode: Cell<CUstreamCaptureMode>,
-    /// The current call of this thread, while findings are on.
+    /// The current call of this thread, while findings are on or a timeline is written.
     pub caller: RefCell<Option<Caller>>,
+    /// The number by which the work that the current call enqueued names it in the timeline.
+    pub flow: Cell<Option<u64>>,
     /// The context stack for each driver (by its number) that this thread has used.
     stacks: RefCell<Vec<(u64, Vec<CUcontext>)>>,
 }
@@ -70,6 +72,7 @@ fn begin() -> *const Thread {
         in_host_function: Cell::new(false),
         capture_mode: Cell::new(cuarray_abi::CU_STREAM_CAPTURE_MODE_GLOBAL),
         caller: RefCell::default(),
+        flow: Cell::default(),
         stacks: RefCell::default(),
     }));
     OWN.set(thread);

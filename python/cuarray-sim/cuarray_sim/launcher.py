@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     call("cuarraySimSummarize")
     note_at_exit()
     _keep_replay_to_this_process()
-    _reports_of_children_beside_ours()
+    _files_of_children_beside_ours()
     _hide_launcher_in_tracebacks()
     sys.argv = [options.target, *options.arguments]
     if options.module:
@@ -138,7 +138,11 @@ def _parser() -> argparse.ArgumentParser:
         const=True,
         help="let the host read device memory, as an MPI built without CUDA must",
     )
-    parser.add_argument("--trace", metavar="FILE", help="write each driver call to FILE")
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="write each driver call to FILE; to FILE.json a timeline of calls and work, for timeline viewers",
+    )
     parser.add_argument(
         "--schedule",
         type=_schedule,
@@ -223,13 +227,14 @@ class _Selftest(argparse.Action):
         parser.exit(status)
 
 
-def _reports_of_children_beside_ours() -> None:
+def _files_of_children_beside_ours() -> None:
     """Make child processes write ``out.PID.html`` if this process writes ``out.html``."""
     # The driver of this process has already read its settings.
-    if path := os.environ.get("CUARRAY_SIM_REPORT"):
-        stem, extension = path[: -len(_extension(path))], _extension(path)
-        if "%p" not in stem:
-            os.environ["CUARRAY_SIM_REPORT"] = f"{stem}.%p{extension}"
+    for variable in ("CUARRAY_SIM_REPORT", "CUARRAY_SIM_TRACE"):
+        if path := os.environ.get(variable):
+            stem, extension = path[: len(path) - len(_extension(path))], _extension(path)
+            if "%p" not in stem:
+                os.environ[variable] = f"{stem}.%p{extension}"
 
 
 def _extension(path: str) -> str:

@@ -43,7 +43,20 @@ pub(crate) struct Variable<'a> {
     /// The number of elements; 0 for an array of open size.
     pub elements: u64,
     pub initializer: Vec<Value<'a>>,
+    /// The kind of an opaque variable.
+    pub opaque: Option<Opaque<'a>>,
     pub line: u32,
+}
+
+/// The kind of a variable whose contents are opaque.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Opaque<'a> {
+    /// `.texref`.
+    Texture,
+    /// `.samplerref`, with the names and values of its initializer.
+    Sampler(Vec<(&'a str, &'a str)>),
+    /// `.surfref`.
+    Surface,
 }
 
 impl Variable<'_> {
@@ -177,8 +190,13 @@ pub(crate) enum Operand<'a> {
         base: Option<&'a str>,
         offset: i64,
     },
-    /// `[base, {x, y}]`: an address with further operands, as of textures and tensors.
-    Coordinates,
+    /// `[base, {x, y}]`: an address with further operands, as of textures and tensors. The base may be a number.
+    Coordinates {
+        base: Option<&'a str>,
+        rest: Vec<Operand<'a>>,
+    },
+    /// `{a, b}|%p`: the results of a texture fetch, and the predicate that tells whether the texels are resident.
+    Resident(Vec<Operand<'a>>, &'a str),
     /// `name+4` outside of brackets.
     Sum(&'a str, i64),
     /// `name[4]`, `name[%r1]` or `name[%r1+4]`: an element of an array, by its index.

@@ -188,13 +188,16 @@ impl<'a> Parser<'a> {
                     (Some(_), _) => return Err(self.wrong("']' or an offset")),
                     (None, _) => self.expression()? as i64,
                 };
-                let mut coordinates = false;
+                let mut rest = Vec::new();
                 while self.takes(b',') {
-                    self.nested(Self::operand)?;
-                    coordinates = true;
+                    rest.push(self.nested(Self::operand)?);
                 }
                 self.expect(b']')?;
-                if coordinates { Operand::Coordinates } else { Operand::Address { base, offset } }
+                match rest.is_empty() {
+                    true => Operand::Address { base, offset },
+                    false if offset == 0 || base.is_none() => Operand::Coordinates { base, rest },
+                    false => return Err(self.wrong("an operand without an offset")),
+                }
             }
             Kind::Mark(mark @ (b'{' | b'(')) => {
                 self.at += 1;
@@ -207,9 +210,7 @@ impl<'a> Parser<'a> {
                     }
                 }
                 if mark == b'{' && self.takes(b'|') {
-                    // The predicate of a texture read tells whether the texels are resident.
-                    self.word("a predicate")?;
-                    return Ok(Operand::Coordinates);
+                    return Ok(Operand::Resident(list, self.word("a predicate")?));
                 }
                 if mark == b'{' { Operand::Vector(list) } else { Operand::List(list) }
             }

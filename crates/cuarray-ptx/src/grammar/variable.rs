@@ -22,7 +22,7 @@ impl<'a> Parser<'a> {
 
     /// Parses `.align 8 .ptr .v2 .b8 name[4][2] = {…}`. Also returns the width of the vector.
     pub(super) fn variable(&mut self, space: Space, linkage: Linkage) -> Result<(Variable<'a>, u64), Error> {
-        let (mut align, mut ty, mut vector) = (None, None, 1);
+        let (mut align, mut ty, mut vector, mut opaque) = (None, None, 1, None);
         loop {
             let token = self.peek();
             if token.kind != Kind::Dotted {
@@ -59,16 +59,27 @@ impl<'a> Parser<'a> {
                     }
                     continue;
                 }
-                "texref" | "samplerref" | "surfref" => {
-                    let message = "textures, samplers and surfaces are not supported";
-                    return Err(Error::unsupported(token.line, token.text, message));
-                }
+                // A variable has room for a handle, and a parameter is one.
+                "texref" => (ty, opaque) = (Some(Type::B64), Some(Opaque::Texture)),
+                "surfref" => (ty, opaque) = (Some(Type::B64), Some(Opaque::Surface)),
+                "samplerref" => (ty, opaque) = (Some(Type::B64), Some(Opaque::Sampler(Vec::new()))),
                 name => ty = Some(Type::named(name).ok_or_else(|| self.wrong("a type"))?),
             }
             self.at += 1;
         }
         let ty = ty.ok_or_else(|| self.wrong("a type"))?;
-        let variable = self.named_variable(ty, vector)?;
+        let mut variable = self.named_variable(ty, vector)?;
+        if opaque.is_some() && self.takes(b'=') {
+            let attributes = self.attributes()?;
+            match &mut opaque {
+                Some(Opaque::Sampler(known)) => *known = attributes,
+                _ => {
+                    let message = "only a .samplerref can have an initializer";
+                    return Err(Error::unsupported(variable.line, variable.name, message));
+                }
+            }
+        }
+        variable.opaque = opaque;
         let align = align.unwrap_or(ty.size() * vector);
         Ok((Variable { space, linkage, align, ..variable }, vector))
     }
@@ -105,7 +116,11 @@ impl<'a> Parser<'a> {
             self.expect(b']')?;
         }
         let mut initializer = Vec::new();
-        if self.takes(b'=') {
+        // The initializer of an opaque variable names its attributes.
+        let named = self.peek().kind == Kind::Mark(b'=')
+            && self.peek_ahead(1).kind == Kind::Mark(b'{')
+            && self.peek_ahead(3).kind == Kind::Mark(b'=');
+        if !named && self.takes(b'=') {
             self.initializer(&mut initializer)?;
             if open {
                 elements = initializer.len() as u64;
@@ -120,7 +135,27 @@ impl<'a> Parser<'a> {
         }
         // The caller sets space, linkage and alignment.
         let (space, linkage, align) = (Space::Generic, Linkage::Private, 1);
-        Ok(Variable { name, space, ty, linkage, align, elements, initializer, line })
+        Ok(Variable { name, space, ty, linkage, align, elements, initializer, opaque: None, line })
+    }
+
+    /// Parses `{ filter_mode = nearest, force_unnormalized_coords = 1 }` of an opaque variable.
+    fn attributes(&mut self) -> Result<Vec<(&'a str, &'a str)>, Error> {
+        self.expect(b'{')?;
+        let mut attributes = Vec::new();
+        while !self.takes(b'}') {
+            let name = self.word("an attribute")?;
+            self.expect(b'=')?;
+            let value = self.peek();
+            if !matches!(value.kind, Kind::Word | Kind::Integer(_)) {
+                return Err(self.wrong("the value of an attribute"));
+            }
+            self.at += 1;
+            attributes.push((name, value.text));
+            if !self.takes(b',') && self.peek().kind != Kind::Mark(b'}') {
+                return Err(self.wrong("',' or '}'"));
+            }
+        }
+        Ok(attributes)
     }
 
     fn initializer(&mut self, into: &mut Vec<Value<'a>>) -> Result<(), Error> {

@@ -23,6 +23,12 @@ pub enum FaultKind {
     Deadlock,
     /// The instruction budget is exhausted.
     Budget,
+    /// A texture or surface instruction whose handle, in `address`, has no such object.
+    NoTexture,
+    /// A texture or surface instruction for other dimensions than those of the object, whose handle is in `address`.
+    OtherGeometry,
+    /// A surface instruction with `.trap` outside of its surface, whose handle is in `address`.
+    OutsideSurface,
     /// `brkpt`, or another instruction that ends a launch.
     IllegalInstruction,
 }

@@ -8,6 +8,7 @@ use super::program::{Program, constant_bytes};
 use super::region::{Alias, Region, Strength, TouchedRange};
 use crate::grammar::types::Width;
 use crate::races::Race;
+use crate::texture::Textures;
 
 /// A kernel with its arguments, its memory and its limits.
 #[derive(Clone, Copy)]
@@ -56,6 +57,8 @@ pub struct Launch<'a> {
     pub clock_rate: u32,
     /// The maximum number of host threads to use.
     pub workers: usize,
+    /// The textures and surfaces by handle.
+    pub textures: &'a Textures,
     /// The handler of calls that need the host.
     pub service: &'a dyn Service,
 }
@@ -87,6 +90,7 @@ impl<'a> Launch<'a> {
             time: 0,
             clock_rate: 1_000_000,
             workers: 1,
+            textures: Textures::NONE,
             service: &NoService,
         }
     }

@@ -330,6 +330,16 @@ impl Machine<'_> {
         Flow::Next
     }
 
+    /// Resolves [`Machine::addresses`], which the caller has set, for a weak access to global memory.
+    pub(crate) fn locate_given(&mut self, size: u32, write: bool) -> Flow {
+        self.local_lanes = 0;
+        self.region = u32::MAX;
+        self.recorder.strength = Strength::Weak;
+        (self.pattern, self.chains) = (Pattern::Other, Chains { same: 0, next: 0, stride: size });
+        let hull = self.hull(false);
+        self.locate_global(hull, size, write)
+    }
+
     /// Resolves a generic address of a lane for a weak access.
     pub(crate) fn locate_lane(
         &mut self,

@@ -50,6 +50,9 @@ pub(crate) mod program;
 mod region;
 pub(crate) mod services;
 pub(crate) mod special;
+pub(crate) mod surface;
+pub(crate) mod texture;
+pub(crate) mod texture_query;
 mod warp;
 mod watch;
 

@@ -9,6 +9,7 @@ use super::{Flow, Machine};
 use crate::grammar::ast::ClusterDirectives;
 use crate::grammar::types::{Space, Type, Width};
 pub(crate) use crate::races::update::{InPlace, Reached};
+use crate::texture::{Opaque, Sampler};
 use std::collections::HashMap;
 
 /// Executes an instruction for the lanes of [`Machine::mask`].
@@ -86,6 +87,8 @@ pub struct Variable {
     pub(crate) addresses: Vec<(u64, u32, u32, Constant)>,
     /// The offset in the block's shared memory, for shared variables.
     pub offset: u64,
+    /// The kind of an opaque variable. It has 8 bytes of memory, so that its address is unique.
+    pub opaque: Option<Opaque>,
 }
 
 /// A parameter or result of a function.
@@ -237,6 +240,15 @@ impl Program {
     /// The variables of all modules.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
+    }
+
+    /// The samplers that the modules define, by the addresses of their variables. `address_of` gives the address of a variable.
+    pub fn samplers(&self, address_of: impl Fn(u32) -> u64) -> Vec<(u64, Sampler)> {
+        let sampler = |(number, variable): (usize, &Variable)| match variable.opaque {
+            Some(Opaque::Sampler(sampler)) => Some((address_of(number as u32), sampler)),
+            _ => None,
+        };
+        self.variables.iter().enumerate().filter_map(sampler).collect()
     }
 
     /// The kernels and device functions.

@@ -32,6 +32,7 @@ const WRITES_NO_GLOBAL_MEMORY: &[&str] = &[
     "fns",
     "getctarank",
     "griddepcontrol",
+    "istypep",
     "ld",
     "ldmatrix",
     "ldu",
@@ -53,8 +54,13 @@ const WRITES_NO_GLOBAL_MEMORY: &[&str] = &[
     "st",
     "stackrestore",
     "stacksave",
+    "suld",
+    "suq",
     "szext",
+    "tex",
+    "tld4",
     "trap",
+    "txq",
     "vote",
 ];
 
@@ -108,6 +114,9 @@ impl<'a> Builder<'_, 'a> {
             "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(instruction, words)?,
             "wmma" => self.wmma(instruction, words)?,
             "mma" => self.mma(instruction, words)?,
+            "tex" | "tld4" => self.texture(instruction, words)?,
+            "txq" | "suq" | "istypep" => self.texture_query(instruction, words)?,
+            "suld" | "sust" | "sured" => self.surface(instruction, words)?,
             "createpolicy" => self.policy(instruction, words)?,
             _ => return self.not_executed(instruction),
         }

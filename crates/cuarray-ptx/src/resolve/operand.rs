@@ -328,8 +328,8 @@ fn text(operand: &Written<'_>) -> String {
         Written::Single(bits) => format!("0f{bits:08X}"),
         Written::Double(bits) => format!("0d{bits:016X}"),
         Written::Element { name, .. } => format!("{name}[...]"),
-        Written::Address { .. } | Written::Coordinates => "[...]".to_owned(),
-        Written::Vector(_) => "{...}".to_owned(),
+        Written::Address { .. } | Written::Coordinates { .. } => "[...]".to_owned(),
+        Written::Vector(_) | Written::Resident(..) => "{...}".to_owned(),
         Written::List(_) => "(...)".to_owned(),
         Written::Nothing => "_".to_owned(),
     }

@@ -1,10 +1,12 @@
 //! The symbols of modules, and their visibility.
 
+use super::sampler;
 use crate::Error;
 use crate::grammar::ast::{Function, Linkage, Module, Statement, Value, Variable as Declared};
 use crate::grammar::types::Space;
 use crate::machine::program::{self, Constant, Parameter, Program, Variable};
 use crate::machine::services::PROVIDED;
+use crate::texture::Opaque;
 use std::collections::HashMap;
 
 /// The meaning of a name.
@@ -60,7 +62,7 @@ impl<'a> Symbols<'a> {
             }
             for function in &module.functions {
                 symbols.add_function(index, function)?;
-                symbols.add_inside(index, function.body.as_deref().unwrap_or_default());
+                symbols.add_inside(index, function.body.as_deref().unwrap_or_default())?;
             }
         }
         for (index, module) in modules.iter().enumerate() {
@@ -90,6 +92,11 @@ impl<'a> Symbols<'a> {
     /// The size of the elements of a variable in bytes.
     pub(super) fn element(&self, number: u32) -> u32 {
         self.declared[number as usize].1.ty.size() as u32
+    }
+
+    /// The kind of a variable whose contents are opaque.
+    pub(super) fn opaque(&self, number: u32) -> Option<Opaque> {
+        self.variables[number as usize].opaque
     }
 
     /// Shared memory, if a variable is there: its name is an address there even without a space.
@@ -124,11 +131,10 @@ impl<'a> Symbols<'a> {
         } else {
             self.visible.insert(variable.name, Symbol::Variable(number));
         }
-        self.push(module, variable);
-        Ok(())
+        self.push(module, variable)
     }
 
-    fn push(&mut self, module: usize, variable: &'a Declared<'a>) {
+    fn push(&mut self, module: usize, variable: &'a Declared<'a>) -> Result<(), Error> {
         self.variables.push(Variable {
             name: variable.name.to_owned(),
             space: variable.space,
@@ -136,25 +142,28 @@ impl<'a> Symbols<'a> {
             align: variable.align,
             contents: Vec::new(),
             addresses: Vec::new(),
+            opaque: sampler::opaque(variable)?,
             offset: 0,
         });
         self.declared.push((module, variable));
+        Ok(())
     }
 
     /// Adds the variables of a function that outlive its calls.
-    fn add_inside(&mut self, module: usize, statements: &'a [Statement<'a>]) {
+    fn add_inside(&mut self, module: usize, statements: &'a [Statement<'a>]) -> Result<(), Error> {
         for statement in statements {
             match statement {
-                Statement::Block(statements) => self.add_inside(module, statements),
+                Statement::Block(statements) => self.add_inside(module, statements)?,
                 Statement::Variable(variable)
                     if matches!(variable.space, Space::Shared | Space::Global | Space::Const) =>
                 {
                     self.inside.insert(variable, self.variables.len() as u32);
-                    self.push(module, variable);
+                    self.push(module, variable)?;
                 }
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// Looks up a variable that is declared inside a function.

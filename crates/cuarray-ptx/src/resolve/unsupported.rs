@@ -12,8 +12,6 @@ use crate::grammar::types::{Space, Type};
 /// The opcodes of an instruction group that is not supported, and the reason.
 const UNSUPPORTED: &[(&[&str], &str)] = &[
     (&["wmma", "wgmma", "tcgen05"], "asynchronous instructions of matrices are not supported"),
-    (&["tex", "tld4", "txq", "istypep"], "textures are not supported"),
-    (&["suld", "sust", "sured", "suq"], "surfaces are not supported"),
     (&["multimem"], "multicast memory is not supported"),
     (&["tensormap", "clusterlaunchcontrol"], "the instruction is not supported"),
 ];

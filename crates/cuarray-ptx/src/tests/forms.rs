@@ -63,18 +63,11 @@ fn cache_policies_and_hints_have_no_effect() {
 }
 
 #[test]
-fn textures_and_matrices_are_refused_by_name() {
+fn depth_textures_and_matrices_are_refused_by_name() {
     for (body, message) in [
-        ("tex.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%rd0, {%f4,%f5}];", "textures are not supported"),
-        ("tex.a1d.v4.f32.s32 {%f0,%f1,%f2,%f3}|%p0, [%rd0, {%r4,%r5}];", "textures are not supported"),
-        (
-            "tex.grad.3d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%rd0, {%f0,%f1,%f2,%f3}], {%f0,%f1,%f2,%f3}, {%f0,%f1,%f2,%f3};",
-            "textures are",
-        ),
-        ("tld4.r.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%rd0, {%f4,%f5}];", "textures are not supported"),
-        ("txq.width.b32 %r0, [%rd0];", "textures are not supported"),
-        ("suld.b.2d.v2.b32.trap {%r0,%r1}, [%rd0, {%r2,%r3}];", "surfaces are not supported"),
-        ("sured.p.add.2d.u32.trap [%rd0, {%r2,%r3}], %r1;", "surfaces are not supported"),
+        ("tex.2dms.v4.s32.s32 {%r0,%r1,%r2,%r3}, [%rd0, {%r4,%r5,%r6,%r7}];", "multi-sample"),
+        ("tex.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%rd0, {%f4,%f5}], %f6;", "depth"),
+        ("txq.filter_mode.b32 %r0, [%rd0];", "number of a mode"),
         ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r0}, [%r1];", "matrices are not supported"),
         (
             "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f4,%f5,%f6,%f7};",
@@ -90,8 +83,10 @@ fn textures_and_matrices_are_refused_by_name() {
         assert!(error.unsupported && error.message.contains(message), "{body}: {error}");
         assert!(error.token.starts_with(body.split(' ').next().unwrap()), "{error}");
     }
-    let error = self::error(".global .texref picture;");
-    assert!(error.unsupported && error.message.contains("textures"), "{error}");
+    let error = self::error(".global .texref picture = { width = 4 };");
+    assert!(error.unsupported && error.message.contains(".samplerref"), "{error}");
+    let error = self::error(".global .samplerref sampler = { addr_mode_0 = clamp_ogl };");
+    assert!(error.unsupported && error.message.contains("clamp_ogl"), "{error}");
 }
 
 #[test]

@@ -15,6 +15,9 @@ mod patterns;
 mod recent;
 mod shared_shapes;
 mod stray_stores;
+mod surfaces;
+mod texture_objects;
+mod textures;
 mod thread_races;
 
 use crate::Error;
@@ -22,6 +25,7 @@ use crate::grammar::parse;
 use crate::machine::program::Program;
 use crate::machine::{FaultKind, Launch, NoService, Outcome, Region, execute};
 use crate::resolve::resolve;
+use crate::texture::Textures;
 
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
@@ -54,6 +58,7 @@ struct Run<'a> {
     dependent: bool,
     strict: bool,
     workers: usize,
+    textures: Textures,
     /// The group of the buffers.
     group: u64,
 }
@@ -74,6 +79,7 @@ impl Default for Run<'_> {
             dependent: false,
             strict: false,
             workers: 2,
+            textures: Textures::default(),
             group: 0,
         }
     }
@@ -155,6 +161,7 @@ impl Run<'_> {
             time: 0,
             clock_rate: 1_000_000,
             workers,
+            textures: &self.textures,
             service: &NoService,
         };
         // SAFETY: the regions are the borrowed buffers and the storage, in ascending order.

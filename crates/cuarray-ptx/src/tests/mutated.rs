@@ -6,6 +6,7 @@
 use super::*;
 use crate::Image;
 use crate::load as load_image;
+use crate::texture::Textures;
 
 /// Modules of real compilers. From numba-cuda: a matrix product, `print` with local memory, `sin`, `exp` and `pow`,
 /// and a debug build. From NVRTC: reductions, virtual functions and recursion. The others are kernels of the
@@ -134,6 +135,7 @@ fn launch(program: &Program, kernel: u32) {
         time: 0,
         clock_rate: 1_000_000,
         workers: 2,
+        textures: Textures::NONE,
         service: &NoService,
     };
     // SAFETY: the regions are the two buffers above, in ascending order.

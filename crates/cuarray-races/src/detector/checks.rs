@@ -18,7 +18,7 @@ impl Detector {
             let _ = accesses.set(effect.accesses());
         }
         let after = after.into_boxed_slice();
-        let fences = OnceLock::new();
+        let (fences, published) = (OnceLock::new(), OnceLock::new());
         let operation = Arc::new(Operation {
             ordinal: self.operations,
             lane,
@@ -26,6 +26,7 @@ impl Detector {
             after,
             accesses,
             fences,
+            published,
             heard: OnceLock::new(),
         });
         if self.history.len() == HISTORY {
@@ -152,10 +153,17 @@ impl Detector {
         for Met { record, .. } in met.iter().filter(|met| is_host && met.forward) {
             hosts.values_mut().for_each(|host| host.join_operation(record.lane, record.time));
         }
+        if !self.waits.is_empty() && self.waits.remove(&operation.ordinal) {
+            for from in met.iter().filter(|met| met.forward).filter_map(|met| met.record.operation.published.get()) {
+                retired.pass(clock, from);
+            }
+        }
         let is_ordered = |conflict: &Conflict| {
             let Conflict { other, at, theirs, own, .. } = conflict;
             let of_it = met.iter().filter(|met| Arc::ptr_eq(&met.record.operation, other));
-            let host = |forward: bool| of_it.clone().any(|met| if forward { met.forward } else { met.backward });
+            let has_host = theirs.strength == Strength::Host || own.strength == Strength::Host;
+            let host =
+                |forward: bool| has_host && of_it.clone().any(|met| if forward { met.forward } else { met.backward });
             let knows = |knowing: &Arc<Operation>, of: &Arc<Operation>, at: (LaneNumber, u64), released: bool| {
                 knowing.heard.get().is_some_and(|heard| heard.holds(of.ordinal, at, released, retired))
             };

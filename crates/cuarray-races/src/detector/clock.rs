@@ -15,13 +15,45 @@ use std::sync::Arc;
 /// The number of a lane. A detector never reuses a number.
 pub type LaneNumber = u32;
 
-/// Lanes whose operations all happen before every later operation.
+/// A wait for a word of memory, and the operations before the write that ended the wait.
+///
+/// The write may be called after the wait, when later operations already have clocks. So the edge is looked up.
+struct Passage {
+    lane: LaneNumber,
+    time: u64,
+    from: Clock,
+}
+
+/// Lanes whose operations all happen before every later operation, and edges that were found when work ran.
 #[derive(Default)]
 pub(super) struct Retired {
     lanes: Vec<bool>,
+    passages: Vec<Passage>,
 }
 
 impl Retired {
+    /// Orders the operations of the clock `from` before everything that follows the wait.
+    pub(super) fn pass(&mut self, wait: &Clock, from: &Clock) {
+        // With the clocks of earlier passages joined, no look-up has to follow a chain of them.
+        let mut whole = from.clone();
+        for passage in self.passages.iter().filter(|passage| from.reaches(passage.lane, passage.time)) {
+            whole = whole.joined(&passage.from, self);
+        }
+        self.passages.push(Passage { lane: wait.lane, time: wait.time, from: whole });
+    }
+
+    /// The clocks of the passages that `reaches` contains.
+    fn passed(&self, reaches: impl Fn(LaneNumber, u64) -> bool) -> impl Iterator<Item = &Clock> {
+        self.passages.iter().filter(move |passage| reaches(passage.lane, passage.time)).map(|passage| &passage.from)
+    }
+
+    /// Removes the passages that every later operation contains, with their clocks.
+    pub(super) fn forget_passages(&mut self, host: &Lane) {
+        self.passages.retain(|passage| {
+            !(host.reaches(passage.lane, passage.time) && host.reaches(passage.from.lane, passage.from.time))
+        });
+    }
+
     pub(super) fn holds(&self, lane: LaneNumber) -> bool {
         self.lanes.get(lane as usize).copied().unwrap_or(false)
     }
@@ -105,17 +137,25 @@ impl Clock {
     /// Whether an operation happens before this one, or is this one.
     #[inline]
     pub(super) fn contains(&self, lane: LaneNumber, time: u64, retired: &Retired) -> bool {
+        self.reaches(lane, time)
+            || retired.holds(lane)
+            || retired.passed(|lane, time| self.reaches(lane, time)).any(|from| from.reaches(lane, time))
+    }
+
+    #[inline]
+    fn reaches(&self, lane: LaneNumber, time: u64) -> bool {
         (lane == self.lane && time <= self.time)
             || (lane == self.caller.0 && time <= self.caller.1)
             || self.rest.get(lane) >= time
-            || retired.holds(lane)
     }
 
-    /// This clock, with the operations of another one.
+    /// The clock of this operation with the operations of another clock before it.
     pub(super) fn joined(&self, other: &Clock, retired: &Retired) -> Clock {
         let mut rest = self.rest.joined(&other.rest, retired);
         for (lane, time) in [(other.lane, other.time), other.caller] {
-            rest.raise(lane, time);
+            if !retired.holds(lane) {
+                rest.raise(lane, time);
+            }
         }
         Clock { rest: Arc::new(rest), ..self.clone() }
     }
@@ -182,10 +222,30 @@ impl Lane {
     /// Whether an operation happens before the lane's next operation.
     #[inline]
     pub(super) fn contains(&self, lane: LaneNumber, time: u64, retired: &Retired) -> bool {
+        self.reaches(lane, time)
+            || retired.holds(lane)
+            || retired.passed(|lane, time| self.reaches(lane, time)).any(|from| from.reaches(lane, time))
+    }
+
+    #[inline]
+    fn reaches(&self, lane: LaneNumber, time: u64) -> bool {
         (lane == self.number && time <= self.time)
             || (lane == self.caller.0 && time <= self.caller.1)
             || self.rest.get(lane) >= time
-            || retired.holds(lane)
+    }
+
+    /// Joins the clocks of the passages that the lane contains.
+    pub(super) fn join_passages(&mut self, retired: &Retired) {
+        let passed: Vec<Clock> = retired.passed(|lane, time| self.reaches(lane, time)).cloned().collect();
+        for from in passed.iter().filter(|from| !self.reaches(from.lane, from.time)).collect::<Vec<_>>() {
+            let mut rest = self.rest.joined(&from.rest, retired);
+            for (lane, time) in [(from.lane, from.time), from.caller] {
+                if lane != self.number && !retired.holds(lane) {
+                    rest.raise(lane, time);
+                }
+            }
+            self.rest = Arc::new(rest);
+        }
     }
 
     /// Begins the next operation of this lane. The host lane `host` makes the call, so the operations of the host

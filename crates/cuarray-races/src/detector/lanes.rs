@@ -50,8 +50,37 @@ impl Detector {
                 host.after.push(clock.ordinal);
             }
         }
+        host.join_passages(retired);
         self.host_operation(caller, Effect::none());
         self.retire();
+        let Detector { hosts, retired, .. } = self;
+        if let Some(host) = hosts.values().next().filter(|_| !self.strict && self.queue.is_empty()) {
+            retired.forget_passages(host);
+        }
+    }
+
+    /// The clocks of the program's threads now, unless the threads are ordered [apart](HostThreads::Apart).
+    pub fn host_clocks(&self) -> Vec<Clock> {
+        if self.strict { Vec::new() } else { self.hosts.values().map(Lane::clock).collect() }
+    }
+
+    /// As [`Detector::resolve`], for work that waited until a word of memory had a value. The operations of the clocks `by`
+    /// wrote the word, so they and the work before them happen before the work that follows the wait.
+    pub fn resolve_wait(&mut self, ticket: &Ticket, touched: &[Touched], by: &[Clock]) {
+        for clock in by {
+            if !ticket.clock.contains(clock.lane, clock.time, &self.retired) {
+                self.retired.pass(&ticket.clock, clock);
+            }
+        }
+        if let Some(last) = by.iter().map(|clock| clock.ordinal).max() {
+            self.queue.move_behind(ticket.operation.ordinal, last, |clock| {
+                clock.contains(ticket.clock.lane, ticket.clock.time, &self.retired)
+            });
+        }
+        if by.is_empty() {
+            self.waits.insert(ticket.operation.ordinal);
+        }
+        self.resolve(ticket, touched);
     }
 
     /// Records the end of a lane. The lane leaves the clocks once its operations happen before every later operation.

@@ -37,7 +37,7 @@ use handles::Handles;
 use operation::Heard;
 use queue::{Entry, Queue};
 use shadow::{Conflict, Met, Observer, Shadow};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
 /// The number of operations in the history.
@@ -149,6 +149,8 @@ pub struct Detector {
     /// The lanes of [`Detector::hand_over`] by their keys.
     handed: HashMap<u64, Lane>,
     flags: Flags,
+    /// The waits for words of memory whose writers are not known: the check finds them in the shadow memory.
+    waits: HashSet<u64>,
 }
 
 /// The accesses of work that has run: plain ones, strong ones, and written bytes that it had read before.
@@ -197,6 +199,7 @@ impl Detector {
             heap_changes: HashMap::new(),
             handed: HashMap::new(),
             flags: Flags::default(),
+            waits: HashSet::new(),
         }
     }
 
@@ -432,6 +435,9 @@ impl Detector {
     /// Stores how an operation synchronizes through memory, before it is [resolved](Detector::resolve).
     pub fn synchronizes(&mut self, ticket: &Ticket, fences: Fences) {
         let _ = ticket.operation.fences.set(fences);
+        if fences.releases != Strength::Weak {
+            let _ = ticket.operation.published.set(ticket.clock.clone());
+        }
     }
 
     /// Stores races among the threads of a launch until the launch is checked in the order of the calls.

@@ -45,6 +45,8 @@ pub struct Operation {
     pub(crate) fences: OnceLock<Fences>,
     /// The operations that this one has heard of through memory, once it has run.
     pub(super) heard: OnceLock<Heard>,
+    /// The operation's clock, if it publishes.
+    pub(crate) published: OnceLock<Clock>,
 }
 
 /// How work synchronizes through memory with other work, if both access the same bytes by strong accesses.

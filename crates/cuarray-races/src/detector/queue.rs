@@ -2,7 +2,8 @@
 //!
 //! Accesses are checked in the order of the calls, so the findings do not depend on the schedule. In that order everything
 //! comes after what it depends on. The addresses of copies and fills are known at the call. The addresses of a kernel are
-//! known when it has run, and later calls wait in this queue until then.
+//! known when it has run, and later calls wait in this queue until then. A wait for a word of memory may be called before
+//! the write that ends it. Then the wait, and the work that follows it, move behind the write.
 
 use super::clock::Clock;
 use super::effect::Effect;
@@ -36,11 +37,29 @@ impl Queue {
 
     /// Sets the effect of an operation that has run.
     pub(super) fn resolve(&mut self, ordinal: u64, effect: Effect, before_wait: Effect) {
-        let index = self.entries.binary_search_by_key(&ordinal, |entry| entry.operation.ordinal);
-        if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
+        let index = self.position(ordinal);
+        if let Some(entry) = index.and_then(|index| self.entries.get_mut(index)) {
             entry.effect = effect;
             if let Some((_, part)) = &mut entry.before_wait {
                 *part = before_wait;
+            }
+        }
+    }
+
+    /// The index of an operation. The entries are in the order of their ordinals, except those that were moved.
+    fn position(&self, ordinal: u64) -> Option<usize> {
+        let index = self.entries.binary_search_by_key(&ordinal, |entry| entry.operation.ordinal);
+        index.ok().or_else(|| self.entries.iter().position(|entry| entry.operation.ordinal == ordinal))
+    }
+
+    /// Moves the operation `first`, and those after it that `follow` it, behind the operation `last`.
+    pub(super) fn move_behind(&mut self, first: u64, last: u64, follow: impl Fn(&Clock) -> bool) {
+        let (Some(from), Some(to)) = (self.position(first), self.position(last)) else { return };
+        if from < to {
+            let range: Vec<Entry> = self.entries.drain(from..=to).collect();
+            let (behind, before): (Vec<Entry>, Vec<Entry>) = range.into_iter().partition(|entry| follow(&entry.clock));
+            for (offset, entry) in before.into_iter().chain(behind).enumerate() {
+                self.entries.insert(from + offset, entry);
             }
         }
     }

@@ -7,6 +7,7 @@ use cuarray_races::suppression;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 impl Config {
     /// Reads the settings from this process's environment.
@@ -58,6 +59,11 @@ impl Config {
         read("CUARRAY_SIM_GUESSED_READS", "0 or 1", &mut |value| switch(value, &mut config.guessed_reads))?;
         read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
             config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
+            Some(())
+        })?;
+        read("CUARRAY_SIM_MEMORY_WAIT", "a number of seconds, more than 0", &mut |value| {
+            let seconds = value.parse().ok().filter(|seconds| *seconds > 0.0)?;
+            config.memory_wait = Duration::try_from_secs_f64(seconds).ok()?;
             Some(())
         })?;
         read("CUARRAY_SIM_CORES", "a number of threads, 0 to 1024", &mut |value| {

@@ -1,10 +1,10 @@
 //! The simulated devices: names, memory and attributes.
 //!
 //! The attributes are those of a server GPU of compute capability 9.0 without the unsupported features:
-//! textures, stream memory operations, cooperative multi-device launches. A program that queries first can then use a
+//! cooperative multi-device launches. A program that queries first can then use a
 //! supported alternative.
 
-use crate::config::Config;
+use crate::config::{Config, textures};
 use cuarray_abi::*;
 
 /// The name that `cuDeviceGetName` returns.
@@ -63,6 +63,9 @@ pub(crate) fn multiprocessor(capability: (u32, u32)) -> Multiprocessor {
 pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attribute) -> Option<i32> {
     let (major, minor) = config.compute_capability;
     let limits = multiprocessor(config.compute_capability);
+    if let Some(limit) = textures::limit(attribute) {
+        return Some(limit);
+    }
     let value = match attribute {
         1 => 1024,     // threads per block
         2 | 3 => 1024, // block dimensions
@@ -75,14 +78,11 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         11 => i32::MAX,          // pitch
         12 => 65536,             // registers per block
         13 => CLOCK_RATE as i32, // kHz
-        14 => 512,               // texture alignment
         15 => 1,                 // overlap of copies and kernels
         16 => 132,               // multiprocessors
         17 | 18 => 0,            // kernel timeout, integrated
         19 => 1,                 // can map host memory
         20 => 0,                 // compute mode: default
-        21..=29 | 42..=49 => 0,  // textures: none
-        30 => 512,               // surface alignment
         31 | 32 => 1,            // concurrent kernels, ECC
         33 => pci_bus(physical),
         34 | 35 | 50 => 0,              // PCI device, TCC, PCI domain
@@ -92,8 +92,6 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         39 => limits.warps as i32 * 32, // threads per multiprocessor
         40 => 3,                        // copy engines
         CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING => 1,
-        51 => 32,          // texture pitch alignment
-        52..=74 | 77 => 0, // textures and surfaces: none
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => major as i32,
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => minor as i32,
         78..=80 => 1,               // stream priorities, L1 caching
@@ -107,13 +105,13 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         88 => 0, // pageable memory access
         CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS => 1,
         90 | 91 => 1, // preemption, host pointer of registered memory
-        92..=94 => 0, // stream memory operations, version 1
+        92..=94 => 1, // stream memory operations, version 1
         95 => 1,      // cooperative launch
         96 => 0,
         97 => limits.shared_of_block as i32, // shared memory per block, opt-in
-        98 => 0,
-        99 => 1,        // host registration
-        100 | 101 => 0, // host page tables, direct managed access
+        98 => 1,                             // flush of remote writes, which simulated memory has at once
+        99 => 1,                             // host registration
+        100 | 101 => 0,                      // host page tables, direct managed access
         CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED => 1,
         CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED => 1,
         104 | 105 => 0,              // handle types of Windows
@@ -130,7 +128,8 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         116..=118 => 0, // GPUDirect
         CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES => CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR as i32,
         120 => i32::from(major >= 9), // clusters
-        121..=124 => 0,               // stream memory operations, dma-buf
+        121 | 124 => 0,               // deferred mapping of arrays, dma-buf
+        122 | 123 => 1,               // stream memory operations
         CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED => 1,
         126 => 1, // memory synchronization domains
         127 | 128 => 0,
@@ -141,7 +140,8 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         139 | 140 => 0, // PCI ids of a vendor: none
         CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
         | CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED => 1,
-        142..=144 | 146..=161 => 0,
+        142..=144 | 146 | 147 | 149..=161 => 0,
+        148 => 1, // atomic reductions of streams
         _ => return None,
     };
     Some(value)

@@ -6,12 +6,14 @@
 
 mod environment;
 pub(crate) mod identity;
+pub(crate) mod textures;
 
 use crate::schedule::Schedule;
 use cuarray_abi::{CUresult, ENTRY_POINTS};
 use cuarray_races::suppression::Suppression;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The rule that orders the threads of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,7 +59,8 @@ pub struct Config {
     pub schedule: Schedule,
     /// The file to which the schedule that ran is written at process exit (`CUARRAY_SIM_SCHEDULE_FILE`).
     pub schedule_file: Option<PathBuf>,
-    /// The file to which every call is written, one per line (`CUARRAY_SIM_TRACE`).
+    /// The file to which every call is written, one per line; with the end `.json`, a timeline of calls and work
+    /// (`CUARRAY_SIM_TRACE`). `%p` in the path is replaced by the process id.
     pub trace: Option<PathBuf>,
     /// The compute capability that the devices claim, `7.5` to `9.0` (`CUARRAY_SIM_COMPUTE_CAPABILITY`).
     pub compute_capability: (u32, u32),
@@ -105,6 +108,9 @@ pub struct Config {
     /// The number of warp instructions after which a launch ends with `CUDA_ERROR_LAUNCH_TIMEOUT`
     /// (`CUARRAY_SIM_LAUNCH_BUDGET`).
     pub launch_budget: u64,
+    /// The time after which a stream's wait for a word of memory ends with `CUDA_ERROR_LAUNCH_TIMEOUT`, if no pending work
+    /// and no other thread writes the word (`CUARRAY_SIM_MEMORY_WAIT`, in seconds).
+    pub memory_wait: Duration,
     /// The number of threads that execute the blocks of a launch; 0 for the number of cores (`CUARRAY_SIM_CORES`).
     pub cores: usize,
 }
@@ -137,6 +143,7 @@ impl Default for Config {
             strict_kernel_races: false,
             guessed_reads: false,
             launch_budget: 20_000_000_000,
+            memory_wait: Duration::from_secs(30),
             cores: 0,
         }
     }

@@ -21,11 +21,12 @@ use super::Step;
 use crate::driver::{Driver, Guard};
 use crate::execution::{self, drain};
 use crate::objects::copy::Source;
-use crate::objects::work::{Point, Work};
+use crate::objects::work::{Operation, Point, Work};
 use crate::schedule::Schedule;
 use crate::schedule::choices::Choice;
 use crate::schedule::mode::Mode;
 use crate::state::State;
+use crate::work::memory_operations;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -59,6 +60,7 @@ fn seen_by_the_host(state: &State, work: &Work) -> bool {
             from_host || on_host(copy.target.address)
         }
         Work::Fill(fill) => on_host(fill.target.address),
+        Work::Memory(operation) => operation.writes() && operation.word().is_some_and(|word| on_host(word.address)),
         Work::Wait | Work::Record(_) | Work::Allocate { .. } | Work::Release { .. } => false,
         // The accesses of a kernel are not known before it has run.
         Work::HostFunction(_) | Work::Await(_) | Work::Launch(_) | Work::EndExec(_) => false,
@@ -83,7 +85,7 @@ fn choose(state: &mut State, options: usize) -> usize {
 }
 
 /// For each stream, its last operation that must run for these points to happen.
-fn needed_for(state: &State, targets: impl IntoIterator<Item = Point>) -> BTreeMap<CUstream, u64> {
+pub(super) fn needed_for(state: &State, targets: impl IntoIterator<Item = Point>) -> BTreeMap<CUstream, u64> {
     let mut needed: BTreeMap<CUstream, u64> = BTreeMap::new();
     let mut wanted: Vec<Point> = targets.into_iter().collect();
     while let Some(point) = wanted.pop() {
@@ -107,18 +109,22 @@ fn within_reach(state: &State, point: Point) -> bool {
         let Some(stream) = state.streams.get(handle) else { return true };
         let first = stream.enqueued - stream.queue.len() as u64 + 1;
         let mut needed = stream.queue.iter().take((last + 1).saturating_sub(first) as usize);
-        !stream.running && needed.all(|operation| !operation.work.depends_on_others())
+        let free = |operation: &Operation| {
+            !operation.work.depends_on_others() && !memory_operations::is_blocked(state, *handle, &operation.work)
+        };
+        !stream.running && needed.all(free)
     })
 }
 
 /// The streams whose next operation can run, in the order of a choice's options.
-fn ready_streams(state: &State, needed: &BTreeMap<CUstream, u64>) -> Vec<CUstream> {
+pub(super) fn ready_streams(state: &State, needed: &BTreeMap<CUstream, u64>) -> Vec<CUstream> {
     let last = if let Mode::Chosen(chooser) = &state.mode { chooser.last } else { None };
     let mut ready = Vec::new();
     for (handle, stream) in &state.streams {
         let Some(operation) = stream.queue.front().filter(|_| !stream.running) else { continue };
         let needs = needed.get(handle).is_some_and(|last| *last > stream.executed);
         let callable = needs || !operation.work.depends_on_others();
+        let callable = callable && !memory_operations::is_blocked(state, *handle, &operation.work);
         if callable && operation.after.iter().all(|point| state.happened(*point)) {
             ready.push((!needs, Some(*handle) != last, stream.id, *handle));
         }
@@ -266,11 +272,11 @@ fn run_chosen<'a>(
             (None, several) => several[choose(&mut state, several.len()).min(several.len() - 1)],
         };
         match execution::execute_next(&mut state, stream) {
-            Step::Call(stream, function, ticket) => {
-                state = execution::run_host_function(driver, state, stream, function, ticket);
+            Step::Call(call) => {
+                state = execution::run_host_function(driver, state, call);
             }
             Step::Await(stream, remote) => state = execution::await_remote(driver, state, stream, &remote),
-            Step::Done | Step::Busy => {}
+            Step::Done | Step::Busy | Step::Blocked(_) => {}
         }
     }
 }

@@ -62,6 +62,9 @@ pub(crate) fn close_context<'a>(driver: &'a Driver, state: Guard<'a>, handle: CU
     calls::destroyed(&mut state, "context", handle.0 as u64);
     state.links.retain(|_, link| link.context != handle);
     state.code.close_context(handle);
+    for (kind, gone) in state.arrays.close_context(handle) {
+        calls::destroyed(&mut state, kind, gone);
+    }
     let owned: Vec<u64> =
         state.memory.iter().filter(|allocation| allocation.context == handle).map(|a| a.address).collect();
     for address in owned {

@@ -10,12 +10,14 @@
 //! recursion, and at most one entry of memory per stream.
 
 pub(crate) mod backlog;
+mod blocked;
 pub(crate) mod chosen;
 pub(crate) mod drain;
 pub(crate) mod outside;
 pub(crate) mod progress;
 pub(crate) mod service;
 pub(crate) mod thread_sanitizer;
+mod traced;
 
 use crate::driver::{Driver, Guard};
 use crate::graph_structure;
@@ -24,14 +26,16 @@ use crate::objects::allocation::Memory;
 use crate::objects::copy::Extent;
 use crate::objects::event::Remote;
 use crate::objects::launch::Launch;
+use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::stream::Kind;
 use crate::objects::work::{Accesses, HostFunction, Operation, Point, Work};
 use crate::state::State;
-use crate::work::{allocations, contexts, copies, graph_memory, launches, shared_events, streams};
+use crate::work::{allocations, contexts, copies, graph_memory, launches, memory_operations, shared_events, streams};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Ticket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
+use traced::Begun;
 
 /// Appends work to a stream, after the given points and those that the legacy default stream requires.
 pub(crate) fn enqueue(
@@ -81,25 +85,37 @@ pub(crate) fn enqueue(
         stream.last_host_function = stream.enqueued;
         state.host_functions += 1;
     }
-    if let Work::Launch(launch) = &work
-        && may_be_polled(&state.memory, launch)
-    {
+    let is_polled = match &work {
+        Work::Launch(launch) => may_be_polled(&state.memory, launch),
+        Work::Memory(operation) => {
+            operation.writes() && operation.word().is_some_and(|word| on_host(&state.memory, word.address))
+        }
+        _ => false,
+    };
+    if is_polled {
         stream.last_polled_launch = stream.enqueued;
     }
+    state.memory_waits += usize::from(matches!(work, Work::Memory(MemoryOperation::Wait { .. })));
     let at = stream.last(handle);
+    let origin = traced::origin(state);
     chosen::note_enqueued(state, at, &work);
     if let Some(stream) = state.streams.get_mut(&handle) {
-        stream.queue.push_back(Operation { work, after, ticket });
+        stream.queue.push_back(Operation { work, after, ticket, origin });
         let pending = stream.queue.len();
         backlog::note(state, pending);
     }
     Ok(at)
 }
 
+/// Whether an address lies in host memory that devices can access.
+fn on_host(memory: &Memory, address: u64) -> bool {
+    memory.find(address).is_some_and(|allocation| !allocation.kind.on_device())
+}
+
 /// Whether the host may wait for a kernel by reading memory that the kernel writes.
 fn may_be_polled(memory: &Memory, launch: &Launch) -> bool {
-    let shared_with_host = |word: &u64| memory.find(*word).is_some_and(|allocation| !allocation.kind.on_device());
-    launch.parameters.iter().any(shared_with_host) && launch.program.synchronization(launch.kernel).publishes_to_host
+    launch.parameters.iter().any(|word| on_host(memory, *word))
+        && launch.program.synchronization(launch.kernel).publishes_to_host
 }
 
 /// The time of a copy or fill in nanoseconds, at 32 GB/s.
@@ -113,7 +129,8 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
     // After a failed kernel no work is executed, but memory is still released.
     let context = state.streams.get(&at.stream).map(|stream| stream.context);
     let failed = context.and_then(|context| state.contexts.get(&context)?.failed).is_some();
-    if failed && matches!(work, Work::Copy(_) | Work::Fill(_) | Work::Launch(_)) {
+    state.memory_waits -= usize::from(matches!(work, Work::Memory(MemoryOperation::Wait { .. })));
+    if failed && matches!(work, Work::Copy(_) | Work::Fill(_) | Work::Launch(_) | Work::Memory(_)) {
         return Accesses::default();
     }
     let lost = match &work {
@@ -155,6 +172,7 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
         }
         Work::Release { address } => allocations::release(state, address),
         Work::Launch(launch) => return launches::execute(state, &launch, ticket),
+        Work::Memory(operation) => return memory_operations::execute(state, operation, ticket),
         Work::EndExec(exec) => graph_structure::end_exec(state, exec),
     }
     Accesses::default()
@@ -168,11 +186,21 @@ enum Step {
     /// The step is done.
     Done,
     /// A host function must run without the lock.
-    Call(CUstream, HostFunction, Option<Box<Ticket>>),
+    Call(HostCall),
     /// The stream waits for another process, which must happen without the lock.
     Await(CUstream, Remote),
+    /// The next operation of the stream waits for a word of memory that other work, or the host, has to write.
+    Blocked(CUstream),
     /// Another thread is running a host function of this stream, or the caller may not wait for the next operation.
     Busy,
+}
+
+/// A host function that was removed from its stream.
+struct HostCall {
+    stream: CUstream,
+    function: HostFunction,
+    ticket: Option<Box<Ticket>>,
+    begun: Option<Begun>,
 }
 
 /// The waits that a thread may make while it runs work.
@@ -191,6 +219,20 @@ pub(crate) fn force<'a>(driver: &'a Driver, state: Guard<'a>, targets: Vec<Point
     run(driver, state, targets, u64::MAX, Patience::Everything)
 }
 
+/// Runs work that was just enqueued, under the eager schedule. While a stream waits for a word of memory, the call does not
+/// wait: the write may be enqueued later. Then all streams go on as far as they can.
+pub(crate) fn run_eagerly<'a>(driver: &'a Driver, mut state: Guard<'a>, point: Point) -> Guard<'a> {
+    if state.memory_waits == 0 {
+        return force(driver, state, vec![point]);
+    }
+    let pending = state.streams.iter().filter(|(_, stream)| stream.pending() > 0);
+    let targets: Vec<Point> = pending.map(|(handle, stream)| stream.last(*handle)).collect();
+    for target in targets {
+        state = run(driver, state, vec![target], u64::MAX, Patience::HostFunctions);
+    }
+    state
+}
+
 /// Executes one operation among the dependencies of the given points, if one is ready.
 pub(crate) fn nudge<'a>(driver: &'a Driver, state: Guard<'a>, targets: Vec<Point>) -> Guard<'a> {
     run(driver, state, targets, 1, Patience::Nothing)
@@ -203,6 +245,7 @@ fn run<'a>(
     mut budget: u64,
     patience: Patience,
 ) -> Guard<'a> {
+    let mut blocked_since = None;
     while let Some(&point) = wanted.last() {
         if state.happened(point) {
             wanted.pop();
@@ -211,12 +254,23 @@ fn run<'a>(
         if budget == 0 {
             break;
         }
-        match advance(&mut state, point.stream, &mut wanted, patience) {
+        let mut step = advance(&mut state, point.stream, &mut wanted, patience);
+        if let Step::Blocked(stream) = step {
+            step = blocked::run_other_work(&mut state, stream, patience == Patience::Nothing);
+        }
+        if !matches!(step, Step::Blocked(_)) {
+            blocked_since = None;
+        }
+        match step {
+            Step::Blocked(stream) if patience == Patience::Everything => {
+                state = blocked::wait_for_the_host(driver, state, stream, &mut blocked_since);
+            }
+            Step::Blocked(_) => break,
             Step::Done if wanted.last() == Some(&point) => budget -= 1,
             Step::Done => {}
-            Step::Call(stream, function, ticket) => {
+            Step::Call(call) => {
                 budget -= 1;
-                state = run_host_function(driver, state, stream, function, ticket);
+                state = run_host_function(driver, state, call);
             }
             Step::Await(stream, remote) => state = await_remote(driver, state, stream, &remote),
             Step::Busy if patience == Patience::Everything => {
@@ -249,6 +303,10 @@ fn advance(state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, patienc
             return Step::Done;
         }
     }
+    let front = state.streams.get(&handle).and_then(|stream| stream.queue.front());
+    if front.is_some_and(|operation| memory_operations::is_blocked(state, handle, &operation.work)) {
+        return Step::Blocked(handle);
+    }
     let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
     match stream.queue.front().map(|operation| &operation.work) {
         Some(Work::HostFunction(_)) if patience == Patience::Nothing => {
@@ -268,9 +326,11 @@ fn advance(state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, patienc
 fn execute_next(state: &mut State, handle: CUstream) -> Step {
     let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
     let Some(operation) = stream.queue.pop_front() else { return Step::Done };
+    let begun = traced::begin(state, handle, &operation);
+    let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
     if let Work::HostFunction(function) = operation.work {
         stream.running = true;
-        return Step::Call(handle, function, operation.ticket);
+        return Step::Call(HostCall { stream: handle, function, ticket: operation.ticket, begun });
     }
     if let Work::Await(remote) = &operation.work
         && !remote.is_done()
@@ -291,6 +351,9 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
     if executed.is_err() {
         eprintln!("{PANICKED}");
         contexts::fail(state, context, CUresult::CUDA_ERROR_UNKNOWN);
+    }
+    if let Some(begun) = begun {
+        begun.end(state);
     }
     chosen::note_executed(state, at, silent);
     if let Some(stream) = state.streams.get_mut(&handle) {
@@ -322,13 +385,8 @@ fn operation_ends(driver: &Driver, state: &mut State, handle: CUstream) {
 }
 
 /// Runs a host function that was removed from its stream.
-fn run_host_function<'a>(
-    driver: &'a Driver,
-    mut state: Guard<'a>,
-    handle: CUstream,
-    function: HostFunction,
-    ticket: Option<Box<Ticket>>,
-) -> Guard<'a> {
+fn run_host_function<'a>(driver: &'a Driver, mut state: Guard<'a>, call: HostCall) -> Guard<'a> {
+    let HostCall { stream, function, ticket, begun } = call;
     if let Some(ticket) = &ticket {
         host::host_function_begins(&mut state, &ticket.clock);
     }
@@ -338,8 +396,11 @@ fn run_host_function<'a>(
     if ticket.is_some() {
         host::host_function_ends(&mut state);
     }
+    if let Some(begun) = begun {
+        begun.end(&state);
+    }
     state.host_functions = state.host_functions.saturating_sub(1);
-    operation_ends(driver, &mut state, handle);
+    operation_ends(driver, &mut state, stream);
     state
 }
 

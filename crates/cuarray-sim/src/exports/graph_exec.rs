@@ -141,7 +141,7 @@ pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: C
     progress::watch(call.driver, &mut state);
     service::watch(call.driver, &mut state);
     if matches!(state.mode, Mode::Eager) {
-        drop(execution::force(call.driver, state, vec![end]));
+        drop(execution::run_eagerly(call.driver, state, end));
     }
     Ok(())
 }
@@ -230,9 +230,9 @@ pub(super) unsafe fn cuGraphExecMemcpyNodeSetParams(
     copy_params: *const CUDA_MEMCPY3D,
     ctx: CUcontext,
 ) -> Result<(), CUresult> {
-    let state = call.lock();
+    let mut state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { copy_action(&state, call, copy_params, ctx)? };
+    let action = unsafe { copy_action(&mut state, call, copy_params, ctx)? };
     update(state, exec, node, action)
 }
 

@@ -27,7 +27,7 @@ pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *
 }
 
 /// Allocates device memory in the current context; runs pending work there if only its releases make room.
-fn allocate(call: &Call<'_>, size: u64) -> Result<u64, CUresult> {
+pub(super) fn allocate(call: &Call<'_>, size: u64, kind: Kind) -> Result<u64, CUresult> {
     if size == 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -40,7 +40,7 @@ fn allocate(call: &Call<'_>, size: u64) -> Result<u64, CUresult> {
     }
     let (address, real) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     state.devices[device].arena.soil(address, size);
-    allocations::add(&mut state, (address, size, real), Kind::Device, handle, device);
+    allocations::add(&mut state, (address, size, real), kind, handle, device);
     calls::allocated(&mut state, address);
     Ok(address)
 }
@@ -48,7 +48,7 @@ fn allocate(call: &Call<'_>, size: u64) -> Result<u64, CUresult> {
 pub(super) unsafe fn cuMemAlloc_v2(call: &Call<'_>, dptr: *mut CUdeviceptr, bytesize: usize) -> Result<(), CUresult> {
     present(dptr)?;
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(dptr, allocate(call, bytesize as u64)?) }
+    unsafe { put(dptr, allocate(call, bytesize as u64, Kind::Device)?) }
 }
 
 pub(super) unsafe fn cuMemAllocPitch_v2(
@@ -66,7 +66,7 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
     let (Some(pitch), Some(size), 4 | 8 | 16) = (pitch, size, element_size_bytes) else {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     };
-    let address = allocate(call, size as u64)?;
+    let address = allocate(call, size as u64, Kind::Device)?;
     // SAFETY: the caller's pointers, by the driver's contract.
     unsafe {
         put(dptr, address)?;
@@ -76,10 +76,10 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
 
 /// Runs the work that may still use an allocation, then frees it. That is the work of its own and the current context,
 /// and of all contexts for memory that each of them reaches (pool and host memory).
-fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext) {
+pub(super) fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext) {
     let Some(allocation) = state.memory.starting_at(address) else { return };
     let contexts = match &allocation.kind {
-        Kind::Device => vec![allocation.context, current],
+        Kind::Device | Kind::Array => vec![allocation.context, current],
         Kind::Imported(imported) if imported.pool.is_none() => vec![allocation.context, current],
         _ => state.contexts.keys().copied().collect(),
     };
@@ -129,7 +129,7 @@ pub(super) unsafe fn cuMemGetAddressRange_v2(
     dptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
     let state = call.lock();
-    let allocation = state.memory.find(dptr).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+    let allocation = state.memory.visible(dptr).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
     // SAFETY: the caller's pointers, by the driver's contract; either may be null.
     unsafe {
         if !pbase.is_null() {

@@ -8,6 +8,7 @@
 // Names and parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
+mod array;
 mod capture;
 mod context;
 mod device;
@@ -26,6 +27,7 @@ mod jit;
 mod library;
 mod link;
 mod memory;
+mod memory_operations;
 mod module;
 mod pointer;
 mod pool;
@@ -44,7 +46,7 @@ use crate::host_access;
 use crate::process::{current, exit};
 use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
-use crate::trace::{self, Word};
+use crate::trace::{self, Made, Word};
 use cuarray_abi::*;
 use cuarray_races::Caller;
 use cuarray_races::site::Site;
@@ -53,7 +55,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Checks that an output pointer is not null.
 fn present<T>(pointer: *const T) -> Result<(), CUresult> {
@@ -102,7 +104,7 @@ fn dispatch<const N: usize>(
             return refuse_after_shutdown(export.symbol, shown);
         };
         thread_sanitizer::call_begins();
-        let started = driver.trace.as_ref().map(|trace| (trace, shown(), Instant::now()));
+        let begun = driver.trace.as_ref().map(|trace| trace.begin(shown));
         let count = driver.calls_of[export.index].fetch_add(1, Ordering::Relaxed) + 1;
         let allowed = if export.always {
             Ok(())
@@ -114,12 +116,15 @@ fn dispatch<const N: usize>(
             driver.ready()
         };
         let fault = driver.fault(export.symbol, count).map_or(Ok(()), Err);
-        let captured = (export.flags.locates && allowed.is_ok() && driver.finds()).then(|| site::capture(entry));
+        let captured = (export.flags.locates && allowed.is_ok() && driver.names_sites()).then(|| site::capture(entry));
         let site = captured.as_ref().unwrap_or_else(|| Site::unknown());
         let call = Call { driver: &driver, site, thread: number, per_thread: export.per_thread };
         let caller = |site| Caller { site, orders: export.flags.orders, ..Caller::new(number, export.symbol) };
-        let own = driver.finds().then(|| caller(call.site.clone()));
-        thread::with(|thread| thread.caller.replace(own));
+        let own = driver.names_sites().then(|| caller(call.site.clone()));
+        thread::with(|thread| {
+            thread.caller.replace(own);
+            thread.flow.take();
+        });
         let safe = || match export.flags.capture_unsafe {
             true => crate::capture::forbid_unsafe(&mut call.lock(), number, call.capture_mode()),
             false => Ok(()),
@@ -161,8 +166,10 @@ fn dispatch<const N: usize>(
             }
         };
         thread_sanitizer::call_ends();
-        if let Some((trace, shown, started)) = started {
-            trace.write(export.symbol, &shown, result, number, call.site, started.elapsed());
+        if let Some(begun) = begun {
+            let flow = thread::with(|thread| thread.flow.get()).flatten();
+            let (symbol, took) = (export.symbol, begun.took());
+            begun.end(&Made { symbol, result, thread: number, site: call.site, took, flow });
         }
         result
     });
@@ -170,12 +177,19 @@ fn dispatch<const N: usize>(
 }
 
 /// Refuses a call after the shutdown of the driver, or after the calling thread's state was freed.
-fn refuse_after_shutdown(symbol: &str, shown: impl Fn() -> String) -> CUresult {
+fn refuse_after_shutdown(symbol: &'static str, shown: impl Fn() -> String) -> CUresult {
     let result = CUresult::CUDA_ERROR_DEINITIALIZED;
     if let Some(trace) = current::of_process().and_then(|driver| driver.trace.as_ref()) {
         // SAFETY: the call has no preconditions.
         let thread = thread::number_of(unsafe { libc::gettid() });
-        trace.write(symbol, &shown(), result, thread, Site::unknown(), Duration::ZERO);
+        trace.begin(shown).end(&Made {
+            symbol,
+            result,
+            thread,
+            site: Site::unknown(),
+            took: Duration::ZERO,
+            flow: None,
+        });
     }
     result
 }
@@ -262,7 +276,7 @@ macro_rules! export {
 entry_points!(export);
 
 /// Refuses a call of a function that this driver does not implement: counts it, and writes it to the trace.
-fn refuse_unsupported(symbol: &str) -> CUresult {
+fn refuse_unsupported(symbol: &'static str) -> CUresult {
     let refused = || {
         let result = CUresult::CUDA_ERROR_NOT_SUPPORTED;
         let Some(driver) = current::driver().filter(|_| !exit::is_over()) else {
@@ -270,8 +284,9 @@ fn refuse_unsupported(symbol: &str) -> CUresult {
         };
         driver.count_refused(symbol);
         if let Some(trace) = &driver.trace {
-            let number = thread::with(|thread| thread.number).unwrap_or_default();
-            trace.write(symbol, "", result, number, Site::unknown(), Duration::ZERO);
+            let thread = thread::with(|thread| thread.number).unwrap_or_default();
+            let site = Site::unknown();
+            trace.begin(String::new).end(&Made { symbol, result, thread, site, took: Duration::ZERO, flow: None });
         }
         result
     };

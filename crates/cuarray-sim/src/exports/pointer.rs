@@ -147,7 +147,7 @@ pub(super) unsafe fn cuPointerGetAttribute(
     if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && current.is_none() {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
-    let value = match state.memory.find(ptr) {
+    let value = match state.memory.visible(ptr) {
         Some(allocation) => self::attribute(&state, current, allocation, attribute, ptr)?,
         None => reserved_attribute(&state, attribute, ptr)?,
     };
@@ -169,7 +169,7 @@ pub(super) unsafe fn cuPointerGetAttributes(
     present(data)?;
     let current = call.top_context().filter(|handle| !handle.is_null());
     let state = call.lock();
-    let allocation = state.memory.find(ptr);
+    let allocation = state.memory.visible(ptr);
     for index in 0..num_attributes as usize {
         // SAFETY: both arrays have that many elements, by the driver's contract.
         let (attribute, data) = unsafe { (attributes.add(index).read_unaligned(), data.add(index).read_unaligned()) };
@@ -196,7 +196,10 @@ pub(super) unsafe fn cuPointerSetAttribute(
         return Err(INVALID_VALUE);
     }
     let mut state = call.lock();
-    let allocation = state.memory.find_mut(ptr).filter(|allocation| allocation.kind.on_device());
+    let allocation = state
+        .memory
+        .find_mut(ptr)
+        .filter(|allocation| allocation.kind.on_device() && !matches!(allocation.kind, Kind::Array));
     // SAFETY: the value is an unsigned int, by the driver's contract.
     allocation.ok_or(INVALID_VALUE)?.sync_memops = unsafe { value.cast::<c_uint>().read_unaligned() } != 0;
     Ok(())

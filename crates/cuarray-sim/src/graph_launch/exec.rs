@@ -282,6 +282,14 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
         },
         Action::Host(function) => Work::HostFunction(function),
         Action::Launch(launch) => Work::Launch(launch),
+        Action::Memory(batch) => {
+            let Some((last, first)) = batch.operations.split_last() else { return Work::Wait };
+            for operation in first {
+                // The lane orders the operations of a batch. Without the lane, the last one fails in the caller.
+                let _ = execution::enqueue(state, lane, Work::Memory(*operation), std::mem::take(after));
+            }
+            Work::Memory(*last)
+        }
         Action::Wait(event) => {
             if let Some(remote) = state.events.get(&event).and_then(Event::remote) {
                 return Work::Await(remote);

@@ -55,8 +55,8 @@ fn home(state: &State, address: u64) -> Option<(usize, CUcontext)> {
 fn may_copy(state: &State, old: &CopyNode, new: &CopyNode) -> bool {
     let is_row = |extent: Extent| extent.height == 1 && extent.depth == 1;
     let (before, after) = (&old.transfer, &new.transfer);
-    let same =
-        |a: &End, b: &End| a.declared == b.declared && home(state, a.place.address) == home(state, b.place.address);
+    let kind = |end: &End| std::mem::discriminant(&end.declared);
+    let same = |a: &End, b: &End| kind(a) == kind(b) && home(state, a.place.address) == home(state, b.place.address);
     is_row(before.extent)
         && is_row(after.extent)
         && same(&before.target, &after.target)

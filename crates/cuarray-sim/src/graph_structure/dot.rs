@@ -61,6 +61,7 @@ fn dot_label(action: &Action) -> String {
         Action::Record(event) => format!("EVENT_RECORD\\n{:#x}", event.0),
         Action::Allocate(params) => format!("MEM_ALLOC\\n{:#x}\\n{} bytes", params.0.dptr, params.0.bytesize),
         Action::Free(address) => format!("MEM_FREE\\n{address:#x}"),
+        Action::Memory(batch) => format!("BATCH_MEM_OP\\n{} operations", batch.operations.len()),
         Action::Launch(launch) => format!("KERNEL\\n{}", launch.name()),
     }
 }

@@ -14,7 +14,8 @@ pub(crate) fn allocated(state: &mut State, address: u64) {
     let Some(allocation) = state.memory.starting_at(address) else { return };
     let block = Block::new(address, allocation.size, allocation.kind.name(), allocation.device as i32);
     // The host and other processes may write memory that is not on the device, without a driver call.
-    let written = state.host_writes_devices || !matches!(allocation.kind, allocation::Kind::Device);
+    let written =
+        state.host_writes_devices || !matches!(allocation.kind, allocation::Kind::Device | allocation::Kind::Array);
     state.detector.allocate(caller, block, written);
 }
 

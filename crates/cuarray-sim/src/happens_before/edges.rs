@@ -162,15 +162,23 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
     if let Some(touches) = watched {
         match work {
             Work::Launch(launch) => host::watch_host_for(state, &launch.parameters, &ticket.operation, &ticket.clock),
+            Work::Memory(operation) => {
+                let word = operation.word().map(|word| (Region::row(word.address, word.size), operation.access()));
+                host::watch_host(state, word.as_slice(), &ticket.operation, &ticket.clock);
+            }
             _ => host::watch_host(state, &touches, &ticket.operation, &ticket.clock),
         }
     }
-    work.runs_the_programs_code().then(|| Box::new(ticket))
+    work.is_known_at_run_time().then(|| Box::new(ticket))
 }
 
 /// Records the accesses of work that has run.
 pub(crate) fn ran(state: &mut State, ticket: &Ticket, accesses: &Accesses) {
-    let touches = state.detector.resolve_dependent(ticket, &accesses.before_wait, &accesses.touched);
+    let Accesses { before_wait, touched, ended_by } = accesses;
+    if let Some(by) = ended_by {
+        return state.detector.resolve_wait(ticket, touched, by);
+    }
+    let touches = state.detector.resolve_dependent(ticket, before_wait, touched);
     if state.host_access.watches() {
         state.host_access.has_run(&ticket.operation);
         host::watch_host(state, &touches, &ticket.operation, &ticket.clock);
@@ -207,7 +215,7 @@ fn effect(state: &State, work: &Work) -> Effect {
             Some(block) => Effect::Free { block: block.clone() },
             None => Effect::none(),
         },
-        Work::Launch(_) => Effect::Unknown,
+        Work::Launch(_) | Work::Memory(_) => Effect::Unknown,
         Work::Wait | Work::Await(_) | Work::Record(_) | Work::HostFunction(_) | Work::EndExec(_) => Effect::none(),
     }
 }

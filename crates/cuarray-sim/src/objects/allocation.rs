@@ -5,6 +5,7 @@
 
 use crate::memory::host_pages::HostPages;
 use crate::memory::ipc::Imported;
+use crate::objects::array::Corner;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 
@@ -15,6 +16,8 @@ pub(crate) type DeviceAccess = BTreeMap<CUdevice, CUmemAccess_flags>;
 pub(crate) enum Kind {
     /// `cuMemAlloc`, `cuMemAllocPitch`.
     Device,
+    /// An array or a mipmapped array, whose address programs do not see.
+    Array,
     /// Memory of a pool: `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`.
     Pool(CUmemoryPool),
     /// Memory of an allocation node: reserved when the node is added, and live after a launch. `freed_by` is the
@@ -61,6 +64,7 @@ impl Kind {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Kind::Device => "device",
+            Kind::Array => "array",
             Kind::Pool(_) => "pool",
             Kind::Graph { .. } => "graph",
             Kind::Pinned { .. } => "pinned",
@@ -76,7 +80,7 @@ impl Kind {
     pub(crate) fn on_device(&self) -> bool {
         match self {
             Kind::Mapped(mapping) => !mapping.on_host,
-            Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => true,
+            Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => true,
             Kind::Pinned { .. } | Kind::Registered { .. } | Kind::Managed { .. } => false,
         }
     }
@@ -130,6 +134,8 @@ pub(crate) enum Declared {
     Host,
     Device,
     Unified,
+    /// An array, and the place in it.
+    Array(Corner),
 }
 
 /// All allocations of a driver.
@@ -143,6 +149,11 @@ impl Memory {
     pub(crate) fn find(&self, address: u64) -> Option<&Allocation> {
         let (_, allocation) = self.by_address.range(..=address).next_back()?;
         (address - allocation.address < allocation.size && !allocation.freed).then_some(allocation)
+    }
+
+    /// The live allocation that holds `address`, unless it is an array, whose address programs do not see.
+    pub(crate) fn visible(&self, address: u64) -> Option<&Allocation> {
+        self.find(address).filter(|allocation| !matches!(allocation.kind, Kind::Array))
     }
 
     pub(crate) fn find_mut(&mut self, address: u64) -> Option<&mut Allocation> {

@@ -8,7 +8,7 @@ use cuarray_abi::{CUdeviceptr, CUresult};
 use std::ffi::c_void;
 
 /// The shape of a box of bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub width: u64,
     pub height: u64,

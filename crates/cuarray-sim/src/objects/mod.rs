@@ -3,6 +3,7 @@
 //! Nothing here knows the [state](crate::state) that holds them. Methods of objects change only the object itself.
 
 pub(crate) mod allocation;
+pub(crate) mod array;
 pub(crate) mod build_log;
 pub(crate) mod capturing;
 pub(crate) mod code;
@@ -13,6 +14,7 @@ pub(crate) mod event;
 pub(crate) mod graph_data;
 pub(crate) mod heap;
 pub(crate) mod launch;
+pub(crate) mod memory_operation;
 pub(crate) mod physical;
 pub(crate) mod pool;
 pub(crate) mod running;

@@ -3,8 +3,10 @@
 use crate::objects::copy::{Copy, Fill};
 use crate::objects::event::Remote;
 use crate::objects::launch::Launch;
+use crate::objects::memory_operation::MemoryOperation;
+use crate::trace::timeline::Origin;
 use cuarray_abi::*;
-use cuarray_races::{Ticket, Touched};
+use cuarray_races::{Clock, Ticket, Touched};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -36,6 +38,8 @@ pub(crate) enum Work {
     Await(Remote),
     /// A kernel.
     Launch(Arc<Launch>),
+    /// A stream memory operation.
+    Memory(MemoryOperation),
     /// The end of an executable graph that was destroyed while a launch was pending.
     EndExec(CUgraphExec),
 }
@@ -45,6 +49,7 @@ impl Work {
     pub(crate) fn is_silent(&self) -> bool {
         match self {
             Work::Wait | Work::Record(_) | Work::EndExec(_) => true,
+            Work::Memory(operation) => !operation.writes(),
             Work::Await(remote) => remote.is_done(),
             _ => false,
         }
@@ -59,9 +64,9 @@ impl Work {
         }
     }
 
-    /// Whether the work runs code of the program, so that its accesses are known only at run time.
-    pub(crate) fn runs_the_programs_code(&self) -> bool {
-        matches!(self, Work::HostFunction(_) | Work::Launch(_))
+    /// Whether the accesses of the work, or the work that it follows, are known only at run time.
+    pub(crate) fn is_known_at_run_time(&self) -> bool {
+        matches!(self, Work::HostFunction(_) | Work::Launch(_) | Work::Memory(_))
     }
 }
 
@@ -84,6 +89,8 @@ pub(crate) struct Accesses {
     /// The accesses of a dependent launch before it waited for the previous kernel.
     pub before_wait: Vec<Touched>,
     pub touched: Vec<Touched>,
+    /// For a wait for a word of memory: the clocks of the operations that ended it.
+    pub ended_by: Option<Vec<Clock>>,
 }
 
 /// An operation of a stream.
@@ -93,4 +100,6 @@ pub(crate) struct Operation {
     pub after: Vec<Point>,
     /// The operation's clock, for the program's code that runs in it.
     pub ticket: Option<Box<Ticket>>,
+    /// The call that enqueued the operation, while a timeline is written.
+    pub origin: Option<Arc<Origin>>,
 }

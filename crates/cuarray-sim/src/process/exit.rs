@@ -61,6 +61,13 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     // A panic at the end of the process cannot be reported.
     let new = catch_unwind(guarded).unwrap_or(None);
     OVER.store(true, Ordering::Relaxed);
+    // A child of `fork` shares the file.
+    if let Some(trace) = WATCHED.get().and_then(|driver| driver.trace.as_ref())
+        && let Some(timeline) = trace.timeline()
+        && MADE_IN.load(Ordering::Acquire) == std::process::id()
+    {
+        timeline.end();
+    }
     // The operating system keeps the lowest eight bits.
     if let Some(new) = new.filter(|_| status & 0xff == 0) {
         // SAFETY: the C library allows `exit` in a handler: it continues with the remaining handlers, flushes its

@@ -31,6 +31,16 @@ pub(crate) fn side(
         };
         return if accessible { Ok(Side::Pageable) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
     };
+    // Only a copy that names an array reaches its memory.
+    let array = match declared {
+        Declared::Array(corner) => Some(corner.array),
+        _ => None,
+    };
+    if array.is_some() != matches!(allocation.kind, Kind::Array)
+        || array.is_some_and(|array| !state.arrays.arrays.contains_key(&array))
+    {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     if let Kind::Mapped(_) = allocation.kind {
         return mappings::side(state, address, length, declared, access);
     }
@@ -40,9 +50,13 @@ pub(crate) fn side(
     match &allocation.kind {
         kind if kind.on_device() && declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         Kind::Imported(imported) if !imported.is_live() => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) | Kind::Mapped(_) => {
-            Ok(Side::Device)
-        }
+        Kind::Device
+        | Kind::Array
+        | Kind::Pool(_)
+        | Kind::Graph { .. }
+        | Kind::Code
+        | Kind::Imported(_)
+        | Kind::Mapped(_) => Ok(Side::Device),
         Kind::Managed { .. } => Ok(Side::Managed),
         Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
     }
@@ -96,7 +110,7 @@ pub(crate) fn add(
     match &kind {
         Kind::Pinned { pages, .. } | Kind::Managed { pages } => state.host_access.add(address, size, pages.guardable()),
         Kind::Registered { .. } => state.host_access.add_registered(address, size),
-        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code => {}
+        Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code => {}
         Kind::Imported(_) | Kind::Mapped(_) => {}
     }
     let id = crate::handle::fresh() as u64;
@@ -115,13 +129,14 @@ pub(crate) fn release(state: &mut State, address: u64) {
     // The pages are freed with the allocation. Before that, the host must be able to access them again.
     state.host_access.remove(address);
     let Some(allocation) = state.memory.remove(address) else { return };
+    state.publications.forget(address, address.saturating_add(allocation.size));
     if let Kind::Code = allocation.kind {
         calls::unloaded(state, address, address + allocation.size);
     }
     if let Kind::Pool(pool) = allocation.kind {
         pools::return_memory(state, pool, allocation.size);
     }
-    if matches!(allocation.kind, Kind::Device | Kind::Pool(_) | Kind::Code)
+    if matches!(allocation.kind, Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code)
         && let Some(device) = state.devices.get_mut(allocation.device)
     {
         device.arena.release(address, allocation.taken);

@@ -121,6 +121,26 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
         FaultKind::Budget => {
             format!("the kernel did not end within {} instructions (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
         }
+        FaultKind::NoTexture => {
+            let object = if fault.write { "surface" } else { "texture or surface" };
+            format!(
+                "{:#x} is not the handle of a {object}; it may have been destroyed before the kernel ran",
+                fault.address
+            )
+        }
+        FaultKind::OtherGeometry => {
+            format!(
+                "the instruction is for other dimensions than those of the object with the handle {:#x}",
+                fault.address
+            )
+        }
+        FaultKind::OutsideSurface => {
+            let object = format!("the surface with the handle {:#x}", fault.address);
+            format!(
+                "{} outside of {object}, which traps; check the coordinates; x counts bytes",
+                if fault.write { "write" } else { "read" }
+            )
+        }
         FaultKind::IllegalInstruction => "an instruction that cannot be executed".to_owned(),
     };
     let place = place(&launch.program, Some(fault.pc), fault.block, fault.thread, false);
@@ -132,6 +152,9 @@ fn code(kind: FaultKind) -> CUresult {
     match kind {
         FaultKind::IllegalAddress | FaultKind::ReadOnly => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
         FaultKind::Misaligned => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+        FaultKind::NoTexture | FaultKind::OtherGeometry | FaultKind::OutsideSurface => {
+            CUresult::CUDA_ERROR_LAUNCH_FAILED
+        }
         FaultKind::Trap | FaultKind::BlockEnded => CUresult::CUDA_ERROR_LAUNCH_FAILED,
         FaultKind::Assert => CUresult::CUDA_ERROR_ASSERT,
         FaultKind::Stack => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,

@@ -14,7 +14,7 @@ use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::objects::work::Accesses;
 use crate::state::State;
-use crate::work::{allocations, modules};
+use crate::work::{allocations, memory_operations, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, Alias, Region, Service, Space, TouchedRange};
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
@@ -78,6 +78,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         time: state.time(),
         clock_rate: launch.settings.clock_rate,
         workers: workers(launch.settings.cores),
+        textures: cuarray_ptx::Textures::NONE,
         service: &services,
     };
     // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
@@ -119,7 +120,15 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         }
         parts.into_iter().map(noted).collect()
     };
-    Accesses { before_wait: converted(&outcome.before_wait), touched: converted(&outcome.touched) }
+    let (before_wait, touched): (Vec<Touched>, Vec<Touched>) =
+        (converted(&outcome.before_wait), converted(&outcome.touched));
+    if let Some(ticket) = ticket
+        && state.memory_waits > 0
+        && outcome.handed_over[0] != cuarray_ptx::Strength::Weak
+    {
+        memory_operations::launch_published(state, ticket, &touched);
+    }
+    Accesses { before_wait, touched, ended_by: None }
 }
 
 /// Counts a launch that touched more memory than is searched for races.

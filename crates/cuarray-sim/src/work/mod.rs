@@ -9,6 +9,7 @@ mod launch_failures;
 mod launch_findings;
 pub(crate) mod launches;
 pub(crate) mod mappings;
+pub(crate) mod memory_operations;
 pub(crate) mod modules;
 pub(crate) mod pools;
 pub(crate) mod shared_events;

@@ -35,6 +35,7 @@ __all__ = [
     "second_device",
     "stream",
     "tensor",
+    "upload",
     "values",
     "write_bytes",
 ]
@@ -46,7 +47,7 @@ _kept: list[Any] = []
 
 
 class Stream:
-    """A stream of the kit, which does not wait for the legacy default stream."""
+    """A stream of the kit, which does not wait for the legacy default stream; destroyed with the object."""
 
     def __init__(self) -> None:
         handle = ctypes.c_void_p()
@@ -60,6 +61,10 @@ class Stream:
     def synchronize(self) -> None:
         """Wait for all work in the stream."""
         _synchronize(self.handle)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception), context():
+            call("cuStreamDestroy_v2", ctypes.c_void_p(self.handle))
 
     def __repr__(self) -> str:
         return f"<stream {self.handle:#x} of the kit>"
@@ -90,7 +95,7 @@ class Memory:
 
 
 class Pinned:
-    """Page-locked host memory; a buffer of bytes."""
+    """Page-locked host memory, a buffer of bytes; released with the object."""
 
     def __init__(self, data: bytes) -> None:
         pointer = ctypes.c_void_p()
@@ -98,6 +103,11 @@ class Pinned:
             call("cuMemHostAlloc", ctypes.byref(pointer), ctypes.c_size_t(max(len(data), 1)), ctypes.c_uint(1))
         self.bytes = (ctypes.c_ubyte * len(data)).from_address(pointer.value or 0)
         ctypes.memmove(self.bytes, data, len(data))
+        self._pointer = pointer
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception), context():
+            call("cuMemFreeHost", self._pointer)
 
 
 class Foreign:
@@ -192,6 +202,18 @@ def wait(waiting: Any, awaited: Any) -> None:
         call("cuEventDestroy_v2", event)
 
 
+def upload(pointer: int, data: Pinned, on: Any) -> None:
+    """Enqueue a copy of page-locked bytes to device memory in a stream; both must live until it is done."""
+    with context():
+        call(
+            "cuMemcpyHtoDAsync_v2",
+            ctypes.c_uint64(pointer),
+            ctypes.cast(data.bytes, ctypes.c_void_p),
+            ctypes.c_size_t(len(data.bytes)),
+            ctypes.c_void_p(handle_of(on)),
+        )
+
+
 def write_bytes(array: Any, data: bytes, device: int = 0) -> None:
     """Write bytes from an array's first element on, and wait."""
     if data:
@@ -204,7 +226,8 @@ def bytes_at(pointer: int, nbytes: int, on: Any = None) -> bytes:
     if nbytes == 0:
         return b""
     host = Pinned(bytes(nbytes))
-    on = on if on is not None else stream()
+    own = Stream() if on is None else None
+    on = own or on
     with context():
         call(
             "cuMemcpyDtoHAsync_v2",
@@ -220,7 +243,7 @@ def bytes_at(pointer: int, nbytes: int, on: Any = None) -> bytes:
 def read_by_the_text(obj: Any) -> bytes:
     """Return an array's elements in C order, as a consumer that follows the text: it waits for the exported stream only."""
     entries = obj if isinstance(obj, dict) else obj.__cuda_array_interface__
-    own = stream()
+    own = Stream()
     exported = entries.get("stream")
     if exported is not None and entries.get("version", 3) >= 3:
         wait(own, exported)

@@ -46,6 +46,9 @@ class Check:
     consumer_needs: tuple[str, ...] | None = None
     #: The argument of a check with cases.
     argument: tuple[Any, ...] = ()
+    #: The checks of one library, of the producer and of the consumer, whose failure explains that of a pair.
+    of_producer: tuple[str, ...] = ()
+    of_consumer: tuple[str, ...] = ()
 
     def run(self, trial: Trial) -> None:
         """Run the check; a failure is an exception."""
@@ -75,10 +78,13 @@ def check(
     findings: Sequence[str] = ORDER,
     cases: Mapping[str, Any] | None = None,
     consumer: str | None = None,
+    of_producer: str = "",
+    of_consumer: str = "",
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a check. ``parts`` and ``needs`` are names separated by spaces, and each entry of ``cases`` is a check of its own.
 
-    ``consumer`` names the functions of the second adapter, for a check of two libraries.
+    ``consumer`` names the functions of the second adapter, for a check of two libraries. ``of_producer`` and ``of_consumer`` name
+    the checks of one library that test its side; ``{case}`` stands for the case.
     """
     if clause not in CLAUSES or (known is not None and known not in DISAGREEMENTS):
         raise ValueError(f"{clause!r} or {known!r} is unknown")
@@ -103,6 +109,8 @@ def check(
                 function,
                 None if consumer is None else tuple(consumer.split()),
                 (argument,) if case else (),
+                tuple(of_producer.format(case=case).split()),
+                tuple(of_consumer.format(case=case).split()),
             )
         return function
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import fnmatch
 import json
 import os
 import select
@@ -23,7 +24,7 @@ from typing import IO, Any, NamedTuple
 from cuarray.check import driver
 from cuarray.check.adapter import Adapter, AdapterError
 from cuarray.check.outcome import FAILED, Outcome, signal_name
-from cuarray.check.registry import find
+from cuarray.check.registry import all_checks, find
 from cuarray.check.script import Script
 from cuarray.check.trial import modules, run_check
 
@@ -50,12 +51,31 @@ class _Subject:
             "library": " → ".join(each.name for each in self.adapters),
             "version": " → ".join(each.version for each in self.adapters),
             "module": " → ".join(each.module.__name__ for each in self.adapters),
-            "known": self.adapter.known if self.consumer is None else {},
+            "known": self.adapter.known if self.consumer is None else _known_of_pair(self.adapter, self.consumer),
         }
 
     def run(self, job: str, record: str) -> dict[str, Any]:
         """Run a check in this process."""
         return run_check(self.adapter, find(job), record, self.consumer).as_json()
+
+
+def _known_of_pair(producer: Adapter, consumer: Adapter) -> dict[str, str]:
+    """Return the known differences of a pair, by patterns.
+
+    A library that is known to fail a check of its own is known to fail the check of a pair that tests this side. Such a check of a
+    pair may pass, because the partner can make up for it. So each name is written as a pattern, which :class:`Session` does not report.
+    """
+    known: dict[str, str] = {}
+    for adapter in (producer, consumer):
+        for pattern, reason in adapter.known.items():
+            if "pair-" in pattern:
+                known[pattern] = f"{adapter.name}: {reason}"
+    for check in all_checks(pairs=True):
+        for adapter, own in ((producer, check.of_producer), (consumer, check.of_consumer)):
+            for pattern, reason in adapter.known.items():
+                if any(fnmatch.fnmatchcase(name, pattern) for name in own):
+                    known.setdefault(f"{check.id[:-1]}[{check.id[-1]}]", f"{adapter.name}: {reason}")
+    return known
 
 
 def main(arguments: list[str]) -> int:

@@ -52,7 +52,7 @@ impl Record {
         Record { elsewhere: true, ..self.clone() }
     }
 
-    fn writes(&self) -> bool {
+    pub(super) fn writes(&self) -> bool {
         self.access != AccessKind::Read
     }
 
@@ -80,15 +80,16 @@ impl Record {
         }
     }
 
-    /// Whether this access may observe a release of another one's operation, which the other access follows. One of them
-    /// is an access of the host; [`Flags`](super::flags::Flags) follows the others.
+    /// Whether this access may observe a release of another one's operation, which the other access follows. What launches
+    /// know of each other's accesses by this is followed by [`Flags`](super::flags::Flags).
     fn observes(&self, other: &Record) -> bool {
         let host = |record: &Record| record.manner.strength == Strength::Host;
+        let near = self.device == other.device && !host(self) && !host(other);
+        let narrowest = if near { Strength::Device } else { Strength::System };
         self.meets(other)
             && other.writes()
-            && (host(self) || host(other))
-            && (host(other) || other.operation.fences().releases == Strength::System)
-            && (host(self) || self.operation.fences().acquires == Strength::System)
+            && (host(other) || other.operation.fences().releases >= narrowest)
+            && (host(self) || self.operation.fences().acquires >= narrowest)
     }
 }
 

@@ -66,7 +66,8 @@ impl Fixture {
 
 fn operation(ordinal: u64, lane: LaneNumber) -> Arc<Operation> {
     let (caller, after, accesses, fences) = (Caller::new(1, ""), Box::default(), OnceLock::new(), OnceLock::new());
-    Arc::new(Operation { ordinal, lane, caller, after, accesses, fences, heard: OnceLock::new() })
+    let (published, heard) = (OnceLock::new(), OnceLock::new());
+    Arc::new(Operation { ordinal, lane, caller, after, accesses, fences, published, heard })
 }
 
 fn columns(start: u64, width: u64, rows: u64) -> Region {

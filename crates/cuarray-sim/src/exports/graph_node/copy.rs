@@ -12,7 +12,7 @@ use crate::state::State;
 /// # Safety
 /// `params` is null or readable.
 pub(in crate::exports) unsafe fn copy_action(
-    state: &State,
+    state: &mut State,
     call: &Call<'_>,
     params: *const CUDA_MEMCPY3D,
     ctx: CUcontext,
@@ -20,7 +20,7 @@ pub(in crate::exports) unsafe fn copy_action(
     present(params)?;
     // SAFETY: by this function's contract; the parameters may be unaligned.
     let params = unsafe { params.read_unaligned() };
-    let transfer = transfer_of(&params)?;
+    let transfer = transfer_of(state, &params)?;
     let context = context_of(state, call, ctx)?;
     checks::check_copy(state, &transfer)?;
     Ok(Action::Copy(Box::new(CopyNode { params: Given(params), transfer, context })))
@@ -78,9 +78,12 @@ pub(in crate::exports) unsafe fn cuGraphMemcpyNodeSetParams(
     node_params: *const CUDA_MEMCPY3D,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    let Action::Copy(copy) = &state.node(node)?.action else { return Err(INVALID_VALUE) };
+    let context = match &state.node(node)?.action {
+        Action::Copy(copy) => copy.context,
+        _ => return Err(INVALID_VALUE),
+    };
     // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { copy_action(&state, call, node_params, copy.context)? };
+    let action = unsafe { copy_action(&mut state, call, node_params, context)? };
     change(&mut state, node, action)
 }
 

@@ -277,6 +277,13 @@ pub(super) unsafe fn cuGraphNodeGetParams(
         Action::Allocate(given) => set_member(&mut params, given.0),
         Action::Free(address) => set_member(&mut params, *address),
         Action::Launch(launch) => set_member(&mut params, launch_params(launch)),
+        Action::Memory(batch) => {
+            // The list is the node's own, and valid until the node changes.
+            let (list, count) = (batch.params.as_ptr().cast_mut().cast(), batch.params.len() as u32);
+            let node =
+                CUDA_BATCH_MEM_OP_NODE_PARAMS { ctx: batch.context, count, paramArray: list, flags: batch.flags };
+            set_member(&mut params, node);
+        }
     }
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(node_params, params) }

@@ -5,6 +5,8 @@
 //! box of bytes, which is checked, enqueued, and waited for if the manual requires it. Where the manual leaves a choice, the
 //! call returns early, which reveals missing synchronization.
 
+mod array;
+mod boxes;
 mod copy;
 mod fill;
 
@@ -18,6 +20,9 @@ use crate::objects::work::{Point, Work};
 use crate::schedule::mode::Mode;
 use crate::state::State;
 use crate::work::{allocations, mappings};
+use array::in_array;
+pub(super) use array::*;
+pub(super) use boxes::*;
 pub(super) use copy::*;
 use cuarray_abi::{CUcontext, CUresult, CUstream};
 use cuarray_races::finding::AccessKind;
@@ -54,7 +59,7 @@ pub(super) fn submit<'a>(
 ) -> Result<(Guard<'a>, Point), CUresult> {
     let point = execution::enqueue(&mut state, stream, work, after)?;
     if matches!(state.mode, Mode::Eager) {
-        state = execution::force(call.driver, state, vec![point]);
+        state = execution::run_eagerly(call.driver, state, point);
     }
     Ok((state, point))
 }

@@ -2,8 +2,10 @@
 
 use super::INVALID_VALUE;
 use crate::objects::allocation::Declared;
+use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent, Fill, Place, Transfer};
 use crate::objects::launch::{Launch, divides};
+use crate::objects::memory_operation::Batch;
 use crate::objects::work::HostFunction;
 use cuarray_abi::*;
 use std::sync::Arc;
@@ -28,6 +30,7 @@ pub(crate) enum Action {
     Allocate(Box<Given<CUDA_MEM_ALLOC_NODE_PARAMS>>),
     Free(CUdeviceptr),
     Launch(Arc<Launch>),
+    Memory(Box<Batch>),
 }
 
 /// A memcpy node: its parameters, and the copy that they describe.
@@ -59,6 +62,7 @@ impl Action {
             Action::Allocate(_) => CU_GRAPH_NODE_TYPE_MEM_ALLOC,
             Action::Free(_) => CU_GRAPH_NODE_TYPE_MEM_FREE,
             Action::Launch(_) => CU_GRAPH_NODE_TYPE_KERNEL,
+            Action::Memory(_) => CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
         }
     }
 }
@@ -131,34 +135,48 @@ fn described(transfer: &Transfer) -> CUDA_MEMCPY3D {
         Declared::Host => CU_MEMORYTYPE_HOST,
         Declared::Device => CU_MEMORYTYPE_DEVICE,
         Declared::Unified => CU_MEMORYTYPE_UNIFIED,
+        Declared::Array(_) => CU_MEMORYTYPE_ARRAY,
     };
     let host = |end: &End| if end.declared == Declared::Host { end.place.address } else { 0 };
-    let device = |end: &End| if end.declared == Declared::Host { 0 } else { end.place.address };
-    let height = |end: &End| end.place.slice.checked_div(end.place.pitch).unwrap_or(0) as usize;
+    let device = |end: &End| match end.declared {
+        Declared::Device | Declared::Unified => end.place.address,
+        Declared::Host | Declared::Array(_) => 0,
+    };
+    let corner = |end: &End| match end.declared {
+        Declared::Array(corner) => corner,
+        _ => Corner { array: CUarray::NULL, origin: [0; 3] },
+    };
+    let place = |end: &End| match end.declared {
+        // An array has a pitch and a height of its own.
+        Declared::Array(_) => Place::row(0),
+        _ => end.place,
+    };
+    let height = |place: Place| place.slice.checked_div(place.pitch).unwrap_or(0) as usize;
     let Transfer { source, target, extent } = transfer;
+    let (from, to) = (corner(source), corner(target));
     CUDA_MEMCPY3D {
-        srcXInBytes: 0,
-        srcY: 0,
-        srcZ: 0,
+        srcXInBytes: from.origin[0] as usize,
+        srcY: from.origin[1] as usize,
+        srcZ: from.origin[2] as usize,
         srcLOD: 0,
         srcMemoryType: kind(source),
         srcHost: host(source) as *const _,
         srcDevice: device(source),
-        srcArray: CUarray::NULL,
+        srcArray: from.array,
         reserved0: std::ptr::null_mut(),
-        srcPitch: source.place.pitch as usize,
-        srcHeight: height(source),
-        dstXInBytes: 0,
-        dstY: 0,
-        dstZ: 0,
+        srcPitch: place(source).pitch as usize,
+        srcHeight: height(place(source)),
+        dstXInBytes: to.origin[0] as usize,
+        dstY: to.origin[1] as usize,
+        dstZ: to.origin[2] as usize,
         dstLOD: 0,
         dstMemoryType: kind(target),
         dstHost: host(target) as *mut _,
         dstDevice: device(target),
-        dstArray: CUarray::NULL,
+        dstArray: to.array,
         reserved1: std::ptr::null_mut(),
-        dstPitch: target.place.pitch as usize,
-        dstHeight: height(target),
+        dstPitch: place(target).pitch as usize,
+        dstHeight: height(place(target)),
         WidthInBytes: extent.width as usize,
         Height: extent.height as usize,
         Depth: extent.depth as usize,

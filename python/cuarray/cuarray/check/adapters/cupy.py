@@ -19,7 +19,7 @@ NOT_CLAIMED = {
 KNOWN = {
     "DL3.given-stream-is-ordered-after-work-in-another-stream.*": "D4: __dlpack__ orders the current stream only",
     "I1.subclass-of-tuple-is-read.*": "D24: tuples only",
-    "I5.zero-size-array-is-imported.strided": "D13: the device of a null pointer is asked for; docs/explanation/real-libraries.md",
+    "I5.zero-size-array-is-imported.strided": "D13: the device of a null pointer is asked for; docs/findings/cupy.md",
     "L4.*": "D4: the current stream is exported, not the one with pending work",
     "P1.*": "D4: the current stream is exported, not the one with pending work; docs/explanation/real-libraries.md",
     "P2.*": "D4: the current stream is exported, not the one with pending work",

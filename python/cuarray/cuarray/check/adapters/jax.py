@@ -30,7 +30,9 @@ KNOWN = {
     "I7.version-is-current": "D17: version 2 is exported, without a stream; docs/explanation/real-libraries.md",
     "I7.older-version-is-read.*": "D9: versions 2 and 3 are read",
     "I10.*": "D7: the mask is not read; docs/explanation/real-libraries.md",
-    "L2.*": "D23: no reference to the owner is kept; docs/explanation/real-libraries.md",
+    "DL3.stream-zero-is-refused": "0 is read as no stream",
+    "DL3.stream-minus-one-makes-no-driver-call-that-waits": "-1 is used as a stream's handle; docs/findings/jax.md",
+    "L2.*": "D23: no reference to the owner is kept; docs/findings/jax.md",
     "P1.*": "D17: version 2 is exported, without a stream; docs/explanation/real-libraries.md",
     "S2.*": "D16: the streams 1 and 2 are not waited for, and streams of others are refused",
 }

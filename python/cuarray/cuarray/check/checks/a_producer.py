@@ -8,25 +8,12 @@ from typing import Any
 
 import cuarray
 from cuarray.check import parts
+from cuarray.check.cases import BROADCAST, FURTHER, LAYOUTS, PLAIN, REVERSED, Layout, layout_part
 from cuarray.check.clauses import ENTRIES, Level
 from cuarray.check.registry import check
 from cuarray.check.trial import Trial
 from cuarray.inspection.deviations import deviations
 from cuarray.inspection.pointer import Pointer
-
-#: Layouts of 4-byte elements: a shape, and the strides in bytes.
-LAYOUTS = {
-    "C-order": ((3, 4), (16, 4)),
-    "F-order": ((3, 4), (4, 12)),
-    "sliced": ((3, 4), (32, 8)),
-    "transposed-3d": ((2, 3, 4), (4, 32, 8)),
-    "one-element-axis": ((3, 1, 4), (16, 16, 4)),
-    "zero-dim": ((), ()),
-}
-REVERSED = {"reversed-1d": ((5,), (-4,)), "reversed-2d": ((3, 4), (16, -4))}
-BROADCAST = {"broadcast-1d": ((5,), (0,)), "broadcast-2d": ((3, 4), (0, 4))}
-PLAIN = {name[1:]: name for name in ("|i1", "|u1", "<i4", "<i8", "<f4", "<f8")}
-FURTHER = {name[1:]: name for name in ("<i2", "<u2", "<u4", "<u8", "<f2", "<c8", "<c16", "|b1")}
 
 
 def _deviations(array: Any, entries: dict[str, Any], *keys: str) -> list[str]:
@@ -244,24 +231,13 @@ def version_is_current(trial: Trial) -> None:
     trial.expect(version == 3, f"version is {version}, in which no consumer can wait for pending work")
 
 
-def layout_part(shape: tuple[int, ...], strides: tuple[int, ...]) -> str | None:
-    """Return the part of a library that a layout of 4-byte elements belongs to; None for a plain C-contiguous one."""
-    if not shape:
-        return "zero-dim"
-    if min(strides) < 0:
-        return "negative-strides"
-    if 0 in strides:
-        return "broadcast"
-    return None if strides == parts.contiguous(shape, 4) else "strides"
-
-
-def _requires_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+def _requires_layout(trial: Trial, layout: Layout) -> None:
     part = layout_part(*layout)
     if part is not None:
         trial.requires(part)
 
 
-def _exports_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+def _exports_layout(trial: Trial, layout: Layout) -> None:
     shape, strides = layout
     array = trial.lib.make(shape, "<f4", strides=strides)
     entries = trial.interface(array)
@@ -279,14 +255,14 @@ _STRIDES_ADVICE = "Export the strides in bytes; leave them out only if the eleme
 
 
 @check("I8", "producer", needs="make", cases=LAYOUTS, known="D3", advice=_STRIDES_ADVICE)
-def layout_is_exported(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+def layout_is_exported(trial: Trial, layout: Layout) -> None:
     """The strides of a layout ({case}) are exported in bytes."""
     _requires_layout(trial, layout)
     _exports_layout(trial, layout)
 
 
 @check("I8", "producer negative-strides", needs="make", cases=REVERSED, advice=_STRIDES_ADVICE)
-def reversed_layout_is_exported(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+def reversed_layout_is_exported(trial: Trial, layout: Layout) -> None:
     """The strides of a layout ({case}) are negative, and the pointer is that of its first element."""
     _exports_layout(trial, layout)
 
@@ -299,13 +275,13 @@ def reversed_layout_is_exported(trial: Trial, layout: tuple[tuple[int, ...], tup
     known="D1",
     advice="Do not treat an axis with stride 0 as contiguous: export its strides.",
 )
-def broadcast_layout_is_exported(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+def broadcast_layout_is_exported(trial: Trial, layout: Layout) -> None:
     """The strides of a layout ({case}) have a 0, and are not left out."""
     _exports_layout(trial, layout)
 
 
 @check("I8", "producer", needs="make read write", cases={**LAYOUTS, **REVERSED}, advice=_STRIDES_ADVICE)
-def consumer_reads_the_elements(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+def consumer_reads_the_elements(trial: Trial, layout: Layout) -> None:
     """A consumer that follows the strides ({case}) reads the elements that the library wrote."""
     shape, strides = layout
     _requires_layout(trial, layout)

@@ -7,12 +7,10 @@ import weakref
 from typing import Any
 
 from cuarray.check import parts
-from cuarray.check.checks.a_producer import BROADCAST, FURTHER, LAYOUTS, PLAIN, REVERSED, layout_part
+from cuarray.check.cases import BROADCAST, EMPTY, FURTHER, ILLEGAL, LAYOUTS, PLAIN, REVERSED, Layout, layout_part
 from cuarray.check.clauses import Level
 from cuarray.check.registry import check
 from cuarray.check.trial import Trial
-
-Layout = tuple[tuple[int, ...], tuple[int, ...]]
 
 _READS = "Read the entry as the text says; an entry that is absent or None has its default."
 _REFUSES = "Check the entry before the pointer is used, and raise an error that names it."
@@ -134,7 +132,7 @@ def type_is_imported(trial: Trial, typestr: str) -> None:
     "I5",
     "consumer zero-size",
     needs="import_",
-    cases={"0": ((0,), None), "0x3": ((0, 3), None), "strided": ((0, 3), (48, 16))},
+    cases=EMPTY,
     known="D13",
     advice="Do not query the driver for a null pointer if a dimension is 0.",
 )
@@ -213,37 +211,6 @@ def owner_lives_as_long_as_the_import(trial: Trial) -> None:
     trial.expect(alive() is None, "the producer's object is never released: a leak")
 
 
-#: Illegal dictionaries, by clause: entries that replace those of a plain array, or the entry that it is without.
-_ILLEGAL: dict[str, dict[str, dict[str, Any]]] = {
-    "I1": {f"without-{key}": {"without": key} for key in ("shape", "typestr", "data", "version")},
-    "I2": {
-        "text": {"shape": "23"},
-        "negative": {"shape": (-2, 3)},
-        "float": {"shape": (2.0, 3.0)},
-        "overflow": {"shape": (1 << 62, 1 << 62)},
-        "beyond-64-bits": {"shape": (1 << 80,)},
-    },
-    "I3": {
-        "nonsense": {"typestr": "no type"},
-        "empty": {"typestr": ""},
-        "python-object": {"typestr": "|O8"},
-        "int": {"typestr": 4},
-    },
-    "I4": {
-        "int": {"data": 4096},
-        "None": {"data": (None, False)},
-        "text": {"data": ("pointer", False)},
-        "null": {"data": (0, False)},
-    },
-    "I8": {
-        "too-few": {"strides": (4,)},
-        "float": {"strides": (12.0, 4.0)},
-        "beyond-64-bits": {"strides": (1 << 70, 4)},
-    },
-    "I11": {"zero": {"stream": 0}, "negative": {"stream": -1}, "text": {"stream": "1"}},
-}
-
-
 def illegal_array_is_refused(trial: Trial, entries: dict[str, Any]) -> None:
     """An import refuses an illegal dictionary ({case}) with an error, and does not crash."""
     obj, _ = _plain(trial, **entries)
@@ -254,7 +221,7 @@ def illegal_array_is_refused(trial: Trial, entries: dict[str, Any]) -> None:
     trial.expect(not fatal, f"the import fails with {type(error).__name__}: {error}")
 
 
-for _clause, _cases in _ILLEGAL.items():
+for _clause, _cases in ILLEGAL.items():
     _known = "D2" if _clause == "I11" else None
     _register = check(
         _clause, "consumer", needs="import_", cases=_cases, level=Level.SHOULD, known=_known, advice=_REFUSES

@@ -6,7 +6,7 @@ import gc
 from typing import Any
 
 from cuarray.check import parts
-from cuarray.check.checks.a_producer import BROADCAST, FURTHER, LAYOUTS, PLAIN, REVERSED, layout_part
+from cuarray.check.cases import BROADCAST, FURTHER, LAYOUTS, PLAIN, REVERSED, Layout, layout_part
 from cuarray.check.clauses import Level
 from cuarray.check.registry import check
 from cuarray.check.trial import Trial, said
@@ -35,8 +35,17 @@ def _same_memory(trial: Trial, array: Any, imported: Any) -> None:
         trial.expect(first == second, f"the import is at {second:#x}, and the array at {first:#x}: a copy")
 
 
-@check("I8", _BOTH, needs="make", consumer="import_ read", cases={**LAYOUTS, **REVERSED, **BROADCAST})
-def pair_keeps_the_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+@check(
+    "I8",
+    _BOTH,
+    needs="make",
+    consumer="import_ read",
+    cases={**LAYOUTS, **REVERSED, **BROADCAST},
+    of_producer="I8.layout-is-exported.{case} I8.reversed-layout-is-exported.{case} I8.broadcast-layout-is-exported.{case} "
+    "I8.consumer-reads-the-elements.{case}",
+    of_consumer="I8.layout-is-imported.{case}",
+)
+def pair_keeps_the_layout(trial: Trial, layout: Layout) -> None:
     """The consumer reads the producer's array ({case}) in the right order, without a copy."""
     shape, strides = layout
     part = layout_part(shape, strides)
@@ -56,7 +65,15 @@ def pair_keeps_the_layout(trial: Trial, layout: tuple[tuple[int, ...], tuple[int
     )
 
 
-@check("I3", _BOTH, needs="make write", consumer="import_ read", cases={**PLAIN, **FURTHER})
+@check(
+    "I3",
+    _BOTH,
+    needs="make write",
+    consumer="import_ read",
+    cases={**PLAIN, **FURTHER},
+    of_producer="I3.typestr-names-the-type.{case} I3.typestr-names-a-further-type.{case} I3.elements-have-the-exported-type.{case}",
+    of_consumer="I3.type-is-imported.{case}",
+)
 def pair_keeps_the_elements(trial: Trial, typestr: str) -> None:
     """The consumer reads the elements of {case} that the producer wrote."""
     if typestr in FURTHER.values():
@@ -78,6 +95,8 @@ def pair_keeps_the_elements(trial: Trial, typestr: str) -> None:
     consumer="import_ read",
     cases={"0": (0,), "0x3": (0, 3)},
     known="D13",
+    of_producer="I5.zero-size-array-has-pointer-zero.{case}",
+    of_consumer="I5.zero-size-array-is-imported.{case}",
 )
 def pair_keeps_zero_size(trial: Trial, shape: tuple[int, ...]) -> None:
     """The consumer imports an array of shape {case}."""
@@ -86,7 +105,16 @@ def pair_keeps_zero_size(trial: Trial, shape: tuple[int, ...]) -> None:
     trial.expect(elements == b"", f"the consumer reads {len(elements)} bytes")
 
 
-@check("I4", _BOTH, needs="make", consumer="import_", known="D21", level=Level.SHOULD)
+@check(
+    "I4",
+    _BOTH,
+    needs="make",
+    consumer="import_",
+    known="D21",
+    level=Level.SHOULD,
+    of_producer="I4.read-only-array-has-the-flag",
+    of_consumer="I4.read-only-flag-is-kept",
+)
 def pair_keeps_read_only(trial: Trial) -> None:
     """The consumer's import of a read-only array is read-only, or is refused."""
     trial.requires("read-only")
@@ -101,7 +129,15 @@ def pair_keeps_read_only(trial: Trial) -> None:
     trial.expect(entries["data"][1] is True, "the import exports the array as writable")
 
 
-@check("L2", _BOTH, needs="make write", consumer="import_ read", known="D23", level=Level.SHOULD)
+@check(
+    "L2",
+    _BOTH,
+    needs="make write",
+    consumer="import_ read",
+    known="D23",
+    level=Level.SHOULD,
+    of_consumer="L2.owner-lives-as-long-as-the-import",
+)
 def pair_keeps_the_memory_alive(trial: Trial) -> None:
     """The consumer reads the elements after the producer's array is dropped."""
     expected = trial.parts.pattern(NBYTES)
@@ -124,7 +160,20 @@ def _stream(trial: Trial, recorder: Any, adapter: Any) -> dict[str, Any]:
     return {"stream": recorder.new_stream()}
 
 
-@check("S2", _ORDER, needs="pending", consumer="import_ read", known="D16")
+#: The checks of one library that answer for the order of a pair.
+_COVERS = "P1.exported-stream-covers-work-in-the-arrays-stream P1.exported-stream-covers-work-without-a-stream"
+_WAITS = "S2.import-waits-for-the-exported-stream.handle S2.work-in-another-stream-waits-for-the-exported-stream.handle"
+
+
+@check(
+    "S2",
+    _ORDER,
+    needs="pending",
+    consumer="import_ read",
+    known="D16",
+    of_producer=_COVERS,
+    of_consumer=_WAITS,
+)
 def pair_orders_the_consumer_after_the_producer(trial: Trial) -> None:
     """The consumer reads in a stream of its own after the producer's work, which is pending in another stream."""
     first, second = _stream(trial, trial.lib, trial.adapter), _stream(trial, trial.consumer, trial.consuming)
@@ -137,7 +186,15 @@ def pair_orders_the_consumer_after_the_producer(trial: Trial) -> None:
     trial.expect(elements == expected, "the consumer reads before the producer's work is done")
 
 
-@check("S2", _ORDER, needs="pending", consumer="import_ read", known="D17")
+@check(
+    "S2",
+    _ORDER,
+    needs="pending",
+    consumer="import_ read",
+    known="D17",
+    of_producer="P1.exported-stream-covers-work-without-a-stream",
+    of_consumer=_WAITS,
+)
 def pair_orders_work_without_streams(trial: Trial) -> None:
     """The consumer reads after the producer's work, where the user has named no stream."""
     expected = trial.parts.pattern(NBYTES)
@@ -147,7 +204,15 @@ def pair_orders_work_without_streams(trial: Trial) -> None:
     trial.expect(elements == expected, "the consumer reads before the producer's work is done")
 
 
-@check("S3", _ORDER, needs="make write read", consumer="import_ write", known="D18")
+@check(
+    "S3",
+    _ORDER,
+    needs="make write read",
+    consumer="import_ write",
+    known="D18",
+    of_producer=f"{_COVERS} P1.producers-next-work-waits-for-the-consumer",
+    of_consumer="S3.exported-stream-waits-for-the-consumers-work",
+)
 def pair_orders_the_producer_after_the_consumer(trial: Trial) -> None:
     """The producer's later read in its stream runs after the consumer's write in a stream of its own."""
     first, second = _stream(trial, trial.lib, trial.adapter), _stream(trial, trial.consumer, trial.consuming)
@@ -162,7 +227,16 @@ def pair_orders_the_producer_after_the_consumer(trial: Trial) -> None:
     trial.expect(elements == expected, "the producer reads before the consumer's work is done")
 
 
-@check("DL3", "producer consumer ordering dlpack", needs="pending", consumer="from_dlpack read", known="D16")
+@check(
+    "DL3",
+    "producer consumer ordering dlpack",
+    needs="pending",
+    consumer="from_dlpack read",
+    known="D16",
+    of_producer="DL3.given-stream-is-ordered-after-pending-work.handle "
+    "DL3.given-stream-is-ordered-after-work-in-another-stream.handle",
+    of_consumer="DL3.import-asks-for-the-stream-that-it-works-in DL3.import-for-a-stream-asks-for-that-stream",
+)
 def pair_orders_a_tensor(trial: Trial) -> None:
     """The consumer reads a tensor of the producer in a stream of its own after the producer's work."""
     first, second = _stream(trial, trial.lib, trial.adapter), _stream(trial, trial.consumer, trial.consuming)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cuarray.check.clauses import CLAUSES, DISAGREEMENTS
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, SKIPPED, UNCLAIMED, UNEXPECTED, Outcome
-from cuarray.check.report.text import summary
+from cuarray.check.report.text import counts, summary
 from cuarray.check.runner import Run
 
 __all__ = ["page", "write_page"]
@@ -36,7 +36,8 @@ def page(runs: Sequence[Run]) -> str:
         f"<style>{_STYLE}</style><h1>{_text(title)}</h1>"
     )
     lines = "".join(f"<p>{_text(summary(run))}</p>" for run in runs)
-    return f"{head}{lines}{_matrix(runs)}{''.join(_library(number, run) for number, run in enumerate(runs))}</html>\n"
+    overview = _square(runs) if len(runs) > 1 and all(" → " in run.library for run in runs) else _matrix(runs)
+    return f"{head}{lines}{overview}{''.join(_library(number, run) for number, run in enumerate(runs))}</html>\n"
 
 
 def write_page(path: str, runs: Sequence[Run]) -> None:
@@ -54,6 +55,25 @@ def _matrix(runs: Sequence[Run]) -> str:
         title = next(found[name].title for found in results if name in found)
         rows.append(f"<tr><td title='{_text(title)}'><code>{_text(name)}</code>{''.join(cells)}")
     return f"<h2>Checks</h2><table><tr><th>check{head}{''.join(rows)}</table>"
+
+
+def _square(runs: Sequence[Run]) -> str:
+    """Return the square of producers (rows) and consumers (columns); each cell leads to the failures of its pair."""
+    cells = {tuple(run.library.split(" → ")): _pair(number, run) for number, run in enumerate(runs)}
+    consumers = list(dict.fromkeys(consumer for _, consumer in cells))
+    head = "".join(f"<th scope=col>{_text(consumer)}" for consumer in consumers)
+    rows = "".join(
+        f"<tr><th scope=row>{_text(producer)}"
+        + "".join(cells.get((producer, consumer), "<td class=none>") for consumer in consumers)
+        for producer in dict.fromkeys(producer for producer, _ in cells)
+    )
+    return f"<h2>Pairs</h2><table><tr><th>producer ↓ consumer →{head}{rows}</table>"
+
+
+def _pair(number: int, run: Run) -> str:
+    """Return the cell of a pair: the counts, in the colour of its worst result."""
+    worst = next((kind for kind in ("fail", "should", "known") if kind in map(_class, run.outcomes)), "pass")
+    return f"<td title='{_text(summary(run))}'><a class={worst} href='#{number}'>{_text(counts(run.outcomes))}</a>"
 
 
 def _cell(outcome: Outcome | None, library: int) -> str:
@@ -76,7 +96,7 @@ def _word(outcome: Outcome) -> str:
 def _library(number: int, run: Run) -> str:
     shown = [each for each in run.outcomes if each.status in (FAILED, KNOWN, UNEXPECTED)]
     body = "".join(_failure(number, each) for each in shown) or "<p>No failures.</p>"
-    return f"<h2>{_text(run.title)}</h2>{body}"
+    return f"<h2 id='{number}'>{_text(run.title)}</h2>{body}"
 
 
 def _failure(number: int, outcome: Outcome) -> str:

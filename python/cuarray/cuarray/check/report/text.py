@@ -10,7 +10,7 @@ from cuarray.check.clauses import CLAUSES, DISAGREEMENTS
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, SKIPPED, UNCLAIMED, UNEXPECTED, Outcome
 from cuarray.check.runner import Run
 
-__all__ = ["MARKS", "Progress", "failure", "failures", "matrix", "matrix_of_pairs", "summary"]
+__all__ = ["MARKS", "Progress", "counts", "failure", "failures", "matrix", "matrix_of_pairs", "summary"]
 
 #: One character for each status; a failed *should* has a mark of its own.
 MARKS = {PASSED: ".", FAILED: "F", KNOWN: "k", UNEXPECTED: "!", UNCLAIMED: "-", SKIPPED: "s"}
@@ -52,7 +52,7 @@ def matrix(runs: Sequence[Run]) -> str:
     clauses.sort(key=list(CLAUSES).index)
     rows = [["clause", *(run.library for run in runs), "the text"]]
     for clause in clauses:
-        cells = [_cell([each for each in run.outcomes if each.clause == clause]) for run in runs]
+        cells = [counts([each for each in run.outcomes if each.clause == clause]) for run in runs]
         rows.append([clause, *cells, textwrap.shorten(CLAUSES[clause], 60, placeholder=" …")])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
@@ -62,7 +62,7 @@ def matrix(runs: Sequence[Run]) -> str:
 
 def matrix_of_pairs(runs: Sequence[Run]) -> str:
     """Return the square of producers (rows) and consumers (columns): the number of checks that passed, of those that apply."""
-    cells = {tuple(run.library.split(" → ")): _cell(run.outcomes) for run in runs}
+    cells = {tuple(run.library.split(" → ")): counts(run.outcomes) for run in runs}
     names = list(dict.fromkeys(producer for producer, _ in cells))
     rows = [["producer ↓ consumer →", *names]]
     rows += [[producer, *(cells.get((producer, consumer), "") for consumer in names)] for producer in names]
@@ -72,7 +72,8 @@ def matrix_of_pairs(runs: Sequence[Run]) -> str:
     )
 
 
-def _cell(outcomes: Sequence[Outcome]) -> str:
+def counts(outcomes: Sequence[Outcome]) -> str:
+    """Return the number of checks that passed, of those that apply, and the numbers of failures."""
     counted = [each for each in outcomes if each.status not in (UNCLAIMED, SKIPPED)]
     if not counted:
         return "-"
@@ -130,7 +131,7 @@ def failure(outcome: Outcome) -> list[str]:
 
 def summary(run: Run) -> str:
     """Return the counts of a library in one line."""
-    counts = [
+    numbers = [
         (sum(each.status in (PASSED, UNEXPECTED) for each in run.outcomes), "passed"),
         (sum(each.fails for each in run.outcomes), "must failed"),
         (sum(each.status == FAILED and not each.fails for each in run.outcomes), "should failed"),
@@ -138,7 +139,7 @@ def summary(run: Run) -> str:
         (sum(each.status == UNCLAIMED for each in run.outcomes), "not claimed"),
         (sum(each.status == SKIPPED for each in run.outcomes), "not run"),
     ]
-    listed = ", ".join(f"{count} {name}" for count, name in counts if count)
+    listed = ", ".join(f"{count} {name}" for count, name in numbers if count)
     order = "order proved by findings" if run.driver == "simulated" else "order checked by values"
     return f"{run.title}: {listed} ({run.driver} driver, {order})"
 

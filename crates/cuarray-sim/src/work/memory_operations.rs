@@ -1,0 +1,136 @@
+//! Execution of stream memory operations.
+//!
+//! A wait blocks its stream until other work, or the host, has written a word. The execution then runs other work first.
+
+use crate::objects::memory_operation::{MemoryOperation, Reduction, Word};
+use crate::objects::work::{Accesses, Work};
+use crate::state::State;
+use cuarray_abi::*;
+use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The current value of a word; `None` if its memory is gone.
+fn load(state: &State, word: Word) -> Option<u64> {
+    let address = live(state, word)?;
+    // SAFETY: the word is aligned, and lies in a live allocation, which stays mapped while the state is locked. All
+    // accesses by the simulator are atomic too.
+    unsafe {
+        Some(match word.size {
+            4 => AtomicU32::from_ptr(address as *mut u32).load(Ordering::SeqCst).into(),
+            _ => AtomicU64::from_ptr(address as *mut u64).load(Ordering::SeqCst),
+        })
+    }
+}
+
+/// The driver's address of a word in live memory.
+fn live(state: &State, word: Word) -> Option<u64> {
+    let allocation = state.memory.holding(word.address)?;
+    let end = allocation.address.checked_add(allocation.size)?;
+    (word.address.checked_add(word.size)? <= end).then(|| state.host_address(word.address))
+}
+
+/// Writes a word, and returns its new value.
+fn update(state: &State, word: Word, reduction: Option<Reduction>, value: u64) -> Option<u64> {
+    let address = live(state, word)?;
+    macro_rules! apply {
+        ($atomic:ty, $ty:ty) => {{
+            let value = value as $ty;
+            // SAFETY: as in `load`; the check of the operation made sure that the memory is writable.
+            let atomic = unsafe { <$atomic>::from_ptr(address as *mut $ty) };
+            let new = match reduction {
+                None => {
+                    atomic.store(value, Ordering::SeqCst);
+                    value
+                }
+                Some(Reduction::Add) => atomic.fetch_add(value, Ordering::SeqCst).wrapping_add(value),
+                Some(Reduction::And) => atomic.fetch_and(value, Ordering::SeqCst) & value,
+                Some(Reduction::Or) => atomic.fetch_or(value, Ordering::SeqCst) | value,
+            };
+            u64::from(new)
+        }};
+    }
+    Some(if word.size == 4 { apply!(AtomicU32, u32) } else { apply!(AtomicU64, u64) })
+}
+
+/// Whether work of a stream is a wait for a value that its word does not have.
+pub(crate) fn is_blocked(state: &State, stream: CUstream, work: &Work) -> bool {
+    let Work::Memory(MemoryOperation::Wait { word, condition, value }) = work else { return false };
+    let context = state.streams.get(&stream).and_then(|stream| state.contexts.get(&stream.context));
+    // A failed context executes nothing, so its waits end.
+    if context.is_some_and(|context| context.failed.is_some()) {
+        return false;
+    }
+    load(state, *word).is_some_and(|found| !condition.holds(*word, found, *value))
+}
+
+/// The word that the next work of a stream waits for.
+pub(crate) fn awaited(state: &State, stream: CUstream) -> Option<Word> {
+    let front = state.streams.get(&stream)?.queue.front()?;
+    match &front.work {
+        Work::Memory(MemoryOperation::Wait { word, .. }) => Some(*word),
+        _ => None,
+    }
+}
+
+/// Executes an operation whose wait, if it is one, has ended.
+pub(crate) fn execute(state: &mut State, operation: MemoryOperation, ticket: Option<&Ticket>) -> Accesses {
+    let Some(word) = operation.word() else { return Accesses::default() };
+    let manner = Manner { strength: Strength::System, ..Manner::default() };
+    let touched = |touch| Touched { start: word.address, end: word.address + word.size, touch, manner };
+    let (none, system) = (Strength::Weak, Strength::System);
+    let (fences, touches) = match operation {
+        MemoryOperation::Wait { .. } => (Fences { releases: none, acquires: system }, vec![touched(Touch::Read)]),
+        MemoryOperation::Write { fence, .. } => {
+            (Fences { releases: if fence { system } else { none }, acquires: none }, vec![touched(Touch::Write)])
+        }
+        _ => (
+            Fences { releases: system, acquires: none },
+            vec![touched(Touch::Read), touched(Touch::Write), touched(Touch::Update)],
+        ),
+    };
+    let mut accesses = Accesses { touched: touches, ..Accesses::default() };
+    let written = match operation {
+        MemoryOperation::Write { value, .. } => update(state, word, None, value),
+        MemoryOperation::Reduce { reduction, value, .. } => update(state, word, Some(reduction), value),
+        MemoryOperation::Wait { condition, value, .. } => {
+            let mut by = state.publications.ends(word, condition, value);
+            // Without a writer among the operations, the host may have written the word.
+            let on_host = state.memory.holding(word.address).is_some_and(|memory| !memory.kind.on_device());
+            if by.is_empty() && on_host {
+                by = state.detector.host_clocks();
+            }
+            accesses.ended_by = Some(by);
+            None
+        }
+        MemoryOperation::Barrier => None,
+    };
+    if let Some(ticket) = ticket {
+        state.detector.synchronizes(ticket, fences);
+        if let Some(value) = written.filter(|_| fences.releases != Strength::Weak) {
+            state.publications.add(word.address, value, ticket.clock.clone());
+        }
+    }
+    accesses
+}
+
+/// Records that a launch has published the words that pending operations wait for.
+pub(crate) fn launch_published(state: &mut State, ticket: &Ticket, touched: &[Touched]) {
+    let waits = state.streams.values().flat_map(|stream| &stream.queue).filter_map(|operation| match operation.work {
+        Work::Memory(MemoryOperation::Wait { word, .. }) => Some(word),
+        _ => None,
+    });
+    let writes = |word: &Word| {
+        touched.iter().any(|range| {
+            range.touch == Touch::Write
+                && range.manner.strength != Strength::Weak
+                && range.start < word.address + word.size
+                && word.address < range.end
+        })
+    };
+    let words: Vec<Word> = waits.filter(writes).collect();
+    for word in words {
+        if let Some(value) = load(state, word) {
+            state.publications.add(word.address, value, ticket.clock.clone());
+        }
+    }
+}
