@@ -11,8 +11,9 @@ import os
 from pathlib import Path
 from typing import TextIO
 
-import cuarray_sim
 import pytest
+
+import cuarray_sim
 
 from .description import Suite
 from .outcome import FAILED, PASSED, SKIPPED, WHOLE

@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_before_a_release_and_behind_an_acquire_are_told_apart() {
+    fn access_before_a_release_is_released_and_access_behind_an_acquire_is_acquired() {
         let mut recorder = Recorder::new(true, 1).ordered(true);
         recorder.note(0, 0, 4, true);
         recorder.note_fence(Strength::System, true, true);

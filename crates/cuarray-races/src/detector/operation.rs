@@ -67,7 +67,7 @@ pub(super) struct Heard {
     from: Vec<u64>,
 }
 
-/// The most operations whose unreleased accesses are told apart. Those of older ones count as released.
+/// The most operations whose unreleased accesses are known. Those of older operations count as released.
 const APART: usize = 256;
 
 impl Heard {

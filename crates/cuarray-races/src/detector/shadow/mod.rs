@@ -68,7 +68,7 @@ impl Record {
 
     /// Whether every access that conflicts with `older` conflicts with this one too.
     fn stands_for(&self, older: &Record) -> bool {
-        // An access that an acquire orders after this one may be unordered with the older one, and the other way round.
+        // A later acquire may order an access after this one, and not after the older one.
         let handed = |record: &Record| (record.manner.released, record.manner.acquired);
         match (self.access, self.manner.strength) {
             (AccessKind::Read, Strength::Weak) => !older.writes() && handed(self) == (false, false),
@@ -80,8 +80,8 @@ impl Record {
         }
     }
 
-    /// Whether this access may observe a release of another one's operation, which the other access follows. What launches
-    /// know of each other's accesses by this is followed by [`Flags`](super::flags::Flags).
+    /// Whether this access may observe a release by the operation of an earlier access. [`Flags`](super::flags::Flags) follows
+    /// the releases between launches.
     fn observes(&self, other: &Record) -> bool {
         let host = |record: &Record| record.manner.strength == Strength::Host;
         let near = self.device == other.device && !host(self) && !host(other);
