@@ -239,6 +239,33 @@ impl Machine<'_> {
         });
     }
 
+    /// Reports writes of the launch to the bytes that the lanes read as texels. A texture's cache need not see them.
+    #[cold]
+    pub(super) fn meet_unseen_writes(&mut self, size: u32) {
+        self.with_causality(|machine, causality, _| {
+            let (block, warp) = (machine.block.number as u32, machine.warp.number as u8);
+            let (mut found, mut reported) = (Vec::new(), Vec::new());
+            for lane in machine.lanes() {
+                let (address, pc, stamp) = (machine.addresses[lane], machine.pc - 1, causality.clock.now());
+                let mark = Mark { block, pc, stamp, lanes: 1 << lane, value: 0, warp, kind: Kind::Read };
+                let mut done = 0;
+                while done < u64::from(size) {
+                    let from = address + done;
+                    let count = (u64::from(size) - done).min(STEP - from % STEP);
+                    causality.memory.unseen((from, count as u32), &mut found);
+                    done += count;
+                }
+                for conflict in found.drain(..) {
+                    if !reported.contains(&conflict.mark.pc)
+                        && machine.add_causal_race(&conflict, &mark, (address, size))
+                    {
+                        reported.push(conflict.mark.pc);
+                    }
+                }
+            }
+        });
+    }
+
     /// Reports a race; returns `false` if it is held back, because the accesses update in place.
     #[cold]
     fn add_causal_race(&mut self, conflict: &Conflict, now: &Mark, (address, size): (u64, u32)) -> bool {

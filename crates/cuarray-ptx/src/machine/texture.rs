@@ -215,6 +215,9 @@ impl<'p> Machine<'p> {
         }
         if self.races.on && !self.is_only_read(self.region as usize) {
             self.touch(Mode::new(Space::Global, true).code(), size, 0, Kind::Read, &[0; 32]);
+            if self.launch.strict {
+                self.meet_unseen_writes(size);
+            }
         }
         Flow::Next
     }

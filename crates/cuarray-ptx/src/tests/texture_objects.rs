@@ -2,6 +2,7 @@
 
 use super::textures::{FLOAT, HANDLE, TEXELS, fetched, floats, kernel, mipmap, results, texture, textures};
 use super::*;
+use crate::races::causality::Why;
 use crate::texture::{Geometry, ReadMode, Texture};
 use std::sync::Arc;
 
@@ -83,4 +84,28 @@ fn fetched_texels_are_recorded_and_race_with_writes() {
     let texels: Vec<(u64, u64)> =
         touched.iter().filter(|range| range.start >= TEXELS).map(|range| (range.start, range.end)).collect();
     assert_eq!(texels, [(TEXELS + 4, TEXELS + 61 * 4)]);
+}
+
+#[test]
+fn a_fetch_of_bytes_that_its_launch_has_written_is_a_strict_race() {
+    let picture = textures(texture(Geometry::OneD, FLOAT, [64, 1, 1], 1));
+    let fetch = "tex.1d.v4.f32.s32 {%r10,%r11,%r12,%r13}, [%rd3, {%r19}];";
+    let write = "mul.wide.u32 %rd4, %r19, 4; add.u64 %rd4, %rd2, %rd4; st.global.u32 [%rd4], %r19;";
+    let found = |body: &str, strict| {
+        let source = kernel(body);
+        let (mut out, mut input, mut texels) = ([0; 64], [0; 128], [0; 32]);
+        let more = vec![HANDLE];
+        let run = Run { source: &source, more, textures: picture.clone(), strict, ..Run::default() };
+        let races = run.over(&mut [&mut out, &mut input, &mut texels]).races;
+        races.into_iter().map(|race| (race.accesses.map(|access| access.writes), race.why)).collect::<Vec<_>>()
+    };
+    // Each thread fetches the texel that it has written itself.
+    let own = format!("{write} bar.sync 0; {fetch}");
+    assert_eq!(found(&own, false), []);
+    assert_eq!(found(&own, true), [([true, false], Some(Why::Texture))]);
+    // A write after the fetch does not reach it.
+    let later = format!("{fetch} bar.sync 0; {write}");
+    assert_eq!(found(&later, true), []);
+    let plain = own.replace(fetch, "ld.global.u32 %r10, [%rd4]; mov.b32 %r11, 0; mov.b32 %r12, 0; mov.b32 %r13, 0;");
+    assert_eq!(found(&plain, true), []);
 }

@@ -114,6 +114,10 @@ fn hand_over(why: Why, between: bool) -> &'static str {
         (Why::NoAcquire(_), _) => {
             "no fence of scope gpu is behind the read of the flag: put __threadfence (or use an acquiring read of scope gpu) there"
         }
+        (Why::Texture, _) => {
+            "a texture fetch or a surface load need not see what its own launch has written, even behind a barrier: read the bytes \
+             by a plain load, or in another launch"
+        }
         (Why::PlainFlag, _) => {
             "the flag is written by a plain store, which hands over nothing: write it by an atomic or volatile store behind a fence"
         }

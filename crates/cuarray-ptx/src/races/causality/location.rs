@@ -112,6 +112,11 @@ impl Location {
         self.offset < offset + size && offset < self.offset + self.size
     }
 
+    /// The strong accesses that write.
+    pub(super) fn writes(&self) -> impl Iterator<Item = &Mark> {
+        self.marks.iter().map(|strong| &strong.mark).filter(|mark| mark.kind != Kind::Read)
+    }
+
     /// Whether nothing is recorded any more.
     pub(super) fn is_empty(&self) -> bool {
         self.marks.is_empty() && self.operations.is_empty()

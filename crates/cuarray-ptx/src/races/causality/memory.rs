@@ -153,6 +153,20 @@ impl Memory {
         }
     }
 
+    /// Finds the writes to bytes of at most one page, whether or not they are ordered before a read that need not see them.
+    pub(crate) fn unseen(&self, (address, size): (u64, u32), found: &mut Vec<Conflict>) {
+        let Some(page) = self.numbers.get(&(address / PAGE)).and_then(|index| self.pages.get(*index)) else { return };
+        let offset = (address % PAGE) as u32;
+        let plain = page.cells.get(page.cells_of(offset, size)).into_iter().flatten().flatten();
+        let locations = page.locations.iter().filter(|location| location.overlaps(offset, size));
+        let writes = plain.filter(|mark| mark.kind != Kind::Read).chain(locations.flat_map(Location::writes));
+        found.extend(writes.map(|mark| Conflict {
+            mark: *mark,
+            lane: mark.lanes.trailing_zeros(),
+            why: Some(Why::Texture),
+        }));
+    }
+
     /// Compares, executes and records a strong operation.
     pub(crate) fn strong(
         &mut self,

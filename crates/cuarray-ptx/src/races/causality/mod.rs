@@ -75,6 +75,8 @@ pub enum Why {
     NoAcquire(Scope),
     /// The second thread has read a flag that the first one writes by a plain store.
     PlainFlag,
+    /// The second access is a texture fetch or a surface load, which need not see writes of its own launch.
+    Texture,
 }
 
 /// The state of a grid.
