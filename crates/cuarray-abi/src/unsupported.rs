@@ -41,53 +41,9 @@ macro_rules! unsupported_entry_points {
                 "cuMemsetD32" @ 2000 cuMemsetD32;
                 "cuMemsetD8" @ 2000 cuMemsetD8;
                 "cuModuleGetGlobal" @ 2000 cuModuleGetGlobal;
-            }
-            textures_and_surfaces {
-                "cuDeviceGetTexture1DLinearMaxWidth" @ 11010 cuDeviceGetTexture1DLinearMaxWidth;
-                "cuModuleGetSurfRef" @ 3000 cuModuleGetSurfRef;
-                "cuModuleGetTexRef" @ 2000 cuModuleGetTexRef;
-                "cuParamSetTexRef" @ 2000 cuParamSetTexRef;
-                "cuSurfObjectCreate" @ 5000 cuSurfObjectCreate;
-                "cuSurfObjectDestroy" @ 5000 cuSurfObjectDestroy;
-                "cuSurfObjectGetResourceDesc" @ 5000 cuSurfObjectGetResourceDesc;
-                "cuSurfRefGetArray" @ 3000 cuSurfRefGetArray;
-                "cuSurfRefSetArray" @ 3000 cuSurfRefSetArray;
-                "cuTexObjectCreate" @ 5000 cuTexObjectCreate;
-                "cuTexObjectDestroy" @ 5000 cuTexObjectDestroy;
-                "cuTexObjectGetResourceDesc" @ 5000 cuTexObjectGetResourceDesc;
-                "cuTexObjectGetResourceViewDesc" @ 5000 cuTexObjectGetResourceViewDesc;
-                "cuTexObjectGetTextureDesc" @ 5000 cuTexObjectGetTextureDesc;
-                "cuTexRefCreate" @ 2000 cuTexRefCreate;
-                "cuTexRefDestroy" @ 2000 cuTexRefDestroy;
                 "cuTexRefGetAddress" @ 2000 cuTexRefGetAddress;
-                "cuTexRefGetAddress" @ 3020 cuTexRefGetAddress_v2;
-                "cuTexRefGetAddressMode" @ 2000 cuTexRefGetAddressMode;
-                "cuTexRefGetArray" @ 2000 cuTexRefGetArray;
-                "cuTexRefGetBorderColor" @ 8000 cuTexRefGetBorderColor;
-                "cuTexRefGetFilterMode" @ 2000 cuTexRefGetFilterMode;
-                "cuTexRefGetFlags" @ 2000 cuTexRefGetFlags;
-                "cuTexRefGetFormat" @ 2000 cuTexRefGetFormat;
-                "cuTexRefGetMaxAnisotropy" @ 5000 cuTexRefGetMaxAnisotropy;
-                "cuTexRefGetMipmapFilterMode" @ 5000 cuTexRefGetMipmapFilterMode;
-                "cuTexRefGetMipmapLevelBias" @ 5000 cuTexRefGetMipmapLevelBias;
-                "cuTexRefGetMipmapLevelClamp" @ 5000 cuTexRefGetMipmapLevelClamp;
-                "cuTexRefGetMipmappedArray" @ 5000 cuTexRefGetMipmappedArray;
                 "cuTexRefSetAddress" @ 2000 cuTexRefSetAddress;
-                "cuTexRefSetAddress" @ 3020 cuTexRefSetAddress_v2;
                 "cuTexRefSetAddress2D" @ 2020 cuTexRefSetAddress2D;
-                "cuTexRefSetAddress2D" @ 3020 cuTexRefSetAddress2D_v2;
-                "cuTexRefSetAddress2D" @ 4010 cuTexRefSetAddress2D_v3;
-                "cuTexRefSetAddressMode" @ 2000 cuTexRefSetAddressMode;
-                "cuTexRefSetArray" @ 2000 cuTexRefSetArray;
-                "cuTexRefSetBorderColor" @ 8000 cuTexRefSetBorderColor;
-                "cuTexRefSetFilterMode" @ 2000 cuTexRefSetFilterMode;
-                "cuTexRefSetFlags" @ 2000 cuTexRefSetFlags;
-                "cuTexRefSetFormat" @ 2000 cuTexRefSetFormat;
-                "cuTexRefSetMaxAnisotropy" @ 5000 cuTexRefSetMaxAnisotropy;
-                "cuTexRefSetMipmapFilterMode" @ 5000 cuTexRefSetMipmapFilterMode;
-                "cuTexRefSetMipmapLevelBias" @ 5000 cuTexRefSetMipmapLevelBias;
-                "cuTexRefSetMipmapLevelClamp" @ 5000 cuTexRefSetMipmapLevelClamp;
-                "cuTexRefSetMipmappedArray" @ 5000 cuTexRefSetMipmappedArray;
             }
             tensor_maps {
                 "cuTensorMapEncodeIm2col" @ 12000 cuTensorMapEncodeIm2col;

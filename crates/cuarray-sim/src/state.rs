@@ -19,6 +19,7 @@ use crate::objects::physical::Physical;
 use crate::objects::pool::Pool;
 use crate::objects::running::Running;
 use crate::objects::stream::Stream;
+use crate::objects::texture::Textures;
 use crate::objects::upload::Upload;
 use crate::objects::work::{HostFunction, Point};
 use crate::schedule::mode::Mode;
@@ -60,6 +61,7 @@ pub(crate) struct State {
     pub timeline: Option<Arc<Timeline>>,
     pub memory: Memory,
     pub arrays: Arrays,
+    pub textures: Textures,
     /// The ranges of `cuMemAddressReserve` by their first address.
     pub reservations: BTreeMap<u64, Reservation>,
     /// The physical memory of `cuMemCreate` and of imports.
@@ -110,6 +112,7 @@ impl State {
             dead_objects: Vec::new(),
             memory: Memory::default(),
             arrays: Arrays::default(),
+            textures: Textures::default(),
             reservations: BTreeMap::new(),
             physical: BTreeMap::new(),
             mode,

@@ -51,7 +51,7 @@ unsafe fn to_driver(api: &Api, params: *const cudaGraphNodeParams) -> Result<cud
                 flags: part.flags,
                 reserved: part.reserved,
                 copyCtx: CUcontext::NULL,
-                copyParams: copy::to_driver(&part.copyParams)?,
+                copyParams: copy::to_driver(api, &part.copyParams)?,
             };
             set_part(&mut node, copy);
         }
@@ -75,7 +75,7 @@ fn from_driver(api: &Api, node: &mut cudaGraphNodeParams) {
                 flags: part.flags,
                 reserved: part.reserved,
                 ctx: cudaExecutionContext_t::NULL,
-                copyParams: copy::from_driver(&part.copyParams),
+                copyParams: copy::from_driver(api, &part.copyParams),
             };
             set_part(node, copy);
         }

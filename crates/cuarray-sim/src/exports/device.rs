@@ -5,6 +5,8 @@
 
 use super::*;
 use crate::config::identity;
+use crate::config::textures::LINEAR_WIDTH;
+use crate::objects::array::texel_size;
 use crate::objects::pool::Pool;
 use std::ffi::CStr;
 
@@ -203,6 +205,20 @@ pub(super) unsafe fn cuDeviceTotalMem(call: &Call<'_>, bytes: *mut c_uint, dev: 
     let capacity = call.lock().device(dev)?.arena.capacity;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(bytes, c_uint::try_from(capacity).unwrap_or(c_uint::MAX)) }
+}
+
+pub(super) unsafe fn cuDeviceGetTexture1DLinearMaxWidth(
+    call: &Call<'_>,
+    max_width_in_elements: *mut usize,
+    format: CUarray_format,
+    num_channels: c_uint,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
+    present(max_width_in_elements)?;
+    call.lock().device(dev)?;
+    texel_size(format, num_channels)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(max_width_in_elements, LINEAR_WIDTH as usize) }
 }
 
 /// Reports no support, because contexts here always use the whole device.

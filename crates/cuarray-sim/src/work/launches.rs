@@ -14,7 +14,7 @@ use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::objects::work::Accesses;
 use crate::state::State;
-use crate::work::{allocations, memory_operations, modules};
+use crate::work::{allocations, memory_operations, modules, textures};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, Alias, Region, Service, Space, TouchedRange};
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
@@ -56,6 +56,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     let regions = reachable(state, launch.context);
     let aliases = aliases(state, launch.context);
     let services = Services { heap: heap.map(LaunchHeap::new), assertions: Mutex::default() };
+    let textures = textures::table(state);
     let kernel = cuarray_ptx::Launch {
         program: &launch.program,
         kernel: launch.kernel,
@@ -78,7 +79,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         time: state.time(),
         clock_rate: launch.settings.clock_rate,
         workers: workers(launch.settings.cores),
-        textures: cuarray_ptx::Textures::NONE,
+        textures: &textures,
         service: &services,
     };
     // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The

@@ -7,14 +7,13 @@ lets Warp start.
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from cuarray.check import NotClaimed, parts
-from cuarray.check.driver import call, context, is_simulated
+from cuarray.check.driver import is_simulated
 
 NAME, VERSION = "Warp", wp.config.version
 NOT_CLAIMED = {
@@ -68,16 +67,8 @@ def write(array, data, *, stream=None) -> None:
     if is_simulated():
         if not array.is_contiguous:
             raise NotClaimed("on the simulated driver, contiguous arrays are written only")
-        source = (ctypes.c_ubyte * values.nbytes).from_buffer(data) if values.nbytes else None
-        if source is not None:
-            with context():
-                call(
-                    "cuMemcpyHtoDAsync_v2",
-                    ctypes.c_uint64(array.ptr),
-                    ctypes.cast(source, ctypes.c_void_p),
-                    ctypes.c_size_t(values.nbytes),
-                    ctypes.c_void_p(_handle(array, stream)),
-                )
+        if len(data):
+            parts.upload(array.ptr, data, _handle(array, stream))
         return
     staged = wp.array(values, dtype=array.dtype, device="cpu", copy=False)
     wp.copy(array, staged, stream=stream or wp.get_stream(array.device))
