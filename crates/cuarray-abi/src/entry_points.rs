@@ -345,6 +345,7 @@ macro_rules! entry_points {
             graph_node {
                 "cuGraphAddNode" @ 12020 [locates] fn cuGraphAddNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
                 "cuGraphAddNode" @ 12030 [locates] fn cuGraphAddNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
+                "cuGraphConditionalHandleCreate" @ 12030 [locates] fn cuGraphConditionalHandleCreate(p_handle_out: *mut CUgraphConditionalHandle, graph: CUgraph, ctx: CUcontext, default_launch_value: c_uint, flags: c_uint);
                 "cuGraphNodeSetParams" @ 12020 [locates] fn cuGraphNodeSetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
                 "cuGraphNodeGetParams" @ 13020 fn cuGraphNodeGetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
                 "cuGraphAddMemcpyNode" @ 10000 [locates] fn cuGraphAddMemcpyNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, copy_params: *const CUDA_MEMCPY3D, ctx: CUcontext);

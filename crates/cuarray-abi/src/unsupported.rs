@@ -182,7 +182,6 @@ macro_rules! unsupported_entry_points {
                 "cuGraphAddNode" @ 13040 cuGraphAddNode_v3;
                 "cuGraphBatchMemOpNodeGetParams" @ 11070 cuGraphBatchMemOpNodeGetParams;
                 "cuGraphBatchMemOpNodeSetParams" @ 11070 cuGraphBatchMemOpNodeSetParams;
-                "cuGraphConditionalHandleCreate" @ 12030 cuGraphConditionalHandleCreate;
                 "cuGraphExecBatchMemOpNodeSetParams" @ 11070 cuGraphExecBatchMemOpNodeSetParams;
                 "cuGraphExecExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresSignalNodeSetParams;
                 "cuGraphExecExternalSemaphoresWaitNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresWaitNodeSetParams;

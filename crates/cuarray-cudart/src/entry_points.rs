@@ -452,7 +452,7 @@ macro_rules! __entry_points {
                 only_13 context fn cudaGraphNodeGetParams(node: cudaGraphNode_t, node_params: *mut cudaGraphNodeParams);
                 both context fn cudaGraphExecNodeSetParams(graph_exec: cudaGraphExec_t, node: cudaGraphNode_t, node_params: *mut cudaGraphNodeParams);
                 both context fn cudaGraphConditionalHandleCreate(p_handle_out: *mut cudaGraphConditionalHandle, graph: cudaGraph_t, default_launch_value: c_uint, flags: c_uint);
-                only_13 refused fn cudaGraphConditionalHandleCreate_v2(p_handle_out: *mut cudaGraphConditionalHandle, graph: cudaGraph_t, ctx: cudaExecutionContext_t, default_launch_value: c_uint, flags: c_uint);
+                only_13 context fn cudaGraphConditionalHandleCreate_v2(p_handle_out: *mut cudaGraphConditionalHandle, graph: cudaGraph_t, ctx: cudaExecutionContext_t, default_launch_value: c_uint, flags: c_uint);
                 only_12 driver fn cudaGraphGetEdges_v2(graph: cudaGraph_t, from: *mut cudaGraphNode_t, to: *mut cudaGraphNode_t, edge_data: *mut cudaGraphEdgeData, num_edges: *mut usize);
                 only_12 driver fn cudaGraphNodeGetDependencies_v2(node: cudaGraphNode_t, p_dependencies: *mut cudaGraphNode_t, edge_data: *mut cudaGraphEdgeData, p_num_dependencies: *mut usize);
                 only_12 driver fn cudaGraphNodeGetDependentNodes_v2(node: cudaGraphNode_t, p_dependent_nodes: *mut cudaGraphNode_t, edge_data: *mut cudaGraphEdgeData, p_num_dependent_nodes: *mut usize);

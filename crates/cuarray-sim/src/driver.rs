@@ -86,6 +86,7 @@ impl Driver {
         let mut state = State::new(Mode::of(&schedule), detector, host_access);
         state.host_writes_devices = config.as_ref().is_ok_and(|config| config.host_readable);
         state.quiet = config.as_ref().is_ok_and(|config| config.quiet);
+        state.launch_budget = config.as_ref().map_or(u64::MAX, |config| config.launch_budget);
         state.timeline = trace.as_ref().and_then(Trace::timeline).cloned();
         Arc::new(Driver {
             number,

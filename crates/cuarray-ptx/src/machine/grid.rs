@@ -111,7 +111,7 @@ impl<'a> Machine<'a> {
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
             waited: false,
-            shapes: Shapes::new(launch.record || launch.races),
+            shapes: Shapes::new(launch.record || launch.races, launch.program.direct),
             recorder: Recorder::new(launch.record, launch.regions.len()).ordered(launch.hands_over()),
             misuses: Misuses::default(),
             unused: 0,

@@ -272,9 +272,11 @@ pub trait Service: Sync {
     fn free(&self, address: u64);
     /// Reports a failed assertion.
     fn assertion(&self, text: &str);
+    /// Sets the condition of a graph for `cudaGraphSetConditional`.
+    fn set_condition(&self, handle: u64, value: u32);
 }
 
-/// A [`Service`] without a heap, which discards the texts of assertions.
+/// A [`Service`] without a heap, which discards the texts of assertions and the values of conditions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoService;
 
@@ -284,4 +286,5 @@ impl Service for NoService {
     }
     fn free(&self, _: u64) {}
     fn assertion(&self, _: &str) {}
+    fn set_condition(&self, _: u64, _: u32) {}
 }

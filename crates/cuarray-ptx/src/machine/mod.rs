@@ -27,6 +27,8 @@ mod direct;
 #[cfg(not(target_arch = "x86_64"))]
 #[path = "direct_portable.rs"]
 mod direct;
+#[cfg(target_arch = "x86_64")]
+mod direct_recorded;
 pub(crate) mod exchange;
 mod fault;
 #[cfg(target_arch = "x86_64")]
@@ -48,6 +50,7 @@ mod printf;
 mod processor;
 pub(crate) mod program;
 mod region;
+mod rows;
 pub(crate) mod services;
 pub(crate) mod special;
 pub(crate) mod surface;

@@ -58,7 +58,7 @@ impl Detector {
 
     /// Compares an operation with the operations before it.
     pub(super) fn examine(&mut self, entry: Entry) {
-        let Entry { operation, clock, effect, before_wait } = entry;
+        let Entry { operation, clock, effect, before_wait, .. } = entry;
         if let Some((clock, effect)) = before_wait {
             self.examine_part(&operation, &clock, &effect, true);
         }

@@ -200,6 +200,11 @@ impl Lane {
         Clock { lane: number, time, caller, rest: self.rest.clone(), ordinal: self.last }
     }
 
+    /// The clock of an operation with a later number, which the lane may never have.
+    pub(super) fn clock_at(&self, time: u64) -> Clock {
+        Clock { time, ..self.clock() }
+    }
+
     /// Orders an operation, and everything that happens before it, before the next operation of this lane. Returns
     /// whether this changed the clock.
     ///

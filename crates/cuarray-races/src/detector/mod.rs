@@ -15,6 +15,7 @@ mod flags;
 mod found;
 mod handles;
 mod lanes;
+mod nested;
 mod operation;
 mod queue;
 mod refusal;
@@ -298,10 +299,15 @@ impl Detector {
         let for_host = parts.iter().flat_map(|part| part.for_host(publishes)).collect();
         let [before_wait, effect] = parts.map(Parted::effect);
         self.queue.resolve(ticket.operation.ordinal, effect, before_wait);
+        self.examine_known();
+        for_host
+    }
+
+    /// Examines the operations at the front of the queue whose accesses are known.
+    fn examine_known(&mut self) {
         while let Some(entry) = self.queue.pop() {
             self.examine(entry);
         }
-        for_host
     }
 
     /// Follows the flags that work has read and written, in the order in which work runs.

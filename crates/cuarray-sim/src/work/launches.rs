@@ -14,9 +14,10 @@ use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::objects::work::Accesses;
 use crate::state::State;
-use crate::work::{allocations, memory_operations, modules, textures};
+use crate::work::{allocations, contexts, memory_operations, modules, textures};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, Alias, Region, Service, Space, TouchedRange};
+use cuarray_races::report::kernel_name;
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -26,6 +27,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 struct Services {
     heap: Option<LaunchHeap>,
     assertions: Mutex<Vec<String>>,
+    /// The conditions that the kernel sets, in order.
+    conditions: Mutex<Vec<(CUgraphConditionalHandle, u32)>>,
 }
 
 impl Service for Services {
@@ -42,6 +45,10 @@ impl Service for Services {
     fn assertion(&self, text: &str) {
         self.assertions.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
     }
+
+    fn set_condition(&self, handle: u64, value: u32) {
+        self.conditions.lock().unwrap_or_else(PoisonError::into_inner).push((handle, value));
+    }
 }
 
 /// The index of the heap's limit in `cuCtxSetLimit`.
@@ -55,8 +62,9 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
     let regions = reachable(state, launch.context);
     let aliases = aliases(state, launch.context);
-    let services = Services { heap: heap.map(LaunchHeap::new), assertions: Mutex::default() };
     let textures = textures::table(state);
+    let services =
+        Services { heap: heap.map(LaunchHeap::new), assertions: Mutex::default(), conditions: Mutex::default() };
     let kernel = cuarray_ptx::Launch {
         program: &launch.program,
         kernel: launch.kernel,
@@ -87,10 +95,11 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     let outcome = unsafe { cuarray_ptx::execute(&kernel) };
     state.time_passes(outcome.nanoseconds + LAUNCH_TIME);
     print(&outcome.printed);
-    let Services { heap, assertions } = services;
+    let Services { heap, assertions, conditions } = services;
     for text in assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
         eprintln!("{text}");
     }
+    set_conditions(state, launch, conditions.into_inner().unwrap_or_else(PoisonError::into_inner));
     state.code.executed_instructions += outcome.instructions;
     if let Some(fault) = &outcome.fault {
         fail_launch(state, launch, ticket, fault);
@@ -130,6 +139,25 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         memory_operations::launch_published(state, ticket, &touched);
     }
     Accesses { before_wait, touched, ended_by: None }
+}
+
+/// Sets the conditions that a kernel has set. A handle that is not of its context fails the context.
+fn set_conditions(state: &mut State, launch: &Launch, values: Vec<(CUgraphConditionalHandle, u32)>) {
+    for (handle, value) in values {
+        match state.conditions.get_mut(&handle) {
+            Some(condition) if condition.context == launch.context => condition.value = value,
+            _ => {
+                if !launch.settings.quiet {
+                    eprintln!(
+                        "cuarray-sim: kernel {}: cudaGraphSetConditional({handle:#x}, {value}): no conditional handle of \
+                         the kernel's context has this value",
+                        kernel_name(launch.name())
+                    );
+                }
+                return contexts::fail(state, launch.context, CUresult::CUDA_ERROR_LAUNCH_FAILED);
+            }
+        }
+    }
 }
 
 /// Counts a launch that touched more memory than is searched for races.
