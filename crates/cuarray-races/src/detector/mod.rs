@@ -311,7 +311,7 @@ impl Detector {
     }
 
     /// Follows the flags that work has read and written, in the order in which work runs.
-    fn hand_on(&mut self, ticket: &Ticket, parts: &[Parted; 2]) {
+    fn hand_on(&mut self, ticket: &Ticket, parts: &[Parted]) {
         let Ticket { operation, clock, .. } = ticket;
         let fences = operation.fences();
         if fences == Fences::default() {
