@@ -28,7 +28,7 @@ pub use machine::address_windows::{SHARED_WINDOW, in_window};
 pub use machine::cluster::RANK_SHIFT;
 pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
 pub use machine::{
-    AccessKind, Fault, FaultKind, Launch, Misuse, MisuseKind, NoService, Outcome, Region, Service, Strength,
+    AccessKind, Alias, Fault, FaultKind, Launch, Misuse, MisuseKind, NoService, Outcome, Region, Service, Strength,
     TouchedRange, execute,
 };
 pub use races::causality::{Scope, Why};

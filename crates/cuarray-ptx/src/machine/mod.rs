@@ -64,7 +64,7 @@ pub use grid::execute;
 pub(crate) use interpreter::Machine;
 pub use launch::{Launch, NoService, Outcome, Service};
 pub use misuse::{Misuse, MisuseKind};
-pub use region::{AccessKind, Region, Strength, TouchedRange};
+pub use region::{AccessKind, Alias, Region, Strength, TouchedRange};
 
 /// How execution continues after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

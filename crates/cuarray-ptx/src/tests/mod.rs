@@ -170,6 +170,7 @@ impl Run<'_> {
             dynamic_shared: self.dynamic_shared,
             parameters: &parameters,
             regions: &regions,
+            aliases: &[],
             record,
             races: record,
             searched: u64::MAX,

@@ -150,7 +150,7 @@ impl Clock {
     }
 
     /// The clock of this operation with the operations of another clock before it.
-    fn joined(&self, other: &Clock, retired: &Retired) -> Clock {
+    pub(super) fn joined(&self, other: &Clock, retired: &Retired) -> Clock {
         let mut rest = self.rest.joined(&other.rest, retired);
         for (lane, time) in [(other.lane, other.time), other.caller] {
             if !retired.holds(lane) {

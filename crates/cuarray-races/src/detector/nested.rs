@@ -52,8 +52,9 @@ impl Detector {
         touched: &[Touched],
     ) -> Vec<(Region, AccessKind)> {
         let parted = self.parted(touched);
+        self.hand_on(ticket, std::slice::from_ref(&parted));
         let _ = ticket.operation.accesses.set(self.hulls(parted.accesses()));
-        let for_host = parted.for_host(ticket.operation.fences().publishes).collect();
+        let for_host = parted.for_host(ticket.operation.fences().releases == Strength::System).collect();
         self.insert_within(outer, ticket, parted.effect());
         for_host
     }

@@ -4,6 +4,7 @@ pub(crate) mod allocations;
 pub(crate) mod contexts;
 pub(crate) mod copies;
 pub(crate) mod graph_memory;
+mod heap_changes;
 mod launch_failures;
 mod launch_findings;
 pub(crate) mod launches;
