@@ -87,6 +87,10 @@ REAL_DRIVER := import ctypes; driver = ctypes.CDLL("libcuda.so.1"); count = ctyp
 LIBPYTHON := import os, sysconfig; at = sysconfig.get_config_vars(); \
     exit(not os.path.exists(os.path.join(at["LIBDIR"] or "", at["LDLIBRARY"] or "")))
 
+# The environment of Rust tests that embed Python: the folder of libpython, and the simulated driver.
+EMBEDDED = CUARRAY_DRIVER="$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.library_path())')" \
+    LD_LIBRARY_PATH="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))')"
+
 # The oldest supported Rust, as Cargo.toml states it.
 MSRV := $(shell sed -nE 's/^rust-version = "(.*)"/\1/p' Cargo.toml)
 
@@ -158,6 +162,8 @@ test-rust: install ## run the Rust tests
 	cargo test --features cuarray/half
 	$(call say,the crate with the feature python)
 	cargo check -p cuarray --features python
+	$(call say,cuarray-testing with embedded Python, if there is a libpython)
+	@if $(BIN)/python -c '$(LIBPYTHON)'; then $(EMBEDDED) cargo test -p cuarray-testing --features python; fi
 	$(call say,examples that must not compile)
 	RUSTDOC="$(CURDIR)/.ci/unstable-rustdoc" cargo test -p cuarray --doc $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python') -- guard python launch element owner
 	$(call say,the fuzz targets over their corpora)
@@ -264,6 +270,8 @@ examples: peers $(EXTENSIONS) ## build the examples and run their tests on the s
 	@ln -sf libcudart.so.13 $(EXAMPLES_DRIVER)/libcudart.so
 	CUARRAY_SIM_EXIT_STATUS=66 CUDART_LIB="$(CURDIR)/$(EXAMPLES_DRIVER)" LD_LIBRARY_PATH="$(CURDIR)/$(EXAMPLES_DRIVER)" \
 	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples
+	$(call say,Tests of extension modules with embedded Python, on the simulated driver, if there is a libpython)
+	@if $(BIN)/python -c '$(LIBPYTHON)'; then $(EMBEDDED) cargo test --manifest-path examples/Cargo.toml --target-dir target/examples -p test-an-extension; fi
 	$(call say,burn on the simulated driver; its build takes minutes)
 	CUARRAY_SIM_LEAKS=0 CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH="$(CURDIR)/$(EXAMPLES_DRIVER)" \
 	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples -p burn-tensors
@@ -299,8 +307,11 @@ cupy-suite: peers-cupy ## run CuPy's own tests, and compare with docs/results/cu
 	    PYTHONPATH="tests:$(CURDIR)/build/cupy/site-packages:$(CURDIR)/build/cupy/suite/tests" \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m cupy_suite $(if $(UPDATE),--update)
 
+# A failure that an adapter lists in KNOWN does not fail the target, and a crash is a failed check. A test gives other options.
+GPU_CHECK := --driver system
+
 .PHONY: gpu
-gpu: ## run the Python tests on the real driver, with the wheels in dist/ and the interpreter PYTHON
+gpu: ## run the Python tests and the conformance kit on the real driver, with the wheels in dist/ and the interpreter PYTHON
 	@ls dist/cuarray-*.whl dist/cuarray_sim-*.whl >/dev/null 2>&1 || \
 	    { echo 'dist/ has no wheels: run `make wheels` on a machine with cargo and copy dist/ here' >&2; exit 1; }
 	@"$(PYTHON)" -c '$(REAL_DRIVER)' 2>/dev/null || { echo 'there is no real CUDA driver with a device' >&2; exit 1; }
@@ -308,7 +319,11 @@ gpu: ## run the Python tests on the real driver, with the wheels in dist/ and th
 	rm -rf build/gpu
 	"$(PYTHON)" -m pip install --quiet --no-index --no-deps --no-compile --target build/gpu \
 	    dist/cuarray-*.whl dist/cuarray_sim-*.whl
-	PYTHONPATH="$(CURDIR)/build/gpu$${PYTHONPATH:+:$$PYTHONPATH}" "$(PYTHON)" -m pytest tests
+	@export PYTHONPATH="$(CURDIR)/build/gpu$${PYTHONPATH:+:$$PYTHONPATH}"; status=0; \
+	"$(PYTHON)" -m pytest tests || status=$$?; \
+	printf '\n== Conformance kit for all installed libraries: build/gpu-check.html\n'; \
+	"$(PYTHON)" -m cuarray check --all --each $(GPU_CHECK) --json build/gpu-check.json --html build/gpu-check.html || status=$$?; \
+	exit $$status
 
 .PHONY: lint
 lint: install ## check format, lints, types and prose; every warning is an error
@@ -318,7 +333,7 @@ lint: install ## check format, lints, types and prose; every warning is an error
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	$(call say,Rust: documentation)
-	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-ptx -p cuarray-races -p cuarray-sim -p cuarray-toolchain --all-features
+	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps -p cuarray -p cuarray-abi -p cuarray-ptx -p cuarray-races -p cuarray-sim -p cuarray-testing -p cuarray-toolchain --all-features
 	$(call say,fuzz targets: format and lints)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features --all-targets -- -D warnings
@@ -433,7 +448,7 @@ book: ## build the book from docs/ into target/book; installs mdBook into target
 # The oldest glibc that the published wheels support. Rust itself needs 2.17.
 GLIBC := 2.17
 MANYLINUX := manylinux_$(subst .,_,$(GLIBC))
-RELEASED_CRATES := cuarray-abi cuarray-ptx cuarray-races cuarray-sim cuarray
+RELEASED_CRATES := cuarray-abi cuarray-ptx cuarray-races cuarray-sim cuarray cuarray-testing
 RELEASE_ENVIRONMENT := build/release/.venv
 
 .PHONY: release-wheels

@@ -223,6 +223,17 @@ def test_page_of_pairs_is_a_square_with_links_to_the_failures() -> None:
     assert "http" not in text.replace("https://www.w3.org", "")
 
 
+def test_note_of_the_adapter_is_in_the_report(
+    driver_kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "noted.py").write_text("NOTE = 'never run'\ndef import_(obj, *, stream=None): raise TypeError\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    report = tmp_path / "report.json"
+    main(["check", "noted", "--only", "I10", "--json", str(report)])
+    assert capsys.readouterr().out.rstrip().endswith("; noted: never run")
+    assert json.loads(report.read_text())["libraries"][0]["note"] == "noted: never run"
+
+
 def test_page_of_libraries_has_a_row_for_each_check() -> None:
     failed = Outcome("I1.x", "I1", "A title.", "should", FAILED, "seen")
     text = page([Run("mylib", "1", "m", "simulated", [failed])])

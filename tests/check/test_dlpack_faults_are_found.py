@@ -5,17 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import wrong_libraries
+from wrong_libraries import WRAPPED
 
 from cuarray.check.outcome import FAILED, PASSED
-from cuarray.check.runner import run
 
-BASE = """
-import ctypes, gc
-import cuarray
-from cuarray.check import parts, tensors
-from cuarray.check.adapters import cuarray as sound
-from cuarray.check.adapters.cuarray import *
-
+BASE = (
+    WRAPPED
+    + """
 class Array:
     def __init__(self, array):
         self.array = array
@@ -27,13 +24,8 @@ class Array:
 
 def make(*arguments, **layout):
     return Array(sound.make(*arguments, **layout))
-def write(array, data, *, stream=None):
-    sound.write(getattr(array, "array", array), data, stream=stream)
-def read(array, *, stream=None):
-    return sound.read(getattr(array, "array", array), stream=stream)
-def pointer(array):
-    return getattr(array, "array", array).ptr
 """
+)
 
 _EXPORT = "class Array(Array):\n    def __dlpack__(self, **request):\n        "
 _IMPORT = "def from_dlpack(obj, *, stream=None):\n    "
@@ -149,15 +141,12 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_fails_its_check(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver_kind: str) -> None:
     code, name, message = FAULTS[fault]
-    (tmp_path / "wrong_tensors.py").write_text(f"{BASE}\n{code}\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    (outcome,) = run("wrong_tensors", [name]).outcomes
+    (outcome,) = wrong_libraries.check(tmp_path, monkeypatch, f"{BASE}\n{code}", name).outcomes
     assert outcome.status == FAILED, outcome
     assert message in outcome.message
 
 
 def test_sound_base_of_the_faults_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver_kind: str) -> None:
-    (tmp_path / "right_tensors.py").write_text(BASE)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    outcomes = run("right_tensors", dict.fromkeys(name for _, name, _ in FAULTS.values())).outcomes
+    names = dict.fromkeys(name for _, name, _ in FAULTS.values())
+    outcomes = wrong_libraries.check(tmp_path, monkeypatch, BASE, *names).outcomes
     assert [(each.check, each.message) for each in outcomes if each.status != PASSED] == []

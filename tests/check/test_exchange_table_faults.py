@@ -5,17 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import wrong_libraries
+from wrong_libraries import WRAPPED
 
 from cuarray.check.outcome import FAILED, UNCLAIMED
-from cuarray.check.runner import run
 
-BASE = """
-import ctypes
-import cuarray
-from cuarray.check import parts, tensors
-from cuarray.check.adapters import cuarray as sound
-from cuarray.check.adapters.cuarray import *
-
+BASE = (
+    WRAPPED
+    + """
 kept = []
 
 def table(**replaced):
@@ -39,18 +36,13 @@ class Array:
 
 def make(*arguments, **layout):
     return Array(sound.make(*arguments, **layout))
-def write(array, data, *, stream=None):
-    sound.write(getattr(array, "array", array), data, stream=stream)
-def read(array, *, stream=None):
-    return sound.read(getattr(array, "array", array), stream=stream)
-def pointer(array):
-    return getattr(array, "array", array).ptr
 
 @tensors._FROM_OBJECT
 def export(obj, out):
     whole = tensors.Table(cuarray.DeviceArray.__dlpack_c_exchange_api__).functions
     return tensors._FROM_OBJECT(whole.from_object)(obj.array, out)
 """
+)
 
 FAULTS = {
     "no-export": (
@@ -98,9 +90,7 @@ FAULTS = {
 def test_fault_fails_its_check(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver_kind: str) -> None:
     code, name, message = FAULTS[fault]
     clause = "DLX2" if name.startswith("work") else "DLX1"
-    (tmp_path / "wrong_table.py").write_text(f"{BASE}\n{code}\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    (outcome,) = run("wrong_table", [f"{clause}.{name}"]).outcomes
+    (outcome,) = wrong_libraries.check(tmp_path, monkeypatch, f"{BASE}\n{code}", f"{clause}.{name}").outcomes
     assert outcome.status == FAILED, outcome
     assert message in outcome.message
 
@@ -108,7 +98,6 @@ def test_fault_fails_its_check(fault: str, tmp_path: Path, monkeypatch: pytest.M
 def test_library_without_a_table_is_not_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver_kind: str
 ) -> None:
-    (tmp_path / "no_table.py").write_text(BASE)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    (outcome,) = run("no_table", ["DLX1.table-has-the-required-functions"]).outcomes
+    name = "DLX1.table-has-the-required-functions"
+    (outcome,) = wrong_libraries.check(tmp_path, monkeypatch, BASE, name).outcomes
     assert (outcome.status, outcome.message) == (UNCLAIMED, "exchange-table: a Array has no __dlpack_c_exchange_api__")

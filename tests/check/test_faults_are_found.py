@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import os
-import textwrap
 import time
 from pathlib import Path
 
 import pytest
+import wrong_libraries
+from wrong_libraries import WRAPPED
 
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, UNCLAIMED, UNEXPECTED, Outcome
-from cuarray.check.runner import Run, run, session
+from cuarray.check.runner import Run, session
 
 # Each adapter is cuarray's with one fault. `Changed` has the interface of an array, with some entries replaced.
-BASE = """
-import ctypes, os, time
-import cuarray
-from cuarray.check.adapters import cuarray as sound
-from cuarray.check.adapters.cuarray import *
-
+BASE = (
+    WRAPPED
+    + """
 class Changed:
     def __init__(self, array, **entries):
         self.array, self.entries = array, entries
     @property
     def __cuda_array_interface__(self):
         return {**self.array.__cuda_array_interface__, **self.entries}
-
-def write(array, data, *, stream=None):
-    sound.write(getattr(array, "array", array), data, stream=stream)
-
-def read(array, *, stream=None):
-    return sound.read(getattr(array, "array", array), stream=stream)
-
-def pointer(array):
-    return getattr(array, "array", array).ptr
 """
+)
 
 PLAIN_MAKE = "def make(shape, typestr, **layout):\n    array = sound.make(shape, typestr, **layout)\n    "
 PLAIN_IMPORT = "def import_(obj, *, stream=None):\n    "
@@ -159,9 +149,7 @@ FAULTS = {
 @pytest.fixture
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, driver_kind: str):
     def run_with(fault: str, *jobs: str, timeout: float = 30.0) -> Run:
-        (tmp_path / "wrong_library.py").write_text(BASE + textwrap.dedent(fault) + "\n")
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-        return run("wrong_library", jobs, timeout=timeout)
+        return wrong_libraries.check(tmp_path, monkeypatch, BASE + fault, *jobs, timeout=timeout)
 
     return run_with
 

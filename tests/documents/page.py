@@ -88,7 +88,7 @@ class Machine:
         (self.folder / ".cargo").mkdir()
         patches = "".join(
             f'{name} = {{ path = "{ROOT / "crates" / name}" }}\n'
-            for name in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-races", "cuarray-sim")
+            for name in ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-races", "cuarray-sim", "cuarray-testing")
         )
         (self.folder / ".cargo" / "config.toml").write_text(f"[patch.crates-io]\n{patches}", encoding="utf-8")
 
@@ -225,7 +225,8 @@ class Page:
         (crate / "src").mkdir(parents=True)
         (crate / "Cargo.toml").write_text(
             '[package]\nname = "blocks"\nedition = "2024"\n\n[dependencies]\n'
-            'cuarray = { version = "0.1", features = ["half"] }\ncuarray-ptx = "0.1"\ncuarray-sim = "0.1"\n',
+            'cuarray = { version = "0.1", features = ["half"] }\ncuarray-ptx = "0.1"\ncuarray-sim = "0.1"\n'
+            'cuarray-testing = "0.1"\nproptest = "1"\n',
             encoding="utf-8",
         )
         documents = "\n".join(f"```rust\n{each.text}```\n" for each in found)

@@ -21,12 +21,20 @@ from producers import Producer, describe, foreign
 
 import cuarray
 from cuarray.__main__ import main
-from cuarray.inspection import Report, axes, picture, target
+from cuarray.check.clauses import CLAUSES, ENTRIES
+from cuarray.check.registry import all_checks
+from cuarray.inspection import Report, axes, deviations, picture, target
 from cuarray.inspection.axes import Spacing
 from cuarray.testing import strategies
 from cuarray.testing.strategies import Layout
 
 layouts = partial(strategies.layouts, min_side=1)
+
+
+class Text(str):
+    """A subclass of str."""
+
+    __slots__ = ()
 
 
 def elements(layout: Layout) -> dict[tuple[int, ...], int]:
@@ -480,3 +488,34 @@ def test_inspecting_array_leaves_elements_unchanged(driver: str) -> None:
     array = cuarray.to_device(values)
     Report.of(foreign(array)).text()
     np.testing.assert_array_equal(array.copy_to_host(), values)
+
+
+def test_report_has_the_sentence_of_each_violated_clause() -> None:
+    report = Report.of(describe(shape=[2], stream=0))
+    # A driver does not know the address, which violates I6.
+    assert [clause for clause in report.clauses if clause != "I6"] == ["I2", "I11"]
+    assert report.as_json()["clauses"] == {clause: CLAUSES[clause] for clause in report.clauses}
+    below = report.text().partition("\nThe text\n")[2]
+    assert " ".join(below.split()) == " ".join(f"{clause} {CLAUSES[clause]}" for clause in report.clauses)
+    assert "\nThe text\n" not in Report.of(describe(shape=(0,), data=(0, False))).text()
+
+
+def test_every_clause_of_a_deviation_has_checks_in_the_kit() -> None:
+    checked = {each.clause for each in all_checks()}
+    assert {*ENTRIES.values(), "I1", "I5", "I6"} <= checked
+
+
+@pytest.mark.parametrize(
+    ("entries", "key"),
+    [
+        ({"typestr": Text("<f4")}, "typestr"),
+        ({"data": (0x7F0000000000, np.bool_(False))}, "data"),
+        ({"shape": (np.int64(2),)}, "shape"),
+        ({"later": 1}, "later"),
+    ],
+    ids=["str", "bool", "int", "unknown"],
+)
+def test_kit_and_inspection_object_to_the_same_entry(entries: dict[str, Any], key: str) -> None:
+    assert key in [one.key for one in Report.of(describe(**entries)).remarks]
+    kit = [*deviations.unusual_types(describe(**entries)), *deviations.unknown_keys(describe(**entries))]
+    assert [one.key for one in kit] == [key]

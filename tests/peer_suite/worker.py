@@ -13,6 +13,8 @@ from typing import TextIO
 
 import pytest
 
+import cuarray_sim
+
 from .description import Suite
 from .outcome import FAILED, PASSED, SKIPPED, WHOLE
 
@@ -28,6 +30,13 @@ def run(suite: Suite, module: str, record: Path) -> None:
     with record.open("w") as file:
         arguments = [*OPTIONS, *suite.options, "--rootdir", os.getcwd(), "--pyargs", suite.package + module]
         pytest.main(arguments, plugins=[Recorder(file)])
+    _write_findings(record.with_suffix(".findings.txt"))
+
+
+def _write_findings(path: Path) -> None:
+    """Write the findings of the module, if the search for them is on and finds any."""
+    if os.environ.get("CUARRAY_SIM_FINDINGS") != "0" and (text := cuarray_sim.report()):
+        path.write_text(text)
 
 
 class Recorder:

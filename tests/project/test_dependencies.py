@@ -25,6 +25,7 @@ CRATES = (
     "cuarray-ptx",
     "cuarray-races",
     "cuarray-sim",
+    "cuarray-testing",
     "cuarray-toolchain",
 )
 
@@ -80,6 +81,7 @@ def linked(metadata: dict[str, Any]) -> set[str]:
         ("cuarray-ptx", {"lz4_flex", "ruzstd"}, set()),
         ("cuarray-cudart", {"cuarray-abi", "libc"}, set()),
         ("cuarray-toolchain", {"cuarray-ptx", "libc"}, set()),
+        ("cuarray-testing", {"cuarray", "proptest"}, {"pyo3"}),
         ("cuarray-abi", set(), set()),
     ],
 )

@@ -111,7 +111,7 @@ def test_every_variable_that_is_read_is_documented() -> None:
     assert {"CUARRAY_DRIVER", "CUARRAY_SYNC", "CUARRAY_SIM_DEVICES", "CUARRAY_SIM_REPORT"} <= read
     tables = {
         page: (DOCS / "reference" / page).read_text(encoding="utf-8")
-        for page in ("python.md", "runtime.md", "simulator.md", "reports.md", "toolchain.md")
+        for page in ("python.md", "runtime.md", "simulator.md", "reports.md", "toolchain.md", "rust-testing.md")
     }
     undocumented = {name for name in read if not any(f"| `{name}`" in page for page in tables.values())}
     # The second name of a row.

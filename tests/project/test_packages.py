@@ -17,7 +17,7 @@ import pytest
 import cuarray
 
 ROOT = Path(__file__).parents[2]
-CRATES = ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-races", "cuarray-sim")
+CRATES = ("cuarray", "cuarray-abi", "cuarray-ptx", "cuarray-races", "cuarray-sim", "cuarray-testing")
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
 

@@ -77,7 +77,8 @@ Rows marked *recorded* replay dictionaries over memory of the kit, as the publis
   by `Context.buffer_from_object`, which reads `shape`, `strides`, `typestr` and `data`, and neither `stream` nor `mask`.
 - mpi4py asks for DLPack first, with the stream -1, which means no synchronization. JAX takes -1 for a stream's handle, so each import of a JAX array fails with
   `CUDA_ERROR_INVALID_HANDLE` ([JAX](../findings/jax.md)).
-- Warp and RMM have adapters, and do not run on the simulated driver, as they contain a static CUDA runtime. `cuarray check warp` runs on a GPU.
+- RMM has an adapter, *written from source, not run*: its static CUDA runtime does not start on the simulated driver. Warp runs by itself
+  (`CUARRAY_SIM_DRIVER_VERSION=13999 cuarray check warp`), over memory of the kit. It is not in the square.
 """
 
 

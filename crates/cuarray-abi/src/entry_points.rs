@@ -53,6 +53,10 @@ macro_rules! entry_points {
                 "cuDeviceSetMemPool" @ 11020 fn cuDeviceSetMemPool(dev: CUdevice, pool: CUmemoryPool);
                 "cuDeviceCanAccessPeer" @ 4000 fn cuDeviceCanAccessPeer(can_access_peer: *mut c_int, dev: CUdevice, peer_dev: CUdevice);
                 "cuDeviceGetP2PAttribute" @ 8000 fn cuDeviceGetP2PAttribute(value: *mut c_int, attrib: CUdevice_P2PAttribute, src_device: CUdevice, dst_device: CUdevice);
+                "cuDeviceGetLuid" @ 10000 fn cuDeviceGetLuid(luid: *mut c_char, device_node_mask: *mut c_uint, dev: CUdevice);
+                "cuDeviceGetHostAtomicCapabilities" @ 13000 fn cuDeviceGetHostAtomicCapabilities(capabilities: *mut c_uint, operations: *const c_uint, count: c_uint, dev: CUdevice);
+                "cuDeviceGetP2PAtomicCapabilities" @ 13000 fn cuDeviceGetP2PAtomicCapabilities(capabilities: *mut c_uint, operations: *const c_uint, count: c_uint, src_device: CUdevice, dst_device: CUdevice);
+                "cuDeviceGetTexture1DLinearMaxWidth" @ 11010 fn cuDeviceGetTexture1DLinearMaxWidth(max_width_in_elements: *mut usize, format: CUarray_format, num_channels: c_uint, dev: CUdevice);
                 "cuDeviceGetExecAffinitySupport" @ 11040 fn cuDeviceGetExecAffinitySupport(pi: *mut c_int, kind: c_uint, dev: CUdevice);
             }
             primary_context {
@@ -121,6 +125,56 @@ macro_rules! entry_points {
                 "cuIpcOpenMemHandle" @ 4010 [waits locates capture_unsafe] fn cuIpcOpenMemHandle(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
                 "cuIpcOpenMemHandle" @ 11000 [waits locates capture_unsafe] fn cuIpcOpenMemHandle_v2(pdptr: *mut CUdeviceptr, handle: CUipcMemHandle, flags: c_uint);
                 "cuIpcCloseMemHandle" @ 4010 [waits locates capture_unsafe] fn cuIpcCloseMemHandle(dptr: CUdeviceptr);
+            }
+            texture_object {
+                "cuTexObjectCreate" @ 5000 [locates] fn cuTexObjectCreate(p_tex_object: *mut CUtexObject, p_res_desc: *const CUDA_RESOURCE_DESC, p_tex_desc: *const CUDA_TEXTURE_DESC, p_res_view_desc: *const CUDA_RESOURCE_VIEW_DESC);
+                "cuTexObjectDestroy" @ 5000 [locates] fn cuTexObjectDestroy(tex_object: CUtexObject);
+                "cuTexObjectGetResourceDesc" @ 5000 [locates] fn cuTexObjectGetResourceDesc(p_res_desc: *mut CUDA_RESOURCE_DESC, tex_object: CUtexObject);
+                "cuTexObjectGetTextureDesc" @ 5000 [locates] fn cuTexObjectGetTextureDesc(p_tex_desc: *mut CUDA_TEXTURE_DESC, tex_object: CUtexObject);
+                "cuTexObjectGetResourceViewDesc" @ 5000 [locates] fn cuTexObjectGetResourceViewDesc(p_res_view_desc: *mut CUDA_RESOURCE_VIEW_DESC, tex_object: CUtexObject);
+            }
+            surface_object {
+                "cuSurfObjectCreate" @ 5000 [locates] fn cuSurfObjectCreate(p_surf_object: *mut CUsurfObject, p_res_desc: *const CUDA_RESOURCE_DESC);
+                "cuSurfObjectDestroy" @ 5000 [locates] fn cuSurfObjectDestroy(surf_object: CUsurfObject);
+                "cuSurfObjectGetResourceDesc" @ 5000 [locates] fn cuSurfObjectGetResourceDesc(p_res_desc: *mut CUDA_RESOURCE_DESC, surf_object: CUsurfObject);
+            }
+            module_deprecated {
+                "cuModuleGetTexRef" @ 2000 fn cuModuleGetTexRef(p_tex_ref: *mut CUtexref, hmod: CUmodule, name: *const c_char);
+                "cuModuleGetSurfRef" @ 3000 fn cuModuleGetSurfRef(p_surf_ref: *mut CUsurfref, hmod: CUmodule, name: *const c_char);
+            }
+            texture_reference {
+                "cuTexRefCreate" @ 2000 [locates] fn cuTexRefCreate(p_tex_ref: *mut CUtexref);
+                "cuTexRefDestroy" @ 2000 [locates] fn cuTexRefDestroy(tex_ref: CUtexref);
+                "cuTexRefSetArray" @ 2000 [locates] fn cuTexRefSetArray(tex_ref: CUtexref, array: CUarray, flags: c_uint);
+                "cuTexRefSetMipmappedArray" @ 5000 [locates] fn cuTexRefSetMipmappedArray(tex_ref: CUtexref, mipmapped_array: CUmipmappedArray, flags: c_uint);
+                "cuTexRefSetAddress" @ 3020 [locates] fn cuTexRefSetAddress_v2(byte_offset: *mut usize, tex_ref: CUtexref, dptr: CUdeviceptr, bytes: usize);
+                "cuTexRefSetAddress2D" @ 3020 [locates] fn cuTexRefSetAddress2D_v2(tex_ref: CUtexref, desc: *const CUDA_ARRAY_DESCRIPTOR, dptr: CUdeviceptr, pitch: usize);
+                "cuTexRefSetAddress2D" @ 4010 [locates] fn cuTexRefSetAddress2D_v3(tex_ref: CUtexref, desc: *const CUDA_ARRAY_DESCRIPTOR, dptr: CUdeviceptr, pitch: usize);
+                "cuTexRefSetFormat" @ 2000 fn cuTexRefSetFormat(tex_ref: CUtexref, fmt: CUarray_format, num_packed_components: c_int);
+                "cuTexRefSetAddressMode" @ 2000 fn cuTexRefSetAddressMode(tex_ref: CUtexref, dim: c_int, am: CUaddress_mode);
+                "cuTexRefSetFilterMode" @ 2000 fn cuTexRefSetFilterMode(tex_ref: CUtexref, fm: CUfilter_mode);
+                "cuTexRefSetMipmapFilterMode" @ 5000 fn cuTexRefSetMipmapFilterMode(tex_ref: CUtexref, fm: CUfilter_mode);
+                "cuTexRefSetMipmapLevelBias" @ 5000 fn cuTexRefSetMipmapLevelBias(tex_ref: CUtexref, bias: f32);
+                "cuTexRefSetMipmapLevelClamp" @ 5000 fn cuTexRefSetMipmapLevelClamp(tex_ref: CUtexref, min_mipmap_level_clamp: f32, max_mipmap_level_clamp: f32);
+                "cuTexRefSetMaxAnisotropy" @ 5000 fn cuTexRefSetMaxAnisotropy(tex_ref: CUtexref, max_aniso: c_uint);
+                "cuTexRefSetBorderColor" @ 8000 fn cuTexRefSetBorderColor(tex_ref: CUtexref, p_border_color: *mut f32);
+                "cuTexRefSetFlags" @ 2000 fn cuTexRefSetFlags(tex_ref: CUtexref, flags: c_uint);
+                "cuTexRefGetAddress" @ 3020 fn cuTexRefGetAddress_v2(pdptr: *mut CUdeviceptr, tex_ref: CUtexref);
+                "cuTexRefGetArray" @ 2000 fn cuTexRefGetArray(ph_array: *mut CUarray, tex_ref: CUtexref);
+                "cuTexRefGetMipmappedArray" @ 5000 fn cuTexRefGetMipmappedArray(ph_mipmapped_array: *mut CUmipmappedArray, tex_ref: CUtexref);
+                "cuTexRefGetAddressMode" @ 2000 fn cuTexRefGetAddressMode(pam: *mut CUaddress_mode, tex_ref: CUtexref, dim: c_int);
+                "cuTexRefGetFilterMode" @ 2000 fn cuTexRefGetFilterMode(pfm: *mut CUfilter_mode, tex_ref: CUtexref);
+                "cuTexRefGetFormat" @ 2000 fn cuTexRefGetFormat(p_format: *mut CUarray_format, p_num_channels: *mut c_int, tex_ref: CUtexref);
+                "cuTexRefGetMipmapFilterMode" @ 5000 fn cuTexRefGetMipmapFilterMode(pfm: *mut CUfilter_mode, tex_ref: CUtexref);
+                "cuTexRefGetMipmapLevelBias" @ 5000 fn cuTexRefGetMipmapLevelBias(pbias: *mut f32, tex_ref: CUtexref);
+                "cuTexRefGetMipmapLevelClamp" @ 5000 fn cuTexRefGetMipmapLevelClamp(pmin_mipmap_level_clamp: *mut f32, pmax_mipmap_level_clamp: *mut f32, tex_ref: CUtexref);
+                "cuTexRefGetMaxAnisotropy" @ 5000 fn cuTexRefGetMaxAnisotropy(pmax_aniso: *mut c_int, tex_ref: CUtexref);
+                "cuTexRefGetBorderColor" @ 8000 fn cuTexRefGetBorderColor(p_border_color: *mut f32, tex_ref: CUtexref);
+                "cuTexRefGetFlags" @ 2000 fn cuTexRefGetFlags(p_flags: *mut c_uint, tex_ref: CUtexref);
+            }
+            surface_reference {
+                "cuSurfRefSetArray" @ 3000 [locates] fn cuSurfRefSetArray(surf_ref: CUsurfref, array: CUarray, flags: c_uint);
+                "cuSurfRefGetArray" @ 3000 fn cuSurfRefGetArray(ph_array: *mut CUarray, surf_ref: CUsurfref);
             }
             array {
                 "cuArrayCreate" @ 3020 [waits locates capture_unsafe] fn cuArrayCreate_v2(p_handle: *mut CUarray, p_allocate_array: *const CUDA_ARRAY_DESCRIPTOR);
@@ -294,6 +348,7 @@ macro_rules! entry_points {
             graph_node {
                 "cuGraphAddNode" @ 12020 [locates] fn cuGraphAddNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
                 "cuGraphAddNode" @ 12030 [locates] fn cuGraphAddNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
+                "cuGraphConditionalHandleCreate" @ 12030 [locates] fn cuGraphConditionalHandleCreate(p_handle_out: *mut CUgraphConditionalHandle, graph: CUgraph, ctx: CUcontext, default_launch_value: c_uint, flags: c_uint);
                 "cuGraphNodeSetParams" @ 12020 [locates] fn cuGraphNodeSetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
                 "cuGraphNodeGetParams" @ 13020 fn cuGraphNodeGetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
                 "cuGraphAddMemcpyNode" @ 10000 [locates] fn cuGraphAddMemcpyNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, copy_params: *const CUDA_MEMCPY3D, ctx: CUcontext);
@@ -366,6 +421,22 @@ macro_rules! entry_points {
                 "cuStreamBatchMemOp" @ 8000 [waits locates] fn cuStreamBatchMemOp(stream: CUstream, count: c_uint, param_array: *mut CUstreamBatchMemOpParams, flags: c_uint) per_thread cuStreamBatchMemOp_ptsz;
                 "cuStreamBatchMemOp" @ 11070 [waits locates] fn cuStreamBatchMemOp_v2(stream: CUstream, count: c_uint, param_array: *mut CUstreamBatchMemOpParams, flags: c_uint) per_thread cuStreamBatchMemOp_v2_ptsz;
             }
+            stream_attributes {
+                "cuStreamCopyAttributes" @ 11000 [locates] fn cuStreamCopyAttributes(dst: CUstream, src: CUstream) per_thread cuStreamCopyAttributes_ptsz;
+                "cuStreamGetAttribute" @ 11000 fn cuStreamGetAttribute(stream: CUstream, attr: CUlaunchAttributeID, value_out: *mut CUlaunchAttributeValue) per_thread cuStreamGetAttribute_ptsz;
+                "cuStreamSetAttribute" @ 11000 [locates] fn cuStreamSetAttribute(stream: CUstream, attr: CUlaunchAttributeID, value: *const CUlaunchAttributeValue) per_thread cuStreamSetAttribute_ptsz;
+            }
+            memory_batches {
+                "cuMemcpyBatchAsync" @ 12080 [waits locates] fn cuMemcpyBatchAsync(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes, attrs_idxs: *mut usize, num_attrs: usize, fail_idx: *mut usize, stream: CUstream) per_thread cuMemcpyBatchAsync_ptsz;
+                "cuMemcpyBatchAsync" @ 13000 [waits locates] fn cuMemcpyBatchAsync_v2(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes, attrs_idxs: *mut usize, num_attrs: usize, stream: CUstream) per_thread cuMemcpyBatchAsync_v2_ptsz;
+                "cuMemcpyWithAttributesAsync" @ 13020 [waits locates] fn cuMemcpyWithAttributesAsync(dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: *mut CUmemcpyAttributes, stream: CUstream) per_thread cuMemcpyWithAttributesAsync_ptsz;
+                "cuMemPrefetchBatchAsync" @ 13000 [waits locates] fn cuMemPrefetchBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, prefetch_locs: *mut CUmemLocation, prefetch_loc_idxs: *mut usize, num_prefetch_locs: usize, flags: u64, stream: CUstream) per_thread cuMemPrefetchBatchAsync_ptsz;
+            }
+            pools_of_locations {
+                "cuMemGetDefaultMemPool" @ 13000 fn cuMemGetDefaultMemPool(pool_out: *mut CUmemoryPool, location: *mut CUmemLocation, kind: CUmemAllocationType);
+                "cuMemGetMemPool" @ 13000 fn cuMemGetMemPool(pool: *mut CUmemoryPool, location: *mut CUmemLocation, kind: CUmemAllocationType);
+                "cuMemSetMemPool" @ 13000 fn cuMemSetMemPool(location: *mut CUmemLocation, kind: CUmemAllocationType, pool: CUmemoryPool);
+            }
             module {
                 "cuModuleLoad" @ 2000 fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char);
                 "cuModuleLoadData" @ 2000 fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
@@ -410,6 +481,7 @@ macro_rules! entry_points {
                 "cuFuncGetAttribute" @ 2020 fn cuFuncGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, hfunc: CUfunction);
                 "cuFuncSetAttribute" @ 9000 [waits locates] fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute, value: c_int);
                 "cuFuncSetCacheConfig" @ 3000 [waits locates] fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache);
+                "cuFuncSetSharedMemConfig" @ 4020 [waits locates] fn cuFuncSetSharedMemConfig(hfunc: CUfunction, config: CUsharedconfig);
                 "cuFuncGetModule" @ 11000 fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfunction);
                 "cuFuncGetName" @ 12030 fn cuFuncGetName(name: *mut *const c_char, hfunc: CUfunction);
                 "cuFuncGetParamInfo" @ 12040 fn cuFuncGetParamInfo(func: CUfunction, param_index: usize, param_offset: *mut usize, param_size: *mut usize);
@@ -434,6 +506,7 @@ macro_rules! entry_points {
                 "cuParamSeti" @ 2000 [waits locates] fn cuParamSeti(hfunc: CUfunction, offset: c_int, value: c_uint);
                 "cuParamSetf" @ 2000 [waits locates] fn cuParamSetf(hfunc: CUfunction, offset: c_int, value: f32);
                 "cuParamSetv" @ 2000 [waits locates] fn cuParamSetv(hfunc: CUfunction, offset: c_int, ptr: *mut c_void, numbytes: c_uint);
+                "cuParamSetTexRef" @ 2000 fn cuParamSetTexRef(hfunc: CUfunction, texunit: c_int, tex_ref: CUtexref);
                 "cuLaunch" @ 2000 [waits locates] fn cuLaunch(f: CUfunction);
                 "cuLaunchGrid" @ 2000 [waits locates] fn cuLaunchGrid(f: CUfunction, grid_width: c_int, grid_height: c_int);
                 "cuLaunchGridAsync" @ 2000 [waits locates] fn cuLaunchGridAsync(f: CUfunction, grid_width: c_int, grid_height: c_int, stream: CUstream);

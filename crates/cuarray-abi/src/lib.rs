@@ -18,6 +18,7 @@
 
 mod api;
 mod arrays;
+mod attributes;
 mod entry_points;
 mod memory_operations;
 mod result;
@@ -26,6 +27,7 @@ mod unsupported;
 
 pub use api::{Api, ENTRY_POINTS, EntryPoint, Flags};
 pub use arrays::*;
+pub use attributes::*;
 pub use memory_operations::*;
 pub use result::CUresult;
 pub use types::*;

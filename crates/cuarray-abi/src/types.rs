@@ -160,18 +160,23 @@ constants! {
     CUgraphInstantiateResult = c_uint {
         CUDA_GRAPH_INSTANTIATE_SUCCESS = 0, CUDA_GRAPH_INSTANTIATE_ERROR = 1, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE = 2,
         CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED = 3, CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED = 4,
+        CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED = 5,
     }
     CUgraphExecUpdateResult = c_uint {
         CU_GRAPH_EXEC_UPDATE_SUCCESS = 0, CU_GRAPH_EXEC_UPDATE_ERROR = 1, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2,
         CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED = 3, CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED = 4,
         CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED = 5, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED = 6,
+        CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE = 7, CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED = 8,
+    }
+    CUgraphConditionalNodeType = c_uint {
+        CU_GRAPH_COND_TYPE_IF = 0, CU_GRAPH_COND_TYPE_WHILE = 1, CU_GRAPH_COND_TYPE_SWITCH = 2,
     }
     CUgraphMem_attribute = c_uint {
         CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT = 0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH = 1,
         CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT = 2, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH = 3,
     }
     CUgraphChildGraphNodeOwnership = c_int {
-        CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1,
+        CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID = -1, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1,
     }
     CUjitInputType = c_uint {
         CU_JIT_INPUT_CUBIN = 0, CU_JIT_INPUT_PTX = 1, CU_JIT_INPUT_FATBINARY = 2, CU_JIT_INPUT_OBJECT = 3,
@@ -231,6 +236,8 @@ pub const CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH: u64 = 1;
 pub const CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD: u64 = 2;
 pub const CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH: u64 = 4;
 pub const CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY: u64 = 8;
+/// `cuGraphConditionalHandleCreate`: each launch sets the condition to its default value.
+pub const CU_GRAPH_COND_ASSIGN_DEFAULT: c_uint = 1;
 pub const CU_USER_OBJECT_NO_DESTRUCTOR_SYNC: c_uint = 1;
 pub const CU_GRAPH_USER_OBJECT_MOVE: c_uint = 1;
 pub const CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE: c_uint = 1;
@@ -504,6 +511,20 @@ pub struct CUDA_CHILD_GRAPH_NODE_PARAMS {
     pub ownership: CUgraphChildGraphNodeOwnership,
 }
 
+/// A condition of a graph, as a number.
+pub type CUgraphConditionalHandle = u64;
+
+/// `CUgraphNodeParams.params` of a conditional node. The driver sets `phGraph_out` to an array of `size` graphs.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_CONDITIONAL_NODE_PARAMS {
+    pub handle: CUgraphConditionalHandle,
+    pub kind: CUgraphConditionalNodeType,
+    pub size: c_uint,
+    pub phGraph_out: *mut CUgraph,
+    pub ctx: CUcontext,
+}
+
 /// A node of any kind: its kind, and room for its parameters.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -547,5 +568,6 @@ const _: () = {
     assert!(size_of::<CUDA_MEM_ALLOC_NODE_PARAMS>() == 120);
     assert!(size_of::<CUDA_MEMCPY_NODE_PARAMS>() == 216);
     assert!(size_of::<CUgraphNodeParams>() == 256);
+    assert!(size_of::<CUDA_CONDITIONAL_NODE_PARAMS>() == 32);
     assert!(size_of::<CUDA_GRAPH_INSTANTIATE_PARAMS>() == 32);
 };

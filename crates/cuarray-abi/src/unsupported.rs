@@ -3,7 +3,7 @@
 //! A program that resolves all symbols at load does not start without them, even if it never calls them. So the
 //! simulator exports them, and a call returns `CUDA_ERROR_NOT_SUPPORTED`.
 //!
-//! A line has the form of [`entry_points!`](crate::entry_points) without the signature:
+//! Each group has the reason for its refusal, which the simulator prints. A line has the form of [`entry_points!`](crate::entry_points) without the signature:
 //!
 //! ```text
 //! "cuMemMapArrayAsync" @ 11010 cuMemMapArrayAsync per_thread cuMemMapArrayAsync_ptsz;
@@ -17,7 +17,7 @@
 macro_rules! unsupported_entry_points {
     ($callback:ident) => {
         $callback! {
-            addresses_of_32_bits {
+            addresses_of_32_bits: "its addresses have 32 bits, and simulated memory lies above them: use the signature of CUDA 3.2 or later" {
                 "cuMemAlloc" @ 2000 cuMemAlloc;
                 "cuMemAllocPitch" @ 2000 cuMemAllocPitch;
                 "cuMemFree" @ 2000 cuMemFree;
@@ -41,62 +41,18 @@ macro_rules! unsupported_entry_points {
                 "cuMemsetD32" @ 2000 cuMemsetD32;
                 "cuMemsetD8" @ 2000 cuMemsetD8;
                 "cuModuleGetGlobal" @ 2000 cuModuleGetGlobal;
-            }
-            textures_and_surfaces {
-                "cuDeviceGetTexture1DLinearMaxWidth" @ 11010 cuDeviceGetTexture1DLinearMaxWidth;
-                "cuModuleGetSurfRef" @ 3000 cuModuleGetSurfRef;
-                "cuModuleGetTexRef" @ 2000 cuModuleGetTexRef;
-                "cuParamSetTexRef" @ 2000 cuParamSetTexRef;
-                "cuSurfObjectCreate" @ 5000 cuSurfObjectCreate;
-                "cuSurfObjectDestroy" @ 5000 cuSurfObjectDestroy;
-                "cuSurfObjectGetResourceDesc" @ 5000 cuSurfObjectGetResourceDesc;
-                "cuSurfRefGetArray" @ 3000 cuSurfRefGetArray;
-                "cuSurfRefSetArray" @ 3000 cuSurfRefSetArray;
-                "cuTexObjectCreate" @ 5000 cuTexObjectCreate;
-                "cuTexObjectDestroy" @ 5000 cuTexObjectDestroy;
-                "cuTexObjectGetResourceDesc" @ 5000 cuTexObjectGetResourceDesc;
-                "cuTexObjectGetResourceViewDesc" @ 5000 cuTexObjectGetResourceViewDesc;
-                "cuTexObjectGetTextureDesc" @ 5000 cuTexObjectGetTextureDesc;
-                "cuTexRefCreate" @ 2000 cuTexRefCreate;
-                "cuTexRefDestroy" @ 2000 cuTexRefDestroy;
                 "cuTexRefGetAddress" @ 2000 cuTexRefGetAddress;
-                "cuTexRefGetAddress" @ 3020 cuTexRefGetAddress_v2;
-                "cuTexRefGetAddressMode" @ 2000 cuTexRefGetAddressMode;
-                "cuTexRefGetArray" @ 2000 cuTexRefGetArray;
-                "cuTexRefGetBorderColor" @ 8000 cuTexRefGetBorderColor;
-                "cuTexRefGetFilterMode" @ 2000 cuTexRefGetFilterMode;
-                "cuTexRefGetFlags" @ 2000 cuTexRefGetFlags;
-                "cuTexRefGetFormat" @ 2000 cuTexRefGetFormat;
-                "cuTexRefGetMaxAnisotropy" @ 5000 cuTexRefGetMaxAnisotropy;
-                "cuTexRefGetMipmapFilterMode" @ 5000 cuTexRefGetMipmapFilterMode;
-                "cuTexRefGetMipmapLevelBias" @ 5000 cuTexRefGetMipmapLevelBias;
-                "cuTexRefGetMipmapLevelClamp" @ 5000 cuTexRefGetMipmapLevelClamp;
-                "cuTexRefGetMipmappedArray" @ 5000 cuTexRefGetMipmappedArray;
                 "cuTexRefSetAddress" @ 2000 cuTexRefSetAddress;
-                "cuTexRefSetAddress" @ 3020 cuTexRefSetAddress_v2;
                 "cuTexRefSetAddress2D" @ 2020 cuTexRefSetAddress2D;
-                "cuTexRefSetAddress2D" @ 3020 cuTexRefSetAddress2D_v2;
-                "cuTexRefSetAddress2D" @ 4010 cuTexRefSetAddress2D_v3;
-                "cuTexRefSetAddressMode" @ 2000 cuTexRefSetAddressMode;
-                "cuTexRefSetArray" @ 2000 cuTexRefSetArray;
-                "cuTexRefSetBorderColor" @ 8000 cuTexRefSetBorderColor;
-                "cuTexRefSetFilterMode" @ 2000 cuTexRefSetFilterMode;
-                "cuTexRefSetFlags" @ 2000 cuTexRefSetFlags;
-                "cuTexRefSetFormat" @ 2000 cuTexRefSetFormat;
-                "cuTexRefSetMaxAnisotropy" @ 5000 cuTexRefSetMaxAnisotropy;
-                "cuTexRefSetMipmapFilterMode" @ 5000 cuTexRefSetMipmapFilterMode;
-                "cuTexRefSetMipmapLevelBias" @ 5000 cuTexRefSetMipmapLevelBias;
-                "cuTexRefSetMipmapLevelClamp" @ 5000 cuTexRefSetMipmapLevelClamp;
-                "cuTexRefSetMipmappedArray" @ 5000 cuTexRefSetMipmappedArray;
             }
-            tensor_maps {
+            tensor_maps: "kernels cannot copy through tensor maps here, as CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED says: copy with plain loads or cp.async" {
                 "cuTensorMapEncodeIm2col" @ 12000 cuTensorMapEncodeIm2col;
                 "cuTensorMapEncodeIm2colWide" @ 12080 cuTensorMapEncodeIm2colWide;
                 "cuTensorMapEncodeTiled" @ 12000 cuTensorMapEncodeTiled;
                 "cuTensorMapReplaceAddress" @ 12000 cuTensorMapReplaceAddress;
                 "cuTensorMapSetAllocationClass" @ 13050 cuTensorMapSetAllocationClass;
             }
-            arrays {
+            arrays: "sparse and mapped arrays are not simulated: use an array or memory of cuMemAlloc" {
                 "cuArray3DCreate" @ 2000 cuArray3DCreate;
                 "cuArray3DGetDescriptor" @ 2000 cuArray3DGetDescriptor;
                 "cuArrayCreate" @ 2000 cuArrayCreate;
@@ -110,10 +66,10 @@ macro_rules! unsupported_entry_points {
                 "cuMemcpyHtoA" @ 2000 cuMemcpyHtoA;
                 "cuMemcpyHtoAAsync" @ 2000 cuMemcpyHtoAAsync;
             }
-            virtual_memory {
+            virtual_memory: "no dma-buf exists for simulated memory, as CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED says: export with a file descriptor of cuMemExportToShareableHandle" {
                 "cuMemGetHandleForAddressRange" @ 11070 cuMemGetHandleForAddressRange;
             }
-            multicast_and_endpoints {
+            multicast_and_endpoints: "the devices have no switch between them, as CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED says: use peer access" {
                 "cuDeviceGetCliqueCount" @ 13040 cuDeviceGetCliqueCount;
                 "cuDeviceGetCliqueInfo" @ 13040 cuDeviceGetCliqueInfo;
                 "cuDeviceGetFabricClusterUuid" @ 13040 cuDeviceGetFabricClusterUuid;
@@ -139,23 +95,16 @@ macro_rules! unsupported_entry_points {
                 "cuMulticastGetGranularity" @ 12010 cuMulticastGetGranularity;
                 "cuMulticastUnbind" @ 12010 cuMulticastUnbind;
             }
-            pools_and_batches {
+            pools_and_batches: "this form of batches is not implemented: make one call for each range, with the same effect" {
                 "cuMemBatchDecompressAsync" @ 12060 cuMemBatchDecompressAsync per_thread cuMemBatchDecompressAsync_ptsz;
                 "cuMemDiscardAndPrefetchBatchAsync" @ 13000 cuMemDiscardAndPrefetchBatchAsync per_thread cuMemDiscardAndPrefetchBatchAsync_ptsz;
                 "cuMemDiscardBatchAsync" @ 13000 cuMemDiscardBatchAsync per_thread cuMemDiscardBatchAsync_ptsz;
-                "cuMemGetDefaultMemPool" @ 13000 cuMemGetDefaultMemPool;
                 "cuMemGetLocationInfo" @ 13040 cuMemGetLocationInfo;
-                "cuMemGetMemPool" @ 13000 cuMemGetMemPool;
-                "cuMemPrefetchBatchAsync" @ 13000 cuMemPrefetchBatchAsync per_thread cuMemPrefetchBatchAsync_ptsz;
-                "cuMemSetMemPool" @ 13000 cuMemSetMemPool;
                 "cuMemcpy3DBatchAsync" @ 12080 cuMemcpy3DBatchAsync per_thread cuMemcpy3DBatchAsync_ptsz;
                 "cuMemcpy3DBatchAsync" @ 13000 cuMemcpy3DBatchAsync_v2 per_thread cuMemcpy3DBatchAsync_v2_ptsz;
                 "cuMemcpy3DWithAttributesAsync" @ 13020 cuMemcpy3DWithAttributesAsync per_thread cuMemcpy3DWithAttributesAsync_ptsz;
-                "cuMemcpyBatchAsync" @ 12080 cuMemcpyBatchAsync per_thread cuMemcpyBatchAsync_ptsz;
-                "cuMemcpyBatchAsync" @ 13000 cuMemcpyBatchAsync_v2 per_thread cuMemcpyBatchAsync_v2_ptsz;
-                "cuMemcpyWithAttributesAsync" @ 13020 cuMemcpyWithAttributesAsync per_thread cuMemcpyWithAttributesAsync_ptsz;
             }
-            external_resources {
+            external_resources: "no graphics interface and no other device shares memory or semaphores with the simulator: use cuIpcGetMemHandle or cuMemExportToShareableHandle" {
                 "cuDestroyExternalMemory" @ 10000 cuDestroyExternalMemory;
                 "cuDestroyExternalSemaphore" @ 10000 cuDestroyExternalSemaphore;
                 "cuDeviceGetNvSciSyncAttributes" @ 10020 cuDeviceGetNvSciSyncAttributes;
@@ -167,7 +116,7 @@ macro_rules! unsupported_entry_points {
                 "cuSignalExternalSemaphoresAsync" @ 10000 cuSignalExternalSemaphoresAsync per_thread cuSignalExternalSemaphoresAsync_ptsz;
                 "cuWaitExternalSemaphoresAsync" @ 10000 cuWaitExternalSemaphoresAsync per_thread cuWaitExternalSemaphoresAsync_ptsz;
             }
-            graphics {
+            graphics: "the simulated devices draw nothing, so no graphics interface can share a resource with them" {
                 "cuEGLStreamConsumerAcquireFrame" @ 7000 cuEGLStreamConsumerAcquireFrame;
                 "cuEGLStreamConsumerConnect" @ 7000 cuEGLStreamConsumerConnect;
                 "cuEGLStreamConsumerConnectWithFlags" @ 8000 cuEGLStreamConsumerConnectWithFlags;
@@ -211,22 +160,18 @@ macro_rules! unsupported_entry_points {
                 "cuVDPAUCtxCreate" @ 3020 cuVDPAUCtxCreate_v2;
                 "cuVDPAUGetDevice" @ 3010 cuVDPAUGetDevice;
             }
-            stream_attributes_and_captures {
+            stream_attributes_and_captures: "a capture into a graphics queue, or a second recording of a graph, is not simulated: capture into a new graph" {
                 "cuStreamBeginCaptureToCig" @ 13010 cuStreamBeginCaptureToCig per_thread cuStreamBeginCaptureToCig_ptsz;
                 "cuStreamBeginRecaptureToGraph" @ 13030 cuStreamBeginRecaptureToGraph per_thread cuStreamBeginRecaptureToGraph_ptsz;
-                "cuStreamCopyAttributes" @ 11000 cuStreamCopyAttributes per_thread cuStreamCopyAttributes_ptsz;
                 "cuStreamEndCaptureToCig" @ 13010 cuStreamEndCaptureToCig per_thread cuStreamEndCaptureToCig_ptsz;
-                "cuStreamGetAttribute" @ 11000 cuStreamGetAttribute per_thread cuStreamGetAttribute_ptsz;
-                "cuStreamSetAttribute" @ 11000 cuStreamSetAttribute per_thread cuStreamSetAttribute_ptsz;
             }
-            graph_nodes {
+            graph_nodes: "this kind or attribute of node is not implemented: build the graph of the other kinds" {
                 "cuGraphAddBatchMemOpNode" @ 11070 cuGraphAddBatchMemOpNode;
                 "cuGraphAddExternalSemaphoresSignalNode" @ 11020 cuGraphAddExternalSemaphoresSignalNode;
                 "cuGraphAddExternalSemaphoresWaitNode" @ 11020 cuGraphAddExternalSemaphoresWaitNode;
                 "cuGraphAddNode" @ 13040 cuGraphAddNode_v3;
                 "cuGraphBatchMemOpNodeGetParams" @ 11070 cuGraphBatchMemOpNodeGetParams;
                 "cuGraphBatchMemOpNodeSetParams" @ 11070 cuGraphBatchMemOpNodeSetParams;
-                "cuGraphConditionalHandleCreate" @ 12030 cuGraphConditionalHandleCreate;
                 "cuGraphExecBatchMemOpNodeSetParams" @ 11070 cuGraphExecBatchMemOpNodeSetParams;
                 "cuGraphExecExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresSignalNodeSetParams;
                 "cuGraphExecExternalSemaphoresWaitNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresWaitNodeSetParams;
@@ -240,7 +185,7 @@ macro_rules! unsupported_entry_points {
                 "cuGraphNodeGetToolsId" @ 13010 cuGraphNodeGetToolsId;
                 "cuGraphNodeSetParams" @ 13040 cuGraphNodeSetParams_v2;
             }
-            green_contexts {
+            green_contexts: "the multiprocessors of a device cannot be divided here: create a context with cuCtxCreate" {
                 "cuCtxFromGreenCtx" @ 12040 cuCtxFromGreenCtx;
                 "cuCtxGetDevResource" @ 12040 cuCtxGetDevResource;
                 "cuCtxRecordEvent" @ 12050 cuCtxRecordEvent;
@@ -259,7 +204,7 @@ macro_rules! unsupported_entry_points {
                 "cuStreamGetDevResource" @ 13010 cuStreamGetDevResource per_thread cuStreamGetDevResource_ptsz;
                 "cuStreamGetGreenCtx" @ 12040 cuStreamGetGreenCtx;
             }
-            checkpoints_and_logs {
+            checkpoints_and_logs: "checkpoints, core dumps and the log of the driver are not implemented: the simulator prints why it refuses a call" {
                 "cuCheckpointOperationComplete" @ 13040 cuCheckpointOperationComplete;
                 "cuCheckpointProcessCheckpoint" @ 12080 cuCheckpointProcessCheckpoint;
                 "cuCheckpointProcessGetRestoreThreadId" @ 12080 cuCheckpointProcessGetRestoreThreadId;
@@ -281,14 +226,10 @@ macro_rules! unsupported_entry_points {
                 "cuLogsRegisterCallback" @ 12090 cuLogsRegisterCallback;
                 "cuLogsUnregisterCallback" @ 12090 cuLogsUnregisterCallback;
             }
-            devices_and_execution {
-                "cuDeviceGetHostAtomicCapabilities" @ 13000 cuDeviceGetHostAtomicCapabilities;
-                "cuDeviceGetLuid" @ 10000 cuDeviceGetLuid;
-                "cuDeviceGetP2PAtomicCapabilities" @ 13000 cuDeviceGetP2PAtomicCapabilities;
+            devices_and_execution: "launches on several devices at once, unified functions, managed variables and notifications are not implemented: launch on each device, and use cuLibraryGetKernel and cuLibraryGetGlobal" {
                 "cuDeviceGetProperties" @ 2000 cuDeviceGetProperties;
                 "cuDeviceRegisterAsyncNotification" @ 12040 cuDeviceRegisterAsyncNotification;
                 "cuDeviceUnregisterAsyncNotification" @ 12040 cuDeviceUnregisterAsyncNotification;
-                "cuFuncSetSharedMemConfig" @ 4020 cuFuncSetSharedMemConfig;
                 "cuLaunchCooperativeKernelMultiDevice" @ 9000 cuLaunchCooperativeKernelMultiDevice;
                 "cuLibraryGetManaged" @ 12000 cuLibraryGetManaged;
                 "cuLibraryGetUnifiedFunction" @ 12000 cuLibraryGetUnifiedFunction;
@@ -310,10 +251,12 @@ pub struct UnsupportedEntryPoint {
     pub symbol: &'static str,
     /// The symbol of the variant that reads a null stream as the per-thread default stream.
     pub per_thread: Option<&'static str>,
+    /// Why it is refused, and what to do instead: a sentence without its full stop.
+    pub reason: &'static str,
 }
 
 macro_rules! make_list {
-    ($($group:ident { $($name:literal @ $since:literal $symbol:ident $(per_thread $per_thread:ident)?;)* })*) => {
+    ($($group:ident: $reason:literal { $($name:literal @ $since:literal $symbol:ident $(per_thread $per_thread:ident)?;)* })*) => {
         /// Every line of [`unsupported_entry_points!`](crate::unsupported_entry_points), in the order of the list.
         pub const UNSUPPORTED_ENTRY_POINTS: &[UnsupportedEntryPoint] = &[
             $($(UnsupportedEntryPoint {
@@ -321,6 +264,7 @@ macro_rules! make_list {
                 since: $since,
                 symbol: stringify!($symbol),
                 per_thread: make_list!(@optional $($per_thread)?),
+                reason: $reason,
             },)*)*
         ];
     };

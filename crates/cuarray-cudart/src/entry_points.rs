@@ -35,7 +35,7 @@ macro_rules! __entry_points {
                 both context fn cudaDeviceSynchronize();
                 both context fn cudaDeviceSetLimit(limit: cudaLimit, value: usize);
                 both context fn cudaDeviceGetLimit(p_value: *mut usize, limit: cudaLimit);
-                both refused fn cudaDeviceGetTexture1DLinearMaxWidth(max_width_in_elements: *mut usize, fmt_desc: *const cudaChannelFormatDesc, device: c_int);
+                both driver fn cudaDeviceGetTexture1DLinearMaxWidth(max_width_in_elements: *mut usize, fmt_desc: *const cudaChannelFormatDesc, device: c_int);
                 both context fn cudaDeviceGetCacheConfig(p_cache_config: *mut cudaFuncCache);
                 both context fn cudaDeviceGetStreamPriorityRange(least_priority: *mut c_int, greatest_priority: *mut c_int);
                 both context fn cudaDeviceSetCacheConfig(cache_config: cudaFuncCache);
@@ -229,28 +229,28 @@ macro_rules! __entry_points {
                 both context fn cudaMemset3DAsync(pitched_dev_ptr: cudaPitchedPtr, value: c_int, extent: cudaExtent, stream: cudaStream_t) [twin cudaMemset3DAsync_ptsz];
             }
             array {
-                both refused fn cudaMallocArray(array: *mut cudaArray_t, desc: *const cudaChannelFormatDesc, width: usize, height: usize, flags: c_uint);
-                both refused fn cudaFreeArray(array: cudaArray_t);
-                both refused fn cudaFreeMipmappedArray(mipmapped_array: cudaMipmappedArray_t);
-                both refused fn cudaMalloc3DArray(array: *mut cudaArray_t, desc: *const cudaChannelFormatDesc, extent: cudaExtent, flags: c_uint);
-                both refused fn cudaMallocMipmappedArray(mipmapped_array: *mut cudaMipmappedArray_t, desc: *const cudaChannelFormatDesc, extent: cudaExtent, num_levels: c_uint, flags: c_uint);
-                both refused fn cudaGetMipmappedArrayLevel(level_array: *mut cudaArray_t, mipmapped_array: cudaMipmappedArray_const_t, level: c_uint);
-                both refused fn cudaArrayGetInfo(desc: *mut cudaChannelFormatDesc, extent: *mut cudaExtent, flags: *mut c_uint, array: cudaArray_t);
-                both refused fn cudaArrayGetPlane(p_plane_array: *mut cudaArray_t, h_array: cudaArray_t, plane_idx: c_uint);
-                both refused fn cudaArrayGetMemoryRequirements(memory_requirements: *mut cudaArrayMemoryRequirements, array: cudaArray_t, device: c_int);
-                both refused fn cudaMipmappedArrayGetMemoryRequirements(memory_requirements: *mut cudaArrayMemoryRequirements, mipmap: cudaMipmappedArray_t, device: c_int);
-                both refused fn cudaArrayGetSparseProperties(sparse_properties: *mut cudaArraySparseProperties, array: cudaArray_t);
-                both refused fn cudaMipmappedArrayGetSparseProperties(sparse_properties: *mut cudaArraySparseProperties, mipmap: cudaMipmappedArray_t);
-                both refused fn cudaMemcpy2DToArray(dst: cudaArray_t, w_offset: usize, h_offset: usize, src: *const c_void, spitch: usize, width: usize, height: usize, kind: cudaMemcpyKind) [twin cudaMemcpy2DToArray_ptds];
-                both refused fn cudaMemcpy2DFromArray(dst: *mut c_void, dpitch: usize, src: cudaArray_const_t, w_offset: usize, h_offset: usize, width: usize, height: usize, kind: cudaMemcpyKind) [twin cudaMemcpy2DFromArray_ptds];
-                both refused fn cudaMemcpy2DArrayToArray(dst: cudaArray_t, w_offset_dst: usize, h_offset_dst: usize, src: cudaArray_const_t, w_offset_src: usize, h_offset_src: usize, width: usize, height: usize, kind: cudaMemcpyKind) [twin cudaMemcpy2DArrayToArray_ptds];
-                both refused fn cudaMemcpy2DToArrayAsync(dst: cudaArray_t, w_offset: usize, h_offset: usize, src: *const c_void, spitch: usize, width: usize, height: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpy2DToArrayAsync_ptsz];
-                both refused fn cudaMemcpy2DFromArrayAsync(dst: *mut c_void, dpitch: usize, src: cudaArray_const_t, w_offset: usize, h_offset: usize, width: usize, height: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpy2DFromArrayAsync_ptsz];
-                both refused fn cudaMemcpyToArray(dst: cudaArray_t, w_offset: usize, h_offset: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind) [twin cudaMemcpyToArray_ptds];
-                both refused fn cudaMemcpyFromArray(dst: *mut c_void, src: cudaArray_const_t, w_offset: usize, h_offset: usize, count: usize, kind: cudaMemcpyKind) [twin cudaMemcpyFromArray_ptds];
-                both refused fn cudaMemcpyArrayToArray(dst: cudaArray_t, w_offset_dst: usize, h_offset_dst: usize, src: cudaArray_const_t, w_offset_src: usize, h_offset_src: usize, count: usize, kind: cudaMemcpyKind) [twin cudaMemcpyArrayToArray_ptds];
-                both refused fn cudaMemcpyToArrayAsync(dst: cudaArray_t, w_offset: usize, h_offset: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyToArrayAsync_ptsz];
-                both refused fn cudaMemcpyFromArrayAsync(dst: *mut c_void, src: cudaArray_const_t, w_offset: usize, h_offset: usize, count: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyFromArrayAsync_ptsz];
+                both context fn cudaMallocArray(array: *mut cudaArray_t, desc: *const cudaChannelFormatDesc, width: usize, height: usize, flags: c_uint);
+                both context fn cudaFreeArray(array: cudaArray_t);
+                both context fn cudaFreeMipmappedArray(mipmapped_array: cudaMipmappedArray_t);
+                both context fn cudaMalloc3DArray(array: *mut cudaArray_t, desc: *const cudaChannelFormatDesc, extent: cudaExtent, flags: c_uint);
+                both context fn cudaMallocMipmappedArray(mipmapped_array: *mut cudaMipmappedArray_t, desc: *const cudaChannelFormatDesc, extent: cudaExtent, num_levels: c_uint, flags: c_uint);
+                both context fn cudaGetMipmappedArrayLevel(level_array: *mut cudaArray_t, mipmapped_array: cudaMipmappedArray_const_t, level: c_uint);
+                both context fn cudaArrayGetInfo(desc: *mut cudaChannelFormatDesc, extent: *mut cudaExtent, flags: *mut c_uint, array: cudaArray_t);
+                both context fn cudaArrayGetPlane(p_plane_array: *mut cudaArray_t, h_array: cudaArray_t, plane_idx: c_uint);
+                both context fn cudaArrayGetMemoryRequirements(memory_requirements: *mut cudaArrayMemoryRequirements, array: cudaArray_t, device: c_int);
+                both context fn cudaMipmappedArrayGetMemoryRequirements(memory_requirements: *mut cudaArrayMemoryRequirements, mipmap: cudaMipmappedArray_t, device: c_int);
+                both context fn cudaArrayGetSparseProperties(sparse_properties: *mut cudaArraySparseProperties, array: cudaArray_t);
+                both context fn cudaMipmappedArrayGetSparseProperties(sparse_properties: *mut cudaArraySparseProperties, mipmap: cudaMipmappedArray_t);
+                both context fn cudaMemcpy2DToArray(dst: cudaArray_t, w_offset: usize, h_offset: usize, src: *const c_void, spitch: usize, width: usize, height: usize, kind: cudaMemcpyKind) [twin cudaMemcpy2DToArray_ptds];
+                both context fn cudaMemcpy2DFromArray(dst: *mut c_void, dpitch: usize, src: cudaArray_const_t, w_offset: usize, h_offset: usize, width: usize, height: usize, kind: cudaMemcpyKind) [twin cudaMemcpy2DFromArray_ptds];
+                both context fn cudaMemcpy2DArrayToArray(dst: cudaArray_t, w_offset_dst: usize, h_offset_dst: usize, src: cudaArray_const_t, w_offset_src: usize, h_offset_src: usize, width: usize, height: usize, kind: cudaMemcpyKind) [twin cudaMemcpy2DArrayToArray_ptds];
+                both context fn cudaMemcpy2DToArrayAsync(dst: cudaArray_t, w_offset: usize, h_offset: usize, src: *const c_void, spitch: usize, width: usize, height: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpy2DToArrayAsync_ptsz];
+                both context fn cudaMemcpy2DFromArrayAsync(dst: *mut c_void, dpitch: usize, src: cudaArray_const_t, w_offset: usize, h_offset: usize, width: usize, height: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpy2DFromArrayAsync_ptsz];
+                both context fn cudaMemcpyToArray(dst: cudaArray_t, w_offset: usize, h_offset: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind) [twin cudaMemcpyToArray_ptds];
+                both context fn cudaMemcpyFromArray(dst: *mut c_void, src: cudaArray_const_t, w_offset: usize, h_offset: usize, count: usize, kind: cudaMemcpyKind) [twin cudaMemcpyFromArray_ptds];
+                both context fn cudaMemcpyArrayToArray(dst: cudaArray_t, w_offset_dst: usize, h_offset_dst: usize, src: cudaArray_const_t, w_offset_src: usize, h_offset_src: usize, count: usize, kind: cudaMemcpyKind) [twin cudaMemcpyArrayToArray_ptds];
+                both context fn cudaMemcpyToArrayAsync(dst: cudaArray_t, w_offset: usize, h_offset: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyToArrayAsync_ptsz];
+                both context fn cudaMemcpyFromArrayAsync(dst: *mut c_void, src: cudaArray_const_t, w_offset: usize, h_offset: usize, count: usize, kind: cudaMemcpyKind, stream: cudaStream_t) [twin cudaMemcpyFromArrayAsync_ptsz];
             }
             pools {
                 both driver fn cudaDeviceGetDefaultMemPool(mem_pool: *mut cudaMemPool_t, device: c_int);
@@ -322,16 +322,21 @@ macro_rules! __entry_points {
                 both refused fn cudaVDPAUSetVDPAUDevice();
             }
             texture {
-                both refused fn cudaGetChannelDesc(desc: *mut cudaChannelFormatDesc, array: cudaArray_const_t);
+                both context fn cudaGetChannelDesc(desc: *mut cudaChannelFormatDesc, array: cudaArray_const_t);
                 both raw fn cudaCreateChannelDesc(x: c_int, y: c_int, z: c_int, w: c_int, f: cudaChannelFormatKind) -> cudaChannelFormatDesc;
-                both refused fn cudaCreateTextureObject(p_tex_object: *mut cudaTextureObject_t, p_res_desc: *const cudaResourceDesc, p_tex_desc: *const cudaTextureDesc, p_res_view_desc: *const cudaResourceViewDesc);
-                both refused fn cudaDestroyTextureObject(tex_object: cudaTextureObject_t);
-                both refused fn cudaGetTextureObjectResourceDesc(p_res_desc: *mut cudaResourceDesc, tex_object: cudaTextureObject_t);
-                both refused fn cudaGetTextureObjectTextureDesc(p_tex_desc: *mut cudaTextureDesc, tex_object: cudaTextureObject_t);
-                both refused fn cudaGetTextureObjectResourceViewDesc(p_res_view_desc: *mut cudaResourceViewDesc, tex_object: cudaTextureObject_t);
-                both refused fn cudaCreateSurfaceObject(p_surf_object: *mut cudaSurfaceObject_t, p_res_desc: *const cudaResourceDesc);
-                both refused fn cudaDestroySurfaceObject(surf_object: cudaSurfaceObject_t);
-                both refused fn cudaGetSurfaceObjectResourceDesc(p_res_desc: *mut cudaResourceDesc, surf_object: cudaSurfaceObject_t);
+                only_13 context fn cudaCreateTextureObject(p_tex_object: *mut cudaTextureObject_t, p_res_desc: *const cudaResourceDesc_of_13, p_tex_desc: *const cudaTextureDesc, p_res_view_desc: *const cudaResourceViewDesc_of_13);
+                only_12 context fn cudaCreateTextureObject_v1(p_tex_object: *mut cudaTextureObject_t, p_res_desc: *const cudaResourceDesc_of_12, p_tex_desc: *const cudaTextureDesc, p_res_view_desc: *const cudaResourceViewDesc_of_12) as cudaCreateTextureObject;
+                both context fn cudaDestroyTextureObject(tex_object: cudaTextureObject_t);
+                only_13 context fn cudaGetTextureObjectResourceDesc(p_res_desc: *mut cudaResourceDesc_of_13, tex_object: cudaTextureObject_t);
+                only_12 context fn cudaGetTextureObjectResourceDesc_v1(p_res_desc: *mut cudaResourceDesc_of_12, tex_object: cudaTextureObject_t) as cudaGetTextureObjectResourceDesc;
+                both context fn cudaGetTextureObjectTextureDesc(p_tex_desc: *mut cudaTextureDesc, tex_object: cudaTextureObject_t);
+                only_13 context fn cudaGetTextureObjectResourceViewDesc(p_res_view_desc: *mut cudaResourceViewDesc_of_13, tex_object: cudaTextureObject_t);
+                only_12 context fn cudaGetTextureObjectResourceViewDesc_v1(p_res_view_desc: *mut cudaResourceViewDesc_of_12, tex_object: cudaTextureObject_t) as cudaGetTextureObjectResourceViewDesc;
+                only_13 context fn cudaCreateSurfaceObject(p_surf_object: *mut cudaSurfaceObject_t, p_res_desc: *const cudaResourceDesc_of_13);
+                only_12 context fn cudaCreateSurfaceObject_v1(p_surf_object: *mut cudaSurfaceObject_t, p_res_desc: *const cudaResourceDesc_of_12) as cudaCreateSurfaceObject;
+                both context fn cudaDestroySurfaceObject(surf_object: cudaSurfaceObject_t);
+                only_13 context fn cudaGetSurfaceObjectResourceDesc(p_res_desc: *mut cudaResourceDesc_of_13, surf_object: cudaSurfaceObject_t);
+                only_12 context fn cudaGetSurfaceObjectResourceDesc_v1(p_res_desc: *mut cudaResourceDesc_of_12, surf_object: cudaSurfaceObject_t) as cudaGetSurfaceObjectResourceDesc;
             }
             version {
                 both host fn cudaDriverGetVersion(driver_version: *mut c_int);
@@ -447,7 +452,7 @@ macro_rules! __entry_points {
                 only_13 context fn cudaGraphNodeGetParams(node: cudaGraphNode_t, node_params: *mut cudaGraphNodeParams);
                 both context fn cudaGraphExecNodeSetParams(graph_exec: cudaGraphExec_t, node: cudaGraphNode_t, node_params: *mut cudaGraphNodeParams);
                 both context fn cudaGraphConditionalHandleCreate(p_handle_out: *mut cudaGraphConditionalHandle, graph: cudaGraph_t, default_launch_value: c_uint, flags: c_uint);
-                only_13 refused fn cudaGraphConditionalHandleCreate_v2(p_handle_out: *mut cudaGraphConditionalHandle, graph: cudaGraph_t, ctx: cudaExecutionContext_t, default_launch_value: c_uint, flags: c_uint);
+                only_13 context fn cudaGraphConditionalHandleCreate_v2(p_handle_out: *mut cudaGraphConditionalHandle, graph: cudaGraph_t, ctx: cudaExecutionContext_t, default_launch_value: c_uint, flags: c_uint);
                 only_12 driver fn cudaGraphGetEdges_v2(graph: cudaGraph_t, from: *mut cudaGraphNode_t, to: *mut cudaGraphNode_t, edge_data: *mut cudaGraphEdgeData, num_edges: *mut usize);
                 only_12 driver fn cudaGraphNodeGetDependencies_v2(node: cudaGraphNode_t, p_dependencies: *mut cudaGraphNode_t, edge_data: *mut cudaGraphEdgeData, p_num_dependencies: *mut usize);
                 only_12 driver fn cudaGraphNodeGetDependentNodes_v2(node: cudaGraphNode_t, p_dependent_nodes: *mut cudaGraphNode_t, edge_data: *mut cudaGraphEdgeData, p_num_dependent_nodes: *mut usize);

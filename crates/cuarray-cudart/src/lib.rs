@@ -31,6 +31,7 @@
 compile_error!("the runtime's structures have their layout on machines of 64 bits");
 
 mod call;
+mod channel;
 mod context;
 mod driver;
 mod entry_points;
@@ -40,6 +41,7 @@ mod thread;
 mod trace;
 pub mod types;
 
+mod array;
 mod device;
 mod entry_point;
 mod error;

@@ -6,8 +6,8 @@
 
 use cuarray_abi::{
     CUarray, CUevent, CUfunction, CUgraph, CUgraphEdgeData, CUgraphExec, CUgraphNode, CUgreenCtx, CUhostFn,
-    CUipcEventHandle, CUipcMemHandle, CUkernel, CUlibrary, CUmemAccessDesc, CUmemLocation, CUmemoryPool, CUstream,
-    CUuserObject, CUuuid,
+    CUipcEventHandle, CUipcMemHandle, CUkernel, CUlibrary, CUmemAccessDesc, CUmemLocation, CUmemoryPool,
+    CUmipmappedArray, CUstream, CUuserObject, CUuuid,
 };
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -19,13 +19,15 @@ macro_rules! aliases {
 
 mod graph;
 mod memory;
+mod texture;
 
 pub use graph::*;
 pub use memory::*;
+pub use texture::*;
 
 // Handles.
 aliases! {
-    cudaArray_t = CUarray, cudaArray_const_t = CUarray, cudaMipmappedArray_t = usize, cudaMipmappedArray_const_t = usize,
+    cudaArray_t = CUarray, cudaArray_const_t = CUarray, cudaMipmappedArray_t = CUmipmappedArray, cudaMipmappedArray_const_t = CUmipmappedArray,
     cudaEvent_t = CUevent, cudaStream_t = CUstream, cudaFunction_t = CUfunction, cudaKernel_t = CUkernel, cudaLibrary_t = CUlibrary,
     cudaGraph_t = CUgraph, cudaGraphNode_t = CUgraphNode, cudaGraphExec_t = CUgraphExec, cudaUserObject_t = CUuserObject,
     cudaMemPool_t = CUmemoryPool, cudaExecutionContext_t = CUgreenCtx, cudaDevResourceDesc_t = usize,
@@ -53,7 +55,7 @@ aliases! {
 
 // Structures that no chapter reads yet. A chapter that needs one replaces its line by a structure, and adds it to the test of layouts.
 aliases! {
-    cudaArrayMemoryRequirements = c_void, cudaArraySparseProperties = c_void, cudaDevResource = c_void, cudaDevSmResourceGroupParams = c_void,
+    cudaDevResource = c_void, cudaDevSmResourceGroupParams = c_void,
     cudaDeviceProp = c_void, cudaDeviceProp_v1 = c_void, cudaExternalMemoryBufferDesc = c_void, cudaExternalMemoryHandleDesc = c_void,
     cudaExternalMemoryMipmappedArrayDesc = c_void, cudaExternalSemaphoreHandleDesc = c_void, cudaExternalSemaphoreSignalNodeParams = c_void,
     cudaExternalSemaphoreSignalParams = c_void, cudaExternalSemaphoreSignalParams_v1 = c_void,
@@ -63,7 +65,6 @@ aliases! {
     cudaLaunchAttributeValue = c_void, cudaLaunchParams = c_void,
     cudaMemcpy3DBatchOp = c_void,
     cudaMemcpyAttributes = c_void, cudaPointerAttributes = c_void,
-    cudaResourceDesc = c_void, cudaResourceViewDesc = c_void, cudaTextureDesc = c_void,
 }
 
 // Functions of the program.

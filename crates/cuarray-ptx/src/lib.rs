@@ -3,11 +3,13 @@
 //! ## Inside
 //!
 //! Each folder is one step, and depends on earlier folders only. `image` finds PTX in containers. `grammar` parses
-//! PTX. `races` records accesses and compares them. `texture` has the arithmetic of texture fetches. `machine` defines the program and executes it. `resolve` turns
+//! PTX. `races` records accesses and compares them. `texture` has the arithmetic of texture fetches. `machine` defines
+//! the program and executes it. `cores` spreads work over the cores. `resolve` turns
 //! parsed modules into a program: it binds names, chooses the function that executes each instruction, orders the
 //! code so that diverged threads reconverge, and assigns registers. `float` implements floating-point arithmetic in
 //! every rounding mode.
 
+mod cores;
 mod error;
 mod float;
 mod grammar;
@@ -26,7 +28,7 @@ pub use machine::address_windows::{SHARED_WINDOW, in_window};
 pub use machine::cluster::RANK_SHIFT;
 pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
 pub use machine::{
-    AccessKind, Fault, FaultKind, KernelOrder, Launch, Misuse, MisuseKind, NoService, Outcome, Region, Service,
+    AccessKind, Alias, Fault, FaultKind, KernelOrder, Launch, Misuse, MisuseKind, NoService, Outcome, Region, Service,
     Strength, TouchedRange, execute,
 };
 pub use races::causality::{Scope, Why};

@@ -57,6 +57,8 @@ pub(crate) struct Driver {
     pub faults: Mutex<Vec<Fault>>,
     pub trace: Option<Trace>,
     explained: AtomicBool,
+    /// The functions whose refusal was printed.
+    explained_refusals: Mutex<BTreeSet<&'static str>>,
     pub ordering_calls: OrderingCalls,
 }
 
@@ -86,6 +88,7 @@ impl Driver {
         let mut state = State::new(Mode::of(&schedule), detector, host_access);
         state.host_writes_devices = config.as_ref().is_ok_and(|config| config.host_readable);
         state.quiet = config.as_ref().is_ok_and(|config| config.quiet);
+        state.launch_budget = config.as_ref().map_or(u64::MAX, |config| config.launch_budget);
         state.timeline = trace.as_ref().and_then(Trace::timeline).cloned();
         Arc::new(Driver {
             number,
@@ -106,6 +109,7 @@ impl Driver {
             faults: Mutex::new(faults),
             trace,
             explained: AtomicBool::new(false),
+            explained_refusals: Mutex::default(),
             ordering_calls: OrderingCalls::default(),
         })
     }
@@ -213,6 +217,15 @@ impl Driver {
         match refused.get_mut(name) {
             Some(count) => *count += 1,
             None => drop(refused.insert(name.to_owned(), 1)),
+        }
+    }
+
+    /// Prints why a function is refused, at its first call.
+    pub(crate) fn explain_refusal(&self, symbol: &'static str, reason: &str) {
+        let quiet = self.config.as_ref().is_ok_and(|config| config.quiet);
+        let mut explained = self.explained_refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        if !quiet && explained.insert(symbol) {
+            eprintln!("cuarray-sim: {symbol} is refused: {reason}");
         }
     }
 

@@ -13,12 +13,13 @@ use crate::objects::code::{Code, Link};
 use crate::objects::context::Context;
 use crate::objects::device::Device;
 use crate::objects::event::{Event, Published};
-use crate::objects::graph_data::{Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
+use crate::objects::graph_data::{Condition, Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
 use crate::objects::memory_operation::Publications;
 use crate::objects::physical::Physical;
 use crate::objects::pool::Pool;
 use crate::objects::running::Running;
 use crate::objects::stream::Stream;
+use crate::objects::texture::Textures;
 use crate::objects::upload::Upload;
 use crate::objects::work::{HostFunction, Point};
 use crate::schedule::mode::Mode;
@@ -47,6 +48,7 @@ pub(crate) struct State {
     pub graphs: HashMap<CUgraph, Graph>,
     pub graph_nodes: HashMap<CUgraphNode, Node>,
     pub graph_execs: HashMap<CUgraphExec, Exec>,
+    pub conditions: HashMap<CUgraphConditionalHandle, Condition>,
     pub user_objects: HashMap<CUuserObject, UserObject>,
     /// The pending callbacks of user objects without references.
     pub dead_objects: Vec<HostFunction>,
@@ -56,10 +58,13 @@ pub(crate) struct State {
     pub host_writes_devices: bool,
     /// Whether messages about failed work are suppressed.
     pub quiet: bool,
+    /// The maximum number of instructions of a launch, and of the loops of a conditional node.
+    pub launch_budget: u64,
     /// The timeline to which executed work is written.
     pub timeline: Option<Arc<Timeline>>,
     pub memory: Memory,
     pub arrays: Arrays,
+    pub textures: Textures,
     /// The ranges of `cuMemAddressReserve` by their first address.
     pub reservations: BTreeMap<u64, Reservation>,
     /// The physical memory of `cuMemCreate` and of imports.
@@ -106,10 +111,12 @@ impl State {
             graphs: HashMap::new(),
             graph_nodes: HashMap::new(),
             graph_execs: HashMap::new(),
+            conditions: HashMap::new(),
             user_objects: HashMap::new(),
             dead_objects: Vec::new(),
             memory: Memory::default(),
             arrays: Arrays::default(),
+            textures: Textures::default(),
             reservations: BTreeMap::new(),
             physical: BTreeMap::new(),
             mode,
@@ -117,6 +124,7 @@ impl State {
             host_access,
             host_writes_devices: false,
             quiet: false,
+            launch_budget: u64::MAX,
             timeline: None,
             running: Vec::new(),
             host_functions: 0,

@@ -279,3 +279,13 @@ fn recording_an_event_in_a_stream_of_another_context_is_invalid() {
     fails!(program, INVALID_HANDLE, cuEventRecord(event, stream));
     ok!(program, cuStreamWaitEvent(stream, event, 0));
 }
+
+#[test]
+fn statistics_have_the_watched_bytes_and_the_memory_that_this_takes() {
+    let program = Program::new();
+    let memory = program.alloc(1000);
+    assert_eq!((program.statistic("bytes"), program.statistic("left_out")), (1000, 0));
+    assert!(program.statistic("memory") > 0 && program.statistic("history") > 0);
+    ok!(program, cuMemFree_v2(memory));
+    assert_eq!(program.statistic("bytes"), 0);
+}

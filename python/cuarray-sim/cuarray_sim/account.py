@@ -12,7 +12,7 @@ from typing import TypedDict, cast
 from .export import ask
 from .found import Site
 
-__all__ = ["Allocation", "Handle", "Made", "Statistics", "check_settings", "statistics"]
+__all__ = ["Allocation", "Handle", "Made", "Statistics", "Watched", "check_settings", "statistics"]
 
 
 class Allocation(TypedDict):
@@ -50,6 +50,19 @@ class Made(TypedDict):
     site: Site
 
 
+class Watched(TypedDict):
+    """The search for findings, in bytes."""
+
+    bytes: int
+    """Live memory whose accesses are compared."""
+    memory: int
+    """About the memory that the last accesses of these bytes take."""
+    history: int
+    """About the memory that the history of operations takes."""
+    left_out: int
+    """Memory that launches touched and that the search within launches left out."""
+
+
 class Statistics(TypedDict):
     """The statistics of a process. Counts are of live objects, except `calls` and `refused`."""
 
@@ -65,6 +78,7 @@ class Statistics(TypedDict):
     pending_operations: int
     """Enqueued copies, fills and other operations that have not run."""
     pending_host_functions: int
+    watched: Watched
     calls: dict[str, int]
     """The number of calls of each entry point, by its exported symbol."""
     refused: dict[str, int]

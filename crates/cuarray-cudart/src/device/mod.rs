@@ -9,6 +9,7 @@ mod properties;
 pub(crate) use properties::*;
 
 use crate::call::{Answer, present, put};
+use crate::channel;
 use crate::context;
 use crate::driver::cu;
 use crate::result::cudaError_t;
@@ -120,4 +121,16 @@ pub(crate) unsafe fn cudaGetDeviceFlags(api: &Api, flags: *mut c_uint) -> Answer
     }
     let mut active = 0;
     cu!(api.cuDevicePrimaryCtxGetState(context::device(api)?, flags, &raw mut active))
+}
+
+pub(crate) unsafe fn cudaDeviceGetTexture1DLinearMaxWidth(
+    api: &Api,
+    max_width_in_elements: *mut usize,
+    fmt_desc: *const cudaChannelFormatDesc,
+    device: c_int,
+) -> Answer {
+    present(fmt_desc)?;
+    // SAFETY: by the contract of this function.
+    let (format, channels) = channel::to_format(&unsafe { fmt_desc.read_unaligned() })?;
+    cu!(api.cuDeviceGetTexture1DLinearMaxWidth(max_width_in_elements, format, channels, device))
 }

@@ -5,12 +5,12 @@
 
 use super::{copy, kernel};
 use crate::call::{Answer, present, put};
-use crate::driver::{cu, further};
+use crate::driver::cu;
 use crate::result::cudaError_t;
 use crate::types::*;
 use cuarray_abi::{
-    Api, CU_GRAPH_NODE_TYPE_HOST, CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY, CU_GRAPH_NODE_TYPE_MEMSET,
-    CUDA_MEMCPY_NODE_PARAMS, CUcontext,
+    Api, CU_GRAPH_NODE_TYPE_CONDITIONAL, CU_GRAPH_NODE_TYPE_HOST, CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY,
+    CU_GRAPH_NODE_TYPE_MEMSET, CUDA_CONDITIONAL_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUcontext, CUgreenCtx,
 };
 use std::ffi::c_uint;
 use std::ptr;
@@ -51,12 +51,18 @@ unsafe fn to_driver(api: &Api, params: *const cudaGraphNodeParams) -> Result<cud
                 flags: part.flags,
                 reserved: part.reserved,
                 copyCtx: CUcontext::NULL,
-                copyParams: copy::to_driver(&part.copyParams)?,
+                copyParams: copy::to_driver(api, &part.copyParams)?,
             };
             set_part(&mut node, copy);
         }
         CU_GRAPH_NODE_TYPE_MEMSET => supported(part::<cudaMemsetParamsV2>(&node).ctx)?,
         CU_GRAPH_NODE_TYPE_HOST => supported(part::<cudaHostNodeParamsV2>(&node).ctx)?,
+        CU_GRAPH_NODE_TYPE_CONDITIONAL => {
+            // An execution context would be at the place of the driver's context.
+            let part: CUDA_CONDITIONAL_NODE_PARAMS = part(&node);
+            supported(CUgreenCtx(part.ctx.0))?;
+            set_part(&mut node, CUDA_CONDITIONAL_NODE_PARAMS { ctx: super::current(api)?, ..part });
+        }
         _ => {}
     }
     Ok(node)
@@ -75,7 +81,7 @@ fn from_driver(api: &Api, node: &mut cudaGraphNodeParams) {
                 flags: part.flags,
                 reserved: part.reserved,
                 ctx: cudaExecutionContext_t::NULL,
-                copyParams: copy::from_driver(&part.copyParams),
+                copyParams: copy::from_driver(api, &part.copyParams),
             };
             set_part(node, copy);
         }
@@ -83,17 +89,24 @@ fn from_driver(api: &Api, node: &mut cudaGraphNodeParams) {
             let part: cudaMemsetParamsV2 = part(node);
             set_part(node, cudaMemsetParamsV2 { ctx: cudaExecutionContext_t::NULL, ..part });
         }
+        CU_GRAPH_NODE_TYPE_CONDITIONAL => {
+            let part: CUDA_CONDITIONAL_NODE_PARAMS = part(node);
+            set_part(node, CUDA_CONDITIONAL_NODE_PARAMS { ctx: CUcontext::NULL, ..part });
+        }
         _ => {}
     }
 }
 
 /// Writes the outputs that the driver has left in the parameters of a new node.
-unsafe fn write_outputs(params: *mut cudaGraphNodeParams, node: &cudaGraphNodeParams) -> Answer {
+unsafe fn write_outputs(api: &Api, params: *mut cudaGraphNodeParams, mut node: cudaGraphNodeParams) -> Answer {
     match node.kind {
         // These have inputs only, which the driver has in another form.
         CU_GRAPH_NODE_TYPE_KERNEL | CU_GRAPH_NODE_TYPE_MEMCPY | CU_GRAPH_NODE_TYPE_MEMSET => Ok(()),
-        // SAFETY: by the contract of this function.
-        _ => unsafe { put(params, *node) },
+        _ => {
+            from_driver(api, &mut node);
+            // SAFETY: by the contract of this function.
+            unsafe { put(params, node) }
+        }
     }
 }
 
@@ -112,7 +125,7 @@ pub(crate) unsafe fn cudaGraphAddNode(
     let driver = &raw mut node;
     cu!(api.cuGraphAddNode_v2(p_graph_node, graph, p_dependencies, dependency_data, num_dependencies, driver))?;
     // SAFETY: by the contract of this function.
-    unsafe { write_outputs(node_params, &node) }
+    unsafe { write_outputs(api, node_params, node) }
 }
 
 pub(crate) use cudaGraphAddNode as cudaGraphAddNode_v2;
@@ -172,11 +185,22 @@ pub(crate) unsafe fn cudaGraphConditionalHandleCreate(
     flags: c_uint,
 ) -> Answer {
     present(p_handle_out)?;
-    further!(cuGraphConditionalHandleCreate(
-        p_handle_out => *mut cudaGraphConditionalHandle,
-        graph => cudaGraph_t,
-        super::current(api)? => CUcontext,
-        default_launch_value => c_uint,
-        flags => c_uint,
-    ))
+    let context = super::current(api)?;
+    cu!(api.cuGraphConditionalHandleCreate(p_handle_out, graph, context, default_launch_value, flags))
+}
+
+/// A null context stands for the current one; execution contexts are not supported.
+pub(crate) unsafe fn cudaGraphConditionalHandleCreate_v2(
+    api: &Api,
+    p_handle_out: *mut cudaGraphConditionalHandle,
+    graph: cudaGraph_t,
+    ctx: cudaExecutionContext_t,
+    default_launch_value: c_uint,
+    flags: c_uint,
+) -> Answer {
+    if !ctx.is_null() {
+        return Err(cudaError_t::cudaErrorNotSupported);
+    }
+    // SAFETY: by the contract of this function.
+    unsafe { cudaGraphConditionalHandleCreate(api, p_handle_out, graph, default_launch_value, flags) }
 }

@@ -2,23 +2,33 @@
 
 use super::{current, read};
 use crate::call::{Answer, present, put};
+use crate::channel;
 use crate::driver::cu;
 use crate::memory::pointer;
 use crate::result::cudaError_t;
 use crate::symbols;
 use crate::transfer::{self, DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST};
 use crate::types::*;
-use cuarray_abi::{Api, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D};
+use cuarray_abi::{Api, CU_MEMORYTYPE_ARRAY, CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CUDA_MEMCPY3D};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
+use std::ptr;
 
-/// A copy as the runtime describes it, from the driver's description.
-pub(super) fn from_driver(copy: &CUDA_MEMCPY3D) -> cudaMemcpy3DParms {
-    let pitched = |kind, host: *const c_void, device, pitch, height| {
-        let ptr = if kind == CU_MEMORYTYPE_HOST { host.cast_mut() } else { pointer(device) };
-        cudaPitchedPtr { ptr, pitch, xsize: pitch, ysize: height }
+/// A copy as the runtime describes it, from the driver's description. The position and extent of an array count its texels;
+/// those of an array that is gone count bytes.
+pub(super) fn from_driver(api: &Api, copy: &CUDA_MEMCPY3D) -> cudaMemcpy3DParms {
+    let pitched = |kind, host: *const c_void, device, pitch, height| match kind {
+        CU_MEMORYTYPE_HOST => cudaPitchedPtr { ptr: host.cast_mut(), pitch, xsize: pitch, ysize: height },
+        CU_MEMORYTYPE_ARRAY => cudaPitchedPtr { ptr: ptr::null_mut(), pitch: 0, xsize: 0, ysize: 0 },
+        _ => cudaPitchedPtr { ptr: pointer(device), pitch, xsize: pitch, ysize: height },
     };
-    let kind = match (copy.srcMemoryType, copy.dstMemoryType) {
+    let texel = |kind, array| match kind {
+        CU_MEMORYTYPE_ARRAY => channel::texel(api, array).unwrap_or(1),
+        _ => 1,
+    };
+    let (src_texel, dst_texel) = (texel(copy.srcMemoryType, copy.srcArray), texel(copy.dstMemoryType, copy.dstArray));
+    let side = |kind| if kind == CU_MEMORYTYPE_ARRAY { CU_MEMORYTYPE_DEVICE } else { kind };
+    let kind = match (side(copy.srcMemoryType), side(copy.dstMemoryType)) {
         (CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST) => HOST_TO_HOST,
         (CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE) => HOST_TO_DEVICE,
         (CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST) => DEVICE_TO_HOST,
@@ -27,45 +37,53 @@ pub(super) fn from_driver(copy: &CUDA_MEMCPY3D) -> cudaMemcpy3DParms {
     };
     cudaMemcpy3DParms {
         srcArray: copy.srcArray,
-        srcPos: cudaPos { x: copy.srcXInBytes, y: copy.srcY, z: copy.srcZ },
+        srcPos: cudaPos { x: copy.srcXInBytes / src_texel, y: copy.srcY, z: copy.srcZ },
         srcPtr: pitched(copy.srcMemoryType, copy.srcHost, copy.srcDevice, copy.srcPitch, copy.srcHeight),
         dstArray: copy.dstArray,
-        dstPos: cudaPos { x: copy.dstXInBytes, y: copy.dstY, z: copy.dstZ },
+        dstPos: cudaPos { x: copy.dstXInBytes / dst_texel, y: copy.dstY, z: copy.dstZ },
         dstPtr: pitched(copy.dstMemoryType, copy.dstHost, copy.dstDevice, copy.dstPitch, copy.dstHeight),
-        extent: cudaExtent { width: copy.WidthInBytes, height: copy.Height, depth: copy.Depth },
+        extent: cudaExtent {
+            width: copy.WidthInBytes / src_texel.max(dst_texel),
+            height: copy.Height,
+            depth: copy.Depth,
+        },
         kind,
     }
 }
 
 /// The driver's parameters of a node. An empty copy is no node of the driver.
-pub(super) fn to_driver(copy: &cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D, cudaError_t> {
-    transfer::to_driver(copy)?.ok_or(cudaError_t::cudaErrorInvalidValue)
+pub(super) fn to_driver(api: &Api, copy: &cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D, cudaError_t> {
+    transfer::to_driver(api, copy)?.ok_or(cudaError_t::cudaErrorInvalidValue)
 }
 
 /// Reads the parameters of a copy, and converts them.
-unsafe fn read_copy(parameters: *const cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D, cudaError_t> {
+unsafe fn read_copy(api: &Api, parameters: *const cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D, cudaError_t> {
     // SAFETY: by the contract of this function.
-    to_driver(&unsafe { read(parameters)? })
+    to_driver(api, &unsafe { read(parameters)? })
 }
 
 /// The parameters of a copy of consecutive bytes.
 fn linear(
+    api: &Api,
     dst: *mut c_void,
     src: *const c_void,
     count: usize,
     kind: cudaMemcpyKind,
 ) -> Result<CUDA_MEMCPY3D, cudaError_t> {
     let row = |ptr| cudaPitchedPtr { ptr, pitch: count, xsize: count, ysize: 1 };
-    to_driver(&cudaMemcpy3DParms {
-        srcArray: cudaArray_t::NULL,
-        srcPos: cudaPos::default(),
-        srcPtr: row(src.cast_mut()),
-        dstArray: cudaArray_t::NULL,
-        dstPos: cudaPos::default(),
-        dstPtr: row(dst),
-        extent: cudaExtent { width: count, height: 1, depth: 1 },
-        kind,
-    })
+    to_driver(
+        api,
+        &cudaMemcpy3DParms {
+            srcArray: cudaArray_t::NULL,
+            srcPos: cudaPos::default(),
+            srcPtr: row(src.cast_mut()),
+            dstArray: cudaArray_t::NULL,
+            dstPos: cudaPos::default(),
+            dstPtr: row(dst),
+            extent: cudaExtent { width: count, height: 1, depth: 1 },
+            kind,
+        },
+    )
 }
 
 /// Where a new node goes.
@@ -124,15 +142,15 @@ macro_rules! copies {
 
 copies! {
     cudaGraphAddMemcpyNode cudaGraphMemcpyNodeSetParams cudaGraphExecMemcpyNodeSetParams
-        (p_copy_params: *const cudaMemcpy3DParms) = |api| read_copy(p_copy_params);
+        (p_copy_params: *const cudaMemcpy3DParms) = |api| read_copy(api, p_copy_params);
     cudaGraphAddMemcpyNode1D cudaGraphMemcpyNodeSetParams1D cudaGraphExecMemcpyNodeSetParams1D
-        (dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind) = |api| linear(dst, src, count, kind);
+        (dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind) = |api| linear(api, dst, src, count, kind);
     cudaGraphAddMemcpyNodeToSymbol cudaGraphMemcpyNodeSetParamsToSymbol cudaGraphExecMemcpyNodeSetParamsToSymbol
         (symbol: *const c_void, src: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind)
-        = |api| symbols::target(api, symbol, count, offset, kind).and_then(|dst| linear(dst, src, count, kind));
+        = |api| symbols::target(api, symbol, count, offset, kind).and_then(|dst| linear(api, dst, src, count, kind));
     cudaGraphAddMemcpyNodeFromSymbol cudaGraphMemcpyNodeSetParamsFromSymbol cudaGraphExecMemcpyNodeSetParamsFromSymbol
         (dst: *mut c_void, symbol: *const c_void, count: usize, offset: usize, kind: cudaMemcpyKind)
-        = |api| symbols::source(api, symbol, count, offset, kind).and_then(|src| linear(dst, src, count, kind));
+        = |api| symbols::source(api, symbol, count, offset, kind).and_then(|src| linear(api, dst, src, count, kind));
 }
 
 pub(crate) unsafe fn cudaGraphMemcpyNodeGetParams(
@@ -146,7 +164,7 @@ pub(crate) unsafe fn cudaGraphMemcpyNodeGetParams(
     // SAFETY: zero is a valid value of each field, and the driver has written them.
     let copy = unsafe { copy.assume_init() };
     // SAFETY: by the contract of this function.
-    unsafe { put(p_node_params, from_driver(&copy)) }
+    unsafe { put(p_node_params, from_driver(api, &copy)) }
 }
 
 pub(crate) unsafe fn cudaGraphAddMemsetNode(

@@ -1,7 +1,7 @@
 //! Copies and fills of linear memory.
 //!
 //! The direction selects the driver's function. `cudaMemcpyDefault` and a copy within the host let the driver find out
-//! where each pointer lies. An empty copy or fill succeeds without the driver. A copy from or to an array is not supported.
+//! where each pointer lies. An empty copy or fill succeeds without the driver.
 //!
 //! Runtime API: [memory management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html).
 

@@ -1,7 +1,9 @@
 use crate::driver::{ok, open};
 use crate::execution::{ONE, PTX, register};
 use crate::symbols::registered;
-use cuarray_abi::{CUgraph, CUgraphExec, CUgraphNode, CUgreenCtx, CUuserObject};
+use cuarray_abi::{
+    CUDA_CONDITIONAL_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUgreenCtx, CUuserObject,
+};
 use cuarray_cudart::types::*;
 use cuarray_cudart::v13::*;
 use cuarray_cudart::{cudaError_t, v12};
@@ -610,13 +612,57 @@ fn graph_is_written_as_a_drawing() {
 }
 
 #[test]
-fn conditions_and_attributes_of_nodes_are_what_the_driver_answers() {
+fn conditional_node_runs_the_body_of_its_condition() {
+    for (of_12, value, expected) in [(false, 1, [7, 0]), (false, 0, [0, 8]), (true, 1, [7, 0])] {
+        let fixture = Fixture::new();
+        let (mut handle, mut node) = (0, NO_NODE);
+        let (graph, none, context) = (fixture.graph, ptr::null(), CUgreenCtx::NULL);
+        unsafe {
+            assert_eq!(cudaGraphConditionalHandleCreate(ptr::null_mut(), graph, 0, 0), INVALID);
+            assert_eq!(cudaGraphConditionalHandleCreate(&mut handle, graph, value, 2), INVALID);
+            let refused = cudaGraphConditionalHandleCreate_v2(&mut handle, graph, CUgreenCtx(1), value, 1);
+            assert_eq!(refused, cudaError_t::cudaErrorNotSupported);
+            if of_12 {
+                ok(v12::cudaGraphConditionalHandleCreate(&mut handle, graph, value, 1));
+            } else {
+                ok(cudaGraphConditionalHandleCreate_v2(&mut handle, graph, context, value, 1));
+            }
+            let of = CUDA_CONDITIONAL_NODE_PARAMS {
+                handle,
+                kind: 0,
+                size: 2,
+                phGraph_out: ptr::null_mut(),
+                ctx: CUcontext::NULL,
+            };
+            let mut params = node_params(13, of);
+            if of_12 {
+                ok(v12::cudaGraphAddNode(&mut node, graph, ptr::null(), 0, &mut params));
+            } else {
+                ok(cudaGraphAddNode(&mut node, graph, ptr::null(), none, 0, &mut params));
+            }
+            let added: CUDA_CONDITIONAL_NODE_PARAMS = part(&params);
+            assert_eq!((added.size, added.ctx), (2, CUcontext::NULL));
+            let mut found = node_params(99, 0_u64);
+            ok(cudaGraphNodeGetParams(node, &mut found));
+            assert_eq!(part::<CUDA_CONDITIONAL_NODE_PARAMS>(&found).phGraph_out, added.phGraph_out);
+            for index in 0..2 {
+                let body = added.phGraph_out.add(index).read();
+                let fill = fixture.fill_of(7 + index as u32, 1);
+                let fill = cudaMemsetParams { dst: fill.dst + index as u64, ..fill };
+                ok(cudaGraphAddMemsetNode(&mut node, body, ptr::null(), 0, &fill));
+            }
+        }
+        fixture.run();
+        assert_eq!(fixture.read(2), expected);
+    }
+}
+
+#[test]
+fn attributes_of_nodes_are_what_the_driver_answers() {
     let fixture = Fixture::new();
     let (node, refused) = (fixture.fill(1, 1), cudaError_t::cudaErrorNotSupported);
-    let (mut handle, mut value) = (0, [0_u64; 8]);
+    let mut value = [0_u64; 8];
     unsafe {
-        assert_eq!(cudaGraphConditionalHandleCreate(&mut handle, fixture.graph, 0, 0), refused);
-        assert_eq!(cudaGraphConditionalHandleCreate(ptr::null_mut(), fixture.graph, 0, 0), INVALID);
         assert_eq!(cudaGraphKernelNodeCopyAttributes(node, node), refused);
         assert_eq!(v12::cudaGraphKernelNodeCopyAttributes(node, node), refused);
         assert_eq!(cudaGraphKernelNodeGetAttribute(node, 1, value.as_mut_ptr().cast()), refused);

@@ -1,6 +1,7 @@
 //! The runtime on the simulated driver, a module for each chapter.
 #![allow(clippy::undocumented_unsafe_blocks)] // each call has the arguments that the manual requires, or tests that others are refused
 
+mod array;
 mod device;
 mod driver;
 mod error;
@@ -15,6 +16,7 @@ mod process;
 mod registration;
 mod stream;
 mod symbols;
+mod texture;
 mod transfer;
 mod unified;
 mod version;

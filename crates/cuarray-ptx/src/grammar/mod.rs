@@ -4,8 +4,9 @@
 //! [directives](https://docs.nvidia.com/cuda/parallel-thread-execution/#directives) and statements; names are resolved
 //! later. Debug sections and performance hints are skipped, because they change no result.
 
-use crate::Error;
+use crate::{Error, cores};
 use ast::*;
+use body::Body;
 use lexer::{Kind, Token, tokens};
 use types::{Space, Type};
 
@@ -21,11 +22,19 @@ mod variable;
 /// # Errors
 /// For invalid PTX, with the line and the token.
 pub(crate) fn parse(source: &str) -> Result<Module<'_>, Error> {
-    let mut parser = Parser { tokens: tokens(source)?, at: 0, depth: 0 };
+    let tokens = tokens(source)?;
+    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, bodies: Vec::new() };
     let mut module = Module::default();
-    while parser.peek().kind != Kind::End {
-        parser.directive(&mut module)?;
+    let parsed = parser.directives(&mut module);
+    let bodies = cores::map(&parser.bodies, |body| body.parse(&tokens));
+    // The first error of the text counts.
+    for (body, statements) in parser.bodies.iter().zip(bodies) {
+        let statements = statements?;
+        if let Some(function) = module.functions.get_mut(body.function) {
+            function.body = Some(statements);
+        }
     }
+    parsed?;
     if module.version == (0, 0) {
         return Err(Error::new(1, "", "the .version directive is missing"));
     }
@@ -35,13 +44,14 @@ pub(crate) fn parse(source: &str) -> Result<Module<'_>, Error> {
 /// The deepest nesting of blocks and initializers.
 const DEPTH: usize = 100;
 
-pub(super) struct Parser<'a> {
-    tokens: Vec<Token<'a>>,
+pub(super) struct Parser<'t, 'a> {
+    tokens: &'t [Token<'a>],
     at: usize,
     depth: usize,
+    bodies: Vec<Body>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> Parser<'_, 'a> {
     fn peek(&self) -> Token<'a> {
         // The last token is the end of the text. The parser never moves past it.
         self.tokens[self.at.min(self.tokens.len() - 1)]
@@ -142,6 +152,13 @@ impl<'a> Parser<'a> {
         };
         self.depth -= 1;
         Ok(value)
+    }
+
+    fn directives(&mut self, module: &mut Module<'a>) -> Result<(), Error> {
+        while self.peek().kind != Kind::End {
+            self.directive(module)?;
+        }
+        Ok(())
     }
 
     fn directive(&mut self, module: &mut Module<'a>) -> Result<(), Error> {
@@ -273,10 +290,10 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
         if self.takes_dotted("entry") {
-            let function = self.function(true, linkage)?;
+            let function = self.function(true, linkage, module.functions.len())?;
             module.functions.push(function);
         } else if self.takes_dotted("func") {
-            let function = self.function(false, linkage)?;
+            let function = self.function(false, linkage, module.functions.len())?;
             module.functions.push(function);
         } else {
             let token = self.peek();
@@ -294,8 +311,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Parses a kernel or function after `.entry` or `.func`.
-    fn function(&mut self, entry: bool, linkage: Linkage) -> Result<Function<'a>, Error> {
+    /// Parses a kernel or function after `.entry` or `.func`. Its body is parsed later, if its brackets are in pairs.
+    fn function(&mut self, entry: bool, linkage: Linkage, index: usize) -> Result<Function<'a>, Error> {
         let line = self.peek().line;
         // `.attribute(...)` before the name is ignored.
         if self.takes_dotted("attribute") {
@@ -384,7 +401,14 @@ impl<'a> Parser<'a> {
             return Ok(function);
         }
         self.expect(b'{')?;
-        function.body = Some(self.body()?);
+        let start = self.at;
+        match self.end_of_block() {
+            Some(end) => {
+                self.bodies.push(Body { function: index, start, end });
+                self.at = end;
+            }
+            None => function.body = Some(self.body()?),
+        }
         Ok(function)
     }
 

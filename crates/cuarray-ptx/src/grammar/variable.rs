@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl<'a> Parser<'a> {
+impl<'a> Parser<'_, 'a> {
     /// Parses variables of one space, after the space; several names share a type.
     pub(super) fn variables(
         &mut self,

@@ -110,6 +110,15 @@ pub(super) fn scope_of(code: u32) -> Scope {
     SCOPES[code as usize & 3]
 }
 
+/// The strength of a fence for other launches, by its scope.
+pub(super) fn strength_of(scope: Scope) -> Strength {
+    match scope {
+        Scope::System => Strength::System,
+        Scope::Device => Strength::Device,
+        Scope::Block | Scope::Cluster => Strength::Weak,
+    }
+}
+
 /// Encodes the scope of an access.
 pub(crate) fn scope_bits(scope: Scope) -> u32 {
     scope_code(scope) << SCOPE

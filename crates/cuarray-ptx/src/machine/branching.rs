@@ -1,6 +1,6 @@
 //! Control flow: branches, calls, returns, exits and barriers.
 
-use super::access_mode::{scope_code, scope_of};
+use super::access_mode::{scope_code, scope_of, strength_of};
 use super::fault::FaultKind;
 use super::program::LEFT_OUT;
 use super::warp::Waiting;
@@ -183,6 +183,10 @@ pub(crate) const PROXY_FENCE: i64 = 1 << 8;
 /// `membar` and `fence`: memory is written in program order, so they only order threads for race detection.
 /// `imm` has the code of the fence, or 0 if the fence orders no accesses of threads and bulk copies.
 pub(crate) unsafe fn fence(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    if instruction.imm != 0 && machine.recorder.ordering.is_some() {
+        let fence = fence_of(instruction.imm);
+        machine.recorder.note_fence(strength_of(fence.scope), fence.releases, fence.acquires);
+    }
     if machine.causality.is_some() {
         machine.fence_causally(instruction.imm);
     } else if machine.races.on {

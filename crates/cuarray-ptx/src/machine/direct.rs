@@ -1,4 +1,4 @@
-//! Loads and stores of whole warps that nothing watches.
+//! Loads and stores of whole warps.
 //!
 //! The addresses of eight lanes are mostly equal or consecutive. If this holds for each group of eight lanes, and one region
 //! or the shared memory of the block has all addresses, then each group is moved at once. All other accesses, and all
@@ -16,7 +16,8 @@ use super::memory::{Cell, Slot};
 use super::{Machine, processor};
 use crate::machine::address_windows::SHARED_WINDOW;
 use crate::machine::program::Instruction;
-use crate::machine::region;
+use crate::machine::region::{self, Region};
+use crate::races::deferred::Known;
 use std::arch::asm;
 use std::arch::x86_64::{
     __m256i, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32,
@@ -24,39 +25,55 @@ use std::arch::x86_64::{
 };
 
 /// The lanes of a group.
-const GROUP: usize = 8;
+pub(super) const GROUP: usize = 8;
 /// The groups of a warp.
-const GROUPS: usize = 32 / GROUP;
+pub(super) const GROUPS: usize = 32 / GROUP;
+/// The region of shapes in shared memory.
+pub(super) const SHARED: u32 = u32::MAX;
 
 /// The addresses of a warp, in whose groups they are equal or consecutive, in one region or in shared memory.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     /// The host's pointer to the element of the first lane of each group, for the offset zero.
-    pointers: [u64; GROUPS],
+    pub(super) pointers: [u64; GROUPS],
     /// A bit for each group: whether its addresses are consecutive.
-    rows: u32,
+    pub(super) rows: u32,
     writable: bool,
     /// The least and the greatest offset for which all elements are in the same memory.
-    least: i64,
-    greatest: i64,
+    pub(super) least: i64,
+    pub(super) greatest: i64,
+    /// The region with all elements, or [`SHARED`], and the host's address of its start.
+    pub(super) region: u32,
+    pub(super) host: u64,
+    /// Where the addresses are listed in the records.
+    pub(super) known: Known,
 }
+
+const NO_SHAPE: Shape = Shape {
+    pointers: [0; GROUPS],
+    rows: 0,
+    writable: false,
+    least: 0,
+    greatest: 0,
+    region: 0,
+    host: 0,
+    known: Known::NONE,
+};
 
 /// The shapes of a fragment.
 pub(crate) struct Shapes {
-    /// Whether the launch and the processor allow direct accesses.
+    /// Whether the program and the processor allow direct accesses.
     allowed: bool,
+    /// Whether accesses are recorded.
+    pub(super) recorded: bool,
     /// The slots whose shapes are those of their registers, as bits.
     held: u32,
-    slots: [Shape; 16],
+    pub(super) slots: [Shape; 16],
 }
 
 impl Shapes {
-    pub(super) fn new(recorded: bool) -> Shapes {
-        Shapes {
-            allowed: !recorded && processor::wide(),
-            held: 0,
-            slots: [const { Shape { pointers: [0; GROUPS], rows: 0, writable: false, least: 0, greatest: 0 } }; 16],
-        }
+    pub(super) fn new(recorded: bool, allowed: bool) -> Shapes {
+        Shapes { allowed: allowed && processor::wide(), recorded, held: 0, slots: [NO_SHAPE; 16] }
     }
 
     /// Forgets the shapes, because another fragment runs.
@@ -94,7 +111,7 @@ pub(super) fn is_possible(machine: &mut Machine<'_>) -> bool {
         machine.shapes.forget();
         return false;
     }
-    machine.shapes.allowed
+    machine.shapes.allowed && (!machine.shapes.recorded || machine.records_directly())
 }
 
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
@@ -103,7 +120,12 @@ unsafe fn load_groups<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: 
     // SAFETY: this function's contract. The groups are valid for the elements of their lanes. A register has 32 slots.
     unsafe {
         let target = machine.slots::<S>(instruction.d);
-        let Some(shape) = shape(machine, instruction, size_of::<M>() as u64, false) else { return false };
+        if !finds_shape(machine, instruction, size_of::<M>() as u64, false)
+            || machine.shapes.recorded && !machine.record_read(instruction, machine.pc - 1, size_of::<M>() as u32)
+        {
+            return false;
+        }
+        let shape = &machine.shapes.slots[slot(instruction.c)];
         for (index, pointer) in shape.pointers.iter().enumerate() {
             let pointer = pointer.wrapping_add(instruction.imm as u64) as *mut u8;
             let (source, target) = (pointer, target.add(index * GROUP));
@@ -129,7 +151,10 @@ unsafe fn store_groups<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction:
     // SAFETY: as above, and the memory is writable.
     unsafe {
         let source = machine.slots::<S>(instruction.b);
-        let Some(shape) = shape(machine, instruction, size_of::<M>() as u64, true) else { return false };
+        if machine.shapes.recorded || !finds_shape(machine, instruction, size_of::<M>() as u64, true) {
+            return false;
+        }
+        let shape = &machine.shapes.slots[slot(instruction.c)];
         for (index, pointer) in shape.pointers.iter().enumerate() {
             let pointer = pointer.wrapping_add(instruction.imm as u64) as *mut u8;
             let (target, source) = (pointer, source.add(index * GROUP));
@@ -150,33 +175,29 @@ unsafe fn store_groups<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction:
     true
 }
 
-/// Returns the shape of the addresses, if the memory at the offset of the instruction may be accessed.
+/// Whether the slot of the instruction has the shape of the addresses, and the memory at the offset of the instruction may be
+/// accessed.
 ///
 /// # Safety
 /// `instruction.a` is a register or constant with addresses, of the width that `instruction.c` states.
 #[inline(always)]
-pub(super) unsafe fn shape<'m>(
-    machine: &'m mut Machine<'_>,
-    instruction: &Instruction,
-    size: u64,
-    write: bool,
-) -> Option<&'m Shape> {
+pub(super) unsafe fn finds_shape(machine: &mut Machine<'_>, instruction: &Instruction, size: u64, write: bool) -> bool {
     let (mode, offset) = (instruction.c, instruction.imm);
     let held = is_kept(mode) && machine.shapes.held >> slot(mode) & 1 == 1;
     // SAFETY: this function's contract; direct accesses are only allowed if the processor has the features.
     if !held && !unsafe { observe(machine, instruction, size) } {
-        return None;
+        return false;
     }
     let shape = &machine.shapes.slots[slot(mode)];
     let inside = shape.least <= offset && offset <= shape.greatest && offset as u64 & (size - 1) == 0;
-    (inside && (shape.writable || !write)).then_some(shape)
+    inside && (shape.writable || !write)
 }
 
 /// Finds the shape of the addresses in `instruction.a`, in the memory at the offset of the instruction. Returns `false` if the
 /// addresses of a group are neither consecutive nor equal, or not all in one memory.
 ///
 /// # Safety
-/// As for [`shape`].
+/// As for [`finds_shape`].
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn observe(machine: &mut Machine<'_>, instruction: &Instruction, size: u64) -> bool {
     let (mode, slot) = (instruction.c, slot(instruction.c));
@@ -202,7 +223,9 @@ unsafe fn observe(machine: &mut Machine<'_>, instruction: &Instruction, size: u6
     {
         return false;
     }
-    let Some((start, limit, host, writable)) = memory(machine, instruction, low, end) else { return false };
+    let Some(Memory { start, limit, host, writable, region }) = memory(machine, instruction, low, end) else {
+        return false;
+    };
     let shift = host.wrapping_sub(start);
     machine.shapes.slots[slot] = Shape {
         pointers: firsts.map(|first| first.wrapping_add(shift)),
@@ -210,14 +233,28 @@ unsafe fn observe(machine: &mut Machine<'_>, instruction: &Instruction, size: u6
         writable,
         least: start.wrapping_sub(low) as i64,
         greatest: limit.wrapping_sub(end) as i64,
+        region,
+        host,
+        known: Known::NONE,
     };
     machine.shapes.held |= 1 << slot;
     true
 }
 
-/// Finds the memory with all bytes from `low` to `end`, at the offset of the instruction: the addresses of its start and its
-/// end, the host's address of its start, and whether it is writable.
-fn memory(machine: &mut Machine<'_>, instruction: &Instruction, low: u64, end: u64) -> Option<(u64, u64, u64, bool)> {
+/// The shared memory of the block, or a region.
+struct Memory {
+    /// The addresses of its start and its end.
+    start: u64,
+    limit: u64,
+    /// The host's address of its start.
+    host: u64,
+    writable: bool,
+    /// The index, or [`SHARED`].
+    region: u32,
+}
+
+/// Finds the memory with all bytes from `low` to `end`, at the offset of the instruction.
+fn memory(machine: &mut Machine<'_>, instruction: &Instruction, low: u64, end: u64) -> Option<Memory> {
     let (mode, offset) = (instruction.c, instruction.imm);
     let (low, end) = (low.checked_add_signed(offset)?, end.checked_add_signed(offset)?);
     let start = match (mode & 7, low >> 56) {
@@ -232,14 +269,16 @@ fn memory(machine: &mut Machine<'_>, instruction: &Instruction, low: u64, end: u
             let region = &regions[index];
             // Addresses of 32 bits wrap.
             let limit = if mode & 8 != 0 { region.end } else { region.end.min(1 << 32) };
-            return (end <= limit).then_some((region.start, limit, region.host, region.writable));
+            let Region { start, host, writable, .. } = *region;
+            return (end <= limit).then_some(Memory { start, limit, host, writable, region: index as u32 });
         }
         (0, 1) => SHARED_WINDOW,
         (2, 0) => 0,
         _ => return None,
     };
     let limit = start + machine.block.shared_bytes();
-    (end <= limit).then(|| (start, limit, machine.block.shared_base() as u64, true))
+    let host = machine.block.shared_base() as u64;
+    (end <= limit).then_some(Memory { start, limit, host, writable: true, region: SHARED })
 }
 
 /// Returns the first address of each group, and as bits whether the group's addresses are consecutive. Returns nothing if the

@@ -15,7 +15,7 @@ use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
-use super::region::{Recorder, TouchedRange};
+use super::region::{Recorder, Strength, TouchedRange};
 use super::turns::Turns;
 use super::warp::Warp;
 use crate::races::Races;
@@ -113,8 +113,8 @@ impl<'a> Machine<'a> {
             pointers: [std::ptr::null_mut(); 32],
             local_lanes: 0,
             waited: false,
-            shapes: Shapes::new(launch.record || launch.races),
-            recorder: Recorder::new(launch.record, launch.regions.len()),
+            shapes: Shapes::new(launch.record || launch.races, launch.program.direct),
+            recorder: Recorder::new(launch.record, launch.regions.len()).ordered(launch.hands_over()),
             misuses: Misuses::default(),
             unused: 0,
             races,
@@ -184,6 +184,7 @@ fn spread(launch: &Launch<'_>) -> Outcome {
         instructions: sum.lanes,
         nanoseconds: sum.nanoseconds,
         before_wait: before_wait(launch, sum.recorder.as_ref()),
+        handed_over: sum.recorder.as_ref().map_or([Strength::Weak; 2], Recorder::handed_over),
         touched: sum.recorder.map(|recorder| recorder.touched(launch.regions)).unwrap_or_default(),
         printed: sum.printed.into_iter().flat_map(|(_, text)| text).collect(),
     }
@@ -392,6 +393,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
         instructions: machine.lanes,
         nanoseconds: machine.nanoseconds,
         before_wait: before_wait(launch, Some(&machine.recorder)),
+        handed_over: machine.recorder.handed_over(),
         touched: machine.recorder.touched(launch.regions),
         printed: printed.into_iter().flat_map(|(_, text)| text).collect(),
     }

@@ -5,7 +5,7 @@ use super::fault::Fault;
 use super::grid_sync;
 use super::misuse::Misuse;
 use super::program::{Program, constant_bytes};
-use super::region::{Region, TouchedRange};
+use super::region::{Alias, Region, Strength, TouchedRange};
 use super::turns::KernelOrder;
 use crate::grammar::types::Width;
 use crate::races::Race;
@@ -32,6 +32,9 @@ pub struct Launch<'a> {
     pub parameters: &'a [u64],
     /// The memory that the kernel can access, in ascending order and without overlap.
     pub regions: &'a [Region],
+    /// The ranges of these addresses whose bytes have other addresses too, in ascending order and without overlap. The search
+    /// for races compares the bytes.
+    pub aliases: &'a [Alias],
     /// Whether to record [`Outcome::touched`].
     pub record: bool,
     /// Whether to record [`Outcome::races`].
@@ -78,6 +81,7 @@ impl<'a> Launch<'a> {
             dynamic_shared: 0,
             parameters,
             regions: &[],
+            aliases: &[],
             record: true,
             races: true,
             searched: u64::MAX,
@@ -97,6 +101,12 @@ impl<'a> Launch<'a> {
 }
 
 impl Launch<'_> {
+    /// Whether the kernel can release to other launches, or acquire from them, and this is recorded.
+    pub(super) fn hands_over(&self) -> bool {
+        let synchronization = self.program.synchronization(self.kernel);
+        self.record && (synchronization.publishes || synchronization.observes)
+    }
+
     /// Whether no store of the kernel may address the region, for each region: the parameters from which the addresses of stores
     /// derive point to other regions. Empty if the sources of the addresses are not known, or if nothing is recorded.
     pub(super) fn only_read(&self) -> Vec<bool> {
@@ -131,7 +141,15 @@ impl Launch<'_> {
             group != 0 && regions.any(|(region, only_read)| region.group == group && !only_read)
         };
         let grouped: Vec<bool> = self.regions.iter().map(|region| group_is_stored(region.group)).collect();
-        only_read.iter().zip(grouped).map(|(only_read, grouped)| *only_read && !grouped).collect()
+        // A store through another mapping has another address.
+        let has_alias = |region: &Region| {
+            self.aliases.iter().any(|alias| {
+                let meets = |start: u64, end: u64| start < region.end && end > region.start;
+                meets(alias.start, alias.end) || meets(alias.stands_for, alias.stands_for + (alias.end - alias.start))
+            })
+        };
+        let each = only_read.iter().zip(grouped).zip(self.regions);
+        each.map(|((only_read, grouped), region)| *only_read && !grouped && !has_alias(region)).collect()
     }
 
     /// Clears the flags of the regions that a pointer may mean; returns whether it points into one. A pointer may lie at the end of
@@ -239,6 +257,8 @@ pub struct Outcome {
     /// The ranges that threads of a [dependent](Launch::dependent) launch accessed before `griddepcontrol.wait`, ordered as
     /// `touched`, which then has the other accesses.
     pub before_wait: Vec<TouchedRange>,
+    /// The widest release of the launch to other launches and the host, and its widest acquire; weak if it has none.
+    pub handed_over: [Strength; 2],
     /// Races between threads of the launch.
     pub races: Vec<Race>,
     /// Accesses with undefined values, and accesses behind a region: the first of each instruction. Recorded with
@@ -256,9 +276,11 @@ pub trait Service: Sync {
     fn free(&self, address: u64);
     /// Reports a failed assertion.
     fn assertion(&self, text: &str);
+    /// Sets the condition of a graph for `cudaGraphSetConditional`.
+    fn set_condition(&self, handle: u64, value: u32);
 }
 
-/// A [`Service`] without a heap, which discards the texts of assertions.
+/// A [`Service`] without a heap, which discards the texts of assertions and the values of conditions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoService;
 
@@ -268,4 +290,5 @@ impl Service for NoService {
     }
     fn free(&self, _: u64) {}
     fn assertion(&self, _: &str) {}
+    fn set_condition(&self, _: u64, _: u32) {}
 }

@@ -4,14 +4,14 @@
 //! of bounds and alignment, the recording and the race detection need only the first and the last lane. If the
 //! addresses have no such pattern, or an access faults, each lane is resolved separately.
 
-use super::access_mode::{GUESS, UPDATES, strength};
+use super::access_mode::{ACQUIRES, GUESS, RELEASES, UPDATES, strength};
 use super::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use super::fault::FaultKind;
 use super::misuse::MisuseKind;
 use super::pattern::{Chains, Pattern};
 use super::region::{self, Strength};
 use super::{Flow, Machine};
-use crate::machine::program::Instruction;
+use crate::machine::program::{Instruction, LEFT_OUT};
 
 /// The number of lanes in one step of a vectorized loop.
 const PIECE: usize = 4;
@@ -71,9 +71,10 @@ impl Machine<'_> {
     /// As for [`Machine::locate`].
     pub(crate) unsafe fn locate_atomic(&mut self, instruction: &Instruction, size: u32) -> Flow {
         self.recorder.updates = instruction.c & UPDATES != 0;
+        self.recorder.returns = instruction.d != LEFT_OUT;
         // SAFETY: this function's contract.
         let flow = unsafe { self.locate(instruction, size, true) };
-        self.recorder.updates = false;
+        (self.recorder.updates, self.recorder.returns) = (false, false);
         flow
     }
 
@@ -109,6 +110,10 @@ impl Machine<'_> {
             _ if self.launch.guesses => Strength::Weak,
             _ => Strength::Device,
         };
+        if self.recorder.ordering.is_some() && mode & GUESS == 0 && strength(mode) != Strength::Weak {
+            let (releases, acquires) = (mode & RELEASES != 0, mode & ACQUIRES != 0);
+            self.recorder.note_strong(!write || self.recorder.returns, write, (releases, acquires));
+        }
         match mode & 7 {
             0 => self.locate_generic(hull, size, write),
             1 => self.locate_global(hull, size, write),
@@ -207,7 +212,31 @@ impl Machine<'_> {
         if self.recorder.enabled {
             self.note(index, size, write);
         }
+        if !self.launch.aliases.is_empty() {
+            self.leave_aliases(size);
+        }
         Flow::Next
+    }
+
+    /// Replaces the resolved addresses by those that the search for races knows, where bytes have several.
+    #[cold]
+    pub(super) fn leave_aliases(&mut self, size: u32) {
+        let mut shifts = [0; 32];
+        for (lane, shift) in shifts.iter_mut().enumerate().filter(|(lane, _)| self.mask >> lane & 1 == 1) {
+            let address = &mut self.addresses[lane];
+            if *address >> 56 == 0 {
+                let known = region::without_alias(self.launch.aliases, *address);
+                *shift = known.wrapping_sub(*address);
+                *address = known;
+            }
+        }
+        let first = shifts[Self::first(self.mask) as usize];
+        if (0..32).any(|lane| self.mask >> lane & 1 == 1 && shifts[lane] != first) {
+            self.pattern = Pattern::Other;
+            let near = (0..32).all(|lane| self.addresses[lane] >> 32 == self.addresses[0] >> 32);
+            let none = Chains { same: 0, next: 0, stride: size };
+            self.chains = if near { Chains::of(&self.addresses, size) } else { none };
+        }
     }
 
     /// Whether no store of the kernel may address a region.
@@ -294,6 +323,9 @@ impl Machine<'_> {
                 Ok(pointer) => self.pointers[lane as usize] = pointer,
                 Err(kind) => return self.fail(kind, lane, generic, size, write),
             }
+        }
+        if window == 0 && !self.launch.aliases.is_empty() {
+            self.leave_aliases(size);
         }
         Flow::Next
     }

@@ -27,6 +27,8 @@ mod direct;
 #[cfg(not(target_arch = "x86_64"))]
 #[path = "direct_portable.rs"]
 mod direct;
+#[cfg(target_arch = "x86_64")]
+mod direct_recorded;
 pub(crate) mod exchange;
 mod fault;
 #[cfg(target_arch = "x86_64")]
@@ -48,6 +50,7 @@ mod printf;
 mod processor;
 pub(crate) mod program;
 mod region;
+mod rows;
 pub(crate) mod services;
 pub(crate) mod special;
 pub(crate) mod surface;
@@ -62,7 +65,7 @@ pub use grid::execute;
 pub(crate) use interpreter::Machine;
 pub use launch::{Launch, NoService, Outcome, Service};
 pub use misuse::{Misuse, MisuseKind};
-pub use region::{AccessKind, Region, Strength, TouchedRange};
+pub use region::{AccessKind, Alias, Region, Strength, TouchedRange};
 pub use turns::KernelOrder;
 
 /// How execution continues after an instruction.

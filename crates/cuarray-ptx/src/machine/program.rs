@@ -30,6 +30,8 @@ pub(crate) const LEFT_OUT: u32 = u32::MAX;
 /// first load, and of the second.
 pub(crate) const FIRST_USED: u32 = 1;
 pub(crate) const SECOND_USED: u32 = 2;
+/// The bit there if two loads and a multiply-add follow that add to the sum.
+pub(crate) const CONTINUED: u32 = 4;
 
 /// One instruction.
 #[derive(Clone, Copy)]
@@ -212,6 +214,8 @@ pub struct Program {
     pub(crate) reached: HashMap<u32, Vec<Reached>>,
     /// The set of each store, for functions with [`Function::stored`].
     pub(crate) store_words: HashMap<u32, u64>,
+    /// Whether whole warps may access memory directly; see `machine::direct`. Only tests forbid it.
+    pub(crate) direct: bool,
 }
 
 /// The base of function addresses. The address of a function is this base plus 16 times its index.

@@ -19,7 +19,7 @@ pub enum AccessKind {
 }
 
 /// The strength of an access: the threads for which it is a synchronizing access or an atomic operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Strength {
     /// A plain access, or an access whose scope is a block or a cluster: other launches are outside of it.
     #[default]
@@ -41,6 +41,10 @@ pub struct TouchedRange {
     pub kind: AccessKind,
     /// The strength of the accesses; weak for updates.
     pub strength: Strength,
+    /// Whether the launch may have released all of these accesses to other launches: a release followed them.
+    pub released: bool,
+    /// Whether all of these accesses may be ordered after other launches: an acquire preceded them.
+    pub acquired: bool,
 }
 
 /// A range of device memory that a launch can access.
@@ -59,6 +63,24 @@ pub struct Region {
     pub slack: u64,
     /// Regions with one number, other than 0, are parts of one allocation: a pointer into one of them may address all.
     pub group: u64,
+}
+
+/// A range of addresses whose bytes are also those of another range: two mappings of one physical allocation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Alias {
+    /// The first device address.
+    pub start: u64,
+    /// The device address behind the last byte.
+    pub end: u64,
+    /// The first address of the range that stands for both.
+    pub stands_for: u64,
+}
+
+/// Returns the address by which the search for races knows a byte: one of all its addresses.
+pub(crate) fn without_alias(aliases: &[Alias], address: u64) -> u64 {
+    let behind = aliases.partition_point(|alias| alias.start <= address);
+    let alias = behind.checked_sub(1).map(|index| aliases[index]).filter(|alias| address < alias.end);
+    alias.map_or(address, |alias| alias.stands_for + (address - alias.start))
 }
 
 /// Returns the region that holds all of `start..end`; regions are in ascending order.
@@ -87,11 +109,66 @@ struct Page {
     weak: [Plane; 3],
     /// Reads and writes with the strength of the device, and with the strength of the system.
     strong: Option<Box<[Plane; 4]>>,
+    /// The place of the accesses among releases and acquires, for kernels that have these.
+    placed: Option<Box<Placed>>,
+}
+
+/// The place of a page's accesses in the launch: planes of weak reads, weak writes, strong reads and strong writes.
+#[derive(Clone)]
+struct Placed {
+    /// Accesses before the first acquire.
+    early: [Plane; 4],
+    /// Accesses since the last fence.
+    late: [Plane; 4],
+    /// Accesses before a fence that no strong write has followed yet.
+    fenced: [Plane; 4],
+}
+
+impl Placed {
+    const NONE: Placed = Placed { early: [[0; WORDS]; 4], late: [[0; WORDS]; 4], fenced: [[0; WORDS]; 4] };
+
+    fn merge(&mut self, other: &Placed) {
+        let pairs = [(&mut self.early, &other.early), (&mut self.late, &other.late), (&mut self.fenced, &other.fenced)];
+        for (own, other) in pairs {
+            let words = own.iter_mut().flatten().zip(other.iter().flatten());
+            words.for_each(|(word, other)| *word |= other);
+        }
+    }
+}
+
+/// The releases and acquires of a launch for other launches and the host, in the order of execution.
+///
+/// The order of threads is coarser here than in the search within a launch: a release of any thread releases all earlier
+/// accesses, and an acquire of any thread orders all later ones. So this finds no false race, and misses those of a thread
+/// whose fence another one executed.
+#[derive(Default)]
+pub(crate) struct Ordering {
+    /// The widest fence so far that releases.
+    fence: Strength,
+    /// The widest strong read so far.
+    heard: Strength,
+    /// The widest release: a fence, or a releasing write, with its strong write.
+    pub releases: Strength,
+    /// The widest acquire: a strong read with its fence, or an acquiring read.
+    pub acquires: Strength,
+    /// The pages with accesses since the last fence, and those with fenced accesses: before the wait, region, page.
+    late: Vec<(bool, usize, usize)>,
+    fenced: Vec<(bool, usize, usize)>,
 }
 
 impl Page {
     fn planes(&self) -> impl Iterator<Item = &Plane> {
         self.weak.iter().chain(self.strong.iter().flat_map(|strong| strong.iter()))
+    }
+
+    /// The bytes of a word whose accesses have the place of `like` among releases and acquires.
+    fn placed_as(&self, like: &TouchedRange, word: usize) -> u64 {
+        let plane = usize::from(like.strength != Strength::Weak) * 2 + usize::from(like.kind == AccessKind::Write);
+        let (released, acquired) = self.placed.as_ref().map_or((0, 0), |placed| {
+            (!(placed.late[plane][word] | placed.fenced[plane][word]), !placed.early[plane][word])
+        });
+        let of = |bytes: u64, wanted: bool| if wanted { bytes } else { !bytes };
+        of(released, like.released) & of(acquired, like.acquired)
     }
 
     /// The bytes of a word that any access has written.
@@ -108,6 +185,8 @@ pub(crate) struct Recorder {
     pub enabled: bool,
     /// Whether the running instruction has read what it writes.
     pub updates: bool,
+    /// Whether the running instruction is an atomic operation with a result.
+    pub returns: bool,
     /// The strength of the running instruction.
     pub strength: Strength,
     /// Whether the running threads have not waited for the prerequisite grids.
@@ -115,6 +194,8 @@ pub(crate) struct Recorder {
     regions: Vec<Pages>,
     /// The accesses before the wait for the prerequisite grids.
     early: Vec<Pages>,
+    /// The releases and acquires so far, if the kernel has instructions for them.
+    pub ordering: Option<Box<Ordering>>,
 }
 
 /// The pages of a region that were accessed.
@@ -126,11 +207,78 @@ impl Recorder {
         Recorder {
             enabled,
             updates: false,
+            returns: false,
             strength: Strength::Weak,
             before_wait: false,
             regions: pages.clone(),
             early: pages,
+            ordering: None,
         }
+    }
+
+    /// This recorder, which also records releases and acquires if `ordered` is set.
+    pub(crate) fn ordered(self, ordered: bool) -> Recorder {
+        Recorder { ordering: ordered.then(Box::default), ..self }
+    }
+
+    /// The widest release and acquire of the launch.
+    pub(crate) fn handed_over(&self) -> [Strength; 2] {
+        self.ordering.as_ref().map_or([Strength::Weak; 2], |ordering| [ordering.releases, ordering.acquires])
+    }
+
+    /// Records a strong access of the running instruction, before its bytes.
+    pub(crate) fn note_strong(&mut self, reads: bool, writes: bool, (releases, acquires): (bool, bool)) {
+        let strength = self.strength;
+        if writes {
+            if releases {
+                self.note_fence(strength, true, false);
+            }
+            self.note_strong_write(strength);
+        }
+        if let Some(ordering) = self.ordering.as_mut().filter(|_| reads) {
+            ordering.heard = ordering.heard.max(strength);
+            if acquires {
+                ordering.acquires = ordering.acquires.max(strength);
+            }
+        }
+    }
+
+    /// Records a fence of a strength.
+    pub(crate) fn note_fence(&mut self, strength: Strength, releases: bool, acquires: bool) {
+        let Some(ordering) = self.ordering.as_mut().filter(|_| strength != Strength::Weak) else { return };
+        if acquires {
+            ordering.acquires = ordering.acquires.max(ordering.heard.min(strength));
+        }
+        if !releases {
+            return;
+        }
+        ordering.fence = ordering.fence.max(strength);
+        let late = std::mem::take(&mut ordering.late);
+        for at in late {
+            let Some(placed) = self.placed_at(at) else { continue };
+            for (fenced, late) in placed.fenced.iter_mut().flatten().zip(placed.late.iter_mut().flatten()) {
+                *fenced |= std::mem::take(late);
+            }
+            if let Some(ordering) = self.ordering.as_mut() {
+                ordering.fenced.push(at);
+            }
+        }
+    }
+
+    /// Records a strong write, which releases the accesses before the last fence.
+    fn note_strong_write(&mut self, strength: Strength) {
+        let Some(ordering) = self.ordering.as_mut().filter(|ordering| ordering.fence != Strength::Weak) else { return };
+        ordering.releases = ordering.releases.max(ordering.fence.min(strength));
+        for at in std::mem::take(&mut ordering.fenced) {
+            if let Some(placed) = self.placed_at(at) {
+                placed.fenced = [[0; WORDS]; 4];
+            }
+        }
+    }
+
+    fn placed_at(&mut self, (before_wait, region, page): (bool, usize, usize)) -> Option<&mut Placed> {
+        let regions = if before_wait { &mut self.early } else { &mut self.regions };
+        regions.get_mut(region)?.get_mut(page)?.as_mut()?.placed.as_deref_mut()
     }
 
     /// Records an access to a region.
@@ -139,12 +287,19 @@ impl Recorder {
         let Some(pages) = regions.get_mut(region) else { return };
         let (mut at, end) = (offset, offset + size);
         while at < end {
-            let page = (at / PAGE) as usize;
-            if pages.len() <= page {
-                pages.resize(page + 1, None);
+            let number = (at / PAGE) as usize;
+            if pages.len() <= number {
+                pages.resize(number + 1, None);
             }
-            let new = || Box::new(Page { weak: [[0; WORDS]; 3], strong: None });
-            let page = &mut **pages[page].get_or_insert_with(new);
+            let new = || Box::new(Page { weak: [[0; WORDS]; 3], strong: None, placed: None });
+            let page = &mut **pages[number].get_or_insert_with(new);
+            if let Some(ordering) = self.ordering.as_mut() {
+                let place = (self.before_wait, region, number);
+                if ordering.late.last() != Some(&place) {
+                    ordering.late.push(place);
+                }
+                page.placed.get_or_insert_with(|| Box::new(Placed::NONE));
+            }
             let stop = end.min(at - at % PAGE + PAGE);
             while at < stop {
                 let bit = at % 64;
@@ -154,6 +309,13 @@ impl Recorder {
                 if !written || self.updates {
                     let before = page.written(word);
                     page.weak[2][word] |= ones & !before;
+                }
+                if let (Some(placed), Some(ordering)) = (page.placed.as_mut(), self.ordering.as_ref()) {
+                    let plane = usize::from(self.strength != Strength::Weak) * 2 + usize::from(written);
+                    placed.late[plane][word] |= ones;
+                    if ordering.acquires == Strength::Weak {
+                        placed.early[plane][word] |= ones;
+                    }
                 }
                 match self.strength {
                     Strength::Weak => page.weak[usize::from(written)][word] |= ones,
@@ -170,6 +332,10 @@ impl Recorder {
 
     /// Merges the accesses that another core has recorded.
     pub(crate) fn merge(&mut self, other: Recorder) {
+        if let (Some(own), Some(other)) = (self.ordering.as_mut(), other.ordering.as_ref()) {
+            own.releases = own.releases.max(other.releases);
+            own.acquires = own.acquires.max(other.acquires);
+        }
         let own = self.regions.iter_mut().chain(&mut self.early);
         for (pages, others) in own.zip(other.regions.into_iter().chain(other.early)) {
             if pages.len() < others.len() {
@@ -178,6 +344,9 @@ impl Recorder {
             for (page, other) in pages.iter_mut().zip(others) {
                 match (page.as_mut(), other) {
                     (Some(page), Some(other)) => {
+                        if let (Some(own), Some(other)) = (page.placed.as_mut(), other.placed.as_ref()) {
+                            own.merge(other);
+                        }
                         if other.strong.is_some() {
                             page.strong.get_or_insert_with(|| Box::new([[0; WORDS]; 4]));
                         }
@@ -211,45 +380,62 @@ fn ranges(accessed: &[Pages], regions: &[Region]) -> Vec<TouchedRange> {
     let strengths = [Strength::Weak, Strength::Device, Strength::System];
     let each = |kind| strengths.map(|strength| (kind, strength));
     let kinds = each(AccessKind::Read).into_iter().chain(each(AccessKind::Write));
+    let placed = accessed.iter().flatten().flatten().any(|page| page.placed.is_some());
+    let places: &[(bool, bool)] =
+        if placed { &[(false, false), (false, true), (true, false), (true, true)] } else { &[(false, false)] };
     for (kind, strength) in kinds.chain([(AccessKind::Update, Strength::Weak)]) {
-        let written = usize::from(kind == AccessKind::Write);
-        let range_of = |(start, end)| TouchedRange { start, end, kind, strength };
-        for (pages, region) in accessed.iter().zip(regions) {
-            let mut open: Option<(u64, u64)> = None;
-            for (number, page) in pages.iter().enumerate() {
-                let Some(page) = page else { continue };
-                let plane = match (kind, strength, &page.strong) {
-                    (AccessKind::Update, ..) => &page.weak[2],
-                    (_, Strength::Weak, _) => &page.weak[written],
-                    (.., None) => continue,
-                    (_, strength, Some(strong)) => &strong[2 * usize::from(strength == Strength::System) + written],
+        let places = if kind == AccessKind::Update { &places[..1] } else { places };
+        for (released, acquired) in places {
+            let like = TouchedRange { start: 0, end: 0, kind, strength, released: *released, acquired: *acquired };
+            ranges_like(&like, accessed, regions, &mut ranges);
+        }
+    }
+    ranges
+}
+
+/// Adds the accessed ranges that are like another one, in ascending order.
+fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], ranges: &mut Vec<TouchedRange>) {
+    let TouchedRange { kind, strength, .. } = *like;
+    let written = usize::from(kind == AccessKind::Write);
+    let range_of = |(start, end)| TouchedRange { start, end, ..*like };
+    for (pages, region) in accessed.iter().zip(regions) {
+        let mut open: Option<(u64, u64)> = None;
+        for (number, page) in pages.iter().enumerate() {
+            let Some(page) = page else { continue };
+            let plane = match (kind, strength, &page.strong) {
+                (AccessKind::Update, ..) => &page.weak[2],
+                (_, Strength::Weak, _) => &page.weak[written],
+                (.., None) => continue,
+                (_, strength, Some(strong)) => &strong[2 * usize::from(strength == Strength::System) + written],
+            };
+            for (word_index, word) in plane.iter().enumerate() {
+                let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
+                let kept = if kind == AccessKind::Update {
+                    page.written(word_index)
+                } else {
+                    page.placed_as(like, word_index)
                 };
-                for (word_index, word) in plane.iter().enumerate() {
-                    let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
-                    let kept = if kind == AccessKind::Update { page.written(word_index) } else { u64::MAX };
-                    let (mut word, mut bit) = (word & kept, 0);
-                    while word != 0 {
-                        let skipped = word.trailing_zeros();
-                        word >>= skipped;
-                        bit += u64::from(skipped);
-                        let ones = word.trailing_ones();
-                        let (start, end) = (base + bit, base + bit + u64::from(ones));
-                        bit += u64::from(ones);
-                        word = word.checked_shr(ones).unwrap_or(0);
-                        match open.as_mut() {
-                            Some(range) if range.1 == start => range.1 = end,
-                            _ => {
-                                let over = open.replace((start, end));
-                                ranges.extend(over.map(range_of));
-                            }
+                let (mut word, mut bit) = (word & kept, 0);
+                while word != 0 {
+                    let skipped = word.trailing_zeros();
+                    word >>= skipped;
+                    bit += u64::from(skipped);
+                    let ones = word.trailing_ones();
+                    let (start, end) = (base + bit, base + bit + u64::from(ones));
+                    bit += u64::from(ones);
+                    word = word.checked_shr(ones).unwrap_or(0);
+                    match open.as_mut() {
+                        Some(range) if range.1 == start => range.1 = end,
+                        _ => {
+                            let over = open.replace((start, end));
+                            ranges.extend(over.map(range_of));
                         }
                     }
                 }
             }
-            ranges.extend(open.map(range_of));
         }
+        ranges.extend(open.map(range_of));
     }
-    ranges
 }
 
 #[cfg(test)]
@@ -272,6 +458,8 @@ mod tests {
             end: 0x1000 + end,
             kind,
             strength: Strength::Weak,
+            released: false,
+            acquired: false,
         };
         let (read, write, update) = (AccessKind::Read, AccessKind::Write, AccessKind::Update);
         assert_eq!(
@@ -299,6 +487,8 @@ mod tests {
             end: 0x1000 + end,
             kind,
             strength: Strength::Weak,
+            released: false,
+            acquired: false,
         };
         assert_eq!(recorder.touched(&regions), [range(0, 8, AccessKind::Write), range(4, 8, AccessKind::Update)]);
     }
@@ -314,6 +504,8 @@ mod tests {
         other.note(0, 16, 4, false);
         one.merge(other);
         let range = |start: u64, end: u64, kind, strength| TouchedRange {
+            released: false,
+            acquired: false,
             start: 0x1000 + start,
             end: 0x1000 + end,
             kind,
@@ -328,6 +520,37 @@ mod tests {
                 range(0, 8, AccessKind::Update, Strength::Weak),
             ]
         );
+    }
+
+    #[test]
+    fn access_before_a_release_is_released_and_access_behind_an_acquire_is_acquired() {
+        let mut recorder = Recorder::new(true, 1).ordered(true);
+        recorder.note(0, 0, 4, true);
+        recorder.note_fence(Strength::System, true, true);
+        recorder.note(0, 8, 4, true);
+        recorder.strength = Strength::Device;
+        recorder.note_strong(true, true, (false, false));
+        recorder.note(0, 64, 4, true);
+        recorder.strength = Strength::Weak;
+        assert_eq!(recorder.handed_over(), [Strength::Device, Strength::Weak]);
+        recorder.note_fence(Strength::Weak, true, true);
+        assert_eq!(recorder.handed_over()[1], Strength::Weak, "a fence of the block");
+        recorder.note_fence(Strength::Device, false, true);
+        recorder.note(0, 16, 4, false);
+        assert_eq!(recorder.handed_over(), [Strength::Device; 2]);
+        let regions = [Region { start: 0, end: 4096, host: 0, writable: true, slack: 0, group: 0 }];
+        let touched = recorder.touched(&regions);
+        let of = |start: u64| {
+            let range = touched.iter().find(|range| range.start == start && range.kind != AccessKind::Update).unwrap();
+            (range.released, range.acquired)
+        };
+        assert_eq!([of(0), of(8), of(16)], [(true, false), (false, false), (false, true)]);
+    }
+
+    #[test]
+    fn alias_stands_for_the_bytes_of_another_range() {
+        let aliases = [Alias { start: 100, end: 200, stands_for: 1000 }];
+        assert_eq!([99, 100, 199, 200].map(|address| without_alias(&aliases, address)), [99, 1000, 1099, 200]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Functions that the machine provides: `vprintf`, `malloc`, `free`, `__assertfail`, and grid synchronization.
+//! Functions that the machine provides: `vprintf`, `malloc`, `free`, `__assertfail`, grid synchronization, and
+//! `cudaGraphSetConditional`.
 //!
 //! CUDA C++ and numba-cuda declare these functions and leave them to the driver. They are called like any function,
 //! with parameters in the caller's local memory.
@@ -45,6 +46,14 @@ pub(crate) const PROVIDED: &[Provided] = &[
         parameters: &[8, 4],
         exec: synchronize,
         grid_wide: true,
+        ordered: true,
+    },
+    Provided {
+        name: "cudaGraphSetConditional",
+        results: &[],
+        parameters: &[8, 4],
+        exec: set_condition,
+        grid_wide: false,
         ordered: true,
     },
 ];
@@ -212,6 +221,14 @@ unsafe fn assertion(machine: &mut Machine<'_>, instruction: &Instruction) -> Flo
         let place = format!("{file}:{line}: {function}: block: [{x},{y},{z}], thread: [{i},{j},{k}]");
         machine.launch.service.assertion(&format!("{place} Assertion `{message}` failed."));
         Err(FaultKind::Assert)
+    })
+}
+
+unsafe fn set_condition(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    each(machine, |machine, lane| {
+        let (handle, value) = (machine.parameter(instruction, 0, lane), machine.parameter(instruction, 1, lane));
+        machine.launch.service.set_condition(handle, value as u32);
+        Ok(())
     })
 }
 

@@ -8,13 +8,13 @@ use super::access_mode::{GUESS, IN_PLACE, RELEASES, STRONG};
 use super::address_windows::SHARED_WINDOW;
 use super::block::Block;
 use super::cluster::OFFSETS;
-use super::pattern::Run;
 use super::program::{Instruction, LEFT_OUT};
+use super::rows::{each_row, record_late};
 use super::{Launch, Machine, region};
 use crate::races::blocks::Slot;
 use crate::races::cell::{Kind, Now, Origin};
-use crate::races::page::{NONE, PAGE, Page};
-use crate::races::span::{Row, bits};
+use crate::races::deferred::Scattered;
+use crate::races::page::NONE;
 use crate::races::update::Updates;
 use crate::races::{Race, Scene, Watched, access};
 
@@ -80,9 +80,9 @@ impl Scene for Launch<'_> {
 }
 
 /// A digest of each lane's value.
-type Digests<'a> = &'a [u32; 32];
+pub(super) type Digests<'a> = &'a [u32; 32];
 /// The digests of lanes that write nothing.
-const NOTHING: Digests<'_> = &[0; 32];
+pub(super) const NOTHING: Digests<'_> = &[0; 32];
 
 impl Machine<'_> {
     /// Whether a load, whose addresses are resolved, reads memory that no store of the kernel addresses. Such a read cannot race.
@@ -311,19 +311,34 @@ impl Machine<'_> {
     ) {
         let shared_bytes = self.block.shared_bytes();
         let Some(watched) = self.block.watched.as_mut() else { return };
-        let Watched { order, shadow, exempt, updates, .. } = &mut **watched;
+        let Watched { order, shadow, deferred, exempt, updates, .. } = &mut **watched;
         if order.grid_completed(self.grid.turn) {
             *exempt = false;
         }
         let (warp, block, slot) = (self.warp.number, self.block.number, self.block.slot);
         let now = Now::new(order, warp, self.pc - 1, kind);
         let (launch, addresses, chains) = (self.launch, &self.addresses, self.chains);
+        // The rank, if an address in shared memory has one, is that of the own block.
+        let place = |lane: u32| {
+            let address = addresses[lane as usize & 31].wrapping_add(at.into());
+            if SHARED { address & OFFSETS } else { address }
+        };
+        if SHARED {
+            let scattered = || Scattered {
+                offsets: std::array::from_fn(|lane| place(lane as u32) as u32),
+                lanes: mask,
+                size,
+                chains: [chains.same, chains.next, chains.stride],
+            };
+            let record = |access: &Scattered, now: &Now| record_late(access, now, order, shadow, shared_bytes);
+            if deferred.list_or(&now, scattered, record) {
+                return;
+            }
+        }
         let mut found: Vec<Race> = Vec::new();
         let mut sink = |lane: u32, with: Origin| {
             let accesses = [access(block, with), access(block, now.origin.of(warp * 32 + lane))];
-            let address = addresses[lane as usize & 31].wrapping_add(at.into());
-            let address = if SHARED { address & OFFSETS } else { address };
-            let race = Race { shared: SHARED, address, size, accesses, why: None };
+            let race = Race { shared: SHARED, address: place(lane), size, accesses, why: None };
             let known = |other: &Race| {
                 let alike = other.accesses[0].pc == accesses[0].pc && other.accesses[0].writes == accesses[0].writes;
                 alike && (!is_within_warp(other) || is_within_warp(&race))
@@ -335,50 +350,24 @@ impl Machine<'_> {
             // The synchronization with another warp orders the threads of a warp too, so such a race is looked for.
             races && !is_within_warp(&race)
         };
-        let mut last = u64::MAX;
-        let mut page: Option<&mut Page> = None;
-        let mut rest = mask;
-        while rest != 0 {
-            let Run { mut lane, step, count } = chains.run_with_gaps(rest);
-            let mut lanes = rest & (u32::MAX >> (32 - count) << lane);
-            if kind == Kind::Write
-                && step == 0
-                && bits(lanes).any(|other| digests[other as usize] != digests[lane as usize])
-            {
-                lanes = 1 << lane;
-            }
-            rest &= !lanes;
-            let mut address = addresses[lane as usize & 31].wrapping_add(at.into());
+        let grid = &mut self.races.grid;
+        let mut last = (u64::MAX, 0);
+        each_row((chains, mask), size, (kind, digests), place, |number, row| {
             if SHARED {
-                // The rank, if the address has one, is that of the own block.
-                address &= OFFSETS;
+                shadow.shared_page(number, size, shared_bytes).touch(row, &now, order, digests, &mut sink);
+                return;
             }
-            while lanes != 0 {
-                let number = address / PAGE;
-                if number != last {
-                    last = number;
-                    page = Some(if SHARED {
-                        shadow.shared_page(number, size, shared_bytes)
-                    } else {
-                        let grid = &mut self.races.grid;
-                        shadow.global_page(number, size, |number| grid.place(number, size))
-                    });
-                }
-                let offset = (address % PAGE) as u32;
-                let count = if step == 0 { 32 } else { (PAGE as u32 - offset).div_ceil(step) };
-                let here = if count < 32 - lane { lanes & ((1 << (lane + count)) - 1) } else { lanes };
-                if let Some(page) = page.as_mut().filter(|page| here != 0 && (SHARED || page.grid != NONE)) {
-                    let row = Row { offset, size, step, lane, lanes: here };
-                    page.touch(&row, &now, order, digests, &mut sink);
-                    if !SHARED && !*exempt {
-                        self.races.grid.touch(page.grid, &row, Slot { block: slot, origin: now.origin }, digests);
-                    }
-                }
-                lanes &= !here;
-                lane += count;
-                address += u64::from(count * step);
+            if number != last.0 {
+                last = (number, shadow.global_place(number, size, |number| grid.place(number, size)));
             }
-        }
+            let page = shadow.global_page(last.1);
+            if page.grid != NONE {
+                page.touch(row, &now, order, digests, &mut sink);
+                if !*exempt {
+                    grid.touch(page.grid, row, Slot { block: slot, origin: now.origin }, digests);
+                }
+            }
+        });
         found.into_iter().for_each(|race| self.races.add(launch, race, false));
     }
 }

@@ -1,7 +1,7 @@
 //! Races between threads of a launch: unordered accesses to the same bytes, at least one of them a write.
 //!
 //! [`order`] tracks the order of threads within a block. [`page`] and [`line`] record which threads of the running
-//! block accessed what, in shared and in global memory. [`blocks`] and [`block_line`] record which blocks accessed what in
+//! block accessed what, in shared and in global memory; [`deferred`] spares the records that a barrier would drop unused. [`blocks`] and [`block_line`] record which blocks accessed what in
 //! global memory. [`causality`] replaces these for kernels whose threads synchronize through memory. The machine reports accesses and synchronization. The model is described in
 //! `docs/reference/kernels.md`.
 //!
@@ -12,6 +12,7 @@ mod block_line;
 pub(crate) mod blocks;
 pub(crate) mod causality;
 pub(crate) mod cell;
+pub(crate) mod deferred;
 mod line;
 mod mark;
 pub(crate) mod order;
@@ -26,6 +27,7 @@ use blocks::{Grid, Slot};
 use causality::Why;
 use causality::threads::Threads;
 use cell::{Kind, Origin};
+use deferred::Deferred;
 use order::Order;
 use page::{PAGE, Shadow};
 use std::cmp::Reverse;
@@ -94,6 +96,8 @@ pub(crate) trait Scene {
 pub(crate) struct Watched {
     pub order: Order,
     pub shadow: Shadow,
+    /// The accesses to shared memory that `shadow` does not have yet.
+    pub deferred: Deferred,
     /// Whether the block has observed a release of another block. From then on, its races with other blocks cannot be
     /// determined.
     pub exempt: bool,
@@ -107,6 +111,7 @@ impl Watched {
     pub(crate) fn start(&mut self, warps: usize, grid_turn: u32) {
         if !self.order.start(warps, grid_turn) {
             self.shadow.clear();
+            self.deferred.clear();
         }
         self.shadow.start();
         self.exempt = false;

@@ -124,12 +124,17 @@ impl Shadow {
         page
     }
 
-    /// Returns a page of global memory. For a page that is new to the block, `grid` returns its index in the grid's
-    /// shadow, or [`NONE`].
+    /// Returns the place of a page of global memory. For a page that is new to the block, `grid` returns its index in the
+    /// grid's shadow, or [`NONE`].
     #[inline(always)]
-    pub(crate) fn global_page(&mut self, number: u64, size: u32, grid: impl FnOnce(u64) -> usize) -> &mut Page {
+    pub(crate) fn global_place(&mut self, number: u64, size: u32, grid: impl FnOnce(u64) -> usize) -> usize {
         let place = self.find(number);
-        let place = if place == NONE { self.add(number, size, grid(number)) } else { place };
+        if place == NONE { self.add(number, size, grid(number)) } else { place }
+    }
+
+    /// Returns the page of global memory at a place.
+    #[inline(always)]
+    pub(crate) fn global_page(&mut self, place: usize) -> &mut Page {
         &mut self.pages[place]
     }
 

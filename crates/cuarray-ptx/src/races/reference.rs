@@ -7,6 +7,8 @@ use super::page::{PAGE, Shadow};
 use super::span::{Row, bits};
 use std::collections::BTreeSet;
 
+mod deferred;
+
 /// Reproducible pseudo-random numbers (xorshift64*).
 struct Numbers(u64);
 
@@ -180,7 +182,8 @@ impl Block {
     fn found(&mut self, warp: u32, access: &Access) -> BTreeSet<(u32, u32)> {
         let now = Now::new(&self.order, warp, access.pc, access.kind);
         let mut pairs = Vec::new();
-        let page = self.shadow.global_page(access.page, access.row.size, |_| 0);
+        let place = self.shadow.global_place(access.page, access.row.size, |_| 0);
+        let page = self.shadow.global_page(place);
         page.touch(&access.row, &now, &self.order, &access.values(), &mut |lane, with| {
             pairs.push((lane, with));
             true

@@ -39,6 +39,7 @@ struct Scope<'a> {
 pub(super) struct Built {
     pub blocks: Vec<Block>,
     pub widths: Vec<Width>,
+    pub constants: Vec<(Constant, Width)>,
     pub local: u32,
     pub local_variables: u32,
     pub shared: Vec<u32>,
@@ -65,7 +66,7 @@ pub(super) struct Builder<'s, 'a> {
     pub symbols: &'s Symbols<'a>,
     pub module: usize,
     pub function: &'a Function<'a>,
-    constants: &'s mut Constants,
+    constants: Constants,
     scopes: Vec<Scope<'a>>,
     pub widths: Vec<Width>,
     blocks: Vec<Block>,
@@ -83,15 +84,11 @@ pub(super) struct Builder<'s, 'a> {
 }
 
 impl<'s, 'a> Builder<'s, 'a> {
-    pub(super) fn new(
-        symbols: &'s Symbols<'a>,
-        module: usize,
-        function: &'a Function<'a>,
-        constants: &'s mut Constants,
-    ) -> Builder<'s, 'a> {
+    pub(super) fn new(symbols: &'s Symbols<'a>, module: usize, function: &'a Function<'a>) -> Builder<'s, 'a> {
         let built = Built {
             blocks: Vec::new(),
             widths: Vec::new(),
+            constants: Vec::new(),
             local: 0,
             local_variables: 0,
             shared: Vec::new(),
@@ -110,7 +107,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             symbols,
             module,
             function,
-            constants,
+            constants: Constants::default(),
             scopes: vec![Scope::default()],
             widths: Vec::new(),
             blocks: vec![Block::default()],
@@ -394,7 +391,7 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 
     pub(super) fn constant(&mut self, constant: Constant, width: Width) -> Operand {
-        Operand::Constant(self.constants.place(constant, width))
+        Operand::Constant(self.constants.index(constant, width))
     }
 
     /// Creates a draft without operands, under the guard of the instruction.
@@ -489,6 +486,6 @@ impl<'s, 'a> Builder<'s, 'a> {
             self.blocks[0].drafts.insert(0, draft);
         }
         let local = self.built.local.next_multiple_of(16);
-        Built { blocks: self.blocks, widths: self.widths, local, ..self.built }
+        Built { blocks: self.blocks, widths: self.widths, constants: self.constants.list, local, ..self.built }
     }
 }

@@ -11,7 +11,7 @@ pub(super) enum Operand {
     Nothing,
     /// A register, by its number.
     Register(u32),
-    /// A constant, by its offset in the list of constants.
+    /// A constant, by its index in the function's list of constants.
     Constant(u32),
     /// A number for the executing function.
     Number(u32),
@@ -96,15 +96,31 @@ pub(super) struct Block {
     pub drafts: Vec<Draft>,
 }
 
-/// The constants without duplicates.
+/// The constants of a function without duplicates.
 #[derive(Default)]
 pub(super) struct Constants {
+    pub list: Vec<(Constant, Width)>,
+    indices: HashMap<(Constant, Width), u32>,
+}
+
+impl Constants {
+    pub(super) fn index(&mut self, constant: Constant, width: Width) -> u32 {
+        *self.indices.entry((constant, width)).or_insert_with(|| {
+            self.list.push((constant, width));
+            self.list.len() as u32 - 1
+        })
+    }
+}
+
+/// The places of all functions' constants in the program.
+#[derive(Default)]
+pub(super) struct ProgramConstants {
     pub list: Vec<(Constant, Width)>,
     places: HashMap<(Constant, Width), u32>,
     end: u32,
 }
 
-impl Constants {
+impl ProgramConstants {
     pub(super) fn place(&mut self, constant: Constant, width: Width) -> u32 {
         *self.places.entry((constant, width)).or_insert_with(|| {
             let place = self.end;

@@ -2,16 +2,16 @@
 
 use super::block_order::order;
 use super::builder::Built;
-use super::draft::{Access, Draft, Next, Operand, Results};
+use super::draft::{Access, Draft, Next, Operand, ProgramConstants, Results};
 use super::fusion;
 use super::guesses;
 use super::in_place;
-use super::registers::{places, reads, successors, writes};
+use super::registers::{Places, places, reads, successors, writes};
 use super::shapes::shape_bits;
 use super::stored;
 use crate::Error;
 use crate::grammar::types::Width;
-use crate::machine::access_mode::{GUESS, IN_PLACE, is_kept, unused_bits};
+use crate::machine::access_mode::{GUESS, IN_PLACE, unused_bits};
 use crate::machine::branching;
 use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::fused::loads_and_multiply_add;
@@ -55,12 +55,41 @@ fn can_run_on(draft: &Draft) -> bool {
     draft.guard.is_none() && draft.next == Next::On && (draft.access != Access::None || draft.per_lane)
 }
 
-/// Appends a function's code to a program.
-pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Result<(), Error> {
+/// A function with all that is known of it before its code has a place.
+pub(super) struct Prepared {
+    built: Built,
+    order: Vec<usize>,
+    places: Places,
+    sources: Option<HashMap<in_place::Place, u64>>,
+    guesses: HashSet<in_place::Place>,
+    read_counts: Vec<u32>,
+    updates: in_place::Updates,
+}
+
+/// Orders a function's blocks, places its registers, and finds the uses of its values.
+pub(super) fn prepare(built: Built) -> Prepared {
     let next: Vec<Vec<usize>> = built.blocks.iter().map(successors).collect();
     let order = order(&next);
-    let places = places(&built.blocks, &order, &built.widths);
-    let sources = stored::sources_of_stores(&built);
+    Prepared {
+        places: places(&built.blocks, &order, &built.widths),
+        sources: stored::sources_of_stores(&built),
+        guesses: guesses::guesses(&built.blocks),
+        read_counts: fusion::read_counts(&built.blocks, built.widths.len()),
+        updates: in_place::updates(&built.blocks),
+        order,
+        built,
+    }
+}
+
+/// Appends a function's code to a program, and its constants to those of the program.
+pub(super) fn encode(
+    prepared: Prepared,
+    program: &mut Program,
+    constants: &mut ProgramConstants,
+    number: usize,
+) -> Result<(), Error> {
+    let Prepared { built, order, places, sources, guesses, read_counts, updates } = prepared;
+    let constants: Vec<u32> = built.constants.iter().map(|(value, width)| constants.place(*value, *width)).collect();
     let function = &mut program.functions[number];
     let line = built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
     if places.frame > WIDEST || program.code.len() > MAX_SIZE {
@@ -95,13 +124,10 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
     let place = |operand: Operand| match operand {
         Operand::Nothing => LEFT_OUT,
         Operand::Register(register) => places.of[register as usize],
-        Operand::Constant(place) => place | CONSTANT,
+        Operand::Constant(index) => constants[index as usize] | CONSTANT,
         Operand::Number(number) => number,
     };
-    let guesses = guesses::guesses(&built.blocks);
     let mut in_runs = Vec::new();
-    let read_counts = fusion::read_counts(&built.blocks, built.widths.len());
-    let updates = in_place::updates(&built.blocks);
     let mut numbers: HashMap<in_place::Place, u32> = HashMap::new();
     for (position, index) in order.iter().enumerate() {
         starts[*index] = program.code.len() as u32;
@@ -142,9 +168,8 @@ pub(super) fn encode(built: Built, program: &mut Program, number: usize) -> Resu
                 numbers.insert((*index, at_draft), program.code.len() as u32);
             }
             let (mut exec, mut at) = (*exec, at);
-            if shapes[at_draft..].iter().take(2).all(|bits| is_kept(*bits))
-                && let Some(used) = fusion::multiply_add(&built.blocks[*index].drafts[at_draft..], &read_counts)
-            {
+            let rest = (&built.blocks[*index].drafts[at_draft..], &shapes[at_draft..]);
+            if let Some(used) = fusion::multiply_add(rest.0, rest.1, &read_counts) {
                 (exec, at) = (loads_and_multiply_add(exec), used);
             }
             program.code.push(Instruction { exec, guard, extra: at, d, a, b, c, imm });

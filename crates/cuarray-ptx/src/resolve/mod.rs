@@ -49,9 +49,9 @@ mod wide_atomic;
 mod wmma;
 mod wmma_fragment;
 
-use crate::Error;
 use crate::grammar::ast::Module;
 use crate::machine::program::Program;
+use crate::{Error, cores};
 
 /// Resolves and links modules: an extern declaration of one refers to a definition in another.
 ///
@@ -70,15 +70,23 @@ pub(crate) fn resolve_relocatable(modules: &[Module<'_>]) -> Result<Program, Err
     program(modules, true)
 }
 
+/// The functions that are resolved at once. More would take more memory.
+const AT_ONCE: usize = 1024;
+
 fn program(modules: &[Module<'_>], relocatable: bool) -> Result<Program, Error> {
     let symbols = symbols::Symbols::collect(modules, relocatable)?;
     let mut program = symbols.program(modules)?;
-    let mut constants = draft::Constants::default();
-    for (number, definition) in symbols.definitions.iter().enumerate() {
-        if let Some((module, function)) = definition.body {
-            let mut builder = builder::Builder::new(&symbols, module, function, &mut constants);
+    let mut constants = draft::ProgramConstants::default();
+    let bodies = symbols.definitions.iter().enumerate();
+    let bodies: Vec<_> = bodies.filter_map(|(number, definition)| Some((number, definition.body?))).collect();
+    for bodies in bodies.chunks(AT_ONCE) {
+        let prepared = cores::map(bodies, |(_, (module, function))| {
+            let mut builder = builder::Builder::new(&symbols, *module, function);
             builder.body()?;
-            encode::encode(builder.finish(), &mut program, number)?;
+            Ok(encode::prepare(builder.finish()))
+        });
+        for ((number, _), prepared) in bodies.iter().zip(prepared) {
+            encode::encode(prepared?, &mut program, &mut constants, *number)?;
         }
     }
     program.constants = constants.list;

@@ -37,7 +37,7 @@ pub(super) struct Symbols<'a> {
     /// The module and the declaration of each variable.
     declared: Vec<(usize, &'a Declared<'a>)>,
     /// Variables declared inside a function, by the address of their declaration.
-    inside: HashMap<*const Declared<'a>, u32>,
+    inside: HashMap<usize, u32>,
     /// Whether other modules are linked later, which define extern names.
     pub relocatable: bool,
     /// The version of each module, and its target.
@@ -157,7 +157,7 @@ impl<'a> Symbols<'a> {
                 Statement::Variable(variable)
                     if matches!(variable.space, Space::Shared | Space::Global | Space::Const) =>
                 {
-                    self.inside.insert(variable, self.variables.len() as u32);
+                    self.inside.insert(std::ptr::from_ref(variable).addr(), self.variables.len() as u32);
                     self.push(module, variable)?;
                 }
                 _ => {}
@@ -168,7 +168,7 @@ impl<'a> Symbols<'a> {
 
     /// Looks up a variable that is declared inside a function.
     pub(super) fn inside(&self, variable: &Declared<'a>) -> Option<u32> {
-        self.inside.get(&std::ptr::from_ref(variable)).copied()
+        self.inside.get(&std::ptr::from_ref(variable).addr()).copied()
     }
 
     fn add_function(&mut self, module: usize, function: &'a Function<'a>) -> Result<(), Error> {
@@ -268,6 +268,7 @@ impl<'a> Symbols<'a> {
             updates: HashMap::new(),
             reached: HashMap::new(),
             store_words: HashMap::new(),
+            direct: true,
         };
         for module in modules {
             program.version = program.version.max(module.version.0 * 10 + module.version.1);

@@ -15,7 +15,14 @@ fn accessed_ranges_are_exact() {
     assert_eq!(b[3], 0x4000_0000);
     assert_eq!(
         outcome.touched[0],
-        TouchedRange { start: BASE + 8, end: BASE + 8 + 192, kind: AccessKind::Read, strength: crate::Strength::Weak }
+        TouchedRange {
+            start: BASE + 8,
+            end: BASE + 8 + 192,
+            kind: AccessKind::Read,
+            strength: crate::Strength::Weak,
+            released: false,
+            acquired: false
+        }
     );
     let stores: Vec<&TouchedRange> =
         outcome.touched.iter().filter(|touched| touched.kind == AccessKind::Write).collect();

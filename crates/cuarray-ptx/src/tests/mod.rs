@@ -47,6 +47,16 @@ const BASE: u64 = 0x10_0000_0000;
 /// The distance between the buffers.
 const APART: u64 = 0x1_0000_0000;
 
+/// A way to execute a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// With everything recorded.
+    Recorded,
+    Unrecorded,
+    /// Recorded, without direct accesses and steps of several instructions.
+    LaneByLane,
+}
+
 /// A launch over buffers, whose addresses are the kernel's first parameters.
 struct Run<'a> {
     head: &'a str,
@@ -91,24 +101,35 @@ impl Default for Run<'_> {
 }
 
 impl Run<'_> {
-    /// Executes the kernel with everything recorded. An execution without records, on more cores, gives the same results.
+    /// Executes the kernel with everything recorded. Other ways give the same results: without records on more cores, and
+    /// without direct accesses on one core, which gives the same records too.
     fn over(&self, buffers: &mut [&mut [u64]]) -> Outcome {
-        let mut again: Vec<Vec<u64>> = buffers.iter().map(|buffer| buffer.to_vec()).collect();
-        let outcome = self.recorded(buffers, true, self.workers);
-        let mut slices: Vec<&mut [u64]> = again.iter_mut().map(Vec::as_mut_slice).collect();
-        let plain = self.recorded(&mut slices, false, 8);
-        assert_eq!((&plain.fault, &plain.printed), (&outcome.fault, &outcome.printed), "without records");
-        if outcome.fault.is_none() {
-            assert_eq!(plain.instructions, outcome.instructions, "without records");
-            // The results of a race may differ.
-            let equal = again.iter().zip(&*buffers).all(|(again, buffer)| again == buffer);
-            assert!(equal || !outcome.races.is_empty(), "other results without records");
-        }
+        let before: Vec<Vec<u64>> = buffers.iter().map(|buffer| buffer.to_vec()).collect();
+        let outcome = self.executed(buffers, Way::Recorded, self.workers);
+        let again = |way: Way, workers: usize| {
+            let mut copies = before.clone();
+            let mut slices: Vec<&mut [u64]> = copies.iter_mut().map(Vec::as_mut_slice).collect();
+            let other = self.executed(&mut slices, way, workers);
+            assert_eq!((&other.fault, &other.printed), (&outcome.fault, &outcome.printed), "{way:?}");
+            if outcome.fault.is_none() {
+                assert_eq!(other.instructions, outcome.instructions, "{way:?}");
+                // The results of a race may differ.
+                let equal = copies.iter().zip(&*buffers).all(|(copy, buffer)| copy == buffer);
+                assert!(equal || !outcome.races.is_empty(), "other results: {way:?}");
+            }
+            other
+        };
+        again(Way::Unrecorded, 8);
+        let lanes = again(Way::LaneByLane, 1);
+        assert_eq!((&lanes.races, &lanes.misuses), (&outcome.races, &outcome.misuses), "lane by lane");
+        assert_eq!((&lanes.touched, &lanes.before_wait), (&outcome.touched, &outcome.before_wait), "lane by lane");
         outcome
     }
 
-    fn recorded(&self, buffers: &mut [&mut [u64]], record: bool, workers: usize) -> Outcome {
-        let program = load_for(self.head, self.source).unwrap_or_else(|error| panic!("{error}"));
+    fn executed(&self, buffers: &mut [&mut [u64]], way: Way, workers: usize) -> Outcome {
+        let mut program = load_for(self.head, self.source).unwrap_or_else(|error| panic!("{error}"));
+        program.direct = way != Way::LaneByLane;
+        let record = way != Way::Unrecorded;
         let regions: Vec<Region> = buffers
             .iter_mut()
             .enumerate()
@@ -154,6 +175,7 @@ impl Run<'_> {
             dynamic_shared: self.dynamic_shared,
             parameters: &parameters,
             regions: &regions,
+            aliases: &[],
             record,
             races: record,
             searched: u64::MAX,

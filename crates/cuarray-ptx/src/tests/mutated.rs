@@ -123,6 +123,7 @@ fn launch(program: &Program, kernel: u32) {
         dynamic_shared: 64,
         parameters: &parameters,
         regions: &regions,
+        aliases: &[],
         races: true,
         dependent: true,
         searched: u64::MAX,

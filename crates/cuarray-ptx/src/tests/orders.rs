@@ -22,7 +22,7 @@ fn seeds_with_races(body: &str, blocks: bool, orders: &[KernelOrder]) -> usize {
         .filter(|order| {
             let mut memory = vec![0_u64; 256];
             let run = Run { source: &source, grid, threads, order: **order, ..Run::default() };
-            let outcome = run.recorded(&mut [&mut memory], true, 1);
+            let outcome = run.executed(&mut [&mut memory], Way::Recorded, 1);
             assert_eq!(outcome.fault, None, "{body}");
             !outcome.races.is_empty()
         })

@@ -19,8 +19,16 @@ impl Detector {
         }
         let after = after.into_boxed_slice();
         let (fences, published) = (OnceLock::new(), OnceLock::new());
-        let ordinal = self.operations;
-        let operation = Arc::new(Operation { ordinal, lane, caller, after, accesses, fences, published });
+        let operation = Arc::new(Operation {
+            ordinal: self.operations,
+            lane,
+            caller,
+            after,
+            accesses,
+            fences,
+            published,
+            heard: OnceLock::new(),
+        });
         if self.history.len() == HISTORY {
             self.history.pop_front();
         }
@@ -50,7 +58,7 @@ impl Detector {
 
     /// Compares an operation with the operations before it.
     pub(super) fn examine(&mut self, entry: Entry) {
-        let Entry { operation, clock, effect, before_wait } = entry;
+        let Entry { operation, clock, effect, before_wait, .. } = entry;
         if let Some((clock, effect)) = before_wait {
             self.examine_part(&operation, &clock, &effect, true);
         }
@@ -65,9 +73,16 @@ impl Detector {
         // queue.
         let floor = if !*strict && queue.is_empty() { hosts.values().next() } else { None };
         let device = lanes.get(clock.lane as usize).and_then(|lane| lane.device);
-        let strength = Strength::Weak;
-        let by = Observer { operation, clock, retired, floor, strength, device };
+        let by = Observer { operation, clock, retired, floor, manner: Manner::default(), device };
         shadow.sweep(&by);
+        let heap = if before_wait { None } else { self.heap_changes.remove(&operation.ordinal) };
+        // A pointer may be passed on through memory, so an allocation or a free is ordered as an access between an acquire and
+        // a release.
+        let handed = Observer { manner: Manner { strength: Strength::Weak, released: true, acquired: true }, ..by };
+        for block in heap.iter().flat_map(|change| &change.made) {
+            shadow.release(block.address, block.end(), &by);
+            shadow.create(block.address, block.end(), false, Some(&handed));
+        }
         let mut races = Vec::new();
         let mut unwritten = Vec::new();
         let mut stray = Vec::new();
@@ -88,17 +103,17 @@ impl Detector {
                 shadow.unwrite(to, &holes);
             }
             Effect::Touches(_) | Effect::Ran { .. } | Effect::HostAccess(..) => {
-                let accesses = effect.by_strength();
+                let accesses = effect.by_manner();
                 if let Effect::Ran { updated, .. } = effect {
                     unwritten.extend(updated.iter().filter_map(|region| shadow.unwritten_of(region, false)));
                 }
-                for (region, access, strength) in &accesses {
+                for (region, access, manner) in &accesses {
                     if !shadow.holds(region.start()) {
                         stray.push((*region, *access));
                     } else if *access == AccessKind::Read {
                         unwritten.extend(shadow.unwritten_of(region, false));
                     }
-                    races.push((shadow.access(region, *access, &Observer { strength: *strength, ..by }), *access));
+                    races.push((shadow.access(region, *access, &Observer { manner: *manner, ..by }), *access));
                 }
             }
             Effect::Allocate { block, written, ordered } => {
@@ -129,22 +144,51 @@ impl Detector {
                 return;
             }
         }
+        let freed = heap.iter().flat_map(|change| &change.freed);
+        let freed: Vec<Conflict> =
+            freed.flat_map(|block| shadow.release(block.address, block.end(), &handed)).collect();
         // Work that has synchronized through memory is ordered, although the driver sees no edge.
         let met = std::mem::take(&mut shadow.met);
         let is_host = hosts.values().any(|host| host.number == operation.lane);
-        for record in met.iter().filter(|_| is_host) {
+        for Met { record, .. } in met.iter().filter(|met| is_host && met.forward) {
             hosts.values_mut().for_each(|host| host.join_operation(record.lane, record.time));
         }
         if !self.waits.is_empty() && self.waits.remove(&operation.ordinal) {
-            for from in
-                met.iter().filter(|record| record.writes()).filter_map(|record| record.operation.published.get())
-            {
-                self.retired.pass(clock, from);
+            for from in met.iter().filter(|met| met.forward).filter_map(|met| met.record.operation.published.get()) {
+                retired.pass(clock, from);
             }
         }
-        let met_one = |conflict: &Conflict| met.iter().any(|record| Arc::ptr_eq(&record.operation, &conflict.other));
+        let is_ordered = |conflict: &Conflict| {
+            let Conflict { other, at, theirs, own, .. } = conflict;
+            let of_it = met.iter().filter(|met| Arc::ptr_eq(&met.record.operation, other));
+            let has_host = theirs.strength == Strength::Host || own.strength == Strength::Host;
+            let host =
+                |forward: bool| has_host && of_it.clone().any(|met| if forward { met.forward } else { met.backward });
+            let knows = |knowing: &Arc<Operation>, of: &Arc<Operation>, at: (LaneNumber, u64), released: bool| {
+                knowing.heard.get().is_some_and(|heard| heard.holds(of.ordinal, at, released, retired))
+            };
+            let own_at = (clock.lane, clock.time);
+            own.acquired && (knows(operation, other, *at, theirs.released) || theirs.released && host(true))
+                || theirs.acquired && knows(other, operation, own_at, own.released)
+                || theirs.acquired && own.released && host(false)
+        };
+        let freed: Vec<Conflict> = freed.into_iter().filter(|conflict| !is_ordered(conflict)).collect();
+        let races: Vec<_> = races
+            .into_iter()
+            .map(|(conflicts, access)| {
+                let mut unordered: Vec<Conflict> = Vec::new();
+                for conflict in conflicts.into_iter().filter(|conflict| !is_ordered(conflict)) {
+                    let same = |known: &&mut Conflict| known.is_of(&conflict.other, conflict.access);
+                    match unordered.iter_mut().find(same) {
+                        Some(known) => known.widen(conflict.start, conflict.end),
+                        None => unordered.push(conflict),
+                    }
+                }
+                (unordered, access)
+            })
+            .collect();
         for (conflicts, access) in races {
-            for conflict in conflicts.into_iter().filter(|conflict| !met_one(conflict)) {
+            for conflict in conflicts {
                 let kind = match conflict.access {
                     AccessKind::Create => Kind::UseBeforeAllocation,
                     _ => Kind::DataRace,
@@ -154,6 +198,17 @@ impl Detector {
                     None => self.unordered(kind, conflict, operation, access),
                 }
             }
+        }
+        for conflict in freed {
+            let kind = match conflict.access {
+                AccessKind::Create => Kind::UseBeforeAllocation,
+                _ => Kind::FreeBeforePendingWork,
+            };
+            self.unordered(kind, conflict, operation, AccessKind::Release);
+        }
+        for address in heap.into_iter().flat_map(|change| change.wrong) {
+            let size = self.blocks.gone_at(address, 1).map_or(1, |(block, _)| block.end().saturating_sub(address));
+            self.stray(Party::of(operation, AccessKind::Release, Some(Range { address, length: size })), "");
         }
         for (start, end) in unwritten {
             let party = Party::touching(operation, AccessKind::Read, start, end);
@@ -185,7 +240,7 @@ impl Detector {
         operation: &Arc<Operation>,
         access: AccessKind,
     ) {
-        let Conflict { other, access: other_access, start, end } = conflict;
+        let Conflict { other, access: other_access, start, end, .. } = conflict;
         let parties =
             vec![Party::touching(&other, other_access, start, end), Party::touching(operation, access, start, end)];
         self.find(kind, Some((start, end)), None, parties, Some(missing));

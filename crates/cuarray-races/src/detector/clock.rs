@@ -150,7 +150,7 @@ impl Clock {
     }
 
     /// The clock of this operation with the operations of another clock before it.
-    fn joined(&self, other: &Clock, retired: &Retired) -> Clock {
+    pub(super) fn joined(&self, other: &Clock, retired: &Retired) -> Clock {
         let mut rest = self.rest.joined(&other.rest, retired);
         for (lane, time) in [(other.lane, other.time), other.caller] {
             if !retired.holds(lane) {
@@ -198,6 +198,11 @@ impl Lane {
     pub fn clock(&self) -> Clock {
         let Lane { number, time, caller, .. } = *self;
         Clock { lane: number, time, caller, rest: self.rest.clone(), ordinal: self.last }
+    }
+
+    /// The clock of an operation with a later number, which the lane may never have.
+    pub(super) fn clock_at(&self, time: u64) -> Clock {
+        Clock { time, ..self.clock() }
     }
 
     /// Orders an operation, and everything that happens before it, before the next operation of this lane. Returns

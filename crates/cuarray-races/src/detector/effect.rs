@@ -1,7 +1,7 @@
 //! The effect of an operation on memory.
 
 use super::allocations::Block;
-use super::region::{Region, Strength};
+use super::region::{Manner, Region};
 use crate::finding::{Access, AccessKind};
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ pub enum Effect {
     Ran {
         /// The accesses.
         touches: Vec<(Region, AccessKind)>,
-        /// Accesses that synchronize.
-        strong: Vec<(Region, AccessKind, Strength)>,
+        /// Accesses that synchronize, or that a release or an acquire orders.
+        strong: Vec<(Region, AccessKind, Manner)>,
         /// The written bytes that the work had read before.
         updated: Vec<Region>,
     },
@@ -84,9 +84,9 @@ impl Effect {
     }
 
     /// The accesses of work that has run, and of the host.
-    pub(super) fn by_strength(&self) -> Vec<(Region, AccessKind, Strength)> {
+    pub(super) fn by_manner(&self) -> Vec<(Region, AccessKind, Manner)> {
         let weak = |touches: &[(Region, AccessKind)]| {
-            touches.iter().map(|(region, access)| (*region, *access, Strength::Weak)).collect::<Vec<_>>()
+            touches.iter().map(|(region, access)| (*region, *access, Manner::default())).collect::<Vec<_>>()
         };
         match self {
             Effect::Ran { touches, strong, .. } => {
@@ -95,7 +95,7 @@ impl Effect {
                 all.sort_by_key(|(_, access, _)| *access == AccessKind::Read);
                 all
             }
-            Effect::HostAccess(region, access) => vec![(*region, *access, Strength::Host)],
+            Effect::HostAccess(region, access) => vec![(*region, *access, Manner::HOST)],
             Effect::Touches(touches) => weak(touches),
             _ => Vec::new(),
         }

@@ -11,9 +11,11 @@ mod allocations;
 mod checks;
 mod clock;
 mod effect;
+mod flags;
 mod found;
 mod handles;
 mod lanes;
+mod nested;
 mod operation;
 mod queue;
 mod refusal;
@@ -25,15 +27,17 @@ pub use allocations::Block;
 pub use clock::{Clock, Lane, LaneNumber, Past};
 pub use effect::Effect;
 pub use operation::{Caller, Fences, Operation, Ticket};
-pub use region::{Extent, Region, Strength, Touch, Touched};
+pub use region::{Extent, Manner, Region, Strength, Touch, Touched};
 
 use crate::finding::{Access, AccessKind, KernelPlace, Kind, LaneKind, Object, Range, Variable};
 use allocations::Blocks;
 use clock::Retired;
+use flags::Flags;
 use found::{Findings, Found, Party};
 use handles::Handles;
+use operation::Heard;
 use queue::{Entry, Queue};
-use shadow::{Conflict, Observer, Shadow};
+use shadow::{Conflict, Met, Observer, Shadow};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
@@ -98,6 +102,25 @@ pub struct KernelMisuse {
     pub missing: String,
 }
 
+/// The memory of a [`Detector`], in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Memory {
+    /// The bytes of live allocations and variables, whose accesses are compared.
+    pub watched: u64,
+    /// About the bytes that their last accesses take.
+    pub used: u64,
+    /// About the bytes that the operations in the history take, without their sites.
+    pub history: u64,
+}
+
+/// A change of the kernels' heap by one launch.
+struct HeapChange {
+    made: Vec<Arc<Block>>,
+    freed: Vec<Arc<Block>>,
+    /// Freed addresses at which no block was.
+    wrong: Vec<u64>,
+}
+
 /// Computes the happens-before order of a program's operations, and its findings.
 ///
 /// The [crate's documentation](crate) shows how to feed events to it.
@@ -122,8 +145,11 @@ pub struct Detector {
     races: HashMap<u64, Vec<KernelRace>>,
     /// Misuses by single threads of launches, by the ordinals of the launches.
     misuses: HashMap<u64, Vec<KernelMisuse>>,
+    /// Changes of the kernels' heap by launches, by the ordinals of the launches.
+    heap_changes: HashMap<u64, HeapChange>,
     /// The lanes of [`Detector::hand_over`] by their keys.
     handed: HashMap<u64, Lane>,
+    flags: Flags,
     /// The waits for words of memory whose writers are not known: the check finds them in the shadow memory.
     waits: HashSet<u64>,
 }
@@ -132,7 +158,7 @@ pub struct Detector {
 #[derive(Default)]
 struct Parted {
     touches: Vec<(Region, AccessKind)>,
-    strong: Vec<(Region, AccessKind, Strength)>,
+    strong: Vec<(Region, AccessKind, Manner)>,
     updated: Vec<Region>,
 }
 
@@ -143,7 +169,7 @@ impl Parted {
 
     /// The accesses that a host access can race or synchronize with.
     fn for_host(&self, publishes: bool) -> impl Iterator<Item = (Region, AccessKind)> + '_ {
-        let strong = self.strong.iter().filter(move |(.., strength)| publishes || *strength != Strength::System);
+        let strong = self.strong.iter().filter(move |(.., manner)| publishes || manner.strength != Strength::System);
         self.touches.iter().copied().chain(strong.map(|(region, access, _)| (*region, *access)))
     }
 
@@ -171,7 +197,9 @@ impl Detector {
             findings: Findings::default(),
             races: HashMap::new(),
             misuses: HashMap::new(),
+            heap_changes: HashMap::new(),
             handed: HashMap::new(),
+            flags: Flags::default(),
             waits: HashSet::new(),
         }
     }
@@ -225,6 +253,7 @@ impl Detector {
         match &effect {
             Effect::Allocate { block, .. } => {
                 block.made_by(operation.clone());
+                self.flags.forget(block.address, block.end());
                 self.blocks.add(block.clone());
             }
             Effect::Free { block } => drop(self.blocks.end(block.address, operation.clone())),
@@ -262,29 +291,58 @@ impl Detector {
         touched: &[Touched],
     ) -> Vec<(Region, AccessKind)> {
         let parts = [before_wait, touched].map(|touched| self.parted(touched));
+        self.hand_on(ticket, &parts);
         let all = parts.iter().flat_map(Parted::accesses);
         let _ = ticket.operation.accesses.set(self.hulls(all));
         // A host read of bytes that the work publishes makes the host acquire.
-        let publishes = ticket.operation.fences().publishes;
+        let publishes = ticket.operation.fences().releases == Strength::System;
         let for_host = parts.iter().flat_map(|part| part.for_host(publishes)).collect();
         let [before_wait, effect] = parts.map(Parted::effect);
         self.queue.resolve(ticket.operation.ordinal, effect, before_wait);
+        self.examine_known();
+        for_host
+    }
+
+    /// Examines the operations at the front of the queue whose accesses are known.
+    fn examine_known(&mut self) {
         while let Some(entry) = self.queue.pop() {
             self.examine(entry);
         }
-        for_host
+    }
+
+    /// Follows the flags that work has read and written, in the order in which work runs.
+    fn hand_on(&mut self, ticket: &Ticket, parts: &[Parted]) {
+        let Ticket { operation, clock, .. } = ticket;
+        let fences = operation.fences();
+        if fences == Fences::default() {
+            return;
+        }
+        let device = self.lanes.get(clock.lane as usize).and_then(|lane| lane.device);
+        let strong =
+            parts.iter().flat_map(|part| &part.strong).filter(|(.., manner)| manner.strength != Strength::Weak);
+        let all: Vec<Region> = strong.clone().map(|(region, ..)| *region).collect();
+        let heard = self.flags.heard(&all, operation, device, &self.retired);
+        if fences.releases != Strength::Weak {
+            let told = Arc::new(Heard::of(operation.ordinal, clock, heard.as_ref(), &self.retired));
+            let writes = strong.filter(|(_, access, _)| *access == AccessKind::Write).map(|(region, ..)| *region);
+            let writes: Vec<Region> = writes.flat_map(|region| self.shadow.everywhere(region)).collect();
+            self.flags.tell(&writes, operation, device, &told, &self.retired);
+        }
+        if let Some(heard) = heard {
+            let _ = operation.heard.set(heard);
+        }
     }
 
     /// The accesses of work that has run, as boxes.
     fn parted(&self, touched: &[Touched]) -> Parted {
         let mut parted = Parted::default();
         let block = |address| self.blocks.at(address).map_or(0, |block| block.address);
-        for (region, touch, strength) in region::boxes(touched, block) {
+        for (region, touch, manner) in region::boxes(touched, block) {
             let access = if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
-            match (touch, strength) {
-                (Touch::Update, _) => parted.updated.push(region),
-                (_, Strength::Weak) => parted.touches.push((region, access)),
-                _ => parted.strong.push((region, access, strength)),
+            match touch {
+                Touch::Update => parted.updated.push(region),
+                _ if manner == Manner::default() => parted.touches.push((region, access)),
+                _ => parted.strong.push((region, access, manner)),
             }
         }
         parted
@@ -295,6 +353,7 @@ impl Detector {
         let effect = Effect::Allocate { block: block.clone(), written, ordered: false };
         let ticket = self.host_operation(caller, effect);
         block.made_by(ticket.operation);
+        self.flags.forget(block.address, block.end());
         self.blocks.add(block);
     }
 
@@ -363,12 +422,8 @@ impl Detector {
         let operation = self.remember(function.lane, caller, Vec::new(), &effect);
         for (other, clock, bytes, other_access) in uses {
             if !self.ordered(function, clock) {
-                let conflict = Conflict {
-                    other: other.clone(),
-                    access: other_access,
-                    start: start.max(bytes.0),
-                    end: end.min(bytes.1),
-                };
+                let common = (start.max(bytes.0), end.min(bytes.1));
+                let conflict = Conflict::new(other.clone(), other_access, common);
                 self.unordered(Kind::DataRace, conflict, &operation, access);
             }
         }
@@ -379,14 +434,14 @@ impl Detector {
         let lane = self.host(caller.thread).0.number();
         let effect = Effect::Touches(vec![(Region::row(start, end - start), AccessKind::Write)]);
         let operation = self.remember(lane, caller, Vec::new(), &effect);
-        let conflict = Conflict { other: reader.clone(), access: AccessKind::Read, start, end };
+        let conflict = Conflict::new(reader.clone(), AccessKind::Read, (start, end));
         self.unordered(Kind::DataRace, conflict, &operation, AccessKind::Write);
     }
 
     /// Stores how an operation synchronizes through memory, before it is [resolved](Detector::resolve).
     pub fn synchronizes(&mut self, ticket: &Ticket, fences: Fences) {
         let _ = ticket.operation.fences.set(fences);
-        if fences.publishes {
+        if fences.releases != Strength::Weak {
             let _ = ticket.operation.published.set(ticket.clock.clone());
         }
     }
@@ -405,9 +460,32 @@ impl Detector {
         }
     }
 
+    /// Blocks of the kernels' heap that a launch has allocated and not freed, those of earlier launches that it has freed, and
+    /// addresses that it has freed although no block was there. Called when the launch has run, before it is
+    /// [resolved](Detector::resolve).
+    pub fn heap_changed(&mut self, ticket: &Ticket, made: Vec<Arc<Block>>, freed: &[u64], wrong: Vec<u64>) {
+        if made.is_empty() && freed.is_empty() && wrong.is_empty() {
+            return;
+        }
+        let operation = &ticket.operation;
+        let freed = freed.iter().filter_map(|address| self.blocks.end(*address, operation.clone())).collect();
+        for block in &made {
+            block.made_by(operation.clone());
+            self.blocks.add(block.clone());
+        }
+        self.heap_changes.insert(operation.ordinal, HeapChange { made, freed, wrong });
+    }
+
     /// Whether no operation waits for [`Detector::resolve`].
     pub fn is_settled(&self) -> bool {
         self.queue.is_empty()
+    }
+
+    /// The memory that is watched now, and what watching it takes.
+    pub fn memory(&self) -> Memory {
+        let (watched, used) = self.shadow.memory();
+        let history = self.history.len() * (size_of::<Operation>() + size_of::<Arc<Operation>>());
+        Memory { watched, used, history: history as u64 }
     }
 
     /// Discards the findings so far.

@@ -1,6 +1,7 @@
 //! Operations: one call each.
 
-use super::clock::{Clock, LaneNumber};
+use super::clock::{Clock, LaneNumber, Retired};
+use super::region::Strength;
 use crate::finding::Access;
 use crate::site::Site;
 use std::sync::{Arc, OnceLock};
@@ -42,6 +43,8 @@ pub struct Operation {
     pub(crate) accesses: OnceLock<Box<[Access]>>,
     /// How the operation synchronizes with operations that it is unordered with, once that is known.
     pub(crate) fences: OnceLock<Fences>,
+    /// The operations that this one has heard of through memory, once it has run.
+    pub(super) heard: OnceLock<Heard>,
     /// The operation's clock, if it publishes.
     pub(crate) published: OnceLock<Clock>,
 }
@@ -49,10 +52,55 @@ pub struct Operation {
 /// How work synchronizes through memory with other work, if both access the same bytes by strong accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Fences {
-    /// Whether the work releases: it has a fence or a releasing access.
-    pub publishes: bool,
-    /// Whether the work acquires: it reads by strong accesses.
-    pub observes: bool,
+    /// The widest release of the work: a fence with a strong write behind it, or a releasing write. Weak if it has none.
+    pub releases: Strength,
+    /// The widest acquire of the work: a strong read with a fence behind it, or an acquiring read. Weak if it has none.
+    pub acquires: Strength,
+}
+
+/// The operations that work knows of through memory.
+#[derive(Clone, Debug)]
+pub(super) struct Heard {
+    /// All operations before the releases that were observed.
+    past: Clock,
+    /// The ordinals of the operations that released, of whose accesses only the released ones are known.
+    from: Vec<u64>,
+}
+
+/// The most operations whose unreleased accesses are known. Those of older operations count as released.
+const APART: usize = 256;
+
+impl Heard {
+    /// The knowledge that an operation passes on, given what it has heard itself.
+    pub(super) fn of(ordinal: u64, clock: &Clock, heard: Option<&Heard>, retired: &Retired) -> Heard {
+        let mut all = Heard { past: clock.clone(), from: vec![ordinal] };
+        heard.into_iter().for_each(|heard| all.join(heard, retired));
+        all
+    }
+
+    /// Adds the knowledge of another operation.
+    pub(super) fn join(&mut self, other: &Heard, retired: &Retired) {
+        self.past = self.past.joined(&other.past, retired);
+        self.from.extend(&other.from);
+        self.from.sort_unstable();
+        self.from.dedup();
+        let oldest = self.from.len().saturating_sub(APART);
+        self.from.drain(..oldest);
+    }
+
+    /// Whether an access of an operation is known. `released` tells whether a release of the operation followed it.
+    pub(super) fn holds(
+        &self,
+        ordinal: u64,
+        (lane, time): (LaneNumber, u64),
+        released: bool,
+        retired: &Retired,
+    ) -> bool {
+        match self.from.binary_search(&ordinal) {
+            Ok(_) => released,
+            Err(_) => self.past.contains(lane, time, retired),
+        }
+    }
 }
 
 impl Operation {

@@ -35,6 +35,12 @@ impl Queue {
         self.entries.push_back(entry);
     }
 
+    /// Adds an entry in front of the operation `outer`, in which it runs.
+    pub(super) fn insert(&mut self, outer: u64, entry: Entry) {
+        let index = self.position(outer).unwrap_or(0);
+        self.entries.insert(index, entry);
+    }
+
     /// Sets the effect of an operation that has run.
     pub(super) fn resolve(&mut self, ordinal: u64, effect: Effect, before_wait: Effect) {
         let index = self.position(ordinal);
@@ -46,7 +52,7 @@ impl Queue {
         }
     }
 
-    /// The index of an operation. The entries are in the order of their ordinals, except those that were moved.
+    /// The index of an operation. The entries are in the order of their ordinals, except those that were moved or inserted.
     fn position(&self, ordinal: u64) -> Option<usize> {
         let index = self.entries.binary_search_by_key(&ordinal, |entry| entry.operation.ordinal);
         index.ok().or_else(|| self.entries.iter().position(|entry| entry.operation.ordinal == ordinal))

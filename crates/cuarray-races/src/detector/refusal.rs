@@ -60,6 +60,15 @@ impl Detector {
         self.find(kind, range, None, vec![party], Some(missing));
     }
 
+    /// Reports a launch that failed because of a handle. It is a finding if the handle was destroyed.
+    pub fn launch_used_handle(&mut self, ticket: &Ticket, handle: u64, place: KernelPlace) {
+        let Some((kind, by)) = self.handles.gone(handle).cloned() else { return };
+        let used = Party { place: Some(place), ..Party::naming(&ticket.operation, AccessKind::Use) };
+        let missing = format!("keep the {kind} until the kernels that use it have run");
+        let parties = vec![Party::naming(&by, AccessKind::Release), used];
+        self.find(Kind::DestroyedHandle, None, Some(Object { kind, handle }), parties, Some(missing));
+    }
+
     /// Reports a call that is refused because of a handle. It is a finding if the handle was destroyed.
     pub fn refuse_handle(&mut self, caller: Caller, handle: u64) {
         let Some((kind, by)) = self.handles.gone(handle).cloned() else { return };

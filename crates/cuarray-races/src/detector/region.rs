@@ -153,7 +153,7 @@ pub enum Touch {
 
 /// The strength of an access. Two strong accesses never race if each is in the other's scope, as with atomic
 /// operations.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Strength {
     /// A plain access.
     #[default]
@@ -178,6 +178,22 @@ impl Strength {
     }
 }
 
+/// How an access synchronizes with other work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Manner {
+    /// The strength of the access.
+    pub strength: Strength,
+    /// Whether a release of the work followed the access.
+    pub released: bool,
+    /// Whether an acquire of the work preceded the access.
+    pub acquired: bool,
+}
+
+impl Manner {
+    /// An access by the host, whose accesses are ordered among themselves.
+    pub(super) const HOST: Manner = Manner { strength: Strength::Host, released: true, acquired: true };
+}
+
 /// Bytes that work has accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Touched {
@@ -187,20 +203,20 @@ pub struct Touched {
     pub end: u64,
     /// The kind of the access.
     pub touch: Touch,
-    /// The strength of the access.
-    pub strength: Strength,
+    /// How the access synchronizes.
+    pub manner: Manner,
 }
 
 impl Touched {
     /// Plain accesses to `start..end`.
     pub fn new(start: u64, end: u64, touch: Touch) -> Touched {
-        Touched { start, end, touch, strength: Strength::Weak }
+        Touched { start, end, touch, manner: Manner::default() }
     }
 }
 
 /// Converts ranges, which are sorted by address within each kind of touch, to boxes. Ranges of equal length at equal distances become
 /// one box if `block` gives them the same number.
-pub(super) fn boxes(ranges: &[Touched], block: impl Fn(u64) -> u64) -> Vec<(Region, Touch, Strength)> {
+pub(super) fn boxes(ranges: &[Touched], block: impl Fn(u64) -> u64) -> Vec<(Region, Touch, Manner)> {
     let mut boxes = Vec::new();
     let mut rest = ranges;
     while let [first, others @ ..] = rest {
@@ -209,14 +225,14 @@ pub(super) fn boxes(ranges: &[Touched], block: impl Fn(u64) -> u64) -> Vec<(Regi
         let step = behind.map_or(0, |next| next.start - first.start);
         let alike = |(index, next): (u64, &Touched)| {
             step > 0
-                && (next.touch, next.strength) == (first.touch, first.strength)
+                && (next.touch, next.manner) == (first.touch, first.manner)
                 && next.end - next.start == width
                 && Some(next.start) == step.checked_mul(index).map(|distance| first.start + distance)
                 && block(next.start) == block(first.start)
         };
         let count = 1 + (1..).zip(others).take_while(|pair| alike(*pair)).count();
         let extent = Extent { width, height: count as u64, depth: 1 };
-        boxes.push((Region::new(first.start, step, 0, extent), first.touch, first.strength));
+        boxes.push((Region::new(first.start, step, 0, extent), first.touch, first.manner));
         rest = &rest[count..];
     }
     boxes

@@ -63,7 +63,8 @@ fn seen_by_the_host(state: &State, work: &Work) -> bool {
         Work::Memory(operation) => operation.writes() && operation.word().is_some_and(|word| on_host(word.address)),
         Work::Wait | Work::Record(_) | Work::Allocate { .. } | Work::Release { .. } => false,
         // The accesses of a kernel are not known before it has run.
-        Work::HostFunction(_) | Work::Await(_) | Work::Launch(_) | Work::EndExec(_) => false,
+        Work::HostFunction(_) | Work::Await(_) | Work::Launch(_) | Work::Condition(_) => false,
+        Work::Assign(_) | Work::EndExec(_) => false,
     }
 }
 
@@ -82,6 +83,11 @@ fn choose(state: &mut State, options: usize) -> usize {
             0
         }
     }
+}
+
+/// Chooses one of the nodes of a body that can run next.
+pub(super) fn choose_step(state: &mut State, options: usize) -> usize {
+    if options > 1 { choose(state, options).min(options - 1) } else { 0 }
 }
 
 /// For each stream, its last operation that must run for these points to happen.

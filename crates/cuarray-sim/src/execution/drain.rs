@@ -7,6 +7,7 @@ use crate::execution;
 use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Allocation;
 use crate::objects::work::Point;
+use crate::state::State;
 use crate::work::{allocations, contexts, pools};
 use cuarray_abi::*;
 
@@ -62,7 +63,11 @@ pub(crate) fn close_context<'a>(driver: &'a Driver, state: Guard<'a>, handle: CU
     calls::destroyed(&mut state, "context", handle.0 as u64);
     state.links.retain(|_, link| link.context != handle);
     state.code.close_context(handle);
-    for (kind, gone) in state.arrays.close_context(handle) {
+    let State { textures, code, .. } = &mut *state;
+    textures.close_modules(|module| code.modules.contains_key(&module));
+    let mut gone = state.textures.close_context(handle);
+    gone.extend(state.arrays.close_context(handle));
+    for (kind, gone) in gone {
         calls::destroyed(&mut state, kind, gone);
     }
     let owned: Vec<u64> =

@@ -12,6 +12,7 @@
 pub(crate) mod backlog;
 mod blocked;
 pub(crate) mod chosen;
+mod condition;
 pub(crate) mod drain;
 pub(crate) mod outside;
 pub(crate) mod progress;
@@ -85,14 +86,19 @@ pub(crate) fn enqueue(
         stream.last_host_function = stream.enqueued;
         state.host_functions += 1;
     }
-    let is_polled = match &work {
+    let polled = match &work {
         Work::Launch(launch) => may_be_polled(&state.memory, launch),
+        Work::Condition(run) => {
+            let mut polled = false;
+            run.plan.each_launch(&mut |launch| polled |= may_be_polled(&state.memory, launch));
+            polled
+        }
         Work::Memory(operation) => {
             operation.writes() && operation.word().is_some_and(|word| on_host(&state.memory, word.address))
         }
         _ => false,
     };
-    if is_polled {
+    if polled {
         stream.last_polled_launch = stream.enqueued;
     }
     state.memory_waits += usize::from(matches!(work, Work::Memory(MemoryOperation::Wait { .. })));
@@ -146,7 +152,14 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
         return Accesses::default();
     }
     match work {
-        Work::Wait | Work::HostFunction(_) | Work::Await(_) => {}
+        Work::Wait | Work::HostFunction(_) | Work::Await(_) | Work::Condition(_) => {}
+        Work::Assign(values) => {
+            for (handle, value) in values {
+                if let Some(condition) = state.conditions.get_mut(&handle) {
+                    condition.value = value;
+                }
+            }
+        }
         Work::Copy(copy) => {
             uploads::driver_writes(state, copy.target, copy.extent);
             copies::execute_copy(state, &copy);
@@ -325,8 +338,8 @@ fn advance(state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, patienc
 /// the queue.
 fn execute_next(state: &mut State, handle: CUstream) -> Step {
     let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
-    let Some(operation) = stream.queue.pop_front() else { return Step::Done };
-    let begun = traced::begin(state, handle, &operation);
+    let Some(mut operation) = stream.queue.pop_front() else { return Step::Done };
+    let begun = traced::begin(state, handle, &operation.work, operation.origin.as_ref());
     let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
     if let Work::HostFunction(function) = operation.work {
         stream.running = true;
@@ -343,19 +356,34 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
     let context = stream.context;
     // The operation has left its queue, so a panic must not leave it unfinished: waits for it would never end.
     let executed = catch_unwind(AssertUnwindSafe(|| {
+        if let Work::Condition(run) = &mut operation.work
+            && !condition::advance(state, run, at, operation.ticket.as_deref())
+        {
+            return Some(operation);
+        }
         let accesses = execute(state, operation.work, at, operation.ticket.as_deref());
         if let Some(ticket) = &operation.ticket {
             edges::ran(state, ticket, &accesses);
         }
+        None
     }));
-    if executed.is_err() {
-        eprintln!("{PANICKED}");
-        contexts::fail(state, context, CUresult::CUDA_ERROR_UNKNOWN);
+    chosen::note_executed(state, at, silent);
+    match executed {
+        Ok(None) => {}
+        Ok(Some(unfinished)) => {
+            if let Some(stream) = state.streams.get_mut(&handle) {
+                stream.queue.push_front(unfinished);
+            }
+            return Step::Done;
+        }
+        Err(_) => {
+            eprintln!("{PANICKED}");
+            contexts::fail(state, context, CUresult::CUDA_ERROR_UNKNOWN);
+        }
     }
     if let Some(begun) = begun {
         begun.end(state);
     }
-    chosen::note_executed(state, at, silent);
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.executed += 1;
     }

@@ -3,7 +3,7 @@
 use crate::objects::copy::{Extent, Source};
 use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::stream::Kind;
-use crate::objects::work::{Operation, Work};
+use crate::objects::work::Work;
 use crate::state::State;
 use crate::thread;
 use crate::trace::timeline::{Origin, Slice};
@@ -34,9 +34,9 @@ pub(super) struct Begun {
 }
 
 /// Begins an operation that the timeline shows. Waits are left out, because an operation shows when its waits have ended.
-pub(super) fn begin(state: &State, handle: CUstream, operation: &Operation) -> Option<Begun> {
+pub(super) fn begin(state: &State, handle: CUstream, work: &Work, origin: Option<&Arc<Origin>>) -> Option<Begun> {
     state.timeline.as_ref()?;
-    let (name, args) = described(state, &operation.work)?;
+    let (name, args) = described(state, work)?;
     let stream = state.streams.get(&handle)?;
     let stream_kind = match stream.kind {
         Kind::Legacy => "legacy default",
@@ -47,7 +47,7 @@ pub(super) fn begin(state: &State, handle: CUstream, operation: &Operation) -> O
     };
     let device = state.contexts.get(&stream.context)?.device as i32;
     let slice = Slice { name, args, device, stream: handle, stream_kind };
-    Some(Begun { slice, origin: operation.origin.clone(), at: Instant::now(), device_time: state.time() })
+    Some(Begun { slice, origin: origin.cloned(), at: Instant::now(), device_time: state.time() })
 }
 
 impl Begun {
@@ -64,7 +64,9 @@ impl Begun {
 /// The name of work and its details; `None` for work that the timeline leaves out.
 fn described(state: &State, work: &Work) -> Option<(String, Map<String, Value>)> {
     let (name, args) = match work {
-        Work::Wait | Work::Await(_) | Work::EndExec(_) => return None,
+        Work::Wait | Work::Await(_) | Work::Assign(_) | Work::EndExec(_) => return None,
+        // The nodes in its bodies are shown.
+        Work::Condition(_) => return None,
         Work::Copy(copy) => {
             let side = |address: u64| state.memory.find(address).is_some_and(|found| found.kind.on_device());
             let source = match &copy.source {

@@ -5,6 +5,8 @@
 
 use super::*;
 use crate::config::identity;
+use crate::config::textures::LINEAR_WIDTH;
+use crate::objects::array::texel_size;
 use crate::objects::pool::Pool;
 use std::ffi::CStr;
 
@@ -205,6 +207,20 @@ pub(super) unsafe fn cuDeviceTotalMem(call: &Call<'_>, bytes: *mut c_uint, dev: 
     unsafe { put(bytes, c_uint::try_from(capacity).unwrap_or(c_uint::MAX)) }
 }
 
+pub(super) unsafe fn cuDeviceGetTexture1DLinearMaxWidth(
+    call: &Call<'_>,
+    max_width_in_elements: *mut usize,
+    format: CUarray_format,
+    num_channels: c_uint,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
+    present(max_width_in_elements)?;
+    call.lock().device(dev)?;
+    texel_size(format, num_channels)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(max_width_in_elements, LINEAR_WIDTH as usize) }
+}
+
 /// Reports no support, because contexts here always use the whole device.
 pub(super) unsafe fn cuDeviceGetExecAffinitySupport(
     call: &Call<'_>,
@@ -218,4 +234,67 @@ pub(super) unsafe fn cuDeviceGetExecAffinitySupport(
     }
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pi, 0) }
+}
+
+/// Identifies a device to graphics interfaces of Windows, which this system does not have.
+pub(super) unsafe fn cuDeviceGetLuid(
+    call: &Call<'_>,
+    luid: *mut c_char,
+    device_node_mask: *mut c_uint,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
+    present(luid)?;
+    present(device_node_mask)?;
+    call.lock().device(dev)?;
+    unsupported()
+}
+
+/// The number of atomic operations, `CU_ATOMIC_OPERATION_MAX`.
+const ATOMIC_OPERATIONS: c_uint = 13;
+
+/// Writes that a link supports no atomic operation natively, as the attributes of the devices say.
+///
+/// # Safety
+/// Both lists are null, or hold `count` elements.
+unsafe fn no_atomics(capabilities: *mut c_uint, operations: *const c_uint, count: c_uint) -> Result<(), CUresult> {
+    present(capabilities)?;
+    present(operations)?;
+    // SAFETY: by this function's contract; the lists may be unaligned.
+    unsafe {
+        let is_known = |index| operations.add(index).read_unaligned() < ATOMIC_OPERATIONS;
+        if count == 0 || !(0..count as usize).all(is_known) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        (0..count as usize).try_for_each(|index| put(capabilities.add(index), 0))
+    }
+}
+
+pub(super) unsafe fn cuDeviceGetHostAtomicCapabilities(
+    call: &Call<'_>,
+    capabilities: *mut c_uint,
+    operations: *const c_uint,
+    count: c_uint,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
+    call.lock().device(dev)?;
+    // SAFETY: the caller's lists, by the driver's contract.
+    unsafe { no_atomics(capabilities, operations, count) }
+}
+
+pub(super) unsafe fn cuDeviceGetP2PAtomicCapabilities(
+    call: &Call<'_>,
+    capabilities: *mut c_uint,
+    operations: *const c_uint,
+    count: c_uint,
+    src_device: CUdevice,
+    dst_device: CUdevice,
+) -> Result<(), CUresult> {
+    let state = call.lock();
+    state.device(src_device)?;
+    state.device(dst_device)?;
+    if src_device == dst_device {
+        return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
+    }
+    // SAFETY: the caller's lists, by the driver's contract.
+    unsafe { no_atomics(capabilities, operations, count) }
 }

@@ -91,6 +91,21 @@ pub(super) unsafe fn cuParamSetf(
     set(call, hfunc, offset, &value.to_ne_bytes())
 }
 
+/// Checks the arguments and changes nothing: a kernel reads the references of its module in any case.
+pub(super) unsafe fn cuParamSetTexRef(
+    call: &Call<'_>,
+    hfunc: CUfunction,
+    texunit: c_int,
+    tex_ref: CUtexref,
+) -> Result<(), CUresult> {
+    let (state, _) = call.current()?;
+    let known = state.textures.references.get(&tex_ref).is_some_and(|reference| reference.variable.is_some());
+    if texunit != CU_PARAM_TR_DEFAULT || !known || !state.code.functions.contains_key(&hfunc) {
+        return Err(INVALID_VALUE);
+    }
+    Ok(())
+}
+
 pub(super) unsafe fn cuParamSetv(
     call: &Call<'_>,
     hfunc: CUfunction,

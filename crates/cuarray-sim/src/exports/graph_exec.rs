@@ -9,7 +9,7 @@ use crate::capture;
 use crate::driver::Guard;
 use crate::execution::{self, outside, progress, service};
 use crate::graph_launch::{exec, update};
-use crate::graph_structure;
+use crate::graph_structure::{self, conditions};
 use crate::objects::graph_data::{Action, Owner};
 use crate::objects::work::Work;
 use crate::schedule::mode::Mode;
@@ -87,6 +87,9 @@ pub(super) unsafe fn cuGraphInstantiateWithParams(
     let made = exec::instantiate(&mut call.lock(), graph, params.flags);
     (params.result_out, params.hErrNode_out) = match made {
         Ok(_) => (CUDA_GRAPH_INSTANTIATE_SUCCESS, CUgraphNode::NULL),
+        Err((INVALID_VALUE, node)) if node.is_null() && conditions::has_unused_handle(&call.lock(), graph) => {
+            (CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, node)
+        }
         Err((_, node)) if node.is_null() => (CUDA_GRAPH_INSTANTIATE_ERROR, node),
         Err((_, node)) => (CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, node),
     };
@@ -129,7 +132,8 @@ pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: C
     let (mut state, handle) = self::stream(call, stream)?;
     let graph = state.exec(exec)?.graph;
     if capture::captures(&mut state, handle)? {
-        if graph_structure::has_memory_nodes(&state, graph) {
+        let conditional = !conditions::handles_of(&state, graph).is_empty();
+        if conditional || graph_structure::has_memory_nodes(&state, graph) {
             return unsupported();
         }
         let child = graph_structure::clone_graph(&mut state, graph, Owner::Program)?;

@@ -27,15 +27,23 @@ mod jit;
 mod library;
 mod link;
 mod memory;
+mod memory_batches;
 mod memory_operations;
 mod module;
+mod module_deprecated;
 mod pointer;
 mod pool;
+mod pools_of_locations;
 mod primary_context;
 mod profiler;
 mod schedule;
 mod statistics;
 mod stream;
+mod stream_attributes;
+mod surface_object;
+mod surface_reference;
+mod texture_object;
+mod texture_reference;
 mod transfer;
 mod virtual_memory;
 use crate::config::Fault;
@@ -275,14 +283,16 @@ macro_rules! export {
 }
 entry_points!(export);
 
-/// Refuses a call of a function that this driver does not implement: counts it, and writes it to the trace.
-fn refuse_unsupported(symbol: &'static str) -> CUresult {
+/// Refuses a call of a function that this driver does not implement: counts it, writes it to the trace, and prints the
+/// reason once.
+fn refuse_unsupported(symbol: &'static str, reason: &str) -> CUresult {
     let refused = || {
         let result = CUresult::CUDA_ERROR_NOT_SUPPORTED;
         let Some(driver) = current::driver().filter(|_| !exit::is_over()) else {
             return refuse_after_shutdown(symbol, String::new);
         };
         driver.count_refused(symbol);
+        driver.explain_refusal(symbol, reason);
         if let Some(trace) = &driver.trace {
             let thread = thread::with(|thread| thread.number).unwrap_or_default();
             let site = Site::unknown();
@@ -294,8 +304,8 @@ fn refuse_unsupported(symbol: &'static str) -> CUresult {
 }
 
 macro_rules! refuse {
-    ($($group:ident { $($name:literal @ $since:literal $symbol:ident $(per_thread $per_thread:ident)?;)* })*) => {
-        $($(refuse! { @function $symbol } $(refuse! { @function $per_thread })?)*)*
+    ($($group:ident: $reason:literal { $($name:literal @ $since:literal $symbol:ident $(per_thread $per_thread:ident)?;)* })*) => {
+        $(refuse! { @group $reason $($symbol $($per_thread)?)* })*
 
         /// The addresses of the functions that are not implemented, in the order of the list.
         fn unsupported_addresses() -> impl Iterator<Item = (&'static UnsupportedEntryPoint, usize, usize)> {
@@ -307,10 +317,11 @@ macro_rules! refuse {
         }
     };
     // The function reads no arguments, so its callers may pass any: the calling convention leaves them to the caller.
-    (@function $symbol:ident) => {
+    (@group $reason:literal $($symbol:ident)*) => { $(refuse! { @function $symbol $reason })* };
+    (@function $symbol:ident $reason:literal) => {
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $symbol() -> CUresult {
-            refuse_unsupported(stringify!($symbol))
+            refuse_unsupported(stringify!($symbol), $reason)
         }
     };
 }

@@ -6,7 +6,8 @@
 //! executable graph, ordered only by the edges. So branches of a graph can race, as on a device.
 
 use crate::execution;
-use crate::graph_structure::{self, checks, references, reservations};
+use crate::graph_launch::bodies;
+use crate::graph_structure::{self, checks, conditions, references, reservations};
 use crate::happens_before::edges;
 use crate::objects::copy::{Copy, Source};
 use crate::objects::event::Event;
@@ -34,8 +35,8 @@ pub(crate) fn node_of_exec(state: &State, exec: CUgraphExec, node: CUgraphNode) 
 /// Instantiates a graph.
 ///
 /// # Errors
-/// - `CUDA_ERROR_INVALID_VALUE` with the node of a cycle; for unknown or contradictory flags; for a second
-///   executable graph of a graph that allocates or frees memory.
+/// - `CUDA_ERROR_INVALID_VALUE` with the node of a cycle; for unknown or contradictory flags; for a conditional handle
+///   without a node. Also for a second executable graph, if the graph has conditional nodes or allocates or frees memory.
 /// - `CUDA_ERROR_NOT_SUPPORTED` for launches from the device.
 /// - `CUDA_ERROR_ILLEGAL_STATE` while a capture is filling the graph.
 pub(crate) fn instantiate(
@@ -63,7 +64,11 @@ pub(crate) fn instantiate(
         return Err(wrong(CUresult::CUDA_ERROR_ILLEGAL_STATE));
     }
     let taken = state.graph_execs.values().any(|exec| exec.source == graph && !exec.destroyed);
-    if taken && graph_structure::has_memory_nodes(state, graph) {
+    let used = conditions::handles_of(state, graph);
+    if taken && (graph_structure::has_memory_nodes(state, graph) || !used.is_empty()) {
+        return Err(wrong(INVALID_VALUE));
+    }
+    if conditions::has_unused_handle(state, graph) {
         return Err(wrong(INVALID_VALUE));
     }
     check_order(state, graph).map_err(|node| (INVALID_VALUE, node))?;
@@ -74,6 +79,7 @@ pub(crate) fn instantiate(
     for address in &allocations {
         graph_memory::retain(state, *address);
     }
+    used.iter().for_each(|handle| conditions::retain(state, *handle));
     let handle = CUgraphExec(crate::handle::fresh());
     let exec = Exec {
         id: fresh_id(),
@@ -88,6 +94,7 @@ pub(crate) fn instantiate(
         retired: Vec::new(),
         last_clock: None,
         allocations,
+        conditions: used,
         destroyed: false,
     };
     state.graph_execs.insert(handle, exec);
@@ -97,15 +104,15 @@ pub(crate) fn instantiate(
 /// Checks a graph and its children for cycles.
 fn check_order(state: &State, graph: CUgraph) -> Result<(), CUgraphNode> {
     for node in graph_structure::in_order(state, graph)? {
-        if let Some(Action::Child(child)) = state.graph_nodes.get(&node).map(|node| &node.action) {
-            check_order(state, *child)?;
+        for own in state.graph_nodes.get(&node).map(|node| node.action.own_graphs()).unwrap_or_default() {
+            check_order(state, *own)?;
         }
     }
     Ok(())
 }
 
 /// Adds the steps of a graph after the given steps; returns the last steps of the graph.
-fn lay_out(state: &State, graph: CUgraph, before: &[usize], layout: &mut Layout) -> Vec<usize> {
+pub(super) fn lay_out(state: &State, graph: CUgraph, before: &[usize], layout: &mut Layout) -> Vec<usize> {
     let mut step_of: HashMap<CUgraphNode, usize> = HashMap::new();
     let mut ends = Vec::new();
     for handle in graph_structure::in_order(state, graph).unwrap_or_default() {
@@ -121,7 +128,13 @@ fn lay_out(state: &State, graph: CUgraph, before: &[usize], layout: &mut Layout)
             let over = lay_out(state, child, &[step], layout);
             if !over.is_empty() {
                 step = layout.add(handle, &over);
+                layout.steps[step].closes = true;
             }
+        }
+        if let Action::Conditional(_) = node.action {
+            // The second step joins the bodies.
+            step = layout.add(handle, &[step]);
+            layout.steps[step].closes = true;
         }
         step_of.insert(handle, step);
         ends.push(step);
@@ -145,6 +158,11 @@ pub(crate) fn launch(state: &mut State, handle: CUgraphExec, stream: CUstream) -
     for address in leftovers {
         graph_memory::mark_freed(state, address);
         start = execution::enqueue(state, stream, Work::Release { address }, Vec::new())?;
+    }
+    let of = |handle: &CUgraphConditionalHandle| Some((*handle, state.conditions.get(handle)?.default?));
+    let defaults: Box<[_]> = state.exec(handle)?.conditions.iter().filter_map(of).collect();
+    if !defaults.is_empty() {
+        start = execution::enqueue(state, stream, Work::Assign(defaults), Vec::new())?;
     }
     let lanes = lanes(state, handle, stream)?;
     let steps = std::mem::take(&mut state.exec_mut(handle)?.steps);
@@ -178,6 +196,7 @@ fn check_launch(state: &State, handle: CUgraphExec) -> Result<Vec<u64>, CUresult
         match state.graph_nodes.get(&step.node).map(|node| &node.action) {
             Some(Action::Copy(copy)) => checks::check_copy(state, &copy.transfer)?,
             Some(Action::Fill(fill)) => checks::check_fill(state, fill)?,
+            Some(Action::Conditional(node)) => bodies::check(state, node)?,
             Some(Action::Free(address))
                 if !graph_memory::is_live(state, *address) && !exec.allocations.contains(address) =>
             {
@@ -226,6 +245,10 @@ fn enqueue_steps(
     let start_clock = edges::clock_of(state, lanes[0]);
     let launch = start_clock.as_ref().map(|clock| clock.ordinal);
     let detail = thread::caller().map(|launch| Arc::from(format!("in a graph, launched at {}", launch.site)));
+    // Findings name the call that added the node.
+    let dress = |made: Option<Caller>| {
+        made.map(|made| Caller { detail: detail.clone(), launch, ..made }).or_else(thread::caller)
+    };
     for step in steps {
         let mut after: Vec<Point> = step.after.iter().filter_map(|step| points.get(*step).copied()).collect();
         if step.lane != 0 && !std::mem::replace(&mut begun[step.lane], true) && after.is_empty() {
@@ -236,15 +259,17 @@ fn enqueue_steps(
         }
         let lane = lanes[step.lane];
         follow_past(state, step, lane, &pasts);
-        let work = work_of(state, handle, step.node, lane, &mut after);
+        let (work, promises) = match bodies::run_of(state, handle, step, &dress) {
+            Some((run, promises)) => (Work::Condition(run), promises),
+            None => (work_of(state, handle, step.node, lane, &mut after), Vec::new()),
+        };
         let clocks_before = step.after.iter().filter_map(|step| clocks.get(*step)?.clone());
         for clock in clocks_before.collect::<Vec<Clock>>() {
             edges::stream_joins(state, lane, &clock);
         }
-        // Findings name the call that added the node.
         let made = state.graph_nodes.get(&step.node).and_then(|node| node.made.clone());
-        let made = made.map(|made| Caller { detail: detail.clone(), launch, ..made }).or_else(thread::caller);
-        points.push(thread::while_calling(made, || execution::enqueue(state, lane, work, after))?);
+        points.push(thread::while_calling(dress(made), || execution::enqueue(state, lane, work, after))?);
+        promises.iter().for_each(|promise| edges::stream_joins(state, lane, promise));
         clocks.push(edges::clock_of(state, lane));
         pasts.push(state.streams.get(&lane).and_then(|stream| stream.past.clone()));
     }
@@ -270,7 +295,7 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
     }
     let Some(action) = state.graph_nodes.get(&node).map(|node| node.action.clone()) else { return Work::Wait };
     match action {
-        Action::Empty | Action::Child(_) => Work::Wait,
+        Action::Empty | Action::Child(_) | Action::Conditional(_) => Work::Wait,
         Action::Copy(copy) => {
             let transfer = copy.transfer;
             let source = Source::Memory(transfer.source.place);

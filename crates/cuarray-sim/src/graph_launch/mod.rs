@@ -1,4 +1,5 @@
 //! Executable graphs: instantiation, launches as work in streams, and updates.
 
+mod bodies;
 pub(crate) mod exec;
 pub(crate) mod update;

@@ -5,8 +5,9 @@
 //! old parameters.
 
 use crate::graph_launch::exec;
+use crate::graph_structure::conditions;
 use crate::objects::copy::{End, Extent};
-use crate::objects::graph_data::{Action, CopyNode, FillNode};
+use crate::objects::graph_data::{Action, ConditionalNode, CopyNode, FillNode};
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
@@ -122,6 +123,15 @@ pub(crate) fn update_exec(state: &mut State, exec: CUgraphExec, graph: CUgraph) 
     let mut changes = Vec::new();
     pair(state, own, graph, &mut changes)?;
     apply(state, changes);
+    // Pending launches still read the old conditions, so these stay until the executable graph ends.
+    let used = conditions::handles_of(state, own);
+    let known = state.graph_execs.get(&exec).map(|exec| exec.conditions.clone()).unwrap_or_default();
+    for handle in used.into_iter().filter(|handle| !known.contains(handle)) {
+        conditions::retain(state, handle);
+        if let Some(exec) = state.graph_execs.get_mut(&exec) {
+            exec.conditions.push(handle);
+        }
+    }
     exec::adopt_references(state, exec, graph);
     Ok(())
 }
@@ -157,6 +167,17 @@ fn pair(state: &State, old: CUgraph, new: CUgraph, changes: &mut Vec<Change>) ->
         }
         match (&a.action, &b.action) {
             (Action::Child(a), Action::Child(b)) => pair(state, *a, *b, changes)?,
+            (Action::Conditional(old), Action::Conditional(new)) => {
+                if (old.kind, old.bodies.len(), old.context) != (new.kind, new.bodies.len(), new.context) {
+                    return Err(refusal(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, *other));
+                }
+                for (a, b) in old.bodies.iter().zip(&new.bodies) {
+                    pair(state, *a, *b, changes)?;
+                }
+                // The kernels of the new graph set its condition, which also brings the new default value.
+                let node = ConditionalNode { handle: new.handle, ..(**old).clone() };
+                changes.push((*own, Action::Conditional(Box::new(node)), b.made.clone()));
+            }
             (old, new) => {
                 may_become(state, old, new).map_err(|result| refusal(result, *other))?;
                 changes.push((*own, new.clone(), b.made.clone()));

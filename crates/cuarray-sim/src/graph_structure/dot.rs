@@ -21,14 +21,14 @@ fn dot_subgraph(state: &State, handle: CUgraph, handles: bool, text: &mut String
     for handle in &graph.nodes {
         let Some(node) = state.graph_nodes.get(handle) else { continue };
         let number = node.number;
-        let what = dot_label(&node.action);
+        let what = dot_label(state, &node.action);
         let _ = write!(text, "\"graph_{id}_node_{number}\" [label=\"{number}\\n{what}");
         if handles {
             let _ = write!(text, "\\nnode handle: {:#x}", handle.0);
         }
         text.push_str("\"];\n");
-        if let Action::Child(child) = node.action {
-            dot_subgraph(state, child, handles, text);
+        for own in node.action.own_graphs() {
+            dot_subgraph(state, *own, handles, text);
         }
     }
     for (from, to) in graph_structure::edges(state, graph) {
@@ -38,7 +38,7 @@ fn dot_subgraph(state: &State, handle: CUgraph, handles: bool, text: &mut String
     text.push_str("}\n");
 }
 
-fn dot_label(action: &Action) -> String {
+fn dot_label(state: &State, action: &Action) -> String {
     match action {
         Action::Empty => "EMPTY".to_owned(),
         Action::Copy(copy) => {
@@ -63,5 +63,10 @@ fn dot_label(action: &Action) -> String {
         Action::Free(address) => format!("MEM_FREE\\n{address:#x}"),
         Action::Memory(batch) => format!("BATCH_MEM_OP\\n{} operations", batch.operations.len()),
         Action::Launch(launch) => format!("KERNEL\\n{}", launch.name()),
+        Action::Conditional(node) => {
+            let bodies = node.bodies.iter().filter_map(|body| state.graphs.get(body));
+            let bodies: Vec<String> = bodies.map(|body| format!("graph_{}", body.id)).collect();
+            format!("CONDITIONAL\\n{}\\nhandle: {:#x}\\nbodies: {}", node.kind_name(), node.handle, bodies.join(" "))
+        }
     }
 }

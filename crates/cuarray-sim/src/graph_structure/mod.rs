@@ -8,6 +8,7 @@
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
 pub(crate) mod checks;
+pub(crate) mod conditions;
 pub(crate) mod dot;
 pub(crate) mod references;
 pub(crate) mod reservations;
@@ -42,7 +43,7 @@ pub(crate) fn new_graph(state: &mut State, owner: Owner) -> CUgraph {
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for a dependency in another graph or given twice; `CUDA_ERROR_NOT_SUPPORTED` for a
-/// child graph that would be nested too deep.
+/// child graph that would be nested too deep. A body of a conditional node has [further ones](conditions::check_place).
 pub(crate) fn add_node(
     state: &mut State,
     graph: CUgraph,
@@ -53,12 +54,15 @@ pub(crate) fn add_node(
     if !after.iter().all(|node| is_in(state, *node, graph) && seen.insert(*node)) {
         return Err(INVALID_VALUE);
     }
+    conditions::check_place(state, graph, &action)?;
     let handle = CUgraphNode(crate::handle::fresh());
-    if let Action::Child(child) = action {
-        if level(state, graph) + height(state, child) > DEEPEST {
+    for own in action.own_graphs() {
+        if level(state, graph) + height(state, *own) > DEEPEST {
             return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
         }
-        state.graphs.get_mut(&child).ok_or(INVALID_VALUE)?.owner = Owner::Node(handle);
+    }
+    for own in action.own_graphs() {
+        state.graphs.get_mut(own).ok_or(INVALID_VALUE)?.owner = Owner::Node(handle);
     }
     let owner = state.graphs.get_mut(&graph).ok_or(INVALID_VALUE)?;
     owner.nodes.push(handle);
@@ -81,11 +85,8 @@ fn level(state: &State, mut graph: CUgraph) -> usize {
 /// The depth of the graphs nested in a graph, including the graph itself.
 fn height(state: &State, graph: CUgraph) -> usize {
     let nodes = state.graphs.get(&graph).map(|graph| graph.nodes.as_slice()).unwrap_or_default();
-    let child = |node: &CUgraphNode| match state.graph_nodes.get(node)?.action {
-        Action::Child(child) => Some(height(state, child)),
-        _ => None,
-    };
-    1 + nodes.iter().filter_map(child).max().unwrap_or(0)
+    let own = |node: &CUgraphNode| state.graph_nodes.get(node).map(|node| node.action.own_graphs());
+    1 + nodes.iter().filter_map(own).flatten().map(|own| height(state, *own)).max().unwrap_or(0)
 }
 
 /// Whether `node` belongs to the graph itself and not to a child.
@@ -162,9 +163,9 @@ pub(crate) fn clone_graph(state: &mut State, original: CUgraph, owner: Owner) ->
         let (number, mut action, made) = (*number, action.clone(), made.clone());
         let after = after.iter().filter_map(|before| clones.get(before).copied()).collect();
         let Some(copied) = clones.get(handle).copied() else { continue };
-        if let Action::Child(child) = &mut action {
-            *child = clone_graph(state, *child, Owner::Node(copied))?;
-            let nested = state.graphs.get(child).map(|child| child.clones.clone());
+        for own in action.own_graphs_mut() {
+            *own = clone_graph(state, *own, Owner::Node(copied))?;
+            let nested = state.graphs.get(own).map(|own| own.clones.clone());
             clones.extend(nested.into_iter().flatten());
         }
         numbers = number.max(numbers);
@@ -190,14 +191,15 @@ fn remove_nodes(state: &mut State, handle: CUgraph, owns_memory: bool) {
     for node in graph.nodes {
         forget_node(state, node, owns_memory);
     }
+    conditions::graph_ends(state, handle);
     references::drop_all(state, graph.references);
 }
 
 fn forget_node(state: &mut State, handle: CUgraphNode, owns_memory: bool) {
     match state.graph_nodes.remove(&handle).map(|node| node.action) {
-        Some(Action::Child(child)) => remove_nodes(state, child, owns_memory),
         Some(Action::Allocate(params)) if owns_memory => graph_memory::release(state, params.0.dptr),
-        _ => {}
+        Some(action) => action.own_graphs().iter().for_each(|own| remove_nodes(state, *own, owns_memory)),
+        None => {}
     }
 }
 
@@ -229,6 +231,7 @@ pub(crate) fn has_memory_nodes(state: &State, graph: CUgraph) -> bool {
 pub(crate) fn end_exec(state: &mut State, handle: CUgraphExec) {
     let Some(exec) = state.graph_execs.remove(&handle) else { return };
     remove_graph(state, exec.graph);
+    exec.conditions.into_iter().for_each(|handle| conditions::release(state, handle));
     exec.allocations.into_iter().for_each(|address| graph_memory::release(state, address));
     exec.retired.into_iter().for_each(|(_, references)| references::drop_all(state, references));
     exec.lanes.into_iter().for_each(|lane| streams::close_lane(state, lane));

@@ -103,6 +103,11 @@ pub(crate) fn launch_failed(
     state.detector.launch_failed(ticket, access, wrong, place, more);
 }
 
+/// Records a launch that failed because of the handle of an object that does not exist.
+pub(crate) fn launch_used_handle(state: &mut State, ticket: &Ticket, handle: u64, place: KernelPlace) {
+    state.detector.launch_used_handle(ticket, handle, place);
+}
+
 /// Records the creation of a stream, an event or a context.
 pub(crate) fn created(state: &mut State, kind: &'static str, handle: u64) {
     let Some(caller) = caller(state) else { return };

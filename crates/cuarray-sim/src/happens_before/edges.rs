@@ -162,6 +162,9 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
     if let Some(touches) = watched {
         match work {
             Work::Launch(launch) => host::watch_host_for(state, &launch.parameters, &ticket.operation, &ticket.clock),
+            Work::Condition(run) => run.plan.each_launch(&mut |launch| {
+                host::watch_host_for(state, &launch.parameters, &ticket.operation, &ticket.clock);
+            }),
             Work::Memory(operation) => {
                 let word = operation.word().map(|word| (Region::row(word.address, word.size), operation.access()));
                 host::watch_host(state, word.as_slice(), &ticket.operation, &ticket.clock);
@@ -186,7 +189,7 @@ pub(crate) fn ran(state: &mut State, ticket: &Ticket, accesses: &Accesses) {
 }
 
 /// The effect of work on memory.
-fn effect(state: &State, work: &Work) -> Effect {
+pub(super) fn effect(state: &State, work: &Work) -> Effect {
     match work {
         Work::Copy(copy) => {
             let Copy { source, target, extent } = &**copy;
@@ -215,8 +218,9 @@ fn effect(state: &State, work: &Work) -> Effect {
             Some(block) => Effect::Free { block: block.clone() },
             None => Effect::none(),
         },
-        Work::Launch(_) | Work::Memory(_) => Effect::Unknown,
-        Work::Wait | Work::Await(_) | Work::Record(_) | Work::HostFunction(_) | Work::EndExec(_) => Effect::none(),
+        Work::Launch(_) | Work::Condition(_) | Work::Memory(_) => Effect::Unknown,
+        Work::Wait | Work::Await(_) | Work::Record(_) | Work::HostFunction(_) => Effect::none(),
+        Work::Assign(_) | Work::EndExec(_) => Effect::none(),
     }
 }
 

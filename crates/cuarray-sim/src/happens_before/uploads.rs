@@ -6,6 +6,7 @@
 
 use super::caller::caller;
 use crate::objects::copy::{Copy, Extent, Place, Source};
+use crate::objects::launch::Launch;
 use crate::objects::upload::Upload;
 use crate::objects::work::Work;
 use crate::state::State;
@@ -33,9 +34,14 @@ fn is_pageable(state: &State, place: Place) -> bool {
 /// of the host.
 fn may_wait_for_the_host(state: &State) -> bool {
     let host = |word: &u64| state.memory.find(*word).is_some_and(|allocation| !allocation.kind.on_device());
+    let may_poll =
+        |launch: &Launch| launch.parameters.iter().any(host) && launch.program.synchronization(launch.kernel).observes;
     let polls = |work: &Work| match work {
-        Work::Launch(launch) => {
-            launch.parameters.iter().any(host) && launch.program.synchronization(launch.kernel).observes
+        Work::Launch(launch) => may_poll(launch),
+        Work::Condition(run) => {
+            let mut any = false;
+            run.plan.each_launch(&mut |launch| any |= may_poll(launch));
+            any
         }
         _ => false,
     };

@@ -95,6 +95,7 @@ pub(crate) struct Copy {
 }
 
 /// A fill with a value of 1, 2 or 4 bytes.
+#[derive(Clone, Copy)]
 pub(crate) struct Fill {
     pub target: Place,
     pub value: u32,

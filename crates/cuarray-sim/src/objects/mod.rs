@@ -19,5 +19,6 @@ pub(crate) mod physical;
 pub(crate) mod pool;
 pub(crate) mod running;
 pub(crate) mod stream;
+pub(crate) mod texture;
 pub(crate) mod upload;
 pub(crate) mod work;

@@ -8,7 +8,7 @@ use crate::objects::capturing::Capturing;
 use crate::objects::work::{Operation, Point};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Past};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The kind of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct Stream {
     pub kind: Kind,
     pub flags: u32,
     pub priority: i32,
+    /// The attributes of `cuStreamSetAttribute` besides the priority.
+    pub attributes: BTreeMap<CUlaunchAttributeID, CUlaunchAttributeValue>,
     /// `cuStreamGetId`.
     pub id: u64,
     pub queue: VecDeque<Operation>,
@@ -62,6 +64,7 @@ impl Stream {
             kind,
             flags,
             priority,
+            attributes: BTreeMap::new(),
             id: crate::handle::fresh() as u64,
             queue: VecDeque::new(),
             enqueued: 0,

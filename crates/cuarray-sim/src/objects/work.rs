@@ -2,6 +2,7 @@
 
 use crate::objects::copy::{Copy, Fill};
 use crate::objects::event::Remote;
+use crate::objects::graph_data::Run;
 use crate::objects::launch::Launch;
 use crate::objects::memory_operation::MemoryOperation;
 use crate::trace::timeline::Origin;
@@ -38,6 +39,10 @@ pub(crate) enum Work {
     Await(Remote),
     /// A kernel.
     Launch(Arc<Launch>),
+    /// A conditional node of a graph.
+    Condition(Box<Run>),
+    /// Sets conditions to the values that a launch of their graph begins with.
+    Assign(Box<[(CUgraphConditionalHandle, u32)]>),
     /// A stream memory operation.
     Memory(MemoryOperation),
     /// The end of an executable graph that was destroyed while a launch was pending.
@@ -48,7 +53,7 @@ impl Work {
     /// Whether other work and the program can observe only the completion of the work.
     pub(crate) fn is_silent(&self) -> bool {
         match self {
-            Work::Wait | Work::Record(_) | Work::EndExec(_) => true,
+            Work::Wait | Work::Record(_) | Work::Assign(_) | Work::EndExec(_) => true,
             Work::Memory(operation) => !operation.writes(),
             Work::Await(remote) => remote.is_done(),
             _ => false,
@@ -66,7 +71,7 @@ impl Work {
 
     /// Whether the accesses of the work, or the work that it follows, are known only at run time.
     pub(crate) fn is_known_at_run_time(&self) -> bool {
-        matches!(self, Work::HostFunction(_) | Work::Launch(_) | Work::Memory(_))
+        matches!(self, Work::HostFunction(_) | Work::Launch(_) | Work::Condition(_) | Work::Memory(_))
     }
 }
 

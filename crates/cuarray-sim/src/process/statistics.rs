@@ -42,6 +42,17 @@ struct Alive<'a> {
     pending_operations: u64,
     pending_host_functions: usize,
     instructions: u64,
+    watched: Watched,
+}
+
+/// The memory whose accesses are compared, in bytes.
+#[derive(Serialize)]
+struct Watched {
+    bytes: u64,
+    memory: u64,
+    history: u64,
+    /// The bytes of the launches that the search within a launch left out.
+    left_out: u64,
 }
 
 #[derive(Serialize)]
@@ -107,7 +118,14 @@ fn alive(state: &State) -> Alive<'_> {
         pending_operations: state.streams.values().map(|stream| stream.pending()).sum(),
         pending_host_functions: state.host_functions,
         instructions: state.code.executed_instructions,
+        watched: watched(state),
     }
+}
+
+fn watched(state: &State) -> Watched {
+    let cuarray_races::Memory { watched, used, history } = state.detector.memory();
+    let partly = state.code.partly_searched;
+    Watched { bytes: watched, memory: used, history, left_out: partly.touched.saturating_sub(partly.searched) }
 }
 
 /// The statistics of a driver as one JSON object.

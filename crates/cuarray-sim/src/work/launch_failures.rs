@@ -5,7 +5,8 @@ use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
 use crate::objects::launch::Launch;
 use crate::state::State;
-use crate::work::{allocations, contexts};
+use crate::work::textures::Missing;
+use crate::work::{allocations, contexts, textures};
 use cuarray_abi::*;
 use cuarray_ptx::{Fault, FaultKind, RANK_SHIFT};
 use cuarray_races::Ticket;
@@ -28,6 +29,16 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
         eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
     }
     contexts::fail(state, launch.context, code(fault.kind));
+    if let (Some(ticket), FaultKind::NoTexture) = (ticket, fault.kind) {
+        match textures::missing(state, fault.address) {
+            Missing::Handle(handle) => calls::launch_used_handle(state, ticket, handle, place),
+            Missing::Memory { address, size } => {
+                let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
+                calls::launch_failed(state, ticket, (access, Range { address, length: size }), None, place, "");
+            }
+        }
+        return;
+    }
     let access = matches!(fault.kind, FaultKind::IllegalAddress | FaultKind::Misaligned | FaultKind::ReadOnly);
     if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
         let access = if fault.write { AccessKind::Write } else { AccessKind::Read };

@@ -4,6 +4,7 @@
 //! failing kernel its context has failed, as on a GPU: every later call returns that error until the context is
 //! destroyed.
 
+use super::heap_changes::LaunchHeap;
 use super::launch_failures::fail_launch;
 use super::launch_findings::{kernel_race, misuses};
 use crate::memory::reservation::Reservation;
@@ -13,38 +14,40 @@ use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::objects::work::Accesses;
 use crate::state::State;
-use crate::work::{allocations, memory_operations, modules};
+use crate::work::{allocations, contexts, memory_operations, modules, textures};
 use cuarray_abi::*;
-use cuarray_ptx::{AccessKind as TouchKind, Region, Service, Space, TouchedRange};
-use cuarray_races::{Fences, Strength, Ticket, Touch, Touched};
+use cuarray_ptx::{AccessKind as TouchKind, Alias, Region, Service, Space, TouchedRange};
+use cuarray_races::report::kernel_name;
+use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The driver's services for the kernels of a launch.
 struct Services {
-    heap: Option<Arc<Heap>>,
+    heap: Option<LaunchHeap>,
     assertions: Mutex<Vec<String>>,
+    /// The conditions that the kernel sets, in order.
+    conditions: Mutex<Vec<(CUgraphConditionalHandle, u32)>>,
 }
 
 impl Service for Services {
     fn allocate(&self, size: u64) -> u64 {
-        let Some(heap) = self.heap.as_ref().filter(|_| size > 0) else { return 0 };
-        let mut inner = heap.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((offset, real)) = inner.0.take(size) else { return 0 };
-        inner.1.insert(offset, real);
-        heap.base + offset
+        self.heap.as_ref().filter(|_| size > 0).map_or(0, |heap| heap.allocate(size))
     }
 
     fn free(&self, address: u64) {
-        let Some(heap) = self.heap.as_ref() else { return };
-        let mut inner = heap.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let offset = address.wrapping_sub(heap.base);
-        if let Some(real) = inner.1.remove(&offset) {
-            inner.0.release(offset, real);
+        if let Some(heap) = &self.heap {
+            heap.free(address);
         }
     }
 
     fn assertion(&self, text: &str) {
         self.assertions.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+    }
+
+    fn set_condition(&self, handle: u64, value: u32) {
+        self.conditions.lock().unwrap_or_else(PoisonError::into_inner).push((handle, value));
     }
 }
 
@@ -58,7 +61,10 @@ const LAUNCH_TIME: u64 = 2_000;
 pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket>) -> Accesses {
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
     let regions = reachable(state, launch.context);
-    let services = Services { heap, assertions: Mutex::default() };
+    let aliases = aliases(state, launch.context);
+    let textures = textures::table(state);
+    let services =
+        Services { heap: heap.map(LaunchHeap::new), assertions: Mutex::default(), conditions: Mutex::default() };
     let kernel = cuarray_ptx::Launch {
         program: &launch.program,
         kernel: launch.kernel,
@@ -69,6 +75,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         dynamic_shared: launch.dynamic_shared,
         parameters: &launch.parameters,
         regions: &regions,
+        aliases: &aliases,
         record: ticket.is_some(),
         races: launch.settings.races && ticket.is_some(),
         dependent: launch.settings.races && ticket.is_some_and(|ticket| ticket.before_wait.is_some()),
@@ -81,7 +88,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         time: state.time(),
         clock_rate: launch.settings.clock_rate,
         workers: workers(launch.settings.cores),
-        textures: cuarray_ptx::Textures::NONE,
+        textures: &textures,
         service: &services,
     };
     // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
@@ -89,9 +96,11 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     let outcome = unsafe { cuarray_ptx::execute(&kernel) };
     state.time_passes(outcome.nanoseconds + LAUNCH_TIME);
     print(&outcome.printed);
-    for text in services.assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let Services { heap, assertions, conditions } = services;
+    for text in assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
         eprintln!("{text}");
     }
+    set_conditions(state, launch, conditions.into_inner().unwrap_or_else(PoisonError::into_inner));
     state.code.executed_instructions += outcome.instructions;
     if let Some(fault) = &outcome.fault {
         fail_launch(state, launch, ticket, fault);
@@ -101,28 +110,55 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         state.detector.threads_raced(ticket, races);
         let misuses = misuses(state, launch, &regions, &outcome);
         state.detector.threads_misused(ticket, misuses);
-        let cuarray_ptx::Synchronization { publishes, observes, .. } = launch.program.synchronization(launch.kernel);
-        state.detector.synchronizes(ticket, Fences { publishes, observes });
+        let [releases, acquires] = outcome.handed_over.map(strength);
+        state.detector.synchronizes(ticket, Fences { releases, acquires });
     }
     if launch.settings.races && ticket.is_some() {
         let touched = outcome.before_wait.iter().chain(&outcome.touched);
         note_partial_search(&mut state.code.partly_searched, launch.settings.searched, touched);
     }
-    let kept = |range: &TouchedRange| match state.memory.holding(range.start) {
-        // Accesses to the heap of the kernels are not checked.
-        Some(allocation) if matches!(allocation.kind, Kind::Code) => state.detector.block_at(range.start).is_some(),
-        _ => true,
+    if let (Some(heap), Some(ticket)) = (&heap, ticket) {
+        let device = state.contexts.get(&launch.context).map_or(0, |context| context.device as i32);
+        heap.report(state, ticket, device);
+    }
+    let converted = |touched| {
+        let mut parts = Vec::new();
+        for range in without_overwritten(touched) {
+            match &heap {
+                Some(heap) => heap.split(range, &mut parts),
+                None => parts.push(range),
+            }
+        }
+        parts.into_iter().map(noted).collect()
     };
-    let converted = |touched| without_overwritten(touched).into_iter().filter(kept).map(noted).collect();
     let (before_wait, touched): (Vec<Touched>, Vec<Touched>) =
         (converted(&outcome.before_wait), converted(&outcome.touched));
     if let Some(ticket) = ticket
         && state.memory_waits > 0
-        && launch.program.synchronization(launch.kernel).publishes
+        && outcome.handed_over[0] != cuarray_ptx::Strength::Weak
     {
         memory_operations::launch_published(state, ticket, &touched);
     }
     Accesses { before_wait, touched, ended_by: None }
+}
+
+/// Sets the conditions that a kernel has set. A handle that is not of its context fails the context.
+fn set_conditions(state: &mut State, launch: &Launch, values: Vec<(CUgraphConditionalHandle, u32)>) {
+    for (handle, value) in values {
+        match state.conditions.get_mut(&handle) {
+            Some(condition) if condition.context == launch.context => condition.value = value,
+            _ => {
+                if !launch.settings.quiet {
+                    eprintln!(
+                        "cuarray-sim: kernel {}: cudaGraphSetConditional({handle:#x}, {value}): no conditional handle of \
+                         the kernel's context has this value",
+                        kernel_name(launch.name())
+                    );
+                }
+                return contexts::fail(state, launch.context, CUresult::CUDA_ERROR_LAUNCH_FAILED);
+            }
+        }
+    }
 }
 
 /// Counts a launch that touched more memory than is searched for races.
@@ -221,6 +257,27 @@ fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
     regions
 }
 
+/// The mappings of physical memory that is mapped more than once for kernels of a context. The longest mapping stands for the others.
+fn aliases(state: &State, context: CUcontext) -> Vec<Alias> {
+    let mut aliases = Vec::new();
+    for physical in state.physical.values().filter(|physical| physical.mappings.len() > 1) {
+        let mapped = physical.mappings.iter().filter_map(|address| state.memory.starting_at(*address));
+        let open = mapped.filter(|allocation| {
+            allocations::kernel_access(state, context, allocation) != CU_MEM_ACCESS_FLAGS_PROT_NONE
+        });
+        let mut open: Vec<&Allocation> = open.collect();
+        open.sort_by_key(|allocation| Reverse(allocation.size));
+        let Some((longest, others)) = open.split_first() else { continue };
+        aliases.extend(others.iter().map(|other| Alias {
+            start: other.address,
+            end: other.address + other.size,
+            stands_for: longest.address,
+        }));
+    }
+    aliases.sort_unstable_by_key(|alias| alias.start);
+    aliases
+}
+
 /// The heap of a context's kernels; `None` if it cannot be allocated.
 fn heap_of(state: &mut State, context: CUcontext) -> Option<Arc<Heap>> {
     if let Some(heap) = state.code.heaps.get(&context) {
@@ -240,21 +297,29 @@ fn noted(range: TouchedRange) -> Touched {
         TouchKind::Write => Touch::Write,
         TouchKind::Update => Touch::Update,
     };
-    let strength = match range.strength {
+    let TouchedRange { released, acquired, .. } = range;
+    let manner = Manner { strength: strength(range.strength), released, acquired };
+    Touched { start: range.start, end: range.end, touch, manner }
+}
+
+fn strength(strength: cuarray_ptx::Strength) -> Strength {
+    match strength {
         cuarray_ptx::Strength::Weak => Strength::Weak,
         cuarray_ptx::Strength::Device => Strength::Device,
         cuarray_ptx::Strength::System => Strength::System,
-    };
-    Touched { start: range.start, end: range.end, touch, strength }
+    }
 }
 
-/// Removes written bytes from the reads of each strength, because a later access conflicts with the write anyway. Keeps
+/// Removes written bytes from the reads of each manner, because a later access conflicts with the write anyway. Keeps
 /// all other ranges.
 fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
     let mut kept = Vec::new();
-    for strength in [cuarray_ptx::Strength::Weak, cuarray_ptx::Strength::Device, cuarray_ptx::Strength::System] {
+    let manner_of = |range: &TouchedRange| (range.strength, range.released, range.acquired);
+    let accesses = touched.iter().filter(|range| range.kind != TouchKind::Update);
+    let manners: BTreeSet<_> = accesses.map(manner_of).collect();
+    for manner in manners {
         let of = |kind| {
-            let alike = move |range: &&TouchedRange| range.kind == kind && range.strength == strength;
+            let alike = move |range: &&TouchedRange| range.kind == kind && manner_of(range) == manner;
             touched.iter().filter(alike).copied().collect::<Vec<_>>()
         };
         let (reads, writes) = (of(TouchKind::Read), of(TouchKind::Write));
@@ -313,6 +378,8 @@ mod tests {
                 end: end << 20,
                 kind: TouchKind::Write,
                 strength: cuarray_ptx::Strength::Weak,
+                released: false,
+                acquired: false,
             })
             .collect();
         let mut partly = Partly::default();

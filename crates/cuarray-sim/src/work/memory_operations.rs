@@ -6,7 +6,7 @@ use crate::objects::memory_operation::{MemoryOperation, Reduction, Word};
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
 use cuarray_abi::*;
-use cuarray_races::{Fences, Strength, Ticket, Touch, Touched};
+use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The current value of a word; `None` if its memory is gone.
@@ -75,15 +75,16 @@ pub(crate) fn awaited(state: &State, stream: CUstream) -> Option<Word> {
 /// Executes an operation whose wait, if it is one, has ended.
 pub(crate) fn execute(state: &mut State, operation: MemoryOperation, ticket: Option<&Ticket>) -> Accesses {
     let Some(word) = operation.word() else { return Accesses::default() };
-    let touched =
-        |touch| Touched { start: word.address, end: word.address + word.size, touch, strength: Strength::System };
+    let manner = Manner { strength: Strength::System, ..Manner::default() };
+    let touched = |touch| Touched { start: word.address, end: word.address + word.size, touch, manner };
+    let (none, system) = (Strength::Weak, Strength::System);
     let (fences, touches) = match operation {
-        MemoryOperation::Wait { .. } => (Fences { publishes: false, observes: true }, vec![touched(Touch::Read)]),
+        MemoryOperation::Wait { .. } => (Fences { releases: none, acquires: system }, vec![touched(Touch::Read)]),
         MemoryOperation::Write { fence, .. } => {
-            (Fences { publishes: fence, observes: false }, vec![touched(Touch::Write)])
+            (Fences { releases: if fence { system } else { none }, acquires: none }, vec![touched(Touch::Write)])
         }
         _ => (
-            Fences { publishes: true, observes: false },
+            Fences { releases: system, acquires: none },
             vec![touched(Touch::Read), touched(Touch::Write), touched(Touch::Update)],
         ),
     };
@@ -105,7 +106,7 @@ pub(crate) fn execute(state: &mut State, operation: MemoryOperation, ticket: Opt
     };
     if let Some(ticket) = ticket {
         state.detector.synchronizes(ticket, fences);
-        if let Some(value) = written.filter(|_| fences.publishes) {
+        if let Some(value) = written.filter(|_| fences.releases != Strength::Weak) {
             state.publications.add(word.address, value, ticket.clock.clone());
         }
     }
@@ -121,7 +122,7 @@ pub(crate) fn launch_published(state: &mut State, ticket: &Ticket, touched: &[To
     let writes = |word: &Word| {
         touched.iter().any(|range| {
             range.touch == Touch::Write
-                && range.strength != Strength::Weak
+                && range.manner.strength != Strength::Weak
                 && range.start < word.address + word.size
                 && word.address < range.end
         })

@@ -92,6 +92,8 @@ pub(crate) fn unload_module(state: &mut State, handle: CUmodule) -> Result<(), C
     for address in module.memory {
         allocations::release(state, address);
     }
+    let State { textures, code, .. } = state;
+    textures.close_modules(|module| code.modules.contains_key(&module));
     Ok(())
 }
 

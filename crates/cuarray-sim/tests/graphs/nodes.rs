@@ -140,6 +140,8 @@ fn invalid_parameters_are_refused() {
     let mut any = CUgraphNodeParams { kind: 77, reserved0: [0; 3], params: [0; 29], reserved2: 0 };
     fails!(program, INVALID_VALUE, cuGraphAddNode(&mut node, graph, NONE, 0, &mut any));
     any.kind = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    fails!(program, INVALID_VALUE, cuGraphAddNode(&mut node, graph, NONE, 0, &mut any));
+    any.kind = CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT;
     fails!(program, NOT_SUPPORTED, cuGraphAddNode(&mut node, graph, NONE, 0, &mut any));
     (any.kind, any.reserved2) = (CU_GRAPH_NODE_TYPE_EMPTY, 1);
     fails!(program, INVALID_VALUE, cuGraphAddNode(&mut node, graph, NONE, 0, &mut any));

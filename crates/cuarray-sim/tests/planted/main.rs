@@ -8,9 +8,13 @@
 #[path = "../program/mod.rs"]
 mod program;
 
+mod between_devices;
+mod between_launches;
 mod bounds;
+mod copy_engines;
 mod default_streams;
 mod dependent_launches;
+mod device_heap;
 mod devices;
 mod events;
 mod frees;
@@ -21,8 +25,12 @@ mod host_memory;
 mod kernel_races;
 mod kernels;
 mod leaks;
+mod mappings;
+mod message_passing;
 mod module_variables;
+mod polling_hosts;
 mod pools;
+mod small_kernels;
 mod streams;
 mod strong_accesses;
 mod thread_values;
@@ -62,10 +70,14 @@ macro_rules! pairs {
 }
 use pairs;
 
-const ALL: [&[Pair]; 20] = [
+const ALL: [&[Pair]; 27] = [
+    between_devices::PAIRS,
+    between_launches::PAIRS,
     bounds::PAIRS,
+    copy_engines::PAIRS,
     default_streams::PAIRS,
     dependent_launches::PAIRS,
+    device_heap::PAIRS,
     devices::PAIRS,
     events::PAIRS,
     frees::PAIRS,
@@ -76,7 +88,10 @@ const ALL: [&[Pair]; 20] = [
     kernel_races::PAIRS,
     kernels::PAIRS,
     leaks::PAIRS,
+    mappings::PAIRS,
+    message_passing::PAIRS,
     module_variables::PAIRS,
+    polling_hosts::PAIRS,
     pools::PAIRS,
     streams::PAIRS,
     strong_accesses::PAIRS,
@@ -184,7 +199,7 @@ macro_rules! themes {
     )*};
 }
 themes! {
-    bounds default_streams dependent_launches devices events frees graphs handles host_functions host_memory kernel_races kernels leaks module_variables pools streams strong_accesses
+    between_devices between_launches bounds copy_engines default_streams dependent_launches device_heap devices events frees graphs handles host_functions host_memory kernel_races kernels leaks mappings message_passing module_variables polling_hosts pools streams strong_accesses
     thread_values threads    uninitialized
 }
 

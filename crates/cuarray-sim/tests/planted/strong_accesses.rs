@@ -1,54 +1,7 @@
 //! Atomic operations and strong accesses of several launches, and of the host, to the same bytes.
 
+use crate::small_kernels::*;
 use crate::*;
-use std::ffi::CString;
-
-/// The common beginning of all kernels in this file. `%t` is the thread, `%n` the number of threads in a block, `%out`
-/// the first parameter, `%data` the second.
-const HEAD: &str = "
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 out, .param .u64 data)
-{
-    .reg .pred %p; .reg .b32 %t, %n, %v, %w; .reg .b64 %out, %data, %a, %c, %d; .reg .f64 %x, %y;
-    ld.param.u64 %out, [out];
-    ld.param.u64 %data, [data];
-    mov.u32 %t, %tid.x;
-    mov.u32 %n, %ntid.x;
-";
-
-/// A loaded kernel.
-struct Kernel(CUfunction);
-
-fn kernel(p: &Program, body: &str) -> Kernel {
-    let text = CString::new(format!("{HEAD}{body}\n    ret;\n}}\n")).unwrap();
-    let (mut module, mut function) = (CUmodule::NULL, CUfunction::NULL);
-    ok!(p, cuModuleLoadData(&mut module, text.as_ptr().cast()));
-    ok!(p, cuModuleGetFunction(&mut function, module, c"k".as_ptr()));
-    Kernel(function)
-}
-
-impl Kernel {
-    fn run(&self, p: &Program, out: CUdeviceptr, data: CUdeviceptr, stream: CUstream) {
-        let (mut out, mut data) = (out, data);
-        let mut parameters = [(&raw mut out).cast::<c_void>(), (&raw mut data).cast()];
-        let (none, parameters) = (std::ptr::null_mut(), parameters.as_mut_ptr());
-        ok!(p, cuLaunchKernel(self.0, 2, 1, 1, 32, 1, 1, 0, stream, parameters, none));
-    }
-}
-
-/// Runs one kernel in each of two unordered streams, over the same memory.
-fn two(p: &Program, one: &str, other: &str) {
-    let [one, other] = [one, other].map(|body| kernel(p, body));
-    let (memory, data) = (p.written(256), p.written(256));
-    let streams = [0, 1].map(|_| p.stream(NON_BLOCKING));
-    one.run(p, memory, data, streams[0]);
-    other.run(p, memory, data, streams[1]);
-    ok!(p, cuCtxSynchronize());
-}
-
-const LAUNCHES: [&str; 2] = ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 2"];
 
 /// Adds to eight counters.
 fn histogram(scope: &str) -> String {
@@ -67,15 +20,6 @@ fn sum_of_doubles() -> String {
         setp.ne.b64 %p, %a, %c;
         @%p bra L;"
         .to_owned()
-}
-
-/// Polls a word in memory that the host can read, until a kernel has set it.
-fn poll(address: *const u8) {
-    let start = std::time::Instant::now();
-    while read(address) == 0 {
-        assert!(start.elapsed().as_secs() < 60, "the kernel did not run");
-        std::thread::yield_now();
-    }
 }
 
 pairs! {
@@ -110,20 +54,6 @@ pairs! {
         let ticket = "atom.global.add.u32 %v, [%out], 1; mul.wide.u32 %a, %v, 0;";
         let plain = "ld.global.u32 %v, [%out]; add.u32 %w, %v, 1;";
         two(p, ticket, if right { ticket } else { plain });
-    }
-    a_flag_with_fences: DataRace LAUNCHES, |p, right| {
-        let fence = if right { "fence.acq_rel.gpu;" } else { "" };
-        let produce = format!("
-            mov.u32 %w, %ctaid.x; or.b32 %w, %w, %t; setp.ne.u32 %p, %w, 0; @%p bra END;
-            st.global.u32 [%data], 7; {fence} st.relaxed.gpu.global.u32 [%out], 1;
-        END:");
-        let consume = format!("
-            mov.u32 %w, %ctaid.x; or.b32 %w, %w, %t; setp.ne.u32 %p, %w, 0; @%p bra END;
-            ld.relaxed.gpu.global.u32 %v, [%out]; {fence} setp.eq.u32 %p, %v, 0; @%p bra END;
-            ld.global.u32 %v, [%data]; st.global.u32 [%out + 64], %v;
-        END:
-            ld.global.u32 %w, [%data];");
-        two(p, &produce, &consume);
     }
     a_later_plain_read_of_many_atomic_launches: DataRace ["cuLaunchKernel on stream 1", "cuMemcpyDtoH_v2 on legacy"], |p, right| {
         // Only the second launch is ordered before the read.

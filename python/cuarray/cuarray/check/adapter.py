@@ -25,7 +25,7 @@ An adapter is a module with plain functions, all optional except one of ``make``
 
 ``NOT_CLAIMED`` names the parts that the library does not offer, each with the reason: ``{"masks": "..."}``. A function raises
 :class:`NotClaimed` for a single layout or type. ``KNOWN`` names checks that fail, or patterns such as ``P1.*``, each with the issue that speaks of it.
-``NAME``, ``VERSION`` and ``FORK`` (False if a copy of the process cannot use the library) are optional.
+``NAME``, ``VERSION``, ``NOTE`` (a remark for the report) and ``FORK`` (False if a copy of the process cannot use the library) are optional.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ class Adapter:
         self.module = module
         self.name = str(getattr(module, "NAME", module.__name__.rpartition(".")[2]))
         self.version = str(getattr(module, "VERSION", "unknown"))
+        self.note = str(getattr(module, "NOTE", ""))
         self.forks = bool(getattr(module, "FORK", True))
         self.known = _reasons(module, "KNOWN")
         self.not_claimed = _reasons(module, "NOT_CLAIMED")

@@ -202,14 +202,15 @@ def wait(waiting: Any, awaited: Any) -> None:
         call("cuEventDestroy_v2", event)
 
 
-def upload(pointer: int, data: Pinned, on: Any) -> None:
-    """Enqueue a copy of page-locked bytes to device memory in a stream; both must live until it is done."""
+def upload(pointer: int, data: Any, on: Any) -> None:
+    """Enqueue a copy of a buffer of page-locked bytes to device memory in a stream; both must live until it is done."""
+    source = (ctypes.c_ubyte * len(data)).from_buffer(data)
     with context():
         call(
             "cuMemcpyHtoDAsync_v2",
             ctypes.c_uint64(pointer),
-            ctypes.cast(data.bytes, ctypes.c_void_p),
-            ctypes.c_size_t(len(data.bytes)),
+            ctypes.cast(source, ctypes.c_void_p),
+            ctypes.c_size_t(len(data)),
             ctypes.c_void_p(handle_of(on)),
         )
 

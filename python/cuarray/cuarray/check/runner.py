@@ -43,6 +43,8 @@ class Run:
     #: ``"simulated"``, whose findings prove an order, or ``"system"``.
     driver: str
     outcomes: list[Outcome] = field(default_factory=list)
+    #: Remarks of the adapters, for example that one was never run.
+    note: str = ""
 
     @property
     def title(self) -> str:
@@ -58,6 +60,7 @@ class Run:
     def as_json(self) -> dict[str, Any]:
         """Return the results as data that JSON can hold."""
         head = {"library": self.library, "version": self.version, "adapter": self.adapter, "driver": self.driver}
+        head["note"] = self.note
         return {**head, "passes": self.passes, "checks": [each.as_json() for each in self.outcomes]}
 
 
@@ -113,7 +116,7 @@ def session(adapter: str, *, driver: Driver = "auto", timeout: float = 30.0) -> 
         first = worker.receive(_IMPORT_SECONDS)
         if first is None or "error" in first:
             raise AdapterError(_why(adapter, first, worker.end(), noise))
-        result = Run(first["library"], first["version"], first["module"], chosen)
+        result = Run(first["library"], first["version"], first["module"], chosen, note=first["note"])
         yield Session(worker, result, first["known"], timeout)
 
 

@@ -50,6 +50,7 @@ class _Subject:
         return {
             "library": " → ".join(each.name for each in self.adapters),
             "version": " → ".join(each.version for each in self.adapters),
+            "note": "; ".join(f"{each.name}: {each.note}" for each in self.adapters if each.note),
             "module": " → ".join(each.module.__name__ for each in self.adapters),
             "known": self.adapter.known if self.consumer is None else _known_of_pair(self.adapter, self.consumer),
         }

@@ -150,7 +150,7 @@ def _of_pointer(interface: cuarray.Interface, pointer: Pointer | None) -> Iterat
 
 def remarks(entries: dict[Any, Any], interface: cuarray.Interface | None, axes: list[Axis]) -> list[Deviation]:
     """Return remarks on legal entries that some consumers refuse or misread."""
-    found = list(_of_types(entries))
+    found = [*unusual_types(entries), *unknown_keys(entries)]
     if interface is None:
         return found
     if interface.version < 3:
@@ -203,8 +203,8 @@ def itemsize(interface: cuarray.Interface) -> int:
     return interface.nbytes // elements if elements else 0
 
 
-def _of_types(entries: dict[Any, Any]) -> Iterator[Deviation]:
-    """Yield remarks on subclasses, which some consumers refuse, and on unknown keys."""
+def unusual_types(entries: dict[Any, Any]) -> Iterator[Deviation]:
+    """Yield remarks on subclasses and on values that convert to int, which some consumers refuse."""
     if type(entries) is not dict:
         yield Deviation("I1", "", f"a {_name(entries)}, a subclass of dict; some consumers take dict itself only")
     for key, clause in (("shape", "I2"), ("strides", "I8"), ("data", "I4")):
@@ -217,10 +217,17 @@ def _of_types(entries: dict[Any, Any]) -> Iterator[Deviation]:
             odd = sorted({_name(entry) for entry in value if _is_index(entry)})
             if odd:
                 yield Deviation(clause, key, f"holds {', '.join(odd)}; some consumers take int itself only")
-    for key in ("version", "stream"):
+    for key, kind in (("typestr", str), ("version", int), ("stream", int)):
         value = entries.get(key)
-        if value is not None and type(value) is not int:
-            yield Deviation(ENTRIES[key], key, f"a {_name(value)}; some consumers take int itself only")
+        if value is not None and type(value) is not kind:
+            yield Deviation(ENTRIES[key], key, f"a {_name(value)}; some consumers take {kind.__name__} itself only")
+    data = entries.get("data")
+    if isinstance(data, tuple) and len(data) == 2 and type(data[1]) is not bool:
+        yield Deviation("I4", "data", f"the flag is a {_name(data[1])}; some consumers take bool itself only")
+
+
+def unknown_keys(entries: dict[Any, Any]) -> Iterator[Deviation]:
+    """Yield remarks on keys that no clause knows."""
     unknown = [key for key in entries if not (isinstance(key, str) and key in ENTRIES)]
     for key in unknown:
         yield Deviation("I1", str(key), "no clause knows this key, and consumers pass over it")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import cuarray
+from cuarray.check.clauses import CLAUSES
 from cuarray.inspection import axes as axes_of
 from cuarray.inspection import deviations as clauses
 from cuarray.inspection import picture
@@ -58,6 +59,11 @@ class Report:
             clauses.remarks(entries, interface, axes),
         )
 
+    @property
+    def clauses(self) -> list[str]:
+        """The clauses that the array violates, in their order."""
+        return list(dict.fromkeys(one.clause for one in self.deviations))
+
     def text(self) -> str:
         """Return the report for people, in 80 columns if the numbers fit."""
         lines = []
@@ -73,6 +79,8 @@ class Report:
             lines += ["CUDA Array Interface that cannot be read", *_wrapped(f"{self.refusal}", "  ")]
         for title, found in (("Deviations from the text", self.deviations), ("Remarks", self.remarks)):
             lines += ["", title if found else f"{title}: none", *(line for one in found for line in _entry(one))]
+        if self.deviations:
+            lines += ["", "The text", *(line for clause in self.clauses for line in _sentence(clause))]
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
@@ -99,6 +107,7 @@ class Report:
             "pointer": pointer,
             "deviations": [one._asdict() for one in self.deviations],
             "remarks": [one._asdict() for one in self.remarks],
+            "clauses": {clause: CLAUSES[clause] for clause in self.clauses},
         }
 
 
@@ -157,6 +166,14 @@ def _indented(lines: list[str]) -> list[str]:
 
 def _wrapped(text: str, margin: str) -> list[str]:
     return textwrap.wrap(text, _COLUMNS, initial_indent=margin, subsequent_indent=margin, break_long_words=False)
+
+
+def _sentence(clause: str) -> list[str]:
+    """Return the sentence of the text behind a clause; `cuarray check --only CLAUSE` has its checks."""
+    head = f"  {clause:<3}  "
+    return textwrap.wrap(
+        CLAUSES[clause], _COLUMNS, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False
+    )
 
 
 def _entry(one: Deviation) -> list[str]:

@@ -106,7 +106,7 @@ class Array:
             self._stream, self._staged = parts.Stream(), parts.Pinned(self._content)
             self._entries["stream"] = self._stream.handle
             parts.hold(self._stream)
-            parts.upload(self._memory.pointer, self._staged, self._stream)
+            parts.upload(self._memory.pointer, self._staged.bytes, self._stream)
         else:
             self._memory.set(self._content)
 

@@ -21,6 +21,7 @@ use super::address_windows::SHARED_WINDOW;
 use super::cluster::{OFFSETS, RANK_SHIFT};
 use super::pattern::{Chains, Pattern};
 use super::program::Instruction;
+use super::region::without_alias;
 use crate::grammar::types::Space;
 use crate::races::cell::{Kind, Origin, digest};
 use crate::races::page::PAGE;
@@ -120,7 +121,7 @@ impl Machine<'_> {
     /// The place of a generic address in shared or global memory.
     fn place_of(&self, address: u64) -> Place {
         match address & SHARED_WINDOW {
-            0 => Place::Global(address),
+            0 => Place::Global(without_alias(self.launch.aliases, address)),
             _ => match (address & (SHARED_WINDOW - 1)) >> RANK_SHIFT {
                 0 => Place::Shared(self.block.rank, address & OFFSETS),
                 rank => Place::Shared(rank as u32 - 1, address & OFFSETS),
@@ -154,6 +155,9 @@ impl Machine<'_> {
             machine.addresses = *addresses;
             machine.pattern = Pattern::Other;
             machine.chains = if near { Chains::of(addresses, size) } else { Chains { same: 0, next: 0, stride: size } };
+            if !shared && !machine.launch.aliases.is_empty() {
+                machine.leave_aliases(size);
+            }
             machine.touch_recorded(Mode::new(space, true).code(), size, 0, kind, digests);
         });
     }

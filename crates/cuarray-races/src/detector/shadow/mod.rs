@@ -13,7 +13,7 @@
 
 use super::clock::{Clock, Lane, LaneNumber, Retired};
 use super::operation::Operation;
-use super::region::{Region, Strength};
+use super::region::{Manner, Region, Strength};
 use crate::finding::AccessKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -30,7 +30,7 @@ pub(super) struct Record {
     pub lane: LaneNumber,
     pub time: u64,
     access: AccessKind,
-    strength: Strength,
+    manner: Manner,
     device: Option<i32>,
     /// Whether the access was made through another range with the same bytes.
     elsewhere: bool,
@@ -43,8 +43,8 @@ impl Record {
         Arc::ptr_eq(&self.operation, &other.operation) && self.lane == other.lane && self.kind() == other.kind()
     }
 
-    fn kind(&self) -> (AccessKind, Strength, Option<i32>, bool) {
-        (self.access, self.strength, self.device, self.elsewhere)
+    fn kind(&self) -> (AccessKind, Manner, Option<i32>, bool) {
+        (self.access, self.manner, self.device, self.elsewhere)
     }
 
     /// The record of the same access in another range with the same bytes.
@@ -58,7 +58,7 @@ impl Record {
 
     /// Whether both accesses are strong, and in each other's scope.
     fn meets(&self, other: &Record) -> bool {
-        self.strength.meets(other.strength, self.device == other.device)
+        self.manner.strength.meets(other.manner.strength, self.device == other.device)
     }
 
     /// Whether unordered accesses of these kinds are a race.
@@ -68,21 +68,28 @@ impl Record {
 
     /// Whether every access that conflicts with `older` conflicts with this one too.
     fn stands_for(&self, older: &Record) -> bool {
-        match (self.access, self.strength) {
-            (AccessKind::Read, Strength::Weak) => !older.writes(),
-            _ => (self.strength, self.device) == (older.strength, older.device) && (self.writes() || !older.writes()),
+        // A later acquire may order an access after this one, and not after the older one.
+        let handed = |record: &Record| (record.manner.released, record.manner.acquired);
+        match (self.access, self.manner.strength) {
+            (AccessKind::Read, Strength::Weak) => !older.writes() && handed(self) == (false, false),
+            _ => {
+                (self.manner.strength, self.device) == (older.manner.strength, older.device)
+                    && (self.writes() || !older.writes())
+                    && (handed(self) == handed(older) || handed(self) == (false, false))
+            }
         }
     }
 
-    /// Whether one of two operations that met observes what the other published.
-    fn synchronizes_with(&self, other: &Record) -> bool {
-        let passes = |from: &Record, to: &Record| {
-            let host = |record: &Record| record.strength == Strength::Host;
-            from.writes()
-                && (host(from) || from.operation.fences().publishes)
-                && (host(to) || to.operation.fences().observes)
-        };
-        self.meets(other) && (passes(self, other) || passes(other, self))
+    /// Whether this access may observe a release by the operation of an earlier access. [`Flags`](super::flags::Flags) follows
+    /// the releases between launches.
+    fn observes(&self, other: &Record) -> bool {
+        let host = |record: &Record| record.manner.strength == Strength::Host;
+        let near = self.device == other.device && !host(self) && !host(other);
+        let narrowest = if near { Strength::Device } else { Strength::System };
+        self.meets(other)
+            && other.writes()
+            && (host(other) || other.operation.fences().releases >= narrowest)
+            && (host(self) || self.operation.fences().acquires >= narrowest)
     }
 }
 
@@ -135,7 +142,7 @@ impl Segment {
             found.compare(new, record, start, self.end);
         }
         self.written |= new.writes();
-        if new.writes() && new.strength == Strength::Weak {
+        if new.writes() && new.manner.strength == Strength::Weak {
             self.write = Some(new.clone());
             self.since.clear();
         } else {
@@ -150,15 +157,27 @@ impl Segment {
 struct Found {
     conflicts: Vec<Conflict>,
     /// Accesses of other operations that the access has synchronized with through memory.
-    met: Vec<Record>,
+    met: Vec<Met>,
+}
+
+/// An access of another operation that an access has synchronized with through memory.
+pub(super) struct Met {
+    pub record: Record,
+    /// Whether the later call observes the earlier one.
+    pub forward: bool,
+    /// Whether the earlier call observes the later one, which ran before it.
+    pub backward: bool,
 }
 
 impl Found {
     fn compare(&mut self, new: &Record, record: &Record, start: u64, end: u64) {
         if new.conflicts(record) {
-            note(&mut self.conflicts, record, start, end);
-        } else if new.synchronizes_with(record) && !self.met.iter().any(|met| met.same(record)) {
-            self.met.push(record.clone());
+            return note(&mut self.conflicts, (record, new), start, end);
+        }
+        let (forward, backward) = (new.observes(record), record.observes(new));
+        let known = |met: &Met| met.record.same(record) && (met.forward, met.backward) == (forward, backward);
+        if (forward || backward) && !self.met.iter().any(known) {
+            self.met.push(Met { record: record.clone(), forward, backward });
         }
     }
 }
@@ -177,6 +196,29 @@ pub(super) struct Conflict {
     /// The first address of the shared bytes, and the address after the last.
     pub start: u64,
     pub end: u64,
+    /// The lane of the earlier access, and its number there.
+    pub at: (LaneNumber, u64),
+    /// How the earlier and the later access synchronize.
+    pub theirs: Manner,
+    pub own: Manner,
+}
+
+impl Conflict {
+    /// A conflict with a plain access.
+    pub(super) fn new(other: Arc<Operation>, access: AccessKind, (start, end): (u64, u64)) -> Conflict {
+        let at = (other.lane, 0);
+        Conflict { other, access, start, end, at, theirs: Manner::default(), own: Manner::default() }
+    }
+
+    /// Whether the earlier access is of this kind, by this operation.
+    pub(super) fn is_of(&self, other: &Arc<Operation>, access: AccessKind) -> bool {
+        Arc::ptr_eq(&self.other, other) && self.access == access
+    }
+
+    /// Adds shared bytes.
+    pub(super) fn widen(&mut self, start: u64, end: u64) {
+        (self.start, self.end) = (self.start.min(start), self.end.max(end));
+    }
 }
 
 /// The context of a new access: its operation, its clock, and the lane whose operations happen before every later
@@ -188,7 +230,7 @@ pub(super) struct Observer<'a> {
     pub retired: &'a Retired,
     /// The lane whose operations happen before every later operation, if there is one.
     pub floor: Option<&'a Lane>,
-    pub strength: Strength,
+    pub manner: Manner,
     /// The device of the lane.
     pub device: Option<i32>,
 }
@@ -205,8 +247,8 @@ impl Observer<'_> {
 
     fn record(&self, access: AccessKind) -> Record {
         let Clock { lane, time, .. } = *self.clock;
-        let Observer { strength, device, .. } = *self;
-        Record { lane, time, access, strength, device, elsewhere: false, operation: self.operation.clone() }
+        let Observer { manner, device, .. } = *self;
+        Record { lane, time, access, manner, device, elsewhere: false, operation: self.operation.clone() }
     }
 }
 
@@ -216,7 +258,7 @@ pub(super) struct Shadow {
     segments: BTreeMap<u64, Segment>,
     tall: Vec<Tall>,
     /// The operations that the accesses of the running check have synchronized with through memory.
-    pub met: Vec<Record>,
+    pub met: Vec<Met>,
     /// The number of segments after the last sweep.
     swept: usize,
     /// Ranges with the same bytes as another one: by first address, the address after the last, and the other's first
@@ -233,7 +275,7 @@ impl Shadow {
 
     /// Removes freed memory. Returns the accesses that do not happen before the free.
     pub(super) fn release(&mut self, start: u64, end: u64, by: &Observer<'_>) -> Vec<Conflict> {
-        let mut conflicts = Vec::new();
+        let (mut conflicts, free) = (Vec::new(), by.record(AccessKind::Release));
         if self.same.remove(&start).is_some() {
             self.same.values_mut().for_each(|others| others.retain(|(_, other)| *other != start));
             self.same.retain(|_, others| !others.is_empty());
@@ -243,14 +285,14 @@ impl Shadow {
             let Some(segment) = self.segments.remove(&key) else { continue };
             let own = segment.write.iter().chain(&segment.since).filter(|record| !record.elsewhere);
             for record in own.filter(|record| !by.follows(record)) {
-                note(&mut conflicts, record, key, segment.end);
+                note(&mut conflicts, (record, &free), key, segment.end);
             }
         }
         self.tall.retain(|tall| {
             let (first, behind) = (tall.region.start(), tall.region.end());
             let gone = first < end && behind > start;
             if gone && !by.follows(&tall.record) {
-                note(&mut conflicts, &tall.record, first, behind);
+                note(&mut conflicts, (&tall.record, &free), first, behind);
             }
             !gone
         });
@@ -303,6 +345,21 @@ impl Shadow {
         self.segments.retain(|key, _| !(start..start + length).contains(key));
         self.segments.extend(history);
         self.unite(other, other + length);
+    }
+
+    /// A box, and its rows in the other ranges that have the same bytes.
+    pub(super) fn everywhere(&self, region: Region) -> Vec<Region> {
+        let mut all = vec![region];
+        for (start, end) in region.rows() {
+            let ranges = self.same.range(..end).flat_map(|(first, others)| others.iter().map(|other| (*first, *other)));
+            for (first, (behind, other)) in ranges {
+                let (from, to) = (start.max(first), end.min(behind));
+                if from < to {
+                    all.push(Region::row(from - first + other, to - from));
+                }
+            }
+        }
+        all
     }
 
     /// Records an access in the other ranges that have the same bytes.
@@ -391,7 +448,7 @@ impl Shadow {
             }
             // A later row that covers the box replaces it.
             let covered = region.row_count() == 1 && start <= tall.region.start() && end >= tall.region.end();
-            !(known && covered && new.writes() && new.strength == Strength::Weak)
+            !(known && covered && new.writes() && new.manner.strength == Strength::Weak)
         });
     }
 
@@ -515,6 +572,16 @@ impl Shadow {
         self.swept = self.segments.len();
     }
 
+    /// The bytes of live memory, and about the bytes of the history itself.
+    pub(super) fn memory(&self) -> (u64, u64) {
+        let (mut watched, mut used) = (0, 0);
+        for (start, segment) in &self.segments {
+            watched += segment.end - start;
+            used += size_of::<(u64, Segment)>() + segment.since.capacity() * size_of::<Record>();
+        }
+        (watched, (used + self.tall.capacity() * size_of::<Tall>()) as u64)
+    }
+
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.segments.len()
@@ -546,14 +613,19 @@ fn is_padding(start: u64, end: u64, parts: &[(u64, u64)]) -> bool {
 /// The size of the longest common element: a complex number of two doubles.
 const LONGEST_ELEMENT: u64 = 16;
 
-/// Adds a conflict, or extends the conflict with the same access.
-fn note(conflicts: &mut Vec<Conflict>, record: &Record, start: u64, end: u64) {
-    let known = conflicts
-        .iter_mut()
-        .find(|known| Arc::ptr_eq(&known.other, &record.operation) && known.access == record.access);
+/// Adds a conflict of a record with a new access, or extends the conflict with the same record.
+fn note(conflicts: &mut Vec<Conflict>, (record, new): (&Record, &Record), start: u64, end: u64) {
+    let known = conflicts.iter_mut().find(|known| {
+        known.is_of(&record.operation, record.access) && (known.theirs, known.own) == (record.manner, new.manner)
+    });
     match known {
-        Some(known) => (known.start, known.end) = (known.start.min(start), known.end.max(end)),
-        None => conflicts.push(Conflict { other: record.operation.clone(), access: record.access, start, end }),
+        Some(known) => known.widen(start, end),
+        None => conflicts.push(Conflict {
+            at: (record.lane, record.time),
+            theirs: record.manner,
+            own: new.manner,
+            ..Conflict::new(record.operation.clone(), record.access, (start, end))
+        }),
     }
 }
 

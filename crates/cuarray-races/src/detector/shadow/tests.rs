@@ -11,7 +11,7 @@ struct Fixture {
     host: Lane,
     streams: Vec<Lane>,
     retired: Retired,
-    strength: Strength,
+    manner: Manner,
     count: u64,
 }
 
@@ -20,7 +20,14 @@ impl Fixture {
         let mut shadow = Shadow::default();
         shadow.create(0, 1000, false, None);
         let streams = vec![Lane::new(1), Lane::new(2)];
-        Fixture { shadow, host: Lane::new(0), streams, retired: Retired::default(), strength: Strength::Weak, count: 0 }
+        Fixture {
+            shadow,
+            host: Lane::new(0),
+            streams,
+            retired: Retired::default(),
+            manner: Manner::default(),
+            count: 0,
+        }
     }
 
     /// Accesses bytes in a stream; returns the conflicting operations.
@@ -34,7 +41,7 @@ impl Fixture {
             clock: &clock,
             retired: &self.retired,
             floor: Some(&self.host),
-            strength: self.strength,
+            manner: self.manner,
             device: Some(0),
         };
         let conflicts = self.shadow.access(&region, access, &by);
@@ -59,7 +66,8 @@ impl Fixture {
 
 fn operation(ordinal: u64, lane: LaneNumber) -> Arc<Operation> {
     let (caller, after, accesses, fences) = (Caller::new(1, ""), Box::default(), OnceLock::new(), OnceLock::new());
-    Arc::new(Operation { ordinal, lane, caller, after, accesses, fences, published: OnceLock::new() })
+    let (published, heard) = (OnceLock::new(), OnceLock::new());
+    Arc::new(Operation { ordinal, lane, caller, after, accesses, fences, published, heard })
 }
 
 fn columns(start: u64, width: u64, rows: u64) -> Region {
@@ -135,9 +143,9 @@ fn tall_boxes_are_never_forgotten() {
 fn strong_accesses_conflict_outside_of_their_scope() {
     let mut memory = Fixture::new();
     let strong = |memory: &mut Fixture, stream, strength, start| {
-        memory.strength = strength;
+        memory.manner.strength = strength;
         let found = memory.access(stream, AccessKind::Write, Region::row(start, 4));
-        memory.strength = Strength::Weak;
+        memory.manner = Manner::default();
         found
     };
     assert!(strong(&mut memory, 0, Strength::Device, 0).is_empty());

@@ -105,6 +105,18 @@ pub(in crate::exports) unsafe fn cuFuncSetCacheConfig(
     change(&mut call.lock(), hfunc, |settings| settings.cache_config = config)
 }
 
+/// Checks and discards the width of the banks, which changes no result. Devices since compute capability 5.0 ignore it.
+pub(in crate::exports) unsafe fn cuFuncSetSharedMemConfig(
+    call: &Call<'_>,
+    hfunc: CUfunction,
+    config: CUsharedconfig,
+) -> Result<(), CUresult> {
+    if config > 2 {
+        return Err(INVALID_VALUE);
+    }
+    change(&mut call.lock(), hfunc, |_| {})
+}
+
 pub(in crate::exports) unsafe fn cuFuncGetModule(
     call: &Call<'_>,
     hmod: *mut CUmodule,

@@ -12,7 +12,7 @@ pub(super) use user_objects::*;
 use super::{present, put, unsupported};
 use crate::driver::Call;
 use crate::execution::outside;
-use crate::graph_structure::{self, dot};
+use crate::graph_structure::{self, conditions, dot};
 use crate::objects::graph_data::{Action, Graph, Owner};
 use crate::state::State;
 use cuarray_abi::*;
@@ -91,7 +91,8 @@ pub(super) unsafe fn cuGraphClone(call: &Call<'_>, p_clone: *mut CUgraph, origin
     present(p_clone)?;
     let mut state = call.lock();
     state.graph(original)?;
-    if graph_structure::has_memory_nodes(&state, original) {
+    let conditional = !conditions::handles_of(&state, original).is_empty();
+    if conditional || graph_structure::has_memory_nodes(&state, original) {
         return unsupported();
     }
     let clone = graph_structure::clone_graph(&mut state, original, Owner::Program)?;

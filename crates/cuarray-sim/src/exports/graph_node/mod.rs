@@ -3,10 +3,12 @@
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). Each kind has
 //! its own functions, and a general set takes a union; all of them produce an [`Action`].
 
+mod conditional;
 mod copy;
 mod event;
 mod kernel;
 
+pub(super) use conditional::*;
 pub(super) use copy::*;
 pub(super) use event::*;
 pub(super) use kernel::*;
@@ -14,7 +16,7 @@ pub(super) use kernel::*;
 use super::graph::{check_edge_data, child_of, list};
 use super::{present, put, unsupported};
 use crate::driver::Call;
-use crate::graph_structure::{self, reservations};
+use crate::graph_structure::{self, conditions, reservations};
 use crate::objects::graph_data::{Action, Given, Owner};
 use crate::objects::work::HostFunction;
 use crate::state::State;
@@ -90,6 +92,7 @@ pub(super) unsafe fn node_action(
             }
             CU_GRAPH_NODE_TYPE_MEM_FREE => Ok(Action::Free(member(params))),
             CU_GRAPH_NODE_TYPE_KERNEL => launch_action(state, call, &member(params)),
+            // A conditional node is made with its graph, and cannot be changed.
             CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL..=CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
             | CU_GRAPH_NODE_TYPE_BATCH_MEM_OP..=CU_GRAPH_NODE_TYPE_CONDITIONAL => {
                 Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
@@ -128,7 +131,8 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
             if moves && !free {
                 return Err(INVALID_VALUE);
             }
-            if !moves && graph_structure::has_memory_nodes(state, child) {
+            let conditional = !conditions::handles_of(state, child).is_empty();
+            if conditional || !moves && graph_structure::has_memory_nodes(state, child) {
                 return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
             }
             let child = if moves { child } else { graph_structure::clone_graph(state, child, Owner::Program)? };
@@ -156,6 +160,13 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
         Action::Free(address) => {
             reservations::claim_free(state, graph, address)?;
             graph_structure::add_node(state, graph, after, Action::Free(address))
+        }
+        Action::Conditional(mut node) => {
+            conditions::add_bodies(state, &mut node);
+            let bodies = node.bodies.clone();
+            graph_structure::add_node(state, graph, after, Action::Conditional(node)).inspect_err(|_| {
+                bodies.iter().for_each(|body| graph_structure::remove_graph(state, *body));
+            })
         }
         action => graph_structure::add_node(state, graph, after, action),
     }
@@ -195,7 +206,7 @@ pub(super) unsafe fn cuGraphAddNode(
     unsafe { cuGraphAddNode_v2(call, p_node, graph, dependencies, data, num_dependencies, node_params) }
 }
 
-/// Adds the node and writes the address of an allocation into the parameters.
+/// Adds the node and writes the address of an allocation, or the bodies of a conditional node, into the parameters.
 pub(super) unsafe fn cuGraphAddNode_v2(
     call: &Call<'_>,
     p_node: *mut CUgraphNode,
@@ -212,7 +223,10 @@ pub(super) unsafe fn cuGraphAddNode_v2(
     unsafe {
         let mut params = node_params.read_unaligned();
         check_edge_data(dependency_data, num_dependencies)?;
-        let action = node_action(&mut state, call, &params)?;
+        let action = match params.kind {
+            CU_GRAPH_NODE_TYPE_CONDITIONAL => conditional_action(&state, graph, &params)?,
+            _ => node_action(&mut state, call, &params)?,
+        };
         let moves = match action {
             Action::Child(_) => match member::<CUDA_CHILD_GRAPH_NODE_PARAMS>(&params).ownership {
                 CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => false,
@@ -228,11 +242,12 @@ pub(super) unsafe fn cuGraphAddNode_v2(
     }
 }
 
-/// Writes the parameters that exist only after the node is added: the address of an allocation, or the graph of a
-/// child.
+/// Writes the parameters that exist only after the node is added: the address of an allocation, the graph of a
+/// child, or the bodies of a conditional node.
 fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> Result<(), CUresult> {
     match &state.node(node)?.action {
         Action::Allocate(given) => set_member(params, given.0),
+        Action::Conditional(of) => set_member(params, of.params()),
         Action::Child(child) => {
             // SAFETY: the parameters are those of a child graph node.
             let node: CUDA_CHILD_GRAPH_NODE_PARAMS = unsafe { member(params) };
@@ -277,6 +292,7 @@ pub(super) unsafe fn cuGraphNodeGetParams(
         Action::Allocate(given) => set_member(&mut params, given.0),
         Action::Free(address) => set_member(&mut params, *address),
         Action::Launch(launch) => set_member(&mut params, launch_params(launch)),
+        Action::Conditional(of) => set_member(&mut params, of.params()),
         Action::Memory(batch) => {
             // The list is the node's own, and valid until the node changes.
             let (list, count) = (batch.params.as_ptr().cast_mut().cast(), batch.params.len() as u32);

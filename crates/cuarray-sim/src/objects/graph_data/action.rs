@@ -1,6 +1,6 @@
 //! The actions of graph nodes, and their parameters.
 
-use super::INVALID_VALUE;
+use super::{ConditionalNode, INVALID_VALUE};
 use crate::objects::allocation::Declared;
 use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent, Fill, Place, Transfer};
@@ -30,6 +30,7 @@ pub(crate) enum Action {
     Allocate(Box<Given<CUDA_MEM_ALLOC_NODE_PARAMS>>),
     Free(CUdeviceptr),
     Launch(Arc<Launch>),
+    Conditional(Box<ConditionalNode>),
     Memory(Box<Batch>),
 }
 
@@ -62,7 +63,26 @@ impl Action {
             Action::Allocate(_) => CU_GRAPH_NODE_TYPE_MEM_ALLOC,
             Action::Free(_) => CU_GRAPH_NODE_TYPE_MEM_FREE,
             Action::Launch(_) => CU_GRAPH_NODE_TYPE_KERNEL,
+            Action::Conditional(_) => CU_GRAPH_NODE_TYPE_CONDITIONAL,
             Action::Memory(_) => CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+        }
+    }
+
+    /// The graphs that belong to the node: a child graph, or the bodies of a conditional node.
+    pub(crate) fn own_graphs(&self) -> &[CUgraph] {
+        match self {
+            Action::Child(child) => std::slice::from_ref(child),
+            Action::Conditional(node) => &node.bodies,
+            _ => &[],
+        }
+    }
+
+    /// The graphs that belong to the node, for replacement.
+    pub(crate) fn own_graphs_mut(&mut self) -> &mut [CUgraph] {
+        match self {
+            Action::Child(child) => std::slice::from_mut(child),
+            Action::Conditional(node) => &mut node.bodies,
+            _ => &mut [],
         }
     }
 }

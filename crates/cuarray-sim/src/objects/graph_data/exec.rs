@@ -31,6 +31,8 @@ pub(crate) struct Exec {
     pub retired: Vec<(Point, References)>,
     /// The addresses of the clone's allocation nodes.
     pub allocations: Vec<u64>,
+    /// The conditions that its launches read.
+    pub conditions: Vec<CUgraphConditionalHandle>,
     /// Whether `cuGraphExecDestroy` was called while a launch was pending.
     pub destroyed: bool,
 }

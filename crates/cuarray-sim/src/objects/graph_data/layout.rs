@@ -18,6 +18,8 @@ pub(crate) struct Step {
     pub after: Vec<usize>,
     /// Whether no step follows this one, on its lane or through an edge.
     pub last: bool,
+    /// Whether this is the second step of its node, after the graphs that belong to it.
+    pub closes: bool,
 }
 
 /// The steps of a graph during its layout.
@@ -63,7 +65,7 @@ impl Layout {
         }
         self.ends[lane] = step;
         let elsewhere = after.iter().copied().filter(|before| self.steps[*before].lane != lane).collect();
-        self.steps.push(Step { node, lane, after: elsewhere, last: true });
+        self.steps.push(Step { node, lane, after: elsewhere, last: true, closes: false });
         self.idle.push(idle);
         step
     }

@@ -1,12 +1,16 @@
 //! Graphs: their nodes and edges.
 
 mod action;
+mod bodies;
+mod conditional;
 mod exec;
 mod layout;
 mod reservation;
 mod user_object;
 
 pub(crate) use action::{Action, CopyNode, FillNode, Given};
+pub(crate) use bodies::{Body, BodyStep, Frame, Plan, Run, Task};
+pub(crate) use conditional::{Condition, ConditionalNode, chosen, kind_name};
 pub(crate) use exec::Exec;
 pub(crate) use layout::{Layout, Step};
 pub(crate) use reservation::GraphMemory;
@@ -24,7 +28,7 @@ pub(crate) const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
     Program,
-    /// The node that contains the child graph.
+    /// The node that contains the child graph or the body.
     Node(CUgraphNode),
     /// The executable graph that runs it; the program never gets a handle of such a clone.
     Exec,

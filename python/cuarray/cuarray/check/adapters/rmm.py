@@ -11,6 +11,7 @@ from rmm.pylibrmm.stream import Stream
 from cuarray.check import NotClaimed, parts
 
 NAME, VERSION = "RMM", rmm.__version__
+NOTE = "the adapter was written from the source, and was not run"
 NOT_CLAIMED = {
     "types": "a DeviceBuffer holds bytes",
     "strides": "a DeviceBuffer is contiguous",

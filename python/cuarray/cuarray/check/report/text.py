@@ -141,7 +141,7 @@ def summary(run: Run) -> str:
     ]
     listed = ", ".join(f"{count} {name}" for count, name in numbers if count)
     order = "order proved by findings" if run.driver == "simulated" else "order checked by values"
-    return f"{run.title}: {listed} ({run.driver} driver, {order})"
+    return f"{run.title}: {listed} ({run.driver} driver, {order})" + (f"; {run.note}" if run.note else "")
 
 
 def _wrap(text: str) -> list[str]:

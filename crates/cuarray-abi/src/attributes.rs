@@ -1,0 +1,39 @@
+//! Attributes of streams, and of the copies of a batch.
+//!
+//! Driver API: [data types](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html).
+#![allow(non_camel_case_types, non_snake_case, missing_docs)]
+
+use crate::CUmemLocation;
+use std::ffi::c_uint;
+
+/// The number of an attribute of launches, nodes or streams.
+pub type CUlaunchAttributeID = c_uint;
+pub const CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: CUlaunchAttributeID = 1;
+pub const CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: CUlaunchAttributeID = 3;
+pub const CU_LAUNCH_ATTRIBUTE_PRIORITY: CUlaunchAttributeID = 8;
+pub const CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: CUlaunchAttributeID = 9;
+pub const CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: CUlaunchAttributeID = 10;
+
+/// The value of an attribute: a union of 64 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct CUlaunchAttributeValue {
+    pub words: [u64; 8],
+}
+
+/// `CUmemcpyAttributes.srcAccessOrder`.
+pub type CUmemcpySrcAccessOrder = c_uint;
+pub const CU_MEMCPY_SRC_ACCESS_ORDER_STREAM: CUmemcpySrcAccessOrder = 1;
+pub const CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL: CUmemcpySrcAccessOrder = 2;
+pub const CU_MEMCPY_SRC_ACCESS_ORDER_ANY: CUmemcpySrcAccessOrder = 3;
+/// A hint, the only flag of `CUmemcpyAttributes.flags`.
+pub const CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE: c_uint = 1;
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUmemcpyAttributes {
+    pub srcAccessOrder: CUmemcpySrcAccessOrder,
+    pub srcLocHint: CUmemLocation,
+    pub dstLocHint: CUmemLocation,
+    pub flags: c_uint,
+}

@@ -1,0 +1,42 @@
+//! Conditional nodes and their handles.
+//!
+//! Driver API: [`cuGraphConditionalHandleCreate`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
+
+use super::super::*;
+use super::{INVALID_VALUE, member};
+use crate::graph_structure::conditions;
+use crate::objects::graph_data::Action;
+use crate::state::State;
+
+/// The action of a conditional node in `graph` with these parameters, without its bodies.
+///
+/// # Safety
+/// The parameters are those of a conditional node.
+pub(super) unsafe fn conditional_action(
+    state: &State,
+    graph: CUgraph,
+    params: &CUgraphNodeParams,
+) -> Result<Action, CUresult> {
+    if params.reserved0 != [0; 3] || params.reserved2 != 0 {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: by this function's contract.
+    let node = conditions::new_node(state, graph, &unsafe { member(params) })?;
+    Ok(Action::Conditional(Box::new(node)))
+}
+
+/// A null context stands for the current one.
+pub(in crate::exports) unsafe fn cuGraphConditionalHandleCreate(
+    call: &Call<'_>,
+    p_handle_out: *mut CUgraphConditionalHandle,
+    graph: CUgraph,
+    ctx: CUcontext,
+    default_launch_value: c_uint,
+    flags: c_uint,
+) -> Result<(), CUresult> {
+    present(p_handle_out)?;
+    let ctx = if ctx.is_null() { call.top_context().unwrap_or_default() } else { ctx };
+    let handle = conditions::create(&mut call.lock(), graph, ctx, default_launch_value, flags)?;
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(p_handle_out, handle) }
+}
