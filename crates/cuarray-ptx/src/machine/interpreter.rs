@@ -11,7 +11,7 @@ use super::grid_sync::GridWord;
 use super::launch::Launch;
 use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
-use super::region::Recorder;
+use super::recorder::Recorder;
 use super::turns::Turns;
 use super::warp::Warp;
 use super::{Flow, processor};

@@ -49,6 +49,7 @@ mod pattern;
 mod printf;
 mod processor;
 pub(crate) mod program;
+mod recorder;
 mod region;
 mod rows;
 pub(crate) mod services;

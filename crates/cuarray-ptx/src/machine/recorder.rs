@@ -1,0 +1,461 @@
+//! The recorded accesses of a launch: one bit for each byte and kind of access, in pages that exist once they are accessed.
+//!
+//! So the cost is bounded by the accessed memory, and not by the number of accesses.
+//!
+//! Reads before writes are known among blocks that run in one host thread. Kernels whose blocks can observe each other
+//! run in one; other blocks that read each other's writes have a race.
+
+use super::region::{AccessKind, Region, Strength, TouchedRange};
+
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+const WORDS: usize = PAGE as usize / 64;
+
+/// A bit for each byte of a page.
+type Plane = [u64; WORDS];
+
+/// The accesses to a page: a plane for each kind of access.
+#[derive(Clone)]
+struct Page {
+    /// Weak reads, weak writes, and reads before a write of any strength.
+    weak: [Plane; 3],
+    /// Reads and writes with the strength of the device, and with the strength of the system.
+    strong: Option<Box<[Plane; 4]>>,
+    /// The place of the accesses among releases and acquires, for kernels that have these.
+    placed: Option<Box<Placed>>,
+}
+
+/// The place of a page's accesses in the launch: planes of weak reads, weak writes, strong reads and strong writes.
+#[derive(Clone)]
+struct Placed {
+    /// Accesses before the first acquire.
+    early: [Plane; 4],
+    /// Accesses since the last fence.
+    late: [Plane; 4],
+    /// Accesses before a fence that no strong write has followed yet.
+    fenced: [Plane; 4],
+}
+
+impl Placed {
+    const NONE: Placed = Placed { early: [[0; WORDS]; 4], late: [[0; WORDS]; 4], fenced: [[0; WORDS]; 4] };
+
+    fn merge(&mut self, other: &Placed) {
+        let pairs = [(&mut self.early, &other.early), (&mut self.late, &other.late), (&mut self.fenced, &other.fenced)];
+        for (own, other) in pairs {
+            let words = own.iter_mut().flatten().zip(other.iter().flatten());
+            words.for_each(|(word, other)| *word |= other);
+        }
+    }
+}
+
+/// The releases and acquires of a launch for other launches and the host, in the order of execution.
+///
+/// The order of threads is coarser here than in the search within a launch: a release of any thread releases all earlier
+/// accesses, and an acquire of any thread orders all later ones. So this finds no false race, and misses those of a thread
+/// whose fence another one executed.
+#[derive(Default)]
+pub(crate) struct Ordering {
+    /// The widest fence so far that releases.
+    fence: Strength,
+    /// The widest strong read so far.
+    heard: Strength,
+    /// The widest release: a fence, or a releasing write, with its strong write.
+    pub releases: Strength,
+    /// The widest acquire: a strong read with its fence, or an acquiring read.
+    pub acquires: Strength,
+    /// The pages with accesses since the last fence, and those with fenced accesses: before the wait, region, page.
+    late: Vec<(bool, usize, usize)>,
+    fenced: Vec<(bool, usize, usize)>,
+}
+
+impl Page {
+    fn planes(&self) -> impl Iterator<Item = &Plane> {
+        self.weak.iter().chain(self.strong.iter().flat_map(|strong| strong.iter()))
+    }
+
+    /// The bytes of a word whose accesses have the place of `like` among releases and acquires.
+    fn placed_as(&self, like: &TouchedRange, word: usize) -> u64 {
+        let plane = usize::from(like.strength != Strength::Weak) * 2 + usize::from(like.kind == AccessKind::Write);
+        let (released, acquired) = self.placed.as_ref().map_or((0, 0), |placed| {
+            (!(placed.late[plane][word] | placed.fenced[plane][word]), !placed.early[plane][word])
+        });
+        let of = |bytes: u64, wanted: bool| if wanted { bytes } else { !bytes };
+        of(released, like.released) & of(acquired, like.acquired)
+    }
+
+    /// The bytes of a word that any access has written.
+    #[inline(always)]
+    fn written(&self, word: usize) -> u64 {
+        let strong = self.strong.as_ref().map_or(0, |strong| strong[1][word] | strong[3][word]);
+        self.weak[1][word] | strong
+    }
+}
+
+/// The accesses of a launch by region and page.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    pub enabled: bool,
+    /// Whether the running instruction has read what it writes.
+    pub updates: bool,
+    /// Whether the running instruction is an atomic operation with a result.
+    pub returns: bool,
+    /// The strength of the running instruction.
+    pub strength: Strength,
+    /// Whether the running threads have not waited for the prerequisite grids.
+    pub before_wait: bool,
+    regions: Vec<Pages>,
+    /// The accesses before the wait for the prerequisite grids.
+    early: Vec<Pages>,
+    /// The releases and acquires so far, if the kernel has instructions for them.
+    pub ordering: Option<Box<Ordering>>,
+}
+
+/// The pages of a region that were accessed.
+type Pages = Vec<Option<Box<Page>>>;
+
+impl Recorder {
+    pub(crate) fn new(enabled: bool, regions: usize) -> Recorder {
+        let pages = if enabled { vec![Vec::new(); regions] } else { Vec::new() };
+        Recorder {
+            enabled,
+            updates: false,
+            returns: false,
+            strength: Strength::Weak,
+            before_wait: false,
+            regions: pages.clone(),
+            early: pages,
+            ordering: None,
+        }
+    }
+
+    /// This recorder, which also records releases and acquires if `ordered` is set.
+    pub(crate) fn ordered(self, ordered: bool) -> Recorder {
+        Recorder { ordering: ordered.then(Box::default), ..self }
+    }
+
+    /// The widest release and acquire of the launch.
+    pub(crate) fn handed_over(&self) -> [Strength; 2] {
+        self.ordering.as_ref().map_or([Strength::Weak; 2], |ordering| [ordering.releases, ordering.acquires])
+    }
+
+    /// Records a strong access of the running instruction, before its bytes.
+    pub(crate) fn note_strong(&mut self, reads: bool, writes: bool, (releases, acquires): (bool, bool)) {
+        let strength = self.strength;
+        if writes {
+            if releases {
+                self.note_fence(strength, true, false);
+            }
+            self.note_strong_write(strength);
+        }
+        if let Some(ordering) = self.ordering.as_mut().filter(|_| reads) {
+            ordering.heard = ordering.heard.max(strength);
+            if acquires {
+                ordering.acquires = ordering.acquires.max(strength);
+            }
+        }
+    }
+
+    /// Records a fence of a strength.
+    pub(crate) fn note_fence(&mut self, strength: Strength, releases: bool, acquires: bool) {
+        let Some(ordering) = self.ordering.as_mut().filter(|_| strength != Strength::Weak) else { return };
+        if acquires {
+            ordering.acquires = ordering.acquires.max(ordering.heard.min(strength));
+        }
+        if !releases {
+            return;
+        }
+        ordering.fence = ordering.fence.max(strength);
+        let late = std::mem::take(&mut ordering.late);
+        for at in late {
+            let Some(placed) = self.placed_at(at) else { continue };
+            for (fenced, late) in placed.fenced.iter_mut().flatten().zip(placed.late.iter_mut().flatten()) {
+                *fenced |= std::mem::take(late);
+            }
+            if let Some(ordering) = self.ordering.as_mut() {
+                ordering.fenced.push(at);
+            }
+        }
+    }
+
+    /// Records a strong write, which releases the accesses before the last fence.
+    fn note_strong_write(&mut self, strength: Strength) {
+        let Some(ordering) = self.ordering.as_mut().filter(|ordering| ordering.fence != Strength::Weak) else { return };
+        ordering.releases = ordering.releases.max(ordering.fence.min(strength));
+        for at in std::mem::take(&mut ordering.fenced) {
+            if let Some(placed) = self.placed_at(at) {
+                placed.fenced = [[0; WORDS]; 4];
+            }
+        }
+    }
+
+    fn placed_at(&mut self, (before_wait, region, page): (bool, usize, usize)) -> Option<&mut Placed> {
+        let regions = if before_wait { &mut self.early } else { &mut self.regions };
+        regions.get_mut(region)?.get_mut(page)?.as_mut()?.placed.as_deref_mut()
+    }
+
+    /// Records an access to a region.
+    pub(crate) fn note(&mut self, region: usize, offset: u64, size: u64, written: bool) {
+        let regions = if self.before_wait { &mut self.early } else { &mut self.regions };
+        let Some(pages) = regions.get_mut(region) else { return };
+        let (mut at, end) = (offset, offset + size);
+        while at < end {
+            let number = (at / PAGE) as usize;
+            if pages.len() <= number {
+                pages.resize(number + 1, None);
+            }
+            let new = || Box::new(Page { weak: [[0; WORDS]; 3], strong: None, placed: None });
+            let page = &mut **pages[number].get_or_insert_with(new);
+            if let Some(ordering) = self.ordering.as_mut() {
+                let place = (self.before_wait, region, number);
+                if ordering.late.last() != Some(&place) {
+                    ordering.late.push(place);
+                }
+                page.placed.get_or_insert_with(|| Box::new(Placed::NONE));
+            }
+            let stop = end.min(at - at % PAGE + PAGE);
+            while at < stop {
+                let bit = at % 64;
+                let bits = (64 - bit).min(stop - at);
+                let ones = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+                let (word, ones) = ((at % PAGE / 64) as usize, ones << bit);
+                if !written || self.updates {
+                    let before = page.written(word);
+                    page.weak[2][word] |= ones & !before;
+                }
+                if let (Some(placed), Some(ordering)) = (page.placed.as_mut(), self.ordering.as_ref()) {
+                    let plane = usize::from(self.strength != Strength::Weak) * 2 + usize::from(written);
+                    placed.late[plane][word] |= ones;
+                    if ordering.acquires == Strength::Weak {
+                        placed.early[plane][word] |= ones;
+                    }
+                }
+                match self.strength {
+                    Strength::Weak => page.weak[usize::from(written)][word] |= ones,
+                    strong => {
+                        let planes = page.strong.get_or_insert_with(|| Box::new([[0; WORDS]; 4]));
+                        let system = usize::from(strong == Strength::System);
+                        planes[system * 2 + usize::from(written)][word] |= ones;
+                    }
+                }
+                at += bits;
+            }
+        }
+    }
+
+    /// Merges the accesses that another core has recorded.
+    pub(crate) fn merge(&mut self, other: Recorder) {
+        if let (Some(own), Some(other)) = (self.ordering.as_mut(), other.ordering.as_ref()) {
+            own.releases = own.releases.max(other.releases);
+            own.acquires = own.acquires.max(other.acquires);
+        }
+        let own = self.regions.iter_mut().chain(&mut self.early);
+        for (pages, others) in own.zip(other.regions.into_iter().chain(other.early)) {
+            if pages.len() < others.len() {
+                pages.resize(others.len(), None);
+            }
+            for (page, other) in pages.iter_mut().zip(others) {
+                match (page.as_mut(), other) {
+                    (Some(page), Some(other)) => {
+                        if let (Some(own), Some(other)) = (page.placed.as_mut(), other.placed.as_ref()) {
+                            own.merge(other);
+                        }
+                        if other.strong.is_some() {
+                            page.strong.get_or_insert_with(|| Box::new([[0; WORDS]; 4]));
+                        }
+                        let strong = page.strong.iter_mut().flat_map(|strong| strong.iter_mut());
+                        let planes = page.weak.iter_mut().chain(strong).zip(other.planes());
+                        planes
+                            .flat_map(|(plane, other)| plane.iter_mut().zip(other))
+                            .for_each(|(word, other)| *word |= other);
+                    }
+                    (None, other) => *page = other,
+                    (Some(_), None) => {}
+                }
+            }
+        }
+    }
+
+    /// Returns the ranges accessed before the wait for the prerequisite grids, as [`Recorder::touched`] does.
+    pub(crate) fn touched_before_wait(&self, regions: &[Region]) -> Vec<TouchedRange> {
+        ranges(&self.early, regions)
+    }
+
+    /// Returns the accessed ranges, in ascending order for each kind.
+    pub(crate) fn touched(&self, regions: &[Region]) -> Vec<TouchedRange> {
+        ranges(&self.regions, regions)
+    }
+}
+
+/// Returns the ranges that these pages record.
+fn ranges(accessed: &[Pages], regions: &[Region]) -> Vec<TouchedRange> {
+    let mut ranges = Vec::new();
+    let strengths = [Strength::Weak, Strength::Device, Strength::System];
+    let each = |kind| strengths.map(|strength| (kind, strength));
+    let kinds = each(AccessKind::Read).into_iter().chain(each(AccessKind::Write));
+    let placed = accessed.iter().flatten().flatten().any(|page| page.placed.is_some());
+    let places: &[(bool, bool)] =
+        if placed { &[(false, false), (false, true), (true, false), (true, true)] } else { &[(false, false)] };
+    for (kind, strength) in kinds.chain([(AccessKind::Update, Strength::Weak)]) {
+        let places = if kind == AccessKind::Update { &places[..1] } else { places };
+        for (released, acquired) in places {
+            let like = TouchedRange { start: 0, end: 0, kind, strength, released: *released, acquired: *acquired };
+            ranges_like(&like, accessed, regions, &mut ranges);
+        }
+    }
+    ranges
+}
+
+/// Adds the accessed ranges that are like another one, in ascending order.
+fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], ranges: &mut Vec<TouchedRange>) {
+    let TouchedRange { kind, strength, .. } = *like;
+    let written = usize::from(kind == AccessKind::Write);
+    let range_of = |(start, end)| TouchedRange { start, end, ..*like };
+    for (pages, region) in accessed.iter().zip(regions) {
+        let mut open: Option<(u64, u64)> = None;
+        for (number, page) in pages.iter().enumerate() {
+            let Some(page) = page else { continue };
+            let plane = match (kind, strength, &page.strong) {
+                (AccessKind::Update, ..) => &page.weak[2],
+                (_, Strength::Weak, _) => &page.weak[written],
+                (.., None) => continue,
+                (_, strength, Some(strong)) => &strong[2 * usize::from(strength == Strength::System) + written],
+            };
+            for (word_index, word) in plane.iter().enumerate() {
+                let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
+                let kept = if kind == AccessKind::Update {
+                    page.written(word_index)
+                } else {
+                    page.placed_as(like, word_index)
+                };
+                let (mut word, mut bit) = (word & kept, 0);
+                while word != 0 {
+                    let skipped = word.trailing_zeros();
+                    word >>= skipped;
+                    bit += u64::from(skipped);
+                    let ones = word.trailing_ones();
+                    let (start, end) = (base + bit, base + bit + u64::from(ones));
+                    bit += u64::from(ones);
+                    word = word.checked_shr(ones).unwrap_or(0);
+                    match open.as_mut() {
+                        Some(range) if range.1 == start => range.1 = end,
+                        _ => {
+                            let over = open.replace((start, end));
+                            ranges.extend(over.map(range_of));
+                        }
+                    }
+                }
+            }
+        }
+        ranges.extend(open.map(range_of));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_bytes_become_ranges() {
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
+        let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
+        one.note(0, 4090, 12, false);
+        one.note(0, 4102, 64, false);
+        one.note(0, 5000, 1, false);
+        other.note(0, 4088, 2, false);
+        other.note(0, 0, 4096 * 3, true);
+        other.note(0, 8000, 8, false);
+        one.merge(other);
+        let range = |start: u64, end: u64, kind| TouchedRange {
+            start: 0x1000 + start,
+            end: 0x1000 + end,
+            kind,
+            strength: Strength::Weak,
+            released: false,
+            acquired: false,
+        };
+        let (read, write, update) = (AccessKind::Read, AccessKind::Write, AccessKind::Update);
+        assert_eq!(
+            one.touched(&regions),
+            [
+                range(4088, 4166, read),
+                range(5000, 5001, read),
+                range(8000, 8008, read),
+                range(0, 4096 * 3, write),
+                range(4088, 4166, update),
+                range(5000, 5001, update),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_read_and_write_of_one_instruction_is_an_update() {
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
+        let mut recorder = Recorder::new(true, 1);
+        recorder.note(0, 0, 4, true);
+        recorder.updates = true;
+        recorder.note(0, 0, 8, true);
+        let range = |start: u64, end: u64, kind| TouchedRange {
+            start: 0x1000 + start,
+            end: 0x1000 + end,
+            kind,
+            strength: Strength::Weak,
+            released: false,
+            acquired: false,
+        };
+        assert_eq!(recorder.touched(&regions), [range(0, 8, AccessKind::Write), range(4, 8, AccessKind::Update)]);
+    }
+
+    #[test]
+    fn strong_accesses_are_listed_apart_from_weak_ones() {
+        let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
+        let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
+        one.note(0, 0, 4, false);
+        (other.strength, other.updates) = (Strength::Device, true);
+        other.note(0, 0, 8, true);
+        (other.strength, other.updates) = (Strength::System, false);
+        other.note(0, 16, 4, false);
+        one.merge(other);
+        let range = |start: u64, end: u64, kind, strength| TouchedRange {
+            released: false,
+            acquired: false,
+            start: 0x1000 + start,
+            end: 0x1000 + end,
+            kind,
+            strength,
+        };
+        assert_eq!(
+            one.touched(&regions),
+            [
+                range(0, 4, AccessKind::Read, Strength::Weak),
+                range(16, 20, AccessKind::Read, Strength::System),
+                range(0, 8, AccessKind::Write, Strength::Device),
+                range(0, 8, AccessKind::Update, Strength::Weak),
+            ]
+        );
+    }
+
+    #[test]
+    fn access_before_a_release_is_released_and_access_behind_an_acquire_is_acquired() {
+        let mut recorder = Recorder::new(true, 1).ordered(true);
+        recorder.note(0, 0, 4, true);
+        recorder.note_fence(Strength::System, true, true);
+        recorder.note(0, 8, 4, true);
+        recorder.strength = Strength::Device;
+        recorder.note_strong(true, true, (false, false));
+        recorder.note(0, 64, 4, true);
+        recorder.strength = Strength::Weak;
+        assert_eq!(recorder.handed_over(), [Strength::Device, Strength::Weak]);
+        recorder.note_fence(Strength::Weak, true, true);
+        assert_eq!(recorder.handed_over()[1], Strength::Weak, "a fence of the block");
+        recorder.note_fence(Strength::Device, false, true);
+        recorder.note(0, 16, 4, false);
+        assert_eq!(recorder.handed_over(), [Strength::Device; 2]);
+        let regions = [Region { start: 0, end: 4096, host: 0, writable: true, slack: 0, group: 0 }];
+        let touched = recorder.touched(&regions);
+        let of = |start: u64| {
+            let range = touched.iter().find(|range| range.start == start && range.kind != AccessKind::Update).unwrap();
+            (range.released, range.acquired)
+        };
+        assert_eq!([of(0), of(8), of(16)], [(true, false), (false, false), (false, true)]);
+    }
+}
