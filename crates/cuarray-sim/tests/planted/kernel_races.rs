@@ -354,7 +354,42 @@ pairs! {
             @%p cp.async.bulk.commit_group;
             {wait}
             bar.sync 0;
-            st.shared.u32 [%shared], 7;"), 2, 64);
+            st.shared.u32 [%shared], 7;
+            @%p cp.async.bulk.wait_group.read 0;"), 2, 64);
+    }
+    a_block_that_ends_before_its_bulk_copy_has_read: UseAfterFree ["cuLaunchKernel on stream 1"], |p, right| {
+        let wait = pick(right, "@%p cp.async.bulk.wait_group.read 0;", "");
+        run(p, &format!("
+            setp.eq.u32 %p, %t, 0;
+            st.shared.u32 [%shared], %t;
+            fence.proxy.async.shared::cta;
+            bar.sync 0;
+            mul.wide.u32 %a, %b, 256;
+            add.u64 %a, %out, %a;
+            @%p cp.async.bulk.global.shared::cta.bulk_group [%a], [s], 256;
+            @%p cp.async.bulk.commit_group;
+            {wait}"), 2, 64);
+    }
+    a_bulk_copy_without_a_proxy_fence: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let fence = pick(right, "fence.proxy.async.shared::cta;", "");
+        run(p, &format!("
+            setp.eq.u32 %p, %t, 0;
+            st.shared.u32 [%shared], %t;
+            {fence}
+            bar.sync 0;
+            mul.wide.u32 %a, %b, 256;
+            add.u64 %a, %out, %a;
+            @%p cp.async.bulk.global.shared::cta.bulk_group [%a], [s], 256;
+            @%p cp.async.bulk.commit_group;
+            @%p cp.async.bulk.wait_group.read 0;"), 2, 64);
+    }
+    a_barrier_object_that_is_used_before_its_initialization: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
+        let barrier = pick(right, "bar.sync 0;", "");
+        run(p, &format!("
+            setp.eq.u32 %p, %t, 0;
+            @%p mbarrier.init.shared.b64 [object], 64;
+            {barrier}
+            mbarrier.arrive.shared.b64 _, [object];"), 2, 64);
     }
     a_wide_write_reaches_the_next_threads_word: KernelRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 1"], |p, right| {
         let far = pick(right, "8", "4");
