@@ -71,7 +71,8 @@ def c_type(rust: str) -> str:
     """The C++ type of a Rust type: ``*const *mut c_void`` is ``void *const *``."""
     if pointer := re.fullmatch(r"\*(const|mut) (.+)", rust):
         return f"{c_type(pointer[2])}{' const' if pointer[1] == 'const' else ''} *"
-    return C_TYPES.get(rust, rust)
+    # A structure that differs between the majors has a name of its own in Rust.
+    return C_TYPES.get(rust, re.sub(r"_of_1[23]$", "", rust))
 
 
 def package_file(package: str, name: str) -> Path:

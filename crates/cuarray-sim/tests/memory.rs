@@ -237,7 +237,8 @@ fn box_copies_go_row_by_row_and_check_their_pitches() {
     }
     let mut array = copy;
     array.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    fails!(program, NOT_SUPPORTED, cuMemcpy2D_v2(&array));
+    // The array is null.
+    fails!(program, INVALID_VALUE, cuMemcpy2D_v2(&array));
     fails!(program, INVALID_VALUE, cuMemcpy2D_v2(std::ptr::null()));
 }
 
