@@ -197,7 +197,10 @@ fn unknown_instruction_is_invalid_and_unsupported_one_is_not_supported() {
         tex.2dms.v4.f32.s32 {%f0,%f1,%f2,%f3}, [%t, %r0, {%r1,%r2,%r3,%r3}]; ret; }";
     let (result, _, log) = load_text(&program, &ptx("8.0", "sm_90", body));
     assert_eq!(result, CUresult::CUDA_ERROR_NOT_SUPPORTED);
-    assert!(log.contains("line 5") && log.contains("'tex.2dms.v4.f32.s32': multi-sample textures are not supported"), "{log}");
+    assert!(
+        log.contains("line 5") && log.contains("'tex.2dms.v4.f32.s32': multi-sample textures are not supported"),
+        "{log}"
+    );
 }
 
 /// A kernel with as many values live at once, and a directive.
