@@ -101,9 +101,9 @@ pairs! {
     a_volatile_flag: DataRace LAUNCHES with eager, |p, right| {
         let fence = if right { "membar.gl;" } else { "" };
         let produce = format!("st.global.u32 [%data], 7; {fence} st.volatile.global.u32 [%out], 1;");
-        let consume = format!("ld.volatile.global.u32 %v, [%out]; membar.gl; setp.eq.u32 %p, %v, 0; @%p bra END; \
-            ld.global.u32 %v, [%data];");
-        run(p, &[produce, consume]);
+        let consume = "ld.volatile.global.u32 %v, [%out]; membar.gl; setp.eq.u32 %p, %v, 0; @%p bra END; \
+            ld.global.u32 %v, [%data];";
+        run(p, &[produce, consume.to_owned()]);
     }
     data_passed_on_by_a_third_launch: DataRace ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 3"] with eager, |p, right| {
         let [produce, pass, consume] = pass_on(FENCE);
