@@ -135,6 +135,17 @@ fn array_that_is_kept_fails() {
     });
 }
 
+/// Each run waits without the GIL, so the other one may release its arrays.
+#[test]
+fn runs_of_two_threads_pass() {
+    Python::initialize();
+    let run = || Python::attach(|py| ExtensionTest::new(careful).run(py).expect("no exception").assert_passed());
+    std::thread::scope(|threads| {
+        threads.spawn(run);
+        run();
+    });
+}
+
 #[test]
 fn refusal_after_a_write_fails() {
     with_python(|py| {
