@@ -189,8 +189,6 @@ pub(crate) unsafe fn fence(machine: &mut Machine<'_>, instruction: &Instruction)
     }
     if machine.causality.is_some() {
         machine.fence_causally(instruction.imm);
-    } else if machine.races.on {
-        machine.release_known();
     }
     Flow::Next
 }

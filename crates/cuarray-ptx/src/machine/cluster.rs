@@ -167,7 +167,7 @@ impl Machine<'_> {
         kind: Kind,
         digests: &[u32; 32],
     ) {
-        if self.block.watched.as_ref().is_none_or(|watched| watched.exempt) {
+        if self.block.watched.is_none() {
             return;
         }
         let (arrived, now) = (self.warp.cluster_arrived, self.arrived_now());

@@ -12,7 +12,7 @@
 //! compiler assumes nothing about the memory.
 
 use super::access_mode::{STRONG, is_kept, slot};
-use super::memory::{Cell, Slot};
+use super::memory::{Cell, Slot, digests};
 use super::{Machine, processor};
 use crate::machine::address_windows::SHARED_WINDOW;
 use crate::machine::program::Instruction;
@@ -151,7 +151,10 @@ unsafe fn store_groups<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction:
     // SAFETY: as above, and the memory is writable.
     unsafe {
         let source = machine.slots::<S>(instruction.b);
-        if machine.shapes.recorded || !finds_shape(machine, instruction, size_of::<M>() as u64, true) {
+        if !finds_shape(machine, instruction, size_of::<M>() as u64, true)
+            || machine.shapes.recorded
+                && !machine.record_write(instruction, size_of::<M>() as u32, || digests::<M, S>(source))
+        {
             return false;
         }
         let shape = &machine.shapes.slots[slot(instruction.c)];

@@ -1,16 +1,24 @@
 //! Records of direct accesses, for launches that are watched.
 //!
-//! A direct read is recorded from its shape: by ranges of memory, instead of lane by lane. Other accesses take the general way:
-//! reads of global memory that may race, reads of shared memory that may be unwritten, and stores.
+//! A direct access is recorded from its shape: by ranges of memory, instead of lane by lane. Other accesses take the general way:
+//! those of global memory that may race and are neither one row nor of one address, reads of shared memory that may be unwritten,
+//! and stores in shared memory.
 
 use super::Machine;
 use super::access_mode::{GUESS, IN_PLACE, STRONG, slot};
 use super::direct::{GROUP, GROUPS, SHARED, Shape};
+use super::watch::{Digests, Finds, NOTHING};
 use crate::machine::program::Instruction;
 use crate::machine::region::Strength;
 use crate::races::Watched;
-use crate::races::cell::{Kind, Now};
+use crate::races::cell::{Kind, Now, Origin};
 use crate::races::deferred::Groups;
+use crate::races::global_access::GlobalAccess;
+use crate::races::page::PAGE;
+use crate::races::span::Row;
+
+/// The bits of all groups.
+const ALL_ROWS: u32 = (1 << GROUPS) - 1;
 
 impl Machine<'_> {
     /// Whether the launch needs the usual records only. Otherwise the addresses of each lane are compared.
@@ -34,8 +42,10 @@ impl Machine<'_> {
         if self.shapes.slots[slot].region == SHARED {
             return !self.races.on || self.record_shared_read(slot, offset, pc, size);
         }
-        let shape = &self.shapes.slots[slot];
-        if self.races.on && !self.is_only_read(shape.region as usize) {
+        let shape = self.shapes.slots[slot];
+        let may_race = self.races.on && !self.is_only_read(shape.region as usize);
+        let step = shape.step(size).filter(|_| self.launch.aliases.is_empty());
+        if may_race && step.is_none() {
             return false;
         }
         if self.recorder.enabled {
@@ -44,7 +54,74 @@ impl Machine<'_> {
                 self.recorder.note(shape.region as usize, start.wrapping_add_signed(offset), bytes, false);
             });
         }
+        if let Some(step) = step.filter(|_| may_race) {
+            self.touch_row(&shape, (offset, size, step), Kind::Read, NOTHING, pc);
+        }
         true
+    }
+
+    /// Records a store whose shape is in its slot. `values` returns a digest of the value of each lane. Returns `false` if the store has
+    /// to take the general way.
+    #[inline(always)]
+    pub(super) fn record_write(
+        &mut self,
+        instruction: &Instruction,
+        size: u32,
+        values: impl FnOnce() -> [u32; 32],
+    ) -> bool {
+        let shape = self.shapes.slots[slot(instruction.c)];
+        let general = instruction.c & (STRONG | IN_PLACE) != 0
+            || shape.region == SHARED
+            || shape.step(size) != Some(size)
+            || self.is_only_read(shape.region as usize)
+            || !self.launch.aliases.is_empty();
+        if general {
+            return false;
+        }
+        if self.recorder.enabled {
+            self.recorder.strength = Strength::Weak;
+            shape.ranges(size, |start, bytes| {
+                self.recorder.note(shape.region as usize, start.wrapping_add_signed(instruction.imm), bytes, true);
+            });
+        }
+        if self.races.on {
+            self.touch_row(&shape, (instruction.imm, size, size), Kind::Write, &values(), self.pc - 1);
+        }
+        true
+    }
+
+    /// Compares an access to global memory with recorded ones. The lanes access one address, or consecutive ones, as `step` tells.
+    fn touch_row(
+        &mut self,
+        shape: &Shape,
+        (offset, size, step): (i64, u32, u32),
+        kind: Kind,
+        digests: Digests<'_>,
+        pc: u32,
+    ) {
+        let first = shape.pointers[0].wrapping_sub(shape.host).wrapping_add_signed(offset);
+        let Some(region) = self.launch.regions.get(shape.region as usize) else { return };
+        let address = region.start.wrapping_add(first);
+        let Some(watched) = self.block.watched.as_mut() else { return };
+        let Watched { order, shadow, updates, .. } = &mut **watched;
+        order.settle_after_grid(self.grid.turn);
+        let now = Now::new(order, self.warp.number, pc, kind);
+        let (launch, block) = (self.launch, self.block.number);
+        let place = |lane: u32| address.wrapping_add(u64::from(lane * step));
+        let mut finds = Finds { launch, updates, block, now, size, shared: false, found: Vec::new() };
+        let mut sink = |lane: u32, with: Origin| finds.accepts(place(lane), lane, with);
+        let mut access = GlobalAccess::new((order, shadow, &mut self.races.grid), now, self.block.slot, digests);
+        let mut lane = 0;
+        while lane < 32 {
+            let offset = (place(lane) % PAGE) as u32;
+            // Elements are aligned, so a page has whole ones.
+            let count = if step == 0 { 32 } else { ((PAGE as u32 - offset) / step).clamp(1, 32 - lane) };
+            let lanes = u32::MAX >> (32 - count) << lane;
+            access.touch(place(lane) / PAGE, &Row { offset, size, step, lane, lanes }, &mut sink);
+            lane += count;
+        }
+        let found = finds.found;
+        found.into_iter().for_each(|race| self.races.add(launch, race, false));
     }
 
     #[inline(always)]
@@ -59,10 +136,8 @@ impl Machine<'_> {
             }
         }
         let Some(watched) = self.block.watched.as_mut() else { return false };
-        let Watched { order, deferred, exempt, .. } = &mut **watched;
-        if order.grid_completed(self.grid.turn) {
-            *exempt = false;
-        }
+        let Watched { order, deferred, .. } = &mut **watched;
+        order.settle_after_grid(self.grid.turn);
         let now = Now::new(order, self.warp.number, pc, Kind::Read);
         let (pointers, host, rows) = (shape.pointers, shape.host, shape.rows);
         let groups = || Groups { firsts: pointers.map(|pointer| pointer.wrapping_sub(host) as u32), rows, size };
@@ -71,6 +146,19 @@ impl Machine<'_> {
 }
 
 impl Shape {
+    /// The distance of the lanes' elements: their size or zero, if it is the same for all lanes.
+    #[inline(always)]
+    fn step(&self, size: u32) -> Option<u32> {
+        let step = match self.rows {
+            0 => 0,
+            ALL_ROWS => size,
+            _ => return None,
+        };
+        let apart = GROUP as u64 * u64::from(step);
+        let follows = |pair: &[u64]| pair[1] == pair[0].wrapping_add(apart);
+        self.pointers.windows(2).all(follows).then_some(step)
+    }
+
     /// The first offset in the memory and the one behind the last, for an access at an offset from the shape.
     #[inline(always)]
     fn hull(&self, offset: i64, length: u64) -> (u64, u64) {

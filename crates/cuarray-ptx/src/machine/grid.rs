@@ -207,6 +207,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
             help.take().into_iter().for_each(|help| help());
         }
     };
+    machine.races.grid.sequential = launch.cluster_blocks() == 1;
     let (mut printed, mut blocks) = (Vec::new(), Vec::new());
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);

@@ -152,10 +152,11 @@ impl Launch<'_> {
         each.map(|((only_read, grouped), region)| *only_read && !grouped && !has_alias(region)).collect()
     }
 
-    /// Clears the flags of the regions that a pointer may mean; returns whether it points into one. A pointer may lie at the end of
-    /// its region. An aligned one may lie outside of its region, if the code adds an offset that leads back.
+    /// Clears the flags of the regions that a pointer may mean; returns whether it points into one. A pointer may lie in the bytes
+    /// behind its region, or at its end, although another region starts there. An aligned one may lie outside of its region, if the
+    /// code adds an offset that leads back.
     fn point(&self, address: u64, aligned: bool, only_read: &mut [bool]) -> bool {
-        let first = self.regions.partition_point(|region| region.end + region.slack < address);
+        let first = self.regions.partition_point(|region| region.end + region.slack.max(1) <= address);
         let end = self.regions.partition_point(|region| region.start <= address);
         only_read[first.min(end)..end].fill(false);
         if first >= end && aligned && (LOWEST..SHARED_WINDOW).contains(&address) {

@@ -12,6 +12,7 @@ use super::pattern::{Chains, Pattern};
 use super::region::{self, Strength};
 use super::{Flow, Machine};
 use crate::machine::program::{Instruction, LEFT_OUT};
+use crate::races::span::bits;
 
 /// The number of lanes in one step of a vectorized loop.
 const PIECE: usize = 4;
@@ -131,10 +132,19 @@ impl Machine<'_> {
         (self.pattern, self.chains) = match (differ, stray) {
             (0, _) => (Pattern::Same, Chains { same: u32::MAX, next: 0, stride: size }),
             (_, 0) => (Pattern::Row, Chains { same: 0, next: u32::MAX, stride: size }),
-            _ if watched && differ >> 32 == 0 => (Pattern::Other, Chains::of(&self.addresses, size)),
+            _ if watched && (differ >> 32 == 0 || self.is_near()) => {
+                (Pattern::Other, Chains::of(&self.addresses, size))
+            }
             _ => (Pattern::Other, Chains { same: 0, next: 0, stride: size }),
         };
         self.hull(differ >> 32 == 0)
+    }
+
+    /// Whether the addresses of the lanes that take part differ in the lower 32 bits only. Registers of other lanes may have anything.
+    #[cold]
+    fn is_near(&self) -> bool {
+        let first = self.addresses[Self::first(self.mask) as usize] >> 32;
+        bits(self.mask).all(|lane| self.addresses[lane as usize] >> 32 == first)
     }
 
     /// Computes the hull; `near` means that addresses differ in the lower 32 bits only.

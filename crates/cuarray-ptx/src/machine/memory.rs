@@ -83,7 +83,7 @@ impl Slot for u64 {
 /// # Safety
 /// `source` is a register with slots of this type.
 #[inline(always)]
-unsafe fn digests<M, S: Slot>(source: *const S) -> [u32; 32] {
+pub(super) unsafe fn digests<M, S: Slot>(source: *const S) -> [u32; 32] {
     // SAFETY: this function's contract.
     let slots = unsafe { source.cast::<[S; 32]>().read() };
     let mut digests = [0; 32];

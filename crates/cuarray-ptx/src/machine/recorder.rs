@@ -83,6 +83,25 @@ impl Page {
         of(released, like.released) & of(acquired, like.acquired)
     }
 
+    /// Records a weak access, of a launch without releases and acquires, to the bytes from one offset in the page to another.
+    #[inline(always)]
+    fn note_weak(&mut self, start: u64, end: u64, written: bool) {
+        let (first, last) = ((start / 64) as usize, ((end - 1) / 64) as usize);
+        let mut ones = u64::MAX << (start % 64);
+        for word in first..=last.min(WORDS - 1) {
+            if word == last {
+                ones &= u64::MAX >> (63 - (end - 1) % 64);
+            }
+            if written {
+                self.weak[1][word] |= ones;
+            } else {
+                self.weak[2][word] |= ones & !self.written(word);
+                self.weak[0][word] |= ones;
+            }
+            ones = u64::MAX;
+        }
+    }
+
     /// The bytes of a word that any access has written.
     #[inline(always)]
     fn written(&self, word: usize) -> u64 {
@@ -198,6 +217,7 @@ impl Recorder {
         let regions = if self.before_wait { &mut self.early } else { &mut self.regions };
         let Some(pages) = regions.get_mut(region) else { return };
         let (mut at, end) = (offset, offset + size);
+        let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates;
         while at < end {
             let number = (at / PAGE) as usize;
             if pages.len() <= number {
@@ -213,6 +233,11 @@ impl Recorder {
                 page.placed.get_or_insert_with(|| Box::new(Placed::NONE));
             }
             let stop = end.min(at - at % PAGE + PAGE);
+            if plain {
+                page.note_weak(at % PAGE, at % PAGE + (stop - at), written);
+                at = stop;
+                continue;
+            }
             while at < stop {
                 let bit = at % 64;
                 let bits = (64 - bit).min(stop - at);

@@ -1,20 +1,18 @@
 //! Reports accesses, barriers and fences to race detection.
 //!
-//! Kernels whose threads synchronize through global or shared words are searched by the memory model: see
-//! [`causality`](super::causality). In the other kernels, only an `mbarrier` passes on what a thread knows: an arrival
-//! releases it, and a wait acquires it. The address makes no difference there: a missed race is better than a false one.
+//! Kernels whose threads can synchronize through memory are searched by the memory model: see
+//! [`causality`](super::causality). In the other kernels only barriers and exchanges of lanes order threads.
 
-use super::access_mode::{GUESS, IN_PLACE, RELEASES, STRONG};
+use super::access_mode::{GUESS, IN_PLACE, STRONG};
 use super::address_windows::SHARED_WINDOW;
 use super::block::Block;
 use super::cluster::OFFSETS;
 use super::program::{Instruction, LEFT_OUT};
 use super::rows::{each_row, record_late};
 use super::{Launch, Machine, region};
-use crate::races::blocks::Slot;
 use crate::races::cell::{Kind, Now, Origin};
 use crate::races::deferred::Scattered;
-use crate::races::page::NONE;
+use crate::races::global_access::GlobalAccess;
 use crate::races::update::Updates;
 use crate::races::{Race, Scene, Watched, access};
 
@@ -40,6 +38,38 @@ pub(super) fn hold_back(launch: &Launch<'_>, race: &Race, updates: &mut Updates)
     let bits = if race.shared { OFFSETS } else { u64::MAX };
     updates.hold(*race, [read, written], [load.thread, store.thread], update.bytes, bits);
     true
+}
+
+/// The races of an access of a warp with earlier ones of its block.
+pub(super) struct Finds<'a> {
+    pub launch: &'a Launch<'a>,
+    pub updates: &'a mut Updates,
+    pub block: u64,
+    pub now: Now,
+    pub size: u32,
+    pub shared: bool,
+    /// One race for each instruction and kind of the earlier access.
+    pub found: Vec<Race>,
+}
+
+impl Finds<'_> {
+    /// Adds a race of a lane, and returns whether no other one is looked for.
+    #[cold]
+    pub(super) fn accepts(&mut self, address: u64, lane: u32, with: Origin) -> bool {
+        let Finds { launch, block, now, size, shared, .. } = *self;
+        let accesses = [access(block, with), access(block, now.origin.of(now.warp * 32 + lane))];
+        let race = Race { shared, address, size, accesses, why: None };
+        let known = |other: &Race| {
+            let alike = other.accesses[0].pc == accesses[0].pc && other.accesses[0].writes == accesses[0].writes;
+            alike && (!is_within_warp(other) || is_within_warp(&race))
+        };
+        let races = !hold_back(launch, &race, self.updates);
+        if races && !self.found.iter().any(known) {
+            self.found.push(race);
+        }
+        // The synchronization with another warp orders the threads of a warp too, so such a race is looked for.
+        races && !is_within_warp(&race)
+    }
 }
 
 impl Scene for Launch<'_> {
@@ -97,10 +127,7 @@ impl Machine<'_> {
         if self.causality.is_some() {
             return self.watch_read_causally(instruction, size);
         }
-        if instruction.c & STRONG != 0 {
-            return self.acquire();
-        }
-        if instruction.c & GUESS != 0 && !self.launch.guesses {
+        if instruction.c & STRONG != 0 || instruction.c & GUESS != 0 && !self.launch.guesses {
             return;
         }
         self.note_in_place(instruction, Kind::Read);
@@ -112,9 +139,6 @@ impl Machine<'_> {
     pub(crate) fn watch_write(&mut self, instruction: &Instruction, size: u32, at: u32, digests: Digests<'_>) {
         if self.causality.is_some() && instruction.c & STRONG != 0 {
             return self.watch_store_causally(instruction, size, at);
-        }
-        if instruction.c & RELEASES != 0 && at == 0 {
-            self.release_known();
         }
         self.note_in_place(instruction, Kind::Write);
         if instruction.c & STRONG == 0 {
@@ -150,24 +174,10 @@ impl Machine<'_> {
             // The operation is reported once it is known whether it wrote.
             return;
         }
-        if instruction.c & RELEASES != 0 {
-            self.release_known();
-        }
         if instruction.d != LEFT_OUT {
-            self.acquire();
+            self.note_waited();
         }
         self.touch(instruction.c, size, 0, Kind::Atomic, NOTHING);
-    }
-
-    /// Records a fence.
-    pub(crate) fn release_known(&mut self) {
-        let (block, warp) = (self.block.number, self.warp.number);
-        let Some(watched) = self.block.watched.as_mut() else { return };
-        watched.order.release(warp);
-        match self.races.releaser {
-            None => self.races.releaser = Some(block),
-            Some(first) => self.races.releasers |= first != block,
-        }
     }
 
     /// Records that the lanes synchronize through memory with a thread that has waited for the prerequisite grids.
@@ -175,15 +185,6 @@ impl Machine<'_> {
         if self.launch.dependent && (self.cluster().waited || self.waited && self.in_turns()) {
             self.have_waited(self.mask);
         }
-    }
-
-    /// Acquires the released knowledge for the warp.
-    fn acquire(&mut self) {
-        self.note_waited();
-        let Some(watched) = self.block.watched.as_mut() else { return };
-        watched.order.acquire(self.warp.number);
-        let races = &self.races;
-        watched.exempt |= races.releasers || races.releaser.is_some_and(|block| block != self.block.number);
     }
 
     /// Records that groups of lanes of the warp have synchronized: by a `barrier` of the warp, or by another instruction, whose
@@ -231,7 +232,6 @@ impl Machine<'_> {
         if self.has_clusters() {
             (0..self.clusters.len()).for_each(|slot| self.compare_cluster(slot));
         }
-        (self.races.releaser, self.races.releasers) = (None, false);
         self.races.grid_turn = self.grid.turn;
     }
 
@@ -311,10 +311,8 @@ impl Machine<'_> {
     ) {
         let shared_bytes = self.block.shared_bytes();
         let Some(watched) = self.block.watched.as_mut() else { return };
-        let Watched { order, shadow, deferred, exempt, updates, .. } = &mut **watched;
-        if order.grid_completed(self.grid.turn) {
-            *exempt = false;
-        }
+        let Watched { order, shadow, deferred, updates, .. } = &mut **watched;
+        order.settle_after_grid(self.grid.turn);
         let (warp, block, slot) = (self.warp.number, self.block.number, self.block.slot);
         let now = Now::new(order, warp, self.pc - 1, kind);
         let (launch, addresses, chains) = (self.launch, &self.addresses, self.chains);
@@ -335,39 +333,17 @@ impl Machine<'_> {
                 return;
             }
         }
-        let mut found: Vec<Race> = Vec::new();
-        let mut sink = |lane: u32, with: Origin| {
-            let accesses = [access(block, with), access(block, now.origin.of(warp * 32 + lane))];
-            let race = Race { shared: SHARED, address: place(lane), size, accesses, why: None };
-            let known = |other: &Race| {
-                let alike = other.accesses[0].pc == accesses[0].pc && other.accesses[0].writes == accesses[0].writes;
-                alike && (!is_within_warp(other) || is_within_warp(&race))
-            };
-            let races = !hold_back(launch, &race, updates);
-            if races && !found.iter().any(known) {
-                found.push(race);
-            }
-            // The synchronization with another warp orders the threads of a warp too, so such a race is looked for.
-            races && !is_within_warp(&race)
-        };
-        let grid = &mut self.races.grid;
-        let mut last = (u64::MAX, 0);
-        each_row((chains, mask), size, (kind, digests), place, |number, row| {
-            if SHARED {
+        let mut finds = Finds { launch, updates, block, now, size, shared: SHARED, found: Vec::new() };
+        let mut sink = |lane: u32, with: Origin| finds.accepts(place(lane), lane, with);
+        if SHARED {
+            each_row((chains, mask), size, (kind, digests), place, |number, row| {
                 shadow.shared_page(number, size, shared_bytes).touch(row, &now, order, digests, &mut sink);
-                return;
-            }
-            if number != last.0 {
-                last = (number, shadow.global_place(number, size, |number| grid.place(number, size)));
-            }
-            let page = shadow.global_page(last.1);
-            if page.grid != NONE {
-                page.touch(row, &now, order, digests, &mut sink);
-                if !*exempt {
-                    grid.touch(page.grid, row, Slot { block: slot, origin: now.origin }, digests);
-                }
-            }
-        });
+            });
+        } else {
+            let mut access = GlobalAccess::new((order, shadow, &mut self.races.grid), now, slot, digests);
+            each_row((chains, mask), size, (kind, digests), place, |number, row| access.touch(number, row, &mut sink));
+        }
+        let found = finds.found;
         found.into_iter().for_each(|race| self.races.add(launch, race, false));
     }
 }

@@ -18,7 +18,8 @@ pub(super) struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn value(&self, piece: u32) -> u32 {
+    #[inline(always)]
+    pub(super) fn value(&self, piece: u32) -> u32 {
         if self.slot.origin.kind() == Kind::Write { self.values[self.lanes.first_at(piece) as usize] } else { 0 }
     }
 
@@ -30,16 +31,20 @@ impl Part<'_> {
 
 /// Accesses by one instruction to several pieces: of one block, or reads or atomic operations of two units.
 #[derive(Clone, Copy)]
-struct Mark {
-    one: Slot,
+pub(super) struct Mark {
+    pub one: Slot,
     other: Slot,
-    pieces: u32,
-    lanes: Lanes,
+    pub pieces: u32,
+    /// The last time of the access, if it is [alone](super::alone).
+    pub clock: u32,
+    pub lanes: Lanes,
     /// For writes, the index of the digests.
-    values: u32,
+    pub values: u32,
     /// The pieces to which the block wrote several values.
-    varied: u32,
-    next: u32,
+    pub varied: u32,
+    /// The last time at which the block wrote another value to the varied pieces, if the access is alone.
+    pub earlier: u32,
+    pub next: u32,
 }
 
 /// The records of one piece by instruction.
@@ -50,7 +55,9 @@ struct Chained {
 }
 
 /// The end of a list, and the index of what is missing.
-const END: u32 = u32::MAX;
+pub(super) const END: u32 = u32::MAX;
+/// The bit of a line whose accesses are [alone](super::alone), among its kinds.
+pub(super) const ALONE: u32 = 1 << 31;
 /// The most marks of several pieces of a line.
 const MARKS: usize = 12;
 /// Fewer pieces than these are recorded one by one.
@@ -62,11 +69,11 @@ const SEVERAL: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     /// The only unit that has accessed the line, or [`SEVERAL`].
-    unit: u32,
+    pub unit: u32,
     /// A bit for each kind of access.
-    kinds: u32,
+    pub kinds: u32,
     /// The first mark.
-    marks: u32,
+    pub marks: u32,
     /// The index of the first records of the pieces.
     chains: u32,
 }
@@ -89,8 +96,8 @@ impl Line {
 /// The lists of the lines.
 #[derive(Default)]
 pub(super) struct Store {
-    marks: Vec<Mark>,
-    values: Vec<[u32; 32]>,
+    pub marks: Vec<Mark>,
+    pub values: Vec<[u32; 32]>,
     chains: Vec<[u32; 32]>,
     records: Vec<Chained>,
     /// The number of low bits of [`Slot::block`] in which blocks of one cluster differ.
@@ -132,9 +139,15 @@ impl Store {
             at = mark.next;
             count += 1;
         }
-        if count >= MARKS {
-            return false;
+        if count < MARKS {
+            self.push(line, part, 0);
         }
+        count < MARKS
+    }
+
+    /// Adds a mark to a line.
+    #[inline(always)]
+    pub(super) fn push(&mut self, line: &mut Line, part: &Part<'_>, clock: u32) {
         let mut values = END;
         if part.slot.origin.kind() == Kind::Write {
             values = self.values.len() as u32;
@@ -145,10 +158,9 @@ impl Store {
             }
         }
         let (one, other) = (part.slot, Slot::default());
-        let mark = Mark { one, other, pieces: part.pieces, lanes: part.lanes, values, varied: 0, next: line.marks };
+        let (pieces, lanes, next) = (part.pieces, part.lanes, line.marks);
         line.marks = self.marks.len() as u32;
-        self.marks.push(mark);
-        true
+        self.marks.push(Mark { one, other, pieces, clock, lanes, values, varied: 0, earlier: 0, next });
     }
 
     fn touch_each(&mut self, line: &mut Line, part: &Part<'_>) {
@@ -218,7 +230,7 @@ impl Store {
         } else if other.kinds != 0 && line.unit != other.unit {
             line.unit = SEVERAL;
         }
-        line.kinds |= other.kinds;
+        line.kinds = (line.kinds | other.kinds) & !ALONE;
         let (mut at, mut count) = (line.marks, 0);
         while let Some(mark) = self.marks.get(at as usize) {
             (at, count) = (mark.next, count + 1);

@@ -9,14 +9,15 @@ use super::block_line::{Line, Part, Store};
 use super::page::{NONE, PAGE, hash, lines_of, overlapped, shift_of};
 use super::span::Row;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 pub(crate) use super::record::Slot;
 
 /// A page in pieces of `1 << shift` bytes. A page that is no longer watched has no lines.
-struct Page {
+pub(super) struct Page {
     number: u64,
-    shift: u32,
-    lines: Box<[Line]>,
+    pub shift: u32,
+    pub lines: Box<[Line]>,
 }
 
 impl Page {
@@ -34,6 +35,27 @@ impl Page {
     }
 }
 
+/// Hashes page numbers, which no one chooses to collide.
+#[derive(Default)]
+struct PageHasher(u64);
+
+impl Hasher for PageHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
+    }
+
+    #[inline(always)]
+    fn write_u64(&mut self, number: u64) {
+        self.0 = hash(self.0 ^ number);
+    }
+
+    #[inline(always)]
+    fn finish(&self) -> u64 {
+        // The table uses the lowest and the highest bits.
+        self.0 | self.0 << 44
+    }
+}
+
 /// Two conflicting accesses of different blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct Conflict {
@@ -44,9 +66,11 @@ pub(crate) struct Conflict {
 
 /// The accesses of a launch to global memory.
 pub(crate) struct Grid {
-    pages: Vec<Page>,
-    places: HashMap<u64, usize>,
-    store: Store,
+    pub(super) pages: Vec<Page>,
+    places: HashMap<u64, usize, BuildHasherDefault<PageHasher>>,
+    pub(super) store: Store,
+    /// Whether each block ends before the next one begins.
+    pub sequential: bool,
     /// The most pages that are watched.
     limit: usize,
     /// The number of times that the watched part was halved.
@@ -69,7 +93,7 @@ impl Grid {
     /// [`Slot::block`], and do not conflict.
     pub(crate) fn new(limit: usize, ranks: u32) -> Grid {
         let store = Store::new(ranks);
-        Grid { pages: Vec::new(), places: HashMap::new(), store, limit: limit.max(1), level: 0 }
+        Grid { pages: Vec::new(), places: HashMap::default(), store, sequential: false, limit: limit.max(1), level: 0 }
     }
 
     /// The number of low bits of [`Slot::block`] in which blocks of one cluster differ.
@@ -111,6 +135,7 @@ impl Grid {
             for line in &mut page.lines {
                 let mut kept = Line::default();
                 store.merge(&mut kept, &old, line);
+                kept.kinds = line.kinds;
                 *line = kept;
             }
             true

@@ -8,11 +8,13 @@
 //! For each pair of source lines in each variable or allocation, one race is reported: the race of the block with the
 //! smallest number, for any number of cores.
 
+mod alone;
 mod block_line;
 pub(crate) mod blocks;
 pub(crate) mod causality;
 pub(crate) mod cell;
 pub(crate) mod deferred;
+pub(crate) mod global_access;
 mod line;
 mod mark;
 pub(crate) mod order;
@@ -98,9 +100,6 @@ pub(crate) struct Watched {
     pub shadow: Shadow,
     /// The accesses to shared memory that `shadow` does not have yet.
     pub deferred: Deferred,
-    /// Whether the block has observed a release of another block. From then on, its races with other blocks cannot be
-    /// determined.
-    pub exempt: bool,
     pub updates: Updates,
     /// The views of the threads, if the kernel's threads synchronize through memory.
     pub threads: Option<Box<Threads>>,
@@ -114,7 +113,6 @@ impl Watched {
             self.deferred.clear();
         }
         self.shadow.start();
-        self.exempt = false;
         self.updates.clear();
         self.threads = None;
     }
@@ -188,10 +186,6 @@ pub(crate) struct Races {
     found: BTreeMap<Key, Candidates>,
     /// The turn of the grid barrier since which the grid's accesses are recorded.
     pub grid_turn: u32,
-    /// The first block that has executed a release, such as a fence.
-    pub releaser: Option<u64>,
-    /// Whether several blocks have executed a release.
-    pub releasers: bool,
 }
 
 impl Races {

@@ -1,11 +1,13 @@
 //! The order of the threads of one block.
 //!
-//! Each warp has a clock. It advances at each release: a barrier, a fence, or a synchronization of lanes. An access
+//! Each warp has a clock. It advances at each barrier, and at each synchronization of lanes. An access
 //! is stamped with its thread and the clock of its warp. As in vector clocks, each warp keeps, for every other warp,
 //! the time up to which accesses of that warp are ordered before its own. The lanes of one warp need such times among
 //! each other too: one number while all of them synchronize together.
 //!
 //! Inexact cases err towards order: if a lane of a warp joins the clock of another warp, all lanes of its warp do.
+
+use super::span::bits;
 
 /// The greatest time. Later accesses count as ordered.
 pub(crate) const LATEST: u32 = u32::MAX - 1;
@@ -63,13 +65,11 @@ pub(crate) struct Order {
     together: Times,
     /// For single lanes of a warp, later times up to which the accesses of another lane are ordered.
     lanes: Vec<Option<Box<[[u32; 32]; 32]>>>,
-    /// The joined times of all fences.
-    released: Times,
     /// The joined times of exited threads.
     ended: Times,
-    /// Whether there was a fence.
-    fenced: bool,
     barriers: [Arrivals; BARRIERS],
+    /// The barriers with arrivals, as bits.
+    begun: u32,
     cluster: ClusterArrivals,
     /// The turn of the grid barrier that last ordered all threads of the block.
     grid_turn: u32,
@@ -85,10 +85,9 @@ impl Default for Order {
             settled: [0; WARPS],
             together: [0; WARPS],
             lanes: Vec::new(),
-            released: [0; WARPS],
             ended: [0; WARPS],
-            fenced: false,
             barriers: [NO_ARRIVALS; BARRIERS],
+            begun: 0,
             cluster: NO_CLUSTER_ARRIVALS,
             grid_turn: 0,
         }
@@ -107,8 +106,9 @@ impl Order {
         self.together = [0; WARPS];
         self.settled = [self.first - 1; WARPS];
         self.lanes.clear();
-        (self.released, self.ended, self.fenced) = ([0; WARPS], [0; WARPS], false);
-        self.barriers = [NO_ARRIVALS; BARRIERS];
+        self.ended = [0; WARPS];
+        // Few blocks end while threads are waiting.
+        bits(std::mem::take(&mut self.begun)).for_each(|barrier| self.barriers[barrier as usize] = NO_ARRIVALS);
         self.cluster = NO_CLUSTER_ARRIVALS;
         self.grid_turn = grid_turn;
         !wraps
@@ -197,6 +197,7 @@ impl Order {
     /// Records that lanes of a warp arrive at a barrier of the block, and whether they wait there.
     pub(crate) fn arrive(&mut self, barrier: usize, warp: u32, lanes: u32, waits: bool) {
         let warp = warp as usize & 31;
+        self.begun |= 1 << barrier;
         let arrivals = &mut self.barriers[barrier];
         join(&mut arrivals.known, &self.known[warp]);
         arrivals.known[warp] = self.clocks[warp];
@@ -209,6 +210,7 @@ impl Order {
     /// Completes a barrier: the waiting lanes join the clocks of the arrived lanes. Exited threads count as arrived
     /// at a barrier of the whole block. `dead` returns the exited lanes of a warp.
     pub(crate) fn complete(&mut self, barrier: usize, whole: bool, dead: impl Fn(usize) -> u32) {
+        self.begun &= !(1 << barrier);
         let mut arrivals = std::mem::replace(&mut self.barriers[barrier], NO_ARRIVALS);
         if whole && (0..self.warps).all(|warp| arrivals.waiting[warp] | dead(warp) == u32::MAX) {
             return self.settle();
@@ -253,35 +255,13 @@ impl Order {
         self.advance(warp);
     }
 
-    /// Records a fence: later acquires of any thread join the times of its warp.
-    pub(crate) fn release(&mut self, warp: u32) {
-        let warp = warp as usize & 31;
-        join(&mut self.released, &self.known[warp]);
-        self.released[warp] = self.clocks[warp];
-        self.fenced = true;
-        self.advance(warp);
-    }
-
-    /// Records an acquire: a read that synchronizes.
-    pub(crate) fn acquire(&mut self, warp: u32) {
-        if self.fenced {
-            let warp = warp as usize & 31;
-            join(&mut self.known[warp], &self.released);
-            self.together[warp] = self.together[warp].max(self.released[warp]);
-        }
-    }
-
-    /// Returns whether the grid barrier was completed since the last call. If so, it orders all threads of the block.
+    /// Orders all threads of the block if the grid barrier was completed since the last call. `turn` counts how often it was.
     #[inline(always)]
-    pub(crate) fn grid_completed(&mut self, turn: u32) -> bool {
-        turn != self.grid_turn && self.synchronize_all(turn)
-    }
-
-    #[cold]
-    fn synchronize_all(&mut self, turn: u32) -> bool {
-        self.grid_turn = turn;
-        self.settle();
-        true
+    pub(crate) fn settle_after_grid(&mut self, turn: u32) {
+        if turn != self.grid_turn {
+            self.grid_turn = turn;
+            self.settle();
+        }
     }
 }
 
@@ -338,17 +318,6 @@ mod tests {
         assert!(order.before(1, time, 0, 8), "lane 7 passes its order on");
         order.synchronize_lanes(0, 0xffff, 0xffff);
         assert!(order.before(9, time, 0, 1));
-    }
-
-    #[test]
-    fn a_fence_orders_threads_that_acquire() {
-        let mut order = order(2);
-        let before = order.now(0);
-        order.release(0);
-        let after = order.now(0);
-        assert!(!order.before(0, before, 1, 0));
-        order.acquire(1);
-        assert!(order.before(0, before, 1, 0) && !order.before(0, after, 1, 0));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::page::{PAGE, Shadow};
 use super::span::{Row, bits};
 use std::collections::BTreeSet;
 
+mod alone;
 mod deferred;
 
 /// Reproducible pseudo-random numbers (xorshift64*).
@@ -144,8 +145,6 @@ impl Block {
                 self.order.complete(1, false, |_| 0);
             }
             2 | 3 => self.order.synchronize_lanes(warp, u32::MAX, u32::MAX),
-            4 => self.order.release(warp),
-            5 => self.order.acquire(warp),
             _ => {
                 let members = numbers.mask();
                 self.order.synchronize_lanes(warp, members, u32::MAX);

@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 /// The alignment of every device address.
 pub(crate) const ALIGNMENT: u64 = 512;
 
+/// The bytes behind each allocation that belong to no other one, after its size is rounded up to [`ALIGNMENT`]. So an index that
+/// is one too large is found, and a pointer to the start of an allocation is no pointer to the end of another one.
+pub(crate) const APART: u64 = ALIGNMENT;
+
 /// The free ranges among the offsets `0..length`.
 pub(crate) struct FreeRanges {
     /// Start and end of each free range; no two are adjacent.

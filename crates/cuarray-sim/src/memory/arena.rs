@@ -6,7 +6,7 @@
 //! such as MPI libraries.
 
 use super::page_size;
-use crate::memory::allocator::FreeRanges;
+use crate::memory::allocator::{ALIGNMENT, APART, FreeRanges};
 use crate::memory::ipc;
 use std::collections::HashSet;
 use std::fs::File;
@@ -96,15 +96,16 @@ impl Arena {
 
     /// Allocates memory; returns its address and its real size, or `None` if the device has too little.
     pub(crate) fn take(&mut self, size: u64) -> Option<(u64, u64)> {
-        if self.used.checked_add(size.checked_next_multiple_of(crate::memory::allocator::ALIGNMENT)?)? > self.capacity {
+        let real = size.checked_next_multiple_of(ALIGNMENT)?;
+        if self.used.checked_add(real)? > self.capacity {
             return None;
         }
         for (offset, size) in std::mem::take(&mut self.held) {
             self.free_unless_open(offset, size);
         }
-        let (offset, size) = self.free.take(size)?;
-        self.used += size;
-        Some((self.base + offset, size))
+        let (offset, _) = self.free.take(real.checked_add(APART)?)?;
+        self.used += real;
+        Some((self.base + offset, real))
     }
 
     /// Counts memory that has no addresses here; returns whether the device has enough.
@@ -162,8 +163,9 @@ impl Arena {
         }
     }
 
-    /// Frees a range of addresses and returns its pages to the system.
+    /// Frees the addresses of an allocation and returns its pages to the system.
     fn free(&mut self, offset: u64, size: u64) {
+        let size = size + APART;
         let (start, end) = self.free.release(offset, size);
         // Only pages that this range touched and that are completely free.
         let first = (offset - offset % self.page).max(start.next_multiple_of(self.page));

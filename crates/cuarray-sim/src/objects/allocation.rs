@@ -3,6 +3,7 @@
 //! Unified addressing gives the host and all devices one address space, so an address alone identifies its allocation.
 //! `cuPointerGetAttribute` reads the table, and every access is checked against it.
 
+use crate::memory::allocator::APART;
 use crate::memory::host_pages::HostPages;
 use crate::memory::ipc::Imported;
 use crate::objects::array::Corner;
@@ -106,6 +107,15 @@ pub(crate) struct Allocation {
     pub freed: bool,
     /// `cuMemAdvise`: read-mostly, preferred location, accessed-by.
     pub advice: Advice,
+}
+
+impl Allocation {
+    /// The number of bytes behind the allocation that exist, and belong to no other one.
+    pub(crate) fn slack(&self) -> u64 {
+        let in_arena =
+            matches!(self.kind, Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code);
+        self.taken.saturating_sub(self.size) + if in_arena { APART } else { 0 }
+    }
 }
 
 /// The advice of `cuMemAdvise` and `cuMemPrefetchAsync` on managed memory.

@@ -201,8 +201,8 @@ fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
             _ => state.host_address(allocation.address),
         },
         writable: access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-        // As on a GPU, the rest of the last granule of an allocation is accessible; using it is a finding.
-        slack: allocation.taken.saturating_sub(allocation.size),
+        // As on a GPU, some bytes behind an allocation are accessible; using them is a finding.
+        slack: allocation.slack(),
         group: 0,
     };
     let mut regions: Vec<Region> = Vec::new();

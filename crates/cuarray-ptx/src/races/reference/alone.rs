@@ -1,0 +1,74 @@
+//! Accesses to global memory that may be recorded alone, against the list of all accesses.
+
+use super::super::global_access::GlobalAccess;
+use super::*;
+
+impl Block {
+    /// As [`Block::found`], for an access that is recorded for the comparison of blocks too.
+    fn found_in_grid(&mut self, grid: &mut Grid, warp: u32, access: &Access) -> BTreeSet<(u32, u32)> {
+        let Block { order, shadow, number, .. } = self;
+        let now = Now::new(order, warp, access.pc, access.kind);
+        let (mut pairs, values) = (BTreeSet::new(), access.values());
+        let mut global = GlobalAccess::new((order, shadow, grid), now, *number, &values);
+        global.touch(access.page, &access.row, &mut |_, with| {
+            pairs.insert((with.pc().unwrap_or(0), access.pc));
+            true
+        });
+        pairs
+    }
+}
+
+/// The conflicting bytes, with both accesses.
+fn conflicts(grid: &Grid) -> BTreeSet<(u64, [Slot; 2])> {
+    let mut found = BTreeSet::new();
+    grid.conflicts(|conflict| {
+        let mut slots = conflict.slots;
+        slots.sort_unstable();
+        found.extend((0..u64::from(conflict.size)).map(|byte| (conflict.address + byte, slots)));
+    });
+    found
+}
+
+#[test]
+fn accesses_that_are_recorded_alone_have_the_races_of_a_list_of_all_accesses() {
+    let (mut numbers, mut block) = (Numbers(0x0a10_4e0a_10e1_1e5d), block());
+    // Accesses without and with races, and launches without and with conflicts of blocks.
+    let (mut counts, mut launches) = ([0; 2], [0; 2]);
+    for case in 0..800 {
+        let (mut grid, mut usual) = (Grid::new(usize::MAX, 0), Grid::new(usize::MAX, 0));
+        grid.sequential = true;
+        for number in 0..1 + numbers.below(3) {
+            block.start(number, 1 + numbers.below(3) as usize);
+            let pcs = 1 + numbers.below(3);
+            let mut last: Option<(u32, Access)> = None;
+            for index in 0..4 + numbers.below(12) {
+                if numbers.below(5) == 0 {
+                    block.synchronize(&mut numbers);
+                    continue;
+                }
+                let new = Access::new(&mut numbers, pcs, true);
+                let (warp, access) = match last.filter(|_| numbers.below(4) > 0) {
+                    // The same lanes access their bytes again.
+                    Some((warp, last)) => {
+                        let value = (new.kind == Kind::Write && last.row.step > 0).then(|| numbers.below(2));
+                        (warp, Access { kind: new.kind, pc: new.pc, value, ..last })
+                    }
+                    None => (numbers.below(block.warps as u32), new),
+                };
+                last = Some((warp, access));
+                let expected = block.expected(warp, &access);
+                let found = block.found_in_grid(&mut grid, warp, &access);
+                assert_eq!(found, expected, "case {case}, access {index}: warp {warp}, {access:?}");
+                counts[usize::from(!found.is_empty())] += 1;
+                let slot = Slot { block: number, origin: Origin::new(warp * 32, access.pc, access.kind) };
+                let place = usual.place(access.page, access.row.size);
+                usual.touch(place, &access.row, slot, &access.values());
+            }
+        }
+        let found = conflicts(&grid);
+        assert_eq!(found, conflicts(&usual), "case {case}");
+        launches[usize::from(!found.is_empty())] += 1;
+    }
+    assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
+    assert!(launches.iter().all(|count| *count > 100), "{launches:?}");
+}
