@@ -91,6 +91,31 @@ fn finding_names_the_thread_and_both_allocations() {
 }
 
 #[test]
+fn pointer_to_an_allocation_reaches_no_allocation_before_it() {
+    let program = Program::new();
+    let (before, own) = (zeroed(&program, 4096), zeroed(&program, 4096));
+    assert!(before < own, "addresses ascend");
+    put(&program, own, own);
+    clean(&program);
+    put(&program, own, before + 4092);
+    let (finding, text) = only(&program);
+    assert_eq!(finding.allocation.unwrap().address, before, "{text}");
+}
+
+#[test]
+fn index_that_is_one_too_large_is_found_for_a_size_of_whole_granules() {
+    for size in [512, 4096] {
+        let program = Program::new();
+        let (own, _behind) = (zeroed(&program, size), zeroed(&program, size));
+        put(&program, own, own + size as u64 - 4);
+        clean(&program);
+        put(&program, own, own + size as u64);
+        let (finding, text) = only(&program);
+        assert_eq!(finding.allocation.unwrap().address, own, "{text}");
+    }
+}
+
+#[test]
 fn pinned_and_managed_memory_are_allocations_of_their_own() {
     let new: [fn(&Program) -> CUdeviceptr; 2] = [
         |program| program.pinned(4096) as CUdeviceptr,

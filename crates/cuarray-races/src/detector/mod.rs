@@ -20,6 +20,7 @@ mod operation;
 mod queue;
 mod refusal;
 mod region;
+mod resolution;
 mod shadow;
 mod summary;
 
@@ -35,7 +36,6 @@ use clock::Retired;
 use flags::Flags;
 use found::{Findings, Found, Party};
 use handles::Handles;
-use operation::Heard;
 use queue::{Entry, Queue};
 use shadow::{Conflict, Met, Observer, Shadow};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -154,30 +154,6 @@ pub struct Detector {
     waits: HashSet<u64>,
 }
 
-/// The accesses of work that has run: plain ones, strong ones, and written bytes that it had read before.
-#[derive(Default)]
-struct Parted {
-    touches: Vec<(Region, AccessKind)>,
-    strong: Vec<(Region, AccessKind, Manner)>,
-    updated: Vec<Region>,
-}
-
-impl Parted {
-    fn accesses(&self) -> impl Iterator<Item = (Region, AccessKind)> + '_ {
-        self.for_host(true)
-    }
-
-    /// The accesses that a host access can race or synchronize with.
-    fn for_host(&self, publishes: bool) -> impl Iterator<Item = (Region, AccessKind)> + '_ {
-        let strong = self.strong.iter().filter(move |(.., manner)| publishes || manner.strength != Strength::System);
-        self.touches.iter().copied().chain(strong.map(|(region, access, _)| (*region, *access)))
-    }
-
-    fn effect(self) -> Effect {
-        Effect::Ran { touches: self.touches, strong: self.strong, updated: self.updated }
-    }
-}
-
 impl Detector {
     /// A detector without events.
     pub fn new(threads: HostThreads) -> Detector {
@@ -275,77 +251,6 @@ impl Detector {
         let operation = self.remember(clock.lane, caller, after, &effect);
         self.check(Entry { operation: operation.clone(), clock: clock.clone(), effect, before_wait: None });
         Ticket { operation, clock, before_wait: None }
-    }
-
-    /// The accesses of an operation with an [unknown](Effect::Unknown) effect, after it has run. Returns the accesses
-    /// as boxes, without those that no host access can race or synchronize with.
-    pub fn resolve(&mut self, ticket: &Ticket, touched: &[Touched]) -> Vec<(Region, AccessKind)> {
-        self.resolve_dependent(ticket, &[], touched)
-    }
-
-    /// As [`Detector::resolve`], with the accesses of a [dependent](Detector::issue_dependent) operation before its wait.
-    pub fn resolve_dependent(
-        &mut self,
-        ticket: &Ticket,
-        before_wait: &[Touched],
-        touched: &[Touched],
-    ) -> Vec<(Region, AccessKind)> {
-        let parts = [before_wait, touched].map(|touched| self.parted(touched));
-        self.hand_on(ticket, &parts);
-        let all = parts.iter().flat_map(Parted::accesses);
-        let _ = ticket.operation.accesses.set(self.hulls(all));
-        // A host read of bytes that the work publishes makes the host acquire.
-        let publishes = ticket.operation.fences().releases == Strength::System;
-        let for_host = parts.iter().flat_map(|part| part.for_host(publishes)).collect();
-        let [before_wait, effect] = parts.map(Parted::effect);
-        self.queue.resolve(ticket.operation.ordinal, effect, before_wait);
-        self.examine_known();
-        for_host
-    }
-
-    /// Examines the operations at the front of the queue whose accesses are known.
-    fn examine_known(&mut self) {
-        while let Some(entry) = self.queue.pop() {
-            self.examine(entry);
-        }
-    }
-
-    /// Follows the flags that work has read and written, in the order in which work runs.
-    fn hand_on(&mut self, ticket: &Ticket, parts: &[Parted]) {
-        let Ticket { operation, clock, .. } = ticket;
-        let fences = operation.fences();
-        if fences == Fences::default() {
-            return;
-        }
-        let device = self.lanes.get(clock.lane as usize).and_then(|lane| lane.device);
-        let strong =
-            parts.iter().flat_map(|part| &part.strong).filter(|(.., manner)| manner.strength != Strength::Weak);
-        let all: Vec<Region> = strong.clone().map(|(region, ..)| *region).collect();
-        let heard = self.flags.heard(&all, operation, device, &self.retired);
-        if fences.releases != Strength::Weak {
-            let told = Arc::new(Heard::of(operation.ordinal, clock, heard.as_ref(), &self.retired));
-            let writes = strong.filter(|(_, access, _)| *access == AccessKind::Write).map(|(region, ..)| *region);
-            let writes: Vec<Region> = writes.flat_map(|region| self.shadow.everywhere(region)).collect();
-            self.flags.tell(&writes, operation, device, &told, &self.retired);
-        }
-        if let Some(heard) = heard {
-            let _ = operation.heard.set(heard);
-        }
-    }
-
-    /// The accesses of work that has run, as boxes.
-    fn parted(&self, touched: &[Touched]) -> Parted {
-        let mut parted = Parted::default();
-        let block = |address| self.blocks.at(address).map_or(0, |block| block.address);
-        for (region, touch, manner) in region::boxes(touched, block) {
-            let access = if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
-            match touch {
-                Touch::Update => parted.updated.push(region),
-                _ if manner == Manner::default() => parted.touches.push((region, access)),
-                _ => parted.strong.push((region, access, manner)),
-            }
-        }
-        parted
     }
 
     /// Memory that a thread allocates outside of any stream. `written` memory may hold data already.
@@ -495,64 +400,4 @@ impl Detector {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn caller() -> Caller {
-        Caller::new(1, "")
-    }
-
-    fn touched(start: u64, end: u64, touch: Touch) -> Touched {
-        Touched::new(start, end, touch)
-    }
-
-    #[test]
-    fn kernel_accesses_are_checked_in_the_order_of_calls() {
-        let mut detector = Detector::new(HostThreads::InOrderOfCalls);
-        let [mut one, mut other] = [1, 2].map(|handle| detector.new_lane(LaneKind::NonBlocking, handle, Some(0)));
-        detector.allocate(caller(), Block::new(0, 64, "device", 0), false);
-        let kernel = detector.issue(&mut one, caller(), Effect::Unknown);
-        let fill = detector.issue(&mut other, caller(), Effect::Fill(Region::row(0, 16)));
-        assert!(!detector.is_settled() && detector.report(false).findings.is_empty());
-        detector.resolve(&kernel, &[touched(8, 12, Touch::Read), touched(60, 68, Touch::Write)]);
-        assert!(detector.is_settled());
-        let findings = detector.report(false).findings;
-        let kinds: Vec<_> = findings.iter().map(|finding| (finding.kind, finding.sides.len())).collect();
-        // The kernel was called first, so nothing was written before its read.
-        assert_eq!(kinds, [(Kind::UninitializedRead, 1), (Kind::DataRace, 2)]);
-        let ordinals = findings[1].sides.iter().map(|side| side.ordinal).collect::<Vec<_>>();
-        assert_eq!(ordinals, [kernel.operation.ordinal, fill.operation.ordinal]);
-    }
-
-    #[test]
-    fn dependent_operation_follows_its_lane_only_after_its_wait() {
-        let mut detector = Detector::new(HostThreads::InOrderOfCalls);
-        let mut lane = detector.new_lane(LaneKind::NonBlocking, 1, Some(0));
-        detector.allocate(caller(), Block::new(0, 64, "device", 0), true);
-        detector.issue(&mut lane, caller(), Effect::Fill(Region::row(32, 16)));
-        let past = detector.past(&lane);
-        let first = detector.issue(&mut lane, caller(), Effect::Fill(Region::row(0, 32)));
-        let (second, _) = detector.issue_dependent(&mut lane, past, caller());
-        let before_wait = [touched(8, 12, Touch::Read), touched(32, 36, Touch::Write)];
-        detector.resolve_dependent(&second, &before_wait, &[touched(16, 20, Touch::Write)]);
-        let later = Effect::Fill(Region::row(0, 64));
-        detector.issue(&mut lane, caller(), later);
-        let findings = detector.report(false).findings;
-        let [finding] = &findings[..] else { panic!("{findings:?}") };
-        assert_eq!(finding.bytes, Some(Range { address: 8, length: 4 }));
-        let ordinals = finding.sides.iter().map(|side| side.ordinal).collect::<Vec<_>>();
-        assert_eq!(ordinals, [first.operation.ordinal, second.operation.ordinal]);
-    }
-
-    #[test]
-    fn kernel_access_to_freed_memory_is_a_use_after_free() {
-        let mut detector = Detector::new(HostThreads::InOrderOfCalls);
-        let mut stream = detector.new_lane(LaneKind::NonBlocking, 1, Some(0));
-        detector.allocate(caller(), Block::new(4096, 64, "device", 0), false);
-        detector.free(caller(), 4096);
-        let kernel = detector.issue(&mut stream, caller(), Effect::Unknown);
-        detector.resolve(&kernel, &[touched(4100, 4104, Touch::Write), touched(9000, 9008, Touch::Write)]);
-        let kinds: Vec<Kind> = detector.report(false).findings.iter().map(|finding| finding.kind).collect();
-        assert_eq!(kinds, [Kind::UseAfterFree, Kind::OutOfBounds]);
-    }
-}
+mod tests;

@@ -110,11 +110,15 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
-    /// The number of bytes behind the allocation that exist, and belong to no other one.
+    /// The number of bytes behind the allocation that exist, and belong to no other one: the rest of its granule, or the bytes up to
+    /// the next allocation.
     pub(crate) fn slack(&self) -> u64 {
         let in_arena =
             matches!(self.kind, Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code);
-        self.taken.saturating_sub(self.size) + if in_arena { APART } else { 0 }
+        match self.taken.saturating_sub(self.size) {
+            0 if in_arena => APART,
+            rest => rest,
+        }
     }
 }
 

@@ -11,245 +11,29 @@
 //! with very many rows would make very many segments. A separate list stores such boxes as whole boxes. The list is
 //! exact about conflicts, and counts every byte that the box spans as written.
 
-use super::clock::{Clock, Lane, LaneNumber, Retired};
-use super::operation::Operation;
-use super::region::{Manner, Region, Strength};
+mod conflict;
+mod record;
+mod segment;
+
+use super::region::{Region, Strength};
 use crate::finding::AccessKind;
+pub(super) use conflict::{Conflict, Met};
+use conflict::{Found, note};
+pub(super) use record::Observer;
+use record::Record;
+use segment::Segment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
-use std::sync::Arc;
 
 /// Boxes with more rows than this are stored as whole boxes.
 const ROWS: u64 = 64;
 /// The number of stored whole boxes. Beyond it, the older half is stored row by row.
 const TALL: usize = 4096;
 
-/// A recorded access.
-#[derive(Clone)]
-pub(super) struct Record {
-    pub lane: LaneNumber,
-    pub time: u64,
-    access: AccessKind,
-    manner: Manner,
-    device: Option<i32>,
-    /// Whether the access was made through another range with the same bytes.
-    elsewhere: bool,
-    pub operation: Arc<Operation>,
-}
-
-impl Record {
-    fn same(&self, other: &Record) -> bool {
-        // The parts of a dependent operation have clocks of different lanes.
-        Arc::ptr_eq(&self.operation, &other.operation) && self.lane == other.lane && self.kind() == other.kind()
-    }
-
-    fn kind(&self) -> (AccessKind, Manner, Option<i32>, bool) {
-        (self.access, self.manner, self.device, self.elsewhere)
-    }
-
-    /// The record of the same access in another range with the same bytes.
-    fn elsewhere(&self) -> Record {
-        Record { elsewhere: true, ..self.clone() }
-    }
-
-    pub(super) fn writes(&self) -> bool {
-        self.access != AccessKind::Read
-    }
-
-    /// Whether both accesses are strong, and in each other's scope.
-    fn meets(&self, other: &Record) -> bool {
-        self.manner.strength.meets(other.manner.strength, self.device == other.device)
-    }
-
-    /// Whether unordered accesses of these kinds are a race.
-    fn conflicts(&self, other: &Record) -> bool {
-        (self.writes() || other.writes()) && !self.meets(other)
-    }
-
-    /// Whether every access that conflicts with `older` conflicts with this one too.
-    fn stands_for(&self, older: &Record) -> bool {
-        // A later acquire may order an access after this one, and not after the older one.
-        let handed = |record: &Record| (record.manner.released, record.manner.acquired);
-        match (self.access, self.manner.strength) {
-            (AccessKind::Read, Strength::Weak) => !older.writes() && handed(self) == (false, false),
-            _ => {
-                (self.manner.strength, self.device) == (older.manner.strength, older.device)
-                    && (self.writes() || !older.writes())
-                    && (handed(self) == handed(older) || handed(self) == (false, false))
-            }
-        }
-    }
-
-    /// Whether this access may observe a release by the operation of an earlier access. [`Flags`](super::flags::Flags) follows
-    /// the releases between launches.
-    fn observes(&self, other: &Record) -> bool {
-        let host = |record: &Record| record.manner.strength == Strength::Host;
-        let near = self.device == other.device && !host(self) && !host(other);
-        let narrowest = if near { Strength::Device } else { Strength::System };
-        self.meets(other)
-            && other.writes()
-            && (host(other) || other.operation.fences().releases >= narrowest)
-            && (host(self) || self.operation.fences().acquires >= narrowest)
-    }
-}
-
-/// Bytes with the same history, from the key of the table to `end`.
-struct Segment {
-    end: u64,
-    /// The last plain write.
-    write: Option<Record>,
-    /// Reads and strong accesses since then.
-    since: Vec<Record>,
-    written: bool,
-    /// Whether an allocation starts here. Segments of two allocations never unite.
-    first: bool,
-    /// Whether an allocation ends here.
-    last: bool,
-}
-
-impl Segment {
-    fn same(&self, other: &Segment) -> bool {
-        let same_write = match (&self.write, &other.write) {
-            (None, None) => true,
-            (Some(one), Some(other)) => one.same(other),
-            _ => false,
-        };
-        same_write
-            && self.written == other.written
-            && self.since.len() == other.since.len()
-            && self.since.iter().zip(&other.since).all(|(one, other)| one.same(other))
-    }
-
-    /// Splits off the part from `at` on.
-    fn split(&mut self, at: u64) -> Segment {
-        let behind = Segment {
-            end: self.end,
-            write: self.write.clone(),
-            since: self.since.clone(),
-            written: self.written,
-            first: false,
-            last: self.last,
-        };
-        self.end = at;
-        self.last = false;
-        behind
-    }
-
-    /// Records an access, and adds the accesses that it conflicts with, or has met.
-    fn touch(&mut self, start: u64, new: &Record, by: &Observer<'_>, found: &mut Found) {
-        self.write.take_if(|write| by.settled(write));
-        for record in self.write.iter().chain(&self.since).filter(|record| !by.follows(record)) {
-            found.compare(new, record, start, self.end);
-        }
-        self.written |= new.writes();
-        if new.writes() && new.manner.strength == Strength::Weak {
-            self.write = Some(new.clone());
-            self.since.clear();
-        } else {
-            self.since.retain(|record| !(by.settled(record) || by.follows(record) && new.stands_for(record)));
-            self.since.push(new.clone());
-        }
-    }
-}
-
-/// The unordered accesses that an access is compared with.
-#[derive(Default)]
-struct Found {
-    conflicts: Vec<Conflict>,
-    /// Accesses of other operations that the access has synchronized with through memory.
-    met: Vec<Met>,
-}
-
-/// An access of another operation that an access has synchronized with through memory.
-pub(super) struct Met {
-    pub record: Record,
-    /// Whether the later call observes the earlier one.
-    pub forward: bool,
-    /// Whether the earlier call observes the later one, which ran before it.
-    pub backward: bool,
-}
-
-impl Found {
-    fn compare(&mut self, new: &Record, record: &Record, start: u64, end: u64) {
-        if new.conflicts(record) {
-            return note(&mut self.conflicts, (record, new), start, end);
-        }
-        let (forward, backward) = (new.observes(record), record.observes(new));
-        let known = |met: &Met| met.record.same(record) && (met.forward, met.backward) == (forward, backward);
-        if (forward || backward) && !self.met.iter().any(known) {
-            self.met.push(Met { record: record.clone(), forward, backward });
-        }
-    }
-}
-
 /// A box that is stored whole.
 struct Tall {
     region: Region,
     record: Record,
-}
-
-/// Two unordered accesses.
-pub(super) struct Conflict {
-    /// The earlier access.
-    pub other: Arc<Operation>,
-    pub access: AccessKind,
-    /// The first address of the shared bytes, and the address after the last.
-    pub start: u64,
-    pub end: u64,
-    /// The lane of the earlier access, and its number there.
-    pub at: (LaneNumber, u64),
-    /// How the earlier and the later access synchronize.
-    pub theirs: Manner,
-    pub own: Manner,
-}
-
-impl Conflict {
-    /// A conflict with a plain access.
-    pub(super) fn new(other: Arc<Operation>, access: AccessKind, (start, end): (u64, u64)) -> Conflict {
-        let at = (other.lane, 0);
-        Conflict { other, access, start, end, at, theirs: Manner::default(), own: Manner::default() }
-    }
-
-    /// Whether the earlier access is of this kind, by this operation.
-    pub(super) fn is_of(&self, other: &Arc<Operation>, access: AccessKind) -> bool {
-        Arc::ptr_eq(&self.other, other) && self.access == access
-    }
-
-    /// Adds shared bytes.
-    pub(super) fn widen(&mut self, start: u64, end: u64) {
-        (self.start, self.end) = (self.start.min(start), self.end.max(end));
-    }
-}
-
-/// The context of a new access: its operation, its clock, and the lane whose operations happen before every later
-/// operation.
-#[derive(Clone, Copy)]
-pub(super) struct Observer<'a> {
-    pub operation: &'a Arc<Operation>,
-    pub clock: &'a Clock,
-    pub retired: &'a Retired,
-    /// The lane whose operations happen before every later operation, if there is one.
-    pub floor: Option<&'a Lane>,
-    pub manner: Manner,
-    /// The device of the lane.
-    pub device: Option<i32>,
-}
-
-impl Observer<'_> {
-    fn follows(&self, record: &Record) -> bool {
-        self.clock.contains(record.lane, record.time, self.retired)
-    }
-
-    /// Whether the record happens before every later operation.
-    fn settled(&self, record: &Record) -> bool {
-        self.floor.is_some_and(|floor| floor.contains(record.lane, record.time, self.retired))
-    }
-
-    fn record(&self, access: AccessKind) -> Record {
-        let Clock { lane, time, .. } = *self.clock;
-        let Observer { manner, device, .. } = *self;
-        Record { lane, time, access, manner, device, elsewhere: false, operation: self.operation.clone() }
-    }
 }
 
 /// The history of all live memory.
@@ -612,22 +396,6 @@ fn is_padding(start: u64, end: u64, parts: &[(u64, u64)]) -> bool {
 
 /// The size of the longest common element: a complex number of two doubles.
 const LONGEST_ELEMENT: u64 = 16;
-
-/// Adds a conflict of a record with a new access, or extends the conflict with the same record.
-fn note(conflicts: &mut Vec<Conflict>, (record, new): (&Record, &Record), start: u64, end: u64) {
-    let known = conflicts.iter_mut().find(|known| {
-        known.is_of(&record.operation, record.access) && (known.theirs, known.own) == (record.manner, new.manner)
-    });
-    match known {
-        Some(known) => known.widen(start, end),
-        None => conflicts.push(Conflict {
-            at: (record.lane, record.time),
-            theirs: record.manner,
-            own: new.manner,
-            ..Conflict::new(record.operation.clone(), record.access, (start, end))
-        }),
-    }
-}
 
 #[cfg(test)]
 mod tests;

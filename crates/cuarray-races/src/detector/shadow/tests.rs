@@ -1,9 +1,10 @@
 //! Accesses of two streams to a thousand bytes: conflicts, segments and unwritten bytes.
 
 use super::*;
-use crate::detector::operation::Caller;
-use crate::detector::region::Extent;
-use std::sync::OnceLock;
+use crate::detector::clock::{Lane, LaneNumber, Retired};
+use crate::detector::operation::{Caller, Operation};
+use crate::detector::region::{Extent, Manner};
+use std::sync::{Arc, OnceLock};
 
 /// Two unordered streams, and the memory `0..1000`.
 struct Fixture {

@@ -1,0 +1,108 @@
+//! Tests of recorded accesses and their ranges.
+
+use super::*;
+
+#[test]
+fn recorded_bytes_become_ranges() {
+    let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
+    let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
+    one.note(0, 4090, 12, false);
+    one.note(0, 4102, 64, false);
+    one.note(0, 5000, 1, false);
+    other.note(0, 4088, 2, false);
+    other.note(0, 0, 4096 * 3, true);
+    other.note(0, 8000, 8, false);
+    one.merge(other);
+    let range = |start: u64, end: u64, kind| TouchedRange {
+        start: 0x1000 + start,
+        end: 0x1000 + end,
+        kind,
+        strength: Strength::Weak,
+        released: false,
+        acquired: false,
+    };
+    let (read, write, update) = (AccessKind::Read, AccessKind::Write, AccessKind::Update);
+    assert_eq!(
+        one.touched(&regions),
+        [
+            range(4088, 4166, read),
+            range(5000, 5001, read),
+            range(8000, 8008, read),
+            range(0, 4096 * 3, write),
+            range(4088, 4166, update),
+            range(5000, 5001, update),
+        ]
+    );
+}
+
+#[test]
+fn a_read_and_write_of_one_instruction_is_an_update() {
+    let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
+    let mut recorder = Recorder::new(true, 1);
+    recorder.note(0, 0, 4, true);
+    recorder.updates = true;
+    recorder.note(0, 0, 8, true);
+    let range = |start: u64, end: u64, kind| TouchedRange {
+        start: 0x1000 + start,
+        end: 0x1000 + end,
+        kind,
+        strength: Strength::Weak,
+        released: false,
+        acquired: false,
+    };
+    assert_eq!(recorder.touched(&regions), [range(0, 8, AccessKind::Write), range(4, 8, AccessKind::Update)]);
+}
+
+#[test]
+fn strong_accesses_are_listed_apart_from_weak_ones() {
+    let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
+    let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
+    one.note(0, 0, 4, false);
+    (other.strength, other.updates) = (Strength::Device, true);
+    other.note(0, 0, 8, true);
+    (other.strength, other.updates) = (Strength::System, false);
+    other.note(0, 16, 4, false);
+    one.merge(other);
+    let range = |start: u64, end: u64, kind, strength| TouchedRange {
+        released: false,
+        acquired: false,
+        start: 0x1000 + start,
+        end: 0x1000 + end,
+        kind,
+        strength,
+    };
+    assert_eq!(
+        one.touched(&regions),
+        [
+            range(0, 4, AccessKind::Read, Strength::Weak),
+            range(16, 20, AccessKind::Read, Strength::System),
+            range(0, 8, AccessKind::Write, Strength::Device),
+            range(0, 8, AccessKind::Update, Strength::Weak),
+        ]
+    );
+}
+
+#[test]
+fn access_before_a_release_is_released_and_access_behind_an_acquire_is_acquired() {
+    let mut recorder = Recorder::new(true, 1).ordered(true);
+    recorder.note(0, 0, 4, true);
+    recorder.note_fence(Strength::System, true, true);
+    recorder.note(0, 8, 4, true);
+    recorder.strength = Strength::Device;
+    recorder.note_strong(true, true, (false, false));
+    recorder.note(0, 64, 4, true);
+    recorder.strength = Strength::Weak;
+    assert_eq!(recorder.handed_over(), [Strength::Device, Strength::Weak]);
+    recorder.note_fence(Strength::Weak, true, true);
+    assert_eq!(recorder.handed_over()[1], Strength::Weak, "a fence of the block");
+    recorder.note_fence(Strength::Device, false, true);
+    recorder.note(0, 16, 4, false);
+    assert_eq!(recorder.handed_over(), [Strength::Device; 2]);
+    let regions = [Region { start: 0, end: 4096, host: 0, writable: true, slack: 0, group: 0 }];
+    let touched = recorder.touched(&regions);
+    let of = |start: u64| {
+        let range = touched.iter().find(|range| range.start == start && range.kind != AccessKind::Update).unwrap();
+        (range.released, range.acquired)
+    };
+    assert_eq!([of(0), of(8), of(16)], [(true, false), (false, false), (false, true)]);
+}

@@ -1,0 +1,105 @@
+//! Work whose accesses are known once it has run.
+
+use super::effect::Effect;
+use super::operation::{Heard, Ticket};
+use super::region::{self, Manner, Region, Strength, Touch, Touched};
+use super::{Detector, Fences};
+use crate::finding::AccessKind;
+use std::sync::Arc;
+
+/// The accesses of work that has run: plain ones, strong ones, and written bytes that it had read before.
+#[derive(Default)]
+pub(super) struct Parted {
+    pub touches: Vec<(Region, AccessKind)>,
+    pub strong: Vec<(Region, AccessKind, Manner)>,
+    pub updated: Vec<Region>,
+}
+
+impl Parted {
+    pub(super) fn accesses(&self) -> impl Iterator<Item = (Region, AccessKind)> + '_ {
+        self.for_host(true)
+    }
+
+    /// The accesses that a host access can race or synchronize with.
+    pub(super) fn for_host(&self, publishes: bool) -> impl Iterator<Item = (Region, AccessKind)> + '_ {
+        let strong = self.strong.iter().filter(move |(.., manner)| publishes || manner.strength != Strength::System);
+        self.touches.iter().copied().chain(strong.map(|(region, access, _)| (*region, *access)))
+    }
+
+    pub(super) fn effect(self) -> Effect {
+        Effect::Ran { touches: self.touches, strong: self.strong, updated: self.updated }
+    }
+}
+
+impl Detector {
+    /// The accesses of an operation with an [unknown](Effect::Unknown) effect, after it has run. Returns the accesses
+    /// as boxes, without those that no host access can race or synchronize with.
+    pub fn resolve(&mut self, ticket: &Ticket, touched: &[Touched]) -> Vec<(Region, AccessKind)> {
+        self.resolve_dependent(ticket, &[], touched)
+    }
+
+    /// As [`Detector::resolve`], with the accesses of a [dependent](Detector::issue_dependent) operation before its wait.
+    pub fn resolve_dependent(
+        &mut self,
+        ticket: &Ticket,
+        before_wait: &[Touched],
+        touched: &[Touched],
+    ) -> Vec<(Region, AccessKind)> {
+        let parts = [before_wait, touched].map(|touched| self.parted(touched));
+        self.hand_on(ticket, &parts);
+        let all = parts.iter().flat_map(Parted::accesses);
+        let _ = ticket.operation.accesses.set(self.hulls(all));
+        // A host read of bytes that the work publishes makes the host acquire.
+        let publishes = ticket.operation.fences().releases == Strength::System;
+        let for_host = parts.iter().flat_map(|part| part.for_host(publishes)).collect();
+        let [before_wait, effect] = parts.map(Parted::effect);
+        self.queue.resolve(ticket.operation.ordinal, effect, before_wait);
+        self.examine_known();
+        for_host
+    }
+
+    /// Examines the operations at the front of the queue whose accesses are known.
+    pub(super) fn examine_known(&mut self) {
+        while let Some(entry) = self.queue.pop() {
+            self.examine(entry);
+        }
+    }
+
+    /// Follows the flags that work has read and written, in the order in which work runs.
+    pub(super) fn hand_on(&mut self, ticket: &Ticket, parts: &[Parted]) {
+        let Ticket { operation, clock, .. } = ticket;
+        let fences = operation.fences();
+        if fences == Fences::default() {
+            return;
+        }
+        let device = self.lanes.get(clock.lane as usize).and_then(|lane| lane.device);
+        let strong =
+            parts.iter().flat_map(|part| &part.strong).filter(|(.., manner)| manner.strength != Strength::Weak);
+        let all: Vec<Region> = strong.clone().map(|(region, ..)| *region).collect();
+        let heard = self.flags.heard(&all, operation, device, &self.retired);
+        if fences.releases != Strength::Weak {
+            let told = Arc::new(Heard::of(operation.ordinal, clock, heard.as_ref(), &self.retired));
+            let writes = strong.filter(|(_, access, _)| *access == AccessKind::Write).map(|(region, ..)| *region);
+            let writes: Vec<Region> = writes.flat_map(|region| self.shadow.everywhere(region)).collect();
+            self.flags.tell(&writes, operation, device, &told, &self.retired);
+        }
+        if let Some(heard) = heard {
+            let _ = operation.heard.set(heard);
+        }
+    }
+
+    /// The accesses of work that has run, as boxes.
+    pub(super) fn parted(&self, touched: &[Touched]) -> Parted {
+        let mut parted = Parted::default();
+        let block = |address| self.blocks.at(address).map_or(0, |block| block.address);
+        for (region, touch, manner) in region::boxes(touched, block) {
+            let access = if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
+            match touch {
+                Touch::Update => parted.updated.push(region),
+                _ if manner == Manner::default() => parted.touches.push((region, access)),
+                _ => parted.strong.push((region, access, manner)),
+            }
+        }
+        parted
+    }
+}
