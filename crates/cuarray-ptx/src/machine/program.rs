@@ -192,6 +192,8 @@ pub struct Program {
     /// One location for each instruction.
     pub(crate) locations: Vec<Location>,
     pub(crate) operands: Vec<u32>,
+    /// The usual functions of the instructions in `machine::linear`, by their `imm`.
+    pub(crate) by_lanes: Vec<Exec>,
     /// Each constant with its width. A constant's offset is the sum of the widths before it.
     pub(crate) constants: Vec<(Constant, Width)>,
     pub(crate) variables: Vec<Variable>,
