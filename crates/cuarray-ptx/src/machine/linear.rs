@@ -30,6 +30,8 @@ pub(crate) const C: u32 = 12;
 pub(crate) const D: u32 = 14;
 /// The bit in `extra` of an instruction whose result is also read as a row.
 pub(crate) const ROW_USED: u32 = 1 << 16;
+/// The bit in `extra` of an instruction that [`Operation::function`] executes.
+pub(crate) const LINEAR: u32 = 1 << 17;
 
 /// A base, and a step for each bit of the lane's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

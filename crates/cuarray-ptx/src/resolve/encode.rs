@@ -15,6 +15,7 @@ use crate::machine::access_mode::{GUESS, IN_PLACE, unused_bits};
 use crate::machine::branching;
 use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::fused::loads_and_multiply_add;
+use crate::machine::linear::LINEAR;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Exec, Instruction, Program, Reached, UNGUARDED};
 use std::collections::{HashMap, HashSet};
@@ -178,6 +179,7 @@ pub(super) fn encode(
                     imm = program.by_lanes.len() as i64;
                     program.by_lanes.push(std::mem::replace(&mut exec, function));
                     c = operation.code().unwrap_or(c);
+                    at |= LINEAR;
                 }
             }
             let rest = (&built.blocks[*index].drafts[at_draft..], &shapes[at_draft..]);
