@@ -64,7 +64,7 @@ const REGISTERS: u64 = 6;
 /// The words that each thread stores.
 const WORDS: usize = 2 * REGISTERS as usize + 2;
 
-/// A kernel of random instructions, of which some are guarded, skipped by some threads or repeated. Each thread stores all its
+/// A kernel of random instructions, some of them guarded or skipped by some threads. Each thread stores all its
 /// registers, through addresses that are rarely linear and through such that mostly are.
 fn kernel(seed: u64) -> String {
     let mut random = Random(seed);
