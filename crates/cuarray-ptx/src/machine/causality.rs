@@ -369,7 +369,8 @@ impl Machine<'_> {
                     causality.memory.unseen((from, count as u32), &mut found);
                     done += count;
                 }
-                for conflict in found.drain(..) {
+                for mut conflict in found.drain(..) {
+                    conflict.mark.block = causality.block_of(conflict.mark.block);
                     if !reported.contains(&conflict.mark.pc)
                         && machine.add_causal_race(&conflict, &mark, (address, size))
                     {
