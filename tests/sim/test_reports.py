@@ -268,7 +268,7 @@ assert cuarray_sim.report() in cuarray_sim.report("text") and "data-race" in cua
 assert "\\x1b[" in cuarray_sim.report("coloured") and "<svg" in cuarray_sim.report("html")
 assert json.loads(cuarray_sim.report("trace"))["traceEvents"]
 watched = cuarray_sim.findings()["watched"]
-assert watched == cuarray_sim.statistics()["watched"] and watched["bytes"] > 0 == watched["left_out"]
+assert watched == cuarray_sim.statistics()["watched"] and watched["history"] > 0 == watched["bytes"]
 last = cuarray_sim.report().splitlines()[-1]
 assert last.startswith(f"watched: {watched['bytes']:,} bytes, with about ") and last.endswith("left out: 0 bytes of launches")
 try:
