@@ -265,9 +265,9 @@ macro_rules! __entry_points {
                 both context fn cudaMemPoolGetAccess(flags: *mut cudaMemAccessFlags, mem_pool: cudaMemPool_t, location: *mut cudaMemLocation);
                 both context fn cudaMemPoolCreate(mem_pool: *mut cudaMemPool_t, pool_props: *const cudaMemPoolProps);
                 both context fn cudaMemPoolDestroy(mem_pool: cudaMemPool_t);
-                only_13 refused fn cudaMemGetDefaultMemPool(mem_pool: *mut cudaMemPool_t, location: *mut cudaMemLocation, type_: cudaMemAllocationType);
-                only_13 refused fn cudaMemGetMemPool(mem_pool: *mut cudaMemPool_t, location: *mut cudaMemLocation, type_: cudaMemAllocationType);
-                only_13 refused fn cudaMemSetMemPool(location: *mut cudaMemLocation, type_: cudaMemAllocationType, mem_pool: cudaMemPool_t);
+                only_13 driver fn cudaMemGetDefaultMemPool(mem_pool: *mut cudaMemPool_t, location: *mut cudaMemLocation, type_: cudaMemAllocationType);
+                only_13 driver fn cudaMemGetMemPool(mem_pool: *mut cudaMemPool_t, location: *mut cudaMemLocation, type_: cudaMemAllocationType);
+                only_13 driver fn cudaMemSetMemPool(location: *mut cudaMemLocation, type_: cudaMemAllocationType, mem_pool: cudaMemPool_t);
                 both context fn cudaMallocFromPoolAsync(ptr: *mut *mut c_void, size: usize, mem_pool: cudaMemPool_t, stream: cudaStream_t) [twin cudaMallocFromPoolAsync_ptsz];
                 both context fn cudaMemPoolExportToShareableHandle(shareable_handle: *mut c_void, mem_pool: cudaMemPool_t, handle_type: cudaMemAllocationHandleType, flags: c_uint);
                 both context fn cudaMemPoolImportFromShareableHandle(mem_pool: *mut cudaMemPool_t, shareable_handle: *mut c_void, handle_type: cudaMemAllocationHandleType, flags: c_uint);

@@ -143,12 +143,11 @@ impl Driver {
                 );
                 CUresult::CUDA_ERROR_OUT_OF_MEMORY
             })?;
-            for (device, pool) in devices {
+            for device in devices {
                 if !config.host_readable && !config.quiet {
                     let (start, length) = device.arena.addresses();
                     host_access::explain_faults_in(start, length);
                 }
-                state.pools.insert(device.default_pool, pool);
                 state.devices.push(device);
             }
         }

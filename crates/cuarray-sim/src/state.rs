@@ -16,7 +16,7 @@ use crate::objects::event::{Event, Published};
 use crate::objects::graph_data::{Condition, Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
 use crate::objects::memory_operation::Publications;
 use crate::objects::physical::Physical;
-use crate::objects::pool::Pool;
+use crate::objects::pool::{Place, PlacePools, Pool};
 use crate::objects::running::Running;
 use crate::objects::stream::Stream;
 use crate::objects::texture::Textures;
@@ -38,6 +38,8 @@ pub(crate) struct State {
     pub streams: Table<CUstream, Stream>,
     pub events: Table<CUevent, Event>,
     pub pools: HashMap<CUmemoryPool, Pool>,
+    /// The default and the current pools of places that were asked for.
+    pub place_pools: HashMap<Place, PlacePools>,
     /// Pending links.
     pub links: HashMap<CUlinkState, Link>,
     /// Loaded modules and libraries.
@@ -104,6 +106,7 @@ impl State {
             streams: Table::default(),
             events: Table::default(),
             pools: HashMap::new(),
+            place_pools: HashMap::new(),
             links: HashMap::new(),
             code: Code::default(),
             captures: Captures::new(),
@@ -239,7 +242,9 @@ impl State {
         let Some(allocation) = self.memory.holding(address) else { return address };
         match &allocation.kind {
             Kind::Imported(imported) => imported.shadow_of(address),
-            Kind::Pinned { pages, .. } | Kind::Managed { pages } => pages.shadow_of(address),
+            Kind::Pinned { pages, .. } | Kind::PinnedPool { pages, .. } | Kind::Managed { pages, .. } => {
+                pages.shadow_of(address)
+            }
             Kind::Mapped(mapping) => mapping.shadow + (address - allocation.address),
             _ => address,
         }

@@ -31,10 +31,6 @@ def resource(device: Any, driver_kind: str) -> Callable[[str], Any]:
 
         own = name in ("PinnedMemoryResource", "ManagedMemoryResource", "LegacyPinnedMemoryResource")
         make = functools.partial(getattr(cuda.core, name), *(() if own else (device,)))
-        if driver_kind == "simulated" and name in ("PinnedMemoryResource", "ManagedMemoryResource"):
-            with pytest.raises(cuda.core._utils.cuda_utils.CUDAError, match="CUDA_ERROR_NOT_SUPPORTED"):
-                make()
-            pytest.skip("the simulated driver refuses pools of host and of managed memory")
         return make()
 
     return resource

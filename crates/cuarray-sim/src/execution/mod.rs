@@ -180,6 +180,8 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
         Work::Allocate { address, size } => {
             if let Some(arena) = state.arena_of(address) {
                 arena.soil(address, size);
+            } else if let Some(pages) = state.memory.starting_at(address).and_then(|made| made.kind.pages()) {
+                pages.soil(size);
             }
             graph_memory::used(state, address);
         }

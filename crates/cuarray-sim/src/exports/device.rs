@@ -7,7 +7,8 @@ use super::*;
 use crate::config::identity;
 use crate::config::textures::LINEAR_WIDTH;
 use crate::objects::array::texel_size;
-use crate::objects::pool::Pool;
+use crate::objects::pool::Place;
+use crate::work::pools;
 use std::ffi::CStr;
 
 pub(super) unsafe fn cuDeviceGet(call: &Call<'_>, device: *mut CUdevice, ordinal: c_int) -> Result<(), CUresult> {
@@ -137,7 +138,9 @@ pub(super) unsafe fn cuDeviceGetDefaultMemPool(
     pool_out: *mut CUmemoryPool,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
-    let pool = call.lock().device(dev)?.default_pool;
+    let mut state = call.lock();
+    let device = state.device(dev)?.ordinal as usize;
+    let pool = pools::of_place(&mut state, Place::of_device(device)).default;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pool_out, pool) }
 }
@@ -147,21 +150,17 @@ pub(super) unsafe fn cuDeviceGetMemPool(
     pool: *mut CUmemoryPool,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
-    let current = call.lock().device(dev)?.current_pool;
+    let mut state = call.lock();
+    let device = state.device(dev)?.ordinal as usize;
+    let current = pools::of_place(&mut state, Place::of_device(device)).current;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pool, current) }
 }
 
 pub(super) unsafe fn cuDeviceSetMemPool(call: &Call<'_>, dev: CUdevice, pool: CUmemoryPool) -> Result<(), CUresult> {
     let mut state = call.lock();
-    let Pool { device: owner, imported, .. } = *state.pool(pool)?;
-    let device = state.device_mut(dev)?;
-    // By the manual, a pool of another process allocates nothing.
-    if owner as CUdevice != dev || imported.is_some() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    device.current_pool = pool;
-    Ok(())
+    let device = state.device(dev)?.ordinal as usize;
+    pools::set_current(&mut state, Place::of_device(device), pool)
 }
 
 pub(super) unsafe fn cuDeviceCanAccessPeer(

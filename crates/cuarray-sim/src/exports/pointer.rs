@@ -108,10 +108,9 @@ fn attribute(
         }
         CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => Value::Bool(false),
         CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Unsigned(access.unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)),
-        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match allocation.kind {
-            Kind::Pool(pool) => Value::Word(pool.0 as u64),
-            _ => Value::Word(0),
-        },
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => {
+            Value::Word(allocation.kind.pool().map_or(0, |pool| pool.0 as u64))
+        }
         CU_POINTER_ATTRIBUTE_MAPPING_SIZE => Value::Word(allocation.size),
         CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => Value::Word(allocation.address),
         CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Word(allocation.id),
