@@ -431,6 +431,14 @@ macro_rules! entry_points {
                 "cuMemcpyBatchAsync" @ 13000 [waits locates] fn cuMemcpyBatchAsync_v2(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes, attrs_idxs: *mut usize, num_attrs: usize, stream: CUstream) per_thread cuMemcpyBatchAsync_v2_ptsz;
                 "cuMemcpyWithAttributesAsync" @ 13020 [waits locates] fn cuMemcpyWithAttributesAsync(dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: *mut CUmemcpyAttributes, stream: CUstream) per_thread cuMemcpyWithAttributesAsync_ptsz;
                 "cuMemPrefetchBatchAsync" @ 13000 [waits locates] fn cuMemPrefetchBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, prefetch_locs: *mut CUmemLocation, prefetch_loc_idxs: *mut usize, num_prefetch_locs: usize, flags: u64, stream: CUstream) per_thread cuMemPrefetchBatchAsync_ptsz;
+                "cuMemDiscardBatchAsync" @ 13000 [locates] fn cuMemDiscardBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, flags: u64, stream: CUstream) per_thread cuMemDiscardBatchAsync_ptsz;
+                "cuMemDiscardAndPrefetchBatchAsync" @ 13000 [locates] fn cuMemDiscardAndPrefetchBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, prefetch_locs: *mut CUmemLocation, prefetch_loc_idxs: *mut usize, num_prefetch_locs: usize, flags: u64, stream: CUstream) per_thread cuMemDiscardAndPrefetchBatchAsync_ptsz;
+                "cuMemGetLocationInfo" @ 13040 fn cuMemGetLocationInfo(ptr: CUdeviceptr, size: usize, summary_granularity: usize, sampling_granularity: usize, location_out: *mut CUmemLocation);
+            }
+            box_batches {
+                "cuMemcpy3DBatchAsync" @ 12080 [waits locates] fn cuMemcpy3DBatchAsync(num_ops: usize, op_list: *mut CUDA_MEMCPY3D_BATCH_OP, fail_idx: *mut usize, flags: u64, stream: CUstream) per_thread cuMemcpy3DBatchAsync_ptsz;
+                "cuMemcpy3DBatchAsync" @ 13000 [waits locates] fn cuMemcpy3DBatchAsync_v2(num_ops: usize, op_list: *mut CUDA_MEMCPY3D_BATCH_OP, flags: u64, stream: CUstream) per_thread cuMemcpy3DBatchAsync_v2_ptsz;
+                "cuMemcpy3DWithAttributesAsync" @ 13020 [waits locates] fn cuMemcpy3DWithAttributesAsync(op: *mut CUDA_MEMCPY3D_BATCH_OP, flags: u64, stream: CUstream) per_thread cuMemcpy3DWithAttributesAsync_ptsz;
             }
             pools_of_locations {
                 "cuMemGetDefaultMemPool" @ 13000 fn cuMemGetDefaultMemPool(pool_out: *mut CUmemoryPool, location: *mut CUmemLocation, kind: CUmemAllocationType);

@@ -19,6 +19,7 @@
 mod api;
 mod arrays;
 mod attributes;
+mod copies;
 mod entry_points;
 mod memory_operations;
 mod result;
@@ -28,6 +29,7 @@ mod unsupported;
 pub use api::{Api, ENTRY_POINTS, EntryPoint, Flags};
 pub use arrays::*;
 pub use attributes::*;
+pub use copies::*;
 pub use memory_operations::*;
 pub use result::CUresult;
 pub use types::*;

@@ -95,14 +95,8 @@ macro_rules! unsupported_entry_points {
                 "cuMulticastGetGranularity" @ 12010 cuMulticastGetGranularity;
                 "cuMulticastUnbind" @ 12010 cuMulticastUnbind;
             }
-            pools_and_batches: "this form of batches is not implemented: make one call for each range, with the same effect" {
+            decompression: "no device decompresses memory, as CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK says: decompress on the host, or in a kernel" {
                 "cuMemBatchDecompressAsync" @ 12060 cuMemBatchDecompressAsync per_thread cuMemBatchDecompressAsync_ptsz;
-                "cuMemDiscardAndPrefetchBatchAsync" @ 13000 cuMemDiscardAndPrefetchBatchAsync per_thread cuMemDiscardAndPrefetchBatchAsync_ptsz;
-                "cuMemDiscardBatchAsync" @ 13000 cuMemDiscardBatchAsync per_thread cuMemDiscardBatchAsync_ptsz;
-                "cuMemGetLocationInfo" @ 13040 cuMemGetLocationInfo;
-                "cuMemcpy3DBatchAsync" @ 12080 cuMemcpy3DBatchAsync per_thread cuMemcpy3DBatchAsync_ptsz;
-                "cuMemcpy3DBatchAsync" @ 13000 cuMemcpy3DBatchAsync_v2 per_thread cuMemcpy3DBatchAsync_v2_ptsz;
-                "cuMemcpy3DWithAttributesAsync" @ 13020 cuMemcpy3DWithAttributesAsync per_thread cuMemcpy3DWithAttributesAsync_ptsz;
             }
             external_resources: "no graphics interface and no other device shares memory or semaphores with the simulator: use cuIpcGetMemHandle or cuMemExportToShareableHandle" {
                 "cuDestroyExternalMemory" @ 10000 cuDestroyExternalMemory;

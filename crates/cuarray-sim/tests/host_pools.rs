@@ -87,10 +87,8 @@ fn pools_state_their_place_and_type() {
     ] {
         let pool = pool(&p, kind, location, id);
         assert_eq!(number(&p, pool, CU_MEMPOOL_ATTR_ALLOCATION_TYPE) as u32, kind);
-        let place = (
-            number(&p, pool, CU_MEMPOOL_ATTR_LOCATION_TYPE) as u32,
-            number(&p, pool, CU_MEMPOOL_ATTR_LOCATION_ID),
-        );
+        let place =
+            (number(&p, pool, CU_MEMPOOL_ATTR_LOCATION_TYPE) as u32, number(&p, pool, CU_MEMPOOL_ATTR_LOCATION_ID));
         assert_eq!(place, stated);
         assert_eq!(number(&p, pool, CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED), 0);
         assert_eq!(number(&p, pool, CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID), -1);

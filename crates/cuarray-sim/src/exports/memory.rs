@@ -113,9 +113,7 @@ pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Result<
     }
     let allocation = state.memory.starting_at(dptr).filter(|allocation| !allocation.freed);
     match allocation.map(|allocation| &allocation.kind) {
-        Some(
-            Kind::Device | Kind::Pool(_) | Kind::PinnedPool { .. } | Kind::Graph { .. } | Kind::Managed { .. },
-        ) => {
+        Some(Kind::Device | Kind::Pool(_) | Kind::PinnedPool { .. } | Kind::Graph { .. } | Kind::Managed { .. }) => {
             free(call, state, dptr, current)
         }
         Some(Kind::Imported(imported)) if imported.pool.is_some() => free(call, state, dptr, current),

@@ -9,6 +9,7 @@
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
 mod array;
+mod box_batches;
 mod capture;
 mod context;
 mod device;

@@ -16,11 +16,7 @@ use crate::work::pools;
 ///
 /// # Safety
 /// `location` is null or readable.
-unsafe fn place(
-    state: &State,
-    location: *const CUmemLocation,
-    kind: CUmemAllocationType,
-) -> Result<Place, CUresult> {
+unsafe fn place(state: &State, location: *const CUmemLocation, kind: CUmemAllocationType) -> Result<Place, CUresult> {
     present(location)?;
     // SAFETY: by this function's contract; the location may be unaligned.
     pools::place(state, unsafe { location.read_unaligned() }, kind)

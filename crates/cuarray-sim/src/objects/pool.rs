@@ -20,10 +20,7 @@ pub(crate) struct Place {
 impl Place {
     /// The memory of a device.
     pub(crate) fn of_device(device: usize) -> Place {
-        Place {
-            managed: false,
-            location: CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: device as CUdevice },
-        }
+        Place { managed: false, location: CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: device as CUdevice } }
     }
 
     /// The device whose own memory this is.

@@ -71,7 +71,9 @@ fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String
     }
     let (own, other) = (state.contexts.get(&context)?.device, allocation.device);
     let missing = match allocation.kind {
-        Kind::Pool(_) | Kind::PinnedPool { .. } => format!("give device {own} access to the memory of the pool with cuMemPoolSetAccess"),
+        Kind::Pool(_) | Kind::PinnedPool { .. } => {
+            format!("give device {own} access to the memory of the pool with cuMemPoolSetAccess")
+        }
         Kind::Graph { .. } => format!("give device {own} access in the parameters of the allocation node"),
         Kind::Mapped(_) => format!("give device {own} access to the mapped memory with cuMemSetAccess"),
         _ => format!("call cuCtxEnablePeerAccess in the context of device {own} for the context of device {other}"),
