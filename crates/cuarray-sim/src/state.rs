@@ -2,6 +2,7 @@
 //!
 //! A call takes the lock once. Code that runs a host function releases it first.
 
+use crate::error_log::ErrorLog;
 use crate::handle::Table;
 use crate::host_access::HostAccess;
 use crate::memory::arena::Arena;
@@ -11,6 +12,7 @@ use crate::objects::array::Arrays;
 use crate::objects::capturing::Captures;
 use crate::objects::code::{Code, Link};
 use crate::objects::context::Context;
+use crate::objects::coredump::Coredump;
 use crate::objects::device::Device;
 use crate::objects::event::{Event, Published};
 use crate::objects::graph_data::{Condition, Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
@@ -58,6 +60,12 @@ pub(crate) struct State {
     pub host_access: HostAccess,
     /// Whether the host may write device memory unseen, so that no memory counts as unwritten.
     pub host_writes_devices: bool,
+    /// The messages about failed calls and failed work.
+    pub log: Arc<ErrorLog>,
+    /// The settings of core dumps for all contexts.
+    pub coredump: Coredump,
+    /// The registered receivers of notifications, by their device.
+    pub notifications: HashMap<CUasyncCallbackHandle, CUdevice>,
     /// Whether messages about failed work are suppressed.
     pub quiet: bool,
     /// The maximum number of instructions of a launch, and of the loops of a conditional node.
@@ -126,6 +134,9 @@ impl State {
             detector,
             host_access,
             host_writes_devices: false,
+            log: Arc::default(),
+            coredump: Coredump::default(),
+            notifications: HashMap::new(),
             quiet: false,
             launch_budget: u64::MAX,
             timeline: None,

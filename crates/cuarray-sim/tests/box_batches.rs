@@ -151,13 +151,19 @@ fn discarded_memory_loses_its_contents_in_stream_order() {
     ok!(p, cuStreamSynchronize(stream));
     assert_ne!((p.peek(address), p.peek(address + 39)), (7, 7));
     assert_eq!(p.peek(address + 8), 7);
+    ok!(p, cuCtxSynchronize());
     // A copy in another stream that is not ordered with the discard is a race.
     ok!(p, cuMemDiscardBatchAsync(addresses.as_mut_ptr(), sizes.as_mut_ptr(), 1, 0, stream));
     let (other, target) = (p.stream(CU_STREAM_NON_BLOCKING), p.alloc(8));
     ok!(p, cuMemcpyAsync(target, address, 8, other));
     ok!(p, cuCtxSynchronize());
     let report = p.sim.report();
-    assert_eq!(report.findings.iter().map(|finding| finding.kind).collect::<Vec<_>>(), [Kind::DataRace], "{}", report.text(false));
+    assert_eq!(
+        report.findings.iter().map(|finding| finding.kind).collect::<Vec<_>>(),
+        [Kind::DataRace],
+        "{}",
+        report.text(false)
+    );
 }
 
 #[test]

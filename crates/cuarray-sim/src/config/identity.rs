@@ -133,7 +133,7 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED => 1,
         126 => 1, // memory synchronization domains
         127 | 128 => 0,
-        129 => 1,  // unified function pointers
+        129 => 0,  // unified function pointers
         130 => 0,  // NUMA configuration of device memory: none
         131 => -1, // NUMA node of device memory: none
         CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID => 0,

@@ -13,6 +13,7 @@ pub(crate) mod backlog;
 mod blocked;
 pub(crate) mod chosen;
 mod condition;
+mod context_waits;
 pub(crate) mod drain;
 pub(crate) mod outside;
 pub(crate) mod progress;
@@ -72,6 +73,7 @@ pub(crate) fn enqueue(
             context.unordered.insert(handle);
         }
     }
+    context_waits::follow(state, handle, context, &mut after);
     edges::stream_joins_points(state, handle, &after);
     let ticket = edges::issued(state, handle, &work);
     after.retain(|point| !state.happened(*point));

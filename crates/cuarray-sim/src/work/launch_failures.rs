@@ -5,6 +5,7 @@ use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
 use crate::objects::launch::Launch;
 use crate::state::State;
+use crate::thread;
 use crate::work::textures::Missing;
 use crate::work::{allocations, contexts, textures};
 use cuarray_abi::*;
@@ -25,9 +26,13 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     let nearest = || reserved_at(state, fault.address).or_else(|| nearest_to(state, fault.address));
     let more = illegal.then(nearest).flatten().filter(|_| closed.is_none());
     let more = more.unwrap_or_default();
+    let text = format!("kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
     if !launch.settings.quiet {
-        eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
+        eprintln!("cuarray-sim: {text}");
     }
+    // SAFETY: the call has no preconditions.
+    let thread = thread::number_of(unsafe { libc::gettid() });
+    state.log.add(CU_LOG_LEVEL_ERROR, thread, &text);
     contexts::fail(state, launch.context, code(fault.kind));
     if let (Some(ticket), FaultKind::NoTexture) = (ticket, fault.kind) {
         match textures::missing(state, fault.address) {
