@@ -108,6 +108,9 @@ def test_host_pools_of_options_are_owned_and_limited(device: Any, stream: Any) -
     del view
     buffer.close(stream)
     pinned.close()
+    node = PinnedMemoryResource(PinnedMemoryResourceOptions(numa_id=0))
+    assert node.numa_id == 0
+    node.close()
     managed = ManagedMemoryResource(ManagedMemoryResourceOptions(preferred_location=0))
     assert managed.is_handle_owned
     assert managed.preferred_location == ("device", 0)
