@@ -374,6 +374,10 @@ macro_rules! entry_points {
                 "cuGraphAddEventWaitNode" @ 11010 [locates orders] fn cuGraphAddEventWaitNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, event: CUevent);
                 "cuGraphEventWaitNodeGetEvent" @ 11010 [orders] fn cuGraphEventWaitNodeGetEvent(node: CUgraphNode, event_out: *mut CUevent);
                 "cuGraphEventWaitNodeSetEvent" @ 11010 [locates orders] fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent);
+                "cuGraphAddBatchMemOpNode" @ 11070 [locates] fn cuGraphAddBatchMemOpNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS);
+                "cuGraphBatchMemOpNodeGetParams" @ 11070 fn cuGraphBatchMemOpNodeGetParams(node: CUgraphNode, node_params_out: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS);
+                "cuGraphBatchMemOpNodeSetParams" @ 11070 [locates] fn cuGraphBatchMemOpNodeSetParams(node: CUgraphNode, node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS);
+                "cuGraphExecBatchMemOpNodeSetParams" @ 11070 [waits locates] fn cuGraphExecBatchMemOpNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS);
                 "cuGraphAddKernelNode" @ 10000 [locates] fn cuGraphAddKernelNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
                 "cuGraphAddKernelNode" @ 12000 [locates] fn cuGraphAddKernelNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *const CUDA_KERNEL_NODE_PARAMS);
                 "cuGraphKernelNodeGetParams" @ 10000 fn cuGraphKernelNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_KERNEL_NODE_PARAMS_v1);

@@ -159,13 +159,9 @@ macro_rules! unsupported_entry_points {
                 "cuStreamEndCaptureToCig" @ 13010 cuStreamEndCaptureToCig per_thread cuStreamEndCaptureToCig_ptsz;
             }
             graph_nodes: "this kind or attribute of node is not implemented: build the graph of the other kinds" {
-                "cuGraphAddBatchMemOpNode" @ 11070 cuGraphAddBatchMemOpNode;
                 "cuGraphAddExternalSemaphoresSignalNode" @ 11020 cuGraphAddExternalSemaphoresSignalNode;
                 "cuGraphAddExternalSemaphoresWaitNode" @ 11020 cuGraphAddExternalSemaphoresWaitNode;
                 "cuGraphAddNode" @ 13040 cuGraphAddNode_v3;
-                "cuGraphBatchMemOpNodeGetParams" @ 11070 cuGraphBatchMemOpNodeGetParams;
-                "cuGraphBatchMemOpNodeSetParams" @ 11070 cuGraphBatchMemOpNodeSetParams;
-                "cuGraphExecBatchMemOpNodeSetParams" @ 11070 cuGraphExecBatchMemOpNodeSetParams;
                 "cuGraphExecExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresSignalNodeSetParams;
                 "cuGraphExecExternalSemaphoresWaitNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresWaitNodeSetParams;
                 "cuGraphExternalSemaphoresSignalNodeGetParams" @ 11020 cuGraphExternalSemaphoresSignalNodeGetParams;

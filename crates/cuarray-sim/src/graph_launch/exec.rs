@@ -17,6 +17,7 @@ use crate::objects::graph_data::{Layout, Step};
 use crate::objects::work::{Point, Work};
 use crate::state::State;
 use crate::thread;
+use crate::work::memory_operations::{self, User};
 use crate::work::{graph_memory, shared_events, streams};
 use cuarray_abi::*;
 use cuarray_races::{Caller, Clock, Past};
@@ -181,13 +182,14 @@ pub(crate) fn launch(state: &mut State, handle: CUgraphExec, stream: CUstream) -
 }
 
 /// Checks a launch before anything is enqueued; returns memory of the last launch that it must free first.
-fn check_launch(state: &State, handle: CUgraphExec) -> Result<Vec<u64>, CUresult> {
+fn check_launch(state: &mut State, handle: CUgraphExec) -> Result<Vec<u64>, CUresult> {
     let exec = state.exec(handle)?;
     let leftovers: Vec<u64> =
         exec.allocations.iter().copied().filter(|address| graph_memory::is_live(state, *address)).collect();
     if !leftovers.is_empty() && exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH == 0 {
         return Err(INVALID_VALUE);
     }
+    let mut batches = Vec::new();
     for step in &exec.steps {
         if exec.disabled.contains(&step.node) {
             continue;
@@ -201,8 +203,12 @@ fn check_launch(state: &State, handle: CUgraphExec) -> Result<Vec<u64>, CUresult
             {
                 return Err(INVALID_VALUE);
             }
+            Some(Action::Memory(batch)) => batches.push((batch.context, batch.operations.clone())),
             _ => {}
         }
+    }
+    for (context, operations) in batches {
+        memory_operations::check(state, context, &operations, User::Node)?;
     }
     Ok(leftovers)
 }

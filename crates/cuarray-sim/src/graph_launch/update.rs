@@ -37,6 +37,7 @@ fn may_become(state: &State, old: &Action, new: &Action) -> Result<(), CUgraphEx
     match (old, new) {
         (Action::Copy(old), Action::Copy(new)) => kept(may_copy(state, old, new)),
         (Action::Fill(old), Action::Fill(new)) => kept(may_fill(state, old, new)),
+        (Action::Memory(old), Action::Memory(new)) => kept(old.may_become(new)),
         (Action::Allocate(old), Action::Allocate(new)) if old.0.dptr == new.0.dptr => Ok(()),
         (Action::Free(old), Action::Free(new)) if old == new => Ok(()),
         (Action::Allocate(_), Action::Allocate(_)) | (Action::Free(_), Action::Free(_)) => {

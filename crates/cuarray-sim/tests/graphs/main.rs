@@ -4,6 +4,7 @@
 #[path = "../program/mod.rs"]
 mod program;
 
+mod batches;
 mod children;
 mod launch;
 mod memory;

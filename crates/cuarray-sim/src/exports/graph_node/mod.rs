@@ -3,11 +3,13 @@
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). Each kind has
 //! its own functions, and a general set takes a union; all of them produce an [`Action`].
 
+mod batch;
 mod conditional;
 mod copy;
 mod event;
 mod kernel;
 
+pub(super) use batch::*;
 pub(super) use conditional::*;
 pub(super) use copy::*;
 pub(super) use event::*;
@@ -92,11 +94,11 @@ pub(super) unsafe fn node_action(
             }
             CU_GRAPH_NODE_TYPE_MEM_FREE => Ok(Action::Free(member(params))),
             CU_GRAPH_NODE_TYPE_KERNEL => launch_action(state, call, &member(params)),
+            CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => batch_action(state, call, &member(params)),
             // A conditional node is made with its graph, and cannot be changed.
-            CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL..=CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
-            | CU_GRAPH_NODE_TYPE_BATCH_MEM_OP..=CU_GRAPH_NODE_TYPE_CONDITIONAL => {
-                Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
-            }
+            CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+            | CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
+            | CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
             _ => Err(INVALID_VALUE),
         }
     }
@@ -293,13 +295,7 @@ pub(super) unsafe fn cuGraphNodeGetParams(
         Action::Free(address) => set_member(&mut params, *address),
         Action::Launch(launch) => set_member(&mut params, launch_params(launch)),
         Action::Conditional(of) => set_member(&mut params, of.params()),
-        Action::Memory(batch) => {
-            // The list is the node's own, and valid until the node changes.
-            let (list, count) = (batch.params.as_ptr().cast_mut().cast(), batch.params.len() as u32);
-            let node =
-                CUDA_BATCH_MEM_OP_NODE_PARAMS { ctx: batch.context, count, paramArray: list, flags: batch.flags };
-            set_member(&mut params, node);
-        }
+        Action::Memory(batch) => set_member(&mut params, batch_params(batch)),
     }
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(node_params, params) }
