@@ -339,6 +339,7 @@ macro_rules! entry_points {
                 "cuGraphNodeGetType" @ 10000 fn cuGraphNodeGetType(node: CUgraphNode, kind: *mut CUgraphNodeType);
                 "cuGraphNodeGetContainingGraph" @ 13010 fn cuGraphNodeGetContainingGraph(node: CUgraphNode, p_graph: *mut CUgraph);
                 "cuGraphNodeGetLocalId" @ 13010 fn cuGraphNodeGetLocalId(node: CUgraphNode, node_id: *mut c_uint);
+                "cuGraphNodeGetToolsId" @ 13010 fn cuGraphNodeGetToolsId(node: CUgraphNode, tools_node_id: *mut u64);
                 "cuGraphNodeGetDependencies" @ 10000 fn cuGraphNodeGetDependencies(node: CUgraphNode, dependencies: *mut CUgraphNode, num_dependencies: *mut usize);
                 "cuGraphNodeGetDependencies" @ 12030 fn cuGraphNodeGetDependencies_v2(node: CUgraphNode, dependencies: *mut CUgraphNode, edge_data: *mut CUgraphEdgeData, num_dependencies: *mut usize);
                 "cuGraphNodeGetDependentNodes" @ 10000 fn cuGraphNodeGetDependentNodes(node: CUgraphNode, dependents: *mut CUgraphNode, num_dependents: *mut usize);

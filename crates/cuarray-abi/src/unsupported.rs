@@ -158,7 +158,7 @@ macro_rules! unsupported_entry_points {
                 "cuStreamBeginRecaptureToGraph" @ 13030 cuStreamBeginRecaptureToGraph per_thread cuStreamBeginRecaptureToGraph_ptsz;
                 "cuStreamEndCaptureToCig" @ 13010 cuStreamEndCaptureToCig per_thread cuStreamEndCaptureToCig_ptsz;
             }
-            graph_nodes: "this kind or attribute of node is not implemented: build the graph of the other kinds" {
+            graph_nodes: "no semaphore can be imported: use an event node" {
                 "cuGraphAddExternalSemaphoresSignalNode" @ 11020 cuGraphAddExternalSemaphoresSignalNode;
                 "cuGraphAddExternalSemaphoresWaitNode" @ 11020 cuGraphAddExternalSemaphoresWaitNode;
                 "cuGraphExecExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresSignalNodeSetParams;
@@ -167,7 +167,6 @@ macro_rules! unsupported_entry_points {
                 "cuGraphExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExternalSemaphoresSignalNodeSetParams;
                 "cuGraphExternalSemaphoresWaitNodeGetParams" @ 11020 cuGraphExternalSemaphoresWaitNodeGetParams;
                 "cuGraphExternalSemaphoresWaitNodeSetParams" @ 11020 cuGraphExternalSemaphoresWaitNodeSetParams;
-                "cuGraphNodeGetToolsId" @ 13010 cuGraphNodeGetToolsId;
             }
             green_contexts: "the multiprocessors of a device cannot be divided here: create a context with cuCtxCreate" {
                 "cuCtxFromGreenCtx" @ 12040 cuCtxFromGreenCtx;
