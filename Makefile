@@ -194,17 +194,17 @@ test-torch: peers-torch ## run the tests with PyTorch on the simulated driver
 	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2
 
 # The tests with the libraries of `make peers-all`. Two devices, as some tests copy between them.
-ALL_TESTS = tests/all_libraries tests/mlir tests/toolchain tests/check/test_findings_of_the_kit.py examples/all_of_them
+ALL_TESTS = tests/all_libraries tests/mlir tests/toolchain tests/interop/test_warp.py tests/check/test_findings_of_the_kit.py examples/all_of_them
 
 .PHONY: test-all
-test-all: peers-all ## run the tests with JAX, Triton, numba-cuda-mlir and tinygrad on the simulated driver
+test-all: peers-all $(MEASURED) ## run the tests with JAX, Triton, numba-cuda-mlir, Warp and tinygrad on the simulated driver
 	$(call say,Tests with all libraries on the simulated driver)
 	CUARRAY_SIM_DEVICES=2 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
 	    $(ALL_VENV)/bin/python -m pytest $(ALL_TESTS) --cuarray-sim --numprocesses 2
 
-# PyCUDA, which `make bench` builds, is in $(VENV).
+# Warp and PyCUDA are in $(VENV).
 .PHONY: square
-square: peers-all ## check all pairs of libraries, and compare with docs/results/interoperability.md (15 minutes); UPDATE=1 writes it
+square: peers-all $(MEASURED) ## check all pairs of libraries, and compare with docs/results/interoperability.md (20 minutes); UPDATE=1 writes it
 	$(call say,All pairs of libraries on the simulated driver)
 	PYTHONPATH=tests CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
 	    LD_LIBRARY_PATH="$(CURDIR)/$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \

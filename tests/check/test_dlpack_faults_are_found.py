@@ -123,6 +123,18 @@ FAULTS = {
         "DL8.tensor-is-imported.byte-offset",
         "the import is at",
     ),
+    "byte-offset-is-ignored-without-versions": (
+        "NOT_CLAIMED = {'dlpack-versioned': 'tensors have no version'}\n"
+        "class NoOffset:\n    def __init__(self, obj): self.obj = obj\n"
+        "    def __dlpack_device__(self): return self.obj.__dlpack_device__()\n"
+        "    def __dlpack__(self, **request):\n        request.pop('max_version')\n"
+        "        capsule = self.obj.__dlpack__(**request)\n"
+        "        tensors.Capsule(capsule).tensor.byte_offset = 0\n        return capsule\n"
+        + _IMPORT
+        + "return sound.from_dlpack(NoOffset(obj))",
+        "DL8.tensor-is-imported.byte-offset",
+        "the import is at",
+    ),
     "import-asks-for-no-order": (
         _IMPORT + "return sound.from_dlpack(obj, stream=-1)",
         "DL3.import-asks-for-the-stream-that-it-works-in",

@@ -16,7 +16,7 @@ from cuarray.check.runner import run
 
 #: The libraries of `make peers`, by adapter. CuPy, PyTorch, JAX and PyCUDA are checked by `make square`.
 PEERS = {"numba_cuda": "numba_cuda", "numba_cuda_mlir": "numba_cuda_mlir", "cuda_core": "cuda.core", "mpi4py": "mpi4py"}
-#: `make bench` installs Warp, which starts on a driver as new as its compiler only.
+#: `make bench` and `make square` install Warp.
 PEERS["warp"] = "warp"
 #: Checks that run in a few seconds: an entry of the dictionary, an import, the order of work, an import of a tensor.
 ONLY = ("I8", "I10", "P1", "S2", "S3", "L2", "DL8")
@@ -36,8 +36,6 @@ def test_library_fails_only_what_its_adapter_lists(
     if not is_installed(PEERS[adapter]):
         pytest.skip(f"{PEERS[adapter]} is not installed; `make peers` or `make bench` installs it")
     monkeypatch.setenv("CUARRAY_SIM_HOST_READABLE", "1")  # for an MPI without CUDA
-    if adapter == "warp":
-        monkeypatch.setenv("CUARRAY_SIM_DRIVER_VERSION", "13999")
     result = run(adapter, [check.id for check in select(ONLY)])
     assert [f"{each.check}: {each.message}" for each in result.outcomes if each.fails] == []
     assert [each.check for each in result.outcomes if each.status == UNEXPECTED] == []

@@ -32,13 +32,21 @@ def test_difference_names_both_libraries_and_the_failure() -> None:
     kept = Pair("cuarray", "cupy", ("cuarray 1", "CuPy 1"), ["I8.x"], {})
     text = page.write([kept], datetime.date(2026, 1, 1))
     assert page.differences([kept], text) == []
-    lost = Pair("cuarray", "cupy", ("cuarray 1", "CuPy 1"), [], {"I8.x": "at 0x1f"})
+    lost = Pair("cuarray", "cupy", ("cuarray 1", "CuPy 1"), [], {"I8.x": "at 0x1f"}, {"I8.x": "CuPy: D1"})
     assert page.differences([lost], text) == ["cuarray → CuPy: *l*, and the page says L (I8.x: at …)"]
     assert page.differences([lost], "") == ["the page has no square"]
 
 
-def test_page_names_versions_and_losses() -> None:
-    lost = Pair("cuarray", "cupy", ("cuarray 1", "CuPy 2"), [], {"I8.x": "a reason"})
+def test_failure_without_a_reason_is_a_difference() -> None:
+    lost = Pair("cuarray", "cupy", ("cuarray 1", "CuPy 1"), [], {"I8.x": "seen", "I8.y": "seen"}, {"I8.x": "CuPy: D1"})
+    text = page.write([lost], datetime.date(2026, 1, 1))
+    assert page.differences([lost], text) == ["cuarray → CuPy: no adapter gives a reason for I8.y"]
+
+
+def test_page_names_versions_reasons_and_losses() -> None:
+    reason = "CuPy: D13: a pointer; docs/findings/cupy.md"
+    lost = Pair("cuarray", "cupy", ("cuarray 1", "CuPy 2"), [], {"I8.x.2d": "seen"}, {"I8.x.2d": reason})
     text = page.write([lost], datetime.date(2026, 1, 2))
     assert "2026-01-02, with cuarray 1, CuPy 2." in text
-    assert "| CuPy | consumer | `I8.x` | 1 of 1 |" in text
+    assert "| CuPy | D13: a pointer; [cupy](../findings/cupy.md) | `I8.x` | 1 |" in text
+    assert "| CuPy | consumer | `I8.x.2d` | 1 of 1 |" in text

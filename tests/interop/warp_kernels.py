@@ -1,6 +1,6 @@
 """Run one check of test_warp.py in a separate process: `python warp_kernels.py CHECK CACHE`.
 
-The process has a driver version as new as Warp's compiler. The kernels are in a file because Warp reads their source from it.
+The kernels are in a file because Warp reads their source from it.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ ADAPTERS = {
     "pycuda": "PyCUDA",
     "cuda_core": "cuda.core",
     "mpi4py": "mpi4py",
+    "warp": "Warp",
 }
 RECORDED = {
     "square.recorded.rmm": "RMM *(recorded)*",
@@ -60,6 +61,15 @@ fails: something is lost on the way, or refused.
 
 """
 TAIL = """
+## Reasons
+
+Every failure has a reason in an adapter of the kit, in its list `KNOWN` or `NOT_CLAIMED`; `make square` fails without one. `D1` to `D24` are
+[disagreements](../reference/glossary.md#disagreements) of libraries with the text.
+
+| library | reason | checks | pairs |
+|---|---|---|---|
+{reasons}
+
 ## Lost on the way
 
 Failures of each producer and consumer, with the number of partners. Layouts that a consumer refuses with an error are here too.
@@ -77,8 +87,8 @@ Rows marked *recorded* replay dictionaries over memory of the kit, as the publis
   by `Context.buffer_from_object`, which reads `shape`, `strides`, `typestr` and `data`, and neither `stream` nor `mask`.
 - mpi4py asks for DLPack first, with the stream -1, which means no synchronization. JAX takes -1 for a stream's handle, so each import of a JAX array fails with
   `CUDA_ERROR_INVALID_HANDLE` ([JAX](../findings/jax.md)).
-- RMM has an adapter, *written from source, not run*: its static CUDA runtime does not start on the simulated driver. Warp runs by itself
-  (`CUARRAY_SIM_DRIVER_VERSION=13999 cuarray check warp`), over memory of the kit. It is not in the square.
+- RMM has an adapter, *written from source, not run*: its static CUDA runtime does not start on the simulated driver.
+- Warp's allocations and copies need such a runtime too. Its arrays are over memory of the kit here. Exports, imports, layouts and streams are Warp's.
 """
 
 
@@ -120,7 +130,34 @@ def write(pairs: Sequence[Pair], date: datetime.date) -> str:
     )
     letters = "\n".join(f"| {letter} | {meaning} |" for letter, (meaning, _) in LETTERS.items())
     head = HEAD.format(date=date, versions=", ".join(versions), letters=letters)
-    return head + "\n".join(table(pairs)) + "\n" + TAIL.format(lost="\n".join(_lost(pairs)))
+    return (
+        head
+        + "\n".join(table(pairs))
+        + "\n"
+        + TAIL.format(reasons="\n".join(_reasons(pairs)), lost="\n".join(_lost(pairs)))
+    )
+
+
+def _reasons(pairs: Sequence[Pair]) -> list[str]:
+    """Return a line for each reason: its library, the failed checks without their cases, and the number of pairs."""
+    found: dict[str, tuple[set[str], set[tuple[str, str]]]] = {}
+    for pair in pairs:
+        for check, reason in pair.reasons.items():
+            checks, partners = found.setdefault(reason, (set(), set()))
+            checks.add(".".join(check.split(".")[:2]))
+            partners.add((pair.producer, pair.consumer))
+    lines = []
+    for reason in sorted(found, key=str.lower):
+        library, _, text = reason.partition(": ")
+        checks, partners = found[reason]
+        names = ", ".join(f"`{check}`" for check in sorted(checks))
+        lines.append(f"| {library} | {_linked(text)} | {names} | {len(partners)} |")
+    return lines
+
+
+def _linked(reason: str) -> str:
+    """Return a reason with a link in place of a page's path."""
+    return re.sub(r"docs/((?:findings|explanation)/([\w-]+)\.md)", r"[\2](../\1)", reason)
 
 
 def _lost(pairs: Sequence[Pair]) -> list[str]:
@@ -163,4 +200,6 @@ def differences(pairs: Sequence[Pair], text: str) -> list[str]:
                 f"{check}: {re.sub(r'0x[0-9a-f]+', '…', message)}" for check, message in pair.failed.items()
             )
             found.append(f"{names[0]} → {names[1]}: {cell(pair)}, and the page says {written.get(names)} ({seen})")
+        if pair.unexplained:
+            found.append(f"{names[0]} → {names[1]}: no adapter gives a reason for {', '.join(pair.unexplained)}")
     return found

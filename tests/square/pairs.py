@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from cuarray.check.adapter import AdapterError
@@ -21,6 +21,13 @@ class Pair:
     versions: tuple[str, str]
     passed: list[str]
     failed: dict[str, str]
+    #: The library and the reason, for each failure that ``KNOWN`` of an adapter names.
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def unexplained(self) -> dict[str, str]:
+        """The failures that no adapter gives a reason for."""
+        return {check: message for check, message in self.failed.items() if check not in self.reasons}
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Pair:
@@ -54,4 +61,6 @@ def run_pair(producer: str, consumer: str) -> Pair:
         described if len(described) == 2 else (result.library, result.version),
         [each.check for each in result.outcomes if each.status == PASSED],
         {each.check: each.message for each in result.outcomes if each.status in (FAILED, KNOWN)},
+        # The session puts the reason in place of the advice.
+        {each.check: each.advice for each in result.outcomes if each.status == KNOWN},
     )

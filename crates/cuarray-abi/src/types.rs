@@ -103,10 +103,13 @@ constants! {
         CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7, CU_MEMPOOL_ATTR_USED_MEM_HIGH = 8,
         CU_MEMPOOL_ATTR_ALLOCATION_TYPE = 9, CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES = 10,
         CU_MEMPOOL_ATTR_LOCATION_ID = 11, CU_MEMPOOL_ATTR_LOCATION_TYPE = 12, CU_MEMPOOL_ATTR_MAX_POOL_SIZE = 13,
+        CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED = 14, CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID = 15,
     }
     CUmemLocationType = c_uint {
-        CU_MEM_LOCATION_TYPE_INVALID = 0, CU_MEM_LOCATION_TYPE_DEVICE = 1, CU_MEM_LOCATION_TYPE_HOST = 2,
+        CU_MEM_LOCATION_TYPE_INVALID = 0, CU_MEM_LOCATION_TYPE_NONE = 0, CU_MEM_LOCATION_TYPE_DEVICE = 1,
+        CU_MEM_LOCATION_TYPE_HOST = 2,
         CU_MEM_LOCATION_TYPE_HOST_NUMA = 3, CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
+        CU_MEM_LOCATION_TYPE_INVISIBLE = 5, CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN = 6,
     }
     CUmemAllocationType = c_uint {
         CU_MEM_ALLOCATION_TYPE_INVALID = 0, CU_MEM_ALLOCATION_TYPE_PINNED = 1, CU_MEM_ALLOCATION_TYPE_MANAGED = 2,
@@ -190,8 +193,10 @@ constants! {
         CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
         CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
         CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES = 119,
-        CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED = 125,
+        CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED = 125, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID = 134,
         CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 141,
+        CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED = 142,
+        CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED = 144,
         CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 145,
     }
     CUfunction_attribute = c_uint {
@@ -272,7 +277,7 @@ pub struct CUipcEventHandle {
     pub reserved: [c_char; 64],
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct CUmemLocation {
     pub kind: CUmemLocationType,
@@ -421,6 +426,13 @@ pub struct CUlaunchConfig {
 pub type CUexecAffinityParam = c_void;
 /// An opaque type that is passed through and never read.
 pub type CUctxCreateParams = c_void;
+
+/// `CUgraphEdgeData.kind`: the later node can wait for the earlier one with `griddepcontrol.wait`.
+pub const CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC: c_uchar = 1;
+/// `CUgraphEdgeData.from_port` of a kernel node: all its blocks have triggered the launch of dependents, or have ended.
+pub const CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC: c_uchar = 1;
+/// `CUgraphEdgeData.from_port` of a kernel node: all its blocks have begun.
+pub const CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER: c_uchar = 2;
 
 /// Ports and type of a graph edge; all zero for a full dependency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

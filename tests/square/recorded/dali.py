@@ -5,9 +5,12 @@ from __future__ import annotations
 from cuarray.check import NotClaimed
 from square.recorded import NOT_CLAIMED, Recorded, memory_of, pointer, write
 
-__all__ = ["NAME", "NOT_CLAIMED", "VERSION", "make", "pointer", "write"]
+__all__ = ["KNOWN", "NAME", "NOT_CLAIMED", "VERSION", "make", "pointer", "write"]
 
 NAME, VERSION = "DALI TensorGPU (recorded)", "a copy that exports writable arrays"
+KNOWN = dict.fromkeys(
+    ("I3.pair-*", "I8.pair-*", "L2.pair-*"), "D5: the type string is a code of PEP 3118, which not all consumers read"
+)
 
 #: FormatStrFromType, which writes codes of PEP 3118.
 FORMATS = {

@@ -7,44 +7,14 @@ use super::transfer::submit;
 use super::*;
 use crate::capture;
 use crate::execution::progress;
-use crate::happens_before::calls as refusals;
-use crate::objects::allocation::{Declared, Kind};
 use crate::objects::graph_data::Action;
 use crate::objects::memory_operation::{Batch, MemoryOperation};
 use crate::objects::work::Work;
-use crate::state::State;
-use crate::work::{allocations, mappings};
+use crate::work::memory_operations::{User, check};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 /// The number of operations that a batch may not reach.
 const LONGEST: usize = 256;
-
-/// Checks that the operations of a context can access their words.
-///
-/// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for a word outside of all allocations, in managed memory, or in memory that the context
-/// cannot access.
-pub(super) fn check(state: &mut State, context: CUcontext, operations: &[MemoryOperation]) -> Result<(), CUresult> {
-    for operation in operations {
-        let Some(word) = operation.word() else { continue };
-        let access = operation.access();
-        if !mappings::is_open_to(state, context, word.address, word.size, access) {
-            let device = state.contexts.get(&context).map_or(0, |context| context.device as i32);
-            refusals::closed(state, access, word.address, word.size, device);
-            return Err(INVALID_VALUE);
-        }
-        let known = state.memory.find(word.address).map(|allocation| matches!(allocation.kind, Kind::Managed { .. }));
-        let side = allocations::side(state, word.address, word.size, Declared::Unified, access);
-        if known.is_none() || side.is_err() {
-            refusals::refused(state, access, word.address, word.size);
-            return Err(INVALID_VALUE);
-        }
-        if known == Some(true) {
-            return Err(INVALID_VALUE);
-        }
-    }
-    Ok(())
-}
 
 /// The operations of a batch, and their parameters.
 ///
@@ -82,7 +52,8 @@ fn enqueue(
 ) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context).unwrap_or_default();
-    check(&mut state, context, &operations)?;
+    let user = if capture::capture_of(&state, handle).is_some() { User::Node } else { User::Stream };
+    check(&mut state, context, &operations, user)?;
     let node = || Action::Memory(Box::new(Batch { context, flags: 0, params, operations: operations.clone() }));
     if capture::capture(&mut state, handle, node)? {
         return Ok(());
@@ -148,6 +119,24 @@ values! {
     cuStreamWriteValue64_v2 write u64, 8, false;
 }
 
+/// Enqueues the operations of a list, or captures them as one node.
+///
+/// # Safety
+/// As for [`batch`].
+unsafe fn enqueue_batch(
+    call: &Call<'_>,
+    stream: CUstream,
+    list: (*mut CUstreamBatchMemOpParams, c_uint),
+    flags: c_uint,
+    first_version: bool,
+) -> Result<(), CUresult> {
+    if flags != 0 {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: by this function's contract.
+    enqueue(call, stream, unsafe { batch(list.0, list.1, first_version)? })
+}
+
 pub(super) unsafe fn cuStreamBatchMemOp(
     call: &Call<'_>,
     stream: CUstream,
@@ -155,11 +144,8 @@ pub(super) unsafe fn cuStreamBatchMemOp(
     param_array: *mut CUstreamBatchMemOpParams,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    if flags != 0 {
-        return Err(INVALID_VALUE);
-    }
     // SAFETY: the caller's list, by the driver's contract.
-    enqueue(call, stream, unsafe { batch(param_array, count, true)? })
+    unsafe { enqueue_batch(call, stream, (param_array, count), flags, true) }
 }
 
 pub(super) unsafe fn cuStreamBatchMemOp_v2(
@@ -169,9 +155,6 @@ pub(super) unsafe fn cuStreamBatchMemOp_v2(
     param_array: *mut CUstreamBatchMemOpParams,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    if flags != 0 {
-        return Err(INVALID_VALUE);
-    }
     // SAFETY: the caller's list, by the driver's contract.
-    enqueue(call, stream, unsafe { batch(param_array, count, false)? })
+    unsafe { enqueue_batch(call, stream, (param_array, count), flags, false) }
 }

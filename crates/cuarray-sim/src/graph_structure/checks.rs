@@ -1,11 +1,11 @@
 //! Checks of the bytes that copy and fill nodes touch.
 
-use crate::graph_structure::reservations;
 use crate::objects::allocation::Declared;
 use crate::objects::copy::{End, Transfer};
 use crate::objects::graph_data::FillNode;
 use crate::objects::graph_data::INVALID_VALUE;
 use crate::state::State;
+use crate::work::graph_memory;
 use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
 
@@ -16,7 +16,7 @@ pub(crate) fn check_copy(state: &State, transfer: &Transfer) -> Result<(), CUres
     }
     for (End { declared, place }, access) in [(transfer.target, AccessKind::Write), (transfer.source, AccessKind::Read)]
     {
-        reservations::side_of_node(state, place.address, place.span(transfer.extent)?, declared, access)?;
+        graph_memory::side_of_node(state, place.address, place.span(transfer.extent)?, declared, access)?;
     }
     Ok(())
 }
@@ -25,6 +25,6 @@ pub(crate) fn check_copy(state: &State, transfer: &Transfer) -> Result<(), CUres
 pub(crate) fn check_fill(state: &State, node: &FillNode) -> Result<(), CUresult> {
     let fill = node.fill()?;
     let span = fill.target.span(fill.extent)?;
-    reservations::side_of_node(state, fill.target.address, span, Declared::Device, AccessKind::Write)?;
+    graph_memory::side_of_node(state, fill.target.address, span, Declared::Device, AccessKind::Write)?;
     Ok(())
 }

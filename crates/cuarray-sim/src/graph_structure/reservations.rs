@@ -7,12 +7,11 @@
 //!
 //! Driver API: [`cuGraphAddMemAllocNode`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
-use crate::objects::allocation::{Declared, DeviceAccess, Kind, Side};
+use crate::objects::allocation::{DeviceAccess, Kind};
 use crate::objects::graph_data::{Action, INVALID_VALUE};
 use crate::state::State;
 use crate::work::allocations;
 use cuarray_abi::*;
-use cuarray_races::finding::AccessKind;
 
 /// Reserves memory for an allocation node of `graph`, accessible from its device and from those in `access`. Returns
 /// its address.
@@ -64,23 +63,6 @@ pub(crate) fn claim_free(state: &mut State, graph: CUgraph, address: u64) -> Res
         },
         _ => Err(INVALID_VALUE),
     }
-}
-
-/// Checks an access of a node and returns the memory's side. Graph memory is valid whether or not it is live.
-pub(crate) fn side_of_node(
-    state: &State,
-    address: u64,
-    length: u64,
-    declared: Declared,
-    access: AccessKind,
-) -> Result<Side, CUresult> {
-    if let Some(allocation) = state.memory.holding(address)
-        && matches!(allocation.kind, Kind::Graph { .. })
-    {
-        let fits = length <= allocation.size - (address - allocation.address) && declared != Declared::Host;
-        return if fits { Ok(Side::Device) } else { Err(INVALID_VALUE) };
-    }
-    allocations::side(state, address, length, declared, access)
 }
 
 /// The addresses that the executable graph of a graph allocates.

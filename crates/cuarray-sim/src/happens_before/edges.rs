@@ -7,7 +7,7 @@ use crate::objects::stream;
 use crate::objects::work::{Accesses, Point, Work};
 use crate::state::State;
 use cuarray_abi::*;
-use cuarray_races::finding::LaneKind;
+use cuarray_races::finding::{AccessKind, LaneKind};
 use cuarray_races::{self as races, Block, Caller, Clock, Detector, Effect, Lane, Operation, Past, Region, Ticket};
 use std::sync::Arc;
 
@@ -91,6 +91,23 @@ pub(crate) fn stream_joins(state: &mut State, handle: CUstream, clock: &Clock) {
     }
 }
 
+/// Orders the work before a launch, but not the launch itself, before the next operation of a stream.
+pub(crate) fn stream_follows_past(state: &mut State, handle: CUstream, past: &Past) {
+    if state.detector.is_on()
+        && let Some((lane, detector)) = lane_of(state, handle)
+    {
+        detector.follow_past(lane, past);
+    }
+}
+
+/// The work that a launch follows before it waits, if its edges are these pasts and these operations; `None` without a past.
+pub(crate) fn joined_past(state: &State, pasts: &[Past], clocks: &[Clock]) -> Option<Past> {
+    let (first, others) = pasts.split_first()?;
+    let mut past = first.clone();
+    state.detector.widen_past(&mut past, others, clocks);
+    Some(past)
+}
+
 /// Adds an edge from each of these points to the next operation of a stream. A point that is not the last operation of its stream is
 /// skipped: a stream stores only the clock of its last operation.
 pub(crate) fn stream_joins_points(state: &mut State, handle: CUstream, points: &[Point]) {
@@ -121,11 +138,12 @@ fn issue(
     caller: Caller,
     effect: Effect,
 ) -> Option<(Option<Past>, Ticket)> {
-    let past = state.streams.get_mut(&handle)?.past.take();
+    let stream = state.streams.get_mut(&handle)?;
+    let (past, early) = (stream.past.take(), stream.early.take());
     let (lane, detector) = lane_of(state, handle)?;
     let Work::Launch(launch) = work else { return Some((None, detector.issue(lane, caller, effect))) };
     let before = detector.past(lane);
-    match past.filter(|_| launch.dependent) {
+    match early.or(past.filter(|_| launch.dependent)) {
         Some(past) => {
             let (ticket, past) = detector.issue_dependent(lane, past, caller);
             // A launch that waits lets the next one begin only after the launch before it.
@@ -169,6 +187,12 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
                 let word = operation.word().map(|word| (Region::row(word.address, word.size), operation.access()));
                 host::watch_host(state, word.as_slice(), &ticket.operation, &ticket.clock);
             }
+            // The host may access memory neither before its ordered allocation nor after its ordered release.
+            Work::Allocate { address, .. } | Work::Release { address } => {
+                let size = state.memory.starting_at(*address).map_or(0, |allocation| allocation.size);
+                let whole = [(Region::row(*address, size), AccessKind::Write)];
+                host::watch_host(state, &whole, &ticket.operation, &ticket.clock);
+            }
             _ => host::watch_host(state, &touches, &ticket.operation, &ticket.clock),
         }
     }
@@ -210,7 +234,8 @@ pub(super) fn effect(state: &State, work: &Work) -> Effect {
             let kind = allocation.map_or("pool", |allocation| allocation.kind.name());
             Effect::Allocate {
                 block: Block::new(*address, *size, kind, device),
-                written: state.host_writes_devices,
+                // The host writes its own memory without a driver call.
+                written: state.host_writes_devices || allocation.is_some_and(|made| !made.kind.on_device()),
                 ordered: true,
             }
         }

@@ -197,6 +197,33 @@ pub(crate) struct Batch {
     pub operations: Vec<MemoryOperation>,
 }
 
+impl Batch {
+    /// Whether the batch of an executable graph may become another one.
+    ///
+    /// The manual lets words, values and the types of waits change, and nothing else: neither the kinds of the
+    /// operations, nor the flush of a wait, nor a barrier.
+    pub(crate) fn may_become(&self, other: &Batch) -> bool {
+        let both = self.operations.iter().zip(&self.params).zip(other.operations.iter().zip(&other.params));
+        let flags = |params: &[u64; 6]| params[3] as u32;
+        let flush = |params: &[u64; 6]| flags(params) & CU_STREAM_WAIT_VALUE_FLUSH;
+        let may = |((old, before), (new, after)): ((&MemoryOperation, &[u64; 6]), (&MemoryOperation, &[u64; 6]))| match (
+            old, new,
+        ) {
+            (MemoryOperation::Wait { word: old, .. }, MemoryOperation::Wait { word: new, .. }) => {
+                old.size == new.size && flush(before) == flush(after)
+            }
+            (MemoryOperation::Write { word: old, .. }, MemoryOperation::Write { word: new, .. }) => {
+                old.size == new.size && flags(before) == flags(after)
+            }
+            // The first word holds the operation and the flags.
+            (MemoryOperation::Barrier, MemoryOperation::Barrier) => before[0] == after[0],
+            (old, new) => old == new,
+        };
+        let fits = (self.context, self.flags, self.params.len()) == (other.context, other.flags, other.params.len());
+        fits && both.into_iter().all(may)
+    }
+}
+
 /// The most writes of a word that are remembered.
 const REMEMBERED: usize = 64;
 

@@ -5,10 +5,11 @@
 //! is drained. So a point of a removed stream is known to have happened.
 
 use crate::objects::capturing::Capturing;
+use crate::objects::launch_attributes::Attributes;
 use crate::objects::work::{Operation, Point};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Past};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// The kind of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +20,7 @@ pub(crate) enum Kind {
     PerThread,
     /// A stream that the program created.
     Created,
-    /// A private stream of an executable graph, for branches beside the stream of the launch.
+    /// A private stream: of an executable graph, for branches beside the stream of the launch, or of one call for a context.
     Lane,
 }
 
@@ -30,7 +31,7 @@ pub(crate) struct Stream {
     pub flags: u32,
     pub priority: i32,
     /// The attributes of `cuStreamSetAttribute` besides the priority.
-    pub attributes: BTreeMap<CUlaunchAttributeID, CUlaunchAttributeValue>,
+    pub attributes: Attributes,
     /// `cuStreamGetId`.
     pub id: u64,
     pub queue: VecDeque<Operation>,
@@ -41,6 +42,8 @@ pub(crate) struct Stream {
     pub running: bool,
     /// The last operation of the legacy default stream that this stream's work is ordered after.
     pub legacy_seen: u64,
+    /// The number of the last point of its context that the stream's work follows.
+    pub awaited: u64,
     /// Whether the stream is in its context's list of unordered streams.
     pub unordered: bool,
     /// Whether `cuStreamDestroy` was called; the stream is then removed when drained.
@@ -55,6 +58,8 @@ pub(crate) struct Stream {
     pub lane: Option<Lane>,
     /// If the last operation is a launch: what happens before it. A dependent launch that comes next follows only this.
     pub past: Option<Past>,
+    /// If the next operation is a launch with programmatic edges in a graph: the work that it follows before it waits.
+    pub early: Option<Past>,
 }
 
 impl Stream {
@@ -64,13 +69,14 @@ impl Stream {
             kind,
             flags,
             priority,
-            attributes: BTreeMap::new(),
+            attributes: Attributes::new(),
             id: crate::handle::fresh() as u64,
             queue: VecDeque::new(),
             enqueued: 0,
             executed: 0,
             running: false,
             legacy_seen: 0,
+            awaited: 0,
             unordered: false,
             destroyed: false,
             last_host_function: 0,
@@ -78,6 +84,7 @@ impl Stream {
             capturing: None,
             lane: None,
             past: None,
+            early: None,
         }
     }
 

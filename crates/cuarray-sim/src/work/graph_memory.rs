@@ -1,8 +1,11 @@
 //! The state of graph memory: its users, and whether a launch has made it live.
 
-use crate::objects::allocation::Kind;
-use crate::objects::graph_data::GraphMemory;
+use crate::objects::allocation::{Declared, Kind, Side};
+use crate::objects::graph_data::{GraphMemory, INVALID_VALUE};
 use crate::state::State;
+use crate::work::allocations;
+use cuarray_abi::CUresult;
+use cuarray_races::finding::AccessKind;
 
 /// Marks memory as freed before its release is enqueued, so that no new work may use it.
 pub(crate) fn mark_freed(state: &mut State, address: u64) {
@@ -58,4 +61,21 @@ fn account_of(state: &mut State, address: u64) -> Option<(&mut GraphMemory, u64)
         return None;
     }
     Some((&mut state.devices.get_mut(device)?.graph_memory, size))
+}
+
+/// Checks an access of a node and returns the memory's side. Graph memory is valid whether or not it is live.
+pub(crate) fn side_of_node(
+    state: &State,
+    address: u64,
+    length: u64,
+    declared: Declared,
+    access: AccessKind,
+) -> Result<Side, CUresult> {
+    if let Some(allocation) = state.memory.holding(address)
+        && matches!(allocation.kind, Kind::Graph { .. })
+    {
+        let fits = length <= allocation.size - (address - allocation.address) && declared != Declared::Host;
+        return if fits { Ok(Side::Device) } else { Err(INVALID_VALUE) };
+    }
+    allocations::side(state, address, length, declared, access)
 }

@@ -2,12 +2,63 @@
 //!
 //! A wait blocks its stream until other work, or the host, has written a word. The execution then runs other work first.
 
+use crate::happens_before::calls as refusals;
+use crate::objects::allocation::{Allocation, Declared, Kind};
 use crate::objects::memory_operation::{MemoryOperation, Reduction, Word};
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
+use crate::work::{allocations, graph_memory, mappings};
 use cuarray_abi::*;
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The holder of operations.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum User {
+    Stream,
+    /// A node of a graph, which may use memory that its graph has not allocated yet.
+    Node,
+}
+
+/// Checks that the operations of a context can access their words.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for a word outside of all allocations, in managed memory, or in memory that the context
+/// cannot access.
+pub(crate) fn check(
+    state: &mut State,
+    context: CUcontext,
+    operations: &[MemoryOperation],
+    user: User,
+) -> Result<(), CUresult> {
+    const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+    let side_of = match user {
+        User::Stream => allocations::side,
+        User::Node => graph_memory::side_of_node,
+    };
+    for operation in operations {
+        let Some(Word { address, size }) = operation.word() else { continue };
+        let access = operation.access();
+        if !mappings::is_open_to(state, context, address, size, access) {
+            let device = state.contexts.get(&context).map_or(0, |context| context.device as i32);
+            refusals::closed(state, access, address, size, device);
+            return Err(INVALID_VALUE);
+        }
+        let may_use = |allocation: &&Allocation| {
+            !allocation.freed || user == User::Node && matches!(allocation.kind, Kind::Graph { .. })
+        };
+        let holder = state.memory.holding(address).filter(may_use);
+        let is_managed = holder.map(|allocation| matches!(allocation.kind, Kind::Managed { .. }));
+        if is_managed.is_none() || side_of(state, address, size, Declared::Unified, access).is_err() {
+            refusals::refused(state, access, address, size);
+            return Err(INVALID_VALUE);
+        }
+        if is_managed == Some(true) {
+            return Err(INVALID_VALUE);
+        }
+    }
+    Ok(())
+}
 
 /// The current value of a word; `None` if its memory is gone.
 fn load(state: &State, word: Word) -> Option<u64> {

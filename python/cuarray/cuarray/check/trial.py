@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from cuarray.check import driver, parts, script
 from cuarray.check.adapter import Adapter, NotClaimed
 from cuarray.check.clauses import Level
-from cuarray.check.outcome import FAILED, PASSED, SKIPPED, UNCLAIMED, Outcome
+from cuarray.check.outcome import FAILED, KNOWN, PASSED, SKIPPED, UNCLAIMED, Outcome
 from cuarray.check.registry import Check
 from cuarray.check.script import Recorder, Script
 
@@ -19,11 +19,11 @@ _REPORT_LINES = 24
 
 
 class Failed(Exception):
-    """The check failed; the argument says what was seen."""
+    """The check failed; the argument says what was seen, and ``reason`` why this is a known difference."""
 
-    def __init__(self, message: str, level: Level = Level.MUST) -> None:
+    def __init__(self, message: str, level: Level = Level.MUST, reason: str | None = None) -> None:
         super().__init__(message)
-        self.level = level
+        self.level, self.reason = level, reason
 
 
 class Skipped(Exception):
@@ -113,9 +113,9 @@ class Trial:
         if not condition:
             self.fail(otherwise, level)
 
-    def fail(self, message: str, level: Level = Level.MUST) -> NoReturn:
-        """Fail the check."""
-        raise Failed(message, level)
+    def fail(self, message: str, level: Level = Level.MUST, reason: str | None = None) -> NoReturn:
+        """Fail the check; with a reason the failure is a known difference."""
+        raise Failed(message, level, reason)
 
     def skip(self, reason: str) -> NoReturn:
         """End the check without a result."""
@@ -159,15 +159,16 @@ def run_check(adapter: Adapter, check: Check, record: str | None = None, consume
     except Skipped as reason:
         outcome.status, outcome.message = SKIPPED, str(reason)
     except Failed as failure:
-        outcome.status, outcome.message = FAILED, str(failure)
+        outcome.status, outcome.message = FAILED if failure.reason is None else KNOWN, str(failure)
+        outcome.advice = failure.reason or ""
         if failure.level is Level.SHOULD:
             outcome.level = Level.SHOULD.value
     except (driver.DriverError, Exception) as error:
         outcome.status, outcome.message = FAILED, f"unexpected {said(error)}"
         outcome.evidence = _traceback(error)
     _judge_findings(check, outcome)
-    if outcome.status == FAILED:
-        outcome.advice = check.advice
+    if outcome.status in (FAILED, KNOWN):
+        outcome.advice = outcome.advice or check.advice
         outcome.reproduction = trial.script.program(check, outcome)
     return outcome
 

@@ -279,9 +279,10 @@ def consumer_renames_the_capsule_and_deletes_once(trial: Trial, legacy: bool) ->
 
 
 _TENSORS: dict[str, dict[str, Any]] = {
-    "versioned": {},
+    "versioned": {"legacy": False},
     "unversioned": {"legacy": True},
     "null-strides": {"legacy": True, "null_strides": True},
+    # Versioned for a consumer that asks for version 1.0, and unversioned for the others.
     "byte-offset": {"offset": 16},
     "F-order": {"strides": (1, 2)},
 }
@@ -296,7 +297,7 @@ _TENSORS: dict[str, dict[str, Any]] = {
 )
 def tensor_is_imported(trial: Trial, fields: dict[str, Any]) -> None:
     """An import reads the elements of a tensor ({case})."""
-    if "legacy" not in fields:
+    if fields.get("legacy") is False:
         trial.requires("dlpack-versioned")
     if "strides" in fields:
         trial.requires("strides")

@@ -1,0 +1,92 @@
+//! Batch memory operation nodes, which wait for words of memory and write them.
+
+use super::super::*;
+use super::{INVALID_VALUE, add_and_return, change, context_of};
+use crate::exports::memory_operations::batch;
+use crate::graph_launch::update;
+use crate::objects::graph_data::Action;
+use crate::objects::memory_operation::Batch;
+use crate::state::State;
+use crate::work::memory_operations::{User, check};
+
+/// The action of a batch memory operation node with these parameters.
+///
+/// # Errors
+/// Those of [`batch`] and [`check`]; `CUDA_ERROR_INVALID_VALUE` for flags, as the manual has none.
+///
+/// # Safety
+/// `params` is null or readable, and its list has `count` elements.
+pub(in crate::exports) unsafe fn batch_action(
+    state: &mut State,
+    call: &Call<'_>,
+    params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+) -> Result<Action, CUresult> {
+    present(params)?;
+    // SAFETY: by this function's contract; the parameters may be unaligned.
+    let CUDA_BATCH_MEM_OP_NODE_PARAMS { ctx, count, paramArray: list, flags } = unsafe { params.read_unaligned() };
+    if flags != 0 {
+        return Err(INVALID_VALUE);
+    }
+    let context = context_of(state, call, ctx)?;
+    // SAFETY: by this function's contract.
+    let (operations, params) = unsafe { batch(list, count, false)? };
+    check(state, context, &operations, User::Node)?;
+    Ok(Action::Memory(Box::new(Batch { context, flags, params, operations })))
+}
+
+/// The parameters of a node. The list is the node's own, and valid until the node changes.
+pub(super) fn batch_params(batch: &Batch) -> CUDA_BATCH_MEM_OP_NODE_PARAMS {
+    let (list, count) = (batch.params.as_ptr().cast_mut().cast(), batch.params.len() as u32);
+    CUDA_BATCH_MEM_OP_NODE_PARAMS { ctx: batch.context, count, paramArray: list, flags: batch.flags }
+}
+
+pub(in crate::exports) unsafe fn cuGraphAddBatchMemOpNode(
+    call: &Call<'_>,
+    p_node: *mut CUgraphNode,
+    graph: CUgraph,
+    dependencies: *const CUgraphNode,
+    num_dependencies: usize,
+    node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+) -> Result<(), CUresult> {
+    // SAFETY: the caller's pointers, by the driver's contract.
+    unsafe {
+        let action = |state: &mut State| batch_action(state, call, node_params);
+        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
+    }
+}
+
+pub(in crate::exports) unsafe fn cuGraphBatchMemOpNodeGetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params_out: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS,
+) -> Result<(), CUresult> {
+    match &call.lock().node(node)?.action {
+        // SAFETY: the caller's pointer, by the driver's contract.
+        Action::Memory(batch) => unsafe { put(node_params_out, batch_params(batch)) },
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+pub(in crate::exports) unsafe fn cuGraphBatchMemOpNodeSetParams(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+) -> Result<(), CUresult> {
+    let mut state = call.lock();
+    // SAFETY: the caller's parameters, by the driver's contract.
+    let action = unsafe { batch_action(&mut state, call, node_params)? };
+    change(&mut state, node, action)
+}
+
+/// Changes the words and the values of a node; the operations stay of their kinds.
+pub(in crate::exports) unsafe fn cuGraphExecBatchMemOpNodeSetParams(
+    call: &Call<'_>,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+) -> Result<(), CUresult> {
+    let mut state = call.lock();
+    // SAFETY: the caller's parameters, by the driver's contract.
+    let action = unsafe { batch_action(&mut state, call, node_params)? };
+    update::update_node(&mut state, exec, node, action)
+}
