@@ -15,7 +15,7 @@ use super::span::{Lanes, Row, bits};
 /// The most instructions whose accesses to a line are recorded alone.
 const MOST: usize = 4;
 
-/// Accesses that were recorded alone: where, by whom, when, and the digest of each lane's value.
+/// Accesses that were recorded alone: the place, the thread, the time, and the digest of each lane's value.
 pub(crate) struct Exposed {
     pub row: Row,
     pub origin: Origin,

@@ -48,7 +48,7 @@ fn accesses_that_are_recorded_alone_have_the_races_of_a_list_of_all_accesses() {
                 }
                 let new = Access::new(&mut numbers, pcs, true);
                 let (warp, access) = match last.filter(|_| numbers.below(4) > 0) {
-                    // The same lanes access their bytes again.
+                    // These lanes access their bytes again.
                     Some((warp, last)) => {
                         let value = (new.kind == Kind::Write && last.row.step > 0).then(|| numbers.below(2));
                         (warp, Access { kind: new.kind, pc: new.pc, value, ..last })
