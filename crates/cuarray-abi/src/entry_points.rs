@@ -348,8 +348,10 @@ macro_rules! entry_points {
             graph_node {
                 "cuGraphAddNode" @ 12020 [locates] fn cuGraphAddNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
                 "cuGraphAddNode" @ 12030 [locates] fn cuGraphAddNode_v2(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
+                "cuGraphAddNode" @ 13040 [locates] fn cuGraphAddNode_v3(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, node_params: *mut CUgraphNodeParams);
                 "cuGraphConditionalHandleCreate" @ 12030 [locates] fn cuGraphConditionalHandleCreate(p_handle_out: *mut CUgraphConditionalHandle, graph: CUgraph, ctx: CUcontext, default_launch_value: c_uint, flags: c_uint);
                 "cuGraphNodeSetParams" @ 12020 [locates] fn cuGraphNodeSetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
+                "cuGraphNodeSetParams" @ 13040 [locates] fn cuGraphNodeSetParams_v2(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
                 "cuGraphNodeGetParams" @ 13020 fn cuGraphNodeGetParams(node: CUgraphNode, node_params: *mut CUgraphNodeParams);
                 "cuGraphAddMemcpyNode" @ 10000 [locates] fn cuGraphAddMemcpyNode(p_node: *mut CUgraphNode, graph: CUgraph, dependencies: *const CUgraphNode, num_dependencies: usize, copy_params: *const CUDA_MEMCPY3D, ctx: CUcontext);
                 "cuGraphMemcpyNodeGetParams" @ 10000 fn cuGraphMemcpyNodeGetParams(node: CUgraphNode, node_params: *mut CUDA_MEMCPY3D);
@@ -379,6 +381,9 @@ macro_rules! entry_points {
                 "cuGraphKernelNodeGetParams" @ 12000 fn cuGraphKernelNodeGetParams_v2(node: CUgraphNode, node_params: *mut CUDA_KERNEL_NODE_PARAMS);
                 "cuGraphKernelNodeSetParams" @ 10000 [locates] fn cuGraphKernelNodeSetParams(node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
                 "cuGraphKernelNodeSetParams" @ 12000 [locates] fn cuGraphKernelNodeSetParams_v2(node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS);
+                "cuGraphKernelNodeCopyAttributes" @ 11000 [locates] fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode);
+                "cuGraphKernelNodeGetAttribute" @ 11000 fn cuGraphKernelNodeGetAttribute(node: CUgraphNode, attr: CUlaunchAttributeID, value_out: *mut CUlaunchAttributeValue);
+                "cuGraphKernelNodeSetAttribute" @ 11000 [locates] fn cuGraphKernelNodeSetAttribute(node: CUgraphNode, attr: CUlaunchAttributeID, value: *const CUlaunchAttributeValue);
                 "cuGraphExecKernelNodeSetParams" @ 10010 [locates] fn cuGraphExecKernelNodeSetParams(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS_v1);
                 "cuGraphExecKernelNodeSetParams" @ 12000 [locates] fn cuGraphExecKernelNodeSetParams_v2(exec: CUgraphExec, node: CUgraphNode, node_params: *const CUDA_KERNEL_NODE_PARAMS);
             }

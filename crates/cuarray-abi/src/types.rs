@@ -422,6 +422,13 @@ pub type CUexecAffinityParam = c_void;
 /// An opaque type that is passed through and never read.
 pub type CUctxCreateParams = c_void;
 
+/// `CUgraphEdgeData.kind`: the later node can wait for the earlier one with `griddepcontrol.wait`.
+pub const CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC: c_uchar = 1;
+/// `CUgraphEdgeData.from_port` of a kernel node: all its blocks have triggered the launch of dependents, or have ended.
+pub const CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC: c_uchar = 1;
+/// `CUgraphEdgeData.from_port` of a kernel node: all its blocks have begun.
+pub const CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER: c_uchar = 2;
+
 /// Ports and type of a graph edge; all zero for a full dependency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]

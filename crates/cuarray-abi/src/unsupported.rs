@@ -168,18 +168,13 @@ macro_rules! unsupported_entry_points {
             graph_nodes: "this kind or attribute of node is not implemented: build the graph of the other kinds" {
                 "cuGraphAddExternalSemaphoresSignalNode" @ 11020 cuGraphAddExternalSemaphoresSignalNode;
                 "cuGraphAddExternalSemaphoresWaitNode" @ 11020 cuGraphAddExternalSemaphoresWaitNode;
-                "cuGraphAddNode" @ 13040 cuGraphAddNode_v3;
                 "cuGraphExecExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresSignalNodeSetParams;
                 "cuGraphExecExternalSemaphoresWaitNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresWaitNodeSetParams;
                 "cuGraphExternalSemaphoresSignalNodeGetParams" @ 11020 cuGraphExternalSemaphoresSignalNodeGetParams;
                 "cuGraphExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExternalSemaphoresSignalNodeSetParams;
                 "cuGraphExternalSemaphoresWaitNodeGetParams" @ 11020 cuGraphExternalSemaphoresWaitNodeGetParams;
                 "cuGraphExternalSemaphoresWaitNodeSetParams" @ 11020 cuGraphExternalSemaphoresWaitNodeSetParams;
-                "cuGraphKernelNodeCopyAttributes" @ 11000 cuGraphKernelNodeCopyAttributes;
-                "cuGraphKernelNodeGetAttribute" @ 11000 cuGraphKernelNodeGetAttribute;
-                "cuGraphKernelNodeSetAttribute" @ 11000 cuGraphKernelNodeSetAttribute;
                 "cuGraphNodeGetToolsId" @ 13010 cuGraphNodeGetToolsId;
-                "cuGraphNodeSetParams" @ 13040 cuGraphNodeSetParams_v2;
             }
             green_contexts: "the multiprocessors of a device cannot be divided here: create a context with cuCtxCreate" {
                 "cuCtxFromGreenCtx" @ 12040 cuCtxFromGreenCtx;

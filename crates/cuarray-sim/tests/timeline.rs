@@ -154,3 +154,37 @@ fn nodes_of_a_graph_share_the_arrow_of_their_launch() {
         assert_eq!(fills.iter().filter(|fill| fill["bind_id"] == launch["bind_id"]).count(), 2);
     }
 }
+
+#[test]
+fn nodes_in_the_body_of_a_conditional_node_share_the_arrow_of_their_launch() {
+    let events = timeline("body", Config::default(), |program| {
+        let (bytes, mut graph, mut exec, mut handle) = (program.alloc(64), CUgraph::NULL, CUgraphExec::NULL, 0);
+        ok!(program, cuGraphCreate(&mut graph, 0));
+        let default = CU_GRAPH_COND_ASSIGN_DEFAULT;
+        ok!(program, cuGraphConditionalHandleCreate(&mut handle, graph, program.context, 1, default));
+        let of = CUDA_CONDITIONAL_NODE_PARAMS {
+            handle,
+            kind: CU_GRAPH_COND_TYPE_IF,
+            size: 1,
+            phGraph_out: std::ptr::null_mut(),
+            ctx: program.context,
+        };
+        let (mut params, mut node) = ([0; 29], CUgraphNode::NULL);
+        // SAFETY: the union is larger than the parameters.
+        unsafe { params.as_mut_ptr().cast::<CUDA_CONDITIONAL_NODE_PARAMS>().write(of) };
+        let mut any =
+            CUgraphNodeParams { kind: CU_GRAPH_NODE_TYPE_CONDITIONAL, reserved0: [0; 3], params, reserved2: 0 };
+        ok!(program, cuGraphAddNode(&mut node, graph, std::ptr::null(), 0, &mut any));
+        // SAFETY: the driver wrote the address of its array of bodies.
+        let body = unsafe { *any.params.as_ptr().cast::<CUDA_CONDITIONAL_NODE_PARAMS>().read().phGraph_out };
+        let fill = CUDA_MEMSET_NODE_PARAMS { dst: bytes, pitch: 0, value: 1, elementSize: 1, width: 32, height: 1 };
+        ok!(program, cuGraphAddMemsetNode(&mut node, body, std::ptr::null(), 0, &fill, program.context));
+        ok!(program, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+        ok!(program, cuGraphLaunch(exec, CUstream::NULL));
+        ok!(program, cuCtxSynchronize());
+    });
+    let launch = slices(&events, 0).into_iter().find(|call| call["name"] == "cuGraphLaunch").unwrap();
+    let fill = slices(&events, 1).into_iter().find(|slice| slice["name"] == "fill").unwrap();
+    assert_eq!(fill["bind_id"], launch["bind_id"]);
+    assert!(launch["bind_id"].is_string(), "{launch}");
+}

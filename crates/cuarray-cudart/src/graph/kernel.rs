@@ -5,7 +5,7 @@
 
 use super::read;
 use crate::call::{Answer, present, put};
-use crate::driver::{cu, further};
+use crate::driver::cu;
 use crate::registration;
 use crate::result::cudaError_t;
 use crate::types::*;
@@ -175,11 +175,11 @@ pub(crate) unsafe fn cudaGraphExecKernelNodeSetParams(
 }
 
 pub(crate) unsafe fn cudaGraphKernelNodeCopyAttributes(
-    _api: &Api,
+    api: &Api,
     h_dst: cudaGraphNode_t,
     h_src: cudaGraphNode_t,
 ) -> Answer {
-    further!(cuGraphKernelNodeCopyAttributes(h_dst => cudaGraphNode_t, h_src => cudaGraphNode_t))
+    cu!(api.cuGraphKernelNodeCopyAttributes(h_dst, h_src))
 }
 
 /// The function of CUDA 12, whose header names the source first. The driver takes the destination first.
@@ -193,29 +193,21 @@ pub(crate) unsafe fn cudaGraphKernelNodeCopyAttributes_v1(
 }
 
 pub(crate) unsafe fn cudaGraphKernelNodeGetAttribute(
-    _api: &Api,
+    api: &Api,
     h_node: cudaGraphNode_t,
     attr: cudaLaunchAttributeID,
     value_out: *mut cudaLaunchAttributeValue,
 ) -> Answer {
     present(value_out)?;
-    further!(cuGraphKernelNodeGetAttribute(
-        h_node => cudaGraphNode_t,
-        attr => cudaLaunchAttributeID,
-        value_out => *mut cudaLaunchAttributeValue,
-    ))
+    cu!(api.cuGraphKernelNodeGetAttribute(h_node, attr as _, value_out.cast()))
 }
 
 pub(crate) unsafe fn cudaGraphKernelNodeSetAttribute(
-    _api: &Api,
+    api: &Api,
     h_node: cudaGraphNode_t,
     attr: cudaLaunchAttributeID,
     value: *const cudaLaunchAttributeValue,
 ) -> Answer {
     present(value)?;
-    further!(cuGraphKernelNodeSetAttribute(
-        h_node => cudaGraphNode_t,
-        attr => cudaLaunchAttributeID,
-        value => *const cudaLaunchAttributeValue,
-    ))
+    cu!(api.cuGraphKernelNodeSetAttribute(h_node, attr as _, value.cast()))
 }

@@ -658,17 +658,42 @@ fn conditional_node_runs_the_body_of_its_condition() {
 }
 
 #[test]
-fn attributes_of_nodes_are_what_the_driver_answers() {
+fn attributes_of_kernel_nodes_are_kept_and_copied() {
     let fixture = Fixture::new();
-    let (node, refused) = (fixture.fill(1, 1), cudaError_t::cudaErrorNotSupported);
-    let mut value = [0_u64; 8];
+    static HOST: u8 = 0;
+    let (host, priority) = ((&raw const HOST).cast::<c_void>(), 8);
+    let (mut value, given) = ([0_u64; 8], [u64::from(-2_i32 as u32), 0, 0, 0, 0, 0, 0, 0]);
+    let (mut nodes, fill) = ([NO_NODE; 2], fixture.fill(1, 1));
     unsafe {
-        assert_eq!(cudaGraphKernelNodeCopyAttributes(node, node), refused);
-        assert_eq!(v12::cudaGraphKernelNodeCopyAttributes(node, node), refused);
-        assert_eq!(cudaGraphKernelNodeGetAttribute(node, 1, value.as_mut_ptr().cast()), refused);
-        assert_eq!(cudaGraphKernelNodeSetAttribute(node, 1, value.as_ptr().cast()), refused);
-        assert_eq!(cudaGraphKernelNodeGetAttribute(node, 1, ptr::null_mut()), INVALID);
-        assert_eq!(cudaGraphKernelNodeSetAttribute(node, 1, ptr::null()), INVALID);
+        let handle = register(PTX, host, c"write");
+        let mut argument = fixture.memory;
+        let mut args = [(&raw mut argument).cast::<c_void>()];
+        let params = cudaKernelNodeParams {
+            func: host.cast_mut(),
+            gridDim: ONE,
+            blockDim: ONE,
+            sharedMemBytes: 0,
+            kernelParams: args.as_mut_ptr(),
+            extra: ptr::null_mut(),
+        };
+        for node in &mut nodes {
+            ok(cudaGraphAddKernelNode(node, fixture.graph, ptr::null(), 0, &params));
+        }
+        let [first, second] = nodes;
+        ok(cudaGraphKernelNodeSetAttribute(first, priority, given.as_ptr().cast()));
+        ok(cudaGraphKernelNodeCopyAttributes(second, first));
+        ok(cudaGraphKernelNodeGetAttribute(second, priority, value.as_mut_ptr().cast()));
+        assert_eq!(value, given);
+        // The function of CUDA 12 names the source first.
+        ok(cudaGraphKernelNodeSetAttribute(first, priority, [0_u64; 8].as_ptr().cast()));
+        ok(v12::cudaGraphKernelNodeCopyAttributes(second, first));
+        ok(cudaGraphKernelNodeGetAttribute(first, priority, value.as_mut_ptr().cast()));
+        assert_eq!(value, given);
+        assert_eq!(cudaGraphKernelNodeCopyAttributes(first, fill), INVALID);
+        assert_eq!(cudaGraphKernelNodeGetAttribute(fill, priority, value.as_mut_ptr().cast()), INVALID);
+        assert_eq!(cudaGraphKernelNodeGetAttribute(first, priority, ptr::null_mut()), INVALID);
+        assert_eq!(cudaGraphKernelNodeSetAttribute(first, priority, ptr::null()), INVALID);
+        __cudaUnregisterFatBinary(handle);
     }
 }
 

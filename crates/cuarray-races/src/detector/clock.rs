@@ -281,6 +281,18 @@ impl Lane {
         Past { before: Lane { number, time, caller, rest, from_caller, last, after: Vec::new() }, of }
     }
 
+    /// Orders the operations of a past before the next operation of this lane.
+    pub(super) fn join_past(&mut self, past: &Past, retired: &Retired) {
+        let from = past.before.clock();
+        let mut rest = self.rest.joined(&from.rest, retired);
+        for (lane, time) in [(from.lane, from.time), from.caller] {
+            if lane != self.number && time > 0 && !retired.holds(lane) {
+                rest.raise(lane, time);
+            }
+        }
+        self.rest = Arc::new(rest);
+    }
+
     /// Orders one operation of another lane, and the earlier ones of that lane, before the next operation of this lane.
     pub(super) fn join_operation(&mut self, lane: LaneNumber, time: u64) {
         if lane != self.number {
@@ -305,6 +317,20 @@ pub struct Past {
 }
 
 impl Past {
+    /// Adds an operation, and everything that happens before it.
+    pub(super) fn absorb(&mut self, from: &Clock, retired: &Retired) {
+        let before = &mut self.before;
+        let mut rest = before.rest.joined(&from.rest, retired);
+        for (lane, time) in [(from.lane, from.time), from.caller] {
+            if lane == before.number {
+                before.time = before.time.max(time);
+            } else if time > 0 && !retired.holds(lane) {
+                rest.raise(lane, time);
+            }
+        }
+        before.rest = Arc::new(rest);
+    }
+
     /// A lane of this number whose first operation follows the past.
     pub(super) fn branch(self, number: LaneNumber) -> Lane {
         let mut lane = self.before;

@@ -35,6 +35,21 @@ impl Detector {
         }
     }
 
+    /// Adds to a past the operations of other pasts, and operations with everything that happens before them.
+    pub fn widen_past(&self, past: &mut Past, others: &[Past], clocks: &[Clock]) {
+        for other in others {
+            past.absorb(&other.before.clock(), &self.retired);
+        }
+        for clock in clocks {
+            past.absorb(clock, &self.retired);
+        }
+    }
+
+    /// Orders the operations of a past before the next operation of a lane.
+    pub fn follow_past(&self, lane: &mut Lane, past: &Past) {
+        lane.join_past(past, &self.retired);
+    }
+
     /// A number for a part of a lane's operation that is ordered apart. Reports show the lane itself.
     pub(super) fn branch_of(&mut self, lane: &Lane) -> LaneNumber {
         let device = self.lanes.get(lane.number as usize).and_then(|info| info.device);

@@ -10,6 +10,7 @@ use crate::objects::copy::{Copy, Source};
 use crate::objects::graph_data::{BodyStep, Frame, Plan, Run, Task, chosen as chosen_body, kind_name};
 use crate::objects::work::{Point, Work};
 use crate::state::State;
+use crate::trace::timeline::Origin;
 use crate::work::contexts;
 use cuarray_abi::*;
 use cuarray_races::{Clock, Ticket};
@@ -18,23 +19,26 @@ use std::sync::Arc;
 /// The instructions that a round of a loop counts for, besides those of its kernels.
 const ROUND: u64 = 20_000;
 
+/// The ticket of the conditional node, and the call that launched it.
+type Outer<'a> = (Option<&'a Ticket>, Option<&'a Arc<Origin>>);
+
 /// Executes the next node of the bodies; returns whether the conditional node is done.
-pub(super) fn advance(state: &mut State, run: &mut Run, at: Point, ticket: Option<&Ticket>) -> bool {
-    let done = advance_one(state, run, at, ticket);
+pub(super) fn advance(state: &mut State, run: &mut Run, at: Point, outer: Outer<'_>) -> bool {
+    let done = advance_one(state, run, at, outer);
     if done {
         bodies::end(state, run);
     }
     done
 }
 
-fn advance_one(state: &mut State, run: &mut Run, at: Point, ticket: Option<&Ticket>) -> bool {
+fn advance_one(state: &mut State, run: &mut Run, at: Point, outer: Outer<'_>) -> bool {
     // After a failed kernel no work is executed, so a loop would never end.
     if state.contexts.get(&run.plan.context).is_none_or(|context| context.failed.is_some()) {
         return true;
     }
     if !run.begun {
         run.begun = true;
-        let begin = ticket.map(|ticket| ticket.clock.clone()).into_iter().collect();
+        let begin = outer.0.map(|ticket| ticket.clock.clone()).into_iter().collect();
         let plan = run.plan.clone();
         return !enter(state, run, &plan, None, begin);
     }
@@ -45,7 +49,7 @@ fn advance_one(state: &mut State, run: &mut Run, at: Point, ticket: Option<&Tick
     }
     let step = ready[chosen::choose_step(state, ready.len())];
     let (plan, body, before) = (frame.plan.clone(), frame.body, frame.before(step));
-    let after = execute_step(state, run, &plan.bodies[body].steps[step], step, before, (at, ticket));
+    let after = execute_step(state, run, &plan.bodies[body].steps[step], step, before, (at, outer));
     if let Some(after) = after
         && let Some(frame) = run.frames.last_mut()
     {
@@ -113,7 +117,7 @@ fn execute_step(
     step: &BodyStep,
     index: usize,
     before: Vec<Clock>,
-    (at, outer): (Point, Option<&Ticket>),
+    (at, (outer, origin)): (Point, Outer<'_>),
 ) -> Option<Vec<Clock>> {
     let work = match &step.task {
         Task::Nothing | Task::Choose(_) => Work::Wait,
@@ -127,7 +131,7 @@ fn execute_step(
     let ticket = bodies::begins(state, run.lanes.get_mut(step.lane), &before, step.made.clone(), &work);
     let known = bodies::known_effect(state, &work);
     let instructions = state.code.executed_instructions;
-    let begun = traced::begin(state, at.stream, &work, None);
+    let begun = traced::begin(state, at.stream, &work, origin);
     let accesses = execute(state, work, at, ticket.as_ref());
     if let Some(begun) = begun {
         begun.end(state);

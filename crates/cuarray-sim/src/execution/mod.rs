@@ -39,11 +39,17 @@ use std::sync::PoisonError;
 use traced::Begun;
 
 /// Appends work to a stream, after the given points and those that the legacy default stream requires.
-pub(crate) fn enqueue(
+pub(crate) fn enqueue(state: &mut State, handle: CUstream, work: Work, after: Vec<Point>) -> Result<Point, CUresult> {
+    enqueue_begun(state, handle, work, after, Vec::new())
+}
+
+/// As [`enqueue`]. The work runs also after the points in `begun`, which order none of its accesses.
+pub(crate) fn enqueue_begun(
     state: &mut State,
     handle: CUstream,
     work: Work,
     mut after: Vec<Point>,
+    begun: Vec<Point>,
 ) -> Result<Point, CUresult> {
     let lost = CUresult::CUDA_ERROR_INVALID_HANDLE;
     let (context, kind, blocking) =
@@ -73,6 +79,7 @@ pub(crate) fn enqueue(
         }
     }
     edges::stream_joins_points(state, handle, &after);
+    after.extend(begun);
     let ticket = edges::issued(state, handle, &work);
     after.retain(|point| !state.happened(*point));
     let stream = state.streams.get_mut(&handle).ok_or(lost)?;
@@ -357,7 +364,7 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
     // The operation has left its queue, so a panic must not leave it unfinished: waits for it would never end.
     let executed = catch_unwind(AssertUnwindSafe(|| {
         if let Work::Condition(run) = &mut operation.work
-            && !condition::advance(state, run, at, operation.ticket.as_deref())
+            && !condition::advance(state, run, at, (operation.ticket.as_deref(), operation.origin.as_ref()))
         {
             return Some(operation);
         }

@@ -3,13 +3,13 @@
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html). The rules
 //! are in `capture`.
 
-use super::graph::{check_edge_data, list};
+use super::graph::edge_list;
 use super::stream::stream;
 use super::*;
 use crate::capture;
 use crate::execution::outside;
-use crate::graph_structure;
 use crate::objects::capturing::Capturing;
+use crate::objects::graph_data::EdgeOrder;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -38,10 +38,7 @@ pub(super) unsafe fn cuStreamBeginCaptureToGraph(
     mode: CUstreamCaptureMode,
 ) -> Result<(), CUresult> {
     // SAFETY: arrays of that many entries, by the driver's contract.
-    let after = unsafe {
-        check_edge_data(dependency_data, num_dependencies)?;
-        list(dependencies, num_dependencies)?
-    };
+    let after = unsafe { edge_list(dependencies, dependency_data, num_dependencies)? };
     let (mut state, handle) = self::stream(call, stream)?;
     capture::begin_capture(&mut state, handle, call.thread, mode, Some((graph, after)))
 }
@@ -69,6 +66,8 @@ pub(super) unsafe fn cuStreamEndCapture(
 struct Info {
     status: CUstreamCaptureStatus,
     id: u64,
+    /// Whether an edge from the dependencies has data.
+    has_data: bool,
     graph: CUgraph,
     dependencies: (*const CUgraphNode, *const CUgraphEdgeData, usize),
 }
@@ -84,15 +83,20 @@ fn info(call: &Call<'_>, stream: CUstream) -> Result<Info, CUresult> {
     let found = capturing.and_then(|capturing| Some((state.captures.get(&capturing.id)?, capturing)));
     let none = (std::ptr::null(), std::ptr::null(), 0);
     Ok(match found {
-        None => Info { status: CU_STREAM_CAPTURE_STATUS_NONE, id: 0, graph: CUgraph::NULL, dependencies: none },
+        None => {
+            let status = CU_STREAM_CAPTURE_STATUS_NONE;
+            Info { status, id: 0, has_data: false, graph: CUgraph::NULL, dependencies: none }
+        }
         Some((capture, Capturing { id, .. })) if capture.invalidated => {
             let status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-            Info { status, id: *id, graph: CUgraph::NULL, dependencies: none }
+            Info { status, id: *id, has_data: false, graph: CUgraph::NULL, dependencies: none }
         }
-        Some((capture, Capturing { id, after, edges, .. })) => {
-            edges.resize(after.len(), CUgraphEdgeData::default());
-            let dependencies = (after.as_ptr(), edges.as_ptr(), after.len());
-            Info { status: CU_STREAM_CAPTURE_STATUS_ACTIVE, id: *id, graph: capture.graph, dependencies }
+        Some((capture, Capturing { id, after, listed, .. })) => {
+            *listed = after.iter().map(|edge| (edge.from, edge.data)).unzip();
+            let dependencies = (listed.0.as_ptr(), listed.1.as_ptr(), after.len());
+            let has_data = after.iter().any(|edge| edge.order() != EdgeOrder::Full);
+            let (status, graph) = (CU_STREAM_CAPTURE_STATUS_ACTIVE, capture.graph);
+            Info { status, id: *id, has_data, graph, dependencies }
         }
     })
 }
@@ -162,6 +166,9 @@ pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
     }
     let info = info(call, stream)?;
     let active = info.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    if info.has_data && !dependencies_out.is_null() && edge_data_out.is_null() {
+        return Err(CUresult::CUDA_ERROR_LOSSY_QUERY);
+    }
     // SAFETY: the caller's pointers, by the driver's contract; null outputs are not written.
     unsafe {
         put(capture_status_out, info.status)?;
@@ -209,25 +216,20 @@ pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
         return Err(INVALID_VALUE);
     }
     // SAFETY: arrays of that many entries, by the driver's contract.
-    let nodes = unsafe {
-        check_edge_data(dependency_data, num_dependencies)?;
-        list(dependencies.cast_const(), num_dependencies)?
-    };
+    let edges = unsafe { edge_list(dependencies.cast_const(), dependency_data, num_dependencies)? };
     let (mut state, handle) = self::stream(call, stream)?;
     let id = capture::capture_of(&state, handle).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
     if !capture::captures(&mut state, handle)? {
         return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
     }
     let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
-    if !nodes.iter().all(|node| graph_structure::is_in(&state, *node, graph)) {
-        return Err(INVALID_VALUE);
-    }
+    capture::check_dependencies(&state, graph, &edges)?;
     if flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES
         && let Some(capturing) = state.streams.get_mut(&handle).and_then(|stream| stream.capturing.as_mut())
     {
         capturing.after.clear();
     }
-    capture::add_dependencies(&mut state, handle, nodes);
+    capture::add_dependencies(&mut state, handle, edges);
     Ok(())
 }
 

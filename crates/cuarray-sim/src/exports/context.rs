@@ -9,6 +9,7 @@ use super::*;
 use crate::capture;
 use crate::execution::drain;
 use crate::happens_before::{calls, edges};
+use crate::objects::launch_attributes::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::work::contexts;
 
 /// Calls `f` with the calling thread's stack.
@@ -230,10 +231,6 @@ pub(super) unsafe fn cuCtxGetStreamPriorityRange(
     }
     Ok(())
 }
-
-/// Stream priorities; a lower number is a higher priority. In the simulator they affect only the queries.
-pub(super) const LEAST_PRIORITY: c_int = 0;
-pub(super) const GREATEST_PRIORITY: c_int = -5;
 
 pub(super) unsafe fn cuCtxResetPersistingL2Cache(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);

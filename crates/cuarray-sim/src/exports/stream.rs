@@ -3,7 +3,6 @@
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html),
 //! [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
 
-use super::context::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use super::transfer::submit;
 use super::*;
 use crate::capture;
@@ -12,6 +11,7 @@ use crate::execution::{self, chosen, progress};
 use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Kind as MemoryKind;
 use crate::objects::graph_data::Action;
+use crate::objects::launch_attributes::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::{HostFunction, Point, Work};
 use crate::work::{pools, streams};

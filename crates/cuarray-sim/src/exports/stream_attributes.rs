@@ -1,65 +1,35 @@
 //! Attributes of streams.
 //!
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html). The priority is
-//! the stream's own. The others are kept and returned, because on a GPU too they change no result: a policy of waiting
-//! threads, a window of the cache, and the domains of fences.
+//! the stream's own. The others are kept and returned, because on a GPU too they change no result
+//! ([the table](crate::objects::launch_attributes)).
 
-use super::context::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use super::stream::stream;
 use super::*;
+use crate::objects::launch_attributes::{GREATEST_PRIORITY, Holder, LEAST_PRIORITY, check, of_word, value_of};
 use crate::objects::stream::Stream;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
-/// The attributes that `cuStreamCopyAttributes` copies besides the priority.
-const KEPT: [CUlaunchAttributeID; 4] = [
-    CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
-    CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
-    CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
-    CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
-];
-/// `CU_SYNC_POLICY_AUTO` to `CU_SYNC_POLICY_BLOCKING_SYNC`.
-const POLICIES: std::ops::RangeInclusive<u32> = 1..=4;
-
-fn value(word: u64) -> CUlaunchAttributeValue {
-    CUlaunchAttributeValue { words: [word, 0, 0, 0, 0, 0, 0, 0] }
-}
 
 /// The value of an attribute.
 fn attribute(stream: &Stream, attr: CUlaunchAttributeID) -> Result<CUlaunchAttributeValue, CUresult> {
-    if attr == CU_LAUNCH_ATTRIBUTE_PRIORITY {
-        return Ok(value(u64::from(stream.priority as u32)));
-    }
-    if !KEPT.contains(&attr) {
-        return Err(INVALID_VALUE);
-    }
-    let initial = if attr == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY { value(1) } else { value(0) };
-    Ok(stream.attributes.get(&attr).copied().unwrap_or(initial))
+    let value = value_of(Holder::Stream, attr, &stream.attributes)?;
+    let own = of_word(u64::from(stream.priority as u32), 0);
+    Ok(if attr == CU_LAUNCH_ATTRIBUTE_PRIORITY { own } else { value })
 }
 
 /// Checks a value, and stores it.
 fn set(stream: &mut Stream, attr: CUlaunchAttributeID, value: CUlaunchAttributeValue) -> Result<(), CUresult> {
-    let low = value.words[0] as u32;
-    let is_valid = match attr {
-        CU_LAUNCH_ATTRIBUTE_PRIORITY => {
-            let priority = low as i32;
-            if !(GREATEST_PRIORITY..=LEAST_PRIORITY).contains(&priority) {
-                return Err(INVALID_VALUE);
-            }
-            stream.priority = priority;
-            return Ok(());
-        }
-        // The window's size, its second word, is at most CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, which is 0.
-        CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW => value.words[1] == 0,
-        CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => POLICIES.contains(&low),
-        // Two bytes name domains. The devices have one domain, number 0.
-        CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => low & 0xffff == 0,
-        CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => low <= 1,
-        _ => false,
-    };
-    if !is_valid {
+    check(Holder::Stream, attr, &value)?;
+    if attr != CU_LAUNCH_ATTRIBUTE_PRIORITY {
+        stream.attributes.insert(attr, value);
+        return Ok(());
+    }
+    let priority = value.words[0] as i32;
+    if !(GREATEST_PRIORITY..=LEAST_PRIORITY).contains(&priority) {
         return Err(INVALID_VALUE);
     }
-    stream.attributes.insert(attr, value);
+    stream.priority = priority;
     Ok(())
 }
 

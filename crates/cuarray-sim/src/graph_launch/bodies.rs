@@ -66,7 +66,7 @@ fn plan_of(state: &State, exec: CUgraphExec, node: CUgraphNode, dress: Dress<'_>
         let mut steps = Vec::with_capacity(layout.steps.len());
         for (index, step) in layout.steps.iter().enumerate() {
             let on_lane = last[step.lane].replace(index);
-            let before = step.after.iter().copied().chain(on_lane).collect();
+            let before = step.after.iter().chain(&step.begun).copied().chain(on_lane).collect();
             let task = task_of(state, exec, step, dress, lanes);
             let made = state.graph_nodes.get(&step.node).and_then(|node| node.made.clone());
             steps.push(BodyStep { task, before, lane: first + step.lane, made: dress(made) });

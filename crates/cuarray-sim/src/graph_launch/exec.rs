@@ -6,25 +6,18 @@
 //! executable graph, ordered only by the edges. So branches of a graph can race, as on a device.
 
 use crate::execution;
-use crate::graph_launch::bodies;
+use crate::graph_launch::{bodies, steps};
 use crate::graph_structure::{self, checks, conditions, references, reservations};
 use crate::happens_before::edges;
-use crate::objects::copy::{Copy, Source};
-use crate::objects::event::Event;
-use crate::objects::graph_data::Exec;
-use crate::objects::graph_data::{Action, INVALID_VALUE, Owner, fresh_id};
-use crate::objects::graph_data::{Layout, Step};
+use crate::objects::graph_data::{Action, EdgeOrder, Exec, INVALID_VALUE, Layout, Owner, fresh_id};
 use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::{Point, Work};
 use crate::state::State;
-use crate::thread;
 use crate::work::graph_memory::{self, Refused};
 use crate::work::memory_operations::{self, User};
-use crate::work::{shared_events, streams};
+use crate::work::streams;
 use cuarray_abi::*;
-use cuarray_races::{Caller, Clock, Past};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 /// The node of an executable graph that corresponds to a node of its source.
 pub(crate) fn node_of_exec(state: &State, exec: CUgraphExec, node: CUgraphNode) -> Result<CUgraphNode, CUresult> {
@@ -37,7 +30,7 @@ pub(crate) fn node_of_exec(state: &State, exec: CUgraphExec, node: CUgraphNode) 
 /// Instantiates a graph.
 ///
 /// # Errors
-/// - `CUDA_ERROR_INVALID_VALUE` with the node of a cycle; for unknown or contradictory flags; for a conditional handle
+/// - `CUDA_ERROR_INVALID_VALUE` with the node of a cycle; for unknown or contradictory flags; for a moved child graph; for a conditional handle
 ///   without a node. Also for a second executable graph, if the graph has conditional nodes or allocates or frees memory.
 /// - `CUDA_ERROR_NOT_SUPPORTED` for launches from the device.
 /// - `CUDA_ERROR_ILLEGAL_STATE` while a capture is filling the graph.
@@ -51,8 +44,9 @@ pub(crate) fn instantiate(
         | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
         | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
         | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
-    let capture = state.graph(graph).map_err(wrong)?.capture;
-    if flags & !valid != 0 {
+    let found = state.graph(graph).map_err(wrong)?;
+    let (capture, moved) = (found.capture, found.moved);
+    if moved || flags & !valid != 0 {
         return Err(wrong(INVALID_VALUE));
     }
     let contradictory = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
@@ -119,12 +113,19 @@ pub(super) fn lay_out(state: &State, graph: CUgraph, before: &[usize], layout: &
     let mut ends = Vec::new();
     for handle in graph_structure::in_order(state, graph).unwrap_or_default() {
         let Some(node) = state.graph_nodes.get(&handle) else { continue };
-        let mut after: Vec<usize> = node.after.iter().filter_map(|node| step_of.get(node).copied()).collect();
+        let before_node = node.after.iter().filter_map(|edge| Some((*step_of.get(&edge.from)?, edge.order())));
+        let before_node: Vec<(usize, EdgeOrder)> = before_node.collect();
+        let (begun, follows): (Vec<_>, Vec<_>) = before_node.iter().partition(|(_, order)| *order == EdgeOrder::Begin);
+        let mut after: Vec<usize> = follows.into_iter().map(|(step, _)| step).collect();
         ends.retain(|end| !after.contains(end));
         if after.is_empty() {
             after.extend(before);
         }
         let mut step = layout.add(handle, &after);
+        layout.steps[step].begun = begun.into_iter().map(|(step, _)| step).collect();
+        if before_node.iter().any(|(_, order)| *order == EdgeOrder::Programmatic) {
+            layout.steps[step].early = before_node;
+        }
         if let Action::Child(child) = node.action {
             // A child graph has two steps: its beginning and its end.
             let over = lay_out(state, child, &[step], layout);
@@ -167,14 +168,14 @@ pub(crate) fn launch(state: &mut State, handle: CUgraphExec, stream: CUstream) -
         start = execution::enqueue(state, stream, Work::Assign(defaults), Vec::new())?;
     }
     let lanes = lanes(state, handle, stream)?;
-    let steps = std::mem::take(&mut state.exec_mut(handle)?.steps);
-    let points = enqueue_steps(state, handle, &steps, &lanes, start);
+    let laid_out = std::mem::take(&mut state.exec_mut(handle)?.steps);
+    let points = steps::enqueue_steps(state, handle, &laid_out, &lanes, start);
     let mut ends = Vec::new();
     if let Ok(points) = &points {
-        let open = steps.iter().zip(points).filter(|(step, _)| step.last && step.lane != 0);
+        let open = laid_out.iter().zip(points).filter(|(step, _)| step.last && step.lane != 0);
         ends.extend(open.map(|(_, point)| *point));
     }
-    state.exec_mut(handle)?.steps = steps;
+    state.exec_mut(handle)?.steps = laid_out;
     points?;
     let end = execution::enqueue(state, stream, Work::Wait, ends)?;
     let clock = edges::clock_of(state, stream);
@@ -234,132 +235,6 @@ fn lanes(state: &mut State, handle: CUgraphExec, stream: CUstream) -> Result<Vec
     let all = std::iter::once(stream).chain(own.iter().copied()).collect();
     state.exec_mut(handle)?.lanes = own;
     Ok(all)
-}
-
-fn enqueue_steps(
-    state: &mut State,
-    handle: CUgraphExec,
-    steps: &[Step],
-    lanes: &[CUstream],
-    start: Point,
-) -> Result<Vec<Point>, CUresult> {
-    let mut points: Vec<Point> = Vec::with_capacity(steps.len());
-    // The clock of each step: a lane only has the clock of its last point.
-    let mut clocks: Vec<Option<Clock>> = Vec::with_capacity(steps.len());
-    // The past of each launch, for a dependent launch that follows it on another lane.
-    let mut pasts: Vec<Option<Past>> = Vec::with_capacity(steps.len());
-    let mut begun = vec![false; lanes.len()];
-    let start_clock = edges::clock_of(state, lanes[0]);
-    let launch = start_clock.as_ref().map(|clock| clock.ordinal);
-    let detail = thread::caller().map(|launch| Arc::from(format!("in a graph, launched at {}", launch.site)));
-    // Findings name the call that added the node.
-    let dress = |made: Option<Caller>| {
-        made.map(|made| Caller { detail: detail.clone(), launch, ..made }).or_else(thread::caller)
-    };
-    for step in steps {
-        let mut after: Vec<Point> = step.after.iter().filter_map(|step| points.get(*step).copied()).collect();
-        if step.lane != 0 && !std::mem::replace(&mut begun[step.lane], true) && after.is_empty() {
-            after.push(start);
-            if let Some(clock) = &start_clock {
-                edges::stream_joins(state, lanes[step.lane], clock);
-            }
-        }
-        let lane = lanes[step.lane];
-        follow_past(state, step, lane, &pasts);
-        let (work, promises) = match bodies::run_of(state, handle, step, &dress) {
-            Some((run, promises)) => (Work::Condition(run), promises),
-            None => (work_of(state, handle, step.node, lane, &mut after), Vec::new()),
-        };
-        let clocks_before = step.after.iter().filter_map(|step| clocks.get(*step)?.clone());
-        for clock in clocks_before.collect::<Vec<Clock>>() {
-            edges::stream_joins(state, lane, &clock);
-        }
-        let made = state.graph_nodes.get(&step.node).and_then(|node| node.made.clone());
-        points.push(thread::while_calling(dress(made), || execution::enqueue(state, lane, work, after))?);
-        promises.iter().for_each(|promise| edges::stream_joins(state, lane, promise));
-        clocks.push(edges::clock_of(state, lane));
-        pasts.push(state.streams.get(&lane).and_then(|stream| stream.past.clone()));
-    }
-    Ok(points)
-}
-
-/// Sets what a dependent launch follows: the past of its only predecessor.
-fn follow_past(state: &mut State, step: &Step, lane: CUstream, pasts: &[Option<Past>]) {
-    let predecessors = state.graph_nodes.get(&step.node).map_or(0, |node| node.after.len());
-    let Some(stream) = state.streams.get_mut(&lane) else { return };
-    match step.after[..] {
-        [before] if predecessors == 1 => stream.past = pasts.get(before).cloned().flatten(),
-        // The predecessor is the last operation on the lane.
-        [] if predecessors == 1 => {}
-        _ => stream.past = None,
-    }
-}
-
-/// The work of a node in this launch. Adds the dependencies that are not edges to `after`.
-fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstream, after: &mut Vec<Point>) -> Work {
-    if state.graph_execs.get(&exec).is_some_and(|exec| exec.disabled.contains(&node)) {
-        return Work::Wait;
-    }
-    let Some(action) = state.graph_nodes.get(&node).map(|node| node.action.clone()) else { return Work::Wait };
-    match action {
-        Action::Empty | Action::Child(_) | Action::Conditional(_) => Work::Wait,
-        Action::Copy(copy) => {
-            let transfer = copy.transfer;
-            let source = Source::Memory(transfer.source.place);
-            Work::Copy(Box::new(Copy { source, target: transfer.target.place, extent: transfer.extent }))
-        }
-        Action::Fill(fill) => match fill.fill() {
-            Ok(fill) => Work::Fill(Box::new(fill)),
-            Err(_) => Work::Wait,
-        },
-        Action::Host(function) => Work::HostFunction(function),
-        Action::Launch(launch) => Work::Launch(launch),
-        Action::Memory(batch) => {
-            let Some((last, first)) = batch.operations.split_last() else { return Work::Wait };
-            for operation in first {
-                // The lane orders the operations of a batch. Without the lane, the last one fails in the caller.
-                let _ = execution::enqueue(state, lane, Work::Memory(*operation), std::mem::take(after));
-            }
-            Work::Memory(*last)
-        }
-        Action::Wait(event) => {
-            if let Some(remote) = state.events.get(&event).and_then(Event::remote) {
-                return Work::Await(remote);
-            }
-            let event = state.events.get(&event).map(|event| (event.recorded, event.clock.clone()));
-            let (recorded, clock) = event.unwrap_or_default();
-            after.extend(recorded);
-            if let Some(clock) = clock {
-                edges::stream_joins(state, lane, &clock);
-            }
-            Work::Wait
-        }
-        Action::Record(event) => {
-            let next = state.streams.get(&lane).map(|stream| stream.next(lane));
-            match state.events.get_mut(&event) {
-                Some(recorded) => {
-                    recorded.set_point(next);
-                    if let Some(next) = next {
-                        shared_events::publish(state, event, next);
-                    }
-                    Work::Record(event)
-                }
-                None => Work::Wait,
-            }
-        }
-        Action::Allocate(params) => {
-            let (address, size) = (params.0.dptr, params.0.bytesize as u64);
-            if let Some(allocation) = state.memory.get_mut(address) {
-                allocation.freed = false;
-            }
-            graph_memory::retain(state, address);
-            Work::Allocate { address, size }
-        }
-        Action::Free(address) => {
-            graph_memory::mark_freed(state, address);
-            Work::Release { address }
-        }
-    }
 }
 
 /// Replaces the references of an executable graph by the references of `graph`.

@@ -2,4 +2,5 @@
 
 mod bodies;
 pub(crate) mod exec;
+mod steps;
 pub(crate) mod update;

@@ -8,6 +8,8 @@ use crate::graph_launch::exec;
 use crate::graph_structure::conditions;
 use crate::objects::copy::{End, Extent};
 use crate::objects::graph_data::{Action, ConditionalNode, CopyNode, FillNode};
+use crate::objects::launch::Launch;
+use crate::objects::launch_attributes::{Holder, value_of};
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
@@ -37,6 +39,9 @@ fn may_become(state: &State, old: &Action, new: &Action) -> Result<(), CUgraphEx
     match (old, new) {
         (Action::Copy(old), Action::Copy(new)) => kept(may_copy(state, old, new)),
         (Action::Fill(old), Action::Fill(new)) => kept(may_fill(state, old, new)),
+        (Action::Launch(old), Action::Launch(new)) if old.context != new.context => {
+            Err(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE)
+        }
         (Action::Memory(old), Action::Memory(new)) => kept(old.may_become(new)),
         (Action::Allocate(old), Action::Allocate(new)) if old.0.dptr == new.0.dptr => Ok(()),
         (Action::Free(old), Action::Free(new)) if old == new => Ok(()),
@@ -46,6 +51,16 @@ fn may_become(state: &State, old: &Action, new: &Action) -> Result<(), CUgraphEx
         _ if old.kind() == new.kind() => Ok(()),
         _ => Err(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED),
     }
+}
+
+/// Checks the attributes of a launch that replaces another one in an executable graph with these flags.
+fn check_attributes(old: &Launch, new: &Launch, flags: u64) -> Result<(), CUgraphExecUpdateResult> {
+    let fixed = flags & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY != 0;
+    let priority = |launch: &Launch| value_of(Holder::Node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &launch.attributes);
+    if old.cooperative != new.cooperative || fixed && priority(old) != priority(new) {
+        return Err(CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED);
+    }
+    Ok(())
 }
 
 /// The device and the context that an address was allocated in; `None` for host memory.
@@ -109,7 +124,8 @@ pub(crate) fn update_child(
     let own = exec::node_of_exec(state, exec, node)?;
     let Action::Child(old) = state.node(own)?.action else { return Err(crate::objects::graph_data::INVALID_VALUE) };
     let mut changes = Vec::new();
-    pair(state, old, child, &mut changes).map_err(|_| crate::objects::graph_data::INVALID_VALUE)?;
+    let flags = state.exec(exec)?.flags;
+    pair(state, (old, child), flags, &mut changes).map_err(|_| crate::objects::graph_data::INVALID_VALUE)?;
     apply(state, changes);
     Ok(())
 }
@@ -119,10 +135,14 @@ pub(crate) fn update_child(
 /// # Errors
 /// The reason for a refusal; the executable graph is then unchanged.
 pub(crate) fn update_exec(state: &mut State, exec: CUgraphExec, graph: CUgraph) -> Result<(), Refusal> {
-    let own = state.exec(exec).map(|exec| exec.graph);
-    let own = own.map_err(|_| refusal(CU_GRAPH_EXEC_UPDATE_ERROR, CUgraphNode::NULL))?;
+    let own = state.exec(exec).map(|exec| (exec.graph, exec.flags));
+    let (own, flags) = own.map_err(|_| refusal(CU_GRAPH_EXEC_UPDATE_ERROR, CUgraphNode::NULL))?;
+    // By the header, a moved child graph is no argument of an update.
+    if state.graphs.get(&graph).is_none_or(|graph| graph.moved) {
+        return Err(refusal(CU_GRAPH_EXEC_UPDATE_ERROR, CUgraphNode::NULL));
+    }
     let mut changes = Vec::new();
-    pair(state, own, graph, &mut changes)?;
+    pair(state, (own, graph), flags, &mut changes)?;
     apply(state, changes);
     // Pending launches still read the old conditions, so these stay until the executable graph ends.
     let used = conditions::handles_of(state, own);
@@ -146,7 +166,7 @@ fn apply(state: &mut State, changes: Vec<Change>) {
 }
 
 /// Pairs the nodes of two graphs in the order of their addition, and collects the changes.
-fn pair(state: &State, old: CUgraph, new: CUgraph, changes: &mut Vec<Change>) -> Result<(), Refusal> {
+fn pair(state: &State, (old, new): (CUgraph, CUgraph), flags: u64, changes: &mut Vec<Change>) -> Result<(), Refusal> {
     let changed = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     let (Some(before), Some(after)) = (state.graphs.get(&old), state.graphs.get(&new)) else {
         return Err(refusal(CU_GRAPH_EXEC_UPDATE_ERROR, CUgraphNode::NULL));
@@ -162,18 +182,18 @@ fn pair(state: &State, old: CUgraph, new: CUgraph, changes: &mut Vec<Change>) ->
             return Err(refusal(changed, *other));
         }
         for (from, to) in a.after.iter().zip(&b.after) {
-            if pairs.get(from) != Some(to) {
-                return Err(Refusal { result: changed, node: *other, from: *to });
+            if pairs.get(&from.from) != Some(&to.from) || from.data != to.data {
+                return Err(Refusal { result: changed, node: *other, from: to.from });
             }
         }
         match (&a.action, &b.action) {
-            (Action::Child(a), Action::Child(b)) => pair(state, *a, *b, changes)?,
+            (Action::Child(a), Action::Child(b)) => pair(state, (*a, *b), flags, changes)?,
             (Action::Conditional(old), Action::Conditional(new)) => {
                 if (old.kind, old.bodies.len(), old.context) != (new.kind, new.bodies.len(), new.context) {
                     return Err(refusal(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, *other));
                 }
                 for (a, b) in old.bodies.iter().zip(&new.bodies) {
-                    pair(state, *a, *b, changes)?;
+                    pair(state, (*a, *b), flags, changes)?;
                 }
                 // The kernels of the new graph set its condition, which also brings the new default value.
                 let node = ConditionalNode { handle: new.handle, ..(**old).clone() };
@@ -181,6 +201,9 @@ fn pair(state: &State, old: CUgraph, new: CUgraph, changes: &mut Vec<Change>) ->
             }
             (old, new) => {
                 may_become(state, old, new).map_err(|result| refusal(result, *other))?;
+                if let (Action::Launch(old), Action::Launch(new)) = (old, new) {
+                    check_attributes(old, new, flags).map_err(|result| refusal(result, *other))?;
+                }
                 changes.push((*own, new.clone(), b.made.clone()));
             }
         }

@@ -83,6 +83,10 @@ fn context_of_body(state: &State, mut graph: CUgraph) -> Option<CUcontext> {
 pub(crate) fn check_place(state: &State, graph: CUgraph, action: &Action) -> Result<(), CUresult> {
     match context_of_body(state, graph) {
         Some(context) => check_in_body(state, action, context),
+        // By the manual, the graph of a child graph node gets no memory nodes.
+        None if matches!(action, Action::Allocate(_) | Action::Free(_)) && holder(state, graph).is_some() => {
+            Err(INVALID_VALUE)
+        }
         None => Ok(()),
     }
 }
@@ -140,7 +144,7 @@ pub(crate) fn add_bodies(state: &mut State, node: &mut ConditionalNode) {
 const MOST_BODIES: u32 = 1 << 16;
 
 /// Whether a graph is another one, or is nested in it.
-fn is_within(state: &State, mut graph: CUgraph, outer: CUgraph) -> bool {
+pub(crate) fn is_within(state: &State, mut graph: CUgraph, outer: CUgraph) -> bool {
     while graph != outer {
         let Some((above, _)) = holder(state, graph) else { return false };
         graph = above;

@@ -1,7 +1,7 @@
 //! Graphs in the DOT language (`cuGraphDebugDotPrint`).
 
 use crate::graph_structure;
-use crate::objects::graph_data::Action;
+use crate::objects::graph_data::{Action, EdgeOrder};
 use crate::state::State;
 use cuarray_abi::*;
 use std::fmt::Write as _;
@@ -31,9 +31,15 @@ fn dot_subgraph(state: &State, handle: CUgraph, handles: bool, text: &mut String
             dot_subgraph(state, *own, handles, text);
         }
     }
-    for (from, to) in graph_structure::edges(state, graph) {
+    for (edge, to) in graph_structure::edges(state, graph) {
         let number = |node: CUgraphNode| state.graph_nodes.get(&node).map_or(0, |node| node.number);
-        let _ = writeln!(text, "\"graph_{id}_node_{}\" -> \"graph_{id}_node_{}\";", number(from), number(to));
+        let label = match edge.order() {
+            EdgeOrder::Full => String::new(),
+            EdgeOrder::Programmatic => format!(" [label=\"programmatic, port {}\"]", edge.data.from_port),
+            EdgeOrder::Begin => format!(" [label=\"port {}\"]", edge.data.from_port),
+        };
+        let (from, to) = (number(edge.from), number(to));
+        let _ = writeln!(text, "\"graph_{id}_node_{from}\" -> \"graph_{id}_node_{to}\"{label};");
     }
     text.push_str("}\n");
 }

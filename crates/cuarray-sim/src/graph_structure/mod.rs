@@ -13,7 +13,7 @@ pub(crate) mod dot;
 pub(crate) mod references;
 pub(crate) mod reservations;
 
-use crate::objects::graph_data::{Action, Graph, INVALID_VALUE, Node, Owner, References, fresh_id};
+use crate::objects::graph_data::{Action, Edge, Graph, INVALID_VALUE, Node, Owner, References, fresh_id};
 use crate::state::State;
 use crate::thread;
 use crate::work::{graph_memory, streams};
@@ -29,6 +29,7 @@ pub(crate) fn new_graph(state: &mut State, owner: Owner) -> CUgraph {
     let graph = Graph {
         id: fresh_id(),
         owner,
+        moved: false,
         nodes: Vec::new(),
         last_number: 0,
         capture: None,
@@ -42,17 +43,21 @@ pub(crate) fn new_graph(state: &mut State, owner: Owner) -> CUgraph {
 /// Adds a node after others of the same graph.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for a dependency in another graph or given twice; `CUDA_ERROR_NOT_SUPPORTED` for a
+/// `CUDA_ERROR_INVALID_VALUE` for a dependency in another graph or given twice, and for [edge data](Edge::check) that
+/// the nodes cannot have; `CUDA_ERROR_NOT_SUPPORTED` for a
 /// child graph that would be nested too deep. A body of a conditional node has [further ones](conditions::check_place).
 pub(crate) fn add_node(
     state: &mut State,
     graph: CUgraph,
-    after: Vec<CUgraphNode>,
+    after: Vec<Edge>,
     action: Action,
 ) -> Result<CUgraphNode, CUresult> {
     let mut seen = HashSet::new();
-    if !after.iter().all(|node| is_in(state, *node, graph) && seen.insert(*node)) {
+    if !after.iter().all(|edge| is_in(state, edge.from, graph) && seen.insert(edge.from)) {
         return Err(INVALID_VALUE);
+    }
+    for edge in &after {
+        edge.check(&state.node(edge.from)?.action, Some(&action))?;
     }
     conditions::check_place(state, graph, &action)?;
     let handle = CUgraphNode(crate::handle::fresh());
@@ -70,6 +75,26 @@ pub(crate) fn add_node(
     let number = owner.last_number;
     state.graph_nodes.insert(handle, Node { graph, number, action, after, made: thread::caller() });
     Ok(handle)
+}
+
+/// Replaces the child graph of a node; removes the old one.
+///
+/// # Errors
+/// Those of [`add_node`] for a child graph.
+pub(crate) fn replace_child(state: &mut State, node: CUgraphNode, child: CUgraph) -> Result<(), CUresult> {
+    let found = state.node(node)?;
+    let (graph, Action::Child(old)) = (found.graph, &found.action) else { return Err(INVALID_VALUE) };
+    let old = *old;
+    conditions::check_place(state, graph, &Action::Child(child))?;
+    if level(state, graph) + height(state, child) > DEEPEST {
+        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    }
+    state.graph_mut(child)?.owner = Owner::Node(node);
+    if let Some(node) = state.graph_nodes.get_mut(&node) {
+        (node.action, node.made) = (Action::Child(child), thread::caller());
+    }
+    remove_graph(state, old);
+    Ok(())
 }
 
 /// The nesting depth of a graph, including the graph itself.
@@ -95,10 +120,10 @@ pub(crate) fn is_in(state: &State, node: CUgraphNode, graph: CUgraph) -> bool {
 }
 
 /// The edges of a graph, grouped by their later node.
-pub(crate) fn edges(state: &State, graph: &Graph) -> Vec<(CUgraphNode, CUgraphNode)> {
+pub(crate) fn edges(state: &State, graph: &Graph) -> Vec<(Edge, CUgraphNode)> {
     let of = |to: &CUgraphNode| state.graph_nodes.get(to).map(|node| (*to, &node.after));
     let ends = graph.nodes.iter().filter_map(of);
-    ends.flat_map(|(to, after)| after.iter().map(move |from| (*from, to))).collect()
+    ends.flat_map(|(to, after)| after.iter().map(move |edge| (*edge, to))).collect()
 }
 
 /// The nodes of a graph in an order that its edges allow; in the order of addition if possible.
@@ -118,7 +143,7 @@ pub(crate) fn in_order(state: &State, graph: CUgraph) -> Result<Vec<CUgraphNode>
             let after = state.graph_nodes.get(&top).map_or(&[][..], |node| &node.after);
             if placed.contains(&top) {
                 stack.pop();
-            } else if let Some(before) = after.iter().find(|before| !placed.contains(*before)) {
+            } else if let Some(before) = after.iter().map(|edge| &edge.from).find(|before| !placed.contains(*before)) {
                 waiting.insert(top);
                 if waiting.contains(before) {
                     return Err(*before);
@@ -143,7 +168,9 @@ pub(crate) fn reaches(state: &State, earlier: CUgraphNode, nodes: &[CUgraphNode]
             return true;
         }
         if seen.insert(node) {
-            stack.extend(state.graph_nodes.get(&node).into_iter().flat_map(|node| node.after.iter().copied()));
+            stack.extend(
+                state.graph_nodes.get(&node).into_iter().flat_map(|node| node.after.iter().map(|edge| edge.from)),
+            );
         }
     }
     false
@@ -161,7 +188,8 @@ pub(crate) fn clone_graph(state: &mut State, original: CUgraph, owner: Owner) ->
     for handle in &order {
         let Some(Node { number, action, after, made, .. }) = state.graph_nodes.get(handle) else { continue };
         let (number, mut action, made) = (*number, action.clone(), made.clone());
-        let after = after.iter().filter_map(|before| clones.get(before).copied()).collect();
+        let copy = |edge: &Edge| clones.get(&edge.from).map(|from| Edge { from: *from, ..*edge });
+        let after = after.iter().filter_map(copy).collect();
         let Some(copied) = clones.get(handle).copied() else { continue };
         for own in action.own_graphs_mut() {
             *own = clone_graph(state, *own, Owner::Node(copied))?;
@@ -211,7 +239,7 @@ pub(crate) fn remove_node(state: &mut State, handle: CUgraphNode) -> Result<(), 
     graph.nodes.retain(|node| *node != handle);
     for node in &graph.nodes {
         if let Some(node) = state.graph_nodes.get_mut(node) {
-            node.after.retain(|before| *before != handle);
+            node.after.retain(|edge| edge.from != handle);
         }
     }
     Ok(())

@@ -91,6 +91,23 @@ pub(crate) fn stream_joins(state: &mut State, handle: CUstream, clock: &Clock) {
     }
 }
 
+/// Orders the work before a launch, but not the launch itself, before the next operation of a stream.
+pub(crate) fn stream_follows_past(state: &mut State, handle: CUstream, past: &Past) {
+    if state.detector.is_on()
+        && let Some((lane, detector)) = lane_of(state, handle)
+    {
+        detector.follow_past(lane, past);
+    }
+}
+
+/// The work that a launch follows before it waits, if its edges are these pasts and these operations; `None` without a past.
+pub(crate) fn joined_past(state: &State, pasts: &[Past], clocks: &[Clock]) -> Option<Past> {
+    let (first, others) = pasts.split_first()?;
+    let mut past = first.clone();
+    state.detector.widen_past(&mut past, others, clocks);
+    Some(past)
+}
+
 /// Adds an edge from each of these points to the next operation of a stream. A point that is not the last operation of its stream is
 /// skipped: a stream stores only the clock of its last operation.
 pub(crate) fn stream_joins_points(state: &mut State, handle: CUstream, points: &[Point]) {
@@ -121,11 +138,12 @@ fn issue(
     caller: Caller,
     effect: Effect,
 ) -> Option<(Option<Past>, Ticket)> {
-    let past = state.streams.get_mut(&handle)?.past.take();
+    let stream = state.streams.get_mut(&handle)?;
+    let (past, early) = (stream.past.take(), stream.early.take());
     let (lane, detector) = lane_of(state, handle)?;
     let Work::Launch(launch) = work else { return Some((None, detector.issue(lane, caller, effect))) };
     let before = detector.past(lane);
-    match past.filter(|_| launch.dependent) {
+    match early.or(past.filter(|_| launch.dependent)) {
         Some(past) => {
             let (ticket, past) = detector.issue_dependent(lane, past, caller);
             // A launch that waits lets the next one begin only after the launch before it.

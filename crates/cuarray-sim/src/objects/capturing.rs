@@ -1,5 +1,6 @@
 //! Captures in progress, and their state in streams and events.
 
+use crate::objects::graph_data::Edge;
 use cuarray_abi::*;
 use cuarray_races::Operation;
 use std::collections::{BTreeSet, HashMap};
@@ -29,18 +30,18 @@ pub(crate) struct Capturing {
     /// The capture's number, unique in this process.
     pub id: u64,
     /// The dependencies of the next node that the stream captures.
-    pub after: Vec<CUgraphNode>,
+    pub after: Vec<Edge>,
     /// The last node that the stream captured, if it is a launch.
     pub launch: Option<CUgraphNode>,
-    /// The data of the edges from these dependencies: zeros, as many as the last query returned.
-    pub edges: Vec<CUgraphEdgeData>,
+    /// The dependencies as the last query returned them: the nodes, and the data of the edges from them.
+    pub listed: (Vec<CUgraphNode>, Vec<CUgraphEdgeData>),
 }
 
 /// The capture and the nodes that an event stands for, if it was last recorded in a capturing stream.
 #[derive(Clone)]
 pub(crate) struct Captured {
     pub id: u64,
-    pub after: Vec<CUgraphNode>,
+    pub after: Vec<Edge>,
 }
 
 /// All captures in progress, by their number.

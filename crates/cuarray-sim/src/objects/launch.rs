@@ -1,5 +1,6 @@
 //! Kernel launches: a kernel with its arguments and settings.
 
+use crate::objects::launch_attributes::{Attributes, of_word};
 use cuarray_abi::*;
 use cuarray_ptx::Program;
 use std::ffi::c_void;
@@ -21,14 +22,49 @@ pub(crate) struct Launch {
     pub dynamic_shared: u32,
     pub parameters: Vec<u64>,
     pub cooperative: bool,
-    /// Whether the launch may begin before the previous kernel of its stream has completed.
+    /// Whether the launch may begin before the previous kernel of its stream has completed. Nodes of graphs have edges
+    /// for this.
     pub dependent: bool,
+    /// The attributes without the three above.
+    pub attributes: Attributes,
     pub settings: Settings,
     /// The address of each parameter, computed at the first query.
     pub pointers: OnceLock<Box<[usize]>>,
 }
 
+impl Clone for Launch {
+    /// The addresses of the parameters are those of the clone.
+    fn clone(&self) -> Launch {
+        Launch {
+            context: self.context,
+            function: self.function,
+            program: self.program.clone(),
+            constants: self.constants.clone(),
+            kernel: self.kernel,
+            grid: self.grid,
+            threads: self.threads,
+            cluster: self.cluster,
+            cluster_attribute: self.cluster_attribute,
+            dynamic_shared: self.dynamic_shared,
+            parameters: self.parameters.clone(),
+            cooperative: self.cooperative,
+            dependent: self.dependent,
+            attributes: self.attributes.clone(),
+            settings: self.settings,
+            pointers: OnceLock::new(),
+        }
+    }
+}
+
 impl Launch {
+    /// Gives a launch without a priority the one of the stream that captures it.
+    pub(crate) fn inherit_priority(&mut self, priority: i32) {
+        if priority != 0 {
+            let value = of_word(u64::from(priority as u32), 0);
+            self.attributes.entry(CU_LAUNCH_ATTRIBUTE_PRIORITY).or_insert(value);
+        }
+    }
+
     /// The kernel's name.
     pub(crate) fn name(&self) -> &str {
         &self.program.functions()[self.kernel as usize].name
@@ -53,6 +89,8 @@ pub(crate) fn divides(extents: [u32; 3], grid: [u32; 3]) -> bool {
 /// The settings of launches in a driver's configuration.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
+    /// Whether the device lets a dependent launch begin early.
+    pub overlaps: bool,
     pub budget: u64,
     pub cores: usize,
     pub quiet: bool,

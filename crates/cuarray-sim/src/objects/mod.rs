@@ -14,6 +14,7 @@ pub(crate) mod event;
 pub(crate) mod graph_data;
 pub(crate) mod heap;
 pub(crate) mod launch;
+pub(crate) mod launch_attributes;
 pub(crate) mod memory_operation;
 pub(crate) mod physical;
 pub(crate) mod pool;

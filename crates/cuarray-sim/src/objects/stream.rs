@@ -5,10 +5,11 @@
 //! is drained. So a point of a removed stream is known to have happened.
 
 use crate::objects::capturing::Capturing;
+use crate::objects::launch_attributes::Attributes;
 use crate::objects::work::{Operation, Point};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Past};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// The kind of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +31,7 @@ pub(crate) struct Stream {
     pub flags: u32,
     pub priority: i32,
     /// The attributes of `cuStreamSetAttribute` besides the priority.
-    pub attributes: BTreeMap<CUlaunchAttributeID, CUlaunchAttributeValue>,
+    pub attributes: Attributes,
     /// `cuStreamGetId`.
     pub id: u64,
     pub queue: VecDeque<Operation>,
@@ -55,6 +56,8 @@ pub(crate) struct Stream {
     pub lane: Option<Lane>,
     /// If the last operation is a launch: what happens before it. A dependent launch that comes next follows only this.
     pub past: Option<Past>,
+    /// If the next operation is a launch with programmatic edges in a graph: the work that it follows before it waits.
+    pub early: Option<Past>,
 }
 
 impl Stream {
@@ -64,7 +67,7 @@ impl Stream {
             kind,
             flags,
             priority,
-            attributes: BTreeMap::new(),
+            attributes: Attributes::new(),
             id: crate::handle::fresh() as u64,
             queue: VecDeque::new(),
             enqueued: 0,
@@ -78,6 +81,7 @@ impl Stream {
             capturing: None,
             lane: None,
             past: None,
+            early: None,
         }
     }
 

@@ -4,12 +4,15 @@
 #[path = "../program/mod.rs"]
 mod program;
 
+mod attributes;
 mod batches;
 mod children;
+mod kernels;
 mod launch;
 mod memory;
 mod nodes;
 mod order;
+mod ports;
 mod updates;
 mod user_objects;
 

@@ -27,12 +27,12 @@ fn nodes_and_edges_are_listed_as_the_manual_defines() {
     let mut room = 2;
     ok!(program, cuGraphGetEdges_v2(graph, from.as_mut_ptr(), to.as_mut_ptr(), data.as_mut_ptr(), &mut room));
     assert_eq!((room, from, to), (2, [a, a], [b, c]));
-    // These edges are refused: one that exists already, a loop, one into another graph, and one with edge data.
+    // These edges are refused: one that exists already, a loop, one into another graph, and one from a port.
     fails!(program, INVALID_VALUE, cuGraphAddDependencies(graph, &a, &c, 1));
     fails!(program, INVALID_VALUE, cuGraphAddDependencies(graph, &a, &a, 1));
     fails!(program, INVALID_VALUE, cuGraphAddDependencies(self::graph(&program), &b, &c, 1));
     let port = CUgraphEdgeData { from_port: 1, ..CUgraphEdgeData::default() };
-    fails!(program, NOT_SUPPORTED, cuGraphAddDependencies_v2(graph, &c, &a, &port, 1));
+    fails!(program, INVALID_VALUE, cuGraphAddDependencies_v2(graph, &c, &a, &port, 1));
     ok!(program, cuGraphRemoveDependencies(graph, &a, &c, 1));
     fails!(program, INVALID_VALUE, cuGraphRemoveDependencies(graph, &a, &c, 1));
     let mut node = CUgraphNode::NULL;

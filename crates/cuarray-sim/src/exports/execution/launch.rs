@@ -7,15 +7,15 @@ use crate::config::identity;
 use crate::execution::progress;
 use crate::exports::transfer::submit;
 use crate::objects::code::ResolvedKernel;
-use crate::objects::graph_data::Action;
 use crate::objects::launch::{Launch, divides};
+use crate::objects::launch_attributes::{self, Attributes, Holder};
 use crate::objects::work::Work;
 use crate::state::State;
 use crate::work::{modules, streams};
 use std::sync::{Arc, OnceLock};
 
 /// The grid, the block, the shared memory and the attributes of a launch.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(in crate::exports) struct Shape {
     pub grid: [c_uint; 3],
     pub threads: [c_uint; 3],
@@ -25,6 +25,23 @@ pub(in crate::exports) struct Shape {
     pub dependent: bool,
     /// The blocks of a cluster along x, y and z, if the launch states them.
     pub cluster: Option<[c_uint; 3]>,
+    /// The other attributes.
+    pub attributes: Attributes,
+}
+
+impl Shape {
+    /// The shape of a launch that was prepared before.
+    pub(in crate::exports) fn of(launch: &Launch) -> Shape {
+        Shape {
+            grid: launch.grid,
+            threads: launch.threads,
+            shared: launch.dynamic_shared,
+            cooperative: launch.cooperative,
+            dependent: launch.dependent,
+            cluster: launch.cluster_attribute,
+            attributes: launch.attributes.clone(),
+        }
+    }
 }
 
 /// The terminator of `extra` lists, and the keys of their entries.
@@ -85,6 +102,30 @@ unsafe fn arguments(
     Ok(words)
 }
 
+/// Checks the clusters and the cooperation of blocks; returns the cluster.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_CLUSTER_SIZE` and `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE`.
+pub(in crate::exports) fn check_groups(
+    resolved: &ResolvedKernel,
+    shape: &Shape,
+    capability: (u32, u32),
+) -> Result<Option<[u32; 3]>, CUresult> {
+    let cluster = cluster(resolved, shape, capability)?;
+    if cluster.is_some_and(|extents| !divides(extents, shape.grid)) {
+        return Err(INVALID_CLUSTER_SIZE);
+    }
+    launch_attributes::check_preferred_cluster(&shape.attributes, cluster, shape.grid)?;
+    if shape.cooperative {
+        let threads = shape.threads.iter().product();
+        let resident = u64::from(resolved.blocks(threads, shape.shared.into(), capability)) * MULTIPROCESSORS;
+        if shape.grid.iter().map(|extent| u64::from(*extent)).product::<u64>() > resident {
+            return Err(CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
+    }
+    Ok(cluster)
+}
+
 /// Checks a launch and prepares it.
 ///
 /// # Safety
@@ -122,17 +163,8 @@ pub(in crate::exports) unsafe fn prepare(
         return Err(INVALID_VALUE);
     }
     let settings = call.driver.settings();
-    let cluster = cluster(&resolved, shape.cluster, settings.compute_capability)?;
-    if cluster.is_some_and(|extents| !divides(extents, shape.grid)) {
-        return Err(INVALID_CLUSTER_SIZE);
-    }
-    if shape.cooperative {
-        let resident =
-            u64::from(resolved.blocks(threads, shape.shared.into(), settings.compute_capability)) * MULTIPROCESSORS;
-        if shape.grid.iter().map(|extent| u64::from(*extent)).product::<u64>() > resident {
-            return Err(CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
-        }
-    }
+    let cluster = check_groups(&resolved, shape, settings.compute_capability)?;
+    let overlaps = settings.compute_capability.0 >= 9;
     let constants = module.constants.clone();
     // SAFETY: this function's contract.
     let parameters = unsafe { arguments(&resolved, params, extra)? };
@@ -150,8 +182,10 @@ pub(in crate::exports) unsafe fn prepare(
         parameters,
         cooperative: shape.cooperative,
         // Older devices run dependent launches in order.
-        dependent: shape.dependent && settings.compute_capability.0 >= 9,
+        dependent: shape.dependent && overlaps,
+        attributes: shape.attributes.clone(),
         settings: crate::objects::launch::Settings {
+            overlaps,
             budget: settings.launch_budget,
             cores: settings.cores,
             quiet: settings.quiet,
@@ -182,14 +216,7 @@ pub(in crate::exports) unsafe fn launch(
     let context = state.streams.get(&handle).map_or(current, |stream| stream.context);
     // SAFETY: the caller's lists, by the driver's contract.
     let mut launch = unsafe { prepare(call, &mut state, context, function, shape, lists)? };
-    if launch.dependent
-        && capture::capture_of(&state, handle).is_some()
-        && !capture::follows_a_launch(&state, handle)
-        && let Some(launch) = Arc::get_mut(&mut launch)
-    {
-        launch.dependent = false;
-    }
-    if capture::capture(&mut state, handle, || Action::Launch(launch.clone()))? {
+    if capture::capture_launch(&mut state, handle, &mut launch)? {
         return Ok(());
     }
     let (mut state, at) = submit(call, state, handle, Work::Launch(launch), Vec::new())?;
@@ -226,19 +253,30 @@ pub(in crate::exports) unsafe fn cuLaunchKernel(
 pub(super) const PORTABLE_CLUSTER: u32 = 8;
 pub(super) const MOST_CLUSTER: u32 = 16;
 
+/// The most blocks of a cluster that a launch of a function may have.
+pub(super) fn most_cluster(resolved: &ResolvedKernel, shape: &Shape) -> u32 {
+    let mode = shape.attributes.get(&CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE).map_or(0, |mode| mode.words[0]);
+    match mode as u32 {
+        1 => PORTABLE_CLUSTER,
+        2 => MOST_CLUSTER,
+        _ if resolved.settings.non_portable_cluster => MOST_CLUSTER,
+        _ => PORTABLE_CLUSTER,
+    }
+}
+
 /// The blocks of a cluster along x, y and z: of the launch, of the function's attributes, or of its directives.
 pub(super) fn cluster(
     resolved: &ResolvedKernel,
-    of_launch: Option<[c_uint; 3]>,
+    shape: &Shape,
     capability: (u32, u32),
 ) -> Result<Option<[u32; 3]>, CUresult> {
     let directives = resolved.program.functions()[resolved.number as usize].cluster;
     let own = directives.size.or((resolved.settings.cluster != [0; 3]).then_some(resolved.settings.cluster));
-    let Some(extents) = of_launch.or(own) else {
+    let Some(extents) = shape.cluster.or(own) else {
         return if directives.explicit { Err(INVALID_CLUSTER_SIZE) } else { Ok(None) };
     };
     let blocks = extents.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent)).unwrap_or(u32::MAX);
-    let portable = if resolved.settings.non_portable_cluster { MOST_CLUSTER } else { PORTABLE_CLUSTER };
+    let portable = most_cluster(resolved, shape);
     let most = directives.max_blocks.map_or(portable, |most| most.min(portable));
     let most = if capability.0 < 9 { 1 } else { most };
     if own.is_some_and(|own| own != extents) || blocks == 0 || blocks > most {
@@ -247,18 +285,48 @@ pub(super) fn cluster(
     Ok(Some(extents))
 }
 
-const ATTRIBUTE_COOPERATIVE: c_uint = 2;
-const ATTRIBUTE_CLUSTER_DIMENSION: c_uint = 4;
-const ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: c_uint = 6;
-const ATTRIBUTE_PROGRAMMATIC_EVENT: c_uint = 7;
-const ATTRIBUTE_LAUNCH_COMPLETION_EVENT: c_uint = 12;
-const ATTRIBUTE_DEVICE_UPDATABLE_NODE: c_uint = 13;
+/// Checks an attribute that a program sets, and prints why the simulator refuses it.
+///
+/// # Errors
+/// Those of [`launch_attributes::check`]; `CUDA_ERROR_NOT_SUPPORTED` for one that is refused.
+pub(in crate::exports) fn check_attribute(
+    call: &Call<'_>,
+    holder: Holder,
+    attr: CUlaunchAttributeID,
+    value: &CUlaunchAttributeValue,
+) -> Result<(), CUresult> {
+    let Some(reason) = launch_attributes::check(holder, attr, value)? else { return Ok(()) };
+    let name = match attr {
+        CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT => "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT",
+        CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => "CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT",
+        _ => "CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE",
+    };
+    call.driver.explain_refusal(name, reason);
+    Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+}
+
+impl Shape {
+    /// Sets an attribute, whose value is checked already.
+    pub(in crate::exports) fn set(&mut self, attr: CUlaunchAttributeID, value: CUlaunchAttributeValue) {
+        let is_set = value.words[0] as u32 != 0;
+        match attr {
+            CU_LAUNCH_ATTRIBUTE_COOPERATIVE => self.cooperative = is_set,
+            CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                self.cluster = Some(launch_attributes::extents(&value)).filter(|extents| *extents != [0; 3]);
+            }
+            CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION => self.dependent = is_set,
+            _ => {
+                self.attributes.insert(attr, value);
+            }
+        }
+    }
+}
 
 /// The shape and the stream of a launch.
 ///
 /// # Safety
 /// `config` is null or readable, with `numAttrs` attributes.
-pub(super) unsafe fn shape_of(config: *const CUlaunchConfig) -> Result<(Shape, CUstream), CUresult> {
+pub(super) unsafe fn shape_of(call: &Call<'_>, config: *const CUlaunchConfig) -> Result<(Shape, CUstream), CUresult> {
     present(config)?;
     // SAFETY: by this function's contract; the structure may be unaligned.
     let config = unsafe { config.read_unaligned() };
@@ -274,22 +342,12 @@ pub(super) unsafe fn shape_of(config: *const CUlaunchConfig) -> Result<(Shape, C
     for index in 0..config.numAttrs as usize {
         // SAFETY: by this function's contract.
         let attribute = unsafe { config.attrs.add(index).read_unaligned() };
-        let [low, high, ..] = attribute.value;
-        match attribute.id {
-            ATTRIBUTE_COOPERATIVE => shape.cooperative = low as u32 != 0,
-            ATTRIBUTE_CLUSTER_DIMENSION => {
-                let extents = [low as u32, (low >> 32) as u32, high as u32];
-                shape.cluster = (extents != [0; 3]).then_some(extents);
-            }
-            ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION => shape.dependent = low as u32 != 0,
-            // Nothing would record the event or return the node.
-            ATTRIBUTE_PROGRAMMATIC_EVENT | ATTRIBUTE_LAUNCH_COMPLETION_EVENT if low != 0 => {
-                return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
-            }
-            ATTRIBUTE_DEVICE_UPDATABLE_NODE if low as u32 != 0 => return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
-            0..=18 => {}
-            _ => return Err(INVALID_VALUE),
+        if attribute.id == CU_LAUNCH_ATTRIBUTE_IGNORE {
+            continue;
         }
+        let value = CUlaunchAttributeValue { words: attribute.value };
+        check_attribute(call, Holder::Launch, attribute.id, &value)?;
+        shape.set(attribute.id, value);
     }
     Ok((shape, config.hStream))
 }
@@ -303,7 +361,7 @@ pub(in crate::exports) unsafe fn cuLaunchKernelEx(
 ) -> Result<(), CUresult> {
     // SAFETY: the caller's structure and lists, by the driver's contract.
     unsafe {
-        let (shape, stream) = shape_of(config)?;
+        let (shape, stream) = shape_of(call, config)?;
         launch(call, f, &shape, stream, (kernel_params, extra))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::Shape;
-use super::launch::{MOST_CLUSTER, PORTABLE_CLUSTER, cluster, shape_of};
+use super::launch::{cluster, most_cluster, shape_of};
 use super::{INVALID_CLUSTER_SIZE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared};
 use crate::objects::code::ResolvedKernel;
 
@@ -145,10 +145,10 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxActiveClusters(
 ) -> Result<(), CUresult> {
     present(num_clusters)?;
     // SAFETY: the caller's structure, by the driver's contract.
-    let (shape, _) = unsafe { shape_of(config)? };
+    let (shape, _) = unsafe { shape_of(call, config)? };
     let resolved = call.lock().code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
-    let extents = cluster(&resolved, shape.cluster, capability)?.ok_or(INVALID_CLUSTER_SIZE)?;
+    let extents = cluster(&resolved, &shape, capability)?.ok_or(INVALID_CLUSTER_SIZE)?;
     let clusters = active_clusters(&resolved, &shape, extents.iter().product(), capability);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(num_clusters, clusters as c_int) }
@@ -162,13 +162,13 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialClusterSize(
 ) -> Result<(), CUresult> {
     present(cluster_size)?;
     // SAFETY: the caller's structure, by the driver's contract.
-    let (shape, _) = unsafe { shape_of(config)? };
+    let (shape, _) = unsafe { shape_of(call, config)? };
     let resolved = call.lock().code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
     if capability.0 < 9 {
         return Err(INVALID_CLUSTER_SIZE);
     }
-    let most = if resolved.settings.non_portable_cluster { MOST_CLUSTER } else { PORTABLE_CLUSTER };
+    let most = most_cluster(&resolved, &shape);
     let sizes = (0..=most.ilog2()).rev().map(|power| 1 << power);
     let size = sizes.into_iter().find(|size| active_clusters(&resolved, &shape, *size, capability) > 0);
     // SAFETY: the caller's pointer, by the driver's contract.

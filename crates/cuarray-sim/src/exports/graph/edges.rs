@@ -1,8 +1,9 @@
 //! The edges of graphs.
 
 use super::super::*;
-use super::{INVALID_VALUE, check_edge_data, list, write_list};
+use super::{INVALID_VALUE, edge_list, list, write_list};
 use crate::graph_structure;
+use crate::objects::graph_data::{Edge, EdgeOrder};
 use crate::state::State;
 
 pub(in crate::exports) unsafe fn cuGraphGetEdges(
@@ -28,14 +29,17 @@ pub(in crate::exports) unsafe fn cuGraphGetEdges_v2(
         return Err(INVALID_VALUE);
     }
     let state = call.lock();
-    let (first, second): (Vec<_>, Vec<_>) = graph_structure::edges(&state, state.graph(graph)?).into_iter().unzip();
+    let (found, second): (Vec<_>, Vec<_>) = graph_structure::edges(&state, state.graph(graph)?).into_iter().unzip();
+    let (first, data) = split(&found);
     present(num_edges)?;
+    if !from.is_null() && edge_data.is_null() {
+        check_lossless(&found)?;
+    }
     // SAFETY: the caller's arrays, by the driver's contract; each call reads the room left.
     unsafe {
         let mut room = num_edges.read_unaligned();
         write_list(&first, CUgraphNode::NULL, from, &mut { room })?;
         if !edge_data.is_null() {
-            let data = vec![CUgraphEdgeData::default(); first.len()];
             write_list(&data, CUgraphEdgeData::default(), edge_data, &mut { room })?;
         }
         write_list(&second, CUgraphNode::NULL, to, &mut room)?;
@@ -43,20 +47,32 @@ pub(in crate::exports) unsafe fn cuGraphGetEdges_v2(
     }
 }
 
-/// Reads pairs of nodes of one graph.
+/// The nodes and the data of edges, as a program gets them.
+fn split(edges: &[Edge]) -> (Vec<CUgraphNode>, Vec<CUgraphEdgeData>) {
+    edges.iter().map(|edge| (edge.from, edge.data)).unzip()
+}
+
+/// Checks that a query without edge data loses none.
+fn check_lossless(edges: &[Edge]) -> Result<(), CUresult> {
+    let lossless = edges.iter().all(|edge| edge.order() == EdgeOrder::Full);
+    if lossless { Ok(()) } else { Err(CUresult::CUDA_ERROR_LOSSY_QUERY) }
+}
+
+/// Reads edges of one graph, with the node that each leads to.
 ///
 /// # Safety
-/// Both pointers are null or point to `count` entries.
+/// The pointers are null or point to `count` entries.
 unsafe fn pairs(
     state: &State,
     graph: CUgraph,
-    (from, to): (*const CUgraphNode, *const CUgraphNode),
+    (from, to, data): (*const CUgraphNode, *const CUgraphNode, *const CUgraphEdgeData),
     count: usize,
-) -> Result<Vec<(CUgraphNode, CUgraphNode)>, CUresult> {
+) -> Result<Vec<(Edge, CUgraphNode)>, CUresult> {
     state.graph(graph)?;
     // SAFETY: both functions have the same contract.
-    let (from, to) = unsafe { (list(from, count)?, list(to, count)?) };
-    let all = from.iter().chain(&to).all(|node| graph_structure::is_in(state, *node, graph));
+    let (from, to) = unsafe { (edge_list(from, data, count)?, list(to, count)?) };
+    let mut nodes = from.iter().map(|edge| edge.from).chain(to.iter().copied());
+    let all = nodes.all(|node| graph_structure::is_in(state, node, graph));
     if all { Ok(from.into_iter().zip(to).collect()) } else { Err(INVALID_VALUE) }
 }
 
@@ -82,18 +98,19 @@ pub(in crate::exports) unsafe fn cuGraphAddDependencies_v2(
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
     // SAFETY: arrays of that many entries, by the driver's contract.
-    let pairs = unsafe {
-        check_edge_data(edge_data, num_dependencies)?;
-        pairs(&state, graph, (from, to), num_dependencies)?
-    };
-    for (index, (from, to)) in pairs.iter().enumerate() {
-        if from == to || state.node(*to)?.after.contains(from) || pairs[..index].contains(&(*from, *to)) {
+    let pairs = unsafe { pairs(&state, graph, (from, to, edge_data), num_dependencies)? };
+    for (index, (edge, to)) in pairs.iter().enumerate() {
+        let node = state.node(*to)?;
+        let exists = node.after.iter().any(|known| known.from == edge.from);
+        if edge.from == *to || exists || pairs[..index].iter().any(|other| (other.0.from, other.1) == (edge.from, *to))
+        {
             return Err(INVALID_VALUE);
         }
+        edge.check(&state.node(edge.from)?.action, Some(&node.action))?;
     }
-    for (from, to) in pairs {
+    for (edge, to) in pairs {
         if let Some(node) = state.graph_nodes.get_mut(&to) {
-            node.after.push(from);
+            node.after.push(edge);
         }
     }
     Ok(())
@@ -120,32 +137,30 @@ pub(in crate::exports) unsafe fn cuGraphRemoveDependencies_v2(
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
     // SAFETY: arrays of that many entries, by the driver's contract.
-    let pairs = unsafe {
-        check_edge_data(edge_data, num_dependencies)?;
-        pairs(&state, graph, (from, to), num_dependencies)?
-    };
+    let pairs = unsafe { pairs(&state, graph, (from, to, edge_data), num_dependencies)? };
     if graph_structure::has_memory_nodes(&state, graph) {
         return unsupported();
     }
-    for (from, to) in &pairs {
-        if !state.node(*to)?.after.contains(from) {
+    // The edge must have these data, too.
+    for (edge, to) in &pairs {
+        if !state.node(*to)?.after.contains(edge) {
             return Err(INVALID_VALUE);
         }
     }
-    for (from, to) in pairs {
+    for (edge, to) in pairs {
         if let Some(node) = state.graph_nodes.get_mut(&to) {
-            node.after.retain(|before| *before != from);
+            node.after.retain(|known| *known != edge);
         }
     }
     Ok(())
 }
 
-/// Returns nodes, and zero edge data for each edge.
+/// Returns the nodes and the data of edges.
 ///
 /// # Safety
 /// As for [`write_list`], for both arrays.
 unsafe fn write_nodes(
-    found: &[CUgraphNode],
+    found: &[Edge],
     nodes: *mut CUgraphNode,
     edge_data: *mut CUgraphEdgeData,
     count: *mut usize,
@@ -154,13 +169,16 @@ unsafe fn write_nodes(
     if nodes.is_null() && !edge_data.is_null() {
         return Err(INVALID_VALUE);
     }
+    if !nodes.is_null() && edge_data.is_null() {
+        check_lossless(found)?;
+    }
+    let (from, data) = split(found);
     // SAFETY: both functions have the same contract.
     unsafe {
         if !edge_data.is_null() {
-            let data = vec![CUgraphEdgeData::default(); found.len()];
             write_list(&data, CUgraphEdgeData::default(), edge_data, &mut { count.read_unaligned() })?;
         }
-        write_list(found, CUgraphNode::NULL, nodes, count)
+        write_list(&from, CUgraphNode::NULL, nodes, count)
     }
 }
 
@@ -205,8 +223,8 @@ pub(in crate::exports) unsafe fn cuGraphNodeGetDependentNodes_v2(
 ) -> Result<(), CUresult> {
     let state = call.lock();
     let graph = state.graph(state.node(node)?.graph)?;
-    let comes_after = |(from, to): (CUgraphNode, CUgraphNode)| (from == node).then_some(to);
-    let found: Vec<CUgraphNode> = graph_structure::edges(&state, graph).into_iter().filter_map(comes_after).collect();
+    let comes_after = |(edge, to): (Edge, CUgraphNode)| (edge.from == node).then_some(Edge { from: to, ..edge });
+    let found: Vec<Edge> = graph_structure::edges(&state, graph).into_iter().filter_map(comes_after).collect();
     // SAFETY: the caller's arrays, by the driver's contract.
     unsafe { write_nodes(&found, dependents, edge_data, num_dependents) }
 }

@@ -1,7 +1,6 @@
 //! Whole graphs: creation and destruction, the list of nodes, and their parts.
 //!
-//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). All edges are
-//! full dependencies, so edge data must be zero.
+//! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
 mod edges;
 mod user_objects;
@@ -13,7 +12,7 @@ use super::{present, put, unsupported};
 use crate::driver::Call;
 use crate::execution::outside;
 use crate::graph_structure::{self, conditions, dot};
-use crate::objects::graph_data::{Action, Graph, Owner};
+use crate::objects::graph_data::{Action, Edge, Graph, Owner};
 use crate::state::State;
 use cuarray_abi::*;
 use std::ffi::{CStr, OsStr, c_char, c_uint};
@@ -34,14 +33,23 @@ pub(super) unsafe fn list<T: Copy>(entries: *const T, count: usize) -> Result<Ve
     Ok((0..count).map(|index| unsafe { entries.add(index).read_unaligned() }).collect())
 }
 
-/// Checks that all edges are full dependencies.
+/// Reads edges; without data they are full dependencies.
 ///
 /// # Safety
-/// `data` is null or points to `count` entries.
-pub(super) unsafe fn check_edge_data(data: *const CUgraphEdgeData, count: usize) -> Result<(), CUresult> {
+/// Both pointers are null or point to `count` entries.
+pub(super) unsafe fn edge_list(
+    from: *const CUgraphNode,
+    data: *const CUgraphEdgeData,
+    count: usize,
+) -> Result<Vec<Edge>, CUresult> {
     // SAFETY: both functions have the same contract.
-    let data = if data.is_null() { Vec::new() } else { unsafe { list(data, count)? } };
-    if data.iter().all(|edge| *edge == CUgraphEdgeData::default()) { Ok(()) } else { unsupported() }
+    let from = unsafe { list(from, count)? };
+    if data.is_null() {
+        return Ok(from.into_iter().map(Edge::full).collect());
+    }
+    // SAFETY: both functions have the same contract.
+    let data = unsafe { list(data, count)? };
+    Ok(from.into_iter().zip(data).map(|(from, data)| Edge { from, data }).collect())
 }
 
 /// Returns a list as the manual defines: only its length if there is no array. Otherwise it fills the array, pads it

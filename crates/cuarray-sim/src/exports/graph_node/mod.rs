@@ -3,23 +3,27 @@
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). Each kind has
 //! its own functions, and a general set takes a union; all of them produce an [`Action`].
 
+mod any;
+mod attributes;
 mod batch;
 mod conditional;
 mod copy;
 mod event;
 mod kernel;
 
+pub(super) use any::*;
+pub(super) use attributes::*;
 pub(super) use batch::*;
 pub(super) use conditional::*;
 pub(super) use copy::*;
 pub(super) use event::*;
 pub(super) use kernel::*;
 
-use super::graph::{check_edge_data, child_of, list};
-use super::{present, put, unsupported};
+use super::graph::{child_of, edge_list};
+use super::{present, put};
 use crate::driver::Call;
 use crate::graph_structure::{self, conditions, reservations};
-use crate::objects::graph_data::{Action, Given, Owner};
+use crate::objects::graph_data::{Action, Edge, Given, Owner};
 use crate::objects::work::HostFunction;
 use crate::state::State;
 use crate::thread;
@@ -46,103 +50,74 @@ pub(super) unsafe fn host_action(params: *const CUDA_HOST_NODE_PARAMS) -> Result
     Ok(Action::Host(HostFunction::Launched { function, data: params.userData }))
 }
 
-/// Reads the parameters of one kind from the union.
-///
-/// # Safety
-/// `T` is a member of the union; any bytes are a valid `T`.
-unsafe fn member<T: Copy>(params: &CUgraphNodeParams) -> T {
-    const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
-    // SAFETY: by this function's contract; the union is large enough.
-    unsafe { params.params.as_ptr().cast::<T>().read_unaligned() }
-}
-
-/// The action of a node with these parameters. An allocation has no address yet, and a child graph is not cloned yet.
-///
-/// # Safety
-/// The parameters are of the kind that they name.
-pub(super) unsafe fn node_action(
-    state: &mut State,
-    call: &Call<'_>,
-    params: &CUgraphNodeParams,
-) -> Result<Action, CUresult> {
-    if params.reserved0 != [0; 3] || params.reserved2 != 0 {
-        return Err(INVALID_VALUE);
-    }
-    // SAFETY: by this function's contract.
-    unsafe {
-        match params.kind {
-            CU_GRAPH_NODE_TYPE_EMPTY => Ok(Action::Empty),
-            CU_GRAPH_NODE_TYPE_MEMCPY => {
-                let node: CUDA_MEMCPY_NODE_PARAMS = member(params);
-                copy_action(state, call, &node.copyParams, node.copyCtx)
-            }
-            CU_GRAPH_NODE_TYPE_MEMSET => {
-                let node: CUDA_MEMSET_NODE_PARAMS_v2 = member(params);
-                fill_action(state, call, &node.memset, node.ctx)
-            }
-            CU_GRAPH_NODE_TYPE_HOST => host_action(&member::<CUDA_HOST_NODE_PARAMS>(params)),
-            CU_GRAPH_NODE_TYPE_GRAPH => {
-                let node: CUDA_CHILD_GRAPH_NODE_PARAMS = member(params);
-                state.graph(node.graph)?;
-                Ok(Action::Child(node.graph))
-            }
-            CU_GRAPH_NODE_TYPE_WAIT_EVENT => state.event(member(params)).map(|_| Action::Wait(member(params))),
-            CU_GRAPH_NODE_TYPE_EVENT_RECORD => state.event(member(params)).map(|_| Action::Record(member(params))),
-            CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
-                let node: CUDA_MEM_ALLOC_NODE_PARAMS = member(params);
-                Ok(Action::Allocate(Box::new(Given(node))))
-            }
-            CU_GRAPH_NODE_TYPE_MEM_FREE => Ok(Action::Free(member(params))),
-            CU_GRAPH_NODE_TYPE_KERNEL => launch_action(state, call, &member(params)),
-            CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => batch_action(state, call, &member(params)),
-            // A conditional node is made with its graph, and cannot be changed.
-            CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
-            | CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
-            | CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
-            _ => Err(INVALID_VALUE),
-        }
-    }
-}
-
 /// A graph, and the dependencies of a new node.
 struct Place {
     graph: CUgraph,
-    after: Vec<CUgraphNode>,
+    after: Vec<Edge>,
 }
 
 /// Reads the place of a new node.
 ///
 /// # Safety
-/// `dependencies` is null or points to `count` nodes.
-unsafe fn place(graph: CUgraph, dependencies: *const CUgraphNode, count: usize) -> Result<Place, CUresult> {
+/// `dependencies` and `data` are null or point to `count` entries.
+unsafe fn place(
+    graph: CUgraph,
+    (dependencies, data): (*const CUgraphNode, *const CUgraphEdgeData),
+    count: usize,
+) -> Result<Place, CUresult> {
     // SAFETY: both functions have the same contract.
-    Ok(Place { graph, after: unsafe { list(dependencies, count)? } })
+    Ok(Place { graph, after: unsafe { edge_list(dependencies, data, count)? } })
+}
+
+/// The graph that a node in `graph` will own: a clone of the given one, or the given one if `moves`.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for a graph that was moved before. Also for a graph to move that the program does not own,
+/// or that contains the node. `CUDA_ERROR_NOT_SUPPORTED` for conditional nodes, and for a clone of memory nodes.
+fn own_child(state: &mut State, graph: CUgraph, child: CUgraph, moves: bool) -> Result<CUgraph, CUresult> {
+    let own = state.graph(child)?;
+    let free = own.owner == Owner::Program && own.capture.is_none() && !conditions::is_within(state, graph, child);
+    if own.moved || moves && !free {
+        return Err(INVALID_VALUE);
+    }
+    let conditional = !conditions::handles_of(state, child).is_empty();
+    if conditional || !moves && graph_structure::has_memory_nodes(state, child) {
+        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    }
+    if moves { Ok(child) } else { graph_structure::clone_graph(state, child, Owner::Program) }
+}
+
+/// Completes the transfer of a graph to a node: marks a moved graph, or removes the clone after a failure.
+fn child_is_given<T>(
+    state: &mut State,
+    child: CUgraph,
+    moves: bool,
+    given: Result<T, CUresult>,
+) -> Result<T, CUresult> {
+    match &given {
+        Ok(_) => {
+            if let Some(graph) = state.graphs.get_mut(&child) {
+                graph.moved = moves;
+            }
+        }
+        Err(_) if !moves => graph_structure::remove_graph(state, child),
+        Err(_) => {}
+    }
+    given
 }
 
 /// Adds a node. An allocation gets its address; a child graph is cloned, or moved if `moves`.
 fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<CUgraphNode, CUresult> {
     let Place { graph, after } = place;
     state.graph(graph)?;
-    if !after.iter().all(|node| graph_structure::is_in(state, *node, graph)) {
+    if !after.iter().all(|edge| graph_structure::is_in(state, edge.from, graph)) {
         return Err(INVALID_VALUE);
     }
     match action {
-        Action::Child(child) => {
-            let own = state.graph(child)?;
-            let free = own.owner == Owner::Program && own.capture.is_none() && child != graph;
-            if moves && !free {
-                return Err(INVALID_VALUE);
-            }
-            let conditional = !conditions::handles_of(state, child).is_empty();
-            if conditional || !moves && graph_structure::has_memory_nodes(state, child) {
-                return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
-            }
-            let child = if moves { child } else { graph_structure::clone_graph(state, child, Owner::Program)? };
-            graph_structure::add_node(state, graph, after, Action::Child(child)).inspect_err(|_| {
-                if !moves {
-                    graph_structure::remove_graph(state, child);
-                }
-            })
+        Action::Child(given) => {
+            let child = own_child(state, graph, given, moves)?;
+            let added = graph_structure::add_node(state, graph, after, Action::Child(child));
+            child_is_given(state, child, moves, added)
         }
         Action::Allocate(mut params) => {
             // SAFETY: the caller's array of descriptions is readable during the call, by the driver's contract.
@@ -190,115 +165,10 @@ pub(super) unsafe fn add_and_return(
     let action = action(&mut state)?;
     // SAFETY: by this function's contract.
     unsafe {
-        let node = add(&mut state, place(graph, dependencies, count)?, action, false)?;
+        let place = place(graph, (dependencies, std::ptr::null()), count)?;
+        let node = add(&mut state, place, action, false)?;
         put(p_node, node)
     }
-}
-
-pub(super) unsafe fn cuGraphAddNode(
-    call: &Call<'_>,
-    p_node: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    node_params: *mut CUgraphNodeParams,
-) -> Result<(), CUresult> {
-    let data = std::ptr::null();
-    // SAFETY: both functions have the same contract.
-    unsafe { cuGraphAddNode_v2(call, p_node, graph, dependencies, data, num_dependencies, node_params) }
-}
-
-/// Adds the node and writes the address of an allocation, or the bodies of a conditional node, into the parameters.
-pub(super) unsafe fn cuGraphAddNode_v2(
-    call: &Call<'_>,
-    p_node: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    dependency_data: *const CUgraphEdgeData,
-    num_dependencies: usize,
-    node_params: *mut CUgraphNodeParams,
-) -> Result<(), CUresult> {
-    present(p_node)?;
-    present(node_params)?;
-    let mut state = call.lock();
-    // SAFETY: the caller's pointers and arrays, by the driver's contract; they may be unaligned.
-    unsafe {
-        let mut params = node_params.read_unaligned();
-        check_edge_data(dependency_data, num_dependencies)?;
-        let action = match params.kind {
-            CU_GRAPH_NODE_TYPE_CONDITIONAL => conditional_action(&state, graph, &params)?,
-            _ => node_action(&mut state, call, &params)?,
-        };
-        let moves = match action {
-            Action::Child(_) => match member::<CUDA_CHILD_GRAPH_NODE_PARAMS>(&params).ownership {
-                CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => false,
-                CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => true,
-                _ => return Err(INVALID_VALUE),
-            },
-            _ => false,
-        };
-        let node = add(&mut state, place(graph, dependencies, num_dependencies)?, action, moves)?;
-        fill_in(&state, node, &mut params)?;
-        put(node_params, params)?;
-        put(p_node, node)
-    }
-}
-
-/// Writes the parameters that exist only after the node is added: the address of an allocation, the graph of a
-/// child, or the bodies of a conditional node.
-fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> Result<(), CUresult> {
-    match &state.node(node)?.action {
-        Action::Allocate(given) => set_member(params, given.0),
-        Action::Conditional(of) => set_member(params, of.params()),
-        Action::Child(child) => {
-            // SAFETY: the parameters are those of a child graph node.
-            let node: CUDA_CHILD_GRAPH_NODE_PARAMS = unsafe { member(params) };
-            set_member(params, CUDA_CHILD_GRAPH_NODE_PARAMS { graph: *child, ..node });
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// Writes the parameters of one kind into the union.
-fn set_member<T: Copy>(params: &mut CUgraphNodeParams, value: T) {
-    const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
-    // SAFETY: the union is large enough, and any bytes are valid integers.
-    unsafe { params.params.as_mut_ptr().cast::<T>().write_unaligned(value) };
-}
-
-pub(super) unsafe fn cuGraphNodeGetParams(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    node_params: *mut CUgraphNodeParams,
-) -> Result<(), CUresult> {
-    present(node_params)?;
-    let state = call.lock();
-    let action = &state.node(node)?.action;
-    let mut params = CUgraphNodeParams { kind: action.kind(), reserved0: [0; 3], params: [0; 29], reserved2: 0 };
-    match action {
-        Action::Empty => {}
-        Action::Copy(copy) => {
-            let (copyCtx, copyParams) = (copy.context, copy.params.0);
-            set_member(&mut params, CUDA_MEMCPY_NODE_PARAMS { flags: 0, reserved: 0, copyCtx, copyParams });
-        }
-        Action::Fill(fill) => {
-            set_member(&mut params, CUDA_MEMSET_NODE_PARAMS_v2 { memset: fill.params, ctx: fill.context });
-        }
-        Action::Host(function) => set_member(&mut params, host_params(*function)),
-        Action::Child(child) => {
-            let ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
-            set_member(&mut params, CUDA_CHILD_GRAPH_NODE_PARAMS { graph: *child, ownership });
-        }
-        Action::Wait(event) | Action::Record(event) => set_member(&mut params, *event),
-        Action::Allocate(given) => set_member(&mut params, given.0),
-        Action::Free(address) => set_member(&mut params, *address),
-        Action::Launch(launch) => set_member(&mut params, launch_params(launch)),
-        Action::Conditional(of) => set_member(&mut params, of.params()),
-        Action::Memory(batch) => set_member(&mut params, batch_params(batch)),
-    }
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(node_params, params) }
 }
 
 /// Changes a node's action to one of the same kind. Executable graphs of its graph do not change.
@@ -310,21 +180,6 @@ pub(super) fn change(state: &mut State, node: CUgraphNode, mut action: Action) -
     action.keep_attributes(&found.action)?;
     (found.action, found.made) = (action, thread::caller());
     Ok(())
-}
-
-pub(super) unsafe fn cuGraphNodeSetParams(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    node_params: *mut CUgraphNodeParams,
-) -> Result<(), CUresult> {
-    present(node_params)?;
-    let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
-    let action = unsafe { node_action(&mut state, call, &node_params.read_unaligned())? };
-    match action {
-        Action::Child(_) | Action::Allocate(_) | Action::Free(_) => unsupported(),
-        action => change(&mut state, node, action),
-    }
 }
 
 pub(super) unsafe fn cuGraphAddHostNode(

@@ -88,8 +88,8 @@ impl Action {
 }
 
 impl Action {
-    /// Copies from `old` the attributes that a node's parameters do not contain: whether the launch is cooperative or
-    /// dependent, and its clusters. So a change of the parameters preserves them.
+    /// Copies from `old` the attributes, which a node's parameters do not contain: whether the launch is cooperative, its
+    /// clusters, and others. So a change of the parameters preserves them.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_CLUSTER_SIZE` if the new launch cannot have these clusters.
@@ -97,7 +97,7 @@ impl Action {
         if let (Action::Launch(new), Action::Launch(old)) = (self, old)
             && let Some(new) = Arc::get_mut(new)
         {
-            (new.cooperative, new.dependent) = (old.cooperative, old.dependent);
+            (new.cooperative, new.attributes) = (old.cooperative, old.attributes.clone());
             if let Some(extents) = old.cluster_attribute {
                 if new.cluster.is_some_and(|own| own != extents) || !divides(extents, new.grid) {
                     return Err(CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE);

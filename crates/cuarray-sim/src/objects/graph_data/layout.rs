@@ -4,9 +4,11 @@
 //! Otherwise branches that race on a device would not race in the simulator.
 //!
 //! A node continues the lane of a predecessor if that predecessor is still the last on its lane. Otherwise the node
-//! takes a lane that ended before one of its predecessors, or a new one. A graph that forks and joins repeatedly
+//! takes a lane that ended before one of its predecessors, or a new one. A predecessor that need only have begun is none
+//! for this purpose. A graph that forks and joins repeatedly
 //! needs as many lanes as its width.
 
+use super::EdgeOrder;
 use cuarray_abi::CUgraphNode;
 use std::rc::Rc;
 
@@ -16,6 +18,10 @@ pub(crate) struct Step {
     pub lane: usize,
     /// The steps on other lanes that must happen before this step.
     pub after: Vec<usize>,
+    /// The steps that must have begun before this step, on other lanes too.
+    pub begun: Vec<usize>,
+    /// For a kernel with programmatic edges: the steps of all its predecessors, with the order of each.
+    pub early: Vec<(usize, EdgeOrder)>,
     /// Whether no step follows this one, on its lane or through an edge.
     pub last: bool,
     /// Whether this is the second step of its node, after the graphs that belong to it.
@@ -65,7 +71,8 @@ impl Layout {
         }
         self.ends[lane] = step;
         let elsewhere = after.iter().copied().filter(|before| self.steps[*before].lane != lane).collect();
-        self.steps.push(Step { node, lane, after: elsewhere, last: true, closes: false });
+        let (begun, early) = (Vec::new(), Vec::new());
+        self.steps.push(Step { node, lane, after: elsewhere, begun, early, last: true, closes: false });
         self.idle.push(idle);
         step
     }

@@ -3,6 +3,7 @@
 mod action;
 mod bodies;
 mod conditional;
+mod edge;
 mod exec;
 mod layout;
 mod reservation;
@@ -11,6 +12,7 @@ mod user_object;
 pub(crate) use action::{Action, CopyNode, FillNode, Given};
 pub(crate) use bodies::{Body, BodyStep, Frame, Plan, Run, Task};
 pub(crate) use conditional::{Condition, ConditionalNode, chosen, kind_name};
+pub(crate) use edge::{Edge, EdgeOrder};
 pub(crate) use exec::Exec;
 pub(crate) use layout::{Layout, Step};
 pub(crate) use reservation::GraphMemory;
@@ -39,6 +41,8 @@ pub(crate) struct Graph {
     /// The id that `cuGraphGetId` returns.
     pub id: u32,
     pub owner: Owner,
+    /// Whether the program moved the graph into the node that owns it.
+    pub moved: bool,
     /// The nodes in the order in which they were added, which the edges may not allow as execution order.
     pub nodes: Vec<CUgraphNode>,
     /// The number of the last node added; numbers of removed nodes are not reused.
@@ -58,8 +62,8 @@ pub(crate) struct Node {
     /// The id that `cuGraphNodeGetLocalId` returns.
     pub number: u32,
     pub action: Action,
-    /// The direct predecessors, each once, in the order in which the edges were added.
-    pub after: Vec<CUgraphNode>,
+    /// The edges from the direct predecessors, one from each, in the order in which they were added.
+    pub after: Vec<Edge>,
     /// The call that added or captured the node, while findings are on.
     pub made: Option<Caller>,
 }

@@ -16,10 +16,14 @@
 //! Driver API: [`cuStreamBeginCapture`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html) and the
 //! calls beside it; the rules are those of the programming guide's section on prohibited and unhandled operations.
 
-use crate::graph_structure::{self, reservations};
+mod nodes;
+
+pub(crate) use nodes::{capture, capture_allocation, capture_launch, capture_node, capture_release};
+
+use crate::graph_structure;
 use crate::happens_before::edges;
 use crate::objects::capturing::{Capture, Captured, Capturing};
-use crate::objects::graph_data::{Action, Given, Owner};
+use crate::objects::graph_data::{Edge, EdgeOrder, Owner};
 use crate::objects::stream::Kind;
 use crate::state::State;
 use cuarray_abi::*;
@@ -41,38 +45,6 @@ pub(crate) fn captures(state: &mut State, stream: CUstream) -> Result<bool, CUre
         Some(_) => Ok(true),
         None => Ok(false),
     }
-}
-
-/// Captures work if the stream captures; otherwise returns `false`, and the caller enqueues the work.
-///
-/// # Errors
-/// As [`captures`].
-pub(crate) fn capture(state: &mut State, stream: CUstream, action: impl FnOnce() -> Action) -> Result<bool, CUresult> {
-    if !captures(state, stream)? {
-        return Ok(false);
-    }
-    capture_node(state, stream, action())?;
-    Ok(true)
-}
-
-/// Appends a node to a capturing stream.
-pub(crate) fn capture_node(state: &mut State, stream: CUstream, action: Action) -> Result<CUgraphNode, CUresult> {
-    let unknown = CUresult::CUDA_ERROR_ILLEGAL_STATE;
-    let capturing = state.streams.get(&stream).and_then(|stream| stream.capturing.as_ref()).ok_or(unknown)?;
-    let graph = state.captures.get(&capturing.id).ok_or(unknown)?.graph;
-    let is_launch = matches!(action, Action::Launch(_));
-    let node = graph_structure::add_node(state, graph, capturing.after.clone(), action)?;
-    if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
-        capturing.after = vec![node];
-        capturing.launch = is_launch.then_some(node);
-    }
-    Ok(node)
-}
-
-/// Whether the next node of a capturing stream depends only on a launch that this stream captured last.
-pub(crate) fn follows_a_launch(state: &State, stream: CUstream) -> bool {
-    let capturing = state.streams.get(&stream).and_then(|stream| stream.capturing.as_ref());
-    capturing.is_some_and(|capturing| capturing.launch.is_some_and(|launch| capturing.after == [launch]))
 }
 
 /// The capture that a stream has joined.
@@ -174,7 +146,7 @@ pub(crate) fn begin_capture(
     stream: CUstream,
     thread: u64,
     mode: CUstreamCaptureMode,
-    into: Option<(CUgraph, Vec<CUgraphNode>)>,
+    into: Option<(CUgraph, Vec<Edge>)>,
 ) -> Result<(), CUresult> {
     if mode > CU_STREAM_CAPTURE_MODE_RELAXED {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -192,9 +164,7 @@ pub(crate) fn begin_capture(
             if state.graph(graph)?.capture.is_some() {
                 return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
             }
-            if !after.iter().all(|node| graph_structure::is_in(state, *node, graph)) {
-                return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-            }
+            check_dependencies(state, graph, &after)?;
             (graph, after)
         }
         None => (graph_structure::new_graph(state, Owner::Program), Vec::new()),
@@ -217,12 +187,26 @@ pub(crate) fn begin_capture(
     Ok(())
 }
 
-fn enter_capture(state: &mut State, stream: CUstream, id: u64, after: Vec<CUgraphNode>) {
+/// Checks the dependencies of nodes that are still to be captured.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for a node of another graph, and for a port that the node does not have.
+pub(crate) fn check_dependencies(state: &State, graph: CUgraph, after: &[Edge]) -> Result<(), CUresult> {
+    for edge in after {
+        if !graph_structure::is_in(state, edge.from, graph) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        edge.check(&state.node(edge.from)?.action, None)?;
+    }
+    Ok(())
+}
+
+fn enter_capture(state: &mut State, stream: CUstream, id: u64, after: Vec<Edge>) {
     if let Some(capture) = state.captures.get_mut(&id) {
         capture.streams.insert(stream);
     }
     if let Some(stream) = state.streams.get_mut(&stream) {
-        stream.capturing = Some(Capturing { id, after, launch: None, edges: Vec::new() });
+        stream.capturing = Some(Capturing { id, after, launch: None, listed: Default::default() });
     }
 }
 
@@ -260,13 +244,14 @@ pub(crate) fn end_capture(state: &mut State, stream: CUstream, thread: u64) -> R
 fn is_joined(state: &State, capture: &Capture) -> bool {
     let after = |stream: &CUstream| {
         let capturing = state.streams.get(stream).and_then(|stream| stream.capturing.as_ref());
-        capturing.map(|capturing| capturing.after.as_slice()).unwrap_or_default()
+        let after = capturing.map(|capturing| capturing.after.as_slice()).unwrap_or_default();
+        after.iter().map(|edge| edge.from)
     };
-    let end = after(&capture.origin);
+    let end: Vec<CUgraphNode> = after(&capture.origin).collect();
     let tails = capture.streams.iter().filter(|stream| **stream != capture.origin).flat_map(after);
     // A node that the program has removed from the graph does not count.
-    let mut tails = tails.chain(&capture.loose).filter(|node| state.graph_nodes.contains_key(*node));
-    tails.all(|node| graph_structure::reaches(state, *node, end))
+    let mut tails = tails.chain(capture.loose.iter().copied()).filter(|node| state.graph_nodes.contains_key(node));
+    tails.all(|node| graph_structure::reaches(state, node, &end))
 }
 
 /// Removes all streams from a capture, and removes its graph unless `keep` is set or the graph existed before.
@@ -292,7 +277,7 @@ pub(crate) fn stream_leaves_capture(state: &mut State, stream: CUstream) {
     let Some(Capturing { id, after, .. }) = capturing else { return };
     let Some(capture) = state.captures.get_mut(&id) else { return };
     capture.streams.remove(&stream);
-    capture.loose.extend(after);
+    capture.loose.extend(after.into_iter().map(|edge| edge.from));
     if capture.origin == stream {
         leave_capture(state, id, false);
     }
@@ -350,58 +335,15 @@ pub(crate) fn wait_in_capture(state: &mut State, stream: CUstream, event: CUeven
     Ok(true)
 }
 
-/// Adds dependencies to the next node of a capturing stream.
-pub(crate) fn add_dependencies(state: &mut State, stream: CUstream, nodes: Vec<CUgraphNode>) {
+/// Adds dependencies to the next node of a capturing stream. A full dependency replaces another one on its node.
+pub(crate) fn add_dependencies(state: &mut State, stream: CUstream, edges: Vec<Edge>) {
     if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
-        for node in nodes {
-            if !capturing.after.contains(&node) {
-                capturing.after.push(node);
+        for edge in edges {
+            match capturing.after.iter_mut().find(|known| known.from == edge.from) {
+                Some(known) if edge.order() == EdgeOrder::Full => *known = edge,
+                Some(_) => {}
+                None => capturing.after.push(edge),
             }
         }
     }
-}
-
-/// Captures an allocation from a pool as graph memory with the pool's properties. Zero bytes have no address and no
-/// node.
-pub(crate) fn capture_allocation(
-    state: &mut State,
-    stream: CUstream,
-    pool: CUmemoryPool,
-    size: u64,
-) -> Result<u64, CUresult> {
-    let pool = state.pool(pool)?;
-    if size == 0 {
-        return Ok(0);
-    }
-    // The node has the properties of the pool, by the manual of `cuMemAllocAsync`.
-    let (device, access) = (pool.device as CUdevice, pool.access.clone());
-    let props = CUmemPoolProps {
-        allocType: CU_MEM_ALLOCATION_TYPE_PINNED,
-        handleTypes: CU_MEM_HANDLE_TYPE_NONE,
-        location: CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: device },
-        win32SecurityAttributes: std::ptr::null_mut(),
-        maxSize: 0,
-        usage: 0,
-        reserved: [0; 54],
-    };
-    let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
-    let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
-    let dptr = reservations::reserve_graph_memory(state, graph, &props, size, access)?;
-    let params = CUDA_MEM_ALLOC_NODE_PARAMS {
-        poolProps: props,
-        accessDescs: std::ptr::null(),
-        accessDescCount: 0,
-        bytesize: size as usize,
-        dptr,
-    };
-    capture_node(state, stream, Action::Allocate(Box::new(Given(params))))?;
-    Ok(dptr)
-}
-
-/// Captures a release, which must be of graph memory.
-pub(crate) fn capture_release(state: &mut State, stream: CUstream, address: u64) -> Result<(), CUresult> {
-    let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
-    let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
-    reservations::claim_free(state, graph, address)?;
-    capture_node(state, stream, Action::Free(address)).map(|_| ())
 }

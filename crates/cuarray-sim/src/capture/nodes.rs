@@ -1,0 +1,102 @@
+//! Nodes that capturing streams add to their graph.
+
+use super::{capture_of, captures};
+use crate::graph_structure::{self, reservations};
+use crate::objects::capturing::Capturing;
+use crate::objects::graph_data::{Action, Edge, Given};
+use crate::objects::launch::Launch;
+use crate::state::State;
+use cuarray_abi::*;
+use std::sync::Arc;
+
+/// Captures work if the stream captures; otherwise returns `false`, and the caller enqueues the work.
+///
+/// # Errors
+/// As [`captures`].
+pub(crate) fn capture(state: &mut State, stream: CUstream, action: impl FnOnce() -> Action) -> Result<bool, CUresult> {
+    if !captures(state, stream)? {
+        return Ok(false);
+    }
+    capture_node(state, stream, action())?;
+    Ok(true)
+}
+
+/// Captures a launch if the stream captures; a dependent one gets a programmatic edge from the launch before it.
+///
+/// # Errors
+/// As [`captures`].
+pub(crate) fn capture_launch(state: &mut State, stream: CUstream, launch: &mut Arc<Launch>) -> Result<bool, CUresult> {
+    if !captures(state, stream)? {
+        return Ok(false);
+    }
+    let Some(found) = state.streams.get_mut(&stream) else { return Ok(false) };
+    let dependent = std::mem::take(&mut Arc::make_mut(launch).dependent);
+    Arc::make_mut(launch).inherit_priority(found.priority);
+    if let Some(Capturing { after, launch: Some(last), .. }) = &mut found.capturing
+        && dependent
+        && *after == [Edge::full(*last)]
+    {
+        *after = vec![Edge::programmatic(*last)];
+    }
+    capture_node(state, stream, Action::Launch(launch.clone()))?;
+    Ok(true)
+}
+
+/// Appends a node to a capturing stream.
+pub(crate) fn capture_node(state: &mut State, stream: CUstream, action: Action) -> Result<CUgraphNode, CUresult> {
+    let unknown = CUresult::CUDA_ERROR_ILLEGAL_STATE;
+    let capturing = state.streams.get(&stream).and_then(|stream| stream.capturing.as_ref()).ok_or(unknown)?;
+    let graph = state.captures.get(&capturing.id).ok_or(unknown)?.graph;
+    let is_launch = matches!(action, Action::Launch(_));
+    let node = graph_structure::add_node(state, graph, capturing.after.clone(), action)?;
+    if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
+        capturing.after = vec![Edge::full(node)];
+        capturing.launch = is_launch.then_some(node);
+    }
+    Ok(node)
+}
+
+/// Captures an allocation from a pool as graph memory with the pool's properties. Zero bytes have no address and no
+/// node.
+pub(crate) fn capture_allocation(
+    state: &mut State,
+    stream: CUstream,
+    pool: CUmemoryPool,
+    size: u64,
+) -> Result<u64, CUresult> {
+    let pool = state.pool(pool)?;
+    if size == 0 {
+        return Ok(0);
+    }
+    // The node has the properties of the pool, by the manual of `cuMemAllocAsync`.
+    let (device, access) = (pool.device as CUdevice, pool.access.clone());
+    let props = CUmemPoolProps {
+        allocType: CU_MEM_ALLOCATION_TYPE_PINNED,
+        handleTypes: CU_MEM_HANDLE_TYPE_NONE,
+        location: CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: device },
+        win32SecurityAttributes: std::ptr::null_mut(),
+        maxSize: 0,
+        usage: 0,
+        reserved: [0; 54],
+    };
+    let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
+    let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
+    let dptr = reservations::reserve_graph_memory(state, graph, &props, size, access)?;
+    let params = CUDA_MEM_ALLOC_NODE_PARAMS {
+        poolProps: props,
+        accessDescs: std::ptr::null(),
+        accessDescCount: 0,
+        bytesize: size as usize,
+        dptr,
+    };
+    capture_node(state, stream, Action::Allocate(Box::new(Given(params))))?;
+    Ok(dptr)
+}
+
+/// Captures a release, which must be of graph memory.
+pub(crate) fn capture_release(state: &mut State, stream: CUstream, address: u64) -> Result<(), CUresult> {
+    let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
+    let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
+    reservations::claim_free(state, graph, address)?;
+    capture_node(state, stream, Action::Free(address)).map(|_| ())
+}
