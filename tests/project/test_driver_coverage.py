@@ -10,6 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "crates/cuarray-abi/src"
 PAGE = ROOT / "docs/results/driver-coverage.md"
+# The functions of each chapter of NVIDIA's manual, by the groups of its headers.
+CHAPTERS = Path(__file__).with_name("driver_chapters.txt")
+FILES = ("entry_points.rs", "unsupported.rs")
 
 HEAD = """# Coverage of the driver
 
@@ -45,44 +48,71 @@ def names(entries: list[tuple[str, str, str]]) -> set[str]:
     return {name for name, _, _ in entries}
 
 
+def chapters() -> dict[str, list[str]]:
+    """The names of the functions of each chapter of the manual."""
+    found: dict[str, list[str]] = {}
+    title = ""
+    for line in CHAPTERS.read_text(encoding="utf-8").splitlines():
+        if line.startswith(" "):
+            found[title].extend(line.split())
+        else:
+            title = line.removesuffix(":")
+            found[title] = []
+    return found
+
+
+def shares(implemented: set[str]) -> str:
+    """A row for each chapter of the manual."""
+    rows = []
+    for title, listed in chapters().items():
+        count = len(implemented.intersection(listed))
+        rows.append(f"| {title} | {len(listed)} | {count} | {count * 100 // len(listed)} % |\n")
+    return "".join(rows)
+
+
 def table(listed: dict[tuple[str, str], list[tuple[str, str, str]]]) -> str:
-    """A block for each group: each function with the version of CUDA that introduced its signature."""
+    """A block for each group: each function with the version of CUDA that introduced its signature, after the reason of a refusal."""
     blocks = []
-    for (group, _), entries in listed.items():
+    for (group, reason), entries in listed.items():
         text = textwrap.fill(
             ", ".join(f"{symbol}@{version(since)}" for _, since, symbol in entries),
             150,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        blocks.append(f"{chapter(group)}:\n\n```text\n{text}\n```\n")
+        why = f" ({reason}):" if reason else ":"
+        blocks.append(f"{chapter(group)}{why}\n\n```text\n{text}\n```\n")
     return "\n".join(blocks)
 
 
 def page() -> str:
-    supported, unsupported = groups("entry_points.rs"), groups("unsupported.rs")
+    supported, unsupported = (groups(file) for file in FILES)
     counts = [sum(map(len, listed.values())) for listed in (supported, unsupported)]
     implemented = set[str]().union(*map(names, supported.values()))
     known = implemented.union(*map(names, unsupported.values()))
-    rows = "".join(
-        f"| {chapter(group)} | {len(names(entries) - implemented)} | {reason} |\n"
-        for (group, reason), entries in unsupported.items()
-    )
     share = f"{len(implemented) * 100 // len(known)} percent"
     return (
         HEAD
         + f"{len(implemented)} of {len(known)} names have a signature that is implemented: {share}.\n\n"
-        + f"| refused | names | why, and what to do |\n|---|---|---|\n{rows}\n"
+        + f"| chapter of the manual | names | implemented | share |\n|---|---|---|---|\n{shares(implemented)}\n"
         + f"## Implemented\n\n{counts[0]} signatures. Some refuse part of their arguments: [refusals](../reference/simulator.md#refusals).\n\n"
         + table(supported)
         + f"\n## Refused\n\n{counts[1]} signatures. A call returns `CUDA_ERROR_NOT_SUPPORTED`, is counted in the statistics, and is a line of the trace. "
-        + "The first call of a function prints the reason.\n\n"
+        + "The first call of a function prints the reason, and each call is a message of the error log. A reason belongs to all functions "
+        + "below it.\n\n"
         + table(unsupported)
     )
 
 
 def test_every_refused_group_has_a_reason() -> None:
     assert all(reason for _, reason in groups("unsupported.rs"))
+
+
+def test_chapters_hold_each_name_once() -> None:
+    listed = [name for listed in chapters().values() for name in listed]
+    known = set[str]().union(*(names(entries) for file in FILES for entries in groups(file).values()))
+    assert len(listed) == len(set(listed))
+    assert set(listed) == known
 
 
 def test_page_of_coverage_is_that_of_the_lists() -> None:

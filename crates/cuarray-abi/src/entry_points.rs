@@ -58,6 +58,7 @@ macro_rules! entry_points {
                 "cuDeviceGetP2PAtomicCapabilities" @ 13000 fn cuDeviceGetP2PAtomicCapabilities(capabilities: *mut c_uint, operations: *const c_uint, count: c_uint, src_device: CUdevice, dst_device: CUdevice);
                 "cuDeviceGetTexture1DLinearMaxWidth" @ 11010 fn cuDeviceGetTexture1DLinearMaxWidth(max_width_in_elements: *mut usize, format: CUarray_format, num_channels: c_uint, dev: CUdevice);
                 "cuDeviceGetExecAffinitySupport" @ 11040 fn cuDeviceGetExecAffinitySupport(pi: *mut c_int, kind: c_uint, dev: CUdevice);
+                "cuDeviceGetProperties" @ 2000 fn cuDeviceGetProperties(prop: *mut CUdevprop, dev: CUdevice);
             }
             primary_context {
                 "cuDevicePrimaryCtxRetain" @ 7000 [locates] fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice);
@@ -303,6 +304,10 @@ macro_rules! entry_points {
                 "cuStreamUpdateCaptureDependencies" @ 12030 [locates] fn cuStreamUpdateCaptureDependencies_v2(stream: CUstream, dependencies: *mut CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, flags: c_uint) per_thread cuStreamUpdateCaptureDependencies_v2_ptsz;
                 "cuThreadExchangeStreamCaptureMode" @ 10010 [locates] fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptureMode);
             }
+            context_events {
+                "cuCtxRecordEvent" @ 12050 [waits locates orders edge] fn cuCtxRecordEvent(ctx: CUcontext, event: CUevent);
+                "cuCtxWaitEvent" @ 12050 [waits locates orders edge] fn cuCtxWaitEvent(ctx: CUcontext, event: CUevent);
+            }
             event {
                 "cuEventCreate" @ 2000 [waits locates] fn cuEventCreate(event: *mut CUevent, flags: c_uint);
                 "cuEventRecord" @ 2000 [waits locates orders edge] fn cuEventRecord(event: CUevent, stream: CUstream) per_thread cuEventRecord_ptsz;
@@ -334,6 +339,7 @@ macro_rules! entry_points {
                 "cuGraphNodeGetType" @ 10000 fn cuGraphNodeGetType(node: CUgraphNode, kind: *mut CUgraphNodeType);
                 "cuGraphNodeGetContainingGraph" @ 13010 fn cuGraphNodeGetContainingGraph(node: CUgraphNode, p_graph: *mut CUgraph);
                 "cuGraphNodeGetLocalId" @ 13010 fn cuGraphNodeGetLocalId(node: CUgraphNode, node_id: *mut c_uint);
+                "cuGraphNodeGetToolsId" @ 13010 fn cuGraphNodeGetToolsId(node: CUgraphNode, tools_node_id: *mut u64);
                 "cuGraphNodeGetDependencies" @ 10000 fn cuGraphNodeGetDependencies(node: CUgraphNode, dependencies: *mut CUgraphNode, num_dependencies: *mut usize);
                 "cuGraphNodeGetDependencies" @ 12030 fn cuGraphNodeGetDependencies_v2(node: CUgraphNode, dependencies: *mut CUgraphNode, edge_data: *mut CUgraphEdgeData, num_dependencies: *mut usize);
                 "cuGraphNodeGetDependentNodes" @ 10000 fn cuGraphNodeGetDependentNodes(node: CUgraphNode, dependents: *mut CUgraphNode, num_dependents: *mut usize);
@@ -440,6 +446,14 @@ macro_rules! entry_points {
                 "cuMemcpyBatchAsync" @ 13000 [waits locates] fn cuMemcpyBatchAsync_v2(dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize, attrs: *mut CUmemcpyAttributes, attrs_idxs: *mut usize, num_attrs: usize, stream: CUstream) per_thread cuMemcpyBatchAsync_v2_ptsz;
                 "cuMemcpyWithAttributesAsync" @ 13020 [waits locates] fn cuMemcpyWithAttributesAsync(dst: CUdeviceptr, src: CUdeviceptr, size: usize, attr: *mut CUmemcpyAttributes, stream: CUstream) per_thread cuMemcpyWithAttributesAsync_ptsz;
                 "cuMemPrefetchBatchAsync" @ 13000 [waits locates] fn cuMemPrefetchBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, prefetch_locs: *mut CUmemLocation, prefetch_loc_idxs: *mut usize, num_prefetch_locs: usize, flags: u64, stream: CUstream) per_thread cuMemPrefetchBatchAsync_ptsz;
+                "cuMemDiscardBatchAsync" @ 13000 [locates] fn cuMemDiscardBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, flags: u64, stream: CUstream) per_thread cuMemDiscardBatchAsync_ptsz;
+                "cuMemDiscardAndPrefetchBatchAsync" @ 13000 [locates] fn cuMemDiscardAndPrefetchBatchAsync(dptrs: *mut CUdeviceptr, sizes: *mut usize, count: usize, prefetch_locs: *mut CUmemLocation, prefetch_loc_idxs: *mut usize, num_prefetch_locs: usize, flags: u64, stream: CUstream) per_thread cuMemDiscardAndPrefetchBatchAsync_ptsz;
+                "cuMemGetLocationInfo" @ 13040 fn cuMemGetLocationInfo(ptr: CUdeviceptr, size: usize, summary_granularity: usize, sampling_granularity: usize, location_out: *mut CUmemLocation);
+            }
+            box_batches {
+                "cuMemcpy3DBatchAsync" @ 12080 [waits locates] fn cuMemcpy3DBatchAsync(num_ops: usize, op_list: *mut CUDA_MEMCPY3D_BATCH_OP, fail_idx: *mut usize, flags: u64, stream: CUstream) per_thread cuMemcpy3DBatchAsync_ptsz;
+                "cuMemcpy3DBatchAsync" @ 13000 [waits locates] fn cuMemcpy3DBatchAsync_v2(num_ops: usize, op_list: *mut CUDA_MEMCPY3D_BATCH_OP, flags: u64, stream: CUstream) per_thread cuMemcpy3DBatchAsync_v2_ptsz;
+                "cuMemcpy3DWithAttributesAsync" @ 13020 [waits locates] fn cuMemcpy3DWithAttributesAsync(op: *mut CUDA_MEMCPY3D_BATCH_OP, flags: u64, stream: CUstream) per_thread cuMemcpy3DWithAttributesAsync_ptsz;
             }
             pools_of_locations {
                 "cuMemGetDefaultMemPool" @ 13000 fn cuMemGetDefaultMemPool(pool_out: *mut CUmemoryPool, location: *mut CUmemLocation, kind: CUmemAllocationType);
@@ -477,6 +491,7 @@ macro_rules! entry_points {
                 "cuLibraryEnumerateKernels" @ 12040 fn cuLibraryEnumerateKernels(kernels: *mut CUkernel, num_kernels: c_uint, lib: CUlibrary);
                 "cuLibraryGetModule" @ 12000 fn cuLibraryGetModule(p_mod: *mut CUmodule, library: CUlibrary);
                 "cuLibraryGetGlobal" @ 12000 fn cuLibraryGetGlobal(dptr: *mut CUdeviceptr, bytes: *mut usize, library: CUlibrary, name: *const c_char);
+                "cuLibraryGetUnifiedFunction" @ 12000 fn cuLibraryGetUnifiedFunction(fptr: *mut *mut c_void, library: CUlibrary, symbol: *const c_char);
                 "cuKernelGetFunction" @ 12000 fn cuKernelGetFunction(p_func: *mut CUfunction, kernel: CUkernel);
                 "cuKernelGetAttribute" @ 12000 fn cuKernelGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, kernel: CUkernel, dev: CUdevice);
                 "cuKernelSetAttribute" @ 12000 fn cuKernelSetAttribute(attrib: CUfunction_attribute, val: c_int, kernel: CUkernel, dev: CUdevice);
@@ -520,9 +535,28 @@ macro_rules! entry_points {
                 "cuLaunchGrid" @ 2000 [waits locates] fn cuLaunchGrid(f: CUfunction, grid_width: c_int, grid_height: c_int);
                 "cuLaunchGridAsync" @ 2000 [waits locates] fn cuLaunchGridAsync(f: CUfunction, grid_width: c_int, grid_height: c_int, stream: CUstream);
             }
+            notifications {
+                "cuDeviceRegisterAsyncNotification" @ 12040 fn cuDeviceRegisterAsyncNotification(device: CUdevice, callback_func: CUasyncCallback, user_data: *mut c_void, callback: *mut CUasyncCallbackHandle);
+                "cuDeviceUnregisterAsyncNotification" @ 12040 fn cuDeviceUnregisterAsyncNotification(device: CUdevice, callback: CUasyncCallbackHandle);
+                "cuFlushGPUDirectRDMAWrites" @ 11030 fn cuFlushGPUDirectRDMAWrites(target: c_uint, scope: c_uint);
+            }
+            coredump {
+                "cuCoredumpGetAttribute" @ 12010 fn cuCoredumpGetAttribute(attrib: CUcoredumpSettings, value: *mut c_void, size: *mut usize);
+                "cuCoredumpGetAttributeGlobal" @ 12010 fn cuCoredumpGetAttributeGlobal(attrib: CUcoredumpSettings, value: *mut c_void, size: *mut usize);
+                "cuCoredumpSetAttribute" @ 12010 fn cuCoredumpSetAttribute(attrib: CUcoredumpSettings, value: *mut c_void, size: *mut usize);
+                "cuCoredumpSetAttributeGlobal" @ 12010 fn cuCoredumpSetAttributeGlobal(attrib: CUcoredumpSettings, value: *mut c_void, size: *mut usize);
+            }
+            logs {
+                "cuLogsRegisterCallback" @ 12090 fn cuLogsRegisterCallback(callback_func: CUlogsCallback, user_data: *mut c_void, callback_out: *mut CUlogsCallbackHandle);
+                "cuLogsUnregisterCallback" @ 12090 fn cuLogsUnregisterCallback(callback: CUlogsCallbackHandle);
+                "cuLogsCurrent" @ 12090 fn cuLogsCurrent(iterator_out: *mut CUlogIterator, flags: c_uint);
+                "cuLogsDumpToFile" @ 12090 fn cuLogsDumpToFile(iterator: *mut CUlogIterator, path_to_file: *const c_char, flags: c_uint);
+                "cuLogsDumpToMemory" @ 12090 fn cuLogsDumpToMemory(iterator: *mut CUlogIterator, buffer: *mut c_char, size: *mut usize, flags: c_uint);
+            }
             profiler {
                 "cuProfilerStart" @ 4000 fn cuProfilerStart();
                 "cuProfilerStop" @ 4000 fn cuProfilerStop();
+                "cuProfilerInitialize" @ 4000 fn cuProfilerInitialize(config_file: *const c_char, output_file: *const c_char, output_mode: c_uint);
             }
         }
     };

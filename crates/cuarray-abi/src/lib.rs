@@ -19,6 +19,8 @@
 mod api;
 mod arrays;
 mod attributes;
+mod copies;
+mod diagnostics;
 mod entry_points;
 mod memory_operations;
 mod result;
@@ -28,6 +30,8 @@ mod unsupported;
 pub use api::{Api, ENTRY_POINTS, EntryPoint, Flags};
 pub use arrays::*;
 pub use attributes::*;
+pub use copies::*;
+pub use diagnostics::*;
 pub use memory_operations::*;
 pub use result::CUresult;
 pub use types::*;

@@ -95,14 +95,8 @@ macro_rules! unsupported_entry_points {
                 "cuMulticastGetGranularity" @ 12010 cuMulticastGetGranularity;
                 "cuMulticastUnbind" @ 12010 cuMulticastUnbind;
             }
-            pools_and_batches: "this form of batches is not implemented: make one call for each range, with the same effect" {
+            decompression: "no device decompresses memory, as CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK says: decompress on the host, or in a kernel" {
                 "cuMemBatchDecompressAsync" @ 12060 cuMemBatchDecompressAsync per_thread cuMemBatchDecompressAsync_ptsz;
-                "cuMemDiscardAndPrefetchBatchAsync" @ 13000 cuMemDiscardAndPrefetchBatchAsync per_thread cuMemDiscardAndPrefetchBatchAsync_ptsz;
-                "cuMemDiscardBatchAsync" @ 13000 cuMemDiscardBatchAsync per_thread cuMemDiscardBatchAsync_ptsz;
-                "cuMemGetLocationInfo" @ 13040 cuMemGetLocationInfo;
-                "cuMemcpy3DBatchAsync" @ 12080 cuMemcpy3DBatchAsync per_thread cuMemcpy3DBatchAsync_ptsz;
-                "cuMemcpy3DBatchAsync" @ 13000 cuMemcpy3DBatchAsync_v2 per_thread cuMemcpy3DBatchAsync_v2_ptsz;
-                "cuMemcpy3DWithAttributesAsync" @ 13020 cuMemcpy3DWithAttributesAsync per_thread cuMemcpy3DWithAttributesAsync_ptsz;
             }
             external_resources: "no graphics interface and no other device shares memory or semaphores with the simulator: use cuIpcGetMemHandle or cuMemExportToShareableHandle" {
                 "cuDestroyExternalMemory" @ 10000 cuDestroyExternalMemory;
@@ -110,7 +104,6 @@ macro_rules! unsupported_entry_points {
                 "cuDeviceGetNvSciSyncAttributes" @ 10020 cuDeviceGetNvSciSyncAttributes;
                 "cuExternalMemoryGetMappedBuffer" @ 10000 cuExternalMemoryGetMappedBuffer;
                 "cuExternalMemoryGetMappedMipmappedArray" @ 10000 cuExternalMemoryGetMappedMipmappedArray;
-                "cuFlushGPUDirectRDMAWrites" @ 11030 cuFlushGPUDirectRDMAWrites;
                 "cuImportExternalMemory" @ 10000 cuImportExternalMemory;
                 "cuImportExternalSemaphore" @ 10000 cuImportExternalSemaphore;
                 "cuSignalExternalSemaphoresAsync" @ 10000 cuSignalExternalSemaphoresAsync per_thread cuSignalExternalSemaphoresAsync_ptsz;
@@ -165,7 +158,7 @@ macro_rules! unsupported_entry_points {
                 "cuStreamBeginRecaptureToGraph" @ 13030 cuStreamBeginRecaptureToGraph per_thread cuStreamBeginRecaptureToGraph_ptsz;
                 "cuStreamEndCaptureToCig" @ 13010 cuStreamEndCaptureToCig per_thread cuStreamEndCaptureToCig_ptsz;
             }
-            graph_nodes: "this kind or attribute of node is not implemented: build the graph of the other kinds" {
+            graph_nodes: "no semaphore can be imported: use an event node" {
                 "cuGraphAddExternalSemaphoresSignalNode" @ 11020 cuGraphAddExternalSemaphoresSignalNode;
                 "cuGraphAddExternalSemaphoresWaitNode" @ 11020 cuGraphAddExternalSemaphoresWaitNode;
                 "cuGraphExecExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExecExternalSemaphoresSignalNodeSetParams;
@@ -174,13 +167,10 @@ macro_rules! unsupported_entry_points {
                 "cuGraphExternalSemaphoresSignalNodeSetParams" @ 11020 cuGraphExternalSemaphoresSignalNodeSetParams;
                 "cuGraphExternalSemaphoresWaitNodeGetParams" @ 11020 cuGraphExternalSemaphoresWaitNodeGetParams;
                 "cuGraphExternalSemaphoresWaitNodeSetParams" @ 11020 cuGraphExternalSemaphoresWaitNodeSetParams;
-                "cuGraphNodeGetToolsId" @ 13010 cuGraphNodeGetToolsId;
             }
             green_contexts: "the multiprocessors of a device cannot be divided here: create a context with cuCtxCreate" {
                 "cuCtxFromGreenCtx" @ 12040 cuCtxFromGreenCtx;
                 "cuCtxGetDevResource" @ 12040 cuCtxGetDevResource;
-                "cuCtxRecordEvent" @ 12050 cuCtxRecordEvent;
-                "cuCtxWaitEvent" @ 12050 cuCtxWaitEvent;
                 "cuDevResourceGenerateDesc" @ 12040 cuDevResourceGenerateDesc;
                 "cuDevSmResourceSplit" @ 13010 cuDevSmResourceSplit;
                 "cuDevSmResourceSplitByCount" @ 12040 cuDevSmResourceSplitByCount;
@@ -195,7 +185,7 @@ macro_rules! unsupported_entry_points {
                 "cuStreamGetDevResource" @ 13010 cuStreamGetDevResource per_thread cuStreamGetDevResource_ptsz;
                 "cuStreamGetGreenCtx" @ 12040 cuStreamGetGreenCtx;
             }
-            checkpoints_and_logs: "checkpoints, core dumps and the log of the driver are not implemented: the simulator prints why it refuses a call" {
+            checkpoints: "the memory of a simulated device belongs to the process, so no driver can save it alone: copy what you need to the host" {
                 "cuCheckpointOperationComplete" @ 13040 cuCheckpointOperationComplete;
                 "cuCheckpointProcessCheckpoint" @ 12080 cuCheckpointProcessCheckpoint;
                 "cuCheckpointProcessGetRestoreThreadId" @ 12080 cuCheckpointProcessGetRestoreThreadId;
@@ -203,28 +193,18 @@ macro_rules! unsupported_entry_points {
                 "cuCheckpointProcessLock" @ 12080 cuCheckpointProcessLock;
                 "cuCheckpointProcessRestore" @ 12080 cuCheckpointProcessRestore;
                 "cuCheckpointProcessUnlock" @ 12080 cuCheckpointProcessUnlock;
+            }
+            coredump_callbacks: "no core dump is written, so none begins or ends: read the failure in the report of findings" {
                 "cuCoredumpDeregisterCompleteCallback" @ 13020 cuCoredumpDeregisterCompleteCallback;
                 "cuCoredumpDeregisterStartCallback" @ 13020 cuCoredumpDeregisterStartCallback;
-                "cuCoredumpGetAttribute" @ 12010 cuCoredumpGetAttribute;
-                "cuCoredumpGetAttributeGlobal" @ 12010 cuCoredumpGetAttributeGlobal;
                 "cuCoredumpRegisterCompleteCallback" @ 13020 cuCoredumpRegisterCompleteCallback;
                 "cuCoredumpRegisterStartCallback" @ 13020 cuCoredumpRegisterStartCallback;
-                "cuCoredumpSetAttribute" @ 12010 cuCoredumpSetAttribute;
-                "cuCoredumpSetAttributeGlobal" @ 12010 cuCoredumpSetAttributeGlobal;
-                "cuLogsCurrent" @ 12090 cuLogsCurrent;
-                "cuLogsDumpToFile" @ 12090 cuLogsDumpToFile;
-                "cuLogsDumpToMemory" @ 12090 cuLogsDumpToMemory;
-                "cuLogsRegisterCallback" @ 12090 cuLogsRegisterCallback;
-                "cuLogsUnregisterCallback" @ 12090 cuLogsUnregisterCallback;
             }
-            devices_and_execution: "launches on several devices at once, unified functions, managed variables and notifications are not implemented: launch on each device, and use cuLibraryGetKernel and cuLibraryGetGlobal" {
-                "cuDeviceGetProperties" @ 2000 cuDeviceGetProperties;
-                "cuDeviceRegisterAsyncNotification" @ 12040 cuDeviceRegisterAsyncNotification;
-                "cuDeviceUnregisterAsyncNotification" @ 12040 cuDeviceUnregisterAsyncNotification;
+            cooperation_of_devices: "kernels of several devices do not wait for each other here, as CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH says: launch on each device with cuLaunchCooperativeKernel, and order the launches with events" {
                 "cuLaunchCooperativeKernelMultiDevice" @ 9000 cuLaunchCooperativeKernelMultiDevice;
+            }
+            managed_variables: "variables of kernels lie in device memory, also those that are declared as managed: allocate with cuMemAllocManaged, and pass the address to the kernel" {
                 "cuLibraryGetManaged" @ 12000 cuLibraryGetManaged;
-                "cuLibraryGetUnifiedFunction" @ 12000 cuLibraryGetUnifiedFunction;
-                "cuProfilerInitialize" @ 4000 cuProfilerInitialize;
             }
         }
     };

@@ -25,6 +25,38 @@ pub(crate) unsafe fn cudaDeviceGetMemPool(api: &Api, mem_pool: *mut cudaMemPool_
     cu!(api.cuDeviceGetMemPool(mem_pool, device))
 }
 
+pub(crate) unsafe fn cudaMemGetDefaultMemPool(
+    api: &Api,
+    mem_pool: *mut cudaMemPool_t,
+    location: *mut cudaMemLocation,
+    type_: cudaMemAllocationType,
+) -> Answer {
+    present(mem_pool)?;
+    present(location)?;
+    cu!(api.cuMemGetDefaultMemPool(mem_pool, location, type_))
+}
+
+pub(crate) unsafe fn cudaMemGetMemPool(
+    api: &Api,
+    mem_pool: *mut cudaMemPool_t,
+    location: *mut cudaMemLocation,
+    type_: cudaMemAllocationType,
+) -> Answer {
+    present(mem_pool)?;
+    present(location)?;
+    cu!(api.cuMemGetMemPool(mem_pool, location, type_))
+}
+
+pub(crate) unsafe fn cudaMemSetMemPool(
+    api: &Api,
+    location: *mut cudaMemLocation,
+    type_: cudaMemAllocationType,
+    mem_pool: cudaMemPool_t,
+) -> Answer {
+    present(location)?;
+    cu!(api.cuMemSetMemPool(location, type_, mem_pool))
+}
+
 pub(crate) unsafe fn cudaMallocAsync(
     api: &Api,
     dev_ptr: *mut *mut c_void,

@@ -5,9 +5,9 @@
 #![allow(non_camel_case_types, non_snake_case, missing_docs)]
 
 use cuarray_abi::{
-    CUarray, CUevent, CUfunction, CUgraph, CUgraphEdgeData, CUgraphExec, CUgraphNode, CUgreenCtx, CUhostFn,
-    CUipcEventHandle, CUipcMemHandle, CUkernel, CUlibrary, CUmemAccessDesc, CUmemLocation, CUmemoryPool,
-    CUmipmappedArray, CUstream, CUuserObject, CUuuid,
+    CUDA_MEMCPY3D_BATCH_OP, CUarray, CUevent, CUfunction, CUgraph, CUgraphEdgeData, CUgraphExec, CUgraphNode,
+    CUgreenCtx, CUhostFn, CUipcEventHandle, CUipcMemHandle, CUkernel, CUlibrary, CUmemAccessDesc, CUmemLocation,
+    CUmemcpyAttributes, CUmemoryPool, CUmipmappedArray, CUstream, CUuserObject, CUuuid,
 };
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -50,7 +50,8 @@ aliases! {
 // Structures with the layout of the driver's.
 aliases! {
     cudaUUID_t = CUuuid, cudaIpcMemHandle_t = CUipcMemHandle, cudaIpcEventHandle_t = CUipcEventHandle, cudaMemLocation = CUmemLocation,
-    cudaMemAccessDesc = CUmemAccessDesc, cudaGraphEdgeData = CUgraphEdgeData,
+    cudaMemAccessDesc = CUmemAccessDesc, cudaGraphEdgeData = CUgraphEdgeData, cudaMemcpyAttributes = CUmemcpyAttributes,
+    cudaMemcpy3DBatchOp = CUDA_MEMCPY3D_BATCH_OP,
 }
 
 // Structures that no chapter reads yet. A chapter that needs one replaces its line by a structure, and adds it to the test of layouts.
@@ -63,8 +64,7 @@ aliases! {
 
     cudaGraphRecaptureCallbackData = c_void,
     cudaLaunchAttributeValue = c_void, cudaLaunchParams = c_void,
-    cudaMemcpy3DBatchOp = c_void,
-    cudaMemcpyAttributes = c_void, cudaPointerAttributes = c_void,
+    cudaPointerAttributes = c_void,
 }
 
 // Functions of the program.

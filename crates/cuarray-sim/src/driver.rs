@@ -5,6 +5,7 @@
 //! creates from the environment.
 
 use crate::config::{Config, Fault, HostOrder};
+use crate::error_log::ErrorLog;
 use crate::fork;
 use crate::host_access::{self, HostAccess};
 use crate::objects::device;
@@ -34,6 +35,8 @@ pub(crate) struct Driver {
     state: Mutex<State>,
     /// Whether host access to pages must be revoked or restored at the end of the current call.
     pub host_access_changed: Arc<AtomicBool>,
+    /// The messages about failed calls and failed work.
+    pub log: Arc<ErrorLog>,
     /// Whether the queue of a stream is full.
     pub crowded: Arc<AtomicBool>,
     /// Whether a kernel has failed in some context.
@@ -95,6 +98,7 @@ impl Driver {
             config,
             kernel_failed: state.code.failed.clone(),
             crowded: state.crowded.clone(),
+            log: state.log.clone(),
             state: Mutex::new(state),
             host_access_changed,
             finished: Condvar::new(),
@@ -143,12 +147,11 @@ impl Driver {
                 );
                 CUresult::CUDA_ERROR_OUT_OF_MEMORY
             })?;
-            for (device, pool) in devices {
+            for device in devices {
                 if !config.host_readable && !config.quiet {
                     let (start, length) = device.arena.addresses();
                     host_access::explain_faults_in(start, length);
                 }
-                state.pools.insert(device.default_pool, pool);
                 state.devices.push(device);
             }
         }

@@ -31,6 +31,7 @@
 mod capture;
 mod config;
 mod driver;
+mod error_log;
 mod execution;
 mod explore;
 mod exports;

@@ -2,6 +2,7 @@
 //!
 //! A call takes the lock once. Code that runs a host function releases it first.
 
+use crate::error_log::ErrorLog;
 use crate::handle::Table;
 use crate::host_access::HostAccess;
 use crate::memory::arena::Arena;
@@ -11,12 +12,13 @@ use crate::objects::array::Arrays;
 use crate::objects::capturing::Captures;
 use crate::objects::code::{Code, Link};
 use crate::objects::context::Context;
+use crate::objects::coredump::Coredump;
 use crate::objects::device::Device;
 use crate::objects::event::{Event, Published};
 use crate::objects::graph_data::{Condition, Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
 use crate::objects::memory_operation::Publications;
 use crate::objects::physical::Physical;
-use crate::objects::pool::Pool;
+use crate::objects::pool::{Place, PlacePools, Pool};
 use crate::objects::running::Running;
 use crate::objects::stream::Stream;
 use crate::objects::texture::Textures;
@@ -38,6 +40,8 @@ pub(crate) struct State {
     pub streams: Table<CUstream, Stream>,
     pub events: Table<CUevent, Event>,
     pub pools: HashMap<CUmemoryPool, Pool>,
+    /// The default and the current pools of places that were asked for.
+    pub place_pools: HashMap<Place, PlacePools>,
     /// Pending links.
     pub links: HashMap<CUlinkState, Link>,
     /// Loaded modules and libraries.
@@ -56,6 +60,12 @@ pub(crate) struct State {
     pub host_access: HostAccess,
     /// Whether the host may write device memory unseen, so that no memory counts as unwritten.
     pub host_writes_devices: bool,
+    /// The messages about failed calls and failed work.
+    pub log: Arc<ErrorLog>,
+    /// The settings of core dumps for all contexts.
+    pub coredump: Coredump,
+    /// The registered receivers of notifications, by their device.
+    pub notifications: HashMap<CUasyncCallbackHandle, CUdevice>,
     /// Whether messages about failed work are suppressed.
     pub quiet: bool,
     /// The maximum number of instructions of a launch, and of the loops of a conditional node.
@@ -104,6 +114,7 @@ impl State {
             streams: Table::default(),
             events: Table::default(),
             pools: HashMap::new(),
+            place_pools: HashMap::new(),
             links: HashMap::new(),
             code: Code::default(),
             captures: Captures::new(),
@@ -123,6 +134,9 @@ impl State {
             detector,
             host_access,
             host_writes_devices: false,
+            log: Arc::default(),
+            coredump: Coredump::default(),
+            notifications: HashMap::new(),
             quiet: false,
             launch_budget: u64::MAX,
             timeline: None,
@@ -239,7 +253,9 @@ impl State {
         let Some(allocation) = self.memory.holding(address) else { return address };
         match &allocation.kind {
             Kind::Imported(imported) => imported.shadow_of(address),
-            Kind::Pinned { pages, .. } | Kind::Managed { pages } => pages.shadow_of(address),
+            Kind::Pinned { pages, .. } | Kind::PinnedPool { pages, .. } | Kind::Managed { pages, .. } => {
+                pages.shadow_of(address)
+            }
             Kind::Mapped(mapping) => mapping.shadow + (address - allocation.address),
             _ => address,
         }

@@ -131,9 +131,6 @@ fn pools_are_found_by_location() {
     ok!(p, cuMemGetMemPool(&mut by_location, &mut location, pinned));
     assert_eq!(by_location, by_device);
     fails!(p, INVALID_VALUE, cuMemGetMemPool(&mut by_location, &mut location, 9));
-    fails!(p, NOT_SUPPORTED, cuMemGetMemPool(&mut by_location, &mut location, CU_MEM_ALLOCATION_TYPE_MANAGED));
-    location.kind = CU_MEM_LOCATION_TYPE_HOST;
-    fails!(p, NOT_SUPPORTED, cuMemGetMemPool(&mut by_location, &mut location, pinned));
     location = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: 2 };
     fails!(p, INVALID_DEVICE, cuMemGetMemPool(&mut by_location, &mut location, pinned));
 }

@@ -142,8 +142,6 @@ fn destroyed_pool_lives_until_its_last_allocation_is_freed() {
     ok!(program, cuCtxSynchronize());
     assert_eq!(program.statistic("pools"), 0);
     fails!(program, INVALID_VALUE, cuMemPoolDestroy(default_pool(&program)));
-    props.location.kind = CU_MEM_LOCATION_TYPE_HOST;
-    fails!(program, NOT_SUPPORTED, cuMemPoolCreate(&mut pool, &props));
 }
 
 const FILE: u32 = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -23,19 +22,14 @@ def contents(buffer: Any, stream: Any) -> np.ndarray:
 
 
 @pytest.fixture
-def resource(device: Any, driver_kind: str) -> Callable[[str], Any]:
+def resource(device: Any) -> Callable[[str], Any]:
     """Make a memory resource of a class by its name."""
 
     def resource(name: str) -> Any:
         import cuda.core
 
         own = name in ("PinnedMemoryResource", "ManagedMemoryResource", "LegacyPinnedMemoryResource")
-        make = functools.partial(getattr(cuda.core, name), *(() if own else (device,)))
-        if driver_kind == "simulated" and name in ("PinnedMemoryResource", "ManagedMemoryResource"):
-            with pytest.raises(cuda.core._utils.cuda_utils.CUDAError, match="CUDA_ERROR_NOT_SUPPORTED"):
-                make()
-            pytest.skip("the simulated driver refuses pools of host and of managed memory")
-        return make()
+        return getattr(cuda.core, name)(*(() if own else (device,)))
 
     return resource
 
@@ -93,6 +87,40 @@ def test_pool_states_its_attributes_and_is_closed(resource: Any, stream: Any, na
     if pool.is_handle_owned:
         pool.close()
         assert pool.is_closed
+
+
+def test_host_pools_of_options_are_owned_and_limited(device: Any, stream: Any) -> None:
+    from cuda.core import (
+        ManagedMemoryResource,
+        ManagedMemoryResourceOptions,
+        PinnedMemoryResource,
+        PinnedMemoryResourceOptions,
+    )
+
+    pinned = PinnedMemoryResource(PinnedMemoryResourceOptions(max_size=SIZE))
+    buffer = pinned.allocate(SIZE, stream=stream)
+    stream.sync()
+    view = np.from_dlpack(buffer).view("uint8")
+    view[:] = 3
+    assert (contents(buffer, stream) == 3).all()
+    with pytest.raises(Exception, match="OUT_OF_MEMORY"):
+        pinned.allocate(1, stream=stream)
+    del view
+    buffer.close(stream)
+    pinned.close()
+    node = PinnedMemoryResource(PinnedMemoryResourceOptions(numa_id=0))
+    assert node.numa_id == 0
+    node.close()
+    managed = ManagedMemoryResource(ManagedMemoryResourceOptions(preferred_location=0))
+    assert managed.is_handle_owned
+    assert managed.preferred_location == ("device", 0)
+    other = managed.allocate(SIZE, stream=stream)
+    assert other.preferred_location == device
+    other.close(stream)
+    stream.sync()
+    managed.close()
+    with pytest.raises(ValueError, match="preferred_location"):
+        ManagedMemoryResource(ManagedMemoryResourceOptions(preferred_location=-2))
 
 
 def test_pool_of_options_is_owned(device: Any, stream: Any) -> None:

@@ -6,10 +6,12 @@
 
 mod host;
 mod managed;
+mod managed_batches;
 mod pitched;
 
 pub(crate) use host::*;
 pub(crate) use managed::*;
+pub(crate) use managed_batches::*;
 pub(crate) use pitched::*;
 
 use crate::call::{Answer, present, put};

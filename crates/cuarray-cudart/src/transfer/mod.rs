@@ -5,12 +5,14 @@
 //!
 //! Runtime API: [memory management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html).
 
+mod batches;
 mod fill;
 mod linear;
 mod peer;
 mod rows;
 mod slices;
 
+pub(crate) use batches::*;
 pub(crate) use fill::*;
 pub(crate) use linear::*;
 pub(crate) use peer::*;

@@ -171,6 +171,8 @@ pub(crate) struct HandOver {
     pub fences: bool,
     /// Whether it uses results of atomic operations.
     pub results: bool,
+    /// Whether it invalidates barrier objects.
+    pub invalidates: bool,
 }
 
 /// The means by which a kernel's code synchronizes with other launches and with the host.
@@ -414,16 +416,23 @@ impl Program {
         all
     }
 
-    /// Whether threads of a kernel can synchronize through memory.
-    pub(crate) fn hands_over(&self, kernel: u32) -> bool {
+    /// The means by which the threads of a kernel can synchronize through memory.
+    pub(crate) fn hand_over(&self, kernel: u32) -> HandOver {
         let mut all = HandOver::default();
         for number in self.reachable(kernel) {
-            let HandOver { strong, fences, results } = self.functions[number as usize].hand_over;
+            let HandOver { strong, fences, results, invalidates } = self.functions[number as usize].hand_over;
             all.strong |= strong;
             all.fences |= fences;
             all.results |= results;
+            all.invalidates |= invalidates;
         }
-        all.strong || all.fences && all.results
+        all
+    }
+
+    /// Whether threads of a kernel can synchronize through memory.
+    pub(crate) fn hands_over(&self, kernel: u32) -> bool {
+        let HandOver { strong, fences, results, .. } = self.hand_over(kernel);
+        strong || fences && results
     }
 
     /// The bytes of static shared memory that a kernel uses.

@@ -32,7 +32,8 @@ fn fence_of(opcode: &str, scope: Option<usize>, words: &mut Modifiers<'_>) -> Op
     };
     let kind = words.one_of(&["acquire", "release", "sc"]);
     let total = opcode == "membar" || kind == Some(2);
-    Some(Fence { acquires: kind != Some(1), releases: kind != Some(0), total, scope })
+    let initializations = words.take("mbarrier_init");
+    Some(Fence { acquires: kind != Some(1), releases: kind != Some(0), total, scope, initializations })
 }
 
 /// The code of `fence.proxy.async`, which orders accesses of threads and of bulk copies; 0 for other fences.

@@ -69,11 +69,12 @@ pub(crate) fn capture_allocation(
         return Ok(0);
     }
     // The node has the properties of the pool, by the manual of `cuMemAllocAsync`.
-    let (device, access) = (pool.device as CUdevice, pool.access.clone());
+    let (place, access) = (pool.place, pool.access.clone());
+    place.device().ok_or(CUresult::CUDA_ERROR_NOT_SUPPORTED)?;
     let props = CUmemPoolProps {
         allocType: CU_MEM_ALLOCATION_TYPE_PINNED,
         handleTypes: CU_MEM_HANDLE_TYPE_NONE,
-        location: CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: device },
+        location: place.location,
         win32SecurityAttributes: std::ptr::null_mut(),
         maxSize: 0,
         usage: 0,

@@ -133,14 +133,17 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED => 1,
         126 => 1, // memory synchronization domains
         127 | 128 => 0,
-        129 => 1,        // unified function pointers
-        130 => 0,        // NUMA configuration: none
-        131 | 134 => -1, // NUMA ids: none
+        129 => 0,  // unified function pointers
+        130 => 0,  // NUMA configuration of device memory: none
+        131 => -1, // NUMA node of device memory: none
+        CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID => 0,
         132 | 133 | 135..=138 => 0,
         139 | 140 => 0, // PCI ids of a vendor: none
         CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
-        | CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED => 1,
-        142..=144 | 146 | 147 | 149..=161 => 0,
+        | CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED
+        | CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED => 1,
+        143 | 146 | 147 | 149..=161 => 0,
         148 => 1, // atomic reductions of streams
         _ => return None,
     };

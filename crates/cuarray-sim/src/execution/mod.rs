@@ -13,6 +13,7 @@ pub(crate) mod backlog;
 mod blocked;
 pub(crate) mod chosen;
 mod condition;
+mod context_waits;
 pub(crate) mod drain;
 pub(crate) mod outside;
 pub(crate) mod progress;
@@ -78,6 +79,7 @@ pub(crate) fn enqueue_begun(
             context.unordered.insert(handle);
         }
     }
+    context_waits::follow(state, handle, context, &mut after);
     edges::stream_joins_points(state, handle, &after);
     after.extend(begun);
     let ticket = edges::issued(state, handle, &work);
@@ -187,6 +189,8 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
         Work::Allocate { address, size } => {
             if let Some(arena) = state.arena_of(address) {
                 arena.soil(address, size);
+            } else if let Some(pages) = state.memory.starting_at(address).and_then(|made| made.kind.pages()) {
+                pages.soil(size);
             }
             graph_memory::used(state, address);
         }

@@ -7,7 +7,8 @@ use super::*;
 use crate::config::identity;
 use crate::config::textures::LINEAR_WIDTH;
 use crate::objects::array::texel_size;
-use crate::objects::pool::Pool;
+use crate::objects::pool::Place;
+use crate::work::pools;
 use std::ffi::CStr;
 
 pub(super) unsafe fn cuDeviceGet(call: &Call<'_>, device: *mut CUdevice, ordinal: c_int) -> Result<(), CUresult> {
@@ -137,7 +138,9 @@ pub(super) unsafe fn cuDeviceGetDefaultMemPool(
     pool_out: *mut CUmemoryPool,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
-    let pool = call.lock().device(dev)?.default_pool;
+    let mut state = call.lock();
+    let device = state.device(dev)?.ordinal as usize;
+    let pool = pools::of_place(&mut state, Place::of_device(device)).default;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pool_out, pool) }
 }
@@ -147,21 +150,17 @@ pub(super) unsafe fn cuDeviceGetMemPool(
     pool: *mut CUmemoryPool,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
-    let current = call.lock().device(dev)?.current_pool;
+    let mut state = call.lock();
+    let device = state.device(dev)?.ordinal as usize;
+    let current = pools::of_place(&mut state, Place::of_device(device)).current;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pool, current) }
 }
 
 pub(super) unsafe fn cuDeviceSetMemPool(call: &Call<'_>, dev: CUdevice, pool: CUmemoryPool) -> Result<(), CUresult> {
     let mut state = call.lock();
-    let Pool { device: owner, imported, .. } = *state.pool(pool)?;
-    let device = state.device_mut(dev)?;
-    // By the manual, a pool of another process allocates nothing.
-    if owner as CUdevice != dev || imported.is_some() {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    device.current_pool = pool;
-    Ok(())
+    let device = state.device(dev)?.ordinal as usize;
+    pools::set_current(&mut state, Place::of_device(device), pool)
 }
 
 pub(super) unsafe fn cuDeviceCanAccessPeer(
@@ -177,6 +176,17 @@ pub(super) unsafe fn cuDeviceCanAccessPeer(
     unsafe { put(can_access_peer, c_int::from(dev != peer_dev)) }
 }
 
+/// Checks the two ends of a link.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_DEVICE` for an unknown device, and for two equal ones.
+fn check_pair(call: &Call<'_>, source: CUdevice, target: CUdevice) -> Result<(), CUresult> {
+    let state = call.lock();
+    state.device(source)?;
+    state.device(target)?;
+    if source == target { Err(CUresult::CUDA_ERROR_INVALID_DEVICE) } else { Ok(()) }
+}
+
 pub(super) unsafe fn cuDeviceGetP2PAttribute(
     call: &Call<'_>,
     value: *mut c_int,
@@ -184,12 +194,7 @@ pub(super) unsafe fn cuDeviceGetP2PAttribute(
     src_device: CUdevice,
     dst_device: CUdevice,
 ) -> Result<(), CUresult> {
-    let state = call.lock();
-    state.device(src_device)?;
-    state.device(dst_device)?;
-    if src_device == dst_device {
-        return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
-    }
+    check_pair(call, src_device, dst_device)?;
     let result = match attrib {
         CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK => 0,
         CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED => 1,
@@ -289,12 +294,33 @@ pub(super) unsafe fn cuDeviceGetP2PAtomicCapabilities(
     src_device: CUdevice,
     dst_device: CUdevice,
 ) -> Result<(), CUresult> {
-    let state = call.lock();
-    state.device(src_device)?;
-    state.device(dst_device)?;
-    if src_device == dst_device {
-        return Err(CUresult::CUDA_ERROR_INVALID_DEVICE);
-    }
+    check_pair(call, src_device, dst_device)?;
     // SAFETY: the caller's lists, by the driver's contract.
     unsafe { no_atomics(capabilities, operations, count) }
+}
+
+/// The properties of CUDA 1, which are attributes now.
+pub(super) unsafe fn cuDeviceGetProperties(
+    call: &Call<'_>,
+    prop: *mut CUdevprop,
+    dev: CUdevice,
+) -> Result<(), CUresult> {
+    present(prop)?;
+    let physical = call.lock().device(dev)?.physical;
+    let settings = call.driver.settings();
+    let of = |attribute| identity::attribute(&settings, physical, attribute).unwrap_or_default();
+    let properties = CUdevprop {
+        maxThreadsPerBlock: of(1),
+        maxThreadsDim: [of(2), of(3), of(4)],
+        maxGridSize: [of(5), of(6), of(7)],
+        sharedMemPerBlock: of(8),
+        totalConstantMemory: of(9),
+        SIMDWidth: of(10),
+        memPitch: of(11),
+        regsPerBlock: of(12),
+        clockRate: of(13),
+        textureAlign: of(14),
+    };
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(prop, properties) }
 }

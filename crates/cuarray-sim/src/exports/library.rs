@@ -131,6 +131,21 @@ pub(super) unsafe fn cuLibraryGetGlobal(
     unsafe { put_both(dptr, bytes, address, size) }
 }
 
+/// Finds no unified function: by the manual, devices without CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS have none.
+pub(super) unsafe fn cuLibraryGetUnifiedFunction(
+    call: &Call<'_>,
+    fptr: *mut *mut c_void,
+    library: CUlibrary,
+    symbol: *const c_char,
+) -> Result<(), CUresult> {
+    present(fptr)?;
+    present(symbol)?;
+    if !call.lock().code.libraries.contains_key(&library) {
+        return Err(INVALID_HANDLE);
+    }
+    Err(CUresult::CUDA_ERROR_NOT_FOUND)
+}
+
 pub(super) unsafe fn cuKernelGetFunction(
     call: &Call<'_>,
     p_func: *mut CUfunction,

@@ -84,7 +84,7 @@ pub(super) fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current:
         _ => state.contexts.keys().copied().collect(),
     };
     // By the manual, freeing pool memory waits for nothing; the program must wait.
-    let synchronizes = call.driver.free_synchronizes() && !matches!(allocation.kind, Kind::Pool(_));
+    let synchronizes = call.driver.free_synchronizes() && allocation.kind.pool().is_none();
     // Collected first: a destroyed stream is forgotten once its work has run.
     let clocks = contexts.iter().flat_map(|context| edges::clocks_of_context(&state, *context)).collect();
     let mut state = drain::exhaust(call.driver, state, &contexts);
@@ -113,7 +113,7 @@ pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Result<
     }
     let allocation = state.memory.starting_at(dptr).filter(|allocation| !allocation.freed);
     match allocation.map(|allocation| &allocation.kind) {
-        Some(Kind::Device | Kind::Pool(_) | Kind::Graph { .. } | Kind::Managed { .. }) => {
+        Some(Kind::Device | Kind::Pool(_) | Kind::PinnedPool { .. } | Kind::Graph { .. } | Kind::Managed { .. }) => {
             free(call, state, dptr, current)
         }
         Some(Kind::Imported(imported)) if imported.pool.is_some() => free(call, state, dptr, current),
@@ -224,7 +224,7 @@ pub(super) unsafe fn cuMemAllocManaged(
     let size = bytesize as u64;
     let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
-    allocations::add(&mut state, (address, size, size), Kind::Managed { pages }, handle, device);
+    allocations::add(&mut state, (address, size, size), Kind::Managed { pages, pool: None }, handle, device);
     calls::allocated(&mut state, address);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(dptr, address) }

@@ -1,21 +1,20 @@
-//! Copies and prefetches in batches, and copies with attributes.
+//! Copies, prefetches and discards in batches, copies with attributes, and the locations of managed memory.
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html). A batch guarantees no
 //! order among its copies. Here they run in the order of the list, and the search for races takes them as ordered.
 
-use super::pointer::cuMemPrefetchAsync_v2;
+use super::pointer::{check_managed, cuMemPrefetchAsync_v2, locations};
 use super::stream::cuStreamSynchronize;
-use super::transfer::cuMemcpyAsync;
+use super::transfer::{cuMemcpyAsync, overwrite};
 use super::*;
 use crate::capture;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// Checks the attributes of copies. The locations and the flag are hints without effect.
-fn check(attributes: &CUmemcpyAttributes) -> Result<(), CUresult> {
-    let order = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM..=CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
-    let is_valid = order.contains(&attributes.srcAccessOrder)
-        && attributes.flags & !CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE == 0;
+/// Checks the access order and the flags of a copy. The flag is a hint without effect, like the locations.
+pub(super) fn check_order(order: CUmemcpySrcAccessOrder, flags: c_uint) -> Result<(), CUresult> {
+    let orders = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM..=CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
+    let is_valid = orders.contains(&order) && flags & !CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE == 0;
     if is_valid { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
@@ -23,7 +22,7 @@ fn check(attributes: &CUmemcpyAttributes) -> Result<(), CUresult> {
 ///
 /// # Safety
 /// `list` is null, or holds `count` elements.
-unsafe fn read<T: Copy>(list: *const T, count: usize) -> Result<Vec<T>, CUresult> {
+pub(super) unsafe fn read<T: Copy>(list: *const T, count: usize) -> Result<Vec<T>, CUresult> {
     present(list)?;
     let mut read = Vec::new();
     read.try_reserve_exact(count).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
@@ -40,13 +39,13 @@ fn check_indices(indices: &[usize], count: usize) -> Result<(), CUresult> {
 }
 
 /// Refuses the legacy default stream, which the functions of batches do not take.
-fn check_stream(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
+pub(super) fn check_stream(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     let is_legacy = stream == CU_STREAM_LEGACY || (stream.is_null() && !call.per_thread);
     if is_legacy { Err(INVALID_VALUE) } else { Ok(()) }
 }
 
 /// Whether a stream captures. Its copies access their sources when the graph runs.
-fn captures(call: &Call<'_>, stream: CUstream) -> Result<bool, CUresult> {
+pub(super) fn captures(call: &Call<'_>, stream: CUstream) -> Result<bool, CUresult> {
     let (mut state, handle) = super::stream::stream(call, stream)?;
     capture::captures(&mut state, handle)
 }
@@ -62,17 +61,36 @@ pub(super) unsafe fn cuMemcpyBatchAsync_v2(
     num_attrs: usize,
     stream: CUstream,
 ) -> Result<(), CUresult> {
+    check_stream(call, stream)?;
+    // SAFETY: both functions have the same contract.
+    unsafe { copy(call, dsts, srcs, sizes, count, attrs, attrs_idxs, num_attrs, stream) }
+}
+
+/// Enqueues the copies of a batch in any stream.
+///
+/// # Safety
+/// The lists are null, or have as many elements as the counts say.
+unsafe fn copy(
+    call: &Call<'_>,
+    dsts: *mut CUdeviceptr,
+    srcs: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    attrs: *mut CUmemcpyAttributes,
+    attrs_idxs: *mut usize,
+    num_attrs: usize,
+    stream: CUstream,
+) -> Result<(), CUresult> {
     if count == 0 || num_attrs == 0 || num_attrs > count {
         return Err(INVALID_VALUE);
     }
-    check_stream(call, stream)?;
-    // SAFETY: the caller's lists, by the driver's contract.
+    // SAFETY: by this function's contract.
     let (targets, sources, sizes, attributes, indices) = unsafe {
         let ends = (read(dsts, count)?, read(srcs, count)?, read(sizes, count)?);
         (ends.0, ends.1, ends.2, read(attrs, num_attrs)?, read(attrs_idxs, num_attrs)?)
     };
     check_indices(&indices, count)?;
-    attributes.iter().try_for_each(check)?;
+    attributes.iter().try_for_each(|one| check_order(one.srcAccessOrder, one.flags))?;
     let captured = captures(call, stream)?;
     for ((target, source), size) in targets.into_iter().zip(sources).zip(sizes) {
         // SAFETY: both functions have the same contract for the operands.
@@ -117,7 +135,7 @@ pub(super) unsafe fn cuMemcpyWithAttributesAsync(
 ) -> Result<(), CUresult> {
     let (mut dst, mut src, mut size, mut first) = (dst, src, size, 0);
     // SAFETY: the lists hold one element each.
-    unsafe { cuMemcpyBatchAsync_v2(call, &mut dst, &mut src, &mut size, 1, attr, &mut first, 1, stream) }
+    unsafe { copy(call, &mut dst, &mut src, &mut size, 1, attr, &mut first, 1, stream) }
 }
 
 pub(super) unsafe fn cuMemPrefetchBatchAsync(
@@ -147,4 +165,74 @@ pub(super) unsafe fn cuMemPrefetchBatchAsync(
         unsafe { cuMemPrefetchAsync_v2(call, address, size, locations[location], 0, stream)? };
     }
     Ok(())
+}
+
+/// Discards ranges of managed memory: reads return an indeterminate value. Here the bytes are overwritten in stream order, so
+/// the search for races takes a discard as a write.
+pub(super) unsafe fn cuMemDiscardBatchAsync(
+    call: &Call<'_>,
+    dptrs: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    flags: u64,
+    stream: CUstream,
+) -> Result<(), CUresult> {
+    if flags != 0 || count == 0 {
+        return Err(INVALID_VALUE);
+    }
+    check_stream(call, stream)?;
+    // SAFETY: the caller's lists, by the driver's contract.
+    let (addresses, sizes) = unsafe { (read(dptrs, count)?, read(sizes, count)?) };
+    let (mut state, handle) = super::stream::stream(call, stream)?;
+    capture::forbid_in_capture(&mut state, handle)?;
+    addresses.iter().zip(&sizes).try_for_each(|(address, size)| check_managed(&mut state, *address, *size))?;
+    drop(state);
+    addresses.into_iter().zip(sizes).try_for_each(|(address, size)| overwrite(call, address, size, stream))
+}
+
+pub(super) unsafe fn cuMemDiscardAndPrefetchBatchAsync(
+    call: &Call<'_>,
+    dptrs: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    prefetch_locs: *mut CUmemLocation,
+    prefetch_loc_idxs: *mut usize,
+    num_prefetch_locs: usize,
+    flags: u64,
+    stream: CUstream,
+) -> Result<(), CUresult> {
+    // The prefetch checks all arguments, and a prefetch before the discard has the same effect.
+    // SAFETY: both functions have the same contract.
+    unsafe {
+        cuMemPrefetchBatchAsync(
+            call,
+            dptrs,
+            sizes,
+            count,
+            prefetch_locs,
+            prefetch_loc_idxs,
+            num_prefetch_locs,
+            flags,
+            stream,
+        )?;
+        cuMemDiscardBatchAsync(call, dptrs, sizes, count, flags, stream)
+    }
+}
+
+/// Returns the location of each part of a range: for managed memory that of its last prefetch, and otherwise the host.
+pub(super) unsafe fn cuMemGetLocationInfo(
+    call: &Call<'_>,
+    ptr: CUdeviceptr,
+    size: usize,
+    summary_granularity: usize,
+    sampling_granularity: usize,
+    location_out: *mut CUmemLocation,
+) -> Result<(), CUresult> {
+    present(location_out)?;
+    if summary_granularity == 0 || summary_granularity > size || sampling_granularity > summary_granularity {
+        return Err(INVALID_VALUE);
+    }
+    let location = locations(&call.lock(), ptr, size)?;
+    // SAFETY: the caller's list has an element for each part, by the driver's contract.
+    (0..size.div_ceil(summary_granularity)).try_for_each(|part| unsafe { put(location_out.add(part), location) })
 }

@@ -9,8 +9,11 @@
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
 mod array;
+mod box_batches;
 mod capture;
 mod context;
+mod context_events;
+mod coredump;
 mod device;
 mod event;
 mod execution;
@@ -26,11 +29,13 @@ mod initialization;
 mod jit;
 mod library;
 mod link;
+mod logs;
 mod memory;
 mod memory_batches;
 mod memory_operations;
 mod module;
 mod module_deprecated;
+mod notifications;
 mod pointer;
 mod pool;
 mod pools_of_locations;
@@ -112,7 +117,7 @@ fn dispatch<const N: usize>(
             return refuse_after_shutdown(export.symbol, shown);
         };
         thread_sanitizer::call_begins();
-        let begun = driver.trace.as_ref().map(|trace| trace.begin(shown));
+        let begun = driver.trace.as_ref().map(|trace| trace.begin(&shown));
         let count = driver.calls_of[export.index].fetch_add(1, Ordering::Relaxed) + 1;
         let allowed = if export.always {
             Ok(())
@@ -170,6 +175,9 @@ fn dispatch<const N: usize>(
                     }
                     report_refusal(&call, export.symbol, code, &arguments());
                 }
+                if code != CUresult::CUDA_ERROR_NOT_READY {
+                    driver.log.add(CU_LOG_LEVEL_ERROR, number, &refusal(export.symbol, &shown(), code));
+                }
                 code
             }
         };
@@ -179,9 +187,17 @@ fn dispatch<const N: usize>(
             let (symbol, took) = (export.symbol, begun.took());
             begun.end(&Made { symbol, result, thread: number, site: call.site, took, flow });
         }
+        driver.log.deliver();
         result
     });
     catch_unwind(guarded).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
+}
+
+/// A failed call as a message of the error log.
+fn refusal(symbol: &str, arguments: &str, code: CUresult) -> String {
+    let (name, number) = (code.name().unwrap_or("an unknown error"), code.0);
+    let description = code.description().unwrap_or("no description");
+    format!("{symbol}({arguments}) returned {number} ({name}): {description}")
 }
 
 /// Refuses a call after the shutdown of the driver, or after the calling thread's state was freed.
@@ -261,7 +277,7 @@ macro_rules! export {
                 index: Index::$symbol as usize,
                 symbol: stringify!($symbol),
                 per_thread: $per_thread,
-                always: matches!(stringify!($group).as_bytes(), b"initialization") && !matches!(stringify!($symbol).as_bytes(), b"cuInit"),
+                always: matches!(stringify!($group).as_bytes(), b"initialization" | b"logs") && !matches!(stringify!($symbol).as_bytes(), b"cuInit"),
                 flags: Flags { $($flag: true,)* ..Flags::NONE },
             };
             static PLACE: ReturnPlace = ReturnPlace::new();
@@ -293,11 +309,13 @@ fn refuse_unsupported(symbol: &'static str, reason: &str) -> CUresult {
         };
         driver.count_refused(symbol);
         driver.explain_refusal(symbol, reason);
+        let thread = thread::with(|thread| thread.number).unwrap_or_default();
+        driver.log.add(CU_LOG_LEVEL_ERROR, thread, &format!("{symbol} is refused: {reason}"));
         if let Some(trace) = &driver.trace {
-            let thread = thread::with(|thread| thread.number).unwrap_or_default();
             let site = Site::unknown();
             trace.begin(String::new).end(&Made { symbol, result, thread, site, took: Duration::ZERO, flow: None });
         }
+        driver.log.deliver();
         result
     };
     catch_unwind(refused).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)

@@ -7,10 +7,11 @@
 use super::transfer::submit;
 use super::*;
 use crate::capture;
-use crate::objects::allocation::{Advice, Allocation, Kind, Mapping};
+use crate::objects::allocation::{Advice, Allocation, Declared, Kind, Mapping};
 use crate::objects::work::Work;
 use crate::state::State;
 use crate::work::{allocations, streams};
+use cuarray_races::finding::AccessKind;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -108,10 +109,7 @@ fn attribute(
         }
         CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => Value::Bool(false),
         CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Unsigned(access.unwrap_or(CU_MEM_ACCESS_FLAGS_PROT_NONE)),
-        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match allocation.kind {
-            Kind::Pool(pool) => Value::Word(pool.0 as u64),
-            _ => Value::Word(0),
-        },
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => Value::Word(allocation.kind.pool().map_or(0, |pool| pool.0 as u64)),
         CU_POINTER_ATTRIBUTE_MAPPING_SIZE => Value::Word(allocation.size),
         CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => Value::Word(allocation.address),
         CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Word(allocation.id),
@@ -211,6 +209,26 @@ fn managed(state: &mut State, address: u64, count: usize) -> Result<&mut Allocat
     let fits = count > 0 && count as u64 <= allocation.size - (address - allocation.address);
     let managed = matches!(allocation.kind, Kind::Managed { .. });
     (fits && managed).then_some(allocation).ok_or(INVALID_VALUE)
+}
+
+/// Checks a range of managed memory.
+pub(super) fn check_managed(state: &mut State, address: u64, count: usize) -> Result<(), CUresult> {
+    managed(state, address, count).map(|_| ())
+}
+
+/// The location of a range: of managed memory that of the last prefetch, and the host without one; of the program's own memory
+/// the host.
+pub(super) fn locations(state: &State, address: u64, count: usize) -> Result<CUmemLocation, CUresult> {
+    let host = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_HOST, id: 0 };
+    let Some(allocation) = state.memory.find(address) else {
+        allocations::side(state, address, count as u64, Declared::Unified, AccessKind::Read)?;
+        return Ok(host);
+    };
+    let fits = count as u64 <= allocation.size - (address - allocation.address);
+    if !fits || !matches!(allocation.kind, Kind::Managed { .. }) {
+        return Err(INVALID_VALUE);
+    }
+    Ok(allocation.advice.prefetched.unwrap_or(host))
 }
 
 /// The values of an attribute of a range of managed memory, for a buffer of `size` bytes.

@@ -13,7 +13,7 @@ use crate::happens_before::calls;
 use crate::memory::backing::{self, Backing, Label};
 use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
-use crate::objects::pool::Pool;
+use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
 use crate::state::State;
 use crate::work::{allocations, pools, streams};
@@ -21,24 +21,27 @@ use std::os::fd::IntoRawFd;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
+/// `CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID` of a pool with no part of a device's memory.
+const NO_LOCALITY_DOMAIN: i32 = -1;
+
 /// Allocates from a pool, or from the current pool of the stream's device.
 fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUstream) -> Result<u64, CUresult> {
     let (mut state, current) = call.current_for(stream)?;
     let stream = streams::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let device = state.context(context)?.device;
-    let pool = pool.unwrap_or(state.devices[device].current_pool);
+    let pool = pool.unwrap_or_else(|| pools::of_place(&mut state, Place::of_device(device)).current);
     if capture::captures(&mut state, stream)? {
         return capture::capture_allocation(&mut state, stream, pool, size);
     }
     if size == 0 {
         return Err(INVALID_VALUE);
     }
-    let mut taken = pools::take(&mut state, pool, size);
+    let mut taken = pools::take(&mut state, pool, size, device);
     if taken == Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
         // Pending releases may make room.
         state = drain::drain_context(call.driver, state, context);
-        taken = pools::take(&mut state, pool, size);
+        taken = pools::take(&mut state, pool, size, device);
     }
     let address = taken?;
     drop(submit(call, state, stream, Work::Allocate { address, size }, Vec::new())?);
@@ -81,9 +84,9 @@ pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: 
     }
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
     let allocation = allocation.filter(|allocation| match &allocation.kind {
-        Kind::Device | Kind::Pool(_) | Kind::Graph { .. } => true,
+        Kind::Device | Kind::Graph { .. } => true,
         Kind::Imported(imported) => imported.pool.is_some(),
-        _ => false,
+        kind => kind.pool().is_some(),
     });
     let Some(allocation) = allocation else { return super::memory::refused_release(state, dptr) };
     allocation.freed = true;
@@ -91,7 +94,8 @@ pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: 
     Ok(())
 }
 
-/// Creates a pool of device memory.
+/// Creates a pool of the memory of a device or of the host, or of managed memory. Host memory is not shared with other
+/// processes.
 pub(super) unsafe fn cuMemPoolCreate(
     call: &Call<'_>,
     pool: *mut CUmemoryPool,
@@ -101,43 +105,27 @@ pub(super) unsafe fn cuMemPoolCreate(
     present(pool_props)?;
     // SAFETY: the caller's properties, by the driver's contract; they may be unaligned.
     let props = unsafe { pool_props.read_unaligned() };
-    match (props.allocType, props.location.kind) {
-        (CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE) => {}
-        (CU_MEM_ALLOCATION_TYPE_PINNED | CU_MEM_ALLOCATION_TYPE_MANAGED, 1..=4) => return unsupported(),
-        _ => return Err(INVALID_VALUE),
-    }
-    match props.handleTypes {
-        CU_MEM_HANDLE_TYPE_NONE | CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR => {}
-        1..16 => return unsupported(),
-        _ => return Err(INVALID_VALUE),
-    }
     let mut state = call.lock();
-    let device = state.device(props.location.id)?.ordinal as usize;
+    let place = pools::place(&state, props.location, props.allocType)?;
+    match props.handleTypes {
+        CU_MEM_HANDLE_TYPE_NONE => {}
+        16.. => return Err(INVALID_VALUE),
+        _ if place.managed || place.location.kind == CU_MEM_LOCATION_TYPE_HOST => return Err(INVALID_VALUE),
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR if place.device().is_some() => {}
+        _ => return unsupported(),
+    }
+    if place.managed && (props.maxSize != 0 || props.usage != 0) {
+        return Err(INVALID_VALUE);
+    }
     let handle = CUmemoryPool(crate::handle::fresh());
     let (max_size, handle_types) = (props.maxSize as u64, props.handleTypes);
-    let made = Pool { is_default: false, max_size, handle_types, ..Pool::of_device(device) };
-    state.pools.insert(handle, made);
+    state.pools.insert(handle, Pool { max_size, handle_types, ..Pool::new(place) });
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pool, handle) }
 }
 
-/// Destroys the pool once its last allocation is freed. The device returns to its default pool at once.
 pub(super) unsafe fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Result<(), CUresult> {
-    let mut state = call.lock();
-    let destroyed = state.pool(pool)?;
-    if destroyed.is_default {
-        return Err(INVALID_VALUE);
-    }
-    destroyed.destroyed = true;
-    let (device, unused) = (destroyed.device, destroyed.used == 0);
-    if unused {
-        state.pools.remove(&pool);
-    }
-    let device = &mut state.devices[device];
-    if device.current_pool == pool {
-        device.current_pool = device.default_pool;
-    }
-    Ok(())
+    pools::destroy(&mut call.lock(), pool)
 }
 
 pub(super) unsafe fn cuMemPoolTrimTo(
@@ -187,18 +175,19 @@ pub(super) unsafe fn cuMemPoolGetAttribute(
             // SAFETY: these values are ints, by the driver's contract.
             return unsafe { put(value.cast::<i32>(), pool.reuse[attr as usize - 1]) };
         }
-        CU_MEMPOOL_ATTR_ALLOCATION_TYPE
-        | CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES
-        | CU_MEMPOOL_ATTR_LOCATION_ID
-        | CU_MEMPOOL_ATTR_LOCATION_TYPE => {
+        9..=12 | CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED | CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID => {
             let number = match attr {
-                CU_MEMPOOL_ATTR_ALLOCATION_TYPE => CU_MEM_ALLOCATION_TYPE_PINNED,
-                CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES => pool.handle_types,
-                CU_MEMPOOL_ATTR_LOCATION_ID => pool.device as u32,
-                _ => CU_MEM_LOCATION_TYPE_DEVICE,
+                CU_MEMPOOL_ATTR_ALLOCATION_TYPE => pool.place.allocation_type() as i32,
+                // An imported pool cannot be exported again.
+                CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES if pool.imported.is_some() => CU_MEM_HANDLE_TYPE_NONE as i32,
+                CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES => pool.handle_types as i32,
+                CU_MEMPOOL_ATTR_LOCATION_ID => pool.place.location.id,
+                CU_MEMPOOL_ATTR_LOCATION_TYPE => pool.place.location.kind as i32,
+                CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID => NO_LOCALITY_DOMAIN,
+                _ => 0,
             };
             // SAFETY: these values are ints and enumerations, by the driver's contract.
-            return unsafe { put(value.cast::<u32>(), number) };
+            return unsafe { put(value.cast::<i32>(), number) };
         }
         CU_MEMPOOL_ATTR_MAX_POOL_SIZE => pool.max_size,
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => pool.release_threshold,
@@ -239,7 +228,8 @@ pub(super) unsafe fn descriptions(
     (0..count).map(read).collect()
 }
 
-/// Sets which devices' kernels may access the memory of a pool; `cuCtxEnablePeerAccess` has no effect on it.
+/// Sets which devices' kernels may access the memory of a pool; `cuCtxEnablePeerAccess` has no effect on it. A pool's own
+/// device always has access, and managed memory is open to all.
 pub(super) unsafe fn cuMemPoolSetAccess(
     call: &Call<'_>,
     pool: CUmemoryPool,
@@ -247,11 +237,11 @@ pub(super) unsafe fn cuMemPoolSetAccess(
     count: usize,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    let owner = state.pool(pool)?.device as CUdevice;
+    let place = state.pool(pool)?.place;
     // SAFETY: the caller's array of `count` descriptions, by the driver's contract.
     let changes = unsafe { descriptions(&state, map, count)? };
-    // The pool's own device always has access.
-    if changes.iter().any(|(device, flags)| *device == owner && *flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+    let is_open = |device| place.managed || place == Place::of_device(device as usize);
+    if changes.iter().any(|(device, flags)| is_open(*device) && *flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
         return Err(INVALID_VALUE);
     }
     state.pool(pool)?.access.extend(changes);
@@ -269,15 +259,16 @@ pub(super) unsafe fn cuMemPoolGetAccess(
     // SAFETY: the caller's location, by the driver's contract.
     let location = unsafe { location.read_unaligned() };
     let mut state = call.lock();
-    if location.kind != CU_MEM_LOCATION_TYPE_DEVICE {
-        return Err(INVALID_VALUE);
-    }
-    let device = state.device(location.id)?.ordinal;
-    let pool = state.pool(mem_pool)?;
-    let access = match pool.access.get(&device) {
-        Some(access) => *access,
-        None if pool.device as CUdevice == device => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-        None => CU_MEM_ACCESS_FLAGS_PROT_NONE,
+    let access = match location.kind {
+        CU_MEM_LOCATION_TYPE_DEVICE => {
+            let device = state.device(location.id)?.ordinal;
+            state.pool(mem_pool)?.access_of(device)
+        }
+        CU_MEM_LOCATION_TYPE_HOST if state.pool(mem_pool)?.place.device().is_none() => {
+            CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        }
+        CU_MEM_LOCATION_TYPE_HOST => CU_MEM_ACCESS_FLAGS_PROT_NONE,
+        _ => return Err(INVALID_VALUE),
     };
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(flags, access) }
@@ -293,7 +284,9 @@ pub(super) unsafe fn cuMemPoolExportToShareableHandle(
 ) -> Result<(), CUresult> {
     present(handle_out)?;
     let mut state = call.lock();
-    let Pool { device, handle_types, imported, .. } = *state.pool(pool)?;
+    let Pool { place, handle_types, imported, .. } = *state.pool(pool)?;
+    // Only pools of device memory have handle types.
+    let device = place.device().ok_or(INVALID_VALUE)?;
     let is_allowed = handle_types & handle_type != 0 && imported.is_none();
     if flags != 0 || !is_allowed || handle_type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR {
         return Err(INVALID_VALUE);
@@ -333,8 +326,8 @@ pub(super) unsafe fn cuMemPoolImportFromShareableHandle(
     let mut state = call.lock();
     let device = state.devices.iter().position(|device| device.physical == place).ok_or(INVALID_VALUE)?;
     let new = CUmemoryPool(crate::handle::fresh());
-    let (is_default, imported) = (false, Some(origin));
-    state.pools.insert(new, Pool { is_default, imported, handle_types, ..Pool::of_device(device) });
+    let (place, imported) = (Place::of_device(device), Some(origin));
+    state.pools.insert(new, Pool { imported, handle_types, ..Pool::new(place) });
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pool_out, new) }
 }
@@ -380,7 +373,8 @@ pub(super) unsafe fn cuMemPoolImportPointer(
     let data = unsafe { share_data.read_unaligned() };
     let handle = Handle::from_bytes(&CUipcMemHandle { reserved: data.reserved.map(|byte| byte as c_char) });
     let mut state = call.lock();
-    let Pool { imported, device, .. } = *state.pool(pool)?;
+    let Pool { imported, place, .. } = *state.pool(pool)?;
+    let device = place.device().ok_or(INVALID_VALUE)?;
     let (process, started, number) = imported.ok_or(INVALID_VALUE)?;
     let of_pool = |handle: &Handle| handle.pool == number_of(number) && handle.exporter.is_process(process, started);
     let handle = handle.filter(of_pool).ok_or(INVALID_VALUE)?;

@@ -1,35 +1,25 @@
 //! The default and the current memory pool of a location.
 //!
 //! Driver API: [stream ordered memory
-//! allocator](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html). Simulated devices have pools of
-//! their own memory. Pools of host memory and of managed memory are not supported, and the attributes of the devices say so.
+//! allocator](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html). The memory of devices, of the host
+//! and of its NUMA node 0 have a pool each, and so has managed memory for each preferred location, and for none.
 
-use super::device::{cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuDeviceSetMemPool};
 use super::*;
+use crate::objects::pool::Place;
+use crate::state::State;
+use crate::work::pools;
 
-/// The device whose pool is meant.
+/// The place that a location and a type of allocation mean.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for an unknown location or kind; `CUDA_ERROR_NOT_SUPPORTED` for host and managed memory.
+/// Those of [`pools::place`]; `CUDA_ERROR_INVALID_VALUE` for a null location.
 ///
 /// # Safety
 /// `location` is null or readable.
-unsafe fn device_of(location: *const CUmemLocation, kind: CUmemAllocationType) -> Result<CUdevice, CUresult> {
+unsafe fn place(state: &State, location: *const CUmemLocation, kind: CUmemAllocationType) -> Result<Place, CUresult> {
     present(location)?;
     // SAFETY: by this function's contract; the location may be unaligned.
-    let CUmemLocation { kind: place, id } = unsafe { location.read_unaligned() };
-    match (place, kind) {
-        (CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ALLOCATION_TYPE_PINNED) => Ok(id),
-        (CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA, CU_MEM_ALLOCATION_TYPE_PINNED)
-        | (
-            CU_MEM_LOCATION_TYPE_INVALID
-            | CU_MEM_LOCATION_TYPE_DEVICE
-            | CU_MEM_LOCATION_TYPE_HOST
-            | CU_MEM_LOCATION_TYPE_HOST_NUMA,
-            CU_MEM_ALLOCATION_TYPE_MANAGED,
-        ) => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
-        _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-    }
+    pools::place(state, unsafe { location.read_unaligned() }, kind)
 }
 
 pub(super) unsafe fn cuMemGetDefaultMemPool(
@@ -38,8 +28,12 @@ pub(super) unsafe fn cuMemGetDefaultMemPool(
     location: *mut CUmemLocation,
     kind: CUmemAllocationType,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe { cuDeviceGetDefaultMemPool(call, pool_out, device_of(location, kind)?) }
+    present(pool_out)?;
+    let mut state = call.lock();
+    // SAFETY: the caller's pointer, by the driver's contract.
+    let place = unsafe { place(&state, location, kind)? };
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pool_out, pools::of_place(&mut state, place).default) }
 }
 
 pub(super) unsafe fn cuMemGetMemPool(
@@ -48,8 +42,12 @@ pub(super) unsafe fn cuMemGetMemPool(
     location: *mut CUmemLocation,
     kind: CUmemAllocationType,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe { cuDeviceGetMemPool(call, pool, device_of(location, kind)?) }
+    present(pool)?;
+    let mut state = call.lock();
+    // SAFETY: the caller's pointer, by the driver's contract.
+    let place = unsafe { place(&state, location, kind)? };
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(pool, pools::of_place(&mut state, place).current) }
 }
 
 pub(super) unsafe fn cuMemSetMemPool(
@@ -58,6 +56,8 @@ pub(super) unsafe fn cuMemSetMemPool(
     kind: CUmemAllocationType,
     pool: CUmemoryPool,
 ) -> Result<(), CUresult> {
+    let mut state = call.lock();
     // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { cuDeviceSetMemPool(call, device_of(location, kind)?, pool) }
+    let place = unsafe { place(&state, location, kind)? };
+    pools::set_current(&mut state, place, pool)
 }

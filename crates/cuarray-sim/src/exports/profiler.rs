@@ -1,4 +1,4 @@
-//! Profiler control: starting and stopping succeed, although there is no profiler.
+//! Profiler control: starting and stopping succeed, although there is no profiler, and a configuration is refused.
 //!
 //! Driver API: [profiler control](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PROFILER.html).
 
@@ -12,4 +12,21 @@ pub(super) unsafe fn cuProfilerStart(call: &Call<'_>) -> Result<(), CUresult> {
 pub(super) unsafe fn cuProfilerStop(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);
     Ok(())
+}
+
+/// Refuses to configure a profiler, because none runs.
+pub(super) unsafe fn cuProfilerInitialize(
+    call: &Call<'_>,
+    config_file: *const c_char,
+    output_file: *const c_char,
+    output_mode: c_uint,
+) -> Result<(), CUresult> {
+    present(config_file)?;
+    present(output_file)?;
+    // The modes are pairs of keys and values, and comma-separated values.
+    if output_mode > 1 {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    drop(call.current()?);
+    Err(CUresult::CUDA_ERROR_PROFILER_DISABLED)
 }

@@ -10,7 +10,6 @@ use crate::graph_launch::{bodies, steps};
 use crate::graph_structure::{self, checks, conditions, references, reservations};
 use crate::happens_before::edges;
 use crate::objects::graph_data::{Action, EdgeOrder, Exec, INVALID_VALUE, Layout, Owner, fresh_id};
-use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::{Point, Work};
 use crate::state::State;
 use crate::work::graph_memory::{self, Refused};
@@ -227,10 +226,7 @@ fn lanes(state: &mut State, handle: CUgraphExec, stream: CUstream) -> Result<Vec
         own.drain(..).for_each(|lane| streams::close_lane(state, lane));
     }
     while own.len() + 1 < width {
-        let lane = CUstream(crate::handle::fresh());
-        state.context_mut(context)?.streams.insert(lane);
-        state.streams.insert(lane, Stream::new(context, Kind::Lane, CU_STREAM_NON_BLOCKING, 0));
-        own.push(lane);
+        own.push(streams::open_lane(state, context)?);
     }
     let all = std::iter::once(stream).chain(own.iter().copied()).collect();
     state.exec_mut(handle)?.lanes = own;

@@ -7,7 +7,7 @@ use crate::objects::stream;
 use crate::objects::work::{Accesses, Point, Work};
 use crate::state::State;
 use cuarray_abi::*;
-use cuarray_races::finding::LaneKind;
+use cuarray_races::finding::{AccessKind, LaneKind};
 use cuarray_races::{self as races, Block, Caller, Clock, Detector, Effect, Lane, Operation, Past, Region, Ticket};
 use std::sync::Arc;
 
@@ -187,6 +187,12 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
                 let word = operation.word().map(|word| (Region::row(word.address, word.size), operation.access()));
                 host::watch_host(state, word.as_slice(), &ticket.operation, &ticket.clock);
             }
+            // The host may access memory neither before its ordered allocation nor after its ordered release.
+            Work::Allocate { address, .. } | Work::Release { address } => {
+                let size = state.memory.starting_at(*address).map_or(0, |allocation| allocation.size);
+                let whole = [(Region::row(*address, size), AccessKind::Write)];
+                host::watch_host(state, &whole, &ticket.operation, &ticket.clock);
+            }
             _ => host::watch_host(state, &touches, &ticket.operation, &ticket.clock),
         }
     }
@@ -228,7 +234,8 @@ pub(super) fn effect(state: &State, work: &Work) -> Effect {
             let kind = allocation.map_or("pool", |allocation| allocation.kind.name());
             Effect::Allocate {
                 block: Block::new(*address, *size, kind, device),
-                written: state.host_writes_devices,
+                // The host writes its own memory without a driver call.
+                written: state.host_writes_devices || allocation.is_some_and(|made| !made.kind.on_device()),
                 ordered: true,
             }
         }

@@ -17,9 +17,9 @@ use std::os::fd::{AsRawFd, FromRawFd};
 /// fragmentation from failing an allocation that fits the memory.
 const ADDRESSES_PER_BYTE: u64 = 4;
 /// The largest allocation that is overwritten with [`FRESH`].
-const FILLED_UP_TO: u64 = 1 << 20;
+pub(crate) const FILLED_UP_TO: u64 = 1 << 20;
 /// The bytes of fresh memory: a NaN in every floating-point type, -1 in every signed integer.
-const FRESH: u8 = 0xff;
+pub(crate) const FRESH: u8 = 0xff;
 
 /// The memory of one device.
 pub(crate) struct Arena {

@@ -3,6 +3,7 @@
 //! The program and the driver map them at different addresses, so that the driver can access them regardless of the
 //! program's protection (see [`crate::host_access`]).
 
+use crate::memory::arena::{FILLED_UP_TO, FRESH};
 use crate::memory::page_size;
 use std::io;
 
@@ -60,6 +61,15 @@ impl HostPages {
     /// The addresses that can be guarded, from first to end; `None` without a second mapping.
     pub(crate) fn guardable(&self) -> Option<(u64, u64)> {
         (self.shadow != self.address).then(|| (self.address, self.address + self.length as u64))
+    }
+
+    /// Overwrites newly allocated memory, if it is small, so that it does not read as zero. `size` is that of the
+    /// allocation.
+    pub(crate) fn soil(&self, size: u64) {
+        if size <= FILLED_UP_TO {
+            // SAFETY: the pages hold `size` bytes and are writable at the driver's address.
+            unsafe { std::ptr::write_bytes(self.shadow as *mut u8, FRESH, size as usize) };
+        }
     }
 
     /// The driver's address of a byte of the pages.

@@ -18,8 +18,10 @@ pub(crate) enum Kind {
     Device,
     /// An array or a mipmapped array, whose address programs do not see.
     Array,
-    /// Memory of a pool: `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`.
+    /// Device memory of a pool: `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`.
     Pool(CUmemoryPool),
+    /// Page-locked host memory of a pool: `cuMemAllocFromPoolAsync`.
+    PinnedPool { pages: HostPages, pool: CUmemoryPool },
     /// Memory of an allocation node: reserved when the node is added, and live after a launch. `freed_by` is the
     /// graph with the free node; `users` counts the graphs, executable graphs and launches that need the address;
     /// `access` is the access of other devices.
@@ -28,8 +30,8 @@ pub(crate) enum Kind {
     Pinned { flags: u32, pages: HostPages },
     /// Page-locked host memory of the program: `cuMemHostRegister`.
     Registered { flags: u32 },
-    /// `cuMemAllocManaged`.
-    Managed { pages: HostPages },
+    /// `cuMemAllocManaged`, and `cuMemAllocFromPoolAsync` with a pool of managed memory.
+    Managed { pages: HostPages, pool: Option<CUmemoryPool> },
     /// The variables of a loaded module, or the heap of a context's kernels, which the program neither frees nor sees.
     Code,
     /// `cuIpcOpenMemHandle`: device memory of another process.
@@ -66,6 +68,7 @@ impl Kind {
             Kind::Device => "device",
             Kind::Array => "array",
             Kind::Pool(_) => "pool",
+            Kind::PinnedPool { .. } => "pinned pool",
             Kind::Graph { .. } => "graph",
             Kind::Pinned { .. } => "pinned",
             Kind::Registered { .. } => "registered",
@@ -81,7 +84,24 @@ impl Kind {
         match self {
             Kind::Mapped(mapping) => !mapping.on_host,
             Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => true,
-            Kind::Pinned { .. } | Kind::Registered { .. } | Kind::Managed { .. } => false,
+            Kind::Pinned { .. } | Kind::PinnedPool { .. } | Kind::Registered { .. } | Kind::Managed { .. } => false,
+        }
+    }
+
+    /// The pool of this process that counts the memory.
+    pub(crate) fn pool(&self) -> Option<CUmemoryPool> {
+        match self {
+            Kind::Pool(pool) | Kind::PinnedPool { pool, .. } => Some(*pool),
+            Kind::Managed { pool, .. } => *pool,
+            _ => None,
+        }
+    }
+
+    /// The pages of host memory that the driver allocated.
+    pub(crate) fn pages(&self) -> Option<&HostPages> {
+        match self {
+            Kind::Pinned { pages, .. } | Kind::PinnedPool { pages, .. } | Kind::Managed { pages, .. } => Some(pages),
+            _ => None,
         }
     }
 }

@@ -4,8 +4,10 @@
 //! last release, and can become active again. Contexts of `cuCtxCreate` live once. Everything created in a context ends
 //! with it.
 
+use crate::objects::coredump::Coredump;
+use crate::objects::work::Point;
 use cuarray_abi::*;
-use cuarray_races::Lane;
+use cuarray_races::{Clock, Lane};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
 
@@ -38,6 +40,26 @@ pub(crate) struct Context {
     pub attached: usize,
     /// The error of a failed kernel, which every call in the context returns.
     pub failed: Option<CUresult>,
+    /// The points that the context's future work follows, by their numbers.
+    pub awaited: Vec<Awaited>,
+    pub coredump: Coredump,
+}
+
+/// A point that all future work of a context follows.
+#[derive(Clone)]
+pub(crate) struct Awaited {
+    pub number: u64,
+    pub point: Point,
+    pub clock: Option<Clock>,
+}
+
+impl Context {
+    /// Makes the context's future work follow a point. A point replaces earlier points of its stream.
+    pub(crate) fn await_point(&mut self, point: Point, clock: Option<Clock>) {
+        let number = self.awaited.last().map_or(1, |last| last.number + 1);
+        self.awaited.retain(|other| other.point.stream != point.stream || other.point.operation > point.operation);
+        self.awaited.push(Awaited { number, point, clock });
+    }
 }
 
 pub(crate) static NEXT_ID: AtomicU64 = AtomicU64::new(1);

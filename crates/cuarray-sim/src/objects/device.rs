@@ -1,9 +1,8 @@
-//! One device: its address range, its primary context, its pools.
+//! One device: its address range, its primary context.
 
 use crate::config::Config;
 use crate::memory::arena::Arena;
 use crate::objects::graph_data::GraphMemory;
-use crate::objects::pool::Pool;
 use cuarray_abi::*;
 use std::io;
 
@@ -17,29 +16,22 @@ pub(crate) struct Device {
     pub primary: CUcontext,
     pub primary_retained: usize,
     pub primary_flags: u32,
-    pub default_pool: CUmemoryPool,
-    /// The pool from which `cuMemAllocAsync` allocates.
-    pub current_pool: CUmemoryPool,
     pub graph_memory: GraphMemory,
 }
 
-/// Makes the devices of a configuration, each with its default pool.
-pub(crate) fn of_config(config: &Config) -> io::Result<Vec<(Device, Pool)>> {
+/// Makes the devices of a configuration.
+pub(crate) fn of_config(config: &Config) -> io::Result<Vec<Device>> {
     let visible = config.visible.clone().unwrap_or_else(|| (0..config.devices).collect());
     let made = visible.into_iter().enumerate().map(|(index, physical)| {
-        let pool = CUmemoryPool(crate::handle::fresh());
-        let device = Device {
+        Ok(Device {
             ordinal: index as CUdevice,
             physical: physical as i32,
             arena: Arena::new(config.memory, config.host_readable)?,
             primary: CUcontext(crate::handle::fresh()),
             primary_retained: 0,
             primary_flags: 0,
-            default_pool: pool,
-            current_pool: pool,
             graph_memory: GraphMemory::default(),
-        };
-        Ok((device, Pool::of_device(index)))
+        })
     });
     made.collect()
 }

@@ -9,6 +9,7 @@ pub(crate) mod capturing;
 pub(crate) mod code;
 pub(crate) mod context;
 pub(crate) mod copy;
+pub(crate) mod coredump;
 pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod graph_data;

@@ -1,16 +1,51 @@
 //! Memory pools, the source of stream-ordered allocations.
 //!
-//! A pool only counts bytes: addresses come from the device's address range, and physical memory is freed at once. *Used* is
-//! the size of live allocations. *Reserved* is the memory that a real pool would hold. It grows with use, and falls
-//! to the release threshold (never below *used*) when a synchronization or a trim lets the pool release memory.
+//! A pool only counts bytes. Addresses of device memory come from the device's address range, and those of host and managed
+//! memory from pages of their own; physical memory is freed at once. *Used* is the size of live allocations. *Reserved* is
+//! the memory that a real pool would hold. It grows with use, and falls to the release threshold (never below *used*) when
+//! a synchronization or a trim lets the pool release memory.
 
 use crate::objects::allocation::DeviceAccess;
 use cuarray_abi::*;
 
+/// The kind of memory that a pool allocates, and its location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    /// Whether the memory is managed. Its location is then the preferred one.
+    pub managed: bool,
+    /// A device, the host, its node 0, or no location. The number is 0 where it has no meaning.
+    pub location: CUmemLocation,
+}
+
+impl Place {
+    /// The memory of a device.
+    pub(crate) fn of_device(device: usize) -> Place {
+        Place { managed: false, location: CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: device as CUdevice } }
+    }
+
+    /// The device whose own memory this is.
+    pub(crate) fn device(&self) -> Option<usize> {
+        let of_device = !self.managed && self.location.kind == CU_MEM_LOCATION_TYPE_DEVICE;
+        usize::try_from(self.location.id).ok().filter(|_| of_device)
+    }
+
+    pub(crate) fn allocation_type(&self) -> CUmemAllocationType {
+        if self.managed { CU_MEM_ALLOCATION_TYPE_MANAGED } else { CU_MEM_ALLOCATION_TYPE_PINNED }
+    }
+}
+
+/// The pools that a place has without the program's choice, and by it.
+#[derive(Clone, Copy)]
+pub(crate) struct PlacePools {
+    pub default: CUmemoryPool,
+    /// The pool of `cuMemSetMemPool` and `cuDeviceSetMemPool`.
+    pub current: CUmemoryPool,
+}
+
 /// One pool.
 pub(crate) struct Pool {
-    pub device: usize,
-    /// Whether this is the device's default pool, which cannot be destroyed.
+    pub place: Place,
+    /// Whether this is the place's default pool, which cannot be destroyed.
     pub is_default: bool,
     /// The maximum size passed to `cuMemPoolCreate`; 0 for none.
     pub max_size: u64,
@@ -21,7 +56,7 @@ pub(crate) struct Pool {
     pub reserved_high: u64,
     /// The three reuse policies, by attribute; all initially on.
     pub reuse: [i32; 3],
-    /// The access of other devices.
+    /// The access of devices, other than the pool's own.
     pub access: DeviceAccess,
     /// Whether `cuMemPoolDestroy` was called; the pool then ends with its last allocation.
     pub destroyed: bool,
@@ -32,11 +67,11 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A device's default pool.
-    pub(crate) fn of_device(device: usize) -> Pool {
+    /// An empty pool, which is no default pool.
+    pub(crate) fn new(place: Place) -> Pool {
         Pool {
-            device,
-            is_default: true,
+            place,
+            is_default: false,
             max_size: 0,
             release_threshold: 0,
             used: 0,
@@ -48,6 +83,17 @@ impl Pool {
             destroyed: false,
             handle_types: CU_MEM_HANDLE_TYPE_NONE,
             imported: None,
+        }
+    }
+
+    /// The access of a device's kernels. Managed memory is open to all devices, and host memory to none at first.
+    pub(crate) fn access_of(&self, device: CUdevice) -> CUmemAccess_flags {
+        match self.access.get(&device) {
+            Some(access) => *access,
+            None if self.place.managed || self.place == Place::of_device(device as usize) => {
+                CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+            }
+            None => CU_MEM_ACCESS_FLAGS_PROT_NONE,
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     PerThread,
     /// A stream that the program created.
     Created,
-    /// A private stream of an executable graph, for branches beside the stream of the launch.
+    /// A private stream: of an executable graph, for branches beside the stream of the launch, or of one call for a context.
     Lane,
 }
 
@@ -42,6 +42,8 @@ pub(crate) struct Stream {
     pub running: bool,
     /// The last operation of the legacy default stream that this stream's work is ordered after.
     pub legacy_seen: u64,
+    /// The number of the last point of its context that the stream's work follows.
+    pub awaited: u64,
     /// Whether the stream is in its context's list of unordered streams.
     pub unordered: bool,
     /// Whether `cuStreamDestroy` was called; the stream is then removed when drained.
@@ -74,6 +76,7 @@ impl Stream {
             executed: 0,
             running: false,
             legacy_seen: 0,
+            awaited: 0,
             unordered: false,
             destroyed: false,
             last_host_function: 0,

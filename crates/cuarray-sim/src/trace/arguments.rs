@@ -30,7 +30,7 @@ impl Word for f32 {
 macro_rules! handle_words {
     ($($ty:ty)*) => {$(impl Word for $ty { fn word(&self) -> u64 { self.0 as u64 } })*};
 }
-handle_words! { CUarray CUmipmappedArray CUtexref CUsurfref CUcontext CUstream CUevent CUmodule CUfunction CUlibrary CUkernel CUlinkState CUmemoryPool CUgraph CUgraphNode CUgraphExec CUuserObject CUresult }
+handle_words! { CUarray CUmipmappedArray CUtexref CUsurfref CUcontext CUstream CUevent CUmodule CUfunction CUlibrary CUkernel CUlinkState CUmemoryPool CUgraph CUgraphNode CUgraphExec CUuserObject CUresult CUlogsCallbackHandle CUasyncCallbackHandle }
 
 impl<T> Word for *mut T {
     fn word(&self) -> u64 {
@@ -65,7 +65,7 @@ pub(crate) fn shown(arguments: &[(&str, &dyn Word)]) -> String {
 macro_rules! function_words {
     ($($ty:ty)*) => {$(impl Word for $ty { fn word(&self) -> u64 { self.map_or(0, |function| function as usize as u64) } })*};
 }
-function_words! { CUstreamCallback CUhostFn CUoccupancyB2DSize }
+function_words! { CUstreamCallback CUhostFn CUoccupancyB2DSize CUlogsCallback CUasyncCallback }
 
 impl Word for CUmemLocation {
     fn word(&self) -> u64 {

@@ -58,14 +58,14 @@ pub(crate) fn side(
         | Kind::Imported(_)
         | Kind::Mapped(_) => Ok(Side::Device),
         Kind::Managed { .. } => Ok(Side::Managed),
-        Kind::Pinned { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
+        Kind::Pinned { .. } | Kind::PinnedPool { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
     }
 }
 
 /// The access that kernels of a context have to an allocation.
 ///
 /// By the manual on [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html), host
-/// and managed memory is accessible from all devices. Memory of another device is accessible after
+/// and managed memory outside of pools of host memory is accessible from all devices. Memory of another device is accessible after
 /// `cuCtxEnablePeerAccess` for the context that allocated it. Memory of pools and graphs follows `cuMemPoolSetAccess`
 /// and the node's parameters instead, and mapped memory `cuMemSetAccess`. Copies between devices need no access: without it, they are staged.
 pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allocation) -> CUmemAccess_flags {
@@ -80,6 +80,8 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
         Kind::Pinned { .. } | Kind::Registered { .. } | Kind::Managed { .. } => {
             return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         }
+        // Host memory of a pool has no device of its own.
+        Kind::PinnedPool { .. } => None,
         // Memory of another process is accessible where it was opened, or as its imported pool is.
         Kind::Imported(imported) if imported.pool.is_none() => device_of(&allocation.context),
         _ => Some(allocation.device),
@@ -88,7 +90,9 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
         return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     }
     match &allocation.kind {
-        Kind::Pool(pool) => state.pools.get(pool).map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |pool| shared(&pool.access)),
+        Kind::Pool(pool) | Kind::PinnedPool { pool, .. } => {
+            state.pools.get(pool).map_or(CU_MEM_ACCESS_FLAGS_PROT_NONE, |pool| shared(&pool.access))
+        }
         Kind::Graph { access, .. } => shared(access),
         Kind::Imported(imported) if imported.pool.is_some() => {
             let pool = imported.pool.and_then(|pool| state.pools.get(&pool));
@@ -108,7 +112,9 @@ pub(crate) fn add(
     device: usize,
 ) {
     match &kind {
-        Kind::Pinned { pages, .. } | Kind::Managed { pages } => state.host_access.add(address, size, pages.guardable()),
+        Kind::Pinned { pages, .. } | Kind::PinnedPool { pages, .. } | Kind::Managed { pages, .. } => {
+            state.host_access.add(address, size, pages.guardable());
+        }
         Kind::Registered { .. } => state.host_access.add_registered(address, size),
         Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code => {}
         Kind::Imported(_) | Kind::Mapped(_) => {}
@@ -133,7 +139,7 @@ pub(crate) fn release(state: &mut State, address: u64) {
     if let Kind::Code = allocation.kind {
         calls::unloaded(state, address, address + allocation.size);
     }
-    if let Kind::Pool(pool) = allocation.kind {
+    if let Some(pool) = allocation.kind.pool() {
         pools::return_memory(state, pool, allocation.size);
     }
     if matches!(allocation.kind, Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code)

@@ -2,6 +2,7 @@
 
 use crate::objects::context::Context;
 use crate::objects::context::{LIMITS, NEXT_ID};
+use crate::objects::coredump::Coredump;
 use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::Point;
 use crate::state::State;
@@ -31,6 +32,8 @@ pub(crate) fn open(state: &mut State, handle: CUcontext, device: usize, primary:
         shared_memory_config: 0,
         attached: 1,
         failed: None,
+        awaited: Vec::new(),
+        coredump: Coredump::default(),
     };
     state.contexts.insert(handle, context);
     state.detector.revive_handle(handle.0 as u64);

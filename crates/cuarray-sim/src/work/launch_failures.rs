@@ -5,6 +5,7 @@ use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
 use crate::objects::launch::Launch;
 use crate::state::State;
+use crate::thread;
 use crate::work::textures::Missing;
 use crate::work::{allocations, contexts, textures};
 use cuarray_abi::*;
@@ -25,9 +26,13 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     let nearest = || reserved_at(state, fault.address).or_else(|| nearest_to(state, fault.address));
     let more = illegal.then(nearest).flatten().filter(|_| closed.is_none());
     let more = more.unwrap_or_default();
+    let text = format!("kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
     if !launch.settings.quiet {
-        eprintln!("cuarray-sim: kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
+        eprintln!("cuarray-sim: {text}");
     }
+    // SAFETY: the call has no preconditions.
+    let thread = thread::number_of(unsafe { libc::gettid() });
+    state.log.add(CU_LOG_LEVEL_ERROR, thread, &text);
     contexts::fail(state, launch.context, code(fault.kind));
     if let (Some(ticket), FaultKind::NoTexture) = (ticket, fault.kind) {
         match textures::missing(state, fault.address) {
@@ -71,12 +76,18 @@ fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String
     }
     let (own, other) = (state.contexts.get(&context)?.device, allocation.device);
     let missing = match allocation.kind {
-        Kind::Pool(_) => format!("give device {own} access to the memory of the pool with cuMemPoolSetAccess"),
+        Kind::Pool(_) | Kind::PinnedPool { .. } => {
+            format!("give device {own} access to the memory of the pool with cuMemPoolSetAccess")
+        }
         Kind::Graph { .. } => format!("give device {own} access in the parameters of the allocation node"),
         Kind::Mapped(_) => format!("give device {own} access to the mapped memory with cuMemSetAccess"),
         _ => format!("call cuCtxEnablePeerAccess in the context of device {own} for the context of device {other}"),
     };
-    Some((format!(", in memory of device {other} that is closed to kernels of device {own}"), missing))
+    let owner = match allocation.kind {
+        Kind::PinnedPool { .. } => "host memory of a pool".to_owned(),
+        _ => format!("memory of device {other}"),
+    };
+    Some((format!(", in {owner} that is closed to kernels of device {own}"), missing))
 }
 
 /// The advice for an address that is reserved and not mapped.

@@ -1,14 +1,86 @@
-//! Accounting of memory pools: allocation, return, and release of unused memory.
+//! Pools by their place, and their accounting: allocation, return, and release of unused memory.
 
+use crate::memory::host_pages::HostPages;
+use crate::objects::allocation::Kind;
+use crate::objects::pool::{Place, PlacePools, Pool};
 use crate::state::State;
 use crate::work::allocations;
 use cuarray_abi::*;
 
-/// Allocates memory from a pool for a stream-ordered allocation; returns its address.
+/// The place that a program means by a location and a type of allocation. The host has one NUMA node, with number 0.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for an unknown type, and a location that has no pools of this type;
+/// `CUDA_ERROR_INVALID_DEVICE`; `CUDA_ERROR_NOT_SUPPORTED` for a part of a device's memory.
+pub(crate) fn place(state: &State, location: CUmemLocation, kind: CUmemAllocationType) -> Result<Place, CUresult> {
+    let managed = match kind {
+        CU_MEM_ALLOCATION_TYPE_PINNED => false,
+        CU_MEM_ALLOCATION_TYPE_MANAGED => true,
+        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    };
+    let id = match location.kind {
+        CU_MEM_LOCATION_TYPE_DEVICE => state.device(location.id)?.ordinal,
+        CU_MEM_LOCATION_TYPE_HOST => 0,
+        CU_MEM_LOCATION_TYPE_HOST_NUMA if location.id == 0 => 0,
+        CU_MEM_LOCATION_TYPE_NONE if managed => 0,
+        CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN if !managed => {
+            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        }
+        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+    };
+    Ok(Place { managed, location: CUmemLocation { kind: location.kind, id } })
+}
+
+/// The pools of a place; its default pool is made when it is first asked for.
+pub(crate) fn of_place(state: &mut State, place: Place) -> PlacePools {
+    let State { place_pools, pools, .. } = state;
+    *place_pools.entry(place).or_insert_with(|| {
+        let default = CUmemoryPool(crate::handle::fresh());
+        pools.insert(default, Pool { is_default: true, ..Pool::new(place) });
+        PlacePools { default, current: default }
+    })
+}
+
+/// Makes a pool the current one of a place.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for an invalid pool, a pool of another place, and a pool of another process, which allocates
+/// nothing.
+pub(crate) fn set_current(state: &mut State, place: Place, handle: CUmemoryPool) -> Result<(), CUresult> {
+    let pool = state.pool(handle)?;
+    if pool.place != place || pool.imported.is_some() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    let default = of_place(state, place).default;
+    state.place_pools.insert(place, PlacePools { default, current: handle });
+    Ok(())
+}
+
+/// Destroys a pool once its last allocation is freed. Its place returns to the default pool at once.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for an invalid pool, and for a default pool.
+pub(crate) fn destroy(state: &mut State, handle: CUmemoryPool) -> Result<(), CUresult> {
+    let pool = state.pool(handle)?;
+    if pool.is_default {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    pool.destroyed = true;
+    let (place, unused) = (pool.place, pool.used == 0);
+    if unused {
+        state.pools.remove(&handle);
+    }
+    if let Some(pools) = state.place_pools.get_mut(&place).filter(|pools| pools.current == handle) {
+        pools.current = pools.default;
+    }
+    Ok(())
+}
+
+/// Allocates memory from a pool for a stream-ordered allocation in a stream of a device; returns its address.
 ///
 /// # Errors
 /// `CUDA_ERROR_OUT_OF_MEMORY`; `CUDA_ERROR_INVALID_VALUE` for an invalid pool, and for a pool of another process.
-pub(crate) fn take(state: &mut State, handle: CUmemoryPool, size: u64) -> Result<u64, CUresult> {
+pub(crate) fn take(state: &mut State, handle: CUmemoryPool, size: u64, stream_device: usize) -> Result<u64, CUresult> {
     let pool = state.pool(handle)?;
     if pool.imported.is_some() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -17,17 +89,31 @@ pub(crate) fn take(state: &mut State, handle: CUmemoryPool, size: u64) -> Result
     if total.is_none_or(|total| pool.max_size != 0 && total > pool.max_size) {
         return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
     }
-    let device = pool.device;
-    let arena = &mut state.devices[device].arena;
-    let (address, taken) = arena.take(size).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let place = pool.place;
+    let (address, taken, kind) = match place.device() {
+        Some(device) => {
+            let taken = state.devices[device].arena.take(size);
+            let (address, taken) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+            (address, taken, Kind::Pool(handle))
+        }
+        None => {
+            let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+            let (address, pool) = (pages.address(), handle);
+            let managed = place.managed;
+            let kind =
+                if managed { Kind::Managed { pages, pool: Some(pool) } } else { Kind::PinnedPool { pages, pool } };
+            (address, size, kind)
+        }
+    };
     state.pool(handle)?.hold(size);
-    allocations::add(
-        state,
-        (address, size, taken),
-        crate::objects::allocation::Kind::Pool(handle),
-        CUcontext::NULL,
-        device,
-    );
+    let device = place.device().unwrap_or(stream_device);
+    allocations::add(state, (address, size, taken), kind, CUcontext::NULL, device);
+    if place.managed
+        && place.location.kind != CU_MEM_LOCATION_TYPE_NONE
+        && let Some(allocation) = state.memory.get_mut(address)
+    {
+        allocation.advice.preferred = Some(place.location);
+    }
     Ok(address)
 }
 
@@ -40,14 +126,17 @@ pub(crate) fn return_memory(state: &mut State, handle: CUmemoryPool, size: u64) 
     }
 }
 
-/// Releases the reserved memory of a device's pools above their threshold, as after a synchronization.
+/// Releases reserved memory above the threshold, as after a synchronization with a device: of its pools, and of those of host
+/// and managed memory.
 pub(crate) fn settle(state: &mut State, device: usize) {
-    for pool in state.pools.values_mut().filter(|pool| pool.device == device) {
+    let settled = |pool: &&mut Pool| pool.place.device().is_none_or(|own| own == device);
+    for pool in state.pools.values_mut().filter(settled) {
         pool.release_down_to(pool.release_threshold);
     }
 }
 
 /// The reserved but unused memory of the pools of a device.
 pub(crate) fn held(state: &State, device: usize) -> u64 {
-    state.pools.values().filter(|pool| pool.device == device).map(|pool| pool.reserved - pool.used).sum()
+    let own = state.pools.values().filter(|pool| pool.place.device() == Some(device));
+    own.map(|pool| pool.reserved - pool.used).sum()
 }

@@ -66,6 +66,15 @@ pub(crate) fn remove_if_over(state: &mut State, handle: CUstream) {
     }
 }
 
+/// Opens a private stream of a context.
+pub(crate) fn open_lane(state: &mut State, context: CUcontext) -> Result<CUstream, CUresult> {
+    let lane = CUstream(crate::handle::fresh());
+    state.context_mut(context)?.streams.insert(lane);
+    state.streams.insert(lane, Stream::new(context, Kind::Lane, CU_STREAM_NON_BLOCKING, 0));
+    Ok(lane)
+}
+
+/// Ends a private stream once it is drained.
 pub(crate) fn close_lane(state: &mut State, lane: CUstream) {
     if let Some(stream) = state.streams.get_mut(&lane) {
         stream.destroyed = true;

@@ -6,6 +6,7 @@ mod program;
 
 mod execution;
 mod findings;
+mod oracle;
 mod structure;
 
 use program::*;

@@ -45,6 +45,13 @@ fn nodes_and_edges_are_listed_as_the_manual_defines() {
     ok!(program, cuGraphNodeGetType(a, &mut kind));
     ok!(program, cuGraphNodeGetLocalId(c, &mut id));
     assert_eq!((kind, id), (CU_GRAPH_NODE_TYPE_EMPTY, 3));
+    let mut ids = [0; 3];
+    let other = empty(&program, self::graph(&program), &[]);
+    for (id, node) in ids.iter_mut().zip([a, c, other]) {
+        ok!(program, cuGraphNodeGetToolsId(node, id));
+    }
+    assert!(ids[0] != ids[1] && ids[0] != ids[2] && ids[1] != ids[2], "{ids:?}");
+    fails!(program, INVALID_VALUE, cuGraphNodeGetToolsId(b, &mut ids[0]));
 }
 
 #[test]

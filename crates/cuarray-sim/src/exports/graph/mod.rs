@@ -191,6 +191,19 @@ pub(super) unsafe fn cuGraphNodeGetLocalId(
     unsafe { put(node_id, call.lock().node(node)?.number) }
 }
 
+/// The numbers of the graph and of the node in it, which no two nodes of a process have in common.
+pub(super) unsafe fn cuGraphNodeGetToolsId(
+    call: &Call<'_>,
+    node: CUgraphNode,
+    tools_node_id: *mut u64,
+) -> Result<(), CUresult> {
+    let state = call.lock();
+    let found = state.node(node)?;
+    let id = u64::from(state.graph(found.graph)?.id) << 32 | u64::from(found.number);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(tools_node_id, id) }
+}
+
 /// Writes a DOT file. The flags select its content; only those for handles have an effect.
 pub(super) unsafe fn cuGraphDebugDotPrint(
     call: &Call<'_>,

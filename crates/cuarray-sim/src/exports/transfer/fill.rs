@@ -5,6 +5,7 @@ use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
 use crate::capture;
 use crate::graph_structure::checks;
 use crate::happens_before::calls;
+use crate::memory::arena::FRESH;
 use crate::objects::allocation::{Declared, Side};
 use crate::objects::copy::{End, Extent, Fill, Place};
 use crate::objects::graph_data::{Action, FillNode};
@@ -54,6 +55,16 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
         wait(call, state, stream, point);
     }
     Ok(())
+}
+
+/// Overwrites memory in stream order with bytes that are no data.
+pub(in crate::exports) fn overwrite(
+    call: &Call<'_>,
+    address: CUdeviceptr,
+    size: usize,
+    stream: CUstream,
+) -> Result<(), CUresult> {
+    fill(call, Place::row(address), (FRESH.into(), 1), Extent::row(size as u64), SyncMode::Async(stream))
 }
 
 /// The box of `height` rows of `width` elements of `size` bytes.

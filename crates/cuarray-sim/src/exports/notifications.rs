@@ -1,0 +1,54 @@
+//! Notifications of devices, and flushes of writes by other devices.
+//!
+//! Driver API: [device management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html). The only event of
+//! the manual is a process over its memory budget, which no simulated device has. So functions are registered and never called.
+//! Writes of other devices reach simulated memory at once, so a flush has nothing to do.
+
+use super::*;
+
+const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+pub(super) unsafe fn cuDeviceRegisterAsyncNotification(
+    call: &Call<'_>,
+    device: CUdevice,
+    callback_func: CUasyncCallback,
+    user_data: *mut c_void,
+    callback: *mut CUasyncCallbackHandle,
+) -> Result<(), CUresult> {
+    let _ = user_data;
+    present(callback)?;
+    callback_func.ok_or(INVALID_VALUE)?;
+    let mut state = call.lock();
+    let ordinal = state.device(device)?.ordinal;
+    let handle = CUasyncCallbackHandle(crate::handle::fresh());
+    state.notifications.insert(handle, ordinal);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(callback, handle) }
+}
+
+pub(super) unsafe fn cuDeviceUnregisterAsyncNotification(
+    call: &Call<'_>,
+    device: CUdevice,
+    callback: CUasyncCallbackHandle,
+) -> Result<(), CUresult> {
+    let mut state = call.lock();
+    let ordinal = state.device(device)?.ordinal;
+    if state.notifications.get(&callback) != Some(&ordinal) {
+        return Err(INVALID_VALUE);
+    }
+    state.notifications.remove(&callback);
+    Ok(())
+}
+
+pub(super) unsafe fn cuFlushGPUDirectRDMAWrites(
+    call: &Call<'_>,
+    target: c_uint,
+    scope: c_uint,
+) -> Result<(), CUresult> {
+    let scopes = [CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES];
+    if target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX || !scopes.contains(&scope) {
+        return Err(INVALID_VALUE);
+    }
+    drop(call.current()?);
+    Ok(())
+}

@@ -1,0 +1,285 @@
+//! The error log, the settings of core dumps, and calls about devices that have no effect here.
+
+#[macro_use]
+mod program;
+use program::*;
+use std::ffi::{CStr, CString, c_char, c_int};
+
+/// The messages from an iterator on, which advances.
+fn log(p: &Program, from: &mut CUlogIterator) -> String {
+    let (mut buffer, mut size) = (vec![0_u8; 25_600], 25_600);
+    ok!(p, cuLogsDumpToMemory(from, buffer.as_mut_ptr().cast(), &mut size, 0));
+    assert_eq!(buffer[size], 0);
+    String::from_utf8(buffer[..size].to_vec()).unwrap()
+}
+
+fn position(p: &Program) -> CUlogIterator {
+    let mut at = 0;
+    ok!(p, cuLogsCurrent(&mut at, 0));
+    at
+}
+
+#[test]
+fn failed_call_is_logged_with_its_arguments_and_code() {
+    let p = Program::new();
+    let mut at = position(&p);
+    assert_eq!(log(&p, &mut at), "");
+    fails!(p, INVALID_VALUE, cuMemFree_v2(0x1234));
+    let text = log(&p, &mut at);
+    assert!(text.contains("[CUDA][E] cuMemFree_v2(dptr=0x1234) returned 1 (CUDA_ERROR_INVALID_VALUE): "), "{text}");
+    assert_eq!(text.lines().count(), 1);
+    assert_eq!(log(&p, &mut at), "", "the iterator has advanced");
+    assert_eq!(call!(p, cuStreamQuery(CUstream::NULL)), CUresult::CUDA_SUCCESS);
+    fails!(p, INVALID_VALUE, cuMemFree_v2(0x5678));
+    let (mut all, mut size) = (vec![0_u8; 25_600], 25_600);
+    ok!(p, cuLogsDumpToMemory(std::ptr::null_mut(), all.as_mut_ptr().cast(), &mut size, 0));
+    assert_eq!(String::from_utf8_lossy(&all[..size]).lines().count(), 2);
+}
+
+#[test]
+fn small_buffer_gets_the_latest_messages_and_a_notice() {
+    let p = Program::new();
+    let mut at = position(&p);
+    for address in 1..100 {
+        fails!(p, INVALID_VALUE, cuMemFree_v2(address));
+    }
+    let (mut buffer, mut size, start) = ([1_u8; 400], 400, at);
+    ok!(p, cuLogsDumpToMemory(&mut at, buffer.as_mut_ptr().cast(), &mut size, 0));
+    let text = String::from_utf8_lossy(&buffer[..size]).into_owned();
+    assert!(text.starts_with("[CUDA][W] The log is truncated"), "{text}");
+    assert!(text.contains("dptr=0x63"), "{text}");
+    assert!(!text.contains("dptr=0x1)"), "{text}");
+    assert_eq!(at, start + 99);
+    let mut again = start;
+    for room in [0, 1, 50] {
+        let (mut buffer, mut size) = ([1_u8; 50], room);
+        fails!(p, INVALID_VALUE, cuLogsDumpToMemory(&mut again, buffer.as_mut_ptr().cast(), &mut size, 0));
+        assert_eq!((size, buffer[0], again), (0, u8::from(room == 0), start));
+    }
+}
+
+#[test]
+fn log_is_written_to_a_file() {
+    let p = Program::new();
+    let mut at = position(&p);
+    fails!(p, INVALID_DEVICE, cuDeviceGetName(std::ptr::null_mut(), 0, 9));
+    let path = std::env::temp_dir().join(format!("cuarray-sim log {}", std::process::id()));
+    let name = CString::new(path.to_str().unwrap()).unwrap();
+    ok!(p, cuLogsDumpToFile(&mut at, name.as_ptr(), 0));
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(text.contains("cuDeviceGetName(") && text.contains("CUDA_ERROR_INVALID_DEVICE"), "{text}");
+    assert_eq!(at, position(&p));
+    fails!(p, INVALID_VALUE, cuLogsDumpToFile(&mut at, name.as_ptr(), 1));
+    fails!(p, INVALID_VALUE, cuLogsDumpToFile(&mut at, c"/nowhere/at/all".as_ptr(), 0));
+    fails!(p, INVALID_VALUE, cuLogsCurrent(&mut at, 1));
+}
+
+/// Appends a message to the strings behind `data`.
+unsafe extern "C" fn receive(data: *mut c_void, level: CUlogLevel, text: *mut c_char, length: usize) {
+    // SAFETY: the test passes a vector that outlives the registration, and calls in one thread.
+    let received = unsafe { &mut *data.cast::<Vec<(u32, String)>>() };
+    // SAFETY: the driver passes a string.
+    let text = unsafe { CStr::from_ptr(text) }.to_str().unwrap().to_owned();
+    assert_eq!(text.len(), length);
+    received.push((level, text));
+}
+
+#[test]
+fn receiver_gets_messages_until_it_is_unregistered() {
+    let p = Program::new();
+    let mut received: Vec<(u32, String)> = Vec::new();
+    let (data, mut handle) = ((&raw mut received).cast(), CUlogsCallbackHandle::NULL);
+    fails!(p, INVALID_VALUE, cuLogsRegisterCallback(None, data, &mut handle));
+    ok!(p, cuLogsRegisterCallback(Some(receive), data, &mut handle));
+    fails!(p, INVALID_VALUE, cuMemFree_v2(0x1234));
+    // A call that the simulator refuses is a message too, with the reason.
+    let (mut on, mut size) = (1_u8, 1);
+    let symbol = CUcoredumpSettings::from(CU_COREDUMP_ENABLE_ON_EXCEPTION);
+    ok!(p, cuCoredumpSetAttributeGlobal(symbol, (&raw mut on).cast(), &mut size));
+    ok!(p, cuLogsUnregisterCallback(handle));
+    fails!(p, INVALID_VALUE, cuLogsUnregisterCallback(handle));
+    fails!(p, INVALID_VALUE, cuMemFree_v2(0x5678));
+    assert_eq!(received.len(), 2, "{received:?}");
+    assert!(received[0].0 == CU_LOG_LEVEL_ERROR && received[0].1.contains("cuMemFree_v2(dptr=0x1234)"));
+    assert!(received[1].0 == CU_LOG_LEVEL_WARNING && received[1].1.contains("writes no file"), "{received:?}");
+}
+
+#[test]
+fn log_works_before_the_initialization() {
+    let sim = Sim::new(Config { quiet: true, ..Config::default() });
+    let (api, _entered) = (sim.api(), sim.enter());
+    let mut at = 9;
+    // SAFETY: the arguments are those that the driver's manual requires.
+    unsafe {
+        assert!(api.cuLogsCurrent.unwrap()(&mut at, 0).is_success());
+        assert_eq!(api.cuMemFree_v2.unwrap()(1), CUresult::CUDA_ERROR_NOT_INITIALIZED);
+        let (mut buffer, mut size) = ([0_u8; 1000], 1000);
+        assert!(api.cuLogsDumpToMemory.unwrap()(&mut at, buffer.as_mut_ptr().cast(), &mut size, 0).is_success());
+        assert!(String::from_utf8_lossy(&buffer[..size]).contains("CUDA_ERROR_NOT_INITIALIZED"));
+    }
+}
+
+#[test]
+fn failed_kernel_is_logged_with_its_place() {
+    const PTX: &CStr = c".version 8.0\n.target sm_80\n.address_size 64\n
+        .visible .entry wild() { .reg .b64 %rd<2>; mov.u64 %rd1, 64; st.global.u32 [%rd1], 7; ret; }";
+    let p = Program::with(Config { findings: false, ..Config::default() });
+    let mut at = position(&p);
+    let (mut module, mut function, none) = (CUmodule::NULL, CUfunction::NULL, std::ptr::null_mut());
+    ok!(p, cuModuleLoadData(&mut module, PTX.as_ptr().cast()));
+    ok!(p, cuModuleGetFunction(&mut function, module, c"wild".as_ptr()));
+    ok!(p, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, CUstream::NULL, none, std::ptr::null_mut()));
+    fails!(p, ILLEGAL_ADDRESS, cuCtxSynchronize());
+    let text = log(&p, &mut at);
+    assert!(text.contains("kernel wild: write of 4 bytes at 0x40") && text.contains("cuCtxSynchronize()"), "{text}");
+}
+
+/// Sets a value, for the current context or for all.
+fn set<T>(p: &Program, setting: u32, mut value: T, global: bool) -> CUresult {
+    let (data, mut size) = ((&raw mut value).cast(), size_of::<T>());
+    match global {
+        true => call!(p, cuCoredumpSetAttributeGlobal(setting, data, &mut size)),
+        false => call!(p, cuCoredumpSetAttribute(setting, data, &mut size)),
+    }
+}
+
+fn get<T: Copy>(p: &Program, setting: u32, initial: T, global: bool) -> T {
+    let (mut value, mut size) = (initial, size_of::<T>());
+    let data = (&raw mut value).cast();
+    match global {
+        true => ok!(p, cuCoredumpGetAttributeGlobal(setting, data, &mut size)),
+        false => ok!(p, cuCoredumpGetAttribute(setting, data, &mut size)),
+    }
+    value
+}
+
+fn name(bytes: [u8; 1024]) -> String {
+    CStr::from_bytes_until_nul(&bytes).unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn core_dump_settings_have_the_values_of_the_manual() {
+    let p = Program::new();
+    for (setting, expected) in [
+        (CU_COREDUMP_ENABLE_ON_EXCEPTION, 0),
+        (CU_COREDUMP_TRIGGER_HOST, 1),
+        (CU_COREDUMP_LIGHTWEIGHT, 0),
+        (CU_COREDUMP_ENABLE_USER_TRIGGER, 0),
+    ] {
+        assert_eq!((get(&p, setting, 9_u8, false), get(&p, setting, 9_u8, true)), (expected, expected));
+    }
+    assert_eq!(get(&p, CU_COREDUMP_GENERATION_FLAGS, 9_u32, false), 0);
+    let file = name(get(&p, CU_COREDUMP_FILE, [9_u8; 1024], false));
+    assert!(file.starts_with("core.cuda.") && file.ends_with(&format!(".{}", std::process::id())), "{file}");
+    assert!(name(get(&p, CU_COREDUMP_PIPE, [9_u8; 1024], true)).starts_with("corepipe.cuda."));
+    let mut size = 0;
+    for (setting, expected) in
+        [(CU_COREDUMP_LIGHTWEIGHT, 1), (CU_COREDUMP_FILE, 1024), (CU_COREDUMP_GENERATION_FLAGS, 4)]
+    {
+        ok!(p, cuCoredumpGetAttribute(setting, std::ptr::null_mut(), &mut size));
+        assert_eq!(size, expected);
+        size = 0;
+        ok!(p, cuCoredumpSetAttributeGlobal(setting, std::ptr::null_mut(), &mut size));
+        assert_eq!(size, expected);
+    }
+}
+
+#[test]
+fn setting_of_a_context_precedes_that_of_all() {
+    let p = Program::new();
+    assert!(set(&p, CU_COREDUMP_LIGHTWEIGHT, 1_u8, true).is_success());
+    assert_eq!(get(&p, CU_COREDUMP_LIGHTWEIGHT, 9_u8, false), 1);
+    assert!(set(&p, CU_COREDUMP_LIGHTWEIGHT, 0_u8, false).is_success());
+    assert_eq!((get(&p, CU_COREDUMP_LIGHTWEIGHT, 9_u8, false), get(&p, CU_COREDUMP_LIGHTWEIGHT, 9_u8, true)), (0, 1));
+    assert!(set(&p, CU_COREDUMP_FILE, *b"here\0", false).is_success());
+    assert_eq!(name(get(&p, CU_COREDUMP_FILE, [9_u8; 1024], false)), "here");
+    assert!(set(&p, CU_COREDUMP_GENERATION_FLAGS, 0x8000_0011_u32, false).is_success());
+    assert_eq!(get(&p, CU_COREDUMP_GENERATION_FLAGS, 0_u32, false), 0x8000_0011);
+}
+
+#[test]
+fn invalid_core_dump_settings_are_refused() {
+    let p = Program::with(Config { findings: false, ..Config::default() });
+    let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+    let (permitted, global) = (CUresult::CUDA_ERROR_NOT_PERMITTED, true);
+    assert_eq!(set(&p, 0, 1_u8, global), invalid);
+    assert_eq!(set(&p, 8, 1_u8, false), invalid);
+    assert_eq!(set(&p, CU_COREDUMP_GENERATION_FLAGS, 1_u32 << 20, false), invalid);
+    assert_eq!(set(&p, CU_COREDUMP_GENERATION_FLAGS, 1_u8, false), invalid);
+    assert_eq!(set(&p, CU_COREDUMP_FILE, [b'x'; 1024], false), invalid);
+    assert_eq!(set(&p, CU_COREDUMP_FILE, [0_u8; 4], false), invalid);
+    assert_eq!(set(&p, CU_COREDUMP_ENABLE_USER_TRIGGER, 1_u8, false), permitted);
+    assert_eq!(set(&p, CU_COREDUMP_PIPE, *b"pipe\0", false), permitted);
+    assert!(set(&p, CU_COREDUMP_PIPE, *b"pipe\0", global).is_success());
+    assert!(set(&p, CU_COREDUMP_ENABLE_USER_TRIGGER, 1_u8, global).is_success());
+    assert_eq!(set(&p, CU_COREDUMP_PIPE, *b"other\0", global), permitted);
+    let (mut short, mut size) = ([0_u8; 2], 2);
+    fails!(p, INVALID_VALUE, cuCoredumpGetAttribute(CU_COREDUMP_FILE, short.as_mut_ptr().cast(), &mut size));
+    fails!(p, INVALID_VALUE, cuCoredumpGetAttribute(CU_COREDUMP_FILE, short.as_mut_ptr().cast(), std::ptr::null_mut()));
+    ok!(p, cuCtxSetCurrent(CUcontext::NULL));
+    fails!(p, INVALID_CONTEXT, cuCoredumpGetAttribute(CU_COREDUMP_FILE, std::ptr::null_mut(), &mut size));
+    ok!(p, cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, std::ptr::null_mut(), &mut size));
+}
+
+unsafe extern "C" fn notified(_: *mut c_void, _: *mut c_void, _: CUasyncCallbackHandle) {}
+
+#[test]
+fn receiver_of_notifications_belongs_to_its_device() {
+    let p = Program::with(Config { devices: 2, ..Config::default() });
+    let (none, mut handle) = (std::ptr::null_mut(), CUasyncCallbackHandle::NULL);
+    ok!(p, cuDeviceRegisterAsyncNotification(1, Some(notified), none, &mut handle));
+    fails!(p, INVALID_VALUE, cuDeviceUnregisterAsyncNotification(0, handle));
+    fails!(p, INVALID_DEVICE, cuDeviceUnregisterAsyncNotification(2, handle));
+    ok!(p, cuDeviceUnregisterAsyncNotification(1, handle));
+    fails!(p, INVALID_VALUE, cuDeviceUnregisterAsyncNotification(1, handle));
+    fails!(p, INVALID_DEVICE, cuDeviceRegisterAsyncNotification(2, Some(notified), none, &mut handle));
+    fails!(p, INVALID_VALUE, cuDeviceRegisterAsyncNotification(0, None, none, &mut handle));
+    fails!(p, INVALID_VALUE, cuDeviceRegisterAsyncNotification(0, Some(notified), none, std::ptr::null_mut()));
+}
+
+#[test]
+fn flush_of_remote_writes_checks_its_target_and_scope() {
+    let p = Program::new();
+    for scope in [100, 200] {
+        ok!(p, cuFlushGPUDirectRDMAWrites(0, scope));
+        fails!(p, INVALID_VALUE, cuFlushGPUDirectRDMAWrites(1, scope));
+    }
+    fails!(p, INVALID_VALUE, cuFlushGPUDirectRDMAWrites(0, 150));
+    ok!(p, cuCtxSetCurrent(CUcontext::NULL));
+    fails!(p, INVALID_CONTEXT, cuFlushGPUDirectRDMAWrites(0, 100));
+}
+
+#[test]
+fn properties_of_a_device_are_its_attributes() {
+    let p = Program::new();
+    let (mut properties, mut clock) = (CUdevprop::default(), 0);
+    ok!(p, cuDeviceGetProperties(&mut properties, 0));
+    ok!(p, cuDeviceGetAttribute(&mut clock, 13, 0));
+    assert_eq!(properties.clockRate, clock);
+    assert_eq!((properties.maxThreadsPerBlock, properties.SIMDWidth), (1024, 32));
+    assert_eq!(properties.maxThreadsDim, [1024, 1024, 64]);
+    assert_eq!(properties.maxGridSize, [c_int::MAX, 65535, 65535]);
+    fails!(p, INVALID_DEVICE, cuDeviceGetProperties(&mut properties, 1));
+    fails!(p, INVALID_VALUE, cuDeviceGetProperties(std::ptr::null_mut(), 0));
+}
+
+#[test]
+fn profiler_is_not_configured_and_libraries_have_no_unified_functions() {
+    let p = Program::new();
+    fails!(p, PROFILER_DISABLED, cuProfilerInitialize(c"in".as_ptr(), c"out".as_ptr(), 1));
+    fails!(p, INVALID_VALUE, cuProfilerInitialize(c"in".as_ptr(), c"out".as_ptr(), 2));
+    fails!(p, INVALID_VALUE, cuProfilerInitialize(std::ptr::null(), c"out".as_ptr(), 0));
+    const PTX: &CStr = c".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }";
+    let (mut library, mut function, none) = (CUlibrary::NULL, std::ptr::null_mut(), std::ptr::null_mut());
+    let load = p.api.cuLibraryLoadData.unwrap();
+    // SAFETY: the image is a string, and there are no options.
+    assert!(
+        unsafe { load(&mut library, PTX.as_ptr().cast(), none, none.cast(), 0, none.cast(), none.cast(), 0) }
+            .is_success()
+    );
+    fails!(p, NOT_FOUND, cuLibraryGetUnifiedFunction(&mut function, library, c"nothing".as_ptr()));
+    fails!(p, INVALID_VALUE, cuLibraryGetUnifiedFunction(&mut function, library, std::ptr::null()));
+    ok!(p, cuLibraryUnload(library));
+    fails!(p, INVALID_HANDLE, cuLibraryGetUnifiedFunction(&mut function, library, c"nothing".as_ptr()));
+}
