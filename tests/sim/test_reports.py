@@ -267,6 +267,10 @@ assert finding["kind"] == "data-race" and finding["sides"][1]["site"]["user"]["l
 assert cuarray_sim.report() in cuarray_sim.report("text") and "data-race" in cuarray_sim.report()
 assert "\\x1b[" in cuarray_sim.report("coloured") and "<svg" in cuarray_sim.report("html")
 assert json.loads(cuarray_sim.report("trace"))["traceEvents"]
+watched = cuarray_sim.findings()["watched"]
+assert watched == cuarray_sim.statistics()["watched"] and watched["history"] > 0 == watched["bytes"]
+last = cuarray_sim.report().splitlines()[-1]
+assert last.startswith(f"watched: {watched['bytes']:,} bytes, with about ") and last.endswith("left out: 0 bytes of launches")
 try:
     cuarray_sim.report("pdf")
 except ValueError as error:

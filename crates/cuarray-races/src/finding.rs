@@ -303,6 +303,19 @@ pub struct Suppressed {
     pub count: u64,
 }
 
+/// The memory that the search for findings watches, and the memory that this takes, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Watched {
+    /// The bytes of live allocations and variables, whose accesses are compared.
+    pub bytes: u64,
+    /// About the bytes that their last accesses take.
+    pub memory: u64,
+    /// About the bytes that the operations in the history take, without their sites.
+    pub history: u64,
+    /// The bytes of launches that the search within a launch left out.
+    pub left_out: u64,
+}
+
 /// All findings, and the history in which they happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
@@ -318,6 +331,8 @@ pub struct Report {
     pub operations: Vec<Operation>,
     /// The number of earlier operations that are forgotten.
     pub forgotten: u64,
+    /// The memory of the search at the time of the report.
+    pub watched: Watched,
     /// The name and version of the program that recorded the operations, for the HTML page; empty if it is unknown.
     #[serde(skip)]
     pub recorded_by: String,

@@ -84,5 +84,5 @@ pub mod symbol;
 
 pub use detector::{
     Block, Caller, Clock, Detector, Effect, Extent, Fences, HostThreads, KernelMisuse, KernelRace, Lane, LaneNumber,
-    Manner, Memory, Operation, Past, Region, Strength, Ticket, Touch, Touched,
+    Manner, Operation, Past, Region, Strength, Ticket, Touch, Touched,
 };

@@ -10,7 +10,7 @@ import json
 from typing import TypedDict, cast
 
 from .export import ask
-from .found import Site
+from .found import Site, Watched
 
 __all__ = ["Allocation", "Handle", "Made", "Statistics", "Watched", "check_settings", "statistics"]
 
@@ -48,19 +48,6 @@ class Made(TypedDict):
     ordinal: int
     """Its unique position in the history."""
     site: Site
-
-
-class Watched(TypedDict):
-    """The search for findings, in bytes."""
-
-    bytes: int
-    """Live memory whose accesses are compared."""
-    memory: int
-    """About the memory that the last accesses of these bytes take."""
-    history: int
-    """About the memory that the history of operations takes."""
-    left_out: int
-    """Memory that launches touched and that the search within launches left out."""
 
 
 class Statistics(TypedDict):

@@ -141,6 +141,19 @@ class Suppressed(TypedDict):
     count: int
 
 
+class Watched(TypedDict):
+    """The search for findings, in bytes."""
+
+    bytes: int
+    """Live memory whose accesses are compared."""
+    memory: int
+    """About the memory that the last accesses of these bytes take."""
+    history: int
+    """About the memory that the history of operations takes."""
+    left_out: int
+    """Memory that launches touched and that the search within launches left out."""
+
+
 class Report(TypedDict):
     """All findings, and the history of operations."""
 
@@ -151,6 +164,8 @@ class Report(TypedDict):
     lanes: list[dict[str, object]]
     operations: list[dict[str, object]]
     forgotten: int
+    watched: Watched
+    """The memory of the search at the time of the report."""
 
 
 def findings(*, leaks: bool = False) -> Report:

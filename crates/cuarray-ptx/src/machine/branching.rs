@@ -185,7 +185,9 @@ pub(crate) const PROXY_FENCE: i64 = 1 << 8;
 pub(crate) unsafe fn fence(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     if instruction.imm != 0 && machine.recorder.ordering.is_some() {
         let fence = fence_of(instruction.imm);
-        machine.recorder.note_fence(strength_of(fence.scope), fence.releases, fence.acquires);
+        if !fence.initializations {
+            machine.recorder.note_fence(strength_of(fence.scope), fence.releases, fence.acquires);
+        }
     }
     if machine.causality.is_some() {
         machine.fence_causally(instruction.imm);
@@ -197,14 +199,18 @@ pub(crate) unsafe fn fence(machine: &mut Machine<'_>, instruction: &Instruction)
 
 /// Encodes a fence as an immediate.
 pub(crate) fn fence_code(fence: Fence) -> i64 {
-    let bits = u8::from(fence.acquires) | u8::from(fence.releases) << 1 | u8::from(fence.total) << 2;
+    let bits = u8::from(fence.acquires)
+        | u8::from(fence.releases) << 1
+        | u8::from(fence.total) << 2
+        | u8::from(fence.initializations) << 3;
     i64::from(bits) | i64::from(scope_code(fence.scope)) << 4
 }
 
 /// Decodes a fence.
 pub(super) fn fence_of(code: i64) -> Fence {
     let scope = scope_of((code >> 4) as u32);
-    Fence { acquires: code & 1 != 0, releases: code & 2 != 0, total: code & 4 != 0, scope }
+    let bit = |number: u32| code >> number & 1 != 0;
+    Fence { acquires: bit(0), releases: bit(1), total: bit(2), initializations: bit(3), scope }
 }
 
 /// Hints without an effect here.

@@ -20,11 +20,20 @@ use crate::races::{Access, Race};
 /// The bytes that the search compares at once: a page of its memory.
 const STEP: u64 = 256;
 
+/// A plain write of a barrier object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Write {
+    Initializes,
+    /// The pipelines of libcu++ order it behind other lanes by `match.sync` alone. So it is compared with that order in the strict mode too.
+    Invalidates,
+}
+
 /// An access of the lanes of the running instruction.
 #[derive(Clone, Copy)]
 enum What<'d> {
     /// A plain access, with the digests of written values.
     Weak(Kind, &'d [u32; 32]),
+    Object(Write, &'d [u32; 32]),
     Strong(Strong),
 }
 
@@ -32,6 +41,7 @@ impl What<'_> {
     fn kind(self) -> Kind {
         match self {
             What::Weak(kind, _) => kind,
+            What::Object(..) => Kind::Write,
             What::Strong(op) => op.kind,
         }
     }
@@ -142,6 +152,26 @@ impl Machine<'_> {
         let block = self.block.number as u32;
         if let Some(causality) = self.causality.as_mut() {
             causality.complete((block, warp, lanes), known, address, ended);
+        }
+    }
+
+    /// Reports that the lanes initialize or invalidate barrier objects.
+    pub(super) fn watch_object(&mut self, mode: u32, write: Write, digests: &[u32; 32]) {
+        if self.cluster().pending.count > 0 {
+            self.meet_pending(mode, 8, 0, Kind::Write);
+        }
+        self.access_causally(mode, (8, 0), What::Object(write, digests));
+        if write == Write::Initializes {
+            self.with_causality(|machine, causality, threads| {
+                causality.initialize(threads, machine.warp.number, machine.mask);
+            });
+        }
+    }
+
+    /// Records that lanes of the warp have executed an instruction whose order of memory the manual does not state.
+    pub(super) fn follow_causally(&mut self, lanes: u32) {
+        if self.causality.as_ref().is_some_and(|causality| causality.invalidates) {
+            self.with_causality(|machine, _, threads| threads.follow_lanes(machine.warp.number, lanes));
         }
     }
 
@@ -267,12 +297,16 @@ impl Machine<'_> {
             let mask = machine.mask;
             let Copying { landed, bulk: by_copy } = machine.copying;
             let read_only = mode & READ_ONLY != 0 && causality.strict && what.kind() == Kind::Read;
-            let by = if landed { causality.agent(block) } else { block };
+            let by = match what {
+                What::Object(Write::Initializes, _) => causality.initializer(block),
+                _ if landed => causality.agent(block),
+                _ => block,
+            };
             for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
                 let Some(address) = machine.flat(mode, lane as usize, at) else { continue };
                 let actor = Actor { block, warp, lane };
                 let value = match what {
-                    What::Weak(_, digests) => digests[lane as usize],
+                    What::Weak(_, digests) | What::Object(_, digests) => digests[lane as usize],
                     What::Strong(_) => 0,
                 };
                 let (kind, pc, stamp) = (what.kind(), machine.pc - 1, causality.clock.now());
@@ -282,12 +316,16 @@ impl Machine<'_> {
                     What::Strong(op) => {
                         causality.memory.strong(threads, (actor, mark, op), (address, size), &mut found)
                     }
-                    What::Weak(..) => {
+                    What::Weak(..) | What::Object(..) => {
+                        let mut view = threads.of(warp, lane).view.clone();
+                        if let What::Object(Write::Invalidates, _) = what {
+                            view = view.with_followed();
+                        }
                         let mut done = 0;
                         while done < u64::from(size) {
                             let from = address + done;
                             let count = (u64::from(size) - done).min(STEP - from % STEP);
-                            causality.memory.weak(threads, (actor, mark), (from, count as u32), &mut found);
+                            causality.memory.weak(threads, &view, (actor, mark), (from, count as u32), &mut found);
                             done += count;
                         }
                     }
@@ -331,7 +369,8 @@ impl Machine<'_> {
                     causality.memory.unseen((from, count as u32), &mut found);
                     done += count;
                 }
-                for conflict in found.drain(..) {
+                for mut conflict in found.drain(..) {
+                    conflict.mark.block = causality.block_of(conflict.mark.block);
                     if !reported.contains(&conflict.mark.pc)
                         && machine.add_causal_race(&conflict, &mark, (address, size))
                     {

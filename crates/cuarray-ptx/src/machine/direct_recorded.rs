@@ -21,6 +21,7 @@ impl Machine<'_> {
             && !self.launch.dependent
             && self.cluster().pending.count == 0
             && self.races.grid_turn == self.grid.turn
+            && self.freed.is_empty()
     }
 
     /// Records a read whose shape is in its slot, by an instruction whose records are the usual ones. Returns `false` if the

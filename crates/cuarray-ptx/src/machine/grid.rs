@@ -21,7 +21,7 @@ use super::turns::Turns;
 use super::warp::Warp;
 use crate::races::Races;
 use crate::races::causality::Causality;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -117,6 +117,7 @@ impl<'a> Machine<'a> {
             shapes: Shapes::new(launch.record || launch.races, launch.program.direct),
             recorder: Recorder::new(launch.record, launch.regions.len()).ordered(launch.hands_over()),
             misuses: Misuses::default(),
+            freed: BTreeMap::new(),
             unused: 0,
             races,
             causality: None,
@@ -320,7 +321,8 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     let mut machine = Machine::new(launch);
     if searches_causally(launch) {
         let blocks = launch.grid.iter().map(|extent| u64::from(*extent)).product();
-        machine.causality = Some(Box::new(Causality::new(blocks, launch.strict)));
+        let invalidates = launch.program.hand_over(launch.kernel).invalidates;
+        machine.causality = Some(Box::new(Causality::new(blocks, launch.strict, invalidates)));
     }
     let threads: u64 = launch.threads.iter().map(|extent| u64::from(*extent)).product();
     machine.grid.live = total.saturating_mul(threads).saturating_mul(size as u64);

@@ -18,6 +18,7 @@ use super::{Flow, processor};
 use crate::machine::program::{Instruction, Program, UNGUARDED};
 use crate::races::Races;
 use crate::races::causality::Causality;
+use std::collections::BTreeMap;
 
 /// The execution of one block.
 pub(crate) struct Machine<'p> {
@@ -82,6 +83,8 @@ pub(crate) struct Machine<'p> {
     pub recorder: Recorder,
     pub shapes: Shapes,
     pub misuses: Misuses,
+    /// The blocks of the heap that the launch has freed: the address, and the address after the last byte.
+    pub freed: BTreeMap<u64, u64>,
     /// The last bytes of each lane's access whose values nothing uses.
     pub unused: u32,
     pub races: Races,

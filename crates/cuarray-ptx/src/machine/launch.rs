@@ -272,8 +272,8 @@ pub struct Outcome {
 pub trait Service: Sync {
     /// Allocates for `malloc`: an address within the launch's regions, or 0 if memory is exhausted.
     fn allocate(&self, size: u64) -> u64;
-    /// Frees an address for `free`.
-    fn free(&self, address: u64);
+    /// Frees an address for `free`. Returns the bytes of the block there, or 0 if there is none.
+    fn free(&self, address: u64) -> u64;
     /// Reports a failed assertion.
     fn assertion(&self, text: &str);
     /// Sets the condition of a graph for `cudaGraphSetConditional`.
@@ -288,7 +288,9 @@ impl Service for NoService {
     fn allocate(&self, _: u64) -> u64 {
         0
     }
-    fn free(&self, _: u64) {}
+    fn free(&self, _: u64) -> u64 {
+        0
+    }
     fn assertion(&self, _: &str) {}
     fn set_condition(&self, _: u64, _: u32) {}
 }

@@ -248,6 +248,9 @@ impl Machine<'_> {
     /// Records an access to one region.
     fn note(&mut self, index: usize, size: u32, write: bool) {
         let start = self.launch.regions[index].start;
+        if !self.freed.is_empty() {
+            self.note_freed(self.mask, size - self.unused, write);
+        }
         if self.launch.dependent && self.waits_apart() {
             let bytes = u64::from(size - self.unused);
             for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
@@ -382,6 +385,9 @@ impl Machine<'_> {
                         self.misuse(MisuseKind::BeyondRegion, lane, bytes, write, index);
                     }
                     self.recorder.before_wait = self.launch.dependent && self.is_before_wait(lane);
+                    if !self.freed.is_empty() {
+                        self.note_freed_lane(lane, bytes, write);
+                    }
                     let inside = size.min(region.end.saturating_sub(address));
                     self.recorder.note(index, address - region.start, inside, write);
                 }

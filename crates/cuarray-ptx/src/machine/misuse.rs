@@ -21,6 +21,8 @@ pub enum MisuseKind {
     PartialWarp,
     /// A bulk copy that has not read the shared memory of its block when the block ends.
     SourceOfEndedBlock,
+    /// An access to a block of the heap that the launch has freed.
+    FreedBlock,
 }
 
 /// An access with an undefined value, or outside of its variable.
@@ -90,6 +92,36 @@ impl Machine<'_> {
         let pc = self.pc - 1;
         let (block, thread) = (self.block.number, self.warp.number * 32 + lane);
         self.misuses.keep((kind, pc, object), Misuse { kind, pc, block, thread, address, size, write });
+    }
+
+    /// Records the accesses of lanes to blocks of the heap that the launch has freed.
+    #[cold]
+    pub(crate) fn note_freed(&mut self, lanes: u32, size: u32, write: bool) {
+        for lane in (0..32).filter(|lane| lanes >> lane & 1 == 1) {
+            self.note_freed_lane(lane, (self.addresses[lane as usize], size), write);
+        }
+    }
+
+    /// Records the access of one lane to a block of the heap that the launch has freed.
+    #[cold]
+    pub(crate) fn note_freed_lane(&mut self, lane: u32, (address, size): (u64, u32), write: bool) {
+        let before = self.freed.range(..address.saturating_add(u64::from(size))).next_back();
+        if let Some((start, end)) = before.map(|(start, end)| (*start, *end))
+            && address < end
+        {
+            self.misuse(MisuseKind::FreedBlock, lane, (address, size), write, start as usize);
+        }
+    }
+
+    /// Records that `free` has freed a block of the heap.
+    pub(crate) fn block_is_freed(&mut self, address: u64, size: u64) {
+        self.freed.insert(address, address.saturating_add(size));
+    }
+
+    /// Records that `malloc` has allocated a block of the heap, where freed ones may have been.
+    pub(crate) fn block_is_allocated(&mut self, address: u64, size: u64) {
+        let end = address.saturating_add(size.max(1));
+        self.freed.retain(|start, freed_end| *freed_end <= address || end <= *start);
     }
 
     /// Records an access to shared memory: offsets of the lanes from `start`.

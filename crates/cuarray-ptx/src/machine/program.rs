@@ -32,6 +32,8 @@ pub(crate) const FIRST_USED: u32 = 1;
 pub(crate) const SECOND_USED: u32 = 2;
 /// The bit there if two loads and a multiply-add follow that add to the sum.
 pub(crate) const CONTINUED: u32 = 4;
+/// The bit there if another instruction than the following multiply-add reads the sum.
+pub(crate) const SUM_USED: u32 = 8;
 
 /// One instruction.
 #[derive(Clone, Copy)]
@@ -171,6 +173,8 @@ pub(crate) struct HandOver {
     pub fences: bool,
     /// Whether it uses results of atomic operations.
     pub results: bool,
+    /// Whether it invalidates barrier objects.
+    pub invalidates: bool,
 }
 
 /// The means by which a kernel's code synchronizes with other launches and with the host.
@@ -192,6 +196,8 @@ pub struct Program {
     /// One location for each instruction.
     pub(crate) locations: Vec<Location>,
     pub(crate) operands: Vec<u32>,
+    /// The usual functions of the instructions in `machine::linear`, by their `imm`.
+    pub(crate) by_lanes: Vec<Exec>,
     /// Each constant with its width. A constant's offset is the sum of the widths before it.
     pub(crate) constants: Vec<(Constant, Width)>,
     pub(crate) variables: Vec<Variable>,
@@ -222,6 +228,20 @@ pub struct Program {
 pub(crate) const FUNCTION_WINDOW: u64 = 0x0400_0000_0000_0000;
 
 impl Program {
+    /// Lets the usual function of each instruction compute its result, and lets all values be in rows.
+    #[cfg(test)]
+    pub(crate) fn compute_by_lanes(&mut self) {
+        use super::linear::{D, LINEAR};
+        for instruction in &mut self.code {
+            if instruction.extra & LINEAR != 0 && self.by_lanes.get(instruction.imm as usize).is_some() {
+                instruction.exec = self.by_lanes[instruction.imm as usize];
+                instruction.extra = 0;
+            } else if instruction.extra >> D & 3 != 0 && instruction.a == LEFT_OUT {
+                instruction.extra = 0;
+            }
+        }
+    }
+
     /// The number of instructions.
     pub fn instructions(&self) -> usize {
         self.code.len()
@@ -414,16 +434,23 @@ impl Program {
         all
     }
 
-    /// Whether threads of a kernel can synchronize through memory.
-    pub(crate) fn hands_over(&self, kernel: u32) -> bool {
+    /// The means by which the threads of a kernel can synchronize through memory.
+    pub(crate) fn hand_over(&self, kernel: u32) -> HandOver {
         let mut all = HandOver::default();
         for number in self.reachable(kernel) {
-            let HandOver { strong, fences, results } = self.functions[number as usize].hand_over;
+            let HandOver { strong, fences, results, invalidates } = self.functions[number as usize].hand_over;
             all.strong |= strong;
             all.fences |= fences;
             all.results |= results;
+            all.invalidates |= invalidates;
         }
-        all.strong || all.fences && all.results
+        all
+    }
+
+    /// Whether threads of a kernel can synchronize through memory.
+    pub(crate) fn hands_over(&self, kernel: u32) -> bool {
+        let HandOver { strong, fences, results, .. } = self.hand_over(kernel);
+        strong || fences && results
     }
 
     /// The bytes of static shared memory that a kernel uses.

@@ -196,6 +196,7 @@ unsafe fn allocate(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow
         let size = machine.parameter(instruction, 0, lane);
         let address = machine.launch.service.allocate(size);
         machine.forget_accesses(address, size);
+        machine.block_is_allocated(address, size);
         machine.set_result(instruction, 1, lane, address);
         Ok(())
     })
@@ -203,7 +204,11 @@ unsafe fn allocate(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow
 
 unsafe fn free(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     each(machine, |machine, lane| {
-        machine.launch.service.free(machine.parameter(instruction, 0, lane));
+        let address = machine.parameter(instruction, 0, lane);
+        let size = machine.launch.service.free(address);
+        if size > 0 {
+            machine.block_is_freed(address, size);
+        }
         Ok(())
     })
 }

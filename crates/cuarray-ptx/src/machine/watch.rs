@@ -195,6 +195,7 @@ impl Machine<'_> {
                 self.warp.waited |= group;
             }
             if !barrier && self.launch.strict {
+                self.follow_causally(group);
                 continue;
             }
             if let Some(watched) = self.block.watched.as_mut() {

@@ -32,7 +32,8 @@ fn fence_of(opcode: &str, scope: Option<usize>, words: &mut Modifiers<'_>) -> Op
     };
     let kind = words.one_of(&["acquire", "release", "sc"]);
     let total = opcode == "membar" || kind == Some(2);
-    Some(Fence { acquires: kind != Some(1), releases: kind != Some(0), total, scope })
+    let initializations = words.take("mbarrier_init");
+    Some(Fence { acquires: kind != Some(1), releases: kind != Some(0), total, scope, initializations })
 }
 
 /// The code of `fence.proxy.async`, which orders accesses of threads and of bulk copies; 0 for other fences.
@@ -48,13 +49,6 @@ fn proxy_fence_of(words: &[&str]) -> i64 {
         _ => proxies::SHARED | proxies::GLOBAL,
     };
     branching::PROXY_FENCE * i64::from(spaces)
-}
-
-/// The reason why a function of the device runtime is refused: kernels do not launch kernels.
-fn launches_kernels(name: &str) -> Option<&'static str> {
-    let launches = ["__cudaCDP", "cudaLaunchDevice", "cudaGetParameterBuffer"];
-    let refused = "kernels that launch kernels (dynamic parallelism) are not executed: launch them from the host";
-    launches.iter().any(|prefix| name.starts_with(prefix)).then_some(refused)
 }
 
 impl<'a> Builder<'_, 'a> {
@@ -240,7 +234,7 @@ impl<'a> Builder<'_, 'a> {
             (None, Some(Symbol::Function(number))) => {
                 let definition = &self.symbols.definitions[number as usize];
                 if definition.body.is_none() && !self.symbols.relocatable {
-                    return Err(self.wrong(name, launches_kernels(name).unwrap_or("no module defines the function")));
+                    return Err(self.undefined(name));
                 }
                 let shape = definition.shape;
                 if shape.entry {
@@ -258,7 +252,7 @@ impl<'a> Builder<'_, 'a> {
                     shape.ok_or_else(|| self.wrong(prototype, "the prototype is not declared"))?;
                 shape_of(results, parameters)
             }
-            _ => return Err(self.wrong(name, launches_kernels(name).unwrap_or("the function is not declared"))),
+            _ => return Err(self.wrong(name, "the function is not declared")),
         };
         if arguments.len() != wanted_arguments.len() {
             return Err(self.wrong(name, "the call and the function differ in the number of arguments"));

@@ -67,6 +67,7 @@ impl<'a> Builder<'_, 'a> {
         let [address, values @ ..] = rest else { return self.refuse(instruction) };
         let (base, offset, mode) = self.place(address, space)?;
         self.built().hand_over.strong = true;
+        self.built().hand_over.invalidates |= kind == 1;
         if matches!(kind, 4 | 5) {
             let mode = mode | STRONG | scope_bits(scope) | if relaxed { 0 } else { ACQUIRES };
             return self.wait(instruction, target, (base, offset, mode), values, parity, kind == 5);

@@ -71,13 +71,33 @@ fn object_is_invalidated_and_overwritten_after_its_last_use() {
         ["mbarrier.inval.shared.b64 [full];", "mbarrier.init.shared.b64 [full], 1;", "st.shared.u32 [full+4], 0;"]
     {
         check(&format!("{INIT} {SYNC} {meet} {SYNC} @%p {end}"), false);
-        // Other threads may still test the object. The strict mode does not compare its end.
-        let early = format!("{INIT} {SYNC} {meet} @%p {end}");
-        assert!(!races_of(&early, 1, false).is_empty(), "{early}");
-        assert_eq!(races_of(&early, 1, true).is_empty(), end.contains("inval"), "{early}");
+        // Other threads may still test the object.
+        check(&format!("{INIT} {SYNC} {meet} @%p {end}"), true);
     }
     check(&format!("{INIT} {SYNC} {meet} ld.shared.u32 %v, [full];"), false);
     check(&format!("{INIT} {SYNC} mbarrier.arrive.shared.b64 _, [full]; ld.shared.u32 %v, [full];"), true);
+}
+
+#[test]
+fn invalidation_is_ordered_behind_the_lanes_that_match_and_the_warps_that_count_down() {
+    // The end of a pipeline of libcu++: one lane of each warp counts the warp down, and the last one invalidates.
+    let pipeline = |matches: &str, semantics: &str, end: &str| {
+        format!(
+            ".shared .align 4 .b32 users; @%p st.shared.u32 [users], 64; {INIT} {SYNC} {} {matches}\n\
+             and.b32 %v, %t, 31; setp.ne.u32 %q, %v, 0; @%q ret; atom.{semantics}.cta.shared.add.u32 %w, [users], -32;\n\
+             setp.ne.u32 %q, %w, 32; @%q ret; {end}",
+            meet("full", 0, "W")
+        )
+    };
+    let inval = "mbarrier.inval.shared.b64 [full];";
+    let matches = "match.any.sync.b32 %v, 7, -1;";
+    check(&pipeline(matches, "acq_rel", inval), false);
+    check(&pipeline("bar.warp.sync -1;", "acq_rel", inval), false);
+    check(&pipeline("", "acq_rel", inval), true);
+    check(&pipeline(matches, "relaxed", inval), true);
+    // In the strict mode the match orders nothing else.
+    let store = pipeline(matches, "acq_rel", "st.shared.u32 [full], 0;");
+    assert!(races_of(&store, 1, false).is_empty() && !races_of(&store, 1, true).is_empty());
 }
 
 #[test]
@@ -193,5 +213,38 @@ fn object_of_another_block_is_initialized_before_the_barrier_of_the_cluster() {
             let found = races_of(&body, 2, strict);
             assert_eq!(!found.is_empty(), races, "strict {strict}: {body}: {found:?}");
         }
+    }
+}
+
+#[test]
+fn fence_of_initializations_releases_nothing_else() {
+    let meet = "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;";
+    let end = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;";
+    let body = |store: &str, fence: &str| {
+        let read = "mapa.shared::cluster.u32 %far, %o, %i; ld.shared::cluster.u32 %v, [%far];";
+        format!("@%p mbarrier.init.shared.b64 [full], 64; {store} {fence} {meet} {read} {end}")
+    };
+    let store = "st.shared.u32 [%s], %t;";
+    for strict in [false, true] {
+        for (store, fence, races) in [
+            (store, "fence.mbarrier_init.release.cluster;", true),
+            (store, "fence.acq_rel.cluster; fence.mbarrier_init.release.cluster;", false),
+            (store, "fence.mbarrier_init.release.cluster; fence.acq_rel.cluster;", false),
+            ("", "fence.mbarrier_init.release.cluster;", false),
+        ] {
+            let body = body(store, fence);
+            let found = races_of(&body, 2, strict);
+            assert_eq!(!found.is_empty(), races, "strict {strict}: {body}: {found:?}");
+        }
+        // The fence of one thread does not release the initialization of another one.
+        let other = "setp.eq.u32 %q, %t, 1; @%q fence.mbarrier_init.release.cluster;";
+        let arrive = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%far];";
+        let wait = "W: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %q, [full], 0; @!%q bra W;";
+        let found = races_of(
+            &format!("@%p mbarrier.init.shared.b64 [full], 64; {other} {meet} {arrive} {wait} {end}"),
+            2,
+            strict,
+        );
+        assert!(!found.is_empty(), "strict {strict}");
     }
 }

@@ -181,10 +181,11 @@ mod tests {
         let mut detector = Detector::new(HostThreads::InOrderOfCalls);
         detector.allocate(Caller::new(1, "alloc"), Block::new(64, 1000, "device", 0), true);
         detector.allocate(Caller::new(1, "alloc"), Block::new(4096, 24, "device", 0), true);
-        assert_eq!(detector.memory().watched, 1024);
+        assert_eq!(detector.watched().bytes, 1024);
         detector.free(Caller::new(1, "free"), 64);
-        let memory = detector.memory();
-        assert_eq!(memory.watched, 24);
-        assert!(memory.used > 0 && memory.history > 0, "{memory:?}");
+        let watched = detector.watched();
+        assert_eq!(watched.bytes, 24);
+        assert!(watched.memory > 0 && watched.history > 0, "{watched:?}");
+        assert_eq!(detector.report(false).watched, watched);
     }
 }

@@ -29,7 +29,7 @@ pub use effect::Effect;
 pub use operation::{Caller, Fences, Operation, Ticket};
 pub use region::{Extent, Manner, Region, Strength, Touch, Touched};
 
-use crate::finding::{Access, AccessKind, KernelPlace, Kind, LaneKind, Object, Range, Variable};
+use crate::finding::{Access, AccessKind, KernelPlace, Kind, LaneKind, Object, Range, Variable, Watched};
 use allocations::Blocks;
 use clock::Retired;
 use flags::Flags;
@@ -100,17 +100,6 @@ pub struct KernelMisuse {
     pub place: KernelPlace,
     /// The remedy, as a sentence without its full stop.
     pub missing: String,
-}
-
-/// The memory of a [`Detector`], in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Memory {
-    /// The bytes of live allocations and variables, whose accesses are compared.
-    pub watched: u64,
-    /// About the bytes that their last accesses take.
-    pub used: u64,
-    /// About the bytes that the operations in the history take, without their sites.
-    pub history: u64,
 }
 
 /// A change of the kernels' heap by one launch.
@@ -481,11 +470,11 @@ impl Detector {
         self.queue.is_empty()
     }
 
-    /// The memory that is watched now, and what watching it takes.
-    pub fn memory(&self) -> Memory {
-        let (watched, used) = self.shadow.memory();
+    /// The memory that is watched now, and what watching it takes. The caller knows what its launches left out.
+    pub fn watched(&self) -> Watched {
+        let (bytes, memory) = self.shadow.memory();
         let history = self.history.len() * (size_of::<Operation>() + size_of::<Arc<Operation>>());
-        Memory { watched, used, history: history as u64 }
+        Watched { bytes, memory, history: history as u64, left_out: 0 }
     }
 
     /// Discards the findings so far.

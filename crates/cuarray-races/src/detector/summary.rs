@@ -93,6 +93,7 @@ impl Detector {
             lanes: lanes.lanes,
             operations,
             forgotten,
+            watched: self.watched(),
         }
     }
 

@@ -20,7 +20,10 @@ impl Report {
     /// let empty = cuarray_races::finding::Report::default();
     /// assert_eq!(
     ///     empty.json(),
-    ///     r#"{"version":1,"findings":[],"not_kept":0,"suppressed":[],"lanes":[],"operations":[],"forgotten":0}"#
+    ///     concat!(
+    ///         r#"{"version":1,"findings":[],"not_kept":0,"suppressed":[],"lanes":[],"operations":[],"forgotten":0,"#,
+    ///         r#""watched":{"bytes":0,"memory":0,"history":0,"left_out":0}}"#
+    ///     )
     /// );
     /// ```
     pub fn json(&self) -> String {
@@ -63,7 +66,8 @@ mod tests {
             count: 2,
             allocations: 1,
         };
-        let report = Report { findings: vec![finding], ..Report::default() };
+        let watched = Watched { bytes: 4, memory: 8, history: 16, left_out: 32 };
+        let report = Report { findings: vec![finding], watched, ..Report::default() };
         let (before, site) = (
             r#"{"version":1,"findings":[{"number":1,"kind":"data-race","count":2,"allocations":1,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"variable":null,"object":null,"sides":["#,
             r#""site":{"user":{"file":"a.py","line":3,"function":"f"},"innermost":null,"native":null,"library":null}"#,
@@ -74,7 +78,8 @@ mod tests {
             )
         };
         let (first, second) = (side("write", 1), side("read", 2));
-        let after = r#"],"missing":"wait"}],"not_kept":0,"suppressed":[],"lanes":[],"operations":[],"forgotten":0}"#;
-        assert_eq!(report.json(), format!("{before}{first},{second}{after}"));
+        let after = r#"],"missing":"wait"}],"not_kept":0,"suppressed":[],"lanes":[],"operations":[],"forgotten":0,"#;
+        let watched = r#""watched":{"bytes":4,"memory":8,"history":16,"left_out":32}}"#;
+        assert_eq!(report.json(), format!("{before}{first},{second}{after}{watched}"));
     }
 }

@@ -4,7 +4,7 @@
 //! file contains markup.
 
 use crate::finding::{
-    Access, AccessKind, Allocation, Finding, KernelPlace, Kind, Lane, LaneKind, Operation, Range, Report, Side,
+    Access, AccessKind, Allocation, Finding, KernelPlace, Kind, Lane, LaneKind, Operation, Range, Report, Side, Watched,
 };
 use crate::site::{Frame, Site, SourceLine};
 use std::sync::Arc;
@@ -84,7 +84,8 @@ pub(crate) fn report(file: &str) -> Report {
         count: 1,
         allocations: 1,
     };
-    Report { findings: vec![finding], lanes, operations, ..Report::default() }
+    let watched = Watched { bytes: 4096, memory: 512, history: 2048, left_out: 0 };
+    Report { findings: vec![finding], lanes, operations, watched, ..Report::default() }
 }
 
 /// As [`report`], but the finding is a race of two threads of the launch that is operation 6.

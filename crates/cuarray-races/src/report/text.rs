@@ -37,6 +37,9 @@ impl Report {
         if self.not_kept > 0 {
             let _ = writeln!(text, "{} more findings are not shown", words::number(self.not_kept));
         }
+        if !text.is_empty() {
+            let _ = writeln!(text, "{}", words::watched(&self.watched));
+        }
         text
     }
 
@@ -185,6 +188,7 @@ mod tests {
           one
       by numba-cuda, {library}
 
+watched: 4,096 bytes, with about 512 bytes for their accesses and 2,048 bytes for the history; left out: 0 bytes of launches
 "
         );
         assert_eq!(text, expected);

@@ -1,12 +1,23 @@
 //! The wording of reports, shared by all formats for people.
 
-use crate::finding::{AccessKind, Finding, KernelPlace, Kind, Lane, LaneKind, Operation, Side, Variable};
+use crate::finding::{AccessKind, Finding, KernelPlace, Kind, Lane, LaneKind, Operation, Side, Variable, Watched};
 use crate::site::{Frame, Native, Site};
 use crate::symbol::{call_name, kernel_name, variable_name};
 
 /// `1 byte`, `4,096 bytes`.
 pub(crate) fn bytes(count: u64) -> String {
     if count == 1 { "1 byte".into() } else { format!("{} bytes", number(count)) }
+}
+
+/// The memory that the search watches, and the memory that this takes.
+pub(crate) fn watched(watched: &Watched) -> String {
+    format!(
+        "watched: {}, with about {} for their accesses and {} for the history; left out: {} of launches",
+        bytes(watched.bytes),
+        bytes(watched.memory),
+        bytes(watched.history),
+        bytes(watched.left_out)
+    )
 }
 
 /// A number with commas between its thousands.

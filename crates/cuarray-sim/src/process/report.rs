@@ -3,14 +3,16 @@
 use crate::driver::{Driver, Guard};
 use crate::execution::drain;
 use crate::happens_before::host;
+use crate::process::statistics::watched;
 use crate::site::add_lines;
+use crate::state::State;
 use cuarray_abi::CUcontext;
 use cuarray_races::finding::Report;
 
 /// All findings, and if `leaks`, live objects as leaks. Pending work whose accesses are not known yet runs first.
 pub(crate) fn make(driver: &Driver, leaks: bool) -> Report {
     let leaks = leaks && driver.config.as_ref().is_ok_and(|config| config.leaks != Some(false));
-    let report = known(driver).detector.report(leaks);
+    let report = of(&known(driver), leaks);
     completed(driver, report)
 }
 
@@ -20,9 +22,14 @@ pub(crate) fn make_last(driver: &Driver, leaks: bool) -> Option<Report> {
     let mut state = driver.try_lock()?;
     host::take_host_accesses(&mut state);
     let state = if state.host_functions == 0 { resolved(driver, state) } else { state };
-    let report = state.detector.report(leaks);
+    let report = of(&state, leaks);
     drop(state);
     Some(completed(driver, report))
+}
+
+/// The report of the detector, with the memory that launches left out.
+fn of(state: &State, leaks: bool) -> Report {
+    Report { watched: watched(state), ..state.detector.report(leaks) }
 }
 
 /// Adds source lines and suppressions to a report. The driver must not be locked, because this reads files.

@@ -10,6 +10,7 @@ use crate::process::summary;
 use crate::state::State;
 use cuarray_abi::ENTRY_POINTS;
 use cuarray_races::Operation;
+use cuarray_races::finding::Watched;
 use cuarray_races::site::Site;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,16 +44,6 @@ struct Alive<'a> {
     pending_host_functions: usize,
     instructions: u64,
     watched: Watched,
-}
-
-/// The memory whose accesses are compared, in bytes.
-#[derive(Serialize)]
-struct Watched {
-    bytes: u64,
-    memory: u64,
-    history: u64,
-    /// The bytes of the launches that the search within a launch left out.
-    left_out: u64,
 }
 
 #[derive(Serialize)]
@@ -122,10 +113,10 @@ fn alive(state: &State) -> Alive<'_> {
     }
 }
 
-fn watched(state: &State) -> Watched {
-    let cuarray_races::Memory { watched, used, history } = state.detector.memory();
+/// The memory that the search for findings watches.
+pub(super) fn watched(state: &State) -> Watched {
     let partly = state.code.partly_searched;
-    Watched { bytes: watched, memory: used, history, left_out: partly.touched.saturating_sub(partly.searched) }
+    Watched { left_out: partly.touched.saturating_sub(partly.searched), ..state.detector.watched() }
 }
 
 /// The statistics of a driver as one JSON object.

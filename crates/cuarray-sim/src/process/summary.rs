@@ -81,6 +81,13 @@ pub(crate) fn unchecked(driver: &Driver, state: &State) -> Vec<String> {
         let launches = count(partly.launches, "launch", "launches");
         lines.push(format!("races between blocks: watched about {searched} of {touched} MB of {launches} (CUARRAY_SIM_KERNEL_RACES_MEMORY)"));
     }
+    // Allocations share pages there, so the page of an access does not name its allocation.
+    if driver.config.as_ref().is_ok_and(|config| config.host_readable && config.findings) && unused(driver).is_none() {
+        lines.push(
+            "accesses of the host to device memory were not compared with device work (CUARRAY_SIM_HOST_READABLE=1)"
+                .to_owned(),
+        );
+    }
     lines
 }
 
@@ -129,5 +136,19 @@ mod tests {
             ["races between blocks: watched about 20 of 40 MB of 3 launches (CUARRAY_SIM_KERNEL_RACES_MEMORY)"]
         );
         assert!(watched(0).is_empty());
+    }
+
+    #[test]
+    fn host_accesses_to_readable_device_memory_have_a_line_once_the_driver_is_used() {
+        let lines = |host_readable, findings, uses: bool| {
+            let driver = Driver::new(Ok(Config { host_readable, findings, ..Config::default() }));
+            let allocates = |entry: &&cuarray_abi::EntryPoint| entry.symbol == "cuMemAlloc_v2";
+            let entry = ENTRY_POINTS.iter().position(|entry| allocates(&entry)).unwrap();
+            driver.calls_of[entry].fetch_add(u64::from(uses), Ordering::Relaxed);
+            let state = driver.lock();
+            unchecked(&driver, &state).into_iter().filter(|line| line.contains("HOST_READABLE")).count()
+        };
+        assert_eq!(lines(true, true, true), 1);
+        assert_eq!([lines(false, true, true), lines(true, false, true), lines(true, true, false)], [0, 0, 0]);
     }
 }

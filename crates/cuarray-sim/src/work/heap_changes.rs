@@ -40,8 +40,8 @@ impl LaunchHeap {
         address
     }
 
-    /// Frees for `free`. An address without a block changes nothing.
-    pub(super) fn free(&self, address: u64) {
+    /// Frees for `free`, and returns the bytes of the block. An address without a block changes nothing, and has 0 bytes.
+    pub(super) fn free(&self, address: u64) -> u64 {
         let mut inner = self.heap.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let offset = address.wrapping_sub(self.heap.base);
         let block = inner.blocks.remove(&offset);
@@ -53,10 +53,12 @@ impl LaunchHeap {
                     Some(end) => changes.within.insert(address, end),
                     None => changes.freed.insert(address, address + size),
                 };
+                return size;
             }
             None if address != 0 => changes.wrong.push(address),
             None => {}
         }
+        0
     }
 
     fn changes(&self) -> std::sync::MutexGuard<'_, Changes> {

@@ -74,7 +74,8 @@ fn is_out_of_bounds(regions: &[Region], outcome: &Outcome, race: &Race, access: 
                 MisuseKind::UnwrittenShared
                 | MisuseKind::AbsentLane
                 | MisuseKind::PartialWarp
-                | MisuseKind::SourceOfEndedBlock => false,
+                | MisuseKind::SourceOfEndedBlock
+                | MisuseKind::FreedBlock => false,
             }
     })
 }
@@ -247,6 +248,10 @@ pub(super) fn misuses(state: &State, launch: &Launch, regions: &[Region], outcom
                 let generic = cuarray_ptx::SHARED_WINDOW + address;
                 let variable = Some(shared_variable(launch, address));
                 (finding::Kind::UseAfterFree, bytes(generic), generic, variable, missing.to_owned())
+            }
+            MisuseKind::FreedBlock => {
+                let missing = "free the block after its last use: malloc may give its bytes to another thread at once";
+                (finding::Kind::UseAfterFree, bytes(address), address, None, missing.to_owned())
             }
             MisuseKind::PartialWarp => {
                 let missing = format!(

@@ -36,10 +36,8 @@ impl Service for Services {
         self.heap.as_ref().filter(|_| size > 0).map_or(0, |heap| heap.allocate(size))
     }
 
-    fn free(&self, address: u64) {
-        if let Some(heap) = &self.heap {
-            heap.free(address);
-        }
+    fn free(&self, address: u64) -> u64 {
+        self.heap.as_ref().map_or(0, |heap| heap.free(address))
     }
 
     fn assertion(&self, text: &str) {

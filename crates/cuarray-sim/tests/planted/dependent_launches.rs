@@ -19,6 +19,9 @@ const WRITE: &str = "griddepcontrol.launch_dependents; st.global.u32 [%data], %t
 /// Copies the data.
 const READ: &str = "ld.global.u32 %v, [%data]; st.global.u32 [%out], %v;";
 const WAIT: &str = "griddepcontrol.wait;";
+/// Lets the next kernel begin.
+const TRIGGER: &str = "griddepcontrol.launch_dependents;";
+const STORE: &str = "st.global.u32 [%data], 9;";
 
 /// Launches kernels one after the other in a stream. All but the first are dependent launches.
 fn chain(p: &Program, bodies: &[&str]) {
@@ -49,6 +52,18 @@ pairs! {
     only_one_warp_waits: DataRace LAUNCHES, |p, right| {
         let waits = "setp.lt.u32 %p, %t, 32; @%p griddepcontrol.wait;";
         chain(p, &[WRITE, &[waits, if right { "bar.sync 0;" } else { "" }, READ].concat()]);
+    }
+    a_wait_is_missing_although_the_trigger_follows_the_write: DataRace LAUNCHES, |p, right| {
+        chain(p, &[&[STORE, TRIGGER].concat(), &[if right { WAIT } else { "" }, READ].concat()]);
+    }
+    a_wait_is_missing_and_nothing_triggers: DataRace LAUNCHES, |p, right| {
+        chain(p, &[STORE, &[if right { WAIT } else { "" }, READ].concat()]);
+    }
+    a_dependent_launch_writes_before_its_wait: DataRace LAUNCHES, |p, right| {
+        chain(p, &[WRITE, &if right { [WAIT, STORE].concat() } else { [STORE, WAIT].concat() }]);
+    }
+    a_dependent_launch_writes_after_its_own_trigger: DataRace LAUNCHES, |p, right| {
+        chain(p, &[WRITE, &[TRIGGER, WAIT, STORE].concat(), &[if right { WAIT } else { "" }, READ].concat()]);
     }
     a_kernel_between_does_not_wait: DataRace LAUNCHES, |p, right| {
         chain(p, &[WRITE, if right { WAIT } else { "" }, READ]);

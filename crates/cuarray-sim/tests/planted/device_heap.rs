@@ -70,6 +70,32 @@ const CODE: &CStr = c"
     call free, (address);
     ret;
 }
+.visible .entry drop_early(.param .u64 place)
+{
+    .param .b64 address; .reg .b64 %p, %a, %v;
+    ld.param.u64 %p, [place];
+    ld.relaxed.gpu.global.u64 %a, [%p];
+    st.param.b64 [address], %a;
+    call free, (address);
+    ld.u64 %v, [%a];
+    ret;
+}
+.visible .entry within_early(.param .u64 place)
+{
+    .param .b64 size, address; .reg .b64 %a, %b;
+    st.param.b64 [size], 64;
+    call (address), malloc, (size);
+    ld.param.b64 %a, [address];
+    call (address), malloc, (size);
+    ld.param.b64 %b, [address];
+    st.param.b64 [address], %a;
+    call free, (address);
+    st.u64 [%b], 5;
+    st.u64 [%a + 56], 5;
+    st.param.b64 [address], %b;
+    call free, (address);
+    ret;
+}
 .visible .entry within(.param .u64 place)
 {
     .param .b64 size, address; .reg .b64 %a;
@@ -150,6 +176,12 @@ pairs! {
     }
     a_block_freed_twice: UseAfterFree ONE_STREAM, |p, right| {
         kernels(p).in_order(p, if right { &[c"make", c"drop"] } else { &[c"make", c"drop", c"drop"] });
+    }
+    a_block_used_by_the_kernel_that_has_freed_it: UseAfterFree ["cuLaunchKernel on stream 1"], |p, right| {
+        kernels(p).in_order(p, &[c"make", if right { c"drop" } else { c"drop_early" }]);
+    }
+    a_block_that_lives_within_a_kernel_and_is_used_after_free: UseAfterFree ["cuLaunchKernel on stream 1"], |p, right| {
+        kernels(p).in_order(p, &[if right { c"within" } else { c"within_early" }]);
     }
     a_block_freed_while_a_launch_uses_it: FreeBeforePendingWork ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 2"], |p, right| {
         let kernels = kernels(p);

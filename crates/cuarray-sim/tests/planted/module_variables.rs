@@ -22,6 +22,27 @@ const CODE: &CStr = c"
     st.global.u32 [count], %v;
     ret;
 }
+.visible .entry set(.param .u64 out, .param .u32 shift)
+{
+    .reg .pred %p; .reg .b32 %t; .reg .b64 %o;
+    ld.param.u64 %o, [out];
+    mov.u32 %t, %tid.x;
+    setp.ne.u32 %p, %t, 0;
+    @%p ret;
+    st.global.u32 [%o], 9;
+    ret;
+}
+.visible .entry get(.param .u64 out, .param .u32 shift)
+{
+    .reg .b32 %t, %v; .reg .b64 %a, %o;
+    ld.param.u64 %o, [out];
+    mov.u32 %t, %tid.x;
+    mul.wide.u32 %a, %t, 4;
+    add.u64 %o, %o, %a;
+    ld.global.u32 %v, [count];
+    st.global.u32 [%o], %v;
+    ret;
+}
 .visible .entry scale(.param .u64 out, .param .u32 shift)
 {
     .reg .b32 %t, %v; .reg .b64 %a, %o;
@@ -109,6 +130,47 @@ pairs! {
         launch(p, module, c"increment", (0, 0), one);
         let stream = if right { one } else { other };
         ok!(p, cuMemcpyDtoHAsync_v2(host.cast(), variable(p, module, c"count"), 4, stream));
+        ok!(p, cuCtxSynchronize());
+    }
+    a_kernel_of_another_module_gets_the_address_of_a_variable: DataRace
+        ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 2"], |p, right| {
+        let modules = [0, 1].map(|_| module(p));
+        let [one, other] = [0, 1].map(|_| p.stream(NON_BLOCKING));
+        launch(p, modules[0], c"increment", (0, 0), one);
+        // The other module has a variable of its own under the name.
+        let count = variable(p, modules[usize::from(right)], c"count");
+        launch(p, modules[1], c"set", (count, 0), other);
+        ok!(p, cuCtxSynchronize());
+    }
+    a_variable_is_written_by_a_copy_and_read_by_a_kernel: DataRace
+        ["cuMemcpyHtoDAsync_v2 on stream 1", "cuLaunchKernel on stream 2"], |p, right| {
+        let (module, out, host) = (module(p), p.written(128), p.pinned(4));
+        let [one, other] = [0, 1].map(|_| p.stream(NON_BLOCKING));
+        ok!(p, cuMemcpyHtoDAsync_v2(variable(p, module, c"count"), host.cast(), 4, one));
+        if right {
+            p.order(one, other);
+        }
+        launch(p, module, c"get", (out, 0), other);
+        ok!(p, cuCtxSynchronize());
+    }
+    constants_are_rewritten_by_a_synchronous_copy: DataRace ["cuLaunchKernel on stream 1", "cuMemcpyHtoD_v2 on legacy"], |p, right| {
+        let (module, out, values) = (module(p), p.written(128), [7_u32; 32]);
+        // The legacy default stream waits for blocking streams only.
+        let stream = p.stream(if right { CU_STREAM_DEFAULT } else { NON_BLOCKING });
+        launch(p, module, c"scale", (out, 0), stream);
+        ok!(p, cuMemcpyHtoD_v2(variable(p, module, c"factors"), values.as_ptr().cast(), 128));
+        ok!(p, cuCtxSynchronize());
+    }
+    constants_are_rewritten_for_the_next_launch: DataRace ["cuMemcpyDtoDAsync_v2 on stream 2", "cuLaunchKernel on stream 1"], |p, right| {
+        let (module, out, values) = (module(p), p.written(128), p.written(128));
+        let [one, other] = [0, 1].map(|_| p.stream(NON_BLOCKING));
+        launch(p, module, c"scale", (out, 0), one);
+        p.order(one, other);
+        p.copy(variable(p, module, c"factors"), values, 128, other);
+        if right {
+            p.order(other, one);
+        }
+        launch(p, module, c"scale", (out, 0), one);
         ok!(p, cuCtxSynchronize());
     }
     an_index_beyond_a_variable: OutOfBounds ["cuLaunchKernel on stream 1"], |p, right| {

@@ -9,6 +9,7 @@ use super::copies::Entry;
 use crate::grammar::types::Space;
 use crate::machine::access_mode::Mode;
 use crate::machine::atomic::Word;
+use crate::machine::causality::Write;
 use crate::machine::program::{Exec, Instruction, LEFT_OUT};
 use crate::machine::{Flow, Machine};
 use crate::races::causality::phases::Step;
@@ -75,8 +76,7 @@ pub(crate) fn complete_bytes(word: u64, count: u64) -> u64 {
 }
 
 /// `mbarrier.init` and, if the further operand is 1, `mbarrier.inval`: the object `[a + imm]` expects `b` arrivals. For the search for races
-/// this is a plain write. The pipelines of libcu++ order `inval` behind other lanes by `match.sync` alone, which orders nothing in the
-/// strict mode. So this mode does not compare it.
+/// this is a plain write.
 pub(crate) unsafe fn initialize(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: `a` has the width that the mode states, and `b` has 64 bits.
     let counts = unsafe {
@@ -89,9 +89,9 @@ pub(crate) unsafe fn initialize(machine: &mut Machine<'_>, instruction: &Instruc
         // SAFETY: `locate` returned a valid, aligned pointer.
         unsafe { AtomicU64::from_ptr(machine.pointers[lane].cast()) }.store(initial(counts[lane]), Ordering::SeqCst);
     }
-    let invalidates = machine.extra(instruction, 0) == 1;
-    if machine.races.on && !(invalidates && machine.launch.strict) {
-        machine.watch_write(instruction, 8, 0, &counts.map(digest));
+    if machine.races.on {
+        let write = if machine.extra(instruction, 0) == 1 { Write::Invalidates } else { Write::Initializes };
+        machine.watch_object(instruction.c, write, &counts.map(digest));
     }
     Flow::Next
 }

@@ -84,9 +84,15 @@ impl Location {
         self.marks.is_empty() && self.operations.is_empty() && self.phases.is_none()
     }
 
-    /// Compares a plain access, or a strong one of other bytes, with the strong accesses.
-    pub(super) fn meet(&self, threads: &Threads, actor: Actor, kind: Kind, strict: bool, found: &mut Vec<Conflict>) {
-        let view = &threads.of(actor.warp, actor.lane).view;
+    /// Compares a plain access, or a strong one of other bytes, with the strong accesses. `view` is what its thread knows.
+    pub(super) fn meet(
+        &self,
+        threads: &Threads,
+        view: &Times,
+        (actor, kind): (Actor, Kind),
+        strict: bool,
+        found: &mut Vec<Conflict>,
+    ) {
         for StrongMark { mark, number, .. } in &self.marks {
             if kind == Kind::Read && mark.kind == Kind::Read {
                 continue;

@@ -139,31 +139,31 @@ impl Memory {
         }
     }
 
-    /// Compares and records a plain access of at most one page.
+    /// Compares and records a plain access of at most one page. `view` is what its thread knows.
     pub(crate) fn weak(
         &mut self,
         threads: &Threads,
+        view: &Times,
         (actor, mark): (Actor, Mark),
         (address, size): (u64, u32),
         found: &mut Vec<Conflict>,
     ) {
         let strict = self.strict;
-        let group = threads.of(actor.warp, actor.lane);
         let page = self.page(address / PAGE);
         let offset = (address % PAGE) as u32;
         page.fit(offset, size);
         let pieces = page.cells_of(offset, size);
         for cell in &mut page.cells[pieces] {
             match mark.kind {
-                Kind::Read => read(cell, threads, &group.view, actor, mark, found),
-                _ => write(cell, threads, &group.view, actor, mark, strict, found),
+                Kind::Read => read(cell, threads, view, actor, mark, found),
+                _ => write(cell, threads, view, actor, mark, strict, found),
             }
         }
         if page.locations.is_empty() {
             return;
         }
         for location in page.locations.iter_mut().filter(|location| location.overlaps(offset, size)) {
-            location.meet(threads, actor, mark.kind, strict, found);
+            location.meet(threads, view, (actor, mark.kind), strict, found);
             found.extend(location.accesses().filter_map(|other| other.meets_read_only(&mark)));
             if mark.kind != Kind::Read {
                 location.overwritten(offset, size);
@@ -219,7 +219,7 @@ impl Memory {
                 .iter()
                 .filter(|other| other.overlaps(offset, size) && (other.offset, other.size) != (offset, size));
             let before = found.len();
-            others.for_each(|other| other.meet(threads, actor, mark.kind, true, found));
+            others.for_each(|other| other.meet(threads, view, (actor, mark.kind), true, found));
             found[before..].iter_mut().for_each(|conflict| conflict.why = Some(Why::MixedSizes));
         }
         let known = page.locations.iter().position(|one| one.offset == offset && one.size == size);

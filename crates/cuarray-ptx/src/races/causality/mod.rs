@@ -26,7 +26,8 @@
 //! pair has the opposite order in another execution with the same values, and there its accesses race.
 //!
 //! **Barrier objects.** An `mbarrier` hands over by its phases ([`phases`]): an arrival releases to the threads that wait for its phase, and
-//! to no other. Otherwise its operations are strong accesses to the object, and its initialization is a plain write.
+//! to no other. Otherwise its operations are strong accesses to the object, and its initialization is a plain write. An initialization is an
+//! access of an agent of its own, one for each thread, because `fence.mbarrier_init` releases initializations and nothing else.
 //!
 //! **Asynchronous copies.** A copy that has landed is an access of an agent of its own, one for each thread. A thread that waits for the
 //! copy learns the time of the agent. The accesses of the copying thread between the start and the wait are no part of that.
@@ -102,8 +103,11 @@ pub(crate) struct Causality {
     pub memory: Memory,
     pub clock: Clock,
     pub strict: bool,
+    /// Whether the kernel invalidates barrier objects.
+    pub invalidates: bool,
     height: u32,
-    /// The number of blocks. The agent of a block's copies has the number of the block plus this number.
+    /// The number of blocks. The agent of a block's copies has the number of the block plus this number, and the agent of its
+    /// initializations of barrier objects has the number of the block plus twice this number.
     blocks: u32,
     /// The turn of the grid's barrier, and the time at which it was completed.
     grid: (u32, u32),
@@ -111,12 +115,13 @@ pub(crate) struct Causality {
 }
 
 impl Causality {
-    pub(crate) fn new(blocks: u64, strict: bool) -> Causality {
+    pub(crate) fn new(blocks: u64, strict: bool, invalidates: bool) -> Causality {
         Causality {
             memory: Memory::new(strict),
             clock: Clock::default(),
             strict,
-            height: times::height(blocks.saturating_mul(2)),
+            invalidates,
+            height: times::height(blocks.saturating_mul(3)),
             blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
             grid: (0, 0),
             clusters: HashMap::new(),
@@ -128,7 +133,7 @@ impl Causality {
         if let Some(cluster) = cluster {
             self.memory.clusters.add(block, cluster);
         }
-        Threads::new(block, warps, self.height, self.clock.clone(), self.strict, self.grid.0)
+        Threads::new((block, self.initializer(block)), warps, self.height, self.clock.clone(), self.strict, self.grid.0)
     }
 
     /// Processes completed barriers of the grid.
@@ -157,9 +162,21 @@ impl Causality {
         block.saturating_add(self.blocks)
     }
 
-    /// The block of a recorded access, which may be one of a copy.
+    /// The number of the agent of a block's initializations of barrier objects, in place of the block's number.
+    pub(crate) fn initializer(&self, block: u32) -> u32 {
+        self.agent(self.agent(block))
+    }
+
+    /// The block of a recorded access, which may be one of an agent.
     pub(crate) fn block_of(&self, block: u32) -> u32 {
-        block.checked_sub(self.blocks).unwrap_or(block)
+        block % self.blocks.max(1)
+    }
+
+    /// Orders initializations of barrier objects by lanes of a warp before what these lanes do next.
+    pub(crate) fn initialize(&self, threads: &mut Threads, warp: u32, lanes: u32) {
+        let (agent, now) = (threads.initializer, self.clock.now());
+        threads.change(warp, lanes, |group| group.view.raise_lanes(self.height, (agent, warp), group.lanes, now));
+        self.clock.tick();
     }
 
     /// Orders copies of lanes of a warp, which have landed, before what these lanes do next.

@@ -61,6 +61,8 @@ pub(crate) struct Fence {
     /// Whether it is a `fence.sc`.
     pub total: bool,
     pub scope: Scope,
+    /// Whether it releases only the thread's initializations of barrier objects: `fence.mbarrier_init`.
+    pub initializations: bool,
 }
 
 /// The accesses that a fence of a thread releases: the view at the fence, and the thread's own accesses up to a time.
@@ -69,6 +71,8 @@ pub(crate) struct Released {
     pub view: Times,
     /// Zero if the view has the thread's own accesses.
     pub time: u32,
+    /// The time up to which the thread's initializations of barrier objects are released, beside the view.
+    pub initialized: u32,
 }
 
 /// The fences and observations of a thread, beside its view. The indices are scopes.
@@ -120,6 +124,8 @@ pub(crate) struct ClusterBarrier {
 /// The views of a block's threads.
 pub(crate) struct Threads {
     pub block: u32,
+    /// The number by which the initializations of barrier objects are recorded, in place of the block's.
+    pub initializer: u32,
     pub height: u32,
     pub clock: Clock,
     strict: bool,
@@ -134,11 +140,19 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    pub(crate) fn new(block: u32, warps: usize, height: u32, clock: Clock, strict: bool, grid_turn: u32) -> Threads {
+    pub(crate) fn new(
+        (block, initializer): (u32, u32),
+        warps: usize,
+        height: u32,
+        clock: Clock,
+        strict: bool,
+        grid_turn: u32,
+    ) -> Threads {
         let own = Rc::new(Own::default());
         let group = Group { lanes: u32::MAX, view: Times::default(), own };
         Threads {
             block,
+            initializer,
             height,
             clock,
             strict,
@@ -194,8 +208,10 @@ impl Threads {
     /// The view that a fence of a lane has released, with the lane's own accesses.
     pub(crate) fn explicit(&self, released: &Released, warp: u32, lanes: u32) -> Times {
         let mut view = released.view.clone();
-        if released.time > 0 {
-            view.raise_lanes(self.height, (self.block, warp), lanes, released.time);
+        for (block, time) in [(self.block, released.time), (self.initializer, released.initialized)] {
+            if time > 0 {
+                view.raise_lanes(self.height, (block, warp), lanes, time);
+            }
         }
         view
     }
@@ -206,15 +222,19 @@ impl Threads {
         self.fenced |= fence.releases;
         self.change(warp, lanes, |group| {
             let own = Rc::make_mut(&mut group.own);
+            if fence.initializations {
+                own.released[scope].get_or_insert_default().initialized = now;
+                return;
+            }
             if fence.acquires {
                 own.observed[..=scope].iter_mut().for_each(|observed| group.view.join(&std::mem::take(observed)));
             }
             if fence.total {
                 own.follows[..=scope].iter_mut().for_each(|follows| group.view.join(&std::mem::take(follows)));
-                own.total[scope] = Some(Released { view: group.view.clone(), time: now });
+                own.total[scope] = Some(Released { view: group.view.clone(), time: now, initialized: 0 });
             }
             if fence.releases {
-                own.released[scope] = Some(Released { view: group.view.clone(), time: now });
+                own.released[scope] = Some(Released { view: group.view.clone(), time: now, initialized: 0 });
             }
         });
         self.clock.tick();
@@ -243,7 +263,7 @@ impl Threads {
             if joins {
                 let own = Rc::make_mut(&mut group.own);
                 for (own, all) in own.released.iter_mut().zip(released) {
-                    *own = (!all.is_empty()).then(|| Released { view: all.clone(), time: 0 });
+                    *own = (!all.is_empty()).then(|| Released { view: all.clone(), time: 0, initialized: 0 });
                 }
             }
         });
@@ -274,6 +294,17 @@ impl Threads {
         self.gather(warp, lanes, &mut known, &mut released);
         known.raise_lanes(self.height, (self.block, warp), lanes, self.clock.now());
         self.set(warp, lanes, &known, &released);
+        self.clock.tick();
+    }
+
+    /// Records that lanes have executed an instruction whose order of memory the manual does not state.
+    pub(crate) fn follow_lanes(&mut self, warp: u32, lanes: u32) {
+        let mut known = Times::default();
+        self.gather(warp, lanes, &mut known, &mut Default::default());
+        known = known.with_followed();
+        known.raise_lanes(self.height, (self.block, warp), lanes, self.clock.now());
+        self.change(warp, lanes, |group| group.view.follow(&known));
+        self.merge(warp);
         self.clock.tick();
     }
 
@@ -365,7 +396,9 @@ impl Threads {
 
 fn same(one: &Rc<Own>, other: &Rc<Own>) -> bool {
     let equal = |one: &Option<Released>, other: &Option<Released>| match (one, other) {
-        (Some(one), Some(other)) => one.time == other.time && one.view.is(&other.view),
+        (Some(one), Some(other)) => {
+            (one.time, one.initialized) == (other.time, other.initialized) && one.view.is(&other.view)
+        }
         (None, None) => true,
         _ => false,
     };

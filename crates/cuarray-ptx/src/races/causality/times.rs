@@ -154,35 +154,61 @@ pub(crate) fn height(blocks: u64) -> u32 {
 }
 
 /// A time for each thread of the grid; zero where nothing is known. All clocks of a launch have one height.
+///
+/// The second tree has what is known only through instructions whose order of memory the manual does not state. It is passed on like
+/// the first one, and only [`Times::with_followed`] looks at it.
 #[derive(Clone, Default)]
-pub(crate) struct Times(Option<Rc<Node>>);
+pub(crate) struct Times(Option<Rc<Node>>, Option<Rc<Node>>);
+
+/// Takes the later time of each thread.
+fn join_trees(one: &mut Option<Rc<Node>>, other: &Option<Rc<Node>>) {
+    match (&mut *one, other) {
+        (_, None) => {}
+        (None, Some(_)) => one.clone_from(other),
+        (Some(node), Some(other)) => *node = join(node, other),
+    }
+}
+
+/// Whether both are one shared tree, or empty.
+fn is_tree(one: &Option<Rc<Node>>, other: &Option<Rc<Node>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Rc::ptr_eq(one, other),
+        (None, None) => true,
+        _ => false,
+    }
+}
 
 impl Times {
     /// One time for all threads.
     pub(crate) fn all(time: u32) -> Times {
-        Times(Some(node(time, Below::Nothing)))
+        Times(Some(node(time, Below::Nothing)), None)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_none()
+        self.0.is_none() && self.1.is_none()
     }
 
     /// Whether both are one shared tree, or empty.
     pub(crate) fn is(&self, other: &Times) -> bool {
-        match (&self.0, &other.0) {
-            (Some(one), Some(other)) => Rc::ptr_eq(one, other),
-            (None, None) => true,
-            _ => false,
-        }
+        is_tree(&self.0, &other.0) && is_tree(&self.1, &other.1)
     }
 
     /// Takes the later time of each thread.
     pub(crate) fn join(&mut self, other: &Times) {
-        match (&mut self.0, &other.0) {
-            (_, None) => {}
-            (None, Some(_)) => self.0.clone_from(&other.0),
-            (Some(one), Some(other)) => *one = join(one, other),
-        }
+        join_trees(&mut self.0, &other.0);
+        join_trees(&mut self.1, &other.1);
+    }
+
+    /// The times, with those that are known only through instructions whose order of memory the manual does not state.
+    pub(crate) fn with_followed(&self) -> Times {
+        let mut all = self.0.clone();
+        join_trees(&mut all, &self.1);
+        Times(all, None)
+    }
+
+    /// Sets what is known only through such instructions. `all` has what the clock knows already.
+    pub(crate) fn follow(&mut self, all: &Times) {
+        self.1.clone_from(&all.0);
     }
 
     /// Raises the times of lanes of a warp.
