@@ -204,7 +204,9 @@ unsafe fn observe(machine: &mut Machine<'_>, instruction: &Instruction, size: u6
     machine.shapes.held &= !(1 << slot);
     // SAFETY: this function's contract. A register has 32 slots.
     let groups = unsafe {
-        if mode & 8 != 0 {
+        if let Some(linear) = machine.linear_address(instruction) {
+            linear.groups(size)
+        } else if mode & 8 != 0 {
             groups64(machine.slots(instruction.a), size)
         } else {
             groups32(machine.slots(instruction.a), size)
@@ -227,8 +229,13 @@ unsafe fn observe(machine: &mut Machine<'_>, instruction: &Instruction, size: u6
         return false;
     };
     let shift = host.wrapping_sub(start);
+    // A closure for an array method would be a call.
+    let mut pointers = firsts;
+    for pointer in &mut pointers {
+        *pointer = pointer.wrapping_add(shift);
+    }
     machine.shapes.slots[slot] = Shape {
-        pointers: firsts.map(|first| first.wrapping_add(shift)),
+        pointers,
         rows,
         writable,
         least: start.wrapping_sub(low) as i64,

@@ -7,7 +7,7 @@ use super::access_mode::slot;
 use super::direct::{broadcast_or_read, finds_shape, is_possible};
 use super::memory::load;
 use super::{Flow, Machine, processor};
-use crate::machine::program::{CONTINUED, Exec, FIRST_USED, Instruction, SECOND_USED};
+use crate::machine::program::{CONTINUED, Exec, FIRST_USED, Instruction, SECOND_USED, SUM_USED};
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_blendv_epi8, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmpgt_epi32,
     _mm256_fmadd_ps, _mm256_loadu_si256, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256,
@@ -26,7 +26,8 @@ unsafe fn wide(machine: &mut Machine<'_>, first: &Instruction) -> Flow {
     }
 }
 
-/// Executes the three instructions, and those that continue them with their sum. The sums stay in vector registers meanwhile.
+/// Executes the three instructions, and those that continue them with their sum. The sums stay in vector registers meanwhile. Sums
+/// that only the next step reads are not written. A NaN stays one in the next sums, so it is replaced when sums are written.
 /// Returns `false` if not even the first three were executed, because an address has to be resolved for each lane.
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
@@ -38,6 +39,8 @@ unsafe fn steps(machine: &mut Machine<'_>, first: &Instruction) -> bool {
         let (start, mut first) = (machine.pc, first);
         // Array methods with closures would not be compiled for these vectors.
         let (mut sums, mut any) = ([_mm256_setzero_si256(); 4], false);
+        // The register of sums that are not written yet.
+        let mut target = None;
         while let Some([second, sum, rest @ ..]) = code.get(machine.pc as usize..machine.run_end as usize) {
             if !are_ready(machine, first, second) {
                 break;
@@ -58,13 +61,20 @@ unsafe fn steps(machine: &mut Machine<'_>, first: &Instruction) -> bool {
                     _mm256_storeu_si256(b_target.add(group), b);
                 }
                 let result = _mm256_fmadd_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _mm256_castsi256_ps(*now));
-                *now = quiet(_mm256_castps_si256(result));
-                _mm256_storeu_si256(d.add(group), *now);
+                *now = _mm256_castps_si256(result);
             }
             any = true;
+            target = Some(d);
+            if first.extra & SUM_USED != 0 {
+                write(d, &mut sums);
+                target = None;
+            }
             machine.pc += 2;
             let Some(next) = rest.first().filter(|_| first.extra & CONTINUED != 0) else { break };
             (machine.pc, first) = (machine.pc + 1, next);
+        }
+        if let Some(target) = target {
+            write(target, &mut sums);
         }
         // The next instruction is the first load of a step that was not executed.
         machine.pc -= u32::from(any && (machine.pc - start).is_multiple_of(3));
@@ -88,6 +98,20 @@ unsafe fn are_ready(machine: &mut Machine<'_>, first: &Instruction, second: &Ins
         let pc = machine.pc - 1;
         found
             && (!machine.shapes.recorded || machine.record_read(first, pc, 4) && machine.record_read(second, pc + 1, 4))
+    }
+}
+
+/// Writes sums to their register, and replaces each NaN by the one of the GPU.
+///
+/// # Safety
+/// The register has 32 slots of 32 bits.
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+unsafe fn write(target: *mut __m256i, sums: &mut [__m256i; 4]) {
+    for (group, sum) in sums.iter_mut().enumerate() {
+        *sum = quiet(*sum);
+        // SAFETY: this function's contract.
+        unsafe { _mm256_storeu_si256(target.add(group), *sum) };
     }
 }
 

@@ -50,7 +50,7 @@ lanes! {
 ///
 /// The operations are closures without captures, so their type alone identifies them.
 #[inline(always)]
-fn operation<F: Copy>() -> F {
+pub(super) fn operation<F: Copy>() -> F {
     const { assert!(size_of::<F>() == 0, "an operation captures nothing") };
     // SAFETY: F has no size (checked above), and the constructors of this module received a value of it. A value
     // without a size may be read from any aligned non-null pointer.

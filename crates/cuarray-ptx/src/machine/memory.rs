@@ -121,6 +121,7 @@ unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &I
         if direct::load::<M, S>(machine, instruction) {
             return Flow::Next;
         }
+        machine.complete_address(instruction);
         if machine.locate(instruction, size_of::<M>() as u32, false) == Flow::Stop {
             return Flow::Stop;
         }
@@ -157,6 +158,7 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
         if direct::store::<M, S>(machine, instruction) {
             return Flow::Next;
         }
+        machine.complete_address(instruction);
         if machine.locate(instruction, size_of::<M>() as u32, true) == Flow::Stop {
             return Flow::Stop;
         }
@@ -251,7 +253,7 @@ unsafe fn parameter_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instructio
     unsafe {
         let value =
             S::of(M::get(machine.launch.parameters.as_ptr().cast::<u8>().add(instruction.imm as usize).cast_mut()));
-        machine.broadcast(instruction.d, value);
+        machine.set_uniform(instruction, value);
     }
     Flow::Next
 }

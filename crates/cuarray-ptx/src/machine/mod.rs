@@ -41,6 +41,7 @@ mod grid_sync;
 mod interpreter;
 pub(crate) mod lanes;
 mod launch;
+pub(crate) mod linear;
 mod locate;
 pub(crate) mod matrix;
 pub(crate) mod memory;

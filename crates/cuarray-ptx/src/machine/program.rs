@@ -32,6 +32,8 @@ pub(crate) const FIRST_USED: u32 = 1;
 pub(crate) const SECOND_USED: u32 = 2;
 /// The bit there if two loads and a multiply-add follow that add to the sum.
 pub(crate) const CONTINUED: u32 = 4;
+/// The bit there if another instruction than the following multiply-add reads the sum.
+pub(crate) const SUM_USED: u32 = 8;
 
 /// One instruction.
 #[derive(Clone, Copy)]
@@ -194,6 +196,8 @@ pub struct Program {
     /// One location for each instruction.
     pub(crate) locations: Vec<Location>,
     pub(crate) operands: Vec<u32>,
+    /// The usual functions of the instructions in `machine::linear`, by their `imm`.
+    pub(crate) by_lanes: Vec<Exec>,
     /// Each constant with its width. A constant's offset is the sum of the widths before it.
     pub(crate) constants: Vec<(Constant, Width)>,
     pub(crate) variables: Vec<Variable>,
@@ -224,6 +228,20 @@ pub struct Program {
 pub(crate) const FUNCTION_WINDOW: u64 = 0x0400_0000_0000_0000;
 
 impl Program {
+    /// Lets the usual function of each instruction compute its result, and lets all values be in rows.
+    #[cfg(test)]
+    pub(crate) fn compute_by_lanes(&mut self) {
+        use super::linear::{D, LINEAR};
+        for instruction in &mut self.code {
+            if instruction.extra & LINEAR != 0 && self.by_lanes.get(instruction.imm as usize).is_some() {
+                instruction.exec = self.by_lanes[instruction.imm as usize];
+                instruction.extra = 0;
+            } else if instruction.extra >> D & 3 != 0 && instruction.a == LEFT_OUT {
+                instruction.extra = 0;
+            }
+        }
+    }
+
     /// The number of instructions.
     pub fn instructions(&self) -> usize {
         self.code.len()

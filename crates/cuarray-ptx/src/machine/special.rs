@@ -103,19 +103,21 @@ pub(crate) fn changes(number: i64) -> bool {
 
 /// Reads the special register `imm` into `d`.
 pub(crate) unsafe fn read<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    let values: [S; 32] = match REGISTERS[instruction.imm as usize].1 {
-        Warp(value) | Time(value) => [S::of(value(machine)); 32],
-        Lane(value) => std::array::from_fn(|lane| S::of(value(lane as u32))),
-        Thread(axis) => machine.thread_indices(axis).map(|index| S::of(index.into())),
-    };
+    let reader = REGISTERS[instruction.imm as usize].1;
     // SAFETY: `d` is a register of this width.
     unsafe {
-        let target = machine.slots::<S>(instruction.d);
-        if machine.write == u32::MAX {
-            target.cast::<[S; 32]>().write(values);
-        } else {
-            for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
-                target.add(lane).write(values[lane]);
+        match reader {
+            Warp(value) | Time(value) => machine.set_uniform(instruction, S::of(value(machine))),
+            Lane(value) => machine.set_lanes::<S>(instruction, &std::array::from_fn(|lane| value(lane as u32))),
+            Thread(axis) => {
+                let first = machine.thread_of(0);
+                if first[0] + 31 >= machine.launch.threads[0] {
+                    machine.set_lanes::<S>(instruction, &machine.thread_indices(axis));
+                } else if axis == 0 {
+                    machine.set_consecutive::<S>(instruction, first[0]);
+                } else {
+                    machine.set_uniform(instruction, S::of(first[axis].into()));
+                }
             }
         }
     }
@@ -124,12 +126,9 @@ pub(crate) unsafe fn read<S: Slot>(machine: &mut Machine<'_>, instruction: &Inst
 
 impl Machine<'_> {
     /// The thread indices of the current warp along an axis.
-    fn thread_indices(&self, axis: usize) -> [u32; 32] {
+    fn thread_indices(&self, axis: usize) -> [u64; 32] {
         let [width, height, _] = self.launch.threads;
         let [mut x, mut y, mut z] = self.thread_of(0);
-        if x + 31 < width {
-            return std::array::from_fn(|lane| if axis == 0 { x + lane as u32 } else { [x, y, z][axis] });
-        }
         std::array::from_fn(|_| {
             let index = [x, y, z][axis];
             x += 1;
@@ -139,7 +138,7 @@ impl Machine<'_> {
             if y == height {
                 (y, z) = (0, z + 1);
             }
-            index
+            index.into()
         })
     }
 }

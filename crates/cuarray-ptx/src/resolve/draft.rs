@@ -1,6 +1,7 @@
 //! Code before registers have offsets: drafts of instructions, their operands, blocks and constants.
 
 use crate::grammar::types::Width;
+use crate::machine::linear::Operation;
 use crate::machine::program::{Constant, Exec, Location, constant_bytes};
 use std::collections::HashMap;
 
@@ -58,6 +59,8 @@ pub(super) struct Draft {
     /// Whether each lane computes its result from operand `a` of the warp's lanes, without another effect. Other operands
     /// select the lanes.
     pub exchange: bool,
+    /// The operation of `machine::linear` that gives the same result.
+    pub linear: Option<Operation>,
 }
 
 /// A plain access to memory, with its size in bytes.

@@ -15,6 +15,7 @@ use crate::machine::access_mode::{GUESS, IN_PLACE, unused_bits};
 use crate::machine::branching;
 use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::fused::loads_and_multiply_add;
+use crate::machine::linear::LINEAR;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Exec, Instruction, Program, Reached, UNGUARDED};
 use std::collections::{HashMap, HashSet};
@@ -71,7 +72,7 @@ pub(super) fn prepare(built: Built) -> Prepared {
     let next: Vec<Vec<usize>> = built.blocks.iter().map(successors).collect();
     let order = order(&next);
     Prepared {
-        places: places(&built.blocks, &order, &built.widths),
+        places: places(&built.blocks, &order, &built.widths, &built.constants),
         sources: stored::sources_of_stores(&built),
         guesses: guesses::guesses(&built.blocks),
         read_counts: fusion::read_counts(&built.blocks, built.widths.len()),
@@ -89,7 +90,8 @@ pub(super) fn encode(
     number: usize,
 ) -> Result<(), Error> {
     let Prepared { built, order, places, sources, guesses, read_counts, updates } = prepared;
-    let constants: Vec<u32> = built.constants.iter().map(|(value, width)| constants.place(*value, *width)).collect();
+    let constant_places: Vec<u32> =
+        built.constants.iter().map(|(value, width)| constants.place(*value, *width)).collect();
     let function = &mut program.functions[number];
     let line = built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
     if places.frame > WIDEST || program.code.len() > MAX_SIZE {
@@ -124,7 +126,7 @@ pub(super) fn encode(
     let place = |operand: Operand| match operand {
         Operand::Nothing => LEFT_OUT,
         Operand::Register(register) => places.of[register as usize],
-        Operand::Constant(index) => constants[index as usize] | CONSTANT,
+        Operand::Constant(index) => constant_places[index as usize] | CONSTANT,
         Operand::Number(number) => number,
     };
     let mut in_runs = Vec::new();
@@ -168,9 +170,21 @@ pub(super) fn encode(
                 numbers.insert((*index, at_draft), program.code.len() as u32);
             }
             let (mut exec, mut at) = (*exec, at);
+            if draft.extra.is_empty() && !matches!(draft.next, Next::Indexed(_)) {
+                let (bits, operation) = places.heads.encoded(draft, &built.widths, &built.constants);
+                at = bits;
+                if let Some((operation, width)) = operation
+                    && let Some(function) = operation.function(width == Width::W64)
+                {
+                    imm = program.by_lanes.len() as i64;
+                    program.by_lanes.push(std::mem::replace(&mut exec, function));
+                    c = operation.code().unwrap_or(c);
+                    at |= LINEAR;
+                }
+            }
             let rest = (&built.blocks[*index].drafts[at_draft..], &shapes[at_draft..]);
             if let Some(used) = fusion::multiply_add(rest.0, rest.1, &read_counts) {
-                (exec, at) = (loads_and_multiply_add(exec), used);
+                (exec, at) = (loads_and_multiply_add(exec), at | used);
             }
             program.code.push(Instruction { exec, guard, extra: at, d, a, b, c, imm });
             program.locations.push(*location);

@@ -3,7 +3,7 @@
 use super::draft::{Access, Block, Draft, Operand, Results};
 use super::registers::reads;
 use crate::machine::access_mode::is_kept;
-use crate::machine::program::{CONTINUED, FIRST_USED, SECOND_USED};
+use crate::machine::program::{CONTINUED, FIRST_USED, SECOND_USED, SUM_USED};
 
 /// The number of reads of each register by the instructions of a function.
 pub(super) fn read_counts(blocks: &[Block], registers: usize) -> Vec<u32> {
@@ -19,7 +19,9 @@ pub(super) fn multiply_add(drafts: &[Draft], shapes: &[u32], counts: &[u32]) -> 
     let used = factors(drafts, shapes)?;
     let continued = factors(drafts.get(3..)?, shapes.get(3..)?).is_some() && drafts[5].c == drafts[2].d;
     let used = |(index, bit): (usize, u32)| if counts[used[index] as usize] > 1 { bit } else { 0 };
-    Some(used((0, FIRST_USED)) | used((1, SECOND_USED)) | if continued { CONTINUED } else { 0 })
+    let is_read_once = matches!(drafts[2].d, Operand::Register(sum) if counts[sum as usize] == 1);
+    let sum = if continued { CONTINUED } else { 0 } | if continued && is_read_once { 0 } else { SUM_USED };
+    Some(used((0, FIRST_USED)) | used((1, SECOND_USED)) | sum)
 }
 
 /// If two loads through held shapes and the multiply-add of their values begin here, returns the registers with the values.

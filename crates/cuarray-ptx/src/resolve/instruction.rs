@@ -120,6 +120,7 @@ impl<'a> Builder<'_, 'a> {
             "createpolicy" => self.policy(instruction, words)?,
             _ => return self.not_executed(instruction),
         }
+        self.mark_linear(instruction);
         self.all_taken(instruction, &modifiers)
     }
 }

@@ -19,6 +19,7 @@ use crate::machine::Strength;
 use crate::machine::access_mode::{ACQUIRES, COMPARES, Mode, RELEASES, Scope, scope_bits, strength_bits};
 use crate::machine::atomic::atomic;
 use crate::machine::branching::nothing;
+use crate::machine::linear::Operation;
 use crate::machine::memory::{Cell, load, load_parameter, load_vector, store, store_vector};
 use crate::machine::program::{Constant, Exec};
 
@@ -263,7 +264,8 @@ impl<'a> Builder<'_, 'a> {
                 }
                 let exec = cell(ty, wide, PARAMETER);
                 let (d, access) = (registers[0], Access::Parameter(ty.size() as u32));
-                let draft = Draft { d, imm: place.into(), access, ..self.draft(exec) };
+                let linear = Some(Operation::Parameter);
+                let draft = Draft { d, imm: place.into(), access, linear, ..self.draft(exec) };
                 self.push(draft);
                 return Ok(());
             }

@@ -25,6 +25,7 @@ mod guesses;
 mod in_place;
 mod instruction;
 mod integer;
+mod linear;
 mod logic;
 mod matrix;
 mod mbarrier;

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Type, Width};
 use crate::machine::lanes::{map1, map2, map3, masks};
+use crate::machine::linear::Operation;
 use crate::machine::program::{Exec, Instruction as Code};
 use crate::machine::{Flow, Machine};
 
@@ -97,7 +98,9 @@ impl<'a> Builder<'_, 'a> {
             Width::W128 => copy128,
             _ => map1(|a: u32| a),
         };
-        self.emit(exec, d, [a, NOTHING, NOTHING]);
+        let linear = (ty.width() != Width::W128).then_some(Operation::Copy);
+        let draft = Draft { d, a, linear, ..self.draft(exec) };
+        self.push(draft);
     }
 
     /// `mov.b64 {lo, hi}, a`: parts of a value into registers.

@@ -7,6 +7,7 @@ use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::cluster::is_explicit;
+use crate::machine::linear::Operation;
 use crate::machine::program::{Constant, FUNCTION_WINDOW, constant_bits};
 use crate::machine::{address_windows, lanes, special};
 
@@ -203,7 +204,8 @@ impl<'a> Builder<'_, 'a> {
         let register = Operand::Register(self.register(ty.width()));
         // The instructions that ran before count for the value of a clock.
         let per_lane = self.per_lane && !special::changes(number);
-        let draft = Draft { d: register, imm: number, guard: None, per_lane, ..self.draft(exec) };
+        let linear = Some(Operation::Special);
+        let draft = Draft { d: register, imm: number, guard: None, per_lane, linear, ..self.draft(exec) };
         self.push(draft);
         Ok(register)
     }

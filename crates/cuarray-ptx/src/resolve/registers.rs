@@ -6,7 +6,10 @@
 //! but different lanes of them.
 
 use super::draft::{Block, Draft, Next, Operand, Results};
+use super::linear::Heads;
 use crate::grammar::types::Width;
+use crate::machine::linear::HEAD;
+use crate::machine::program::Constant;
 use std::collections::HashMap;
 
 /// The places of a function's registers.
@@ -20,6 +23,8 @@ pub(super) struct Places {
     pub words: u32,
     /// The number of last elements that nothing uses, for loads of vectors: by block and index in the block.
     pub unused: HashMap<(usize, usize), u32>,
+    /// The registers with heads.
+    pub heads: Heads,
 }
 
 /// If the product of blocks and registers exceeds this limit, places are not shared.
@@ -60,7 +65,7 @@ pub(super) fn successors(block: &Block) -> Vec<usize> {
     next
 }
 
-pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Places {
+pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width], constants: &[(Constant, Width)]) -> Places {
     let count = widths.len();
     if order.len().saturating_mul(count) > LARGEST {
         return apart(widths);
@@ -157,9 +162,9 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width]) -> Pla
         }
     }
     let entry = order.first().map_or(Vec::new(), |first| alive[*first].clone());
-    let places =
-        scan(&spans, widths, most, |register| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register)));
-    Places { unused, ..places }
+    let read_first = |register: u32| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register));
+    let heads = Heads::of(blocks, order, (widths, constants), read_first);
+    Places { unused, ..scan(&spans, widths, heads, most, read_first) }
 }
 
 /// The maximum number of 32-bit words that are live at once in a block, from the registers that are live at its end.
@@ -192,14 +197,26 @@ fn most_live(block: &Block, mut alive: Vec<u64>, widths: &[Width]) -> u32 {
     most
 }
 
-fn scan(spans: &[(u32, u32)], widths: &[Width], words: u32, read_first: impl Fn(u32) -> bool) -> Places {
+fn scan(spans: &[(u32, u32)], widths: &[Width], heads: Heads, words: u32, read_first: impl Fn(u32) -> bool) -> Places {
     let mut by_start: Vec<u32> =
         (0..spans.len() as u32).filter(|register| spans[*register as usize].0 != u32::MAX).collect();
     by_start.sort_unstable_by_key(|register| (spans[*register as usize].0, *register));
-    let kinds = [Width::W128, Width::W64, Width::W32, Width::Predicate];
-    let kind = |width: Width| kinds.iter().position(|known| *known == width).unwrap_or(0);
-    let mut free: [Vec<u32>; 4] = Default::default();
-    let mut used = [0_u32; 4];
+    // The width of the places of a class, and whether a head precedes each. Heads are aligned like cache lines.
+    let classes = [
+        (Width::W64, true),
+        (Width::W32, true),
+        (Width::W128, false),
+        (Width::W64, false),
+        (Width::W32, false),
+        (Width::Predicate, false),
+    ];
+    let class_of = |register: u32| {
+        let class = (widths[register as usize], heads.has[register as usize]);
+        classes.iter().position(|known| *known == class).unwrap_or(2)
+    };
+    let bytes = |class: usize| classes[class].0.bytes() + if classes[class].1 { HEAD } else { 0 };
+    let mut free: [Vec<u32>; 6] = Default::default();
+    let mut used = [0_u32; 6];
     // The live registers by the end of their span.
     let mut alive: std::collections::BinaryHeap<std::cmp::Reverse<(u32, u32)>> = Default::default();
     let mut slots = vec![0_u32; spans.len()];
@@ -209,33 +226,35 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], words: u32, read_first: impl Fn(
             && over < start
         {
             alive.pop();
-            free[kind(widths[old as usize])].push(slots[old as usize]);
+            free[class_of(old)].push(slots[old as usize]);
         }
-        let width = widths[register as usize];
-        let class = kind(width);
+        let class = class_of(register);
         slots[register as usize] = free[class].pop().unwrap_or_else(|| {
             used[class] += 1;
             used[class] - 1
         });
         alive.push(std::cmp::Reverse((end, register)));
     }
-    let mut bases = [0_u32; 4];
+    let mut bases = [0_u32; 6];
     let mut frame = 0;
-    for (class, width) in kinds.iter().enumerate() {
+    for class in 0..classes.len() {
         bases[class] = frame;
-        frame += used[class] * width.bytes();
+        frame += used[class] * bytes(class);
     }
-    let of: Vec<u32> =
-        widths.iter().zip(&slots).map(|(width, slot)| bases[kind(*width)] + slot * width.bytes()).collect();
+    let place = |register: u32| {
+        let class = class_of(register);
+        bases[class] + slots[register as usize] * bytes(class) + if classes[class].1 { HEAD } else { 0 }
+    };
+    let of: Vec<u32> = (0..widths.len() as u32).map(place).collect();
     let read =
         (0..spans.len() as u32).filter(|register| spans[*register as usize].0 != u32::MAX && read_first(*register));
     let cleared = read.map(|register| (of[register as usize], widths[register as usize].bytes())).collect();
-    Places { of, frame: frame.next_multiple_of(64), cleared, words, unused: HashMap::new() }
+    Places { of, frame: frame.next_multiple_of(64), cleared, words, unused: HashMap::new(), heads }
 }
 
 /// Gives each register its own place.
 fn apart(widths: &[Width]) -> Places {
     let spans = vec![(0, 1); widths.len()];
     let words = widths.iter().map(|width| width.bits() / 32).sum();
-    scan(&spans, widths, words, |_| true)
+    scan(&spans, widths, Heads::none(widths.len()), words, |_| true)
 }

@@ -254,6 +254,7 @@ impl<'a> Symbols<'a> {
             code: Vec::new(),
             locations: Vec::new(),
             operands: Vec::new(),
+            by_lanes: Vec::new(),
             constants: Vec::new(),
             variables: self.variables.clone(),
             functions: Vec::new(),

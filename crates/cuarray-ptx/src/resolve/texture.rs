@@ -9,6 +9,7 @@ use super::symbols::Symbol;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Type, Width};
+use crate::machine::linear::Operation;
 use crate::machine::memory::load_parameter;
 use crate::machine::texture::{
     COORDINATES, Chosen, DETAIL, Form, GEOMETRIES, LAYER, OFFSET, OPERANDS, RESIDENT, Results, WRITTEN, fetch,
@@ -81,7 +82,8 @@ impl<'a> Builder<'_, 'a> {
                 let d = Operand::Register(self.register(Width::W64));
                 let access = Access::Parameter(8);
                 let exec = load_parameter::<u64, u64>();
-                let draft = Draft { d, imm: offset.into(), access, guard: None, ..self.draft(exec) };
+                let linear = Some(Operation::Parameter);
+                let draft = Draft { d, imm: offset.into(), access, linear, guard: None, ..self.draft(exec) };
                 self.push(draft);
                 return Ok(d);
             }

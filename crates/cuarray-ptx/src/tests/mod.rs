@@ -9,6 +9,7 @@ mod control_flow;
 mod cooperative;
 mod dependent;
 mod forms;
+mod linear;
 mod matrices;
 mod memory_model;
 mod mutated;
@@ -53,7 +54,7 @@ enum Way {
     /// With everything recorded.
     Recorded,
     Unrecorded,
-    /// Recorded, without direct accesses and steps of several instructions.
+    /// Recorded, without direct accesses, steps of several instructions and linear values.
     LaneByLane,
 }
 
@@ -128,7 +129,10 @@ impl Run<'_> {
 
     fn executed(&self, buffers: &mut [&mut [u64]], way: Way, workers: usize) -> Outcome {
         let mut program = load_for(self.head, self.source).unwrap_or_else(|error| panic!("{error}"));
-        program.direct = way != Way::LaneByLane;
+        if way == Way::LaneByLane {
+            program.direct = false;
+            program.compute_by_lanes();
+        }
         let record = way != Way::Unrecorded;
         let regions: Vec<Region> = buffers
             .iter_mut()

@@ -117,6 +117,48 @@ fn a_fused_product_has_the_nan_of_the_gpu() {
 }
 
 #[test]
+fn sums_of_a_chain_are_kept_for_later_readers() {
+    // The registers of the second and the fourth sum are read after the chain, that of the first and the third are not.
+    let steps: String = (0..4)
+        .map(|k| {
+            format!(
+                "ld.shared.f32 %f7, [%s+{}]; ld.shared.f32 %f8, [%i+{}]; fma.rn.f32 %f{}, %f7, %f8, %f{k};\n",
+                4 * k,
+                4 * k,
+                k + 1
+            )
+        })
+        .collect();
+    let (outcome, results) = executed(
+        &format!(
+            "ld.global.u32 %x, [%a]; cvt.rn.f32.u32 %f1, %x; mov.u64 %s, tile; add.u64 %s, %s, %i; st.shared.f32 [%s], %f1;\n\
+             st.shared.f32 [%s+128], %f1; st.shared.f32 [%s+256], %f1; bar.sync 0; mov.f32 %f0, 0f00000000;\n\
+             ld.shared.f32 %f7, [%s]; ld.shared.f32 %f8, [%i]; {steps} cvt.rzi.u32.f32 %x, %f4; st.global.u32 [%b], %x;\n\
+             cvt.rzi.u32.f32 %x, %f2; st.global.u32 [%b+128], %x;"
+        ),
+        64,
+    );
+    assert_eq!(outcome.fault, None);
+    let sum = |lane: u32, steps: u32| (0..steps).map(|k| ((lane + k) % 32).pow(2)).sum::<u32>();
+    assert!((0..32).all(|lane| results[lane as usize] == sum(lane, 4)));
+    assert!((0..32).all(|lane| results[32 + lane as usize] == sum(lane, 2)));
+}
+
+#[test]
+fn nan_of_a_chain_is_that_of_the_gpu() {
+    let (outcome, results) = executed(
+        "mov.b32 %f5, 0xffc12345; mov.u64 %s, tile; add.u64 %s, %s, %i; st.shared.f32 [%s], %f5; st.shared.f32 [%s+128], %f5;\n\
+         bar.sync 0; mov.f32 %f0, 0f3f800000; ld.shared.f32 %f1, [%s]; ld.shared.f32 %f2, [%i];\n\
+         ld.shared.f32 %f1, [%s+4]; ld.shared.f32 %f2, [%i+4]; fma.rn.f32 %f3, %f1, %f2, %f0;\n\
+         ld.shared.f32 %f1, [%s+8]; ld.shared.f32 %f2, [%i+8]; fma.rn.f32 %f4, %f1, %f2, %f3;\n\
+         mov.b32 %x, %f4; st.global.u32 [%b], %x;",
+        64,
+    );
+    assert_eq!(outcome.fault, None);
+    assert!(results[..32].iter().all(|result| *result == 0x7fff_ffff));
+}
+
+#[test]
 fn stores_to_one_address_leave_the_value_of_the_last_lane() {
     let (outcome, results) = executed("sub.u64 %b, %b, %i; st.global.u32 [%b], %t; st.global.u8 [%b+7], %t;", 64);
     assert_eq!(outcome.fault, None);
