@@ -20,8 +20,14 @@ const UNSUPPORTED: &[(&[&str], &str)] = &[
 const DEVICE_RUNTIME: &[(&str, &str)] = &[
     ("cudaGraphKernelNode", "no module defines the function: kernels cannot change nodes of graphs here"),
     ("cudaGraphLaunch", "no module defines the function: kernels cannot launch graphs here"),
-    ("cudaLaunchDevice", "no module defines the function: kernels cannot launch kernels here"),
-    ("__cudaCDP2", "no module defines the function: kernels cannot launch kernels here"),
+    (
+        "cudaLaunchDevice",
+        "no module defines the function: kernels cannot launch kernels here (dynamic parallelism): launch them from the host",
+    ),
+    (
+        "__cudaCDP2",
+        "no module defines the function: kernels cannot launch kernels here (dynamic parallelism): launch them from the host",
+    ),
 ];
 
 /// Modifiers that are neither types nor spaces. A prefix that ends in `::` stands for all words that begin with it.
