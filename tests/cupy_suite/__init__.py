@@ -27,6 +27,7 @@ CUDA = (
         "runtime",
     ),
     "stream",
+    "texture",
 )
 CORE = (
     *(
@@ -49,10 +50,10 @@ HEAD = """\
 devices. CuPy is the released wheel with one module rebuilt ([CuPy without a GPU](../how-to/cupy.md)). Each module runs in its
 own process. The run fails if an outcome differs from this page.
 
-The run has the modules for streams, memory, graphs, compilation and kernels (`cuda_tests`), and for exchanges and kernels of arrays
+The run has the modules for streams, memory, graphs, textures, compilation and kernels (`cuda_tests`), and for exchanges and kernels of arrays
 (`core_tests`). The other modules of `core_tests` take more time. Modules for cuBLAS, cuFFT, cuRAND, cuSOLVER, cuSPARSE, cuTENSOR and NCCL need
-these libraries. `test_texture` takes more time too: 585 of its tests pass, and 4 are skipped. Random numbers, which tests use
-as data, are NumPy's, since cuRAND has a static CUDA runtime. An `nvcc` that compiles nothing takes the place of nvcc.
+these libraries. Random numbers, which tests use as data, are NumPy's, since cuRAND has a static CUDA runtime. An `nvcc` that compiles
+nothing takes the place of nvcc.
 
 Versions: {versions}.
 

@@ -274,10 +274,8 @@ fn profiler_is_not_configured_and_libraries_have_no_unified_functions() {
     let (mut library, mut function, none) = (CUlibrary::NULL, std::ptr::null_mut(), std::ptr::null_mut());
     let load = p.api.cuLibraryLoadData.unwrap();
     // SAFETY: the image is a string, and there are no options.
-    assert!(
-        unsafe { load(&mut library, PTX.as_ptr().cast(), none, none.cast(), 0, none.cast(), none.cast(), 0) }
-            .is_success()
-    );
+    let loaded = unsafe { load(&mut library, PTX.as_ptr().cast(), none, none.cast(), 0, none.cast(), none.cast(), 0) };
+    assert!(loaded.is_success());
     fails!(p, NOT_FOUND, cuLibraryGetUnifiedFunction(&mut function, library, c"nothing".as_ptr()));
     fails!(p, INVALID_VALUE, cuLibraryGetUnifiedFunction(&mut function, library, std::ptr::null()));
     ok!(p, cuLibraryUnload(library));

@@ -279,3 +279,29 @@ fn available_dynamic_shared_memory_can_be_launched() {
         }
     }
 }
+
+#[test]
+fn intermediate_code_is_refused_with_what_to_do() {
+    let program = Program::new();
+    for image in [&b"BC\xc0\xde\x35\0"[..], b"; ModuleID = 'a'\n\0", b"\xedCN\x7f\x01C\x83\0"] {
+        let (result, _, log) = load(&program, image.as_ptr().cast());
+        assert_eq!(result, CUresult::CUDA_ERROR_INVALID_IMAGE);
+        assert!(log.contains("NVVM IR or LTO-IR") && log.contains("nvJitLink"), "{log}");
+    }
+}
+
+#[test]
+fn kernel_that_launches_kernels_is_refused_with_what_to_do() {
+    let program = Program::new();
+    let body = ".extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2 (.param .b64 a, .param .b64 b);\n
+        .visible .entry k(.param .u64 out) {
+            .reg .b64 %rd<2>; .reg .b32 %r<2>;
+            ld.param.u64 %rd1, [out];
+            { .param .b64 a; .param .b64 b; .param .b32 r;
+              st.param.b64 [a], %rd1; st.param.b64 [b], %rd1;
+              call.uni (r), __cudaCDP2LaunchDeviceV2, (a, b); ld.param.b32 %r1, [r]; }
+            ret; }";
+    let (result, _, log) = load_text(&program, &ptx("8.0", "sm_80", body));
+    assert!(!result.is_success());
+    assert!(log.contains("dynamic parallelism") && log.contains("launch them from the host"), "{log}");
+}

@@ -638,8 +638,11 @@ fn graph_uses_mapped_memory_and_refuses_it_after_unmapping() {
     ok!(program, cuGraphLaunch(exec, stream));
     ok!(program, cuStreamSynchronize(stream));
     assert_eq!(bytes(&program, address + 9, 1), [8]);
+    clean(&program);
     ok!(program, cuMemUnmap(address, UNIT));
     fails!(program, INVALID_VALUE, cuGraphLaunch(exec, stream));
+    let kinds = || program.findings().iter().map(|finding| finding.kind).collect::<Vec<Kind>>();
+    assert_eq!(kinds(), [Kind::UseAfterFree]);
     program.map(address, UNIT, handle);
     program.open(address, UNIT, WRITE);
     ok!(program, cuMemsetD8_v2(address, 1, UNIT));
@@ -647,7 +650,7 @@ fn graph_uses_mapped_memory_and_refuses_it_after_unmapping() {
     ok!(program, cuGraphLaunch(exec, stream));
     ok!(program, cuStreamSynchronize(stream));
     assert_eq!(bytes(&program, address, 1), [8]);
-    clean(&program);
+    assert_eq!(kinds(), [Kind::UseAfterFree]);
 }
 
 #[test]

@@ -210,3 +210,32 @@ fn registered_host_memory_is_registered_once() {
         assert_eq!(cudaHostRegister(memory, 8192, 0x1000), cudaError_t::cudaErrorInvalidValue);
     }
 }
+
+#[test]
+fn batches_of_managed_memory_are_prefetched_and_discarded() {
+    open();
+    unsafe {
+        let (mut memory, mut stream) = (ptr::null_mut(), NULL);
+        ok(cudaMallocManaged(&mut memory, 4096, 1));
+        ok(cudaStreamCreate(&mut stream));
+        let (mut ranges, mut sizes, mut place, mut first) = ([memory], [4096], [DEVICE_0], [0]);
+        let (ranges, sizes) = (ranges.as_mut_ptr(), sizes.as_mut_ptr());
+        let mut found = [HOST];
+        ok(cudaMemPrefetchBatchAsync(ranges, sizes, 1, place.as_mut_ptr(), first.as_mut_ptr(), 1, 0, stream));
+        ok(cudaMemGetLocationInfo(memory, 4096, 4096, 0, found.as_mut_ptr()));
+        assert_eq!(found[0], DEVICE_0);
+        ok(cudaMemsetAsync(memory, 7, 4096, stream));
+        ok(cudaMemDiscardBatchAsync(ranges, sizes, 1, 0, stream));
+        ok(cudaStreamSynchronize(stream));
+        assert_ne!(memory.cast::<u8>().read(), 7);
+        place = [HOST];
+        ok(cudaMemDiscardAndPrefetchBatchAsync(ranges, sizes, 1, place.as_mut_ptr(), first.as_mut_ptr(), 1, 0, stream));
+        let invalid = cudaError_t::cudaErrorInvalidValue;
+        assert_eq!(cudaMemDiscardBatchAsync(ranges, sizes, 0, 0, stream), invalid);
+        assert_eq!(cudaMemDiscardBatchAsync(ranges, sizes, 1, 0, NULL), invalid);
+        assert_eq!(cudaMemGetLocationInfo(memory, 4096, 0, 0, found.as_mut_ptr()), invalid);
+        assert_eq!(cudaMemGetLocationInfo(memory, 4096, 4096, 0, ptr::null_mut()), invalid);
+        ok(cudaStreamDestroy(stream));
+        ok(cudaFree(memory));
+    }
+}

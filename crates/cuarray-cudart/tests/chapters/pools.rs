@@ -213,3 +213,28 @@ fn wrong_exports_and_imports_of_pools_are_refused() {
         ok(cudaMemPoolDestroy(pool));
     }
 }
+
+#[test]
+fn pools_of_host_memory_are_found_by_location() {
+    open();
+    let (mut default, mut current) = (cudaMemPool_t::NULL, cudaMemPool_t::NULL);
+    let (mut host, pinned, invalid) = (cudaMemLocation { kind: 2, id: 0 }, 1, cudaError_t::cudaErrorInvalidValue);
+    unsafe {
+        ok(cudaMemGetDefaultMemPool(&mut default, &mut host, pinned));
+        ok(cudaMemSetMemPool(&mut host, pinned, default));
+        ok(cudaMemGetMemPool(&mut current, &mut host, pinned));
+        assert_eq!(current, default);
+        let (mut own, mut memory) = (cudaMemPool_t::NULL, ptr::null_mut());
+        ok(cudaMemPoolCreate(&mut own, &cudaMemPoolProps { location: host, ..PROPERTIES }));
+        ok(cudaMallocFromPoolAsync(&mut memory, 64, own, NULL));
+        ok(cudaMemsetAsync(memory, 7, 64, NULL));
+        ok(cudaStreamSynchronize(NULL));
+        assert_eq!(memory.cast::<u8>().read(), 7);
+        ok(cudaFreeAsync(memory, NULL));
+        ok(cudaMemPoolDestroy(own));
+        assert_eq!(cudaMemGetMemPool(&mut current, &mut host, 9), invalid);
+        assert_eq!(cudaMemGetMemPool(ptr::null_mut(), &mut host, pinned), invalid);
+        assert_eq!(cudaMemGetDefaultMemPool(&mut current, ptr::null_mut(), pinned), invalid);
+        assert_eq!(cudaMemSetMemPool(ptr::null_mut(), pinned, default), invalid);
+    }
+}

@@ -339,3 +339,47 @@ fn parts_of_rows_and_slices_are_filled() {
         assert_eq!(memory.read(16), [4; 16]);
     }
 }
+
+#[test]
+fn batches_copy_ranges_and_boxes() {
+    use cuarray_abi::{CUextent3D, CUmemcpy3DOperand, CUmemcpy3DOperandValue, CUmemcpy3DPointer, CUmemcpyAttributes};
+    use cuarray_cudart::v12;
+    open();
+    let (from, to, mut stream) = (Device::new(16), Device::new(16), NULL);
+    let nowhere = cudaMemLocation { kind: 0, id: 0 };
+    let side = |memory: &Device| {
+        let ptr = CUmemcpy3DPointer { ptr: memory.0 as u64, rowLength: 4, layerHeight: 0, locHint: nowhere };
+        CUmemcpy3DOperand { kind: 1, op: CUmemcpy3DOperandValue { ptr } }
+    };
+    let extent = CUextent3D { width: 2, height: 2, depth: 1 };
+    let mut boxes = cudaMemcpy3DBatchOp { src: side(&from), dst: side(&to), extent, srcAccessOrder: 1, flags: 0 };
+    let mut order = CUmemcpyAttributes { srcAccessOrder: 1, srcLocHint: nowhere, dstLocHint: nowhere, flags: 0 };
+    let (mut targets, mut sources, mut sizes, mut first, mut failed) = ([to.0], [from.0], [4], [0], 9);
+    let invalid = cudaError_t::cudaErrorInvalidValue;
+    unsafe {
+        ok(cudaStreamCreate(&mut stream));
+        ok(cudaMemcpy(from.0, (0..16).collect::<Vec<u8>>().as_ptr().cast(), 16, 1));
+        ok(cudaMemcpy3DBatchAsync(1, &mut boxes, 0, stream));
+        ok(cudaStreamSynchronize(stream));
+        assert_eq!(to.read(8), [0, 1, 0, 0, 4, 5, 0, 0]);
+        let (all, read) = (targets.as_ptr(), sources.as_ptr().cast::<*const c_void>());
+        ok(cudaMemcpyBatchAsync(all, read, sizes.as_ptr(), 1, &mut order, first.as_mut_ptr(), 1, stream));
+        ok(cudaStreamSynchronize(stream));
+        assert_eq!(to.read(4), [0, 1, 2, 3]);
+        ok(cudaMemcpyWithAttributesAsync(to.0, from.0.cast::<u8>().add(8).cast(), 4, &mut order, NULL));
+        ok(cudaMemcpy3DWithAttributesAsync(&mut boxes, 0, NULL));
+        ok(cudaDeviceSynchronize());
+        assert_eq!(to.read(4), [0, 1, 10, 11]);
+        let lists = (targets.as_mut_ptr(), sources.as_mut_ptr(), sizes.as_mut_ptr());
+        let index = first.as_mut_ptr();
+        ok(v12::cudaMemcpyBatchAsync(lists.0, lists.1, lists.2, 1, &mut order, index, 1, &mut failed, stream));
+        ok(v12::cudaMemcpy3DBatchAsync(1, &mut boxes, &mut failed, 0, stream));
+        boxes.srcAccessOrder = 0;
+        assert_eq!(v12::cudaMemcpy3DBatchAsync(1, &mut boxes, &mut failed, 0, stream), invalid);
+        assert_eq!(failed, 0);
+        assert_eq!(cudaMemcpy3DWithAttributesAsync(ptr::null_mut(), 0, stream), invalid);
+        assert_eq!(cudaMemcpyWithAttributesAsync(to.0, from.0, 4, ptr::null_mut(), stream), invalid);
+        ok(cudaStreamSynchronize(stream));
+        ok(cudaStreamDestroy(stream));
+    }
+}

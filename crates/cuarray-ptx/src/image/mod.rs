@@ -18,8 +18,10 @@ pub struct Image {
 /// The reason why an image is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageError {
-    /// The image is, or holds only, machine code or compiler bitcode.
+    /// The image is, or holds only, machine code.
     MachineCode,
+    /// The image is code of a compiler that is linked later: NVVM IR or LTO-IR.
+    Intermediate,
     /// The image is a fat binary, and all its PTX is for newer devices: the newest target.
     NewerTarget(u32),
     /// The image has no known format.
@@ -32,6 +34,7 @@ impl std::fmt::Display for ImageError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             ImageError::MachineCode => "the image holds machine code only, no PTX",
+            ImageError::Intermediate => "the image is NVVM IR or LTO-IR, which a linker or a compiler makes PTX of",
             ImageError::NewerTarget(target) => {
                 return write!(f, "the PTX of the image is for sm_{target}, a newer device or another family");
             }
@@ -44,6 +47,8 @@ impl std::fmt::Display for ImageError {
 const LINKED: &[u8; 8] = b"\x7fCUSIM\x01\n";
 /// The machine of an ELF file with device code.
 const CUDA_MACHINE: [u8; 2] = 190_u16.to_le_bytes();
+/// The first bytes of NVVM IR, as bitcode and as text, and of LTO-IR, as NVRTC writes it.
+const INTERMEDIATE: [&[u8]; 3] = [b"BC\xc0\xde", b"; ModuleID", b"\xedCN\x7f"];
 /// The magic number of a fat binary.
 const FAT: u32 = 0xba55_ed50;
 /// The magic number of a record that points to a fat binary.
@@ -64,8 +69,11 @@ impl Image {
             let image = Image { modules, max_registers: 0 };
             return if image.modules.is_empty() { Err(ImageError::MachineCode) } else { Ok(image) };
         }
-        if bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"BC\xc0\xde") {
+        if bytes.starts_with(b"\x7fELF") {
             return Err(ImageError::MachineCode);
+        }
+        if INTERMEDIATE.iter().any(|magic| bytes.starts_with(magic)) {
+            return Err(ImageError::Intermediate);
         }
         if let Some(rest) = bytes.strip_prefix(LINKED) {
             return linked(rest).ok_or(ImageError::Unknown);
@@ -263,6 +271,9 @@ mod tests {
         let text = ".version 8.0";
         assert_eq!(Image::read(b".version 8.0\0").unwrap().modules[0].1, text);
         assert_eq!(Image::read(b"\x7fELF\x02"), Err(ImageError::MachineCode));
+        for intermediate in [&b"BC\xc0\xde5\x14"[..], b"; ModuleID = 'a'\n", b"\xedCN\x7f\x01C\x83\0"] {
+            assert_eq!(Image::read(intermediate), Err(ImageError::Intermediate));
+        }
         for unknown in [&b""[..], b"\0", b"\x01\x02\x03\x04", b"\xff\xfe", b"P\xed\x55\xba\0", LINKED] {
             assert_eq!(Image::read(unknown), Err(ImageError::Unknown), "{unknown:?}");
         }

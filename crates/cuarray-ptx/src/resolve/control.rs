@@ -234,7 +234,7 @@ impl<'a> Builder<'_, 'a> {
             (None, Some(Symbol::Function(number))) => {
                 let definition = &self.symbols.definitions[number as usize];
                 if definition.body.is_none() && !self.symbols.relocatable {
-                    return Err(self.wrong(name, "no module defines the function"));
+                    return Err(self.undefined(name));
                 }
                 let shape = definition.shape;
                 if shape.entry {

@@ -16,6 +16,20 @@ const UNSUPPORTED: &[(&[&str], &str)] = &[
     (&["tensormap", "clusterlaunchcontrol"], "the instruction is not supported"),
 ];
 
+/// The beginnings of the names of device functions that the CUDA runtime documents and the machine does not provide.
+const DEVICE_RUNTIME: &[(&str, &str)] = &[
+    ("cudaGraphKernelNode", "no module defines the function: kernels cannot change nodes of graphs here"),
+    ("cudaGraphLaunch", "no module defines the function: kernels cannot launch graphs here"),
+    (
+        "cudaLaunchDevice",
+        "no module defines the function: kernels cannot launch kernels here (dynamic parallelism): launch them from the host",
+    ),
+    (
+        "__cudaCDP2",
+        "no module defines the function: kernels cannot launch kernels here (dynamic parallelism): launch them from the host",
+    ),
+];
+
 /// Modifiers that are neither types nor spaces. A prefix that ends in `::` stands for all words that begin with it.
 const WORDS: &str = "\
     rn rz rm rp rna rs rni rzi rmi rpi sat satfinite relu ftz noftz oob approx full cc lo hi wide NaN xorsign abs \
@@ -57,6 +71,14 @@ impl<'a> Builder<'_, 'a> {
             Some((_, message)) => self.unsupported(&spelled(instruction), message),
             None => self.wrong(&spelled(instruction), "the instruction does not exist"),
         })
+    }
+
+    /// Returns the error for a call of a function that no module defines.
+    pub(super) fn undefined(&self, name: &str) -> Error {
+        match DEVICE_RUNTIME.iter().find(|(beginning, _)| name.starts_with(beginning)) {
+            Some((_, message)) => self.unsupported(name, message),
+            None => self.wrong(name, "no module defines the function"),
+        }
     }
 
     /// Returns the error for an unsupported form of an instruction, or for a modifier that PTX does not have.

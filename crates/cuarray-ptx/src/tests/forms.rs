@@ -90,6 +90,25 @@ fn depth_textures_and_matrices_are_refused_by_name() {
 }
 
 #[test]
+fn device_functions_of_the_runtime_are_refused_with_a_reason() {
+    for (name, reason) in [
+        ("cudaGraphKernelNodeSetParam", "change nodes of graphs"),
+        ("cudaGraphKernelNodeUpdatesApply", "change nodes of graphs"),
+        ("cudaGraphLaunch", "launch graphs"),
+        ("__cudaCDP2LaunchDevice", "launch kernels"),
+    ] {
+        let module = format!(
+            ".extern .func (.param .b32 result) {name} (.param .b64 a);\n.visible .entry k() {{ .reg .b32 %r; .reg .b64 %a;\n\
+             {{ .param .b64 p; .param .b32 q; st.param.b64 [p], %a; call.uni (q), {name}, (p); ld.param.b32 %r, [q]; }} ret; }}"
+        );
+        let error = self::error(&module);
+        assert!(error.unsupported && error.token == name && error.message.contains(reason), "{error}");
+        let error = self::error(&module.replace(name, "unknown"));
+        assert!(!error.unsupported && error.message == "no module defines the function", "{error}");
+    }
+}
+
+#[test]
 fn instructions_that_ptx_does_not_have_are_invalid() {
     for (body, token) in [
         ("frobnicate.u32 %r0, %r1;", "frobnicate.u32"),

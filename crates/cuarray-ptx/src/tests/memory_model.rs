@@ -469,3 +469,15 @@ fn read_by_the_read_only_path_races_with_each_write_of_the_launch() {
     let parts = [read, write];
     assert_eq!([false, true].map(|strict| program(&parts, Apart::Blocks, strict).len()), [1, 1]);
 }
+
+#[test]
+fn reduction_orders_only_the_writes_that_it_has_seen() {
+    let found = |operation: &str| {
+        let second = format!("st.relaxed.gpu.global.u32 [%out], 2; {operation} ld.global.u32 %w, [%out];");
+        let parts = ["st.relaxed.gpu.global.u32 [%out], 1;", &second];
+        [false, true].map(|strict| program(&parts, Apart::Blocks, strict).len())
+    };
+    // By default, a thread that obtains the value is ordered after the overwritten store too.
+    assert_eq!(found("atom.relaxed.gpu.global.add.u32 %w, [%out], 1;"), [0, 1]);
+    assert_eq!(found("red.relaxed.gpu.global.add.u32 [%out], 1;"), [1, 1]);
+}

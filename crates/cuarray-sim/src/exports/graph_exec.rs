@@ -247,9 +247,9 @@ pub(super) unsafe fn cuGraphExecMemsetNodeSetParams(
     memset_params: *const CUDA_MEMSET_NODE_PARAMS,
     ctx: CUcontext,
 ) -> Result<(), CUresult> {
-    let state = call.lock();
+    let mut state = call.lock();
     // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { fill_action(&state, call, memset_params, ctx)? };
+    let action = unsafe { fill_action(&mut state, call, memset_params, ctx)? };
     update(state, exec, node, action)
 }
 

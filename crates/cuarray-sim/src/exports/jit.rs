@@ -63,6 +63,9 @@ const HOW: &str = "the simulated driver executes PTX, not machine code. \
 `python -m cuarray_sim` and `pytest --cuarray-sim` make nvJitLink, NVRTC and ptxas produce PTX, unless a variable such as \
 CUARRAY_SIM_NVRTC=0 turns this off; nvcc does with -gencode arch=compute_90,code=compute_90";
 
+/// Advice on how to get PTX from the code of a compiler.
+const LINK_FIRST: &str = "link LTO-IR with nvJitLink (-lto -ptx), or compile NVVM IR with libNVVM, and load the PTX";
+
 /// Reports why an image was refused, in the log and once on standard error.
 ///
 /// # Safety
@@ -75,6 +78,12 @@ pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> C
             // SAFETY: this function's contract.
             unsafe { log.error.write(&format!("error   : {HOW}\n")) };
             CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
+        }
+        ImageError::Intermediate => {
+            call.driver.explain(&format!("an image was refused: {error}; {LINK_FIRST}"));
+            // SAFETY: this function's contract.
+            unsafe { log.error.write(&format!("error   : {error}; {LINK_FIRST}\n")) };
+            CUresult::CUDA_ERROR_INVALID_IMAGE
         }
         ImageError::NewerTarget(_) => {
             call.driver.explain(&format!("an image was refused: {error}"));

@@ -5,6 +5,7 @@ use crate::graph_structure::checks;
 use crate::happens_before::bodies;
 use crate::objects::graph_data::{Action, Body, BodyStep, ConditionalNode, Layout, Plan, Run, Step, Task};
 use crate::state::State;
+use crate::work::graph_memory::Refused;
 use cuarray_abi::*;
 use cuarray_races::{Caller, Clock};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 type Dress<'a> = &'a dyn Fn(Option<Caller>) -> Option<Caller>;
 
 /// Checks the accesses of the copies and fills in the bodies of a node.
-pub(super) fn check(state: &State, node: &ConditionalNode) -> Result<(), CUresult> {
+pub(super) fn check(state: &State, node: &ConditionalNode) -> Result<(), Refused> {
     let nodes = node.bodies.iter().filter_map(|body| state.graphs.get(body)).flat_map(|graph| &graph.nodes);
     for action in nodes.filter_map(|node| state.graph_nodes.get(node)).map(|node| &node.action) {
         check_action(state, action)?;
@@ -21,7 +22,7 @@ pub(super) fn check(state: &State, node: &ConditionalNode) -> Result<(), CUresul
     Ok(())
 }
 
-fn check_action(state: &State, action: &Action) -> Result<(), CUresult> {
+fn check_action(state: &State, action: &Action) -> Result<(), Refused> {
     match action {
         Action::Copy(copy) => checks::check_copy(state, &copy.transfer),
         Action::Fill(fill) => checks::check_fill(state, fill),

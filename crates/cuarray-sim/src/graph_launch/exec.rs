@@ -12,8 +12,9 @@ use crate::happens_before::edges;
 use crate::objects::graph_data::{Action, EdgeOrder, Exec, INVALID_VALUE, Layout, Owner, fresh_id};
 use crate::objects::work::{Point, Work};
 use crate::state::State;
+use crate::work::graph_memory::{self, Refused};
 use crate::work::memory_operations::{self, User};
-use crate::work::{graph_memory, streams};
+use crate::work::streams;
 use cuarray_abi::*;
 use std::collections::{HashMap, HashSet};
 
@@ -149,7 +150,7 @@ pub(super) fn lay_out(state: &State, graph: CUgraph, before: &[usize], layout: &
 /// `CUDA_ERROR_INVALID_VALUE`, without enqueuing anything, in three cases. Memory of the last launch is not freed;
 /// a free node has memory that is not live; or an access no longer lies in an allocation.
 pub(crate) fn launch(state: &mut State, handle: CUgraphExec, stream: CUstream) -> Result<Point, CUresult> {
-    let leftovers = check_launch(state, handle)?;
+    let leftovers = check_launch(state, handle).map_err(|refused| refused.report(state))?;
     let last = state.exec(handle)?.last.filter(|point| !state.happened(*point));
     // Launches of one executable graph are ordered.
     if let Some(clock) = state.exec(handle)?.last_clock.clone() {
@@ -183,12 +184,12 @@ pub(crate) fn launch(state: &mut State, handle: CUgraphExec, stream: CUstream) -
 }
 
 /// Checks a launch before anything is enqueued; returns memory of the last launch that it must free first.
-fn check_launch(state: &mut State, handle: CUgraphExec) -> Result<Vec<u64>, CUresult> {
+fn check_launch(state: &mut State, handle: CUgraphExec) -> Result<Vec<u64>, Refused> {
     let exec = state.exec(handle)?;
     let leftovers: Vec<u64> =
         exec.allocations.iter().copied().filter(|address| graph_memory::is_live(state, *address)).collect();
     if !leftovers.is_empty() && exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH == 0 {
-        return Err(INVALID_VALUE);
+        return Err(INVALID_VALUE.into());
     }
     let mut batches = Vec::new();
     for step in &exec.steps {
@@ -202,7 +203,7 @@ fn check_launch(state: &mut State, handle: CUgraphExec) -> Result<Vec<u64>, CUre
             Some(Action::Free(address))
                 if !graph_memory::is_live(state, *address) && !exec.allocations.contains(address) =>
             {
-                return Err(INVALID_VALUE);
+                return Err(INVALID_VALUE.into());
             }
             Some(Action::Memory(batch)) => batches.push((batch.context, batch.operations.clone())),
             _ => {}

@@ -5,26 +5,23 @@ use crate::objects::copy::{End, Transfer};
 use crate::objects::graph_data::FillNode;
 use crate::objects::graph_data::INVALID_VALUE;
 use crate::state::State;
-use crate::work::graph_memory;
-use cuarray_abi::*;
+use crate::work::graph_memory::{self, Refused};
 use cuarray_races::finding::AccessKind;
 
 /// Checks the accesses of a memcpy node.
-pub(crate) fn check_copy(state: &State, transfer: &Transfer) -> Result<(), CUresult> {
+pub(crate) fn check_copy(state: &State, transfer: &Transfer) -> Result<(), Refused> {
     if transfer.extent.is_empty() {
-        return Err(INVALID_VALUE);
+        return Err(INVALID_VALUE.into());
     }
-    for (End { declared, place }, access) in [(transfer.target, AccessKind::Write), (transfer.source, AccessKind::Read)]
-    {
-        graph_memory::side_of_node(state, place.address, place.span(transfer.extent)?, declared, access)?;
+    for (end, access) in [(transfer.target, AccessKind::Write), (transfer.source, AccessKind::Read)] {
+        graph_memory::check_node(state, end, transfer.extent, access)?;
     }
     Ok(())
 }
 
 /// Checks the accesses of a memset node.
-pub(crate) fn check_fill(state: &State, node: &FillNode) -> Result<(), CUresult> {
+pub(crate) fn check_fill(state: &State, node: &FillNode) -> Result<(), Refused> {
     let fill = node.fill()?;
-    let span = fill.target.span(fill.extent)?;
-    graph_memory::side_of_node(state, fill.target.address, span, Declared::Device, AccessKind::Write)?;
-    Ok(())
+    let end = End { declared: Declared::Device, place: fill.target };
+    graph_memory::check_node(state, end, fill.extent, AccessKind::Write)
 }

@@ -164,8 +164,11 @@ pub(crate) fn check_preferred_cluster(
 ) -> Result<(), CUresult> {
     let preferred = set.get(&CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION).map(extents).unwrap_or_default();
     let Some(cluster) = cluster.filter(|_| preferred != [0; 3]) else { return Ok(()) };
-    let fits =
-        |axis: usize| preferred[axis] > 0 && preferred[axis] % cluster[axis] == 0 && grid[axis] % preferred[axis] == 0;
+    let fits = |axis: usize| {
+        preferred[axis] > 0
+            && preferred[axis].is_multiple_of(cluster[axis])
+            && grid[axis].is_multiple_of(preferred[axis])
+    };
     let whole = (0..3).all(fits) && preferred[2] == cluster[2];
     if whole { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE) }
 }

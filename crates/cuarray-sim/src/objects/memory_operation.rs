@@ -203,24 +203,25 @@ impl Batch {
     /// The manual lets words, values and the types of waits change, and nothing else: neither the kinds of the
     /// operations, nor the flush of a wait, nor a barrier.
     pub(crate) fn may_become(&self, other: &Batch) -> bool {
-        let both = self.operations.iter().zip(&self.params).zip(other.operations.iter().zip(&other.params));
-        let flags = |params: &[u64; 6]| params[3] as u32;
-        let flush = |params: &[u64; 6]| flags(params) & CU_STREAM_WAIT_VALUE_FLUSH;
-        let may = |((old, before), (new, after)): ((&MemoryOperation, &[u64; 6]), (&MemoryOperation, &[u64; 6]))| match (
-            old, new,
-        ) {
+        let fits = (self.context, self.flags, self.params.len()) == (other.context, other.flags, other.params.len());
+        fits && (0..self.operations.len()).all(|index| self.may_change(index, other))
+    }
+
+    /// Whether one operation may become that of another batch of the same length.
+    fn may_change(&self, index: usize, other: &Batch) -> bool {
+        let flags = |batch: &Batch| batch.params[index][3] as u32;
+        let flush = |batch: &Batch| flags(batch) & CU_STREAM_WAIT_VALUE_FLUSH;
+        match (&self.operations[index], &other.operations[index]) {
             (MemoryOperation::Wait { word: old, .. }, MemoryOperation::Wait { word: new, .. }) => {
-                old.size == new.size && flush(before) == flush(after)
+                old.size == new.size && flush(self) == flush(other)
             }
             (MemoryOperation::Write { word: old, .. }, MemoryOperation::Write { word: new, .. }) => {
-                old.size == new.size && flags(before) == flags(after)
+                old.size == new.size && flags(self) == flags(other)
             }
             // The first word holds the operation and the flags.
-            (MemoryOperation::Barrier, MemoryOperation::Barrier) => before[0] == after[0],
+            (MemoryOperation::Barrier, MemoryOperation::Barrier) => self.params[index][0] == other.params[index][0],
             (old, new) => old == new,
-        };
-        let fits = (self.context, self.flags, self.params.len()) == (other.context, other.flags, other.params.len());
-        fits && both.into_iter().all(may)
+        }
     }
 }
 

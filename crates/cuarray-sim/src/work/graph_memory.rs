@@ -1,6 +1,9 @@
 //! The state of graph memory: its users, and whether a launch has made it live.
 
+use crate::happens_before::calls;
 use crate::objects::allocation::{Declared, Kind, Side};
+use crate::objects::array::Corner;
+use crate::objects::copy::{End, Extent};
 use crate::objects::graph_data::{GraphMemory, INVALID_VALUE};
 use crate::state::State;
 use crate::work::allocations;
@@ -78,4 +81,41 @@ pub(crate) fn side_of_node(
         return if fits { Ok(Side::Device) } else { Err(INVALID_VALUE) };
     }
     allocations::side(state, address, length, declared, access)
+}
+
+/// The access of a node that cannot be made.
+pub(crate) struct Refused {
+    code: CUresult,
+    /// The bytes, if they may be those of a finding.
+    access: Option<(AccessKind, End, u64)>,
+}
+
+impl From<CUresult> for Refused {
+    fn from(code: CUresult) -> Refused {
+        Refused { code, access: None }
+    }
+}
+
+impl Refused {
+    /// Records a finding for freed memory, for a destroyed array and for bytes outside of all allocations; returns the
+    /// result of the call.
+    pub(crate) fn report(self, state: &mut State) -> CUresult {
+        match self.access {
+            Some((_, End { declared: Declared::Array(Corner { array, .. }), .. }, _))
+                if !state.arrays.arrays.contains_key(&array) =>
+            {
+                calls::refused_handle(state, array.0 as u64);
+            }
+            Some((access, end, length)) => calls::refused(state, access, end.place.address, length),
+            None => {}
+        }
+        self.code
+    }
+}
+
+/// Checks an access of a node.
+pub(crate) fn check_node(state: &State, end: End, extent: Extent, access: AccessKind) -> Result<(), Refused> {
+    let length = end.place.span(extent)?;
+    let side = side_of_node(state, end.place.address, length, end.declared, access);
+    side.map(drop).map_err(|code| Refused { code, access: Some((access, end, length)) })
 }

@@ -5,7 +5,7 @@ use cuarray_sim::finding::Kind;
 
 const EXTENTS: [usize; 3] = [8, 4, 1];
 
-fn kinds(program: &Program) -> Vec<Kind> {
+pub(super) fn kinds(program: &Program) -> Vec<Kind> {
     program.sim.report().findings.iter().map(|finding| finding.kind).collect()
 }
 

@@ -1,6 +1,8 @@
 //! Copies of arrays in graphs and captures.
 
+use super::findings::kinds;
 use super::*;
+use cuarray_sim::finding::Kind;
 
 const EXTENTS: [usize; 3] = [4, 2, 2];
 
@@ -65,7 +67,7 @@ fn node_copies_between_arrays_and_changes_in_place() {
 }
 
 #[test]
-fn launch_with_a_destroyed_array_fails() {
+fn launch_with_a_destroyed_array_fails_and_is_a_finding() {
     let program = Program::new();
     let [from, to] = [0, 1].map(|_| bytes(&program, EXTENTS, 0));
     upload(&program, from, EXTENTS, &[0; 16]);
@@ -75,7 +77,11 @@ fn launch_with_a_destroyed_array_fails() {
     ok!(program, cuGraphAddMemcpyNode(&mut node, graph, std::ptr::null(), 0, &params, program.context));
     ok!(program, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
     ok!(program, cuArrayDestroy(to));
+    assert_eq!(kinds(&program), []);
     fails!(program, INVALID_VALUE, cuGraphLaunch(exec, CUstream::NULL));
+    assert_eq!(kinds(&program), [Kind::DestroyedHandle]);
+    let text = program.sim.report().text(false);
+    assert!(text.contains("cuGraphLaunch") && text.contains("cuArrayDestroy"), "{text}");
     // The address may be in use again, by an array that the node does not name.
     let again = bytes(&program, EXTENTS, 0);
     fails!(program, INVALID_VALUE, cuGraphLaunch(exec, CUstream::NULL));

@@ -289,3 +289,57 @@ fn auto_free_happens_before_every_branch_of_the_next_launch() {
         assert!(used_at_most.iter().all(|used| *used == used_at_most[0] && *used > 0), "{used_at_most:?}");
     }
 }
+
+/// Adds a fill of 16 bytes of `memory` to a new graph.
+fn graph_with_a_fill(program: &Program, memory: CUdeviceptr) -> CUgraph {
+    let (mut graph, mut node) = (CUgraph::NULL, CUgraphNode::NULL);
+    ok!(program, cuGraphCreate(&mut graph, 0));
+    let params = CUDA_MEMSET_NODE_PARAMS { dst: memory, pitch: 0, value: 1, elementSize: 1, width: 16, height: 1 };
+    ok!(program, cuGraphAddMemsetNode(&mut node, graph, std::ptr::null(), 0, &params, program.context));
+    graph
+}
+
+#[test]
+fn launch_with_freed_memory_is_a_finding() {
+    for child in [false, true] {
+        for freed in [false, true] {
+            let program = Program::new();
+            let memory = program.alloc(16);
+            let mut graph = graph_with_a_fill(&program, memory);
+            if child {
+                let (mut outer, mut node) = (CUgraph::NULL, CUgraphNode::NULL);
+                ok!(program, cuGraphCreate(&mut outer, 0));
+                ok!(program, cuGraphAddChildGraphNode(&mut node, outer, std::ptr::null(), 0, graph));
+                graph = outer;
+            }
+            let mut exec = CUgraphExec::NULL;
+            ok!(program, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+            if !freed {
+                ok!(program, cuGraphLaunch(exec, CUstream::NULL));
+                clean(&program);
+                continue;
+            }
+            ok!(program, cuMemFree_v2(memory));
+            fails!(program, INVALID_VALUE, cuGraphLaunch(exec, CUstream::NULL));
+            assert_eq!(kinds(&program), [Kind::UseAfterFree]);
+            let text = program.sim.report().text(false);
+            assert!(text.contains("cuGraphLaunch writes 16 bytes"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn node_of_freed_memory_is_a_finding() {
+    let program = Program::new();
+    let (memory, stream) = (program.alloc(16), program.stream(CU_STREAM_NON_BLOCKING));
+    ok!(program, cuMemFree_v2(memory));
+    let (mut graph, mut node) = (CUgraph::NULL, CUgraphNode::NULL);
+    ok!(program, cuGraphCreate(&mut graph, 0));
+    let params = CUDA_MEMSET_NODE_PARAMS { dst: memory, pitch: 0, value: 1, elementSize: 1, width: 16, height: 1 };
+    let none = std::ptr::null();
+    fails!(program, INVALID_VALUE, cuGraphAddMemsetNode(&mut node, graph, none, 0, &params, program.context));
+    ok!(program, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    fails!(program, INVALID_VALUE, cuMemsetD8Async(memory, 1, 16, stream));
+    ok!(program, cuStreamEndCapture(stream, &mut graph));
+    assert_eq!(kinds(&program), [Kind::UseAfterFree, Kind::UseAfterFree]);
+}

@@ -165,8 +165,10 @@ impl Link {
                 Ok(())
             }
             // A container without PTX may have LTO-IR.
-            Err(ImageError::MachineCode) if self.options.lto && given != kind::CUBIN => self.add_lto(given, data, name),
-            Err(error @ (ImageError::MachineCode | ImageError::NewerTarget(_))) => {
+            Err(ImageError::MachineCode | ImageError::Intermediate) if self.options.lto && given != kind::CUBIN => {
+                self.add_lto(given, data, name)
+            }
+            Err(error @ (ImageError::MachineCode | ImageError::Intermediate | ImageError::NewerTarget(_))) => {
                 let text = format!(
                     "ERROR NVJITLINK_ERROR_INVALID_INPUT: {name}: {error}; the linker of the simulated driver links PTX"
                 );

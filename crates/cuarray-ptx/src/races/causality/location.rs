@@ -27,6 +27,8 @@ struct Observer {
     stamp: u32,
     from: u32,
     to: u32,
+    /// Whether its thread obtains the value, as that of a reduction does not.
+    result: bool,
 }
 
 /// The bytes that a strong operation has accessed as a whole.
@@ -109,7 +111,7 @@ impl Location {
     fn is_observed(&self, threads: &Threads, actor: Actor, view: &Times, number: u32, strict: bool) -> bool {
         self.observers.iter().any(|observer| {
             let by = observer.actor;
-            (observer.from <= number || !strict)
+            (observer.from <= number || !strict && observer.result)
                 && number <= observer.to
                 && (by == actor || view.unknown(threads.height, (by.block, by.warp), 1 << by.lane, observer.stamp) == 0)
         })
@@ -175,7 +177,7 @@ impl Location {
             self.observe(threads, clusters, (actor, op), linked, strict);
         } else if op.kind == Kind::Atomic && linked.is_some() {
             // A reduction acquires nothing, but the writes that it has seen precede what its thread does next.
-            self.note_observer(threads, actor);
+            self.note_observer(threads, actor, false);
         }
         let own = threads.of(warp, lane).own.clone();
         let fenced = |records: &[Records; SCOPES]| records.iter().any(|records| !records.is_empty());
@@ -214,7 +216,7 @@ impl Location {
                 self.phases.get_or_insert_default();
             }
             Step::Waits { complete: true } => {
-                self.note_observer(threads, actor);
+                self.note_observer(threads, actor, true);
                 let mut observed = self.phases.get_or_insert_default().observe(block, clusters);
                 if op.acquires {
                     observed[..=op.scope.index()].iter().for_each(|observed| threads.learn(warp, lane, observed));
@@ -268,7 +270,7 @@ impl Location {
             let missed = self.head.map(|(writer, scope)| (Some(writer), Why::NarrowOperation(scope.min(op.scope))));
             return note_missed(threads, actor, missed);
         };
-        self.note_observer(threads, actor);
+        self.note_observer(threads, actor, true);
         let observed = self.released.observe(block, clusters);
         let released = self.released.of_block(writer);
         let narrow = released.filter(|_| observed.iter().all(Times::is_empty)).and_then(|released| {
@@ -301,14 +303,16 @@ impl Location {
     }
 
     /// Remembers that a thread has seen the last write, and those that atomic operations lead from to it.
-    fn note_observer(&mut self, threads: &Threads, actor: Actor) {
+    fn note_observer(&mut self, threads: &Threads, actor: Actor, result: bool) {
         let (stamp, from, to) = (threads.clock.now(), self.first, self.last);
         let latest = self.latest.entry(thread(actor.block, actor.warp, actor.lane)).or_insert(usize::MAX);
         match self.observers.get_mut(*latest) {
-            Some(known) if known.from == from && (known.stamp == stamp || known.to == to) => known.to = to,
+            Some(known) if (known.from, known.result) == (from, result) && (known.stamp == stamp || known.to == to) => {
+                known.to = to
+            }
             _ => {
                 *latest = self.observers.len();
-                self.observers.push(Observer { actor, stamp, from, to });
+                self.observers.push(Observer { actor, stamp, from, to, result });
             }
         }
     }

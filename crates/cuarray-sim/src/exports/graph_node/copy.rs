@@ -22,7 +22,7 @@ pub(in crate::exports) unsafe fn copy_action(
     let params = unsafe { params.read_unaligned() };
     let transfer = transfer_of(state, &params)?;
     let context = context_of(state, call, ctx)?;
-    checks::check_copy(state, &transfer)?;
+    checks::check_copy(state, &transfer).map_err(|refused| refused.report(state))?;
     Ok(Action::Copy(Box::new(CopyNode { params: Given(params), transfer, context })))
 }
 
@@ -31,7 +31,7 @@ pub(in crate::exports) unsafe fn copy_action(
 /// # Safety
 /// `params` is null or readable.
 pub(in crate::exports) unsafe fn fill_action(
-    state: &State,
+    state: &mut State,
     call: &Call<'_>,
     params: *const CUDA_MEMSET_NODE_PARAMS,
     ctx: CUcontext,
@@ -40,7 +40,7 @@ pub(in crate::exports) unsafe fn fill_action(
     // SAFETY: by this function's contract; the parameters may be unaligned.
     let params = unsafe { params.read_unaligned() };
     let node = FillNode { params, context: context_of(state, call, ctx)? };
-    checks::check_fill(state, &node)?;
+    checks::check_fill(state, &node).map_err(|refused| refused.report(state))?;
     Ok(Action::Fill(node))
 }
 
@@ -121,8 +121,8 @@ pub(in crate::exports) unsafe fn cuGraphMemsetNodeSetParams(
     node_params: *const CUDA_MEMSET_NODE_PARAMS,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    let Action::Fill(fill) = &state.node(node)?.action else { return Err(INVALID_VALUE) };
+    let Action::Fill(FillNode { context, .. }) = state.node(node)?.action else { return Err(INVALID_VALUE) };
     // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { fill_action(&state, call, node_params, fill.context)? };
+    let action = unsafe { fill_action(&mut state, call, node_params, context)? };
     change(&mut state, node, action)
 }

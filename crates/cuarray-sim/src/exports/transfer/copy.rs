@@ -28,7 +28,7 @@ pub(super) fn transfer(
     }
     if captured {
         let transfer = Transfer { target, source, extent };
-        checks::check_copy(&state, &transfer)?;
+        checks::check_copy(&state, &transfer).map_err(|refused| refused.report(&mut state))?;
         let node = CopyNode::captured(transfer, current);
         return capture::capture_node(&mut state, stream, Action::Copy(Box::new(node))).map(|_| ());
     }

@@ -41,7 +41,7 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
     }
     if captured {
         let node = FillNode::captured(&Fill { target, value, value_size, extent }, current);
-        checks::check_fill(&state, &node)?;
+        checks::check_fill(&state, &node).map_err(|refused| refused.report(&mut state))?;
         return capture::capture_node(&mut state, stream, Action::Fill(node)).map(|_| ());
     }
     let end = End { declared: Declared::Device, place: target };

@@ -9,19 +9,16 @@
 //! value is. An instruction that not all lanes execute, or whose result is not linear, completes the rows of its operands and
 //! calls its usual function.
 
+mod value;
+
 use super::lanes::{operation, versions};
 use super::memory::Slot;
 use super::{Flow, Machine};
 use crate::machine::program::{CONSTANT, Exec, Instruction};
+pub(crate) use value::Linear;
 
 /// The bytes of a head, which precedes the row of a register.
 pub(crate) const HEAD: u32 = 64;
-
-/// The bits of a lane's number.
-const BITS: usize = 5;
-/// The lanes that differ in the lowest three bits, and the groups of such lanes.
-const GROUP: usize = 8;
-const GROUPS: usize = 32 / GROUP;
 
 /// The positions of operands in `extra`: two bits for each, with 1 for a register with a head and 32 bits, and 2 for 64 bits.
 pub(crate) const A: u32 = 8;
@@ -32,13 +29,6 @@ pub(crate) const D: u32 = 14;
 pub(crate) const ROW_USED: u32 = 1 << 16;
 /// The bit in `extra` of an instruction that [`Operation::function`] executes.
 pub(crate) const LINEAR: u32 = 1 << 17;
-
-/// A base, and a step for each bit of the lane's number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Linear {
-    base: u64,
-    steps: [u64; BITS],
-}
 
 /// Where the value of a register is.
 const IN_ROW: u64 = 0;
@@ -163,178 +153,6 @@ impl Operation {
             Operation::Compare { test, signed } => Some(test as u32 | if signed { SIGNED } else { 0 }),
             _ => None,
         }
-    }
-}
-
-impl Linear {
-    #[inline(always)]
-    fn uniform(base: u64) -> Linear {
-        Linear { base, steps: [0; BITS] }
-    }
-
-    #[inline(always)]
-    fn is_uniform(&self) -> bool {
-        self.steps == [0; BITS]
-    }
-
-    /// Applies a function to the base and to each step.
-    #[inline(always)]
-    fn each(self, f: impl Fn(u64) -> u64) -> Linear {
-        let [a, b, c, d, e] = self.steps;
-        Linear { base: f(self.base), steps: [f(a), f(b), f(c), f(d), f(e)] }
-    }
-
-    #[inline(always)]
-    fn plus(self, other: Linear) -> Linear {
-        let mut sum = self;
-        sum.base = sum.base.wrapping_add(other.base);
-        for bit in 0..BITS {
-            sum.steps[bit] = sum.steps[bit].wrapping_add(other.steps[bit]);
-        }
-        sum
-    }
-
-    #[inline(always)]
-    fn scaled(self, by: u64) -> Linear {
-        self.each(|word| word.wrapping_mul(by))
-    }
-
-    #[inline(always)]
-    fn times(self, other: Linear) -> Option<Linear> {
-        if other.is_uniform() {
-            Some(self.scaled(other.base))
-        } else if self.is_uniform() {
-            Some(other.scaled(self.base))
-        } else {
-            None
-        }
-    }
-
-    /// The least and the greatest value of a lane, as integers; `None` if a lane leaves the range of the type.
-    #[inline(always)]
-    fn bounds<S: Slot>(&self, signed: bool) -> Option<(i128, i128)> {
-        let wide = size_of::<S>() == 8;
-        let base = match (wide, signed) {
-            (true, true) => i128::from(self.base as i64),
-            (true, false) => i128::from(self.base),
-            (false, true) => i128::from(self.base as i32),
-            (false, false) => i128::from(self.base as u32),
-        };
-        if self.is_uniform() {
-            return Some((base, base));
-        }
-        let (mut low, mut high) = (base, base);
-        for step in self.steps {
-            let step = if wide { step as i64 } else { i64::from(step as i32) };
-            low += i128::from(step.min(0));
-            high += i128::from(step.max(0));
-        }
-        let bits = 8 * size_of::<S>() as u32;
-        let (least, most) = if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
-        (least <= low && high <= most).then_some((low, high))
-    }
-
-    /// Extends numbers of 32 bits to 64 bits.
-    #[inline(always)]
-    fn extended(self, signed: bool) -> Option<Linear> {
-        self.bounds::<u32>(signed)?;
-        let base = if signed { self.base as i32 as u64 } else { u64::from(self.base as u32) };
-        Some(Linear { base, ..self.each(|step| step as i32 as u64) })
-    }
-
-    #[inline(always)]
-    fn shifted_left<S: Slot>(self, by: Linear) -> Option<Linear> {
-        if !by.is_uniform() {
-            return None;
-        }
-        let factor = if by.base < 8 * size_of::<S>() as u64 { 1 << by.base } else { 0 };
-        Some(self.scaled(factor))
-    }
-
-    #[inline(always)]
-    fn shifted_right<S: Slot>(self, by: Linear, signed: bool) -> Option<Linear> {
-        if !by.is_uniform() {
-            return None;
-        }
-        // A shift by more than the width is one by the width. Larger types have its result, too.
-        let by = by.base.min(8 * size_of::<S>() as u64) as u32;
-        let (low, high) = self.bounds::<S>(signed)?;
-        if low >> by == high >> by {
-            return Some(Linear::uniform((low >> by) as u64));
-        }
-        let all = self.steps.iter().fold(self.base, |all, step| all | step);
-        (all.trailing_zeros() >= by).then(|| {
-            let divided = |word: u64| (if size_of::<S>() == 8 { word as i64 } else { word as i32 as i64 } >> by) as u64;
-            let base = if signed { divided(self.base) } else { self.base >> by };
-            Linear { base, ..self.each(divided) }
-        })
-    }
-
-    #[inline(always)]
-    fn both_uniform(self, other: Linear, f: impl Fn(u64, u64) -> u64) -> Option<Linear> {
-        (self.is_uniform() && other.is_uniform()).then(|| Linear::uniform(f(self.base, other.base)))
-    }
-
-    #[inline(always)]
-    fn and<S: Slot>(self, other: Linear) -> Option<Linear> {
-        let (value, mask) = match (self.is_uniform(), other.is_uniform()) {
-            (_, true) => (self, other.base),
-            (true, false) => (other, self.base),
-            (false, false) => return None,
-        };
-        if value.is_uniform() || mask == 0 {
-            return Some(Linear::uniform(value.base & mask));
-        }
-        let (low, high) = value.bounds::<S>(false)?;
-        let (low, high) = (low as u64, high as u64);
-        let ones = S::of(u64::MAX).value();
-        if (mask | mask.wrapping_sub(1)) & ones == ones {
-            // The highest bits are equal in all lanes if those of the bounds are.
-            return (low & mask == high & mask).then(|| Linear::uniform(low & mask));
-        }
-        (mask & mask.wrapping_add(1) == 0 && high <= mask).then_some(value)
-    }
-
-    /// The value that these lanes have, if it is linear.
-    fn of(values: &[u64; 32]) -> Option<Linear> {
-        let steps = std::array::from_fn(|bit| values[1 << bit].wrapping_sub(values[0]));
-        let linear = Linear { base: values[0], steps };
-        (linear.row::<u64>() == *values).then_some(linear)
-    }
-
-    #[inline(always)]
-    fn row<S: Slot>(&self) -> [S; 32] {
-        let [a, b, c, d, e] = self.steps;
-        let mut near = [self.base; GROUP];
-        for (lane, value) in near.iter_mut().enumerate() {
-            let step = |bit: usize, step: u64| if lane >> bit & 1 == 1 { step } else { 0 };
-            *value = value.wrapping_add(step(0, a)).wrapping_add(step(1, b)).wrapping_add(step(2, c));
-        }
-        let far = [0, d, e, d.wrapping_add(e)];
-        let mut row = [S::of(0); 32];
-        for group in 0..GROUPS {
-            for lane in 0..GROUP {
-                row[group * GROUP + lane] = S::of(near[lane].wrapping_add(far[group]));
-            }
-        }
-        row
-    }
-
-    /// The first address of each group, and as bits whether the group's addresses are consecutive. `None` if the addresses of a
-    /// group are neither consecutive nor equal.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    pub(super) fn groups(&self, size: u64) -> Option<([u64; GROUPS], u32)> {
-        let [a, b, c, d, e] = self.steps;
-        let rows = if a | b | c == 0 {
-            0
-        } else if (a, b, c) == (size, 2 * size, 4 * size) {
-            (1 << GROUPS) - 1
-        } else {
-            return None;
-        };
-        let second = self.base.wrapping_add(d);
-        Some(([self.base, second, self.base.wrapping_add(e), second.wrapping_add(e)], rows))
     }
 }
 
