@@ -109,7 +109,7 @@ fn index_that_is_one_too_large_is_found_for_a_size_of_whole_granules() {
         let (own, _behind) = (zeroed(&program, size), zeroed(&program, size));
         put(&program, own, own + size as u64 - 4);
         clean(&program);
-        put(&program, own, own + size as u64);
+        launch(&program, module(&program), c"put", [own, size as u64, own]);
         let (finding, text) = only(&program);
         assert_eq!(finding.allocation.unwrap().address, own, "{text}");
     }
