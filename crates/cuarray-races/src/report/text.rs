@@ -37,8 +37,8 @@ impl Report {
         if self.not_kept > 0 {
             let _ = writeln!(text, "{} more findings are not shown", words::number(self.not_kept));
         }
-        if !text.is_empty() {
-            let _ = writeln!(text, "{}", words::watched(&self.watched));
+        if !text.is_empty() && self.watched.left_out > 0 {
+            let _ = writeln!(text, "{}", words::left_out(&self.watched));
         }
         text
     }
@@ -188,10 +188,19 @@ mod tests {
           one
       by numba-cuda, {library}
 
-watched: 4,096 bytes, with about 512 bytes for their accesses and 2,048 bytes for the history; left out: 0 bytes of launches
 "
         );
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn last_line_states_what_was_not_searched() {
+        let mut report = sample::report("a.py");
+        report.watched.left_out = 1 << 20;
+        let expected = "not searched: 1,048,576 bytes of launches; the search of 4,096 bytes took about 2,560 bytes";
+        assert_eq!(report.text(false).lines().last(), Some(expected));
+        report.findings.clear();
+        assert_eq!(report.text(false), "");
     }
 
     #[test]

@@ -9,14 +9,13 @@ pub(crate) fn bytes(count: u64) -> String {
     if count == 1 { "1 byte".into() } else { format!("{} bytes", number(count)) }
 }
 
-/// The memory that the search watches, and the memory that this takes.
-pub(crate) fn watched(watched: &Watched) -> String {
+/// What the search left out, and the memory that it took.
+pub(crate) fn left_out(watched: &Watched) -> String {
     format!(
-        "watched: {}, with about {} for their accesses and {} for the history; left out: {} of launches",
+        "not searched: {} of launches; the search of {} took about {}",
+        bytes(watched.left_out),
         bytes(watched.bytes),
-        bytes(watched.memory),
-        bytes(watched.history),
-        bytes(watched.left_out)
+        bytes(watched.memory.saturating_add(watched.history))
     )
 }
 
