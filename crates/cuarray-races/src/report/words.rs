@@ -9,7 +9,7 @@ pub(crate) fn bytes(count: u64) -> String {
     if count == 1 { "1 byte".into() } else { format!("{} bytes", number(count)) }
 }
 
-/// What the search left out, and the memory that it took.
+/// The memory that the search left out, and the memory that it took.
 pub(crate) fn left_out(watched: &Watched) -> String {
     format!(
         "not searched: {} of launches; the search of {} took about {}",
