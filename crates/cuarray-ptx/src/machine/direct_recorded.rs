@@ -115,8 +115,8 @@ impl Machine<'_> {
         let mut lane = 0;
         while lane < 32 {
             let offset = (place(lane) % PAGE) as u32;
-            // Elements are aligned, so a page has whole ones.
-            let count = if step == 0 { 32 } else { ((PAGE as u32 - offset) / step).clamp(1, 32 - lane) };
+            // Elements are aligned, so a page has whole ones. With a step of 0, all are one element.
+            let count = (PAGE as u32 - offset).checked_div(step).unwrap_or(32).clamp(1, 32 - lane);
             let lanes = u32::MAX >> (32 - count) << lane;
             access.touch(place(lane) / PAGE, &Row { offset, size, step, lane, lanes }, &mut sink);
             lane += count;
