@@ -120,7 +120,9 @@ pub(crate) const fn manual_name(symbol: &'static str) -> &'static str {
 /// Whether a call of an entry point can wait: for work in a stream, for room in a stream's queue, or for the driver's compiler.
 pub(crate) const fn can_block(symbol: &'static str) -> bool {
     const BEGINNINGS: &[&str] = &[
+        "cuCtxRecordEvent",
         "cuCtxSynchronize",
+        "cuCtxWaitEvent",
         "cuDevicePrimaryCtxRe", // Retain, Release
         "cuEventRecord",
         "cuEventSynchronize",
