@@ -4,8 +4,7 @@
 //! in elements: bytes between two addresses, texels as soon as an array takes part. All copies are checked before the first is
 //! enqueued. A batch guarantees no order among its copies; here they run in the order of the list.
 
-use super::memory_batches::{captures, check_order, check_stream, read};
-use super::stream::cuStreamSynchronize;
+use super::memory_batches::{captures, check_order, check_stream, read, wait_for_sources};
 use super::transfer::{transfer_in, transfer_of};
 use super::*;
 use crate::objects::array::texel_size;
@@ -135,13 +134,8 @@ unsafe fn enqueue(
     for (index, copy) in copies.into_iter().enumerate() {
         transfer_in(call, copy, stream).map_err(|error| (error, Some(index)))?;
     }
-    let during_the_call =
-        |operation: &CUDA_MEMCPY3D_BATCH_OP| operation.srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-    if operations.iter().any(during_the_call) && !captured {
-        // SAFETY: the call has no further preconditions.
-        unsafe { cuStreamSynchronize(call, stream) }.map_err(|error| (error, None))?;
-    }
-    Ok(())
+    let orders = operations.iter().map(|operation| operation.srcAccessOrder);
+    wait_for_sources(call, stream, captured, orders).map_err(|error| (error, None))
 }
 
 pub(super) unsafe fn cuMemcpy3DBatchAsync_v2(

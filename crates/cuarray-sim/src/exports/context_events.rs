@@ -13,7 +13,7 @@ use crate::happens_before::edges;
 use crate::objects::work::Work;
 use crate::work::{contexts, shared_events, streams};
 
-/// Locks the driver for a call with a context, none of whose streams may capture.
+/// Locks the driver for a call with a context that has not failed.
 fn with_context<'a>(call: &Call<'a>, ctx: CUcontext) -> Result<Guard<'a>, CUresult> {
     let state = call.lock();
     match state.context(ctx)?.failed {

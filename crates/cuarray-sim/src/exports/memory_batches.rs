@@ -96,10 +96,21 @@ unsafe fn copy(
         // SAFETY: both functions have the same contract for the operands.
         unsafe { cuMemcpyAsync(call, target, source, size, stream)? };
     }
-    let during_the_call =
-        attributes.iter().any(|attributes| attributes.srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL);
+    wait_for_sources(call, stream, captured, attributes.iter().map(|one| one.srcAccessOrder))
+}
+
+/// Waits for the copies of a batch if one of them must read its source during the call. A captured copy reads it when the graph runs.
+pub(super) fn wait_for_sources(
+    call: &Call<'_>,
+    stream: CUstream,
+    captured: bool,
+    mut orders: impl Iterator<Item = CUmemcpySrcAccessOrder>,
+) -> Result<(), CUresult> {
+    if captured || !orders.any(|order| order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL) {
+        return Ok(());
+    }
     // SAFETY: the call has no further preconditions.
-    if during_the_call && !captured { unsafe { cuStreamSynchronize(call, stream) } } else { Ok(()) }
+    unsafe { cuStreamSynchronize(call, stream) }
 }
 
 /// As the second version. No failure belongs to one copy, so `fail_idx` gets its largest value, as the manual of 12.8 says.

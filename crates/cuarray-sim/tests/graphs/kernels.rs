@@ -1,28 +1,8 @@
 //! Kernel nodes for the tests of ports and attributes.
 
 use super::*;
+use program::dependent_kernels::KERNELS;
 use std::ffi::{CStr, CString};
-
-/// The kernels take two arrays of 64 words. `write` writes the first one and `read` copies it to the second one; `late`
-/// waits for its programmatic dependencies before it reads. `idle` accesses nothing.
-const KERNELS: &CStr = c"
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry write(.param .u64 one, .param .u64 two) {
-    .reg .b32 %t; .reg .b64 %a, %o;
-    ld.param.u64 %a, [one]; mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4; add.u64 %a, %a, %o;
-    griddepcontrol.launch_dependents; st.global.u32 [%a], %t; ret; }
-.visible .entry read(.param .u64 one, .param .u64 two) {
-    .reg .b32 %t, %v; .reg .b64 %a, %b, %o;
-    ld.param.u64 %a, [one]; ld.param.u64 %b, [two]; mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4;
-    add.u64 %a, %a, %o; add.u64 %b, %b, %o; ld.global.u32 %v, [%a]; st.global.u32 [%b], %v; ret; }
-.visible .entry late(.param .u64 one, .param .u64 two) {
-    .reg .b32 %t, %v; .reg .b64 %a, %b, %o;
-    ld.param.u64 %a, [one]; ld.param.u64 %b, [two]; mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4;
-    add.u64 %a, %a, %o; add.u64 %b, %b, %o; griddepcontrol.wait; ld.global.u32 %v, [%a]; st.global.u32 [%b], %v; ret; }
-.visible .entry idle(.param .u64 one, .param .u64 two) { ret; }
-";
 
 pub(crate) const BYTES: usize = 256;
 

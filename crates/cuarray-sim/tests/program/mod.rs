@@ -1,6 +1,8 @@
 //! A small program with its own driver: the fixture of every test in this folder.
 #![allow(dead_code, unused_imports, unused_macros)] // each test file uses its own part
 
+pub mod dependent_kernels;
+
 pub use cuarray_abi::*;
 pub use cuarray_sim::{Config, Entered, Fault, Schedule, Sim};
 pub use std::ffi::c_void;

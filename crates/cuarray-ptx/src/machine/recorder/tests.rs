@@ -2,9 +2,16 @@
 
 use super::*;
 
+const REGIONS: [Region; 1] = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }];
+
+/// Weak accesses to bytes of the region, which begin and end at these offsets.
+fn range(start: u64, end: u64, kind: AccessKind) -> TouchedRange {
+    let strength = Strength::Weak;
+    TouchedRange { start: 0x1000 + start, end: 0x1000 + end, kind, strength, released: false, acquired: false }
+}
+
 #[test]
 fn recorded_bytes_become_ranges() {
-    let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
     let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
     one.note(0, 4090, 12, false);
     one.note(0, 4102, 64, false);
@@ -13,17 +20,9 @@ fn recorded_bytes_become_ranges() {
     other.note(0, 0, 4096 * 3, true);
     other.note(0, 8000, 8, false);
     one.merge(other);
-    let range = |start: u64, end: u64, kind| TouchedRange {
-        start: 0x1000 + start,
-        end: 0x1000 + end,
-        kind,
-        strength: Strength::Weak,
-        released: false,
-        acquired: false,
-    };
     let (read, write, update) = (AccessKind::Read, AccessKind::Write, AccessKind::Update);
     assert_eq!(
-        one.touched(&regions),
+        one.touched(&REGIONS),
         [
             range(4088, 4166, read),
             range(5000, 5001, read),
@@ -37,25 +36,15 @@ fn recorded_bytes_become_ranges() {
 
 #[test]
 fn a_read_and_write_of_one_instruction_is_an_update() {
-    let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
     let mut recorder = Recorder::new(true, 1);
     recorder.note(0, 0, 4, true);
     recorder.updates = true;
     recorder.note(0, 0, 8, true);
-    let range = |start: u64, end: u64, kind| TouchedRange {
-        start: 0x1000 + start,
-        end: 0x1000 + end,
-        kind,
-        strength: Strength::Weak,
-        released: false,
-        acquired: false,
-    };
-    assert_eq!(recorder.touched(&regions), [range(0, 8, AccessKind::Write), range(4, 8, AccessKind::Update)]);
+    assert_eq!(recorder.touched(&REGIONS), [range(0, 8, AccessKind::Write), range(4, 8, AccessKind::Update)]);
 }
 
 #[test]
 fn strong_accesses_are_listed_apart_from_weak_ones() {
-    let regions = [Region { start: 0x1000, end: 0x9000, host: 0, writable: true, slack: 0, group: 0 }; 1];
     let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
     one.note(0, 0, 4, false);
     (other.strength, other.updates) = (Strength::Device, true);
@@ -72,7 +61,7 @@ fn strong_accesses_are_listed_apart_from_weak_ones() {
         strength,
     };
     assert_eq!(
-        one.touched(&regions),
+        one.touched(&REGIONS),
         [
             range(0, 4, AccessKind::Read, Strength::Weak),
             range(16, 20, AccessKind::Read, Strength::System),
