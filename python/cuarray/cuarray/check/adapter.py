@@ -30,6 +30,7 @@ An adapter is a module with plain functions, all optional except one of ``make``
 
 from __future__ import annotations
 
+import fnmatch
 import gc
 import importlib
 import importlib.util
@@ -39,7 +40,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-__all__ = ["FUNCTIONS", "PARTS", "Adapter", "AdapterError", "NotClaimed", "handle_of", "shipped"]
+__all__ = ["FUNCTIONS", "PARTS", "Adapter", "AdapterError", "NotClaimed", "handle_of", "known_reason", "shipped"]
 
 #: The functions of an adapter.
 FUNCTIONS = (
@@ -84,6 +85,11 @@ class NotClaimed(Exception):
 
 class AdapterError(Exception):
     """The adapter cannot be loaded, or it is not one."""
+
+
+def known_reason(known: Mapping[str, str], check: str) -> str | None:
+    """Return the reason of the first pattern that names a check; None if no pattern does."""
+    return next((reason for pattern, reason in known.items() if fnmatch.fnmatchcase(check, pattern)), None)
 
 
 class Adapter:

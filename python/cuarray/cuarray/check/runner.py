@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import importlib.util
 import json
 import os
@@ -17,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from cuarray.check.adapter import AdapterError
+from cuarray.check.adapter import AdapterError, known_reason
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, UNEXPECTED, Outcome, signal_name
 
 __all__ = ["DRIVERS", "Driver", "Run", "Session", "choose_driver", "run", "session"]
@@ -142,9 +141,9 @@ def run(
 
 def _compare_with_known(outcome: Outcome, known: dict[str, str]) -> None:
     """Mark a known failure. A name without wildcards whose check passes is reported, so that the list stays true."""
-    reasons = [reason for pattern, reason in known.items() if fnmatch.fnmatchcase(outcome.check, pattern)]
-    if outcome.status == FAILED and reasons:
-        outcome.status, outcome.advice = KNOWN, reasons[0] or outcome.advice
+    reason = known_reason(known, outcome.check)
+    if outcome.status == FAILED and reason is not None:
+        outcome.status, outcome.advice = KNOWN, reason or outcome.advice
     elif outcome.status == PASSED and outcome.check in known:
         outcome.status, outcome.message = UNEXPECTED, f"remove it from KNOWN, which says: {known[outcome.check]}"
 

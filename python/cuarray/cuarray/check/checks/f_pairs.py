@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fnmatch
 import gc
 from collections.abc import Iterator
 from typing import Any
 
 from cuarray.check import parts
-from cuarray.check.adapter import Adapter, NotClaimed
+from cuarray.check.adapter import NotClaimed, known_reason
 from cuarray.check.cases import BROADCAST, FURTHER, LAYOUTS, PLAIN, REVERSED, Layout, layout_part
 from cuarray.check.clauses import Level
 from cuarray.check.registry import check
@@ -49,21 +48,18 @@ def _differences(trial: Trial, entries: dict[str, Any]) -> Iterator[tuple[str, d
     """Yield each difference that an adapter names, and the dictionary without it."""
     producer, consumer = trial.adapter, trial.consuming
     # An object of the kit without __dlpack__.
-    minus_one = _known(producer, "DL3.stream-minus-one-makes-no-driver-call-that-waits")
+    minus_one = known_reason(producer.known, "DL3.stream-minus-one-makes-no-driver-call-that-waits")
     if minus_one:
         yield f"{producer.name}: {minus_one}", entries
     version = entries.get("version")
     if isinstance(version, int) and version < 3:
-        older = consumer.not_claimed.get("old-versions") or _known(consumer, f"I7.older-version-is-read.{version}")
+        older = consumer.not_claimed.get("old-versions") or known_reason(
+            consumer.known, f"I7.older-version-is-read.{version}"
+        )
         if older:
             yield f"{consumer.name}: {older}", {**entries, "version": 3}
     if entries["data"][1] and "read-only" in consumer.not_claimed:
         yield f"{consumer.name}: {consumer.not_claimed['read-only']}", {**entries, "data": (entries["data"][0], False)}
-
-
-def _known(adapter: Adapter, check: str) -> str | None:
-    """Return the reason that an adapter gives for the failure of one of its checks."""
-    return next((why for pattern, why in adapter.known.items() if fnmatch.fnmatchcase(check, pattern)), None)
 
 
 def _same_memory(trial: Trial, array: Any, imported: Any) -> None:
