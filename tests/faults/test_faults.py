@@ -84,6 +84,22 @@ def test_reference_that_is_kept_after_an_error_is_wrong() -> None:
     assert any("references changed" in wrong for wrong in swept(keep).wrong)
 
 
+def test_reference_to_a_name_is_the_interpreters_own() -> None:
+    kept: list[str] = []
+    event = cuarray.event()
+    name = "".join(("rec", "ord"))
+
+    def keep() -> None:
+        try:
+            getattr(event, name)()
+        except cuarray.CudaError:
+            kept.append(name)
+            raise
+
+    assert swept(keep).wrong == []
+    assert kept
+
+
 def test_context_left_current_is_wrong() -> None:
     event = cuarray.event()
     entered: list[Any] = []
