@@ -110,7 +110,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// What the lanes know of accesses to shared memory, or to other memory.
+    /// The accesses to shared memory, or to other memory, that the lanes know.
     #[inline]
     pub(crate) fn known_of(&self, shared: bool) -> Times {
         if shared { self.view.of_shared() } else { self.view.clone() }

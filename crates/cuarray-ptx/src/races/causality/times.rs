@@ -156,12 +156,12 @@ pub(crate) fn height(blocks: u64) -> u32 {
 /// A time for each thread of the grid; zero where nothing is known. All clocks of a launch have one height.
 #[derive(Clone, Default)]
 pub(crate) struct Times {
-    /// What is known of accesses to all memory.
+    /// Knowledge about accesses to all memory.
     all: Option<Rc<Node>>,
-    /// What is known only through instructions whose order of memory the manual does not state. It is passed on like the others, and
+    /// Knowledge through instructions whose order of memory the manual does not state. It is passed on like the other two, and
     /// only [`Times::with_followed`] looks at it.
     followed: Option<Rc<Node>>,
-    /// What is known only of accesses to shared memory, through fences that are restricted to it. Only [`Times::of_shared`]
+    /// Knowledge about accesses to shared memory alone, through fences that are restricted to it. Only [`Times::of_shared`]
     /// looks at it.
     shared: Option<Rc<Node>>,
 }
