@@ -344,7 +344,7 @@ pub(crate) fn add_dependencies(state: &mut State, stream: CUstream, edges: Vec<E
     }
 }
 
-/// Adds dependencies to others. Of several on one node, that which orders more remains.
+/// Adds dependencies to others. Of several on one node, the strongest remains.
 fn merge_dependencies(after: &mut Vec<Edge>, edges: Vec<Edge>) {
     for edge in edges {
         match after.iter_mut().find(|known| known.from == edge.from) {

@@ -184,9 +184,9 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
     }
     if let Some(touches) = watched {
         match work {
-            Work::Launch(launch) => host::watch_host_for(state, &launch.parameters, &ticket.operation, &ticket.clock),
+            Work::Launch(launch) => host::watch_host_for(state, launch, &ticket.operation, &ticket.clock),
             Work::Condition(run) => run.plan.each_launch(&mut |launch| {
-                host::watch_host_for(state, &launch.parameters, &ticket.operation, &ticket.clock);
+                host::watch_host_for(state, launch, &ticket.operation, &ticket.clock);
             }),
             Work::Memory(operation) => {
                 let word = operation.word().map(|word| (Region::row(word.address, word.size), operation.access()));

@@ -29,7 +29,7 @@ enum Work {
 #[derive(Default)]
 struct Graph(Vec<(Work, Vec<(usize, CUgraphEdgeData)>)>);
 
-/// What a kernel or a fill does: variables and whether it writes them, before and after its wait.
+/// The work of a kernel or a fill: variables and whether it writes them, before and after its wait.
 #[derive(Default)]
 struct Leaf {
     fills: bool,
@@ -88,7 +88,7 @@ impl Generator {
         graph
     }
 
-    /// Gives each variable to a pair of kernels or fills, of which the first writes.
+    /// Gives each variable to a pair of kernels or fills. The first of them writes.
     fn share(&mut self) -> Vec<[(usize, usize); 2]> {
         let mut pairs = Vec::new();
         while pairs.len() < VARIABLES && self.leaves.len() > 1 {

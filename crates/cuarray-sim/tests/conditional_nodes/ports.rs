@@ -115,7 +115,7 @@ fn work_after_a_body_follows_a_kernel_whose_begin_alone_is_followed() {
 }
 
 #[test]
-fn rounds_of_a_loop_are_ordered_whatever_the_edges_are() {
+fn rounds_of_a_loop_are_ordered_for_all_kinds_of_edges() {
     for (data, races) in [(PROGRAMMATIC, 3), (BEGUN, 3), (FULL, 0)] {
         let mut bodies = Bodies::new(CU_GRAPH_COND_TYPE_WHILE);
         let (write, read) = (bodies.kernel(c"write"), bodies.kernel(c"read"));

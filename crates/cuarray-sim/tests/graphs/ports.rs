@@ -165,7 +165,7 @@ fn ports_that_nodes_do_not_have_are_refused() {
 }
 
 #[test]
-fn two_nodes_have_one_edge_whatever_its_data_are() {
+fn second_edge_between_two_nodes_is_refused_for_all_edge_data() {
     const ALL: [CUgraphEdgeData; 4] = [FULL, PROGRAMMATIC, ORDERED, BEGUN];
     for known in ALL {
         for second in ALL {
@@ -200,7 +200,7 @@ fn two_nodes_have_one_edge_whatever_its_data_are() {
 }
 
 #[test]
-fn captured_node_has_the_edge_that_orders_most() {
+fn captured_node_keeps_the_strongest_of_its_edges() {
     for data in [[BEGUN, PROGRAMMATIC], [PROGRAMMATIC, BEGUN], [FULL, BEGUN], [ORDERED, FULL]] {
         for update in [false, true] {
             let kernels = Kernels::new();

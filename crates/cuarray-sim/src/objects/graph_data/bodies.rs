@@ -47,7 +47,7 @@ pub(crate) struct Follows {
     pub clocks: Vec<Clock>,
     /// The work before launches that need only have begun.
     pub begun: Vec<Past>,
-    /// What a launch with programmatic edges follows before it waits: the work before some launches, and other operations.
+    /// The work before some launches, and the operations, that a launch with programmatic edges follows before it waits.
     pub early: (Vec<Past>, Vec<Clock>),
 }
 
