@@ -22,7 +22,7 @@ pub(crate) struct Variable {
 }
 
 impl Variable {
-    /// The address of a managed variable that the program was told; `None` for another variable, and before that.
+    /// The address that the program has for a managed variable; `None` for another variable, and before the initialization.
     fn told(&self) -> Option<*mut c_void> {
         // SAFETY: the pointer of a registered variable is readable until its binary is unregistered.
         let told = (!self.managed.is_null()).then(|| unsafe { self.managed.read_unaligned() });

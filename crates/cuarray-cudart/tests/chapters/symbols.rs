@@ -119,7 +119,7 @@ unsafe fn register_managed(handle: *mut *mut c_void, host: *mut *mut c_void, nam
 }
 
 #[test]
-fn program_is_told_the_address_of_a_managed_variable() {
+fn initialization_writes_the_address_of_a_managed_variable() {
     static FUNCTION: u8 = 0;
     open();
     unsafe {
