@@ -92,8 +92,9 @@ impl Image {
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         let text = std::str::from_utf8(&bytes[..end]).map_err(|_| ImageError::Unknown)?;
         // In UTF-8, the further control characters begin with 0xc2.
+        let may_control = |byte: u8| byte < b' ' && !byte.is_ascii_whitespace() || byte == 0x7f || byte == 0xc2;
         let suspicious =
-            text.bytes().any(|byte| byte < b' ' && !byte.is_ascii_whitespace() || byte == 0x7f || byte == 0xc2);
+            text.as_bytes().chunks(1024).any(|part| part.iter().fold(false, |any, byte| any | may_control(*byte)));
         let control = |c: char| c.is_control() && !c.is_ascii_whitespace();
         if text.trim().is_empty() || suspicious && text.contains(control) {
             return Err(ImageError::Unknown);
