@@ -304,6 +304,7 @@ fn without_contents(declared: &Declared<'_>) -> Result<Variable, Error> {
         contents: Vec::new(),
         addresses: Vec::new(),
         opaque: sampler::opaque(declared)?,
+        managed: declared.managed,
         offset: 0,
     })
 }
