@@ -90,7 +90,8 @@ pub(crate) fn capture_allocation(
         bytesize: size as usize,
         dptr,
     };
-    capture_node(state, stream, Action::Allocate(Box::new(Given(params))))?;
+    capture_node(state, stream, Action::Allocate(Box::new(Given(params))))
+        .inspect_err(|_| reservations::unreserve(state, dptr))?;
     Ok(dptr)
 }
 
@@ -98,6 +99,7 @@ pub(crate) fn capture_allocation(
 pub(crate) fn capture_release(state: &mut State, stream: CUstream, address: u64) -> Result<(), CUresult> {
     let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
     let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
-    reservations::claim_free(state, graph, address)?;
-    capture_node(state, stream, Action::Free(address)).map(|_| ())
+    let before = reservations::claim_free(state, graph, address)?;
+    let node = capture_node(state, stream, Action::Free(address));
+    node.map(|_| ()).inspect_err(|_| reservations::restore_free(state, address, before))
 }

@@ -10,7 +10,7 @@
 use crate::objects::allocation::{DeviceAccess, Kind};
 use crate::objects::graph_data::{Action, INVALID_VALUE};
 use crate::state::State;
-use crate::work::allocations;
+use crate::work::{allocations, graph_memory};
 use cuarray_abi::*;
 
 /// Reserves memory for an allocation node of `graph`, accessible from its device and from those in `access`. Returns
@@ -47,21 +47,31 @@ pub(crate) fn reserve_graph_memory(
     Ok(address)
 }
 
-/// Checks that a free node for `address` may be added to `graph`, and records it.
+/// Undoes [`reserve_graph_memory`] for a node that was refused.
+pub(crate) fn unreserve(state: &mut State, address: u64) {
+    graph_memory::release(state, address);
+}
+
+/// Checks that a free node for `address` may be added to `graph`, and records it. Returns the graph of the free node so far, for
+/// [`restore_free`].
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for an address that no allocation node returned, and for memory that already has a
 /// free node, in this graph or in the only other graph that may free it.
-pub(crate) fn claim_free(state: &mut State, graph: CUgraph, address: u64) -> Result<(), CUresult> {
+pub(crate) fn claim_free(state: &mut State, graph: CUgraph, address: u64) -> Result<Option<CUgraph>, CUresult> {
     match state.memory.get_mut(address).map(|allocation| &mut allocation.kind) {
         Some(Kind::Graph { graph: owner, freed_by, .. }) => match *freed_by {
             Some(other) if other == graph || other == *owner || graph == *owner => Err(INVALID_VALUE),
-            _ => {
-                *freed_by = Some(graph);
-                Ok(())
-            }
+            _ => Ok(freed_by.replace(graph)),
         },
         _ => Err(INVALID_VALUE),
+    }
+}
+
+/// Undoes [`claim_free`] for a node that was refused.
+pub(crate) fn restore_free(state: &mut State, address: u64, before: Option<CUgraph>) {
+    if let Some(Kind::Graph { freed_by, .. }) = state.memory.get_mut(address).map(|allocation| &mut allocation.kind) {
+        *freed_by = before;
     }
 }
 

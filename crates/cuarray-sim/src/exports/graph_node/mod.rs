@@ -27,7 +27,6 @@ use crate::objects::graph_data::{Action, Edge, Given, Owner};
 use crate::objects::work::HostFunction;
 use crate::state::State;
 use crate::thread;
-use crate::work::graph_memory;
 use cuarray_abi::*;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -132,11 +131,12 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
             )?;
             let address = params.0.dptr;
             graph_structure::add_node(state, graph, after, Action::Allocate(params))
-                .inspect_err(|_| graph_memory::release(state, address))
+                .inspect_err(|_| reservations::unreserve(state, address))
         }
         Action::Free(address) => {
-            reservations::claim_free(state, graph, address)?;
+            let before = reservations::claim_free(state, graph, address)?;
             graph_structure::add_node(state, graph, after, Action::Free(address))
+                .inspect_err(|_| reservations::restore_free(state, address, before))
         }
         Action::Conditional(mut node) => {
             conditions::add_bodies(state, &mut node);
