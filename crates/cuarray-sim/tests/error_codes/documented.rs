@@ -104,7 +104,7 @@ fn each_documented_code_is_returned_or_has_a_reason() {
                 None => count == symbols.len(),
                 Some(VERSION) => (1..symbols.len()).contains(&count),
                 Some(reason) => count == 0 && reasons.get(reason) == Some(code),
-;
+            };
             if !fits {
                 let without: Vec<_> = symbols.iter().filter(|symbol| !returned(symbol)).collect();
                 wrong.push(format!("{name} {code} {reason:?}: not returned by {without:?} of {symbols:?}"));
