@@ -13,6 +13,8 @@ from .programs import ATOMICS, UNIT, Location, Operation, Place, Program, Step, 
 
 ALL_ONES = (1 << 64) - 1  # shared memory that no thread has written
 FLAGS = (Location("global", 32, 4), Location("global", 40, 8), Location("shared", 32, 4))
+# The barriers with threads that only arrive: those that pauses leave.
+MOST_ARRIVALS = 10
 # The iterations of a load that waits: more than the turn of a warp has, and of a block.
 PATIENCE, LONG_PATIENCE = 14_000, 450_000
 
@@ -194,7 +196,8 @@ class Maker:
         if len(block) < 2:
             return None
         alone = [thread for thread in block if self.alone(thread)]
-        if len(alone) > 1 and self.random.random() < 0.3:
+        used = sum(bool(step.arriving) for step in self.program.steps)
+        if len(alone) > 1 and self.random.random() < 0.3 and used < MOST_ARRIVALS:
             pair = self.random.sample(alone, 2)
             return self.put(Operation("barrier"), *pair, arriving=(pair[0],))
         return self.put(Operation("barrier"), *block)

@@ -133,6 +133,10 @@ fn hand_over(why: Why, between: bool) -> &'static str {
             "a texture fetch or a surface load need not see what its own launch has written, even behind a barrier: read the bytes \
              by a plain load, or in another launch"
         }
+        (Why::RestrictedFence, _) => {
+            "a fence between the two is restricted to shared memory (.sync_restrict), and the bytes are in global memory: use \
+             fence.acq_rel.cluster, or a wider one"
+        }
         (Why::PlainFlag, _) => {
             "the flag is written by a plain store, which hands over nothing: write it by an atomic or volatile store behind a fence"
         }

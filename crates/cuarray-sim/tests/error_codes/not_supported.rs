@@ -144,7 +144,10 @@ fn refused_capture_of_an_allocation_keeps_no_memory() {
     let body = body_of_condition(&p, graph, handle, &mut node);
     ok!(p, cuStreamBeginCaptureToGraph(stream, body, NONE, std::ptr::null(), 0, CU_STREAM_CAPTURE_MODE_RELAXED));
     let (mut memory, mut captured) = (0, CUgraph::NULL);
+    let mut pool = CUmemoryPool::NULL;
+    ok!(p, cuDeviceGetDefaultMemPool(&mut pool, 0));
     fails!(p, NOT_SUPPORTED, cuMemAllocAsync(&mut memory, 40 << 20, stream));
+    fails!(p, NOT_SUPPORTED, cuMemAllocFromPoolAsync(&mut memory, 40 << 20, pool, stream));
     ok!(p, cuStreamEndCapture(stream, &mut captured));
     ok!(p, cuMemAlloc_v2(&mut memory, 40 << 20));
 }
