@@ -17,8 +17,7 @@ from .runner import run
 def run_all(texts: list[Text], mode: str) -> list[tuple[Comparison, list[int], list[dict[str, object]]]]:
     results = run(texts, CUARRAY_SIM_KERNEL_RACES=mode)
     return [
-        (compare(text, result["words"], result["races"]), result["words"], result["races"])
-        for text, result in zip(texts, results, strict=True)
+        (compare(text, result), result["words"], result["races"]) for text, result in zip(texts, results, strict=True)
     ]
 
 

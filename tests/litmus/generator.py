@@ -147,7 +147,12 @@ class Maker:
     def message(self) -> None:
         """Pass a message: each part of the pattern may be missing, weak, or of a narrow scope."""
         sender, receiver = self.random.sample(range(len(self.program.places)), 2)
-        data, flag = self.location(), self.random.choice(FLAGS)
+        # A load that waits reads the initial value until it reads the awaited one, so no other step writes its flag.
+        awaited_flags = [step.operation.location for step in self.program.steps if step.awaited is not None]
+        flags = [flag for flag in FLAGS if flag not in awaited_flags]
+        if not flags:
+            return
+        data, flag = self.location(), self.random.choice(flags)
         scope = self.scope()
         pick = self.random.random
         if pick() < 0.8:

@@ -26,8 +26,7 @@ def comparisons(mode: str) -> list[tuple[Comparison, str]]:
     texts = [Maker(seed).text(seed) for seed in range(FIRST, FIRST + PROGRAMS)]
     results = run(texts, CUARRAY_SIM_KERNEL_RACES=mode)
     return [
-        (compare(text, result["words"], result["races"]), describe(text, result["words"]))
-        for text, result in zip(texts, results, strict=True)
+        (compare(text, result), describe(text, result["words"])) for text, result in zip(texts, results, strict=True)
     ]
 
 

@@ -131,6 +131,17 @@ pub(crate) unsafe fn cudaLibraryGetGlobal(
     cu!(api.cuLibraryGetGlobal(dptr.cast(), bytes, library, name))
 }
 
+pub(crate) unsafe fn cudaLibraryGetManaged(
+    api: &Api,
+    dptr: *mut *mut c_void,
+    bytes: *mut usize,
+    library: cudaLibrary_t,
+    name: *const c_char,
+) -> Answer {
+    present(name)?;
+    cu!(api.cuLibraryGetManaged(dptr.cast(), bytes, library, name))
+}
+
 pub(crate) unsafe fn cudaKernelSetAttributeForDevice(
     api: &Api,
     kernel: cudaKernel_t,

@@ -45,6 +45,8 @@ pub(crate) struct Variable<'a> {
     pub initializer: Vec<Value<'a>>,
     /// The kind of an opaque variable.
     pub opaque: Option<Opaque<'a>>,
+    /// Whether the variable lies in managed memory.
+    pub managed: bool,
     pub line: u32,
 }
 

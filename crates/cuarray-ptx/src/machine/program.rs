@@ -93,6 +93,8 @@ pub struct Variable {
     pub offset: u64,
     /// The kind of an opaque variable. It has 8 bytes of memory, so that its address is unique.
     pub opaque: Option<Opaque>,
+    /// Whether the variable lies in managed memory (`.attribute(.managed)`).
+    pub managed: bool,
 }
 
 /// A parameter or result of a function.

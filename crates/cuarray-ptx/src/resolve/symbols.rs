@@ -143,6 +143,7 @@ impl<'a> Symbols<'a> {
             contents: Vec::new(),
             addresses: Vec::new(),
             opaque: sampler::opaque(variable)?,
+            managed: variable.managed,
             offset: 0,
         });
         self.declared.push((module, variable));

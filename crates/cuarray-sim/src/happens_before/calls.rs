@@ -41,13 +41,15 @@ pub(crate) fn closed(state: &mut State, access: AccessKind, address: u64, length
     state.detector.refuse_closed(caller, access, Range { address, length }, missing);
 }
 
-/// Records the variables of a module that is being loaded.
-pub(crate) fn loaded(state: &mut State, context: CUcontext, program: &Program, addresses: &[u64]) {
+/// Records the variables of a module that is being loaded; without its managed variables, if it shares them.
+pub(crate) fn loaded(state: &mut State, context: CUcontext, program: &Program, addresses: &[u64], shares: bool) {
     let Some(caller) = caller(state) else { return };
     let device = state.contexts.get(&context).map_or(0, |context| context.device as i32);
-    let held = program.variables().iter().zip(addresses).filter(|(variable, _)| variable.size > 0);
+    let own = program.variables().iter().zip(addresses).filter(|(variable, _)| !(shares && variable.managed));
+    let held = own.filter(|(variable, _)| variable.size > 0);
     let blocks = held.filter_map(|(variable, address)| {
         let space = match variable.space {
+            Space::Global if variable.managed => "managed",
             Space::Global => "global",
             Space::Const => "constant",
             _ => return None,

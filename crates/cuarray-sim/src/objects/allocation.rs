@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Registered { flags: u32 },
     /// `cuMemAllocManaged`, and `cuMemAllocFromPoolAsync` with a pool of managed memory.
     Managed { pages: HostPages, pool: Option<CUmemoryPool> },
+    /// A managed variable of a module or a library, which the program does not free.
+    ManagedVariable(HostPages),
     /// The variables of a loaded module, or the heap of a context's kernels, which the program neither frees nor sees.
     Code,
     /// `cuIpcOpenMemHandle`: device memory of another process.
@@ -82,7 +84,7 @@ impl Kind {
             Kind::Pinned { .. } => "pinned",
             Kind::Registered { .. } => "registered",
             Kind::Managed { .. } => "managed",
-            Kind::Code => "module",
+            Kind::Code | Kind::ManagedVariable(_) => "module",
             Kind::Imported(_) => "imported",
             Kind::Mapped(_) => "mapped",
         }
@@ -94,13 +96,23 @@ impl Kind {
             Kind::Mapped(mapping) => !mapping.on_host,
             Kind::Graph { bytes, .. } => matches!(bytes, GraphBytes::Device),
             Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code | Kind::Imported(_) => true,
-            Kind::Pinned { .. } | Kind::PinnedPool { .. } | Kind::Registered { .. } | Kind::Managed { .. } => false,
+            Kind::Pinned { .. } | Kind::PinnedPool { .. } | Kind::Registered { .. } => false,
+            Kind::Managed { .. } | Kind::ManagedVariable(_) => false,
         }
     }
 
     /// Whether the memory is managed.
     pub(crate) fn is_managed(&self) -> bool {
-        matches!(self, Kind::Managed { .. } | Kind::Graph { bytes: GraphBytes::Managed(_), .. })
+        match self {
+            Kind::Managed { .. } | Kind::ManagedVariable(_) => true,
+            Kind::Graph { bytes, .. } => matches!(bytes, GraphBytes::Managed(_)),
+            _ => false,
+        }
+    }
+
+    /// Whether the memory belongs to loaded code, and not to the program.
+    pub(crate) fn is_of_code(&self) -> bool {
+        matches!(self, Kind::Code | Kind::ManagedVariable(_))
     }
 
     /// The pool of this process that counts the memory.
@@ -117,6 +129,7 @@ impl Kind {
         match self {
             Kind::Pinned { pages, .. } | Kind::PinnedPool { pages, .. } | Kind::Managed { pages, .. } => Some(pages),
             Kind::Graph { bytes: GraphBytes::Pinned(pages) | GraphBytes::Managed(pages), .. } => Some(pages),
+            Kind::ManagedVariable(pages) => Some(pages),
             _ => None,
         }
     }

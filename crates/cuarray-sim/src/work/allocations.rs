@@ -136,7 +136,7 @@ pub(crate) fn release(state: &mut State, address: u64) {
     state.host_access.remove(address);
     let Some(allocation) = state.memory.remove(address) else { return };
     state.publications.forget(address, address.saturating_add(allocation.size));
-    if let Kind::Code = allocation.kind {
+    if allocation.kind.is_of_code() {
         calls::unloaded(state, address, address + allocation.size);
     }
     if let Some(pool) = allocation.kind.pool() {

@@ -103,7 +103,7 @@ fn reserved_at(state: &State, address: u64) -> Option<String> {
 
 /// A description of the program's allocation nearest to an address.
 fn nearest_to(state: &State, address: u64) -> Option<String> {
-    let own = state.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code));
+    let own = state.memory.iter().filter(|allocation| !allocation.kind.is_of_code());
     let distance = |start: u64, size: u64| {
         if address < start { start - address } else { address.saturating_sub(start + size) }
     };

@@ -196,6 +196,7 @@ fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
         Kind::Imported(imported) => imported.is_live(),
         // Variables follow one by one.
         Kind::Code => state.code.heaps.values().any(|heap| heap.base == allocation.address),
+        Kind::ManagedVariable(_) => false,
         _ => allocation.size > 0,
     });
     let live = live.map(|allocation| (allocation, allocations::kernel_access(state, context, allocation)));
@@ -260,6 +261,8 @@ fn reachable(state: &State, context: CUcontext) -> Vec<Region> {
     }));
     if regions.len() > before {
         regions.sort_unstable_by_key(|region| region.start);
+        // The modules of a library share its managed variables.
+        regions.dedup_by_key(|region| region.start);
     }
     regions
 }

@@ -7,6 +7,8 @@ mod program;
 mod execution;
 mod findings;
 mod oracle;
+mod port_oracle;
+mod ports;
 mod structure;
 
 use program::*;

@@ -165,7 +165,7 @@ pub(in crate::exports) unsafe fn prepare(
     let settings = call.driver.settings();
     let cluster = check_groups(&resolved, shape, settings.compute_capability)?;
     let overlaps = settings.compute_capability.0 >= 9;
-    let constants = module.constants.clone();
+    let (constants, managed) = (module.constants.clone(), module.managed.clone());
     // SAFETY: this function's contract.
     let parameters = unsafe { arguments(&resolved, params, extra)? };
     Ok(Arc::new(Launch {
@@ -180,6 +180,7 @@ pub(in crate::exports) unsafe fn prepare(
         threads: shape.threads,
         dynamic_shared: shape.shared,
         parameters,
+        managed,
         cooperative: shape.cooperative,
         // Older devices run dependent launches in order.
         dependent: shape.dependent && overlaps,

@@ -12,7 +12,7 @@ mod user_object;
 
 pub(crate) use action::{Action, CopyNode, FillNode, Given};
 pub(crate) use allocate::AllocateNode;
-pub(crate) use bodies::{Body, BodyStep, Frame, Plan, Run, Task};
+pub(crate) use bodies::{Body, BodyStep, Done, Follows, Frame, Plan, Run, Task};
 pub(crate) use conditional::{Condition, ConditionalNode, chosen, kind_name};
 pub(crate) use edge::{Edge, EdgeOrder};
 pub(crate) use exec::Exec;
