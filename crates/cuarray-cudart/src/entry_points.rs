@@ -472,13 +472,8 @@ macro_rules! __entry_points {
                 both driver fn cudaLibraryUnload(library: cudaLibrary_t);
                 both driver fn cudaLibraryGetKernel(p_kernel: *mut cudaKernel_t, library: cudaLibrary_t, name: *const c_char);
                 both context fn cudaLibraryGetGlobal(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
-<<<<<<< HEAD
-                both refused fn cudaLibraryGetManaged(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
-                both driver fn cudaLibraryGetUnifiedFunction(fptr: *mut *mut c_void, library: cudaLibrary_t, symbol: *const c_char);
-=======
                 both context fn cudaLibraryGetManaged(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
-                both refused fn cudaLibraryGetUnifiedFunction(fptr: *mut *mut c_void, library: cudaLibrary_t, symbol: *const c_char);
->>>>>>> main
+                both driver fn cudaLibraryGetUnifiedFunction(fptr: *mut *mut c_void, library: cudaLibrary_t, symbol: *const c_char);
                 both driver fn cudaLibraryGetKernelCount(count: *mut c_uint, lib: cudaLibrary_t);
                 both driver fn cudaLibraryEnumerateKernels(kernels: *mut cudaKernel_t, num_kernels: c_uint, lib: cudaLibrary_t);
                 both driver fn cudaKernelSetAttributeForDevice(kernel: cudaKernel_t, attr: cudaFuncAttribute, value: c_int, device: c_int);
