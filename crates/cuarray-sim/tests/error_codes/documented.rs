@@ -64,7 +64,7 @@ fn sweep(shown: &mut Shown) {
     .collect();
     answers.iter().for_each(|answer| note(shown, answer.symbol, answer.result.name().unwrap()));
     for (symbol, code) in teardown::answers() {
-        note(shown, &symbol, &code);
+        note(shown, symbol, code);
     }
 }
 
