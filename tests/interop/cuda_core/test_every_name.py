@@ -46,7 +46,9 @@ LEFT_OUT = {
 }
 FOLDER = Path(__file__).parent
 TESTS = [
-    path for path in [*FOLDER.glob("test_*.py"), *FOLDER.parent.glob("test_cuda_core*.py")] if path != Path(__file__)
+    path
+    for path in [*FOLDER.glob("test_*.py"), *FOLDER.parent.glob("test_cuda_core*.py"), FOLDER.parent / "ipc_pool.py"]
+    if path != Path(__file__)
 ]
 
 
