@@ -120,7 +120,7 @@ def test_keys_and_sources_of_cached_programs_have_known_types(device: Any) -> No
         make_program_cache_key(code="", code_type="fortran", options=ProgramOptions(), target_type="ptx")
 
 
-def test_memory_that_is_not_managed_is_neither_discarded_nor_prefetched(device: Any, stream: Any, buffer: Any) -> None:
+def test_discard_needs_managed_memory_and_a_place(device: Any, stream: Any, buffer: Any) -> None:
     from cuda.core import ManagedMemoryResource
     from cuda.core.utils import discard_batch, discard_prefetch_batch
 
