@@ -31,10 +31,11 @@ pub(crate) const ROW_USED: u32 = 1 << 16;
 /// The bit in `extra` of an instruction that [`Operation::function`] executes.
 pub(crate) const LINEAR: u32 = 1 << 17;
 
-/// Where the value of a register is.
-const IN_ROW: u64 = 0;
-const IN_HEAD: u64 = 1;
-const IN_BOTH: u64 = 2;
+/// Where the value of a register is: bits of its place.
+const IN_ROW: u64 = 1;
+const IN_HEAD: u64 = 2;
+/// The bit of a head whose value is equal in all lanes. Its steps are not written.
+const UNIFORM: u64 = 4;
 
 #[repr(C, align(64))]
 struct Head {
@@ -52,6 +53,22 @@ unsafe fn head(machine: &Machine<'_>, operand: u32) -> *mut Head {
     unsafe { machine.slots::<Head>(operand).sub(1) }
 }
 
+/// The value of a constant, or of a register with a head, if it is known to be equal in all lanes.
+///
+/// # Safety
+/// As for [`Machine::slots`].
+#[inline(always)]
+unsafe fn uniform<S: Slot>(machine: &Machine<'_>, operand: u32) -> Option<Linear> {
+    // SAFETY: this function's contract.
+    unsafe {
+        if operand & CONSTANT != 0 {
+            return Some(Linear::uniform(machine.slots::<S>(operand).read().value()));
+        }
+        let head = head(machine, operand);
+        ((*head).place & UNIFORM != 0).then(|| Linear::uniform((*head).linear.base))
+    }
+}
+
 /// The value of a constant, or of a register with a head; `None` if it is in its row.
 ///
 /// # Safety
@@ -60,11 +77,10 @@ unsafe fn head(machine: &Machine<'_>, operand: u32) -> *mut Head {
 unsafe fn value<S: Slot>(machine: &Machine<'_>, operand: u32) -> Option<Linear> {
     // SAFETY: this function's contract.
     unsafe {
-        if operand & CONSTANT != 0 {
-            return Some(Linear::uniform(machine.slots::<S>(operand).read().value()));
-        }
-        let head = head(machine, operand);
-        ((*head).place != IN_ROW).then_some((*head).linear)
+        uniform::<S>(machine, operand).or_else(|| {
+            let head = head(machine, operand);
+            ((*head).place & IN_HEAD != 0).then(|| Linear::read(&raw const (*head).linear))
+        })
     }
 }
 
@@ -74,15 +90,36 @@ unsafe fn value<S: Slot>(machine: &Machine<'_>, operand: u32) -> Option<Linear> 
 /// The register has slots of this type.
 #[inline(always)]
 unsafe fn set<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction, linear: Linear) {
+    let linear = linear.each(|word| S::of(word).value());
     // SAFETY: this function's contract.
     unsafe {
+        if linear.is_uniform() {
+            return set_equal(machine, instruction, S::of(linear.base));
+        }
         let head = head(machine, instruction.d);
-        let linear = linear.each(|word| S::of(word).value());
         (*head).linear = linear;
         (*head).place = IN_HEAD;
         if instruction.extra & ROW_USED != 0 {
             machine.slots::<[S; 32]>(instruction.d).write(linear.row());
-            (*head).place = IN_BOTH;
+            (*head).place = IN_HEAD | IN_ROW;
+        }
+    }
+}
+
+/// Sets the register `d`, which has a head, to one value in all lanes.
+///
+/// # Safety
+/// The register has slots of this type.
+#[inline(always)]
+unsafe fn set_equal<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction, value: S) {
+    // SAFETY: this function's contract.
+    unsafe {
+        let head = head(machine, instruction.d);
+        (*head).linear.base = value.value();
+        (*head).place = UNIFORM | IN_HEAD;
+        if instruction.extra & ROW_USED != 0 {
+            machine.slots::<[S; 32]>(instruction.d).write([value; 32]);
+            (*head).place = UNIFORM | IN_HEAD | IN_ROW;
         }
     }
 }
@@ -99,13 +136,19 @@ unsafe fn complete(machine: &Machine<'_>, operand: u32, kind: u32) {
     // SAFETY: this function's contract; the kind states the width.
     unsafe {
         let head = head(machine, operand);
-        if (*head).place != IN_HEAD {
+        let place = (*head).place;
+        if place & IN_ROW != 0 {
             return;
         }
-        (*head).place = IN_BOTH;
+        (*head).place = place | IN_ROW;
+        let linear = if place & UNIFORM != 0 {
+            Linear::uniform((*head).linear.base)
+        } else {
+            Linear::read(&raw const (*head).linear)
+        };
         match kind & 3 {
-            1 => machine.slots::<[u32; 32]>(operand).write((*head).linear.row()),
-            _ => machine.slots::<[u64; 32]>(operand).write((*head).linear.row()),
+            1 => machine.slots::<[u32; 32]>(operand).write(linear.row()),
+            _ => machine.slots::<[u64; 32]>(operand).write(linear.row()),
         }
     }
 }
@@ -137,7 +180,10 @@ unsafe fn begin_row(machine: &mut Machine<'_>, instruction: &Instruction) {
     if kind != 0 {
         // SAFETY: this function's contract.
         unsafe {
-            complete(machine, instruction.d, kind);
+            // The other lanes keep their values.
+            if machine.write != u32::MAX {
+                complete(machine, instruction.d, kind);
+            }
             (*head(machine, instruction.d)).place = IN_ROW;
         }
     }
@@ -153,7 +199,7 @@ impl Machine<'_> {
         // SAFETY: this function's contract.
         unsafe {
             if instruction.extra >> D & 3 != 0 && self.write == u32::MAX {
-                set::<S>(self, instruction, Linear::uniform(value.value()));
+                set_equal(self, instruction, value);
             } else {
                 begin_row(self, instruction);
                 self.broadcast(instruction.d, value);
