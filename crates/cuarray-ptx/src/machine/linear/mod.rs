@@ -9,6 +9,7 @@
 //! value is. An instruction that not all lanes execute, or whose result is not linear, completes the rows of its operands and
 //! calls its usual function.
 
+mod execution;
 mod operation;
 mod value;
 
@@ -151,6 +152,26 @@ unsafe fn complete(machine: &Machine<'_>, operand: u32, kind: u32) {
             _ => machine.slots::<[u64; 32]>(operand).write(linear.row()),
         }
     }
+}
+
+/// Whether all lanes may be written.
+#[inline(always)]
+fn all_take_part(machine: &Machine<'_>, _: &Instruction) -> bool {
+    machine.write == u32::MAX
+}
+
+/// Whether all lanes may be written, and the heads of all operands have their values.
+///
+/// # Safety
+/// As for [`Exec`](crate::machine::program::Exec).
+#[inline(always)]
+unsafe fn are_known(machine: &Machine<'_>, instruction: &Instruction) -> bool {
+    let Instruction { a, b, c, extra, .. } = *instruction;
+    let is_known = |(operand, at): (u32, u32)| {
+        // SAFETY: this function's contract: the bits state which operands have heads.
+        extra >> at & 3 == 0 || unsafe { (*head(machine, operand)).place & IN_HEAD != 0 }
+    };
+    machine.write == u32::MAX && is_known((a, A)) && is_known((b, B)) && is_known((c, C))
 }
 
 /// Executes an instruction by its usual function.
