@@ -32,11 +32,14 @@ pub(crate) const ROW_USED: u32 = 1 << 16;
 /// The bit in `extra` of an instruction that [`Operation::function`] executes.
 pub(crate) const LINEAR: u32 = 1 << 17;
 
-/// Where the value of a register is: bits of its place.
-const IN_ROW: u64 = 1;
-const IN_HEAD: u64 = 2;
-/// The bit of a head whose value is equal in all lanes. Its steps are not written.
-const UNIFORM: u64 = 4;
+/// The place of a register's value: in its row, unless bits state more.
+const IN_ROW: u64 = 0;
+/// The head has the value too.
+const IN_HEAD: u64 = 1;
+/// The head has the value, which is equal in all lanes. Its steps are not written.
+const UNIFORM: u64 = 2;
+/// The row does not have the value.
+const NO_ROW: u64 = 4;
 
 #[repr(C, align(64))]
 struct Head {
@@ -99,10 +102,10 @@ unsafe fn set<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction, lin
         }
         let head = head(machine, instruction.d);
         (*head).linear = linear;
-        (*head).place = IN_HEAD;
+        (*head).place = IN_HEAD | NO_ROW;
         if instruction.extra & ROW_USED != 0 {
             machine.slots::<[S; 32]>(instruction.d).write(linear.row());
-            (*head).place = IN_HEAD | IN_ROW;
+            (*head).place = IN_HEAD;
         }
     }
 }
@@ -117,10 +120,10 @@ unsafe fn set_equal<S: Slot>(machine: &mut Machine<'_>, instruction: &Instructio
     unsafe {
         let head = head(machine, instruction.d);
         (*head).linear.base = value.value();
-        (*head).place = UNIFORM | IN_HEAD;
+        (*head).place = UNIFORM | IN_HEAD | NO_ROW;
         if instruction.extra & ROW_USED != 0 {
             machine.slots::<[S; 32]>(instruction.d).write([value; 32]);
-            (*head).place = UNIFORM | IN_HEAD | IN_ROW;
+            (*head).place = UNIFORM | IN_HEAD;
         }
     }
 }
@@ -138,10 +141,10 @@ unsafe fn complete(machine: &Machine<'_>, operand: u32, kind: u32) {
     unsafe {
         let head = head(machine, operand);
         let place = (*head).place;
-        if place & IN_ROW != 0 {
+        if place & NO_ROW == 0 {
             return;
         }
-        (*head).place = place | IN_ROW;
+        (*head).place = place & !NO_ROW;
         let linear = if place & UNIFORM != 0 {
             Linear::uniform((*head).linear.base)
         } else {
