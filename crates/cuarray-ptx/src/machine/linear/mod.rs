@@ -128,33 +128,66 @@ unsafe fn set_equal<S: Slot>(machine: &mut Machine<'_>, instruction: &Instructio
     }
 }
 
+/// Whether the row of a register has its value. `kind` is that of [`A`].
+///
+/// # Safety
+/// As for [`Machine::slots`].
+#[inline(always)]
+unsafe fn is_complete(machine: &Machine<'_>, operand: u32, kind: u32) -> bool {
+    // SAFETY: this function's contract; the kind states that there is a head.
+    kind & 3 == 0 || unsafe { (*head(machine, operand)).place & NO_ROW == 0 }
+}
+
 /// Writes the row of a register whose value is only in its head. `kind` is that of [`A`].
 ///
 /// # Safety
 /// As for [`Machine::slots`].
 #[inline(always)]
 unsafe fn complete(machine: &Machine<'_>, operand: u32, kind: u32) {
-    if kind & 3 == 0 {
-        return;
-    }
     // SAFETY: this function's contract; the kind states the width.
     unsafe {
-        let head = head(machine, operand);
-        let place = (*head).place;
-        if place & NO_ROW == 0 {
+        if is_complete(machine, operand, kind) {
             return;
         }
-        (*head).place = place & !NO_ROW;
-        let linear = if place & UNIFORM != 0 {
-            Linear::uniform((*head).linear.base)
-        } else {
-            Linear::read(&raw const (*head).linear)
-        };
         match kind & 3 {
-            1 => machine.slots::<[u32; 32]>(operand).write(linear.row()),
-            _ => machine.slots::<[u64; 32]>(operand).write(linear.row()),
+            1 => write_row::<u32>(head(machine, operand), machine.slots(operand)),
+            _ => write_row::<u64>(head(machine, operand), machine.slots(operand)),
         }
     }
+}
+
+/// Writes the row behind a head.
+///
+/// # Safety
+/// The pointers are those of a register with such slots, whose value is in its head.
+unsafe fn write_row<S: Slot>(head: *mut Head, row: *mut [S; 32]) {
+    #[inline(always)]
+    unsafe fn body<S: Slot>(head: *mut Head, row: *mut [S; 32]) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let place = (*head).place;
+            (*head).place = place & !NO_ROW;
+            let base = (*head).linear.base;
+            row.write(if place & UNIFORM != 0 {
+                [S::of(base); 32]
+            } else {
+                Linear::read(&raw const (*head).linear).row()
+            });
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn wide<S: Slot>(head: *mut Head, row: *mut [S; 32]) {
+        // SAFETY: this function's contract.
+        unsafe { body(head, row) }
+    }
+    #[cfg(target_arch = "x86_64")]
+    if super::processor::wide() {
+        // SAFETY: this function's contract, and the processor has the features.
+        return unsafe { wide(head, row) };
+    }
+    // SAFETY: this function's contract.
+    unsafe { body(head, row) }
 }
 
 /// Whether all lanes may be written.
@@ -166,7 +199,7 @@ fn all_take_part(machine: &Machine<'_>, _: &Instruction) -> bool {
 /// Whether all lanes may be written, and the heads of all operands have their values.
 ///
 /// # Safety
-/// As for [`Exec`](crate::machine::program::Exec).
+/// As for [`Exec`].
 #[inline(always)]
 unsafe fn are_known(machine: &Machine<'_>, instruction: &Instruction) -> bool {
     let Instruction { a, b, c, extra, .. } = *instruction;
@@ -181,8 +214,31 @@ unsafe fn are_known(machine: &Machine<'_>, instruction: &Instruction) -> bool {
 ///
 /// # Safety
 /// As for [`Exec`].
-#[inline(never)]
+#[inline(always)]
 unsafe fn by_lanes(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    let Instruction { a, b, c, d, extra: kinds, .. } = *instruction;
+    // SAFETY: this function's contract; the resolver set the kinds, and put the usual function in the program.
+    unsafe {
+        let ready = is_complete(machine, a, kinds >> A)
+            && is_complete(machine, b, kinds >> B)
+            && is_complete(machine, c, kinds >> C)
+            && (machine.write == u32::MAX || is_complete(machine, d, kinds >> D));
+        if !ready {
+            return by_completed_lanes(machine, instruction);
+        }
+        if kinds >> D & 3 != 0 {
+            (*head(machine, d)).place = IN_ROW;
+        }
+        machine.program.by_lanes[instruction.imm as usize](machine, instruction)
+    }
+}
+
+/// Completes the rows of an instruction's operands, and executes it by its usual function.
+///
+/// # Safety
+/// As for [`Exec`].
+#[inline(never)]
+unsafe fn by_completed_lanes(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: this function's contract; the resolver set the kinds, and put the usual function in the program.
     unsafe {
         let kinds = instruction.extra;
