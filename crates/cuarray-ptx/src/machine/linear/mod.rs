@@ -214,7 +214,7 @@ unsafe fn are_known(machine: &Machine<'_>, instruction: &Instruction) -> bool {
 ///
 /// # Safety
 /// As for [`Exec`].
-#[inline(always)]
+#[inline(never)]
 unsafe fn by_lanes(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let Instruction { a, b, c, d, extra: kinds, .. } = *instruction;
     // SAFETY: this function's contract; the resolver set the kinds, and put the usual function in the program.
