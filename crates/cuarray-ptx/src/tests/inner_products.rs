@@ -77,14 +77,14 @@ fn kernel(random: &mut Random) -> String {
 fn random_steps_have_the_results_faults_and_records_of_single_instructions() {
     let mut random = Random(7);
     let mut faults = 0;
-    for number in 0..400 {
+    for number in 0..250 {
         let source = kernel(&mut random);
         let threads = [32 + 13 * (number % 3), 1, 1];
         let mut results = vec![0_u64; 3 * 64];
         let outcome = Run { source: &source, threads, ..Run::default() }.over(&mut [&mut results]);
         faults += u32::from(outcome.fault.is_some());
     }
-    assert!((50..350).contains(&faults), "{faults} kernels had a fault");
+    assert!((30..220).contains(&faults), "{faults} kernels had a fault");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn load_through_the_value_of_the_load_before_uses_that_value() {
          .reg .b32 %t, %x, %y, %z; .reg .b64 %out, %i; .reg .f32 %f; .shared .align 4 .b8 tile[256];\n\
          ld.param.u64 %out, [p]; mov.u32 %t, %laneid; mul.wide.u32 %i, %t, 4; add.u64 %out, %out, %i;\n\
          mov.u32 %y, tile; shl.b32 %t, %t, 2; add.u32 %t, %t, %y; xor.b32 %x, %t, 64; st.shared.u32 [%t], %x;\n\
-         st.shared.u32 [%t+128], %x; bar.sync 0; mov.f32 %f, 0f00000000;\n\
+         st.shared.u32 [%t+128], %x; bar.sync 0; mov.f32 %f, 0f00000000; mov.u32 %x, %t;\n\
          ld.shared.u32 %x, [%t]; ld.shared.u32 %y, [%x]; fma.rn.f32 %f, %x, %y, %f; st.shared.f32 [%t+128], %f;\n\
          ld.shared.u32 %z, [%t]; ld.shared.u32 %z, [%x]; add.u32 %y, %y, %z;\n\
          st.global.u32 [%out], %y; ret; }";
