@@ -24,6 +24,11 @@ table has 24 bytes, its middle is -0.5
 past the end: cudaErrorInvalidValue
 no symbol: cudaErrorInvalidSymbol
 """,
+    "managed": """\
+count: 16, squares: 0 1 4 9
+16 bytes, the same address on both sides
+managed: 1
+""",
     "shared_memory": """\
 reversed: 255 0 511
 64 KiB at first: cudaErrorInvalidValue

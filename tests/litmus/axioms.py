@@ -92,21 +92,21 @@ class Structure:
         events = self.events
         count = range(len(events))
         self.po = [
-            self._mask(j for j in range(i + 1, len(events)) if events[j].thread == events[i].thread) for i in count
+            self.mask(j for j in range(i + 1, len(events)) if events[j].thread == events[i].thread) for i in count
         ]
         self.overlap = [
-            self._mask(j for j in count if i != j and set(events[i].units) & set(events[j].units)) for i in count
+            self.mask(j for j in count if i != j and set(events[i].units) & set(events[j].units)) for i in count
         ]
-        self.strong = [self._mask(j for j in count if i != j and self._morally_strong(i, j)) for i in count]
+        self.strong = [self.mask(j for j in count if i != j and self._morally_strong(i, j)) for i in count]
         self.memory = [i for i in count if events[i].kind == "memory"]
         self.writes = [i for i in self.memory if events[i].writes]
         self.reads = [i for i in self.memory if events[i].reads]
-        self.write_mask = self._mask(self.writes)
+        self.write_mask = self.mask(self.writes)
         self.sc_fences = [i for i in count if events[i].kind == "fence" and events[i].semantics == "sc"]
         self.barrier_order = [0] * len(events)
         for arrivals, waits in barriers.values():
             for arrival in arrivals:
-                self.barrier_order[arrival] |= self._mask(waits)
+                self.barrier_order[arrival] |= self.mask(waits)
         self.release_patterns = list(self._release_patterns())
         self.acquire_patterns = list(self._acquire_patterns())
         self.by_unit: dict[Unit, list[int]] = {}
@@ -141,7 +141,8 @@ class Structure:
             self.events.append(Event(thread, number, step, "memory", operation.reads, writes, units))
 
     @staticmethod
-    def _mask(indices: Iterable[int]) -> int:
+    def mask(indices: Iterable[int]) -> int:
+        """The bits of these events."""
         return sum(1 << index for index in indices)
 
     def _morally_strong(self, i: int, j: int) -> bool:
@@ -238,8 +239,8 @@ class Execution:
             found.append(row & self.structure.overlap[index])
         return found
 
-    def races(self, base: Relation) -> frozenset[tuple[int, int]]:
-        """8.7.1: conflicting operations that are neither morally strong nor related in causality order.
+    def precedence(self, base: Relation) -> Relation:
+        """The causality order that races are compared with.
 
         8.8: a release affects only operations before it, and an acquire only those after it. So a path of causality counts for
         an operation only if it begins and ends with program order. The formal model of 2019 has no such restriction: there an
@@ -253,7 +254,11 @@ class Execution:
                 for last in bits(base[later]):
                     reached |= structure.po[last]
             outer.append(reached)
-        causality, found = self.causality(outer), set()
+        return self.causality(outer)
+
+    def races(self, causality: Relation) -> frozenset[tuple[int, int]]:
+        """8.7.1: conflicting operations that are neither morally strong nor related in causality order (:meth:`precedence`)."""
+        structure, found = self.structure, set()
         for i in structure.memory:
             for j in bits(structure.overlap[i] & ~structure.strong[i] & ~causality[i]):
                 one, other = structure.events[i], structure.events[j]

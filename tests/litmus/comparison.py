@@ -8,7 +8,7 @@ from typing import Any
 
 from .axioms import Event
 from .kernels import Text, values_read
-from .observed import Pair, Race, explanations
+from .observed import Key, Pair, Race, explanations
 
 
 @dataclass
@@ -65,16 +65,32 @@ class Comparison:
             for end, third in ((found.one, found.other), (found.other, found.one)):
                 if _is_any(end, ends) and third.writes:
                     return True
+        # A later write of the same bytes takes the place of an access that is ordered before it.
+        for kept, later in zip(ends[::-1], pair.later, strict=True):
+            if any(self._is_reported(kept, key) for key in later):
+                return True
         return False
+
+    def _is_reported(self, kept: Event, later: Key) -> bool:
+        """Whether a race of an event and a later write is reported, or another one stands for it."""
+        wanted = {(kept.number, kept.thread), later}
+        pairs = [
+            pair
+            for pairs in self.named.values()
+            for pair in pairs
+            if {(pair.one.number, pair.one.thread), (pair.other.number, pair.other.thread)} == wanted
+        ]
+        return any(pair.race in self.reported or self._stands_for(pair) for pair in pairs)
 
 
 def _is_any(event: Event, others: tuple[Event, Event]) -> bool:
     return any((event.number, event.thread) == (other.number, other.thread) for other in others)
 
 
-def compare(text: Text, words: Sequence[int], races: list[dict[str, Any]]) -> Comparison:
-    """Compare the races of a kernel that has stored these words."""
-    found, possible = explanations(text, words)
+def compare(text: Text, result: dict[str, Any]) -> Comparison:
+    """Compare the races of a kernel with its result (:func:`litmus.runner.run`)."""
+    races, memory = result["races"], result["memory"]
+    found, possible = explanations(text, result["words"], memory)
     named: dict[Race, list[Pair]] = {}
     for pair in {pair for explanation in found for pair in explanation}:
         named.setdefault(pair.race, []).append(pair)

@@ -13,6 +13,8 @@ from .programs import ATOMICS, UNIT, Location, Operation, Place, Program, Step, 
 
 ALL_ONES = (1 << 64) - 1  # shared memory that no thread has written
 FLAGS = (Location("global", 32, 4), Location("global", 40, 8), Location("shared", 32, 4))
+# The barriers with threads that only arrive: those that pauses leave.
+MOST_ARRIVALS = 10
 # The iterations of a load that waits: more than the turn of a warp has, and of a block.
 PATIENCE, LONG_PATIENCE = 14_000, 450_000
 
@@ -145,7 +147,12 @@ class Maker:
     def message(self) -> None:
         """Pass a message: each part of the pattern may be missing, weak, or of a narrow scope."""
         sender, receiver = self.random.sample(range(len(self.program.places)), 2)
-        data, flag = self.location(), self.random.choice(FLAGS)
+        # A load that waits reads the initial value until it reads the awaited one, so no other step writes its flag.
+        awaited_flags = [step.operation.location for step in self.program.steps if step.awaited is not None]
+        flags = [flag for flag in FLAGS if flag not in awaited_flags]
+        if not flags:
+            return
+        data, flag = self.location(), self.random.choice(flags)
         scope = self.scope()
         pick = self.random.random
         if pick() < 0.8:
@@ -194,7 +201,8 @@ class Maker:
         if len(block) < 2:
             return None
         alone = [thread for thread in block if self.alone(thread)]
-        if len(alone) > 1 and self.random.random() < 0.3:
+        used = sum(bool(step.arriving) for step in self.program.steps)
+        if len(alone) > 1 and self.random.random() < 0.3 and used < MOST_ARRIVALS:
             pair = self.random.sample(alone, 2)
             return self.put(Operation("barrier"), *pair, arriving=(pair[0],))
         return self.put(Operation("barrier"), *block)

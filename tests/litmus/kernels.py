@@ -17,6 +17,7 @@ SLOTS = 64  # words of 64 bits for the results of a thread
 REPEATS = 32  # the first of those words with the numbers of repeated loads
 THREADS = 4
 LINES = 100  # source lines of a program
+BARRIERS = 16  # of a block; number 0 is for all its threads, the next ones are for pauses, and the last ones for threads that arrive
 SPACE = 64  # bytes of each program in global memory, and of each block in shared memory
 
 
@@ -106,7 +107,7 @@ class Text:
         guard = f"@p{sum(1 << thread for thread in step.threads)}"
         place = f".loc 1 {self.line(number)} 0"
         if operation.kind == "barrier":
-            return [place, *self._barrier(step, guard)], []
+            return [place, *self._barrier(number, guard)], []
         if operation.kind == "warp_barrier":
             mask = sum(1 << program.places[thread].lane for thread in step.threads)
             return [place, f"{guard} bar.warp.sync {mask:#x};"], []
@@ -149,8 +150,9 @@ class Text:
         names = [step.operation.register for step in self.program.steps]
         return f"r{names.index(value)}"
 
-    def _barrier(self, step: Step, guard: str) -> list[str]:
+    def _barrier(self, number: int, guard: str) -> list[str]:
         """A barrier of all threads of a block; with threads that only arrive, of two warps."""
+        step = self.program.steps[number]
         if not step.arriving:
             # A warp that serves a pause takes no part, so the others are counted.
             places = [self.program.places[thread] for thread in step.threads]
@@ -158,7 +160,9 @@ class Text:
             return [f"{guard} barrier.cta.sync 0{count};"]
         waiting = sum(1 << thread for thread in step.threads if thread not in step.arriving)
         arriving = sum(1 << thread for thread in step.arriving)
-        return [f"@p{arriving} barrier.cta.arrive 15, 64;", f"@p{waiting} barrier.cta.sync 15, 64;"]
+        # A thread that arrives twice at one barrier would complete it alone.
+        barrier = BARRIERS - sum(bool(step.arriving) for step in self.program.steps[: number + 1])
+        return [f"@p{arriving} barrier.cta.arrive {barrier}, 64;", f"@p{waiting} barrier.cta.sync {barrier}, 64;"]
 
     def _waiting(self, number: int, step: Step, bits: int, load: str) -> list[str]:
         """A loop that repeats a load until it reads the awaited value."""

@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .axioms import INITIAL, Event, Execution, ReadsFrom, Structure, unit_of
+from .axioms import INITIAL, Event, Execution, ReadsFrom, Relation, Structure, bits, unit_of
 from .kernels import Text, values_read
 from .leniencies import is_accepted, lenient_order
 from .programs import UNIT, Program
 
 Race = tuple[str, int, int]
+Key = tuple[int, int]
 MOST = 4096  # executions that are tried
 
 
@@ -23,13 +24,17 @@ class Pair:
     other: Event
     race: Race
     accepted: bool  # by the default mode
+    # The plain writes that are ordered after either event, and that write all bytes which both access: steps and threads
+    later: tuple[frozenset[Key], frozenset[Key]]
 
 
 Explanation = frozenset[Pair]
 
 
-def explanations(text: Text, words: Sequence[int]) -> tuple[list[Explanation], set[Race]]:
+def explanations(text: Text, words: Sequence[int], memory: Sequence[int]) -> tuple[list[Explanation], set[Race]]:
     """The races of each allowed execution with these values: several if the values do not tell the order of fences.
+
+    ``memory`` has the final values in global memory, which tell the last of several strong writes.
 
     The second set has the races under any order of fences, even one that contradicts the values which were read.
     """
@@ -43,13 +48,15 @@ def explanations(text: Text, words: Sequence[int]) -> tuple[list[Explanation], s
     found: dict[frozenset[Race], Explanation] = {}
     outside: dict[frozenset[Race], Explanation] = {}
     possible: set[Race] = set()
-    for reads_from in itertools.islice(_sources(structure, values), MOST):
+    for reads_from, written in itertools.islice(_sources(structure, values), MOST):
         execution = Execution(structure, reads_from)
         for base in execution.base_orders():
-            races = execution.races(base)
+            precedence = execution.precedence(base)
+            races = execution.races(precedence)
             lenient = lenient_order(execution, base)
             pairs = frozenset(
-                _pair(text, structure, lines, *race, is_accepted(execution, lenient, *race)) for race in races
+                _pair(text, structure, lines, precedence, race, is_accepted(execution, lenient, *race))
+                for race in races
             )
             key = frozenset(pair.race for pair in pairs)
             possible |= key
@@ -57,18 +64,49 @@ def explanations(text: Text, words: Sequence[int]) -> tuple[list[Explanation], s
                 continue
             # 8.7.2: the axioms do not apply to a program with a mixed-size race.
             mixed = any(structure.events[i].units != structure.events[j].units for i, j in races)
-            if next(execution.coherence_orders(execution.causality(base)), None) is not None:
+            if any(
+                _leaves(structure, written, coherence, memory)
+                for coherence in execution.coherence_orders(execution.causality(base))
+            ):
                 found[key] = pairs
             elif mixed:
                 outside[key] = pairs
     return list((found or outside).values()), possible
 
 
-def _pair(text: Text, structure: Structure, lines: list[int], i: int, j: int, accepted: bool) -> Pair:
-    one, other = structure.events[i], structure.events[j]
+def _leaves(structure: Structure, written: dict[int, int], coherence: Relation, memory: Sequence[int]) -> bool:
+    """Whether global memory has the value of a last write in each unit that only strong writes access.
+
+    The search does not learn the order of plain writes that race.
+    """
+    for unit, writes in structure.by_unit.items():
+        if unit[0] != "global" or not all(structure.events[write].strong for write in writes):
+            continue
+        value = unit_of(memory[unit[2] * UNIT // 4], unit[2] % (4 // UNIT))
+        mask = structure.mask(writes)
+        last = [write for write in writes if not coherence[write] & mask]
+        if all(unit_of(written[write], structure.events[write].units.index(unit)) != value for write in last):
+            return False
+    return True
+
+
+def _later(structure: Structure, precedence: Relation, i: int, shared: set[tuple[str, int, int]]) -> frozenset[Key]:
+    events = [structure.events[index] for index in bits(precedence[i] & structure.write_mask)]
+    return frozenset(
+        (event.number, event.thread) for event in events if not event.strong and shared <= set(event.units)
+    )
+
+
+def _pair(
+    text: Text, structure: Structure, lines: list[int], precedence: Relation, race: tuple[int, int], accepted: bool
+) -> Pair:
+    one, other = (structure.events[index] for index in race)
+    shared = set(one.units) & set(other.units)
+    i, j = race
+    later = (_later(structure, precedence, i, shared), _later(structure, precedence, j, shared))
     space = one.units[0][0]
     first, second = sorted(lines[event.number] for event in (one, other))
-    return Pair(one, other, (f"{space}{text.number}", first, second), accepted)
+    return Pair(one, other, (f"{space}{text.number}", first, second), accepted, later)
 
 
 def _unrolled(text: Text, words: Sequence[int]) -> tuple[Program, dict[tuple[int, int], int], list[int]]:
@@ -93,8 +131,8 @@ def _unrolled(text: Text, words: Sequence[int]) -> tuple[Program, dict[tuple[int
     return program, known, lines
 
 
-def _sources(structure: Structure, values: dict[tuple[int, int], int]) -> Iterator[ReadsFrom]:
-    """All choices of writes whose values are those that were read."""
+def _sources(structure: Structure, values: dict[tuple[int, int], int]) -> Iterator[tuple[ReadsFrom, dict[int, int]]]:
+    """All choices of writes whose values are those that were read, with the values of all writes."""
     events = structure.events
     reductions = [index for index in structure.reads if events[index].step.operation.kind == "red"]
     writers = [
@@ -124,7 +162,7 @@ def _sources(structure: Structure, values: dict[tuple[int, int], int]) -> Iterat
                 choices.append(((index, unit), fits))
         keys = [key for key, _ in choices]
         for choice in itertools.product(*(fits for _, fits in choices)):
-            yield dict(zip(keys, choice, strict=True))
+            yield dict(zip(keys, choice, strict=True)), written
 
 
 def _written(structure: Structure, values: dict[tuple[int, int], int], chosen: dict[int, int]) -> dict[int, int] | None:

@@ -46,5 +46,5 @@ PROGRAMS = {
 def test_strict_search_agrees_with_the_axioms(simulator: str, name: str) -> None:
     text = Text(0, PROGRAMS[name])
     (result,) = run([text], CUARRAY_SIM_KERNEL_RACES="strict")
-    comparison = compare(text, result["words"], result["races"])
+    comparison = compare(text, result)
     assert comparison.reported == comparison.named.keys(), describe(text, result["words"])

@@ -1,6 +1,7 @@
 """Random programs: the races that the simulator reports are those that the axioms name.
 
-``RANDOM_PROGRAMS=2000`` compares as many programs; the default is a smaller number for each run of the tests.
+``RANDOM_PROGRAMS=2000`` compares as many programs; the default is a smaller number for each run of the tests. Their seeds begin with
+``RANDOM_PROGRAMS_FROM``.
 ``python -m litmus SEED`` shows one of them, see :mod:`litmus.__main__`.
 """
 
@@ -16,16 +17,16 @@ from litmus.generator import Maker
 from litmus.runner import run
 
 PROGRAMS = int(os.environ.get("RANDOM_PROGRAMS", "200"))
+FIRST = int(os.environ.get("RANDOM_PROGRAMS_FROM", "0"))
 
 
 @cache
 def comparisons(mode: str) -> list[tuple[Comparison, str]]:
     """Run the programs with a value of ``CUARRAY_SIM_KERNEL_RACES``."""
-    texts = [Maker(seed).text(seed) for seed in range(PROGRAMS)]
+    texts = [Maker(seed).text(seed) for seed in range(FIRST, FIRST + PROGRAMS)]
     results = run(texts, CUARRAY_SIM_KERNEL_RACES=mode)
     return [
-        (compare(text, result["words"], result["races"]), describe(text, result["words"]))
-        for text, result in zip(texts, results, strict=True)
+        (compare(text, result), describe(text, result["words"])) for text, result in zip(texts, results, strict=True)
     ]
 
 

@@ -491,6 +491,7 @@ macro_rules! entry_points {
                 "cuLibraryEnumerateKernels" @ 12040 fn cuLibraryEnumerateKernels(kernels: *mut CUkernel, num_kernels: c_uint, lib: CUlibrary);
                 "cuLibraryGetModule" @ 12000 fn cuLibraryGetModule(p_mod: *mut CUmodule, library: CUlibrary);
                 "cuLibraryGetGlobal" @ 12000 fn cuLibraryGetGlobal(dptr: *mut CUdeviceptr, bytes: *mut usize, library: CUlibrary, name: *const c_char);
+                "cuLibraryGetManaged" @ 12000 fn cuLibraryGetManaged(dptr: *mut CUdeviceptr, bytes: *mut usize, library: CUlibrary, name: *const c_char);
                 "cuLibraryGetUnifiedFunction" @ 12000 fn cuLibraryGetUnifiedFunction(fptr: *mut *mut c_void, library: CUlibrary, symbol: *const c_char);
                 "cuKernelGetFunction" @ 12000 fn cuKernelGetFunction(p_func: *mut CUfunction, kernel: CUkernel);
                 "cuKernelGetAttribute" @ 12000 fn cuKernelGetAttribute(pi: *mut c_int, attrib: CUfunction_attribute, kernel: CUkernel, dev: CUdevice);

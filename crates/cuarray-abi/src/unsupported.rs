@@ -203,9 +203,6 @@ macro_rules! unsupported_entry_points {
             cooperation_of_devices: "kernels of several devices do not wait for each other here, as CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH says: launch on each device with cuLaunchCooperativeKernel, and order the launches with events" {
                 "cuLaunchCooperativeKernelMultiDevice" @ 9000 cuLaunchCooperativeKernelMultiDevice;
             }
-            managed_variables: "variables of kernels lie in device memory, also those that are declared as managed: allocate with cuMemAllocManaged, and pass the address to the kernel" {
-                "cuLibraryGetManaged" @ 12000 cuLibraryGetManaged;
-            }
         }
     };
 }

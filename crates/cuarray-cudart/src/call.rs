@@ -45,6 +45,21 @@ pub(crate) fn context(name: &'static str, major: u32, null: NullStream, f: impl 
     })
 }
 
+/// Work of a `raw` call that needs a context; its error becomes the last error.
+pub(crate) fn in_context(f: impl FnOnce(&Api) -> Answer) -> Answer {
+    let result = driver::ready(OLDEST).and_then(|driver| {
+        let api = driver.api(NullStream::Legacy);
+        context::bind(api)?;
+        f(api)
+    });
+    result.inspect_err(|error| {
+        thread::remember(*error);
+    })
+}
+
+/// The oldest major version of the runtimes here.
+const OLDEST: u32 = 12;
+
 #[cold]
 fn again(api: &Api, f: impl Fn(&Api) -> Answer) -> Answer {
     context::unbind();

@@ -131,6 +131,17 @@ pub(crate) unsafe fn cudaLibraryGetGlobal(
     cu!(api.cuLibraryGetGlobal(dptr.cast(), bytes, library, name))
 }
 
+pub(crate) unsafe fn cudaLibraryGetManaged(
+    api: &Api,
+    dptr: *mut *mut c_void,
+    bytes: *mut usize,
+    library: cudaLibrary_t,
+    name: *const c_char,
+) -> Answer {
+    present(name)?;
+    cu!(api.cuLibraryGetManaged(dptr.cast(), bytes, library, name))
+}
+
 pub(crate) unsafe fn cudaKernelSetAttributeForDevice(
     api: &Api,
     kernel: cudaKernel_t,
@@ -141,4 +152,15 @@ pub(crate) unsafe fn cudaKernelSetAttributeForDevice(
     let kernel = kernel_of_handle(api, kernel)?;
     let attribute = c_int::try_from(attr).map_err(|_| cudaError_t::cudaErrorInvalidValue)?;
     cu!(api.cuKernelSetAttribute(attribute as _, value, kernel, device))
+}
+
+pub(crate) unsafe fn cudaLibraryGetUnifiedFunction(
+    api: &Api,
+    fptr: *mut *mut c_void,
+    library: cudaLibrary_t,
+    symbol: *const c_char,
+) -> Answer {
+    present(fptr)?;
+    present(symbol)?;
+    cu!(api.cuLibraryGetUnifiedFunction(fptr, library, symbol))
 }

@@ -1,11 +1,10 @@
-//! Variables of modules, by their symbols: `__device__` and `__constant__`.
+//! Variables of modules, by their symbols: `__device__`, `__constant__` and `__managed__`.
 //!
 //! A symbol is the address of the variable that the compiler made on the host. Its module is loaded at the first use.
 //!
 //! Runtime API: [memory management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html).
 
 use crate::call::{Answer, present, put};
-use crate::driver::cu;
 use crate::memory::pointer;
 use crate::registration::variable_of;
 use crate::result::cudaError_t;
@@ -17,18 +16,12 @@ use std::ffi::c_void;
 /// The address and the size of a variable on the device.
 ///
 /// # Errors
-/// `cudaErrorInvalidSymbol` for an address that is no symbol; `cudaErrorNotSupported` for a managed variable; the driver's refusal of the image.
+/// `cudaErrorInvalidSymbol` for an address that is no symbol; the driver's refusal of the image.
 fn find(api: &Api, symbol: *const c_void) -> Result<(CUdeviceptr, usize), cudaError_t> {
     let (binary, variable) = variable_of(symbol).ok_or(cudaError_t::cudaErrorInvalidSymbol)?;
-    if !variable.managed.is_null() {
-        return Err(cudaError_t::cudaErrorNotSupported);
-    }
-    let library = binary.library(api)?;
-    let (mut address, mut size) = (0, 0);
-    match cu!(api.cuLibraryGetGlobal(&raw mut address, &raw mut size, library, variable.name)) {
-        Ok(()) => Ok((address, size)),
+    match variable.place(api, &binary) {
         Err(cudaError_t::cudaErrorSymbolNotFound) => Err(cudaError_t::cudaErrorInvalidSymbol),
-        Err(error) => Err(error),
+        found => found,
     }
 }
 

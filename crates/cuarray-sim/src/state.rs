@@ -253,11 +253,8 @@ impl State {
         let Some(allocation) = self.memory.holding(address) else { return address };
         match &allocation.kind {
             Kind::Imported(imported) => imported.shadow_of(address),
-            Kind::Pinned { pages, .. } | Kind::PinnedPool { pages, .. } | Kind::Managed { pages, .. } => {
-                pages.shadow_of(address)
-            }
             Kind::Mapped(mapping) => mapping.shadow + (address - allocation.address),
-            _ => address,
+            kind => kind.pages().map_or(address, |pages| pages.shadow_of(address)),
         }
     }
 }

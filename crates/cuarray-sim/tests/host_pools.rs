@@ -306,13 +306,19 @@ fn host_access_after_an_unwaited_release_is_a_finding() {
 }
 
 #[test]
-fn captured_allocation_of_host_memory_is_refused() {
-    let p = Program::new();
-    let (stream, pool, mut address) = (p.stream(0), pool(&p, PINNED, HOST, 0), 0);
-    ok!(p, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    fails!(p, NOT_SUPPORTED, cuMemAllocFromPoolAsync(&mut address, 64, pool, stream));
-    let mut graph = CUgraph::NULL;
-    ok!(p, cuStreamEndCapture(stream, &mut graph));
+fn copy_from_released_host_memory_of_a_pool_is_refused_and_found() {
+    for (kind, location) in [(PINNED, HOST), (MANAGED, HOST)] {
+        let p = Program::new();
+        let (stream, pool, device) = (p.stream(CU_STREAM_NON_BLOCKING), pool(&p, kind, location, 0), p.alloc(64));
+        let address = allocate(&p, pool, 64, stream);
+        p.fill(address, 1, 64, stream);
+        ok!(p, cuMemFreeAsync(address, stream));
+        fails!(p, INVALID_VALUE, cuMemcpyHtoDAsync_v2(device, address as *const c_void, 64, stream));
+        ok!(p, cuStreamSynchronize(stream));
+        let report = p.sim.report();
+        assert_eq!(report.findings.len(), 1, "{}", report.text(false));
+        assert_eq!(report.findings[0].kind, Kind::UseAfterFree);
+    }
 }
 
 #[test]

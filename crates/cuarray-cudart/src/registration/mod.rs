@@ -16,7 +16,7 @@ use record::Kernel;
 pub(crate) use table::variable_of;
 use table::{Variable, kernel_of};
 
-use crate::call::{Answer, put};
+use crate::call::{Answer, in_context, put};
 use crate::driver::cu;
 use crate::result::cudaError_t;
 use crate::types::*;
@@ -125,9 +125,17 @@ pub(crate) unsafe fn __cudaRegisterManagedVar(
     table::add_variable(fat_cubin_handle, host_var_ptr_address.cast(), variable);
 }
 
-/// Called before the first access to a managed variable. No managed variable is supported yet.
-pub(crate) unsafe fn __cudaInitModule(_fat_cubin_handle: *mut *mut c_void) -> c_char {
-    1
+/// Called before the host's first access to a managed variable of a binary: tells the program the addresses of all of them.
+pub(crate) unsafe fn __cudaInitModule(fat_cubin_handle: *mut *mut c_void) -> c_char {
+    let Some((binary, variables)) = table::managed_of(fat_cubin_handle) else { return 0 };
+    let initialized = in_context(|api| {
+        variables.iter().try_for_each(|variable| {
+            let (address, _) = variable.place(api, &binary)?;
+            // SAFETY: the compiler's code has registered a pointer that it reads after this call.
+            unsafe { put(variable.managed, ptr::without_provenance_mut(address as usize)) }
+        })
+    });
+    initialized.is_ok().into()
 }
 
 pub(crate) unsafe fn __cudaGetKernel(kernel: *mut cudaKernel_t, entry_func_addr: *const c_void) -> Answer {

@@ -2,7 +2,9 @@
 
 use super::binary::Binary;
 use super::record::Kernel;
-use cuarray_abi::CUkernel;
+use crate::driver::cu;
+use crate::result::cudaError_t;
+use cuarray_abi::{Api, CUdeviceptr, CUkernel};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
@@ -17,6 +19,29 @@ pub(crate) struct Variable {
     pub(crate) name: *const c_char,
     /// Where the program reads the address of a managed variable; null for other variables.
     pub(crate) managed: *mut *mut c_void,
+}
+
+impl Variable {
+    /// The address that the program has for a managed variable; `None` for another variable, and before the initialization.
+    fn told(&self) -> Option<*mut c_void> {
+        // SAFETY: the pointer of a registered variable is readable until its binary is unregistered.
+        let told = (!self.managed.is_null()).then(|| unsafe { self.managed.read_unaligned() });
+        told.filter(|told| !told.is_null())
+    }
+
+    /// The address and the size on the device.
+    ///
+    /// # Errors
+    /// `cudaErrorSymbolNotFound` for a name that the binary does not have; the driver's refusal of the image.
+    pub(crate) fn place(&self, api: &Api, binary: &Binary) -> Result<(CUdeviceptr, usize), cudaError_t> {
+        let library = binary.library(api)?;
+        let (mut address, mut size) = (0, 0);
+        match self.managed.is_null() {
+            true => cu!(api.cuLibraryGetGlobal(&raw mut address, &raw mut size, library, self.name))?,
+            false => cu!(api.cuLibraryGetManaged(&raw mut address, &raw mut size, library, self.name))?,
+        }
+        Ok((address, size))
+    }
 }
 
 /// A hasher of addresses: one multiplication. Registration hashes each address, and a launch hashes one.
@@ -184,10 +209,21 @@ pub(super) fn loaded() -> Vec<(*const c_void, CUkernel)> {
     table.kernels.iter().filter_map(loaded).collect()
 }
 
-/// The variable with a host address, and its binary.
+/// The variable with a host address, and its binary. A program names a managed variable by its own address.
 pub(crate) fn variable_of(host: *const c_void) -> Option<(Arc<Binary>, Variable)> {
     let table = read();
     let table = table.as_ref()?;
-    let (handle, variable) = *table.variables.get(&host.addr())?;
+    let is_managed = |(_, variable): &&(usize, Variable)| variable.told().is_some_and(|told| told.cast_const() == host);
+    let known = table.variables.get(&host.addr()).or_else(|| table.variables.values().find(is_managed));
+    let (handle, variable) = *known.filter(|_| !host.is_null())?;
     Some((table.binaries.get(&handle)?.binary.clone(), variable))
+}
+
+/// The binary of a handle, with its managed variables.
+pub(super) fn managed_of(handle: *mut *mut c_void) -> Option<(Arc<Binary>, Vec<Variable>)> {
+    let table = read();
+    let table = table.as_ref()?;
+    let entry = table.binaries.get(&handle.addr())?;
+    let own = entry.variables.iter().filter_map(|host| table.variables.get(host)).map(|(_, variable)| *variable);
+    Some((entry.binary.clone(), own.filter(|variable| !variable.managed.is_null()).collect()))
 }

@@ -104,3 +104,68 @@ fn variable_that_the_image_lacks_is_an_invalid_symbol() {
         __cudaUnregisterFatBinary(handle);
     }
 }
+
+const MANAGED: &CStr = c"
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .attribute(.managed) .align 4 .b32 count = 5;
+.visible .global .align 4 .b32 plain;
+.visible .entry add() { .reg .b32 %r1; ld.global.u32 %r1, [count]; add.u32 %r1, %r1, 1; st.global.u32 [count], %r1; ret; }
+";
+
+unsafe fn register_managed(handle: *mut *mut c_void, host: *mut *mut c_void, name: &CStr) {
+    unsafe { __cudaRegisterManagedVar(handle, host, ptr::null_mut(), name.as_ptr(), 0, 4, 0, 0) };
+}
+
+#[test]
+fn initialization_writes_the_address_of_a_managed_variable() {
+    static FUNCTION: u8 = 0;
+    open();
+    unsafe {
+        let function = (&raw const FUNCTION).cast::<c_void>();
+        let handle = register(MANAGED, function, c"add");
+        let pointer: *mut *mut c_void = Box::into_raw(Box::new(ptr::null_mut()));
+        register_managed(handle, pointer, c"count");
+        assert_eq!(__cudaInitModule(handle), 1);
+        let count = (*pointer).cast::<u32>();
+        assert_eq!(count.read_volatile(), 5);
+        count.write_volatile(8);
+        let one = dim3 { x: 1, y: 1, z: 1 };
+        ok(cudaLaunchKernel(function, one, one, ptr::null_mut(), 0, cudaStream_t::default()));
+        ok(cudaDeviceSynchronize());
+        assert_eq!(count.read_volatile(), 9);
+        // The compiler's code passes the variable itself as the symbol.
+        for symbol in [count.cast::<c_void>(), pointer.cast()] {
+            let (mut address, mut size) = (ptr::null_mut(), 0);
+            ok(cudaGetSymbolAddress(&mut address, symbol));
+            ok(cudaGetSymbolSize(&mut size, symbol));
+            assert_eq!((address, size), (count.cast(), 4));
+        }
+        let mut read = 0_u32;
+        ok(cudaMemcpyFromSymbol((&raw mut read).cast(), count.cast(), 4, 0, 2));
+        assert_eq!(read, 9);
+        __cudaUnregisterFatBinary(handle);
+        assert_eq!(cudaGetSymbolSize(&mut 0, pointer.cast()), cudaError_t::cudaErrorInvalidSymbol);
+        assert_eq!(__cudaInitModule(handle), 0);
+        drop(Box::from_raw(pointer));
+    }
+}
+
+#[test]
+fn managed_variable_that_the_image_lacks_is_no_symbol() {
+    static FUNCTION: u8 = 0;
+    open();
+    unsafe {
+        let handle = register(MANAGED, (&raw const FUNCTION).cast(), c"add");
+        let pointer: *mut *mut c_void = Box::into_raw(Box::new(ptr::null_mut()));
+        register_managed(handle, pointer, c"plain");
+        assert_eq!(__cudaInitModule(handle), 0);
+        assert_eq!(cudaGetLastError(), cudaError_t::cudaErrorSymbolNotFound);
+        assert!((*pointer).is_null());
+        assert_eq!(cudaGetSymbolSize(&mut 0, pointer.cast()), cudaError_t::cudaErrorInvalidSymbol);
+        assert_eq!(cudaGetSymbolSize(&mut 0, ptr::null()), cudaError_t::cudaErrorInvalidSymbol);
+        __cudaUnregisterFatBinary(handle);
+        drop(Box::from_raw(pointer));
+    }
+}

@@ -11,18 +11,18 @@ impl<'a> Parser<'_, 'a> {
         into: &mut Vec<Variable<'a>>,
     ) -> Result<(), Error> {
         let (first, vector) = self.variable(space, linkage)?;
-        let (ty, align) = (first.ty, first.align);
+        let (ty, align, managed) = (first.ty, first.align, first.managed);
         into.push(first);
         while self.takes(b',') {
             let other = self.named_variable(ty, vector)?;
-            into.push(Variable { space, linkage, align, ..other });
+            into.push(Variable { space, linkage, align, managed, ..other });
         }
         Ok(())
     }
 
     /// Parses `.align 8 .ptr .v2 .b8 name[4][2] = {…}`. Also returns the width of the vector.
     pub(super) fn variable(&mut self, space: Space, linkage: Linkage) -> Result<(Variable<'a>, u64), Error> {
-        let (mut align, mut ty, mut vector, mut opaque) = (None, None, 1, None);
+        let (mut align, mut ty, mut vector, mut opaque, mut managed) = (None, None, 1, None, false);
         loop {
             let token = self.peek();
             if token.kind != Kind::Dotted {
@@ -47,16 +47,10 @@ impl<'a> Parser<'_, 'a> {
                     self.pointer()?;
                     continue;
                 }
-                "managed" | "attribute" => {
+                "attribute" => {
                     self.at += 1;
-                    if self.takes(b'(') {
-                        while !self.takes(b')') {
-                            if self.peek().kind == Kind::End {
-                                return Err(self.wrong("')'"));
-                            }
-                            self.at += 1;
-                        }
-                    }
+                    self.managed_attribute(space)?;
+                    managed = true;
                     continue;
                 }
                 // A variable has room for a handle, and a parameter is one.
@@ -79,9 +73,23 @@ impl<'a> Parser<'_, 'a> {
                 }
             }
         }
-        variable.opaque = opaque;
+        (variable.opaque, variable.managed) = (opaque, managed);
         let align = align.unwrap_or(ty.size() * vector);
         Ok((Variable { space, linkage, align, ..variable }, vector))
+    }
+
+    /// Parses `(.managed)`, which only variables in global memory can have.
+    fn managed_attribute(&mut self, space: Space) -> Result<(), Error> {
+        self.expect(b'(')?;
+        let token = self.peek();
+        if !self.takes_dotted("managed") {
+            let message = "the only supported attribute of a variable is .managed";
+            return Err(Error::unsupported(token.line, token.text, message));
+        }
+        if space != Space::Global {
+            return Err(Error::new(token.line, ".managed", "a managed variable must be in global memory"));
+        }
+        self.expect(b')')
     }
 
     /// Skips `.ptr` of a parameter: the space and alignment of its target are hints.
@@ -135,7 +143,7 @@ impl<'a> Parser<'_, 'a> {
         }
         // The caller sets space, linkage and alignment.
         let (space, linkage, align) = (Space::Generic, Linkage::Private, 1);
-        Ok(Variable { name, space, ty, linkage, align, elements, initializer, opaque: None, line })
+        Ok(Variable { name, space, ty, linkage, align, elements, initializer, opaque: None, managed: false, line })
     }
 
     /// Parses `{ filter_mode = nearest, force_unnormalized_coords = 1 }` of an opaque variable.

@@ -200,7 +200,8 @@ pub(crate) fn fence_code(fence: Fence) -> i64 {
     let bits = u8::from(fence.acquires)
         | u8::from(fence.releases) << 1
         | u8::from(fence.total) << 2
-        | u8::from(fence.initializations) << 3;
+        | u8::from(fence.initializations) << 3
+        | u8::from(fence.restricted) << 6;
     i64::from(bits) | i64::from(scope_code(fence.scope)) << 4
 }
 
@@ -208,7 +209,7 @@ pub(crate) fn fence_code(fence: Fence) -> i64 {
 pub(super) fn fence_of(code: i64) -> Fence {
     let scope = scope_of((code >> 4) as u32);
     let bit = |number: u32| code >> number & 1 != 0;
-    Fence { acquires: bit(0), releases: bit(1), total: bit(2), initializations: bit(3), scope }
+    Fence { acquires: bit(0), releases: bit(1), total: bit(2), initializations: bit(3), restricted: bit(6), scope }
 }
 
 /// Hints without an effect here.

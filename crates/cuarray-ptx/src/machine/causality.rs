@@ -9,7 +9,7 @@ use super::program::Instruction;
 use super::watch::hold_back;
 use super::{Machine, cluster};
 use crate::races::causality::mark::{Actor, Conflict, Mark};
-use crate::races::causality::memory::in_shared;
+use crate::races::causality::memory::{in_shared, is_shared};
 use crate::races::causality::phases::Step;
 use crate::races::causality::threads::Threads;
 use crate::races::causality::times::Times;
@@ -310,14 +310,14 @@ impl Machine<'_> {
                     What::Strong(_) => 0,
                 };
                 let (kind, pc, stamp) = (what.kind(), machine.pc - 1, causality.clock.now());
+                let mut view = threads.of(warp, lane).known_of(is_shared(address));
                 let mark =
                     Mark { block: by, pc, stamp, lanes: 1 << lane, value, warp: warp as u8, kind, by_copy, read_only };
                 match what {
                     What::Strong(op) => {
-                        causality.memory.strong(threads, (actor, mark, op), (address, size), &mut found)
+                        causality.memory.strong(threads, &view, (actor, mark, op), (address, size), &mut found)
                     }
                     What::Weak(..) | What::Object(..) => {
-                        let mut view = threads.of(warp, lane).view.clone();
                         if let What::Object(Write::Invalidates, _) = what {
                             view = view.with_followed();
                         }

@@ -33,7 +33,8 @@ fn fence_of(opcode: &str, scope: Option<usize>, words: &mut Modifiers<'_>) -> Op
     let kind = words.one_of(&["acquire", "release", "sc"]);
     let total = opcode == "membar" || kind == Some(2);
     let initializations = words.take("mbarrier_init");
-    Some(Fence { acquires: kind != Some(1), releases: kind != Some(0), total, scope, initializations })
+    let restricted = words.one_of(&["sync_restrict::shared::cta", "sync_restrict::shared::cluster"]).is_some();
+    Some(Fence { acquires: kind != Some(1), releases: kind != Some(0), total, scope, initializations, restricted })
 }
 
 /// The code of `fence.proxy.async`, which orders accesses of threads and of bulk copies; 0 for other fences.

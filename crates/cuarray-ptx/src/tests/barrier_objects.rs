@@ -248,3 +248,43 @@ fn fence_of_initializations_releases_nothing_else() {
         assert!(!found.is_empty(), "strict {strict}");
     }
 }
+
+#[test]
+fn restricted_fence_releases_shared_memory_at_the_barrier_of_the_cluster() {
+    let meet = "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;";
+    let end = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;";
+    let shared =
+        ["st.shared.u32 [%s], %t;", "mapa.shared::cluster.u32 %far, %o, %i; ld.shared::cluster.u32 %v, [%far];"];
+    // The word of thread 0 of the first block.
+    let global =
+        ["mad.lo.u32 %w, %t, 2, %i; setp.eq.u32 %q, %w, 1; @%q st.global.u32 [%in], 1;", "ld.global.u32 %v, [%in];"];
+    for strict in [false, true] {
+        for ([store, read], fence, races) in [
+            (shared, "fence.release.sync_restrict::shared::cta.cluster;", false),
+            (global, "fence.release.sync_restrict::shared::cta.cluster;", true),
+            (global, "fence.acq_rel.cluster;", false),
+            (shared, "", true),
+        ] {
+            let body = format!("@%p mbarrier.init.shared.b64 [full], 64; {store} {fence} {meet} {read} {end}");
+            let found = races_of(&body, 2, strict);
+            assert_eq!(!found.is_empty(), races, "strict {strict}: {body}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn restricted_fence_acquires_shared_memory_behind_a_relaxed_wait() {
+    let wait = "mbarrier.arrive.shared.b64 _, [full]; W: mbarrier.try_wait.parity.relaxed.cluster.shared.b64 %q, [full], 0; @!%q bra W;";
+    let restricted = "fence.acquire.sync_restrict::shared::cluster.cluster;";
+    let shared = ["st.shared.u32 [%s], %t;", "ld.shared.u32 %v, [%o];"];
+    let store = "mul.wide.u32 %state, %t, 4; add.u64 %state, %state, %in; st.global.u32 [%state], %t;";
+    let global = [store, "ld.global.u32 %v, [%in];"];
+    for ([store, read], fence, races) in [
+        (shared, restricted, false),
+        (shared, "", true),
+        (global, restricted, true),
+        (global, "fence.acq_rel.cta;", false),
+    ] {
+        check(&format!("{INIT} {SYNC} {store} {wait} {fence} {read}"), races);
+    }
+}

@@ -36,32 +36,50 @@ impl Detector {
         Ticket { operation, clock, before_wait: None }
     }
 
+    /// As [`Detector::issue_dependent`], within another operation. `branch` is a [nested lane](Detector::nested_lane) for
+    /// the part before the wait; it may be used again for an operation that follows this one.
+    pub fn issue_dependent_within(
+        &mut self,
+        lane: &mut Lane,
+        branch: &mut Lane,
+        past: Past,
+        caller: Caller,
+    ) -> (Ticket, Past) {
+        let time = branch.time;
+        *branch = past.branch(branch.number);
+        (branch.time, branch.last) = (time + 1, self.operations + 1);
+        let clock = branch.clock();
+        lane.follow(&clock);
+        let mut before = branch.past(lane.number);
+        before.before.time = time;
+        (Ticket { before_wait: Some(clock), ..self.issue_within(lane, caller) }, before)
+    }
+
     /// The known effect of an operation that ran within another one.
     pub fn ran_within(&mut self, outer: &Ticket, ticket: &Ticket, effect: Effect) -> Vec<(Region, AccessKind)> {
         let _ = ticket.operation.accesses.set(effect.accesses());
         let touches = effect.touches();
-        self.insert_within(outer, ticket, effect);
+        self.insert_within(outer, ticket, effect, Effect::none());
         touches
     }
 
-    /// The accesses of an operation that ran within another one, as [`Detector::resolve`] returns them.
+    /// The accesses of an operation that ran within another one, as [`Detector::resolve_dependent`] returns them.
     pub fn resolve_within(
         &mut self,
         outer: &Ticket,
         ticket: &Ticket,
+        before_wait: &[Touched],
         touched: &[Touched],
     ) -> Vec<(Region, AccessKind)> {
-        let parted = self.parted(touched);
-        self.hand_on(ticket, std::slice::from_ref(&parted));
-        let _ = ticket.operation.accesses.set(self.hulls(parted.accesses()));
-        let for_host = parted.for_host(ticket.operation.fences().releases == Strength::System).collect();
-        self.insert_within(outer, ticket, parted.effect());
+        let ([before_wait, effect], for_host) = self.resolved(ticket, [before_wait, touched]);
+        self.insert_within(outer, ticket, effect, before_wait);
         for_host
     }
 
-    fn insert_within(&mut self, outer: &Ticket, ticket: &Ticket, effect: Effect) {
+    fn insert_within(&mut self, outer: &Ticket, ticket: &Ticket, effect: Effect, before_wait: Effect) {
         let (operation, clock) = (ticket.operation.clone(), ticket.clock.clone());
-        self.queue.insert(outer.operation.ordinal, Entry { operation, clock, effect, before_wait: None });
+        let before_wait = ticket.before_wait.clone().map(|clock| (clock, before_wait));
+        self.queue.insert(outer.operation.ordinal, Entry { operation, clock, effect, before_wait });
         self.examine_known();
     }
 }
@@ -108,6 +126,31 @@ mod tests {
         let (all, none) = (Region::row(0, 64), Region::row(64, 1));
         // The allocation is operation 1, the outer one 2; two others are issued before the nested ones.
         assert_eq!(races([all, all], false, none, none), [[5, 6]]);
+    }
+
+    #[test]
+    fn part_before_the_wait_of_a_nested_operation_follows_only_its_past() {
+        for before_wait in [true, false] {
+            let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+            let mut stream = detector.new_lane(LaneKind::NonBlocking, 1, Some(0));
+            detector.allocate(caller(), Block::new(0, 64, "device", 0), true);
+            let outer = detector.issue(&mut stream, caller(), Effect::Unknown);
+            let [(mut lane, _), (mut branch, _)] = [(); 2].map(|()| detector.nested_lane(Some(0)));
+            detector.join(&mut lane, &outer.clock);
+            for _ in 0..2 {
+                let past = detector.past(&lane);
+                let first = detector.issue_within(&mut lane, caller());
+                detector.ran_within(&outer, &first, Effect::Fill(Region::row(0, 64)));
+                let (second, _) = detector.issue_dependent_within(&mut lane, &mut branch, past, caller());
+                let touched = [Touched::new(0, 4, Touch::Read)];
+                let none: &[Touched] = &[];
+                let parts = if before_wait { (&touched[..], none) } else { (none, &touched[..]) };
+                detector.resolve_within(&outer, &second, parts.0, parts.1);
+            }
+            detector.resolve(&outer, &[]);
+            let counts: Vec<u64> = detector.report(false).findings.iter().map(|finding| finding.count).collect();
+            assert_eq!(counts, if before_wait { vec![2] } else { vec![] });
+        }
     }
 
     #[test]

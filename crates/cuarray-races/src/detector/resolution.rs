@@ -45,17 +45,27 @@ impl Detector {
         before_wait: &[Touched],
         touched: &[Touched],
     ) -> Vec<(Region, AccessKind)> {
-        let parts = [before_wait, touched].map(|touched| self.parted(touched));
+        let ([before_wait, effect], for_host) = self.resolved(ticket, [before_wait, touched]);
+        self.queue.resolve(ticket.operation.ordinal, effect, before_wait);
+        self.examine_known();
+        for_host
+    }
+
+    /// The effects of both parts of an operation that has run, and its accesses as [`Detector::resolve_dependent`] returns
+    /// them.
+    pub(super) fn resolved(
+        &mut self,
+        ticket: &Ticket,
+        parts: [&[Touched]; 2],
+    ) -> ([Effect; 2], Vec<(Region, AccessKind)>) {
+        let parts = parts.map(|touched| self.parted(touched));
         self.hand_on(ticket, &parts);
         let all = parts.iter().flat_map(Parted::accesses);
         let _ = ticket.operation.accesses.set(self.hulls(all));
         // A host read of bytes that the work publishes makes the host acquire.
         let publishes = ticket.operation.fences().releases == Strength::System;
         let for_host = parts.iter().flat_map(|part| part.for_host(publishes)).collect();
-        let [before_wait, effect] = parts.map(Parted::effect);
-        self.queue.resolve(ticket.operation.ordinal, effect, before_wait);
-        self.examine_known();
-        for_host
+        (parts.map(Parted::effect), for_host)
     }
 
     /// Examines the operations at the front of the queue whose accesses are known.

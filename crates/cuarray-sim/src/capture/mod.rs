@@ -23,7 +23,7 @@ pub(crate) use nodes::{capture, capture_allocation, capture_launch, capture_node
 use crate::graph_structure;
 use crate::happens_before::edges;
 use crate::objects::capturing::{Capture, Captured, Capturing};
-use crate::objects::graph_data::{Edge, EdgeOrder, Owner};
+use crate::objects::graph_data::{Edge, Owner};
 use crate::objects::stream::Kind;
 use crate::state::State;
 use cuarray_abi::*;
@@ -165,7 +165,9 @@ pub(crate) fn begin_capture(
                 return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
             }
             check_dependencies(state, graph, &after)?;
-            (graph, after)
+            let mut merged = Vec::new();
+            merge_dependencies(&mut merged, after);
+            (graph, merged)
         }
         None => (graph_structure::new_graph(state, Owner::Program), Vec::new()),
     };
@@ -335,15 +337,20 @@ pub(crate) fn wait_in_capture(state: &mut State, stream: CUstream, event: CUeven
     Ok(true)
 }
 
-/// Adds dependencies to the next node of a capturing stream. A full dependency replaces another one on its node.
+/// Adds dependencies to the next node of a capturing stream.
 pub(crate) fn add_dependencies(state: &mut State, stream: CUstream, edges: Vec<Edge>) {
     if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
-        for edge in edges {
-            match capturing.after.iter_mut().find(|known| known.from == edge.from) {
-                Some(known) if edge.order() == EdgeOrder::Full => *known = edge,
-                Some(_) => {}
-                None => capturing.after.push(edge),
-            }
+        merge_dependencies(&mut capturing.after, edges);
+    }
+}
+
+/// Adds dependencies to others. Of several on one node, the strongest remains.
+fn merge_dependencies(after: &mut Vec<Edge>, edges: Vec<Edge>) {
+    for edge in edges {
+        match after.iter_mut().find(|known| known.from == edge.from) {
+            Some(known) if edge.order() > known.order() => *known = edge,
+            Some(_) => {}
+            None => after.push(edge),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Nodes that capturing streams add to their graph.
 
-use super::{capture_of, captures};
+use super::captures;
 use crate::graph_structure::{self, reservations};
 use crate::objects::capturing::Capturing;
-use crate::objects::graph_data::{Action, Edge, Given};
+use crate::objects::graph_data::{Action, AllocateNode, Edge};
 use crate::objects::launch::Launch;
 use crate::state::State;
 use cuarray_abi::*;
@@ -44,11 +44,21 @@ pub(crate) fn capture_launch(state: &mut State, stream: CUstream, launch: &mut A
 
 /// Appends a node to a capturing stream.
 pub(crate) fn capture_node(state: &mut State, stream: CUstream, action: Action) -> Result<CUgraphNode, CUresult> {
+    let is_launch = matches!(action, Action::Launch(_));
+    append(state, stream, is_launch, |state, graph, after| graph_structure::add_node(state, graph, after, action))
+}
+
+/// Appends a node to a capturing stream, which `add` adds to the graph after the stream's dependencies.
+fn append(
+    state: &mut State,
+    stream: CUstream,
+    is_launch: bool,
+    add: impl FnOnce(&mut State, CUgraph, Vec<Edge>) -> Result<CUgraphNode, CUresult>,
+) -> Result<CUgraphNode, CUresult> {
     let unknown = CUresult::CUDA_ERROR_ILLEGAL_STATE;
     let capturing = state.streams.get(&stream).and_then(|stream| stream.capturing.as_ref()).ok_or(unknown)?;
     let graph = state.captures.get(&capturing.id).ok_or(unknown)?.graph;
-    let is_launch = matches!(action, Action::Launch(_));
-    let node = graph_structure::add_node(state, graph, capturing.after.clone(), action)?;
+    let node = add(state, graph, capturing.after.clone())?;
     if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
         capturing.after = vec![Edge::full(node)];
         capturing.launch = is_launch.then_some(node);
@@ -58,6 +68,9 @@ pub(crate) fn capture_node(state: &mut State, stream: CUstream, action: Action) 
 
 /// Captures an allocation from a pool as graph memory with the pool's properties. Zero bytes have no address and no
 /// node.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for an invalid pool, and for a pool of another process; `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(crate) fn capture_allocation(
     state: &mut State,
     stream: CUstream,
@@ -70,9 +83,11 @@ pub(crate) fn capture_allocation(
     }
     // The node has the properties of the pool, by the manual of `cuMemAllocAsync`.
     let (place, access) = (pool.place, pool.access.clone());
-    place.device().ok_or(CUresult::CUDA_ERROR_NOT_SUPPORTED)?;
+    if pool.imported.is_some() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     let props = CUmemPoolProps {
-        allocType: CU_MEM_ALLOCATION_TYPE_PINNED,
+        allocType: place.allocation_type(),
         handleTypes: CU_MEM_HANDLE_TYPE_NONE,
         location: place.location,
         win32SecurityAttributes: std::ptr::null_mut(),
@@ -80,24 +95,17 @@ pub(crate) fn capture_allocation(
         usage: 0,
         reserved: [0; 54],
     };
-    let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
-    let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
-    let dptr = reservations::reserve_graph_memory(state, graph, &props, size, access)?;
-    let params = CUDA_MEM_ALLOC_NODE_PARAMS {
-        poolProps: props,
-        accessDescs: std::ptr::null(),
-        accessDescCount: 0,
-        bytesize: size as usize,
-        dptr,
-    };
-    capture_node(state, stream, Action::Allocate(Box::new(Given(params))))?;
-    Ok(dptr)
+    let node = AllocateNode::new(props, &access, size);
+    let mut address = 0;
+    append(state, stream, false, |state, graph, after| {
+        let (node, of_node) = reservations::add_allocation(state, graph, after, node)?;
+        address = of_node;
+        Ok(node)
+    })?;
+    Ok(address)
 }
 
 /// Captures a release, which must be of graph memory.
 pub(crate) fn capture_release(state: &mut State, stream: CUstream, address: u64) -> Result<(), CUresult> {
-    let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
-    let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
-    reservations::claim_free(state, graph, address)?;
-    capture_node(state, stream, Action::Free(address)).map(|_| ())
+    append(state, stream, false, |state, graph, after| reservations::add_free(state, graph, after, address)).map(|_| ())
 }

@@ -7,7 +7,7 @@
 use super::{chosen, execute, traced};
 use crate::happens_before::bodies;
 use crate::objects::copy::{Copy, Source};
-use crate::objects::graph_data::{BodyStep, Frame, Plan, Run, Task, chosen as chosen_body, kind_name};
+use crate::objects::graph_data::{BodyStep, Done, Follows, Frame, Plan, Run, Task, chosen as chosen_body, kind_name};
 use crate::objects::work::{Point, Work};
 use crate::state::State;
 use crate::trace::timeline::Origin;
@@ -81,7 +81,7 @@ fn leave(state: &mut State, run: &mut Run) -> bool {
     let below = run.frames.last_mut().and_then(|below| below.done.get_mut(frame.within?));
     match below {
         Some(done) => {
-            *done = Some(end);
+            *done = Some(Done { clocks: end, past: None });
             false
         }
         None => true,
@@ -116,9 +116,9 @@ fn execute_step(
     run: &mut Run,
     step: &BodyStep,
     index: usize,
-    before: Vec<Clock>,
+    before: Follows,
     (at, (outer, origin)): (Point, Outer<'_>),
-) -> Option<Vec<Clock>> {
+) -> Option<Done> {
     let work = match &step.task {
         Task::Nothing | Task::Choose(_) => Work::Wait,
         Task::Copy(copy) => {
@@ -128,7 +128,8 @@ fn execute_step(
         Task::Fill(fill) => Work::Fill(Box::new(*fill)),
         Task::Launch(launch) => Work::Launch(launch.clone()),
     };
-    let ticket = bodies::begins(state, run.lanes.get_mut(step.lane), &before, step.made.clone(), &work);
+    let issued = bodies::begins(state, &mut run.lanes, step, &before, &work);
+    let (ticket, past) = issued.unzip();
     let known = bodies::known_effect(state, &work);
     let instructions = state.code.executed_instructions;
     let begun = traced::begin(state, at.stream, &work, origin);
@@ -140,9 +141,9 @@ fn execute_step(
     if let (Some(ticket), Some(outer)) = (&ticket, outer) {
         bodies::ran(state, outer, ticket, known, &accesses);
     }
-    let after = ticket.map_or(before, |ticket| vec![ticket.clock]);
+    let clocks = ticket.map_or(before.clocks, |ticket| vec![ticket.clock]);
     match &step.task {
-        Task::Choose(plan) if enter(state, run, plan, Some(index), after.clone()) => None,
-        _ => Some(after),
+        Task::Choose(plan) if enter(state, run, plan, Some(index), clocks.clone()) => None,
+        _ => Some(Done { clocks, past: past.flatten() }),
     }
 }

@@ -129,7 +129,7 @@ fn on_host(memory: &Memory, address: u64) -> bool {
 
 /// Whether the host may wait for a kernel by reading memory that the kernel writes.
 fn may_be_polled(memory: &Memory, launch: &Launch) -> bool {
-    launch.parameters.iter().any(|word| on_host(memory, *word))
+    launch.addresses().any(|word| on_host(memory, word))
         && launch.program.synchronization(launch.kernel).publishes_to_host
 }
 

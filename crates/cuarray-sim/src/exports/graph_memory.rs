@@ -4,10 +4,28 @@
 
 use super::graph_node::add_and_return;
 use super::*;
-use crate::objects::graph_data::{Action, Given};
+use crate::objects::graph_data::{Action, AllocateNode};
 use crate::state::State;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// An allocation node with these parameters, which has no address yet.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_VALUE` for more access descriptions than devices, and for a description of no device.
+///
+/// # Safety
+/// The access descriptions are null, or as many as the parameters say.
+pub(super) unsafe fn allocate_action(state: &State, params: &CUDA_MEM_ALLOC_NODE_PARAMS) -> Result<Action, CUresult> {
+    let &CUDA_MEM_ALLOC_NODE_PARAMS { poolProps, accessDescs, accessDescCount, bytesize, .. } = params;
+    if accessDescCount > state.devices.len() {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: by this function's contract.
+    let access = unsafe { super::pool::descriptions(state, accessDescs, accessDescCount) };
+    let access = access.map_err(|_| INVALID_VALUE)?.into_iter().collect();
+    Ok(Action::Allocate(Box::new(AllocateNode::new(poolProps, &access, bytesize as u64))))
+}
 
 /// Adds the node and writes the address of its memory into the parameters.
 pub(super) unsafe fn cuGraphAddMemAllocNode(
@@ -24,10 +42,13 @@ pub(super) unsafe fn cuGraphAddMemAllocNode(
     let mut node = CUgraphNode::NULL;
     // SAFETY: as above; `node` is a local variable.
     unsafe {
-        let action = |_: &mut State| Ok(Action::Allocate(Box::new(Given(params))));
+        let action = |state: &mut State| allocate_action(state, &params);
         present(p_node)?;
         add_and_return(call, &mut node, graph, (dependencies, num_dependencies), action)?;
-        cuGraphMemAllocNodeGetParams(call, node, node_params)?;
+        // By the header, only the address is an output.
+        let mut added = params;
+        cuGraphMemAllocNodeGetParams(call, node, &mut added)?;
+        put(node_params, CUDA_MEM_ALLOC_NODE_PARAMS { dptr: added.dptr, ..params })?;
         put(p_node, node)
     }
 }
@@ -39,7 +60,7 @@ pub(super) unsafe fn cuGraphMemAllocNodeGetParams(
 ) -> Result<(), CUresult> {
     match &call.lock().node(node)?.action {
         // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Allocate(params) => unsafe { put(params_out, params.0) },
+        Action::Allocate(node) => unsafe { put(params_out, node.params()) },
         _ => Err(INVALID_VALUE),
     }
 }

@@ -131,6 +131,32 @@ pub(super) unsafe fn cuLibraryGetGlobal(
     unsafe { put_both(dptr, bytes, address, size) }
 }
 
+/// Loads the library into the current context first, if there is one: by the manual, managed memory is registered when the
+/// library is loaded into at least one context.
+pub(super) unsafe fn cuLibraryGetManaged(
+    call: &Call<'_>,
+    dptr: *mut CUdeviceptr,
+    bytes: *mut usize,
+    library: CUlibrary,
+    name: *const c_char,
+) -> Result<(), CUresult> {
+    if dptr.is_null() && bytes.is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    // SAFETY: the caller's string, by the driver's contract.
+    let name = unsafe { self::name(name)? };
+    let state = match call.current() {
+        Ok((mut state, context)) => {
+            modules::module_of(&mut state, library, context)?;
+            state
+        }
+        Err(_) => call.lock(),
+    };
+    let (address, size) = modules::managed(&state, library, &name)?;
+    // SAFETY: the caller's pointers, by the driver's contract; either may be null.
+    unsafe { put_both(dptr, bytes, address, size) }
+}
+
 /// Finds no unified function: by the manual, devices without CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS have none.
 pub(super) unsafe fn cuLibraryGetUnifiedFunction(
     call: &Call<'_>,
@@ -238,6 +264,9 @@ pub(super) unsafe fn cuKernelSetCacheConfig(
     config: CUfunc_cache,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
+    if config > CU_FUNC_CACHE_PREFER_EQUAL {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     let mut state = call.lock();
     state.device(dev)?;
     state.code.kernels.get_mut(&kernel).ok_or(INVALID_HANDLE)?.settings.cache_config = config;

@@ -72,7 +72,7 @@ fn attribute(
         _ => None,
     };
     let reservation = mapping.and_then(|mapping| state.reservations.get(&mapping.reservation));
-    let managed = matches!(allocation.kind, Kind::Managed { .. });
+    let managed = allocation.kind.is_managed();
     let value = match attribute {
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Word(allocation.context.0 as u64),
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE if on_device || managed => Value::Unsigned(CU_MEMORYTYPE_DEVICE),
@@ -207,7 +207,7 @@ pub(super) unsafe fn cuPointerSetAttribute(
 fn managed(state: &mut State, address: u64, count: usize) -> Result<&mut Allocation, CUresult> {
     let allocation = state.memory.find_mut(address).ok_or(INVALID_VALUE)?;
     let fits = count > 0 && count as u64 <= allocation.size - (address - allocation.address);
-    let managed = matches!(allocation.kind, Kind::Managed { .. });
+    let managed = allocation.kind.is_managed();
     (fits && managed).then_some(allocation).ok_or(INVALID_VALUE)
 }
 
@@ -225,7 +225,7 @@ pub(super) fn locations(state: &State, address: u64, count: usize) -> Result<CUm
         return Ok(host);
     };
     let fits = count as u64 <= allocation.size - (address - allocation.address);
-    if !fits || !matches!(allocation.kind, Kind::Managed { .. }) {
+    if !fits || !allocation.kind.is_managed() {
         return Err(INVALID_VALUE);
     }
     Ok(allocation.advice.prefetched.unwrap_or(host))

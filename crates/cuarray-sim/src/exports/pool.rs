@@ -240,8 +240,10 @@ pub(super) unsafe fn cuMemPoolSetAccess(
     let place = state.pool(pool)?.place;
     // SAFETY: the caller's array of `count` descriptions, by the driver's contract.
     let changes = unsafe { descriptions(&state, map, count)? };
-    let is_open = |device| place.managed || place == Place::of_device(device as usize);
-    if changes.iter().any(|(device, flags)| is_open(*device) && *flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+    let closes = |(device, flags): &(CUdevice, CUmemAccess_flags)| {
+        place.is_open_to(*device) && *flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    };
+    if changes.iter().any(closes) {
         return Err(INVALID_VALUE);
     }
     state.pool(pool)?.access.extend(changes);

@@ -277,7 +277,7 @@ pub(super) unsafe fn cuStreamAttachMemAsync(
     }
     let allocation = state.memory.find(dptr).ok_or(INVALID_VALUE)?;
     let whole = length == 0 || (dptr == allocation.address && length as u64 == allocation.size);
-    if !whole || !matches!(allocation.kind, MemoryKind::Managed { .. }) {
+    if !whole || !matches!(allocation.kind, MemoryKind::Managed { .. } | MemoryKind::ManagedVariable(_)) {
         return Err(INVALID_VALUE);
     }
     drop(submit(call, state, handle, Work::Wait, Vec::new())?);

@@ -66,10 +66,16 @@ fn plan_of(state: &State, exec: CUgraphExec, node: CUgraphNode, dress: Dress<'_>
         let mut steps = Vec::with_capacity(layout.steps.len());
         for (index, step) in layout.steps.iter().enumerate() {
             let on_lane = last[step.lane].replace(index);
-            let before = step.after.iter().chain(&step.begun).copied().chain(on_lane).collect();
+            let after = step.after.iter().copied().chain(on_lane).collect();
+            let (begun, early) = (step.begun.clone(), step.early.clone());
             let task = task_of(state, exec, step, dress, lanes);
+            let overlaps = matches!(&task, Task::Launch(launch) if launch.settings.overlaps);
+            let early = if overlaps { early } else { Vec::new() };
+            let branch = *lanes;
+            *lanes += usize::from(!early.is_empty());
             let made = state.graph_nodes.get(&step.node).and_then(|node| node.made.clone());
-            steps.push(BodyStep { task, before, lane: first + step.lane, made: dress(made) });
+            let (lane, made) = (first + step.lane, dress(made));
+            steps.push(BodyStep { task, after, begun, early, lane, branch, made });
         }
         bodies.push(Body { steps });
     }

@@ -157,8 +157,8 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
                 None => Work::Wait,
             }
         }
-        Action::Allocate(params) => {
-            let (address, size) = (params.0.dptr, params.0.bytesize as u64);
+        Action::Allocate(node) => {
+            let (address, size) = (node.address, node.size);
             if let Some(allocation) = state.memory.get_mut(address) {
                 allocation.freed = false;
             }

@@ -43,7 +43,7 @@ fn may_become(state: &State, old: &Action, new: &Action) -> Result<(), CUgraphEx
             Err(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE)
         }
         (Action::Memory(old), Action::Memory(new)) => kept(old.may_become(new)),
-        (Action::Allocate(old), Action::Allocate(new)) if old.0.dptr == new.0.dptr => Ok(()),
+        (Action::Allocate(old), Action::Allocate(new)) if old.address == new.address => Ok(()),
         (Action::Free(old), Action::Free(new)) if old == new => Ok(()),
         (Action::Allocate(_), Action::Allocate(_)) | (Action::Free(_), Action::Free(_)) => {
             Err(CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)

@@ -65,7 +65,7 @@ fn dot_label(state: &State, action: &Action) -> String {
         Action::Child(_) => "GRAPH".to_owned(),
         Action::Wait(event) => format!("EVENT_WAIT\\n{:#x}", event.0),
         Action::Record(event) => format!("EVENT_RECORD\\n{:#x}", event.0),
-        Action::Allocate(params) => format!("MEM_ALLOC\\n{:#x}\\n{} bytes", params.0.dptr, params.0.bytesize),
+        Action::Allocate(node) => format!("MEM_ALLOC\\n{:#x}\\n{} bytes", node.address, node.size),
         Action::Free(address) => format!("MEM_FREE\\n{address:#x}"),
         Action::Memory(batch) => format!("BATCH_MEM_OP\\n{} operations", batch.operations.len()),
         Action::Launch(launch) => format!("KERNEL\\n{}", launch.name()),

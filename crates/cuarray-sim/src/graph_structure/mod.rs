@@ -225,7 +225,7 @@ fn remove_nodes(state: &mut State, handle: CUgraph, owns_memory: bool) {
 
 fn forget_node(state: &mut State, handle: CUgraphNode, owns_memory: bool) {
     match state.graph_nodes.remove(&handle).map(|node| node.action) {
-        Some(Action::Allocate(params)) if owns_memory => graph_memory::release(state, params.0.dptr),
+        Some(Action::Allocate(node)) if owns_memory => graph_memory::release(state, node.address),
         Some(action) => action.own_graphs().iter().for_each(|own| remove_nodes(state, *own, owns_memory)),
         None => {}
     }

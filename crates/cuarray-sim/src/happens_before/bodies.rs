@@ -1,11 +1,11 @@
 //! The nodes in the bodies of conditional nodes, as operations within the operation of the conditional node.
 
 use super::{edges, host};
-use crate::objects::graph_data::Run;
+use crate::objects::graph_data::{BodyStep, Follows, Run};
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
 use cuarray_abi::*;
-use cuarray_races::{Caller, Clock, Effect, Lane, Ticket};
+use cuarray_races::{Clock, Effect, Lane, Past, Ticket};
 
 /// Lanes for the nodes of bodies, and the promises that later operations join; none while findings are off.
 pub(crate) fn lanes(state: &mut State, context: CUcontext, count: usize) -> (Vec<Lane>, Vec<Clock>) {
@@ -16,22 +16,34 @@ pub(crate) fn lanes(state: &mut State, context: CUcontext, count: usize) -> (Vec
     (0..count).map(|_| state.detector.nested_lane(device)).unzip()
 }
 
-/// Begins a node of a body after the given operations.
+/// Begins a node of a body after the given operations. For a launch, returns also what nodes at its ports follow.
 pub(crate) fn begins(
     state: &mut State,
-    lane: Option<&mut Lane>,
-    before: &[Clock],
-    made: Option<Caller>,
+    lanes: &mut [Lane],
+    step: &BodyStep,
+    before: &Follows,
     work: &Work,
-) -> Option<Ticket> {
-    let (lane, mut caller) = (lane?, made?);
-    if let Work::Launch(launch) = work {
-        caller.detail = Some(launch.name().into());
-    }
-    for clock in before {
-        state.detector.join(lane, clock);
-    }
-    Some(state.detector.issue_within(lane, caller))
+) -> Option<(Ticket, Option<Past>)> {
+    let mut caller = step.made.clone()?;
+    let early = edges::joined_past(state, &before.early.0, &before.early.1);
+    let (lane, branch) = match early {
+        // The lane of a branch comes after those of all nodes of its body.
+        Some(_) => {
+            let (lanes, branches) = lanes.split_at_mut_checked(step.branch)?;
+            (lanes.get_mut(step.lane)?, branches.first_mut())
+        }
+        None => (lanes.get_mut(step.lane)?, None),
+    };
+    before.clocks.iter().for_each(|clock| state.detector.join(lane, clock));
+    before.begun.iter().for_each(|past| state.detector.follow_past(lane, past));
+    let Work::Launch(launch) = work else { return Some((state.detector.issue_within(lane, caller), None)) };
+    caller.detail = Some(launch.name().into());
+    let whole = state.detector.past(lane);
+    let (Some(early), Some(branch)) = (early, branch) else {
+        return Some((state.detector.issue_within(lane, caller), Some(whole)));
+    };
+    let (ticket, past) = state.detector.issue_dependent_within(lane, branch, early, caller);
+    Some((ticket, Some(edges::past_of_dependent(launch, whole, past))))
 }
 
 /// The effect of a node's work that is known before it runs; `None` for a kernel.
@@ -44,7 +56,7 @@ pub(crate) fn known_effect(state: &State, work: &Work) -> Option<Effect> {
 pub(crate) fn ran(state: &mut State, outer: &Ticket, ticket: &Ticket, known: Option<Effect>, accesses: &Accesses) {
     let touches = match known {
         Some(effect) => state.detector.ran_within(outer, ticket, effect),
-        None => state.detector.resolve_within(outer, ticket, &accesses.touched),
+        None => state.detector.resolve_within(outer, ticket, &accesses.before_wait, &accesses.touched),
     };
     if state.host_access.watches() {
         state.host_access.has_run(&ticket.operation);

@@ -3,6 +3,7 @@
 use super::caller::caller;
 use super::{host, uploads};
 use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
+use crate::objects::launch::Launch;
 use crate::objects::stream;
 use crate::objects::work::{Accesses, Point, Work};
 use crate::state::State;
@@ -146,12 +147,16 @@ fn issue(
     match early.or(past.filter(|_| launch.dependent)) {
         Some(past) => {
             let (ticket, past) = detector.issue_dependent(lane, past, caller);
-            // A launch that waits lets the next one begin only after the launch before it.
-            let waits = launch.program.synchronization(launch.kernel).waits;
-            Some((Some(if waits { before } else { past }), ticket))
+            Some((Some(past_of_dependent(launch, before, past)), ticket))
         }
         None => Some((Some(before), detector.issue(lane, caller, effect))),
     }
+}
+
+/// The work that the next dependent launch follows: before all of a dependent launch, or before the part before its wait.
+pub(super) fn past_of_dependent(launch: &Launch, whole: Past, early: Past) -> Past {
+    // A launch that waits lets the next one begin only after the launch before it.
+    if launch.program.synchronization(launch.kernel).waits { whole } else { early }
 }
 
 /// Records an operation that is being enqueued. Returns a ticket for work that runs the program's code.
@@ -179,9 +184,9 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
     }
     if let Some(touches) = watched {
         match work {
-            Work::Launch(launch) => host::watch_host_for(state, &launch.parameters, &ticket.operation, &ticket.clock),
+            Work::Launch(launch) => host::watch_host_for(state, launch, &ticket.operation, &ticket.clock),
             Work::Condition(run) => run.plan.each_launch(&mut |launch| {
-                host::watch_host_for(state, &launch.parameters, &ticket.operation, &ticket.clock);
+                host::watch_host_for(state, launch, &ticket.operation, &ticket.clock);
             }),
             Work::Memory(operation) => {
                 let word = operation.word().map(|word| (Region::row(word.address, word.size), operation.access()));

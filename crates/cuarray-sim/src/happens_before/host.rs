@@ -2,6 +2,7 @@
 
 use crate::happens_before::uploads;
 use crate::host_access::{Fault, take_logged};
+use crate::objects::launch::Launch;
 use crate::objects::running::Running;
 use crate::state::State;
 use crate::thread;
@@ -26,10 +27,10 @@ pub(super) fn watch_host(
     }
 }
 
-/// Watches all memory whose address a kernel receives, because the kernel may access any of it.
-pub(super) fn watch_host_for(state: &mut State, parameters: &[u64], operation: &Arc<Operation>, clock: &Clock) {
+/// Watches all memory whose address a kernel receives, and its managed variables: the kernel may access any of it.
+pub(super) fn watch_host_for(state: &mut State, launch: &Launch, operation: &Arc<Operation>, clock: &Clock) {
     let last = state.host_functions == 0;
-    parameters.iter().for_each(|word| state.host_access.given(*word, operation, clock, last));
+    launch.addresses().for_each(|word| state.host_access.given(word, operation, clock, last));
 }
 
 /// Takes the logged host accesses, before the calling thread joins new clocks.

@@ -46,6 +46,8 @@ struct Watched {
     registered: bool,
     watch: Watch,
     uses: Vec<Use>,
+    /// Whether the memory does not exist for the program at present, so that all of it is closed.
+    shut: bool,
     closed: Vec<Closed>,
 }
 
@@ -89,8 +91,8 @@ impl HostAccess {
     fn watch(&mut self, address: u64, size: u64, pages: Option<(u64, u64)>, registered: bool) {
         let (Some(driver), Some(pages)) = (self.driver, pages) else { return };
         if let Some(watch) = Watch::new(driver, pages.0, pages.1) {
-            let (uses, closed) = (Vec::new(), Vec::new());
-            self.areas.insert(address, Watched { behind: address + size, pages, registered, watch, uses, closed });
+            let (uses, closed, behind) = (Vec::new(), Vec::new(), address + size);
+            self.areas.insert(address, Watched { behind, pages, registered, watch, uses, shut: false, closed });
         }
     }
 
@@ -108,6 +110,15 @@ impl HostAccess {
         self.areas.remove(&address);
         self.active.remove(&address);
         self.stale.remove(&address);
+    }
+
+    /// Closes a whole allocation to the host, or ends that. It has no effect on memory that is not watched.
+    pub(crate) fn shut(&mut self, address: u64, shut: bool) {
+        if let Some(area) = self.areas.get_mut(&address).filter(|area| area.shut != shut) {
+            area.shut = shut;
+            self.stale.insert(address);
+            self.changed.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Records that a device operation reads or writes bytes. With `last` it replaces earlier uses by its lane: a
@@ -213,7 +224,8 @@ impl HostAccess {
             }
             let bytes = |writes| {
                 let uses = area.uses.iter().filter(|of| of.writes == writes && !ordered(&of.clock));
-                uses.map(|of| of.bytes).collect::<Vec<_>>()
+                let whole = (address, area.behind);
+                uses.map(|of| of.bytes).chain((writes && area.shut).then_some(whole)).collect::<Vec<_>>()
             };
             let closed = page::closed(area.pages, (address, area.behind), page, &bytes(false), &bytes(true));
             if area.uses.is_empty() {

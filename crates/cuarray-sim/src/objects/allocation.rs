@@ -25,20 +25,30 @@ pub(crate) enum Kind {
     PinnedPool { pages: HostPages, pool: CUmemoryPool },
     /// Memory of an allocation node: reserved when the node is added, and live after a launch. `freed_by` is the
     /// graph with the free node; `users` counts the graphs, executable graphs and launches that need the address;
-    /// `access` is the access of other devices.
-    Graph { graph: CUgraph, freed_by: Option<CUgraph>, users: usize, access: DeviceAccess },
+    /// `access` is the access of devices, other than the memory's own.
+    Graph { graph: CUgraph, freed_by: Option<CUgraph>, users: usize, access: DeviceAccess, bytes: GraphBytes },
     /// Page-locked host memory of the driver: `cuMemHostAlloc`, `cuMemAllocHost`.
     Pinned { flags: u32, pages: HostPages },
     /// Page-locked host memory of the program: `cuMemHostRegister`.
     Registered { flags: u32 },
     /// `cuMemAllocManaged`, and `cuMemAllocFromPoolAsync` with a pool of managed memory.
     Managed { pages: HostPages, pool: Option<CUmemoryPool> },
+    /// A managed variable of a module or a library, which the program does not free.
+    ManagedVariable(HostPages),
     /// The variables of a loaded module, or the heap of a context's kernels, which the program neither frees nor sees.
     Code,
     /// `cuIpcOpenMemHandle`: device memory of another process.
     Imported(Box<Imported>),
     /// `cuMemMap`: physical memory at reserved addresses.
     Mapped(Mapping),
+}
+
+/// The memory behind the address of an allocation node.
+pub(crate) enum GraphBytes {
+    Device,
+    /// Page-locked host memory.
+    Pinned(HostPages),
+    Managed(HostPages),
 }
 
 /// Physical memory at reserved addresses.
@@ -74,7 +84,7 @@ impl Kind {
             Kind::Pinned { .. } => "pinned",
             Kind::Registered { .. } => "registered",
             Kind::Managed { .. } => "managed",
-            Kind::Code => "module",
+            Kind::Code | Kind::ManagedVariable(_) => "module",
             Kind::Imported(_) => "imported",
             Kind::Mapped(_) => "mapped",
         }
@@ -84,9 +94,25 @@ impl Kind {
     pub(crate) fn on_device(&self) -> bool {
         match self {
             Kind::Mapped(mapping) => !mapping.on_host,
-            Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code | Kind::Imported(_) => true,
-            Kind::Pinned { .. } | Kind::PinnedPool { .. } | Kind::Registered { .. } | Kind::Managed { .. } => false,
+            Kind::Graph { bytes, .. } => matches!(bytes, GraphBytes::Device),
+            Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code | Kind::Imported(_) => true,
+            Kind::Pinned { .. } | Kind::PinnedPool { .. } | Kind::Registered { .. } => false,
+            Kind::Managed { .. } | Kind::ManagedVariable(_) => false,
         }
+    }
+
+    /// Whether the memory is managed.
+    pub(crate) fn is_managed(&self) -> bool {
+        match self {
+            Kind::Managed { .. } | Kind::ManagedVariable(_) => true,
+            Kind::Graph { bytes, .. } => matches!(bytes, GraphBytes::Managed(_)),
+            _ => false,
+        }
+    }
+
+    /// Whether the memory belongs to loaded code, and not to the program.
+    pub(crate) fn is_of_code(&self) -> bool {
+        matches!(self, Kind::Code | Kind::ManagedVariable(_))
     }
 
     /// The pool of this process that counts the memory.
@@ -102,6 +128,8 @@ impl Kind {
     pub(crate) fn pages(&self) -> Option<&HostPages> {
         match self {
             Kind::Pinned { pages, .. } | Kind::PinnedPool { pages, .. } | Kind::Managed { pages, .. } => Some(pages),
+            Kind::Graph { bytes: GraphBytes::Pinned(pages) | GraphBytes::Managed(pages), .. } => Some(pages),
+            Kind::ManagedVariable(pages) => Some(pages),
             _ => None,
         }
     }
@@ -133,8 +161,10 @@ impl Allocation {
     /// The number of bytes behind the allocation that exist, and belong to no other one: the rest of its granule, or the bytes up to
     /// the next allocation.
     pub(crate) fn slack(&self) -> u64 {
-        let in_arena =
-            matches!(self.kind, Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code);
+        let in_arena = match self.kind {
+            Kind::Graph { .. } => self.kind.on_device(),
+            _ => matches!(self.kind, Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code),
+        };
         match self.taken.saturating_sub(self.size) {
             0 if in_arena => APART,
             rest => rest,

@@ -48,8 +48,10 @@ pub(crate) struct Module {
     pub constants: Arc<Vec<u64>>,
     /// The address of each variable; 0 for variables in shared memory.
     pub addresses: Vec<u64>,
-    /// The allocations that contain the variables.
+    /// The allocations that contain the variables, without those that a library shares among its modules.
     pub memory: Vec<u64>,
+    /// The addresses of the managed variables.
+    pub managed: Arc<[u64]>,
     pub functions: HashMap<u32, CUfunction>,
     /// The library that was loaded as this module.
     pub library: Option<CUlibrary>,
@@ -91,6 +93,8 @@ pub(crate) struct Settings {
 /// A program outside of contexts.
 pub(crate) struct Library {
     pub program: Arc<Program>,
+    /// The addresses of the managed variables, once the library was loaded into a context. All contexts share them.
+    pub managed: Option<Arc<[u64]>>,
     pub modules: HashMap<CUcontext, CUmodule>,
     pub kernels: HashMap<u32, CUkernel>,
 }

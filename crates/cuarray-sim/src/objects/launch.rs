@@ -21,6 +21,8 @@ pub(crate) struct Launch {
     pub cluster_attribute: Option<[u32; 3]>,
     pub dynamic_shared: u32,
     pub parameters: Vec<u64>,
+    /// The addresses of the managed variables that the kernel may access.
+    pub managed: Arc<[u64]>,
     pub cooperative: bool,
     /// Whether the launch may begin before the previous kernel of its stream has completed. Nodes of graphs have edges
     /// for this.
@@ -47,6 +49,7 @@ impl Clone for Launch {
             cluster_attribute: self.cluster_attribute,
             dynamic_shared: self.dynamic_shared,
             parameters: self.parameters.clone(),
+            managed: self.managed.clone(),
             cooperative: self.cooperative,
             dependent: self.dependent,
             attributes: self.attributes.clone(),
@@ -63,6 +66,11 @@ impl Launch {
             let value = of_word(u64::from(priority as u32), 0);
             self.attributes.entry(CU_LAUNCH_ATTRIBUTE_PRIORITY).or_insert(value);
         }
+    }
+
+    /// The words that may be addresses of host memory.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = u64> + '_ {
+        self.parameters.iter().chain(&*self.managed).copied()
     }
 
     /// The kernel's name.

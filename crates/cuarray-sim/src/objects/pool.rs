@@ -29,6 +29,11 @@ impl Place {
         usize::try_from(self.location.id).ok().filter(|_| of_device)
     }
 
+    /// Whether a device's kernels have access that no program can take away.
+    pub(crate) fn is_open_to(&self, device: CUdevice) -> bool {
+        self.managed || *self == Place::of_device(device as usize)
+    }
+
     pub(crate) fn allocation_type(&self) -> CUmemAllocationType {
         if self.managed { CU_MEM_ALLOCATION_TYPE_MANAGED } else { CU_MEM_ALLOCATION_TYPE_PINNED }
     }
@@ -90,9 +95,7 @@ impl Pool {
     pub(crate) fn access_of(&self, device: CUdevice) -> CUmemAccess_flags {
         match self.access.get(&device) {
             Some(access) => *access,
-            None if self.place.managed || self.place == Place::of_device(device as usize) => {
-                CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-            }
+            None if self.place.is_open_to(device) => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
             None => CU_MEM_ACCESS_FLAGS_PROT_NONE,
         }
     }

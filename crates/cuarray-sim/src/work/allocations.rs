@@ -2,7 +2,7 @@
 
 use crate::happens_before::calls;
 use crate::memory::probe;
-use crate::objects::allocation::{Advice, Allocation, Declared, DeviceAccess, Kind, Side};
+use crate::objects::allocation::{Advice, Allocation, Declared, DeviceAccess, GraphBytes, Kind, Side};
 use crate::state::State;
 use crate::work::{graph_memory, mappings, pools};
 use cuarray_abi::*;
@@ -12,7 +12,7 @@ use cuarray_races::finding::AccessKind;
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for a null or unknown device address, an access outside its allocation, device memory
-/// declared as host memory, host memory that is unmapped or, for writes, read-only, and freed memory of another process.
+/// declared as host memory, host memory that is unmapped or, for writes, read-only, and freed memory.
 pub(crate) fn side(
     state: &State,
     address: u64,
@@ -21,7 +21,8 @@ pub(crate) fn side(
     access: AccessKind,
 ) -> Result<Side, CUresult> {
     let Some(allocation) = state.memory.find(address) else {
-        if address == 0 || declared == Declared::Device || state.arena_of(address).is_some() {
+        let of_driver = state.arena_of(address).is_some() || state.memory.holding(address).is_some();
+        if address == 0 || declared == Declared::Device || of_driver {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         // Memory of the program that the driver did not allocate may be any number.
@@ -50,22 +51,22 @@ pub(crate) fn side(
     match &allocation.kind {
         kind if kind.on_device() && declared == Declared::Host => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         Kind::Imported(imported) if !imported.is_live() => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-        Kind::Device
-        | Kind::Array
-        | Kind::Pool(_)
-        | Kind::Graph { .. }
-        | Kind::Code
-        | Kind::Imported(_)
-        | Kind::Mapped(_) => Ok(Side::Device),
-        Kind::Managed { .. } => Ok(Side::Managed),
-        Kind::Pinned { .. } | Kind::PinnedPool { .. } | Kind::Registered { .. } => Ok(Side::Pinned),
+        kind => Ok(side_of(kind)),
     }
+}
+
+/// The side of memory of a kind.
+pub(crate) fn side_of(kind: &Kind) -> Side {
+    if kind.is_managed() {
+        return Side::Managed;
+    }
+    if kind.on_device() { Side::Device } else { Side::Pinned }
 }
 
 /// The access that kernels of a context have to an allocation.
 ///
 /// By the manual on [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html), host
-/// and managed memory outside of pools of host memory is accessible from all devices. Memory of another device is accessible after
+/// and managed memory outside of pools and graphs of host memory is accessible from all devices. Memory of another device is accessible after
 /// `cuCtxEnablePeerAccess` for the context that allocated it. Memory of pools and graphs follows `cuMemPoolSetAccess`
 /// and the node's parameters instead, and mapped memory `cuMemSetAccess`. Copies between devices need no access: without it, they are staged.
 pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allocation) -> CUmemAccess_flags {
@@ -77,11 +78,10 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
     };
     let home = match &allocation.kind {
         Kind::Mapped(mapping) => return shared(&mapping.access),
-        Kind::Pinned { .. } | Kind::Registered { .. } | Kind::Managed { .. } => {
-            return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-        }
-        // Host memory of a pool has no device of its own.
-        Kind::PinnedPool { .. } => None,
+        Kind::Pinned { .. } | Kind::Registered { .. } => return CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        kind if kind.is_managed() => return CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        // Host memory of a pool or a graph has no device of its own.
+        Kind::PinnedPool { .. } | Kind::Graph { bytes: GraphBytes::Pinned(_), .. } => None,
         // Memory of another process is accessible where it was opened, or as its imported pool is.
         Kind::Imported(imported) if imported.pool.is_none() => device_of(&allocation.context),
         _ => Some(allocation.device),
@@ -112,12 +112,12 @@ pub(crate) fn add(
     device: usize,
 ) {
     match &kind {
-        Kind::Pinned { pages, .. } | Kind::PinnedPool { pages, .. } | Kind::Managed { pages, .. } => {
-            state.host_access.add(address, size, pages.guardable());
-        }
         Kind::Registered { .. } => state.host_access.add_registered(address, size),
-        Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Graph { .. } | Kind::Code => {}
-        Kind::Imported(_) | Kind::Mapped(_) => {}
+        kind => {
+            if let Some(pages) = kind.pages() {
+                state.host_access.add(address, size, pages.guardable());
+            }
+        }
     }
     let id = crate::handle::fresh() as u64;
     let (sync_memops, freed, advice) = (false, false, Advice::default());
@@ -136,7 +136,7 @@ pub(crate) fn release(state: &mut State, address: u64) {
     state.host_access.remove(address);
     let Some(allocation) = state.memory.remove(address) else { return };
     state.publications.forget(address, address.saturating_add(allocation.size));
-    if let Kind::Code = allocation.kind {
+    if allocation.kind.is_of_code() {
         calls::unloaded(state, address, address + allocation.size);
     }
     if let Some(pool) = allocation.kind.pool() {

@@ -1,14 +1,54 @@
 //! The state of graph memory: its users, and whether a launch has made it live.
+//!
+//! Graph memory of the host keeps its pages while its address is reserved. They are closed to the host whenever the
+//! memory is not live, so that a host access before the launch or after the release is found.
 
 use crate::happens_before::calls;
-use crate::objects::allocation::{Declared, Kind, Side};
+use crate::memory::host_pages::HostPages;
+use crate::objects::allocation::{Declared, DeviceAccess, GraphBytes, Kind, Side};
 use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent};
 use crate::objects::graph_data::{GraphMemory, INVALID_VALUE};
+use crate::objects::pool::Place;
 use crate::state::State;
-use crate::work::allocations;
-use cuarray_abi::CUresult;
+use crate::work::{allocations, pools};
+use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
+
+/// Reserves an address at a place for an allocation node of a graph, and returns it. No launch has made it live yet.
+///
+/// # Errors
+/// `CUDA_ERROR_OUT_OF_MEMORY`.
+pub(crate) fn reserve(
+    state: &mut State,
+    graph: CUgraph,
+    place: Place,
+    size: u64,
+    access: DeviceAccess,
+) -> Result<u64, CUresult> {
+    const NO_MEMORY: CUresult = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+    let (address, taken, bytes) = match place.device() {
+        Some(device) => {
+            let taken = state.devices.get_mut(device).and_then(|device| device.arena.take(size));
+            let (address, taken) = taken.ok_or(NO_MEMORY)?;
+            (address, taken, GraphBytes::Device)
+        }
+        None => {
+            let pages = HostPages::new(size, state.host_access.on()).ok_or(NO_MEMORY)?;
+            let address = pages.address();
+            (address, size, if place.managed { GraphBytes::Managed(pages) } else { GraphBytes::Pinned(pages) })
+        }
+    };
+    let device = if place.location.kind == CU_MEM_LOCATION_TYPE_DEVICE { place.location.id as usize } else { 0 };
+    let kind = Kind::Graph { graph, freed_by: None, users: 1, access, bytes };
+    allocations::add(state, (address, size, taken), kind, CUcontext::NULL, device);
+    if let Some(allocation) = state.memory.get_mut(address) {
+        allocation.freed = true;
+        allocation.advice.preferred = pools::preferred(place);
+    }
+    state.host_access.shut(address, true);
+    Ok(address)
+}
 
 /// Marks memory as freed before its release is enqueued, so that no new work may use it.
 pub(crate) fn mark_freed(state: &mut State, address: u64) {
@@ -30,9 +70,11 @@ pub(crate) fn release(state: &mut State, address: u64) {
     let Kind::Graph { users, .. } = &mut allocation.kind else { return };
     *users = users.saturating_sub(1);
     if *users == 0 {
-        let (taken, device) = (allocation.taken, allocation.device);
+        let (taken, device, on_device) = (allocation.taken, allocation.device, allocation.kind.on_device());
+        // The pages are freed with the allocation. Before that, the host must be able to access them again.
+        state.host_access.remove(address);
         state.memory.remove(address);
-        if let Some(device) = state.devices.get_mut(device) {
+        if let Some(device) = state.devices.get_mut(device).filter(|_| on_device) {
             device.arena.release(address, taken);
         }
     }
@@ -43,15 +85,17 @@ pub(crate) fn is_live(state: &State, address: u64) -> bool {
     state.memory.starting_at(address).is_some_and(|allocation| !allocation.freed)
 }
 
-/// Adds a completed allocation to the device's graph memory in use.
+/// Adds a completed allocation to the device's graph memory in use, and opens host memory to the host.
 pub(crate) fn used(state: &mut State, address: u64) {
+    state.host_access.shut(address, false);
     if let Some((memory, size)) = account_of(state, address) {
         memory.hold(size);
     }
 }
 
-/// Subtracts a completed release from the device's graph memory in use.
+/// Subtracts a completed release from the device's graph memory in use, and closes host memory to the host.
 pub(crate) fn unused(state: &mut State, address: u64) {
+    state.host_access.shut(address, true);
     if let Some((memory, size)) = account_of(state, address) {
         memory.live = memory.live.saturating_sub(size);
     }
@@ -60,7 +104,8 @@ pub(crate) fn unused(state: &mut State, address: u64) {
 fn account_of(state: &mut State, address: u64) -> Option<(&mut GraphMemory, u64)> {
     let allocation = state.memory.starting_at(address)?;
     let (device, size) = (allocation.device, allocation.taken);
-    if !matches!(allocation.kind, Kind::Graph { .. }) {
+    // Host memory belongs to no device.
+    if !matches!(allocation.kind, Kind::Graph { .. }) || !allocation.kind.on_device() {
         return None;
     }
     Some((&mut state.devices.get_mut(device)?.graph_memory, size))
@@ -77,8 +122,9 @@ pub(crate) fn side_of_node(
     if let Some(allocation) = state.memory.holding(address)
         && matches!(allocation.kind, Kind::Graph { .. })
     {
-        let fits = length <= allocation.size - (address - allocation.address) && declared != Declared::Host;
-        return if fits { Ok(Side::Device) } else { Err(INVALID_VALUE) };
+        let fits = length <= allocation.size - (address - allocation.address);
+        let is_declared = declared != Declared::Host || !allocation.kind.on_device();
+        return if fits && is_declared { Ok(allocations::side_of(&allocation.kind)) } else { Err(INVALID_VALUE) };
     }
     allocations::side(state, address, length, declared, access)
 }

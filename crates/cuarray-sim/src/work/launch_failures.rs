@@ -79,12 +79,17 @@ fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String
         Kind::Pool(_) | Kind::PinnedPool { .. } => {
             format!("give device {own} access to the memory of the pool with cuMemPoolSetAccess")
         }
-        Kind::Graph { .. } => format!("give device {own} access in the parameters of the allocation node"),
+        Kind::Graph { .. } => {
+            format!(
+                "give device {own} access in the parameters of the allocation node, or in the pool before the capture"
+            )
+        }
         Kind::Mapped(_) => format!("give device {own} access to the mapped memory with cuMemSetAccess"),
         _ => format!("call cuCtxEnablePeerAccess in the context of device {own} for the context of device {other}"),
     };
     let owner = match allocation.kind {
         Kind::PinnedPool { .. } => "host memory of a pool".to_owned(),
+        Kind::Graph { .. } if !allocation.kind.on_device() => "host memory of a graph".to_owned(),
         _ => format!("memory of device {other}"),
     };
     Some((format!(", in {owner} that is closed to kernels of device {own}"), missing))
@@ -98,7 +103,7 @@ fn reserved_at(state: &State, address: u64) -> Option<String> {
 
 /// A description of the program's allocation nearest to an address.
 fn nearest_to(state: &State, address: u64) -> Option<String> {
-    let own = state.memory.iter().filter(|allocation| !matches!(allocation.kind, Kind::Code));
+    let own = state.memory.iter().filter(|allocation| !allocation.kind.is_of_code());
     let distance = |start: u64, size: u64| {
         if address < start { start - address } else { address.saturating_sub(start + size) }
     };

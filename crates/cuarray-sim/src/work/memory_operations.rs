@@ -48,7 +48,7 @@ pub(crate) fn check(
             !allocation.freed || user == User::Node && matches!(allocation.kind, Kind::Graph { .. })
         };
         let holder = state.memory.holding(address).filter(may_use);
-        let is_managed = holder.map(|allocation| matches!(allocation.kind, Kind::Managed { .. }));
+        let is_managed = holder.map(|allocation| allocation.kind.is_managed());
         if is_managed.is_none() || side_of(state, address, size, Declared::Unified, access).is_err() {
             refusals::refused(state, access, address, size);
             return Err(INVALID_VALUE);

@@ -1,6 +1,7 @@
 //! Loading and unloading of modules and libraries, and look-up of functions.
 
 use crate::happens_before::calls;
+use crate::memory::host_pages::HostPages;
 use crate::objects::allocation::Kind;
 use crate::objects::code::INVALID_HANDLE;
 use crate::objects::code::{Library, Module};
@@ -11,7 +12,7 @@ use cuarray_ptx::{Program, Space};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Loads a program into a context.
+/// Loads a program into a context. The modules of a library share its managed variables.
 ///
 /// # Errors
 /// `CUDA_ERROR_OUT_OF_MEMORY` if its variables do not fit.
@@ -23,11 +24,20 @@ pub(crate) fn load_module(
 ) -> Result<CUmodule, CUresult> {
     let mut addresses = vec![0; program.variables().len()];
     let mut memory = Vec::new();
+    let shared = library.and_then(|library| state.code.libraries.get(&library)?.managed.clone());
+    let managed = match &shared {
+        Some(managed) => managed.clone(),
+        None => take_managed(state, if library.is_some() { CUcontext::NULL } else { context }, context, &program)?,
+    };
+    let own_managed = if library.is_some() { &[][..] } else { &managed };
+    memory.extend_from_slice(own_managed);
+    let of_managed = program.variables().iter().zip(&mut addresses).filter(|(variable, _)| variable.managed);
+    of_managed.zip(&*managed).for_each(|((_, address), managed)| *address = *managed);
     for constant in [false, true] {
         let wanted = if constant { Space::Const } else { Space::Global };
         let mut size = 0_u64;
         for (variable, address) in program.variables().iter().zip(&mut addresses) {
-            if variable.space == wanted {
+            if variable.space == wanted && !variable.managed {
                 *address = size.next_multiple_of(variable.align.max(8));
                 size = *address + variable.size.max(1) + gap(variable.size);
             }
@@ -36,18 +46,20 @@ pub(crate) fn load_module(
             continue;
         }
         let base = take_for_code(state, context, size).inspect_err(|_| {
-            memory.iter().for_each(|address| allocations::release(state, *address));
+            let fresh = if shared.is_none() { &managed[..] } else { &[] };
+            let taken = memory.iter().chain(fresh.iter().filter(|address| !memory.contains(address)));
+            taken.for_each(|address| allocations::release(state, *address));
         })?;
         memory.push(base);
         for (variable, address) in program.variables().iter().zip(&mut addresses) {
-            if variable.space == wanted {
+            if variable.space == wanted && !variable.managed {
                 *address += base;
             }
         }
     }
     let address_of = |number: u32| addresses[number as usize];
     for (variable, address) in program.variables().iter().zip(&addresses) {
-        if *address == 0 {
+        if *address == 0 || variable.managed && shared.is_some() {
             continue;
         }
         let bytes = program.initial_bytes(variable, address_of);
@@ -58,9 +70,13 @@ pub(crate) fn load_module(
         };
     }
     let constants = Arc::new(program.constants(address_of));
-    calls::loaded(state, context, &program, &addresses);
+    calls::loaded(state, context, &program, &addresses, shared.is_some());
+    if let Some(library) = library.and_then(|library| state.code.libraries.get_mut(&library)) {
+        library.managed = Some(managed.clone());
+    }
     let handle = CUmodule(crate::handle::fresh());
-    let module = Module { context, program, constants, addresses, memory, functions: HashMap::new(), library };
+    let functions = HashMap::new();
+    let module = Module { context, program, constants, addresses, memory, managed, functions, library };
     state.code.modules.insert(handle, module);
     Ok(handle)
 }
@@ -69,6 +85,29 @@ pub(crate) fn load_module(
 /// so it is found.
 pub(crate) fn gap(size: u64) -> u64 {
     size.clamp(256, 64 << 10)
+}
+
+/// Allocates zeroed managed memory for the managed variables of a program, each apart; `owner` is the context with which
+/// they end. Returns their addresses.
+fn take_managed(
+    state: &mut State,
+    owner: CUcontext,
+    context: CUcontext,
+    program: &Program,
+) -> Result<Arc<[u64]>, CUresult> {
+    let device = state.context(context)?.device;
+    let mut addresses = Vec::new();
+    for variable in program.variables().iter().filter(|variable| variable.managed) {
+        let size = variable.size.max(1);
+        let Some(pages) = HostPages::new(size, state.host_access.on()) else {
+            addresses.iter().for_each(|address| allocations::release(state, *address));
+            return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        };
+        let address = pages.address();
+        allocations::add(state, (address, size, size), Kind::ManagedVariable(pages), owner, device);
+        addresses.push(address);
+    }
+    Ok(addresses.into())
 }
 
 /// Allocates zeroed device memory for code, which the program does not own.
@@ -114,7 +153,7 @@ pub(crate) fn module_of(state: &mut State, library: CUlibrary, context: CUcontex
 /// Adds a library.
 pub(crate) fn add_library(state: &mut State, program: Arc<Program>) -> CUlibrary {
     let handle = CUlibrary(crate::handle::fresh());
-    let library = Library { program, modules: HashMap::new(), kernels: HashMap::new() };
+    let library = Library { program, managed: None, modules: HashMap::new(), kernels: HashMap::new() };
     state.code.libraries.insert(handle, library);
     handle
 }
@@ -122,9 +161,10 @@ pub(crate) fn add_library(state: &mut State, program: Arc<Program>) -> CUlibrary
 /// Unloads a library with its modules, which no pending work needs.
 pub(crate) fn unload_library(state: &mut State, handle: CUlibrary) -> Result<(), CUresult> {
     let library = state.code.libraries.remove(&handle).ok_or(INVALID_HANDLE)?;
-    for module in library.modules.into_values() {
-        unload_module(state, module)?;
+    for module in library.modules.values() {
+        unload_module(state, *module)?;
     }
+    library.managed.iter().flat_map(|managed| &**managed).for_each(|address| allocations::release(state, *address));
     state.code.kernels.retain(|_, kernel| kernel.library != handle);
     Ok(())
 }
@@ -139,6 +179,19 @@ pub(crate) fn function_of(state: &mut State, kernel: CUkernel, context: CUcontex
         function.settings = settings;
     }
     Ok(function)
+}
+
+/// The address and size of a library's managed variable, by its name.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE`; `CUDA_ERROR_NOT_FOUND` for a name of no managed variable, and before the library is loaded into
+/// a context.
+pub(crate) fn managed(state: &State, library: CUlibrary, name: &str) -> Result<(u64, u64), CUresult> {
+    let library = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
+    let variables = library.program.variables().iter().filter(|variable| variable.managed);
+    let mut placed = variables.zip(library.managed.iter().flat_map(|managed| &**managed));
+    let found = placed.find(|(variable, _)| variable.name == name);
+    found.map(|(variable, address)| (*address, variable.size)).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)
 }
 
 /// The address and size of a module's variable, by its name.

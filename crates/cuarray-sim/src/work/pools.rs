@@ -108,13 +108,15 @@ pub(crate) fn take(state: &mut State, handle: CUmemoryPool, size: u64, stream_de
     state.pool(handle)?.hold(size);
     let device = place.device().unwrap_or(stream_device);
     allocations::add(state, (address, size, taken), kind, CUcontext::NULL, device);
-    if place.managed
-        && place.location.kind != CU_MEM_LOCATION_TYPE_NONE
-        && let Some(allocation) = state.memory.get_mut(address)
-    {
-        allocation.advice.preferred = Some(place.location);
+    if let Some(allocation) = state.memory.get_mut(address) {
+        allocation.advice.preferred = preferred(place);
     }
     Ok(address)
+}
+
+/// The preferred location of memory at a place; only managed memory has one.
+pub(crate) fn preferred(place: Place) -> Option<CUmemLocation> {
+    (place.managed && place.location.kind != CU_MEM_LOCATION_TYPE_NONE).then_some(place.location)
 }
 
 /// Subtracts a freed allocation from the pool's used memory.

@@ -7,6 +7,7 @@ mod program;
 mod attributes;
 mod batches;
 mod children;
+mod host_memory;
 mod kernels;
 mod launch;
 mod memory;

@@ -162,8 +162,68 @@ fn ports_that_nodes_do_not_have_are_refused() {
         CUgraphNodeParams { kind: CU_GRAPH_NODE_TYPE_EMPTY, reserved0: [0; 3], params: [0; 29], reserved2: 0 };
     fails!(program, INVALID_VALUE, cuGraphAddNode_v2(&mut node, graph, &kernel, &PROGRAMMATIC, 1, &mut any));
     ok!(program, cuGraphAddNode_v2(&mut node, graph, &kernel, &BEGUN, 1, &mut any));
-    ok!(program, cuGraphAddDependencies_v2(graph, &kernel, &other, &PROGRAMMATIC, 1));
-    fails!(program, INVALID_VALUE, cuGraphAddDependencies_v2(graph, &kernel, &other, &FULL, 1));
+}
+
+#[test]
+fn second_edge_between_two_nodes_is_refused_for_all_edge_data() {
+    const ALL: [CUgraphEdgeData; 4] = [FULL, PROGRAMMATIC, ORDERED, BEGUN];
+    for known in ALL {
+        for second in ALL {
+            let kernels = Kernels::new();
+            let (program, graph) = (&kernels.program, kernels.graph);
+            let [from, to] = [c"write", c"late"].map(|name| kernels.node(name, &[]));
+            let (twice, both, data) = ([from; 2], [to; 2], [known, second]);
+            let add = |count: usize| {
+                call!(
+                    program,
+                    cuGraphAddDependencies_v2(graph, twice.as_ptr(), both.as_ptr(), data[2 - count..].as_ptr(), count)
+                )
+            };
+            // Twice in one call, and in two calls.
+            assert_eq!(add(2), CUresult::CUDA_ERROR_INVALID_VALUE);
+            connect(&kernels, from, to, known);
+            assert_eq!(add(1), CUresult::CUDA_ERROR_INVALID_VALUE);
+            let mut node = CUgraphNode::NULL;
+            let mut any =
+                CUgraphNodeParams { kind: CU_GRAPH_NODE_TYPE_EMPTY, reserved0: [0; 3], params: [0; 29], reserved2: 0 };
+            let data = [FULL, BEGUN];
+            fails!(
+                program,
+                INVALID_VALUE,
+                cuGraphAddNode_v2(&mut node, graph, twice.as_ptr(), data.as_ptr(), 2, &mut any)
+            );
+            let (mut one, mut other, mut data, mut count) = (from, to, FULL, 1);
+            ok!(program, cuGraphGetEdges_v2(graph, &mut one, &mut other, &mut data, &mut count));
+            assert_eq!((one, other, data, count), (from, to, known, 1));
+        }
+    }
+}
+
+#[test]
+fn captured_node_keeps_the_strongest_of_its_edges() {
+    for data in [[BEGUN, PROGRAMMATIC], [PROGRAMMATIC, BEGUN], [FULL, BEGUN], [ORDERED, FULL]] {
+        for update in [false, true] {
+            let kernels = Kernels::new();
+            let (program, [one, two, _]) = (&kernels.program, kernels.arrays);
+            let from = kernels.node(c"write", &[]);
+            let (mut twice, stream) = ([from; 2], program.stream(CU_STREAM_NON_BLOCKING));
+            let count = if update { 0 } else { 2 };
+            let begin = [twice.as_ptr(), NONE][usize::from(update)];
+            ok!(program, cuStreamBeginCaptureToGraph(stream, kernels.graph, begin, data.as_ptr(), count, 2));
+            if update {
+                let add = CU_STREAM_ADD_CAPTURE_DEPENDENCIES;
+                let nodes = twice.as_mut_ptr();
+                ok!(program, cuStreamUpdateCaptureDependencies_v2(stream, nodes, data.as_ptr(), 2, add));
+            }
+            program.launch_after(kernels.function(c"late"), stream, 64, false, [one, two]);
+            let mut graph = CUgraph::NULL;
+            ok!(program, cuStreamEndCapture(stream, &mut graph));
+            let (mut first, mut second, mut found, mut count) = (from, from, BEGUN, 1);
+            ok!(program, cuGraphGetEdges_v2(graph, &mut first, &mut second, &mut found, &mut count));
+            let expected = if data.contains(&FULL) { FULL } else { PROGRAMMATIC };
+            assert_eq!((found, count), (expected, 1));
+        }
+    }
 }
 
 #[test]

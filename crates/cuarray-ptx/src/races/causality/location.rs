@@ -36,6 +36,8 @@ struct Observer {
 pub(super) struct Location {
     pub offset: u32,
     pub size: u32,
+    /// Whether the bytes are in shared memory.
+    shared: bool,
     marks: Vec<StrongMark>,
     /// The block of all marks, unless there are several.
     block: Option<u32>,
@@ -68,8 +70,8 @@ fn mutual(clusters: &Clusters, one: (u32, Scope), other: (u32, Scope)) -> bool {
 }
 
 impl Location {
-    pub(super) fn new(offset: u32, size: u32) -> Location {
-        Location { offset, size, ..Location::default() }
+    pub(super) fn new((offset, size): (u32, u32), shared: bool) -> Location {
+        Location { offset, size, shared, ..Location::default() }
     }
 
     pub(super) fn overlaps(&self, offset: u32, size: u32) -> bool {
@@ -117,10 +119,11 @@ impl Location {
         })
     }
 
-    /// Compares a strong access with those that it is not morally strong with.
+    /// Compares a strong access with those that it is not morally strong with. `view` is what its thread knows.
     pub(super) fn meet_strong(
         &mut self,
         threads: &Threads,
+        view: &Times,
         clusters: &Clusters,
         (actor, kind, scope): (Actor, Kind, Scope),
         found: &mut Vec<Conflict>,
@@ -131,7 +134,6 @@ impl Location {
         if !self.narrow || !self.several {
             return;
         }
-        let view = &threads.of(actor.warp, actor.lane).view;
         for StrongMark { mark, scope: other, number } in &self.marks {
             if kind == Kind::Read && mark.kind == Kind::Read
                 || mutual(clusters, (actor.block, scope), (mark.block, *other))
@@ -146,10 +148,15 @@ impl Location {
         }
     }
 
-    /// Records a plain write: it ends what was released here. A write of a part leaves the accesses to the other bytes.
-    pub(super) fn overwritten(&mut self, offset: u32, size: u32) {
+    /// Ends what was released here: a write follows that later reads of these bytes do not synchronize with.
+    pub(super) fn end_release(&mut self) {
         self.head = None;
         self.released.clear();
+    }
+
+    /// Records a plain write. A write of a part leaves the accesses to the other bytes.
+    pub(super) fn overwritten(&mut self, offset: u32, size: u32) {
+        self.end_release();
         if offset <= self.offset && self.offset + self.size <= offset + size {
             self.marks.clear();
             self.observers.clear();
@@ -193,10 +200,8 @@ impl Location {
             self.first = self.last;
         }
         self.head = Some((block, op.scope));
-        for (scope, released) in own.released.iter().enumerate() {
-            if let Some(released) = released {
-                self.released.add(block, scope, &threads.explicit(released, warp, 1 << lane));
-            }
+        for (scope, released) in threads.released(&own, (warp, 1 << lane), self.shared) {
+            self.released.add(block, scope, &released);
         }
         let number = thread(block, warp, lane);
         if op.releases {
@@ -217,24 +222,19 @@ impl Location {
             }
             Step::Waits { complete: true } => {
                 self.note_observer(threads, actor, true);
-                let mut observed = self.phases.get_or_insert_default().observe(block, clusters);
+                let observed = self.phases.get_or_insert_default().observe(block, clusters);
                 if op.acquires {
                     observed[..=op.scope.index()].iter().for_each(|observed| threads.learn(warp, lane, observed));
                 } else if observed.iter().any(|observed| !observed.is_empty()) {
-                    threads.change(warp, 1 << lane, |group| {
-                        let own = Rc::make_mut(&mut group.own);
-                        own.observed.iter_mut().zip(&mut observed).for_each(|(all, one)| all.join(one));
-                    });
+                    note_observed(threads, actor, &observed, true);
                 }
             }
             Step::Counts { ends } => {
                 self.last += 1;
                 let own = threads.of(warp, lane).own.clone();
                 let phases = self.phases.get_or_insert_default();
-                for (scope, released) in own.released.iter().enumerate() {
-                    if let Some(released) = released {
-                        phases.arrive(block, scope, &threads.explicit(released, warp, 1 << lane));
-                    }
+                for (scope, released) in threads.released(&own, (warp, 1 << lane), true) {
+                    phases.arrive(block, scope, &released);
                 }
                 if op.releases {
                     phases.arrive(block, op.scope.index(), &threads.snapshot(warp, lane));
@@ -286,7 +286,7 @@ impl Location {
             // A missing fence of the reader is not reported.
             return observed.iter().for_each(|observed| threads.learn(warp, lane, observed));
         }
-        let mut kept = observed;
+        let kept = observed;
         if op.acquires {
             let earlier = self.reads.get(&number).cloned().unwrap_or_default();
             for scope in 0..=op.scope.index() {
@@ -296,10 +296,7 @@ impl Location {
         }
         let reads = self.reads.entry(number).or_default();
         reads.iter_mut().zip(&kept).for_each(|(all, one)| all.join(one));
-        threads.change(warp, 1 << lane, |group| {
-            let own = Rc::make_mut(&mut group.own);
-            own.observed.iter_mut().zip(&mut kept).for_each(|(all, one)| all.join(one));
-        });
+        note_observed(threads, actor, &kept, self.shared);
     }
 
     /// Remembers that a thread has seen the last write, and those that atomic operations lead from to it.
@@ -398,6 +395,17 @@ impl Location {
         self.marks = kept;
         self.marks.reserve(self.marks.len());
     }
+}
+
+/// Remembers what a later fence acquires, from a flag that may be in `shared` memory.
+fn note_observed(threads: &mut Threads, actor: Actor, observed: &[Times; SCOPES], shared: bool) {
+    threads.change(actor.warp, 1 << actor.lane, |group| {
+        let own = Rc::make_mut(&mut group.own);
+        own.observed.iter_mut().zip(observed).for_each(|(all, one)| all.join(one));
+        if shared {
+            own.observed_in_shared.iter_mut().zip(observed).for_each(|(all, one)| all.join(one));
+        }
+    });
 }
 
 /// Remembers an observation that may have ordered nothing, for the text of a later race.

@@ -8,7 +8,7 @@ use super::clusters::Clusters;
 use super::location::Location;
 use super::mark::{Actor, Conflict, Mark};
 use super::proxies::Fenced;
-use super::threads::{Scope, Threads};
+use super::threads::{Group, Scope, Threads};
 use super::times::Times;
 use super::{Strong, Why};
 use crate::races::cell::Kind;
@@ -31,7 +31,7 @@ pub(crate) fn in_shared(block: u32, offset: u64) -> u64 {
     SHARED | u64::from(block) << 24 | offset
 }
 
-pub(super) fn is_shared(address: u64) -> bool {
+pub(crate) fn is_shared(address: u64) -> bool {
     address & SHARED != 0
 }
 
@@ -186,10 +186,11 @@ impl Memory {
         }));
     }
 
-    /// Compares, executes and records a strong operation.
+    /// Compares, executes and records a strong operation. `view` is what its thread knows.
     pub(crate) fn strong(
         &mut self,
         threads: &mut Threads,
+        view: &Times,
         (actor, mark, op): (Actor, Mark, Strong),
         (address, size): (u64, u32),
         found: &mut Vec<Conflict>,
@@ -199,7 +200,6 @@ impl Memory {
         let Memory { numbers, pages, clusters, .. } = self;
         let Some(page) = numbers.get(&(address / PAGE)).map(|index| &mut pages[*index]) else { return };
         let offset = (address % PAGE) as u32;
-        let view = &threads.of(actor.warp, actor.lane).view;
         let before = found.len();
         for cell in &page.cells[page.cells_of(offset, size)] {
             for other in cell.iter().filter(|other| mark.kind != Kind::Read || other.kind != Kind::Read) {
@@ -213,24 +213,29 @@ impl Memory {
             }
         }
         let plain = found.get(before).map(|conflict| conflict.mark.block);
-        if strict {
-            let others = page
-                .locations
-                .iter()
-                .filter(|other| other.overlaps(offset, size) && (other.offset, other.size) != (offset, size));
-            let before = found.len();
-            others.for_each(|other| other.meet(threads, view, (actor, mark.kind), true, found));
-            found[before..].iter_mut().for_each(|conflict| conflict.why = Some(Why::MixedSizes));
+        let before = found.len();
+        for other in &mut page.locations {
+            if !other.overlaps(offset, size) || (other.offset, other.size) == (offset, size) {
+                continue;
+            }
+            if strict {
+                other.meet(threads, view, (actor, mark.kind), true, found);
+            }
+            // A read of the other bytes is not morally strong with this write.
+            if mark.kind != Kind::Read {
+                other.end_release();
+            }
         }
+        found[before..].iter_mut().for_each(|conflict| conflict.why = Some(Why::MixedSizes));
         let known = page.locations.iter().position(|one| one.offset == offset && one.size == size);
         let index = known.unwrap_or_else(|| {
-            page.locations.push(Location::new(offset, size));
+            page.locations.push(Location::new((offset, size), is_shared(address)));
             page.locations.len() - 1
         });
         let location = &mut page.locations[index];
         // Operations on a barrier object do not race with each other, whatever they order.
         let scope = if op.step.is_some() { Scope::System } else { op.scope };
-        location.meet_strong(threads, clusters, (actor, mark.kind, scope), found);
+        location.meet_strong(threads, view, clusters, (actor, mark.kind, scope), found);
         location.operate(threads, clusters, actor, op, strict);
         location.record(mark, scope);
         if let Some(block) = plain.filter(|_| mark.kind != Kind::Write && op.step.is_none()) {
@@ -247,7 +252,7 @@ impl Memory {
         let (page, offset) = (self.page(address / PAGE), (address % PAGE) as u32);
         let known_one = page.locations.iter().position(|one| (one.offset, one.size) == (offset, OBJECT));
         let index = known_one.unwrap_or_else(|| {
-            page.locations.push(Location::new(offset, OBJECT));
+            page.locations.push(Location::new((offset, OBJECT), true));
             page.locations.len() - 1
         });
         page.locations[index].complete(block, known, ended);
@@ -256,8 +261,11 @@ impl Memory {
 
 /// The reason for which two plain accesses are unordered, if the thread has synchronized with the other one.
 fn reason(threads: &Threads, actor: Actor, mark: &Mark, lane: u32) -> Option<Why> {
-    let own = &threads.of(actor.warp, actor.lane).own;
+    let Group { own, view, .. } = threads.of(actor.warp, actor.lane);
     let place = (mark.block, u32::from(mark.warp));
+    if view.of_shared().unknown(threads.height, place, 1 << lane, mark.stamp) == 0 {
+        return Some(Why::RestrictedFence);
+    }
     let observed = own.observed.iter().position(|seen| seen.unknown(threads.height, place, 1 << lane, mark.stamp) == 0);
     match observed {
         Some(0) => Some(Why::NoAcquire(Scope::Block)),

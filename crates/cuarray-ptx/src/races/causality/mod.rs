@@ -86,6 +86,8 @@ pub enum Why {
     NoFence,
     /// The second thread has seen a write of the first one, and has no fence of at least this scope after it.
     NoAcquire(Scope),
+    /// A fence between the two is restricted to shared memory, and they access global memory.
+    RestrictedFence,
     /// The second thread has read a flag that the first one writes by a plain store.
     PlainFlag,
     /// The first access writes bytes that the second one, a bulk copy, reads, and no proxy fence is between them.

@@ -45,8 +45,9 @@ impl Memory {
         (address, size): (u64, u64),
         found: &mut Vec<Conflict>,
     ) {
-        let fenced = if is_shared(address) { &self.fenced.shared } else { &self.fenced.global };
-        let view = &threads.of(actor.warp, actor.lane).view;
+        let shared = is_shared(address);
+        let view = &threads.of(actor.warp, actor.lane).known_of(shared);
+        let fenced = if shared { self.fenced.shared.of_shared() } else { self.fenced.global.clone() };
         let mut check = |mark: &Mark| {
             if mark.kind == Kind::Read || mark.by_copy || found.iter().any(|one| one.mark.pc == mark.pc) {
                 return;

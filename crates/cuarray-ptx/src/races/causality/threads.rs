@@ -63,7 +63,15 @@ pub(crate) struct Fence {
     pub scope: Scope,
     /// Whether it releases only the thread's initializations of barrier objects: `fence.mbarrier_init`.
     pub initializations: bool,
+    /// Whether it orders only accesses to shared memory, by flags in shared memory: `.sync_restrict`.
+    pub restricted: bool,
 }
+
+/// The kinds of releasing fences whose last one counts: one for each scope, and the fence that is restricted to shared memory.
+const FENCES: usize = SCOPES + 1;
+
+/// The index of the restricted fence, whose scope is the cluster.
+const RESTRICTED: usize = SCOPES;
 
 /// The accesses that a fence of a thread releases: the view at the fence, and the thread's own accesses up to a time.
 #[derive(Clone, Default)]
@@ -78,12 +86,14 @@ pub(crate) struct Released {
 /// The fences and observations of a thread, beside its view. The indices are scopes.
 #[derive(Clone, Default)]
 pub(crate) struct Own {
-    /// The last fence that releases, for each scope.
-    pub released: [Option<Released>; SCOPES],
+    /// The last fence that releases, for each scope, and the last restricted one.
+    released: [Option<Released>; FENCES],
     /// The last `fence.sc`, for each scope.
     pub total: [Option<Released>; SCOPES],
     /// The views that strong reads have observed, by the least scope of the fence that acquires them.
     pub observed: [Times; SCOPES],
+    /// Those of them that reads of flags in shared memory have observed.
+    pub observed_in_shared: [Times; SCOPES],
     /// The views of the fences that the next `fence.sc` follows in the order of these fences.
     pub follows: [Times; SCOPES],
     /// The last observation, and what it lacks to order accesses that it does not order. The block is the one that wrote; `None`
@@ -99,11 +109,19 @@ pub(crate) struct Group {
     pub own: Rc<Own>,
 }
 
+impl Group {
+    /// The accesses to shared memory, or to other memory, that the lanes know.
+    #[inline]
+    pub(crate) fn known_of(&self, shared: bool) -> Times {
+        if shared { self.view.of_shared() } else { self.view.clone() }
+    }
+}
+
 /// The state of a barrier that threads have arrived at.
 #[derive(Clone, Default)]
 struct Arrivals {
     known: Times,
-    released: [Times; SCOPES],
+    released: [Times; FENCES],
     /// The arrived lanes with the time of each arrival.
     arrived: Vec<(u32, u32, u32)>,
     /// The waiting lanes of each warp.
@@ -205,6 +223,22 @@ impl Threads {
         view
     }
 
+    /// The views that the fences of lanes have released, with their scopes. A restricted fence counts where `shared` is set.
+    pub(crate) fn released(
+        &self,
+        own: &Own,
+        (warp, lanes): (u32, u32),
+        shared: bool,
+    ) -> impl Iterator<Item = (usize, Times)> {
+        own.released.iter().enumerate().filter_map(move |(fence, released)| {
+            let view = self.explicit(released.as_ref()?, warp, lanes);
+            match fence {
+                RESTRICTED => shared.then(|| (Scope::Cluster.index(), view.restricted())),
+                scope => Some((scope, view)),
+            }
+        })
+    }
+
     /// The view that a fence of a lane has released, with the lane's own accesses.
     pub(crate) fn explicit(&self, released: &Released, warp: u32, lanes: u32) -> Times {
         let mut view = released.view.clone();
@@ -226,8 +260,18 @@ impl Threads {
                 own.released[scope].get_or_insert_default().initialized = now;
                 return;
             }
+            if fence.restricted {
+                if fence.acquires {
+                    own.observed_in_shared[..=scope].iter().for_each(|seen| group.view.join(&seen.restricted()));
+                }
+                if fence.releases {
+                    own.released[RESTRICTED] = Some(Released { view: group.view.clone(), time: now, initialized: 0 });
+                }
+                return;
+            }
             if fence.acquires {
                 own.observed[..=scope].iter_mut().for_each(|observed| group.view.join(&std::mem::take(observed)));
+                own.observed_in_shared[..=scope].fill(Times::default());
             }
             if fence.total {
                 own.follows[..=scope].iter_mut().for_each(|follows| group.view.join(&std::mem::take(follows)));
@@ -241,7 +285,7 @@ impl Threads {
     }
 
     /// Joins the views of lanes, and the views that their fences have released.
-    fn gather(&self, warp: u32, lanes: u32, known: &mut Times, released: &mut [Times; SCOPES]) {
+    fn gather(&self, warp: u32, lanes: u32, known: &mut Times, released: &mut [Times; FENCES]) {
         for group in self.warps[warp as usize].iter().filter(|group| group.lanes & lanes != 0) {
             known.join(&group.view);
             if self.fenced && !self.strict {
@@ -256,7 +300,7 @@ impl Threads {
     ///
     /// A fence of one thread counts for the flag that another thread writes behind a barrier. The manual does not say so, but
     /// much code relies on it. In strict mode each thread keeps its own fences.
-    fn set(&mut self, warp: u32, lanes: u32, known: &Times, released: &[Times; SCOPES]) {
+    fn set(&mut self, warp: u32, lanes: u32, known: &Times, released: &[Times; FENCES]) {
         let joins = self.fenced && !self.strict;
         self.change(warp, lanes, |group| {
             group.view = known.clone();
@@ -364,8 +408,10 @@ impl Threads {
     pub(crate) fn arrive_at_cluster(&mut self, barrier: &mut ClusterBarrier, warp: u32, lanes: u32, relaxed: bool) {
         if relaxed {
             for group in self.warps[warp as usize].iter().filter(|group| group.lanes & lanes != 0) {
-                for released in group.own.released[Scope::Cluster.index()..].iter().flatten() {
-                    barrier.known.join(&self.explicit(released, warp, group.lanes & lanes));
+                for (scope, released) in self.released(&group.own, (warp, group.lanes & lanes), true) {
+                    if scope >= Scope::Cluster.index() {
+                        barrier.known.join(&released);
+                    }
                 }
             }
             return;
@@ -410,6 +456,7 @@ fn same(one: &Rc<Own>, other: &Rc<Own>) -> bool {
         || all(&one.released, &other.released)
             && all(&one.total, &other.total)
             && times(&one.observed, &other.observed)
+            && times(&one.observed_in_shared, &other.observed_in_shared)
             && times(&one.follows, &other.follows)
             && one.missed == other.missed
 }

@@ -154,11 +154,17 @@ pub(crate) fn height(blocks: u64) -> u32 {
 }
 
 /// A time for each thread of the grid; zero where nothing is known. All clocks of a launch have one height.
-///
-/// The second tree has what is known only through instructions whose order of memory the manual does not state. It is passed on like
-/// the first one, and only [`Times::with_followed`] looks at it.
 #[derive(Clone, Default)]
-pub(crate) struct Times(Option<Rc<Node>>, Option<Rc<Node>>);
+pub(crate) struct Times {
+    /// Knowledge about accesses to all memory.
+    all: Option<Rc<Node>>,
+    /// Knowledge through instructions whose order of memory the manual does not state. It is passed on like the other two, and
+    /// only [`Times::with_followed`] looks at it.
+    followed: Option<Rc<Node>>,
+    /// Knowledge about accesses to shared memory alone, through fences that are restricted to it. Only [`Times::of_shared`]
+    /// looks at it.
+    shared: Option<Rc<Node>>,
+}
 
 /// Takes the later time of each thread.
 fn join_trees(one: &mut Option<Rc<Node>>, other: &Option<Rc<Node>>) {
@@ -181,50 +187,66 @@ fn is_tree(one: &Option<Rc<Node>>, other: &Option<Rc<Node>>) -> bool {
 impl Times {
     /// One time for all threads.
     pub(crate) fn all(time: u32) -> Times {
-        Times(Some(node(time, Below::Nothing)), None)
+        Times { all: Some(node(time, Below::Nothing)), ..Times::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_none() && self.1.is_none()
+        self.all.is_none() && self.followed.is_none() && self.shared.is_none()
     }
 
     /// Whether both are one shared tree, or empty.
     pub(crate) fn is(&self, other: &Times) -> bool {
-        is_tree(&self.0, &other.0) && is_tree(&self.1, &other.1)
+        is_tree(&self.all, &other.all)
+            && is_tree(&self.followed, &other.followed)
+            && is_tree(&self.shared, &other.shared)
     }
 
     /// Takes the later time of each thread.
     pub(crate) fn join(&mut self, other: &Times) {
-        join_trees(&mut self.0, &other.0);
-        join_trees(&mut self.1, &other.1);
+        join_trees(&mut self.all, &other.all);
+        join_trees(&mut self.followed, &other.followed);
+        join_trees(&mut self.shared, &other.shared);
     }
 
     /// The times, with those that are known only through instructions whose order of memory the manual does not state.
     pub(crate) fn with_followed(&self) -> Times {
-        let mut all = self.0.clone();
-        join_trees(&mut all, &self.1);
-        Times(all, None)
+        let mut known = Times { followed: None, ..self.clone() };
+        join_trees(&mut known.all, &self.followed);
+        known
+    }
+
+    /// The times of accesses to shared memory.
+    pub(crate) fn of_shared(&self) -> Times {
+        let mut known = Times { shared: None, ..self.clone() };
+        join_trees(&mut known.all, &self.shared);
+        known
+    }
+
+    /// The times as a fence passes them on that is restricted to shared memory.
+    pub(crate) fn restricted(&self) -> Times {
+        let shared = self.of_shared().all;
+        Times { all: None, followed: self.followed.clone(), shared }
     }
 
     /// Sets what is known only through such instructions. `all` has what the clock knows already.
     pub(crate) fn follow(&mut self, all: &Times) {
-        self.1.clone_from(&all.0);
+        self.followed.clone_from(&all.all);
     }
 
     /// Raises the times of lanes of a warp.
     pub(crate) fn raise_lanes(&mut self, height: u32, (block, warp): (u32, u32), lanes: u32, time: u32) {
-        self.0 = Some(raise(self.0.as_ref(), height, 0, (thread(block, warp, 0), lanes), time));
+        self.all = Some(raise(self.all.as_ref(), height, 0, (thread(block, warp, 0), lanes), time));
     }
 
     /// Raises the times of all threads of a block.
     pub(crate) fn raise_block(&mut self, height: u32, block: u32, time: u32) {
-        self.0 = Some(raise(self.0.as_ref(), height, BLOCK, (thread(block, 0, 0), 0), time));
+        self.all = Some(raise(self.all.as_ref(), height, BLOCK, (thread(block, 0, 0), 0), time));
     }
 
     /// The lanes of a mask of a warp whose accesses at `time` are not known.
     #[inline]
     pub(crate) fn unknown(&self, height: u32, (block, warp): (u32, u32), lanes: u32, time: u32) -> u32 {
-        let Some(mut node) = self.0.as_ref() else { return lanes };
+        let Some(mut node) = self.all.as_ref() else { return lanes };
         let place = thread(block, warp, 0);
         let mut level = height;
         loop {

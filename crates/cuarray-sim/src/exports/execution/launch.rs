@@ -11,7 +11,7 @@ use crate::objects::launch::{Launch, divides};
 use crate::objects::launch_attributes::{self, Attributes, Holder};
 use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::{modules, streams};
+use crate::work::{launches, modules, streams};
 use std::sync::{Arc, OnceLock};
 
 /// The grid, the block, the shared memory and the attributes of a launch.
@@ -165,7 +165,7 @@ pub(in crate::exports) unsafe fn prepare(
     let settings = call.driver.settings();
     let cluster = check_groups(&resolved, shape, settings.compute_capability)?;
     let overlaps = settings.compute_capability.0 >= 9;
-    let constants = module.constants.clone();
+    let (constants, managed) = (module.constants.clone(), module.managed.clone());
     // SAFETY: this function's contract.
     let parameters = unsafe { arguments(&resolved, params, extra)? };
     Ok(Arc::new(Launch {
@@ -180,6 +180,7 @@ pub(in crate::exports) unsafe fn prepare(
         threads: shape.threads,
         dynamic_shared: shape.shared,
         parameters,
+        managed,
         cooperative: shape.cooperative,
         // Older devices run dependent launches in order.
         dependent: shape.dependent && overlaps,
@@ -219,6 +220,7 @@ pub(in crate::exports) unsafe fn launch(
     if capture::capture_launch(&mut state, handle, &mut launch)? {
         return Ok(());
     }
+    launches::fix_limits(&mut state, &launch);
     let (mut state, at) = submit(call, state, handle, Work::Launch(launch), Vec::new())?;
     if state.streams.get(&handle).is_some_and(|stream| stream.last_polled_launch == at.operation) {
         progress::watch(call.driver, &mut state);

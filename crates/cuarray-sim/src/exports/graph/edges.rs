@@ -87,7 +87,8 @@ pub(in crate::exports) unsafe fn cuGraphAddDependencies(
     unsafe { cuGraphAddDependencies_v2(call, graph, from, to, std::ptr::null(), num_dependencies) }
 }
 
-/// Refuses an existing edge; a cycle is an error at instantiation.
+/// Refuses an edge between two nodes that have one: by the manual, the two nodes alone define a dependency. A cycle is an
+/// error at instantiation.
 pub(in crate::exports) unsafe fn cuGraphAddDependencies_v2(
     call: &Call<'_>,
     graph: CUgraph,

@@ -51,7 +51,7 @@ pub(in crate::exports) unsafe fn node_action(
             CU_GRAPH_NODE_TYPE_EVENT_RECORD => state.event(member(params)).map(|_| Action::Record(member(params))),
             CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
                 let node: CUDA_MEM_ALLOC_NODE_PARAMS = member(params);
-                Ok(Action::Allocate(Box::new(Given(node))))
+                allocate_action(state, &node)
             }
             CU_GRAPH_NODE_TYPE_MEM_FREE => Ok(Action::Free(member(params))),
             CU_GRAPH_NODE_TYPE_KERNEL => launch_action(state, call, &member(params)),
@@ -164,7 +164,11 @@ pub(in crate::exports) unsafe fn cuGraphAddNode_v3(
 /// child, or the bodies of a conditional node.
 fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> Result<(), CUresult> {
     match &state.node(node)?.action {
-        Action::Allocate(given) => set_member(params, given.0),
+        Action::Allocate(of) => {
+            // SAFETY: the parameters are those of an allocation node.
+            let node: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { member(params) };
+            set_member(params, CUDA_MEM_ALLOC_NODE_PARAMS { dptr: of.address, ..node });
+        }
         Action::Conditional(of) => set_member(params, of.params()),
         Action::Child(child) => {
             // SAFETY: the parameters are those of a child graph node.
@@ -208,7 +212,7 @@ pub(in crate::exports) unsafe fn cuGraphNodeGetParams(
             set_member(&mut params, CUDA_CHILD_GRAPH_NODE_PARAMS { graph: *child, ownership });
         }
         Action::Wait(event) | Action::Record(event) => set_member(&mut params, *event),
-        Action::Allocate(given) => set_member(&mut params, given.0),
+        Action::Allocate(node) => set_member(&mut params, node.params()),
         Action::Free(address) => set_member(&mut params, *address),
         Action::Launch(launch) => set_member(&mut params, launch_params(launch)),
         Action::Conditional(of) => set_member(&mut params, of.params()),

@@ -20,14 +20,14 @@ pub(super) use event::*;
 pub(super) use kernel::*;
 
 use super::graph::{child_of, edge_list};
+use super::graph_memory::allocate_action;
 use super::{present, put};
 use crate::driver::Call;
 use crate::graph_structure::{self, conditions, reservations};
-use crate::objects::graph_data::{Action, Edge, Given, Owner};
+use crate::objects::graph_data::{Action, Edge, Owner};
 use crate::objects::work::HostFunction;
 use crate::state::State;
 use crate::thread;
-use crate::work::graph_memory;
 use cuarray_abi::*;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -119,25 +119,8 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
             let added = graph_structure::add_node(state, graph, after, Action::Child(child));
             child_is_given(state, child, moves, added)
         }
-        Action::Allocate(mut params) => {
-            // SAFETY: the caller's array of descriptions is readable during the call, by the driver's contract.
-            let access = unsafe { super::pool::descriptions(state, params.0.accessDescs, params.0.accessDescCount)? };
-            let size = params.0.bytesize as u64;
-            params.0.dptr = reservations::reserve_graph_memory(
-                state,
-                graph,
-                &params.0.poolProps,
-                size,
-                access.into_iter().collect(),
-            )?;
-            let address = params.0.dptr;
-            graph_structure::add_node(state, graph, after, Action::Allocate(params))
-                .inspect_err(|_| graph_memory::release(state, address))
-        }
-        Action::Free(address) => {
-            reservations::claim_free(state, graph, address)?;
-            graph_structure::add_node(state, graph, after, Action::Free(address))
-        }
+        Action::Allocate(node) => reservations::add_allocation(state, graph, after, *node).map(|(node, _)| node),
+        Action::Free(address) => reservations::add_free(state, graph, after, address),
         Action::Conditional(mut node) => {
             conditions::add_bodies(state, &mut node);
             let bodies = node.bodies.clone();

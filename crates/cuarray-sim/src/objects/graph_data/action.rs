@@ -1,6 +1,6 @@
 //! The actions of graph nodes, and their parameters.
 
-use super::{ConditionalNode, INVALID_VALUE};
+use super::{AllocateNode, ConditionalNode, INVALID_VALUE};
 use crate::objects::allocation::Declared;
 use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent, Fill, Place, Transfer};
@@ -27,7 +27,7 @@ pub(crate) enum Action {
     Child(CUgraph),
     Wait(CUevent),
     Record(CUevent),
-    Allocate(Box<Given<CUDA_MEM_ALLOC_NODE_PARAMS>>),
+    Allocate(Box<AllocateNode>),
     Free(CUdeviceptr),
     Launch(Arc<Launch>),
     Conditional(Box<ConditionalNode>),

@@ -3,10 +3,11 @@
 //! A launch copies the work of all bodies, so that later updates do not change it. The conditional node is one operation
 //! of its stream, which executes one node of a body at a time. So other streams may run in between.
 
+use super::EdgeOrder;
 use crate::objects::copy::{Fill, Transfer};
 use crate::objects::launch::Launch;
 use cuarray_abi::*;
-use cuarray_races::{Caller, Clock, Lane};
+use cuarray_races::{Caller, Clock, Lane, Past};
 use std::sync::Arc;
 
 /// A conditional node with the work of its bodies.
@@ -27,11 +28,34 @@ pub(crate) struct Body {
 /// A node of a body.
 pub(crate) struct BodyStep {
     pub task: Task,
-    /// The steps that precede this one directly.
-    pub before: Vec<usize>,
+    /// The steps that must have ended before this one.
+    pub after: Vec<usize>,
+    /// The steps that must have begun before this one.
+    pub begun: Vec<usize>,
+    /// For a kernel with programmatic edges: the steps of all its predecessors, with the order of each.
+    pub early: Vec<(usize, EdgeOrder)>,
     /// The step's lane among those of the launched node.
     pub lane: usize,
+    /// The lane of what the step does before it waits, if it has programmatic edges.
+    pub branch: usize,
     pub made: Option<Caller>,
+}
+
+/// The operations that a step of a body follows.
+#[derive(Default)]
+pub(crate) struct Follows {
+    pub clocks: Vec<Clock>,
+    /// The work before launches that need only have begun.
+    pub begun: Vec<Past>,
+    /// The work before some launches, and the operations, that a launch with programmatic edges follows before it waits.
+    pub early: (Vec<Past>, Vec<Clock>),
+}
+
+/// The operations that later steps follow.
+pub(crate) struct Done {
+    pub clocks: Vec<Clock>,
+    /// For a launch, the work that nodes at its ports follow.
+    pub past: Option<Past>,
 }
 
 /// The work of a node in a body.
@@ -85,8 +109,7 @@ pub(crate) struct Frame {
     pub within: Option<usize>,
     /// The operations that the first steps follow.
     pub begin: Vec<Clock>,
-    /// For each step that is done, the operations that later steps follow.
-    pub done: Vec<Option<Vec<Clock>>>,
+    pub done: Vec<Option<Done>>,
 }
 
 impl Frame {
@@ -99,26 +122,46 @@ impl Frame {
     pub(crate) fn ready(&self) -> Vec<usize> {
         let steps = self.plan.bodies[self.body].steps.iter().enumerate();
         let is_ready = |(index, step): &(usize, &BodyStep)| {
-            self.done[*index].is_none() && step.before.iter().all(|before| self.done[*before].is_some())
+            let mut before = step.after.iter().chain(&step.begun);
+            self.done[*index].is_none() && before.all(|before| self.done[*before].is_some())
         };
         steps.filter(is_ready).map(|(index, _)| index).collect()
     }
 
     /// The operations that a step follows.
-    pub(crate) fn before(&self, step: usize) -> Vec<Clock> {
-        let before = &self.plan.bodies[self.body].steps[step].before;
-        if before.is_empty() {
-            return self.begin.clone();
+    pub(crate) fn before(&self, step: usize) -> Follows {
+        let BodyStep { after, begun, early, .. } = &self.plan.bodies[self.body].steps[step];
+        let done = |step: &usize| self.done[*step].as_ref();
+        let clocks_of = |step: &usize| done(step).map(|done| done.clocks.clone()).unwrap_or_default();
+        let past_of = |step: &usize| done(step).and_then(|done| done.past.clone());
+        let mut follows = Follows::default();
+        if after.is_empty() {
+            follows.clocks.extend(self.begin.iter().cloned());
         }
-        before.iter().filter_map(|before| self.done[*before].as_ref()).flatten().cloned().collect()
+        follows.clocks.extend(after.iter().flat_map(clocks_of));
+        for before in begun {
+            match past_of(before) {
+                Some(past) => follows.begun.push(past),
+                // A disabled node has no port.
+                None => follows.clocks.extend(clocks_of(before)),
+            }
+        }
+        for (before, order) in early {
+            match past_of(before).filter(|_| *order != EdgeOrder::Full) {
+                Some(past) => follows.early.0.push(past),
+                None => follows.early.1.extend(clocks_of(before)),
+            }
+        }
+        follows
     }
 
     /// The operations that what comes after the body follows.
     pub(crate) fn end(&self) -> Vec<Clock> {
         let steps = &self.plan.bodies[self.body].steps;
-        let followed = |index: usize| steps.iter().any(|step| step.before.contains(&index));
+        let followed = |index: usize| steps.iter().any(|step| step.after.contains(&index));
         let last = (0..steps.len()).filter(|index| !followed(*index));
-        let ends: Vec<Clock> = last.filter_map(|index| self.done[index].as_ref()).flatten().cloned().collect();
+        let ends = last.filter_map(|index| self.done[index].as_ref()).flat_map(|done| done.clocks.iter().cloned());
+        let ends: Vec<Clock> = ends.collect();
         if ends.is_empty() { self.begin.clone() } else { ends }
     }
 }

@@ -15,15 +15,15 @@ pub(crate) struct Edge {
     pub data: CUgraphEdgeData,
 }
 
-/// The order that an edge establishes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The order that an edge establishes. Each one includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum EdgeOrder {
-    /// The later node follows all of the earlier one.
-    Full,
-    /// The later kernel follows what the earlier kernel follows; after a wait it follows all of the earlier one.
-    Programmatic,
     /// The later node follows what the earlier kernel follows.
     Begin,
+    /// The later kernel follows what the earlier kernel follows; after a wait it follows all of the earlier one.
+    Programmatic,
+    /// The later node follows all of the earlier one.
+    Full,
 }
 
 impl Edge {

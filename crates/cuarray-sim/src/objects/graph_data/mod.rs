@@ -1,6 +1,7 @@
 //! Graphs: their nodes and edges.
 
 mod action;
+mod allocate;
 mod bodies;
 mod conditional;
 mod edge;
@@ -10,8 +11,9 @@ mod reservation;
 mod user_object;
 
 pub(crate) use action::{Action, CopyNode, FillNode, Given};
-pub(crate) use bodies::{Body, BodyStep, Frame, Plan, Run, Task};
-pub(crate) use conditional::{Condition, ConditionalNode, chosen, kind_name};
+pub(crate) use allocate::AllocateNode;
+pub(crate) use bodies::{Body, BodyStep, Done, Follows, Frame, Plan, Run, Task};
+pub(crate) use conditional::{CONDITION_BYTES, Condition, ConditionalNode, chosen, kind_name};
 pub(crate) use edge::{Edge, EdgeOrder};
 pub(crate) use exec::Exec;
 pub(crate) use layout::{Layout, Step};
