@@ -4,14 +4,13 @@
 //! executed as usual if the step is not possible. In an unrolled loop, a step continues with the next one that adds to its sum.
 
 use super::access_mode::slot;
-use super::direct::{GROUP, GROUPS, broadcast_or_read, finds_shape, is_possible};
-use super::inner_product::inner_product;
+use super::direct::{GROUP, GROUPS, broadcast_or_read, is_possible};
+use super::inner_product::{find_shapes, inner_product, write_sums};
 use super::memory::load;
 use super::{Flow, Machine, processor};
 use crate::machine::program::{CONTINUED, Exec, FIRST_USED, Instruction, SECOND_USED, SUM_USED};
 use std::arch::x86_64::{
-    __m256, __m256i, _CMP_UNORD_Q, _mm256_blendv_ps, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_fmadd_ps,
-    _mm256_loadu_ps, _mm256_set1_epi32, _mm256_setzero_ps, _mm256_storeu_ps, _mm256_storeu_si256,
+    __m256i, _mm256_castsi256_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_setzero_ps, _mm256_storeu_si256,
 };
 
 /// Returns the function for a load of 32 bits, the first of two before a multiply-add.
@@ -95,45 +94,4 @@ unsafe fn are_ready(machine: &mut Machine<'_>, first: &Instruction, second: &Ins
     // SAFETY: the instructions are loads of 32 bits.
     let found = unsafe { find_shapes(machine, first, second) };
     found && (!machine.shapes.recorded || machine.record_read(first, pc, 4) && machine.record_read(second, pc + 1, 4))
-}
-
-/// Whether both loads, the running instruction and the next one, find the shapes of their addresses.
-///
-/// # Safety
-/// The instructions are loads of 32 bits.
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-pub(super) unsafe fn find_shapes(machine: &mut Machine<'_>, first: &Instruction, second: &Instruction) -> bool {
-    // SAFETY: this function's contract.
-    unsafe {
-        if !finds_shape(machine, first, 4, false) {
-            return false;
-        }
-        machine.pc += 1;
-        let found = finds_shape(machine, second, 4, false);
-        machine.pc -= 1;
-        found
-    }
-}
-
-/// Writes sums to their register, and replaces each NaN by the one of the GPU.
-///
-/// # Safety
-/// The register has 32 slots of 32 bits.
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-pub(super) unsafe fn write_sums(target: *mut f32, sums: &mut [__m256; GROUPS]) {
-    for (group, sum) in sums.iter_mut().enumerate() {
-        *sum = quiet(*sum);
-        // SAFETY: this function's contract.
-        unsafe { _mm256_storeu_ps(target.add(group * GROUP), *sum) };
-    }
-}
-
-/// Replaces each NaN by the one of the GPU.
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-fn quiet(values: __m256) -> __m256 {
-    let nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fff_ffff));
-    _mm256_blendv_ps(values, nan, _mm256_cmp_ps::<_CMP_UNORD_Q>(values, values))
 }

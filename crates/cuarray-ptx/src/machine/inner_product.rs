@@ -5,11 +5,13 @@
 
 use super::Machine;
 use super::access_mode::slot;
-use super::direct::{GROUP, GROUPS, Shape};
-use super::fused::{find_shapes, write_sums};
+use super::direct::{GROUP, GROUPS, Shape, finds_shape};
 use crate::machine::program::Instruction;
 use std::arch::asm;
-use std::arch::x86_64::{__m256, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_setzero_ps};
+use std::arch::x86_64::{
+    __m256, _CMP_UNORD_Q, _mm256_blendv_ps, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_fmadd_ps, _mm256_loadu_ps,
+    _mm256_set1_epi32, _mm256_setzero_ps, _mm256_storeu_ps,
+};
 
 /// The bits of all groups.
 const ALL_ROWS: u32 = (1 << GROUPS) - 1;
@@ -126,4 +128,45 @@ unsafe fn repeat_at(base: u64, offset: i64) -> __m256 {
             offset = in(reg) offset, options(nostack, readonly, preserves_flags));
     }
     value
+}
+
+/// Whether both loads, the running instruction and the next one, find the shapes of their addresses.
+///
+/// # Safety
+/// The instructions are loads of 32 bits.
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+pub(super) unsafe fn find_shapes(machine: &mut Machine<'_>, first: &Instruction, second: &Instruction) -> bool {
+    // SAFETY: this function's contract.
+    unsafe {
+        if !finds_shape(machine, first, 4, false) {
+            return false;
+        }
+        machine.pc += 1;
+        let found = finds_shape(machine, second, 4, false);
+        machine.pc -= 1;
+        found
+    }
+}
+
+/// Writes sums to their register, and replaces each NaN by the one of the GPU.
+///
+/// # Safety
+/// The register has 32 slots of 32 bits.
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+pub(super) unsafe fn write_sums(target: *mut f32, sums: &mut [__m256; GROUPS]) {
+    for (group, sum) in sums.iter_mut().enumerate() {
+        *sum = quiet(*sum);
+        // SAFETY: this function's contract.
+        unsafe { _mm256_storeu_ps(target.add(group * GROUP), *sum) };
+    }
+}
+
+/// Replaces each NaN by the one of the GPU.
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn quiet(values: __m256) -> __m256 {
+    let nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fff_ffff));
+    _mm256_blendv_ps(values, nan, _mm256_cmp_ps::<_CMP_UNORD_Q>(values, values))
 }

@@ -1,6 +1,6 @@
 //! The functions of instructions on linear values: each takes the short way, or calls the usual function of the instruction.
 
-use super::operation::{SIGNED, TESTS, Test};
+use super::comparison::{compared, compared_equal, decoded};
 use super::{Linear, all_take_part, are_known, by_lanes, set, set_equal, uniform, value};
 use crate::machine::lanes::operation;
 use crate::machine::memory::Slot;
@@ -91,21 +91,8 @@ unsafe fn equal_compare<S: Slot>(machine: &mut Machine<'_>, instruction: &Instru
             && let Some(a) = uniform::<S>(machine, instruction.a)
             && let Some(b) = uniform::<S>(machine, instruction.b)
         {
-            let (test, signed) = test(instruction);
-            let (a, b) = (a.base, b.base);
-            let order = match (signed, size_of::<S>()) {
-                (true, 8) => (a as i64).cmp(&(b as i64)),
-                (true, _) => (a as i32).cmp(&(b as i32)),
-                _ => a.cmp(&b),
-            };
-            let holds = match test {
-                Test::Equal => order.is_eq(),
-                Test::NotEqual => order.is_ne(),
-                Test::Less => order.is_lt(),
-                Test::LessOrEqual => order.is_le(),
-                Test::Greater => order.is_gt(),
-                Test::GreaterOrEqual => order.is_ge(),
-            };
+            let (test, signed) = decoded(instruction.c);
+            let holds = compared_equal::<S>(test, signed, a.base, b.base);
             machine.set_predicate(instruction.d, u32::from(holds).wrapping_neg());
             return true;
         }
@@ -198,7 +185,7 @@ unsafe fn linear_select<S: Slot>(machine: &mut Machine<'_>, instruction: &Instru
 unsafe fn linear_compare<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: as above; `d` is a predicate.
     unsafe {
-        let (test, signed) = test(instruction);
+        let (test, signed) = decoded(instruction.c);
         if machine.write == u32::MAX
             && let Some(a) = value::<S>(machine, instruction.a)
             && let Some(b) = value::<S>(machine, instruction.b)
@@ -220,44 +207,6 @@ unsafe fn side(machine: &Machine<'_>, instruction: &Instruction) -> Option<u32> 
     // SAFETY: this function's contract.
     let chosen = unsafe { machine.predicate(instruction.c) } & machine.mask;
     if chosen == machine.mask { Some(instruction.a) } else { (chosen == 0).then_some(instruction.b) }
-}
-
-/// The test of a comparison, and whether its numbers are signed.
-#[inline(always)]
-fn test(instruction: &Instruction) -> (Test, bool) {
-    (TESTS[instruction.c as usize % SIGNED as usize % 6], instruction.c & SIGNED != 0)
-}
-
-/// Whether a comparison holds in all lanes; `None` if the bounds of the values do not decide it.
-#[inline(always)]
-fn compared<S: Slot>(test: Test, signed: bool, a: Linear, b: Linear) -> Option<bool> {
-    if signed {
-        holds(test, a.signed_bounds::<S>()?, b.signed_bounds::<S>()?)
-    } else {
-        holds(test, a.unsigned_bounds::<S>()?, b.unsigned_bounds::<S>()?)
-    }
-}
-
-/// Whether a comparison of two numbers between bounds holds; `None` if the bounds do not decide it.
-#[inline(always)]
-fn holds<T: Ord + Copy>(test: Test, a: (T, T), b: (T, T)) -> Option<bool> {
-    let less = if a.1 < b.0 { Some(true) } else { (a.0 >= b.1).then_some(false) };
-    let greater = if a.0 > b.1 { Some(true) } else { (a.1 <= b.0).then_some(false) };
-    let differ = || {
-        if less == Some(true) || greater == Some(true) {
-            Some(true)
-        } else {
-            (a.0 == a.1 && b.0 == b.1).then_some(a.0 != b.0)
-        }
-    };
-    match test {
-        Test::Equal => Some(!differ()?),
-        Test::NotEqual => differ(),
-        Test::Less => less,
-        Test::LessOrEqual => Some(!greater?),
-        Test::Greater => greater,
-        Test::GreaterOrEqual => Some(!less?),
-    }
 }
 
 /// Defines `$name`, which returns a function for this processor: it calls `$equal`, and if that returns `false`, it calls `$linear` or the

@@ -9,6 +9,7 @@
 //! value is. An instruction that not all lanes execute, or whose result is not linear, completes the rows of its operands and
 //! calls its usual function.
 
+mod comparison;
 mod execution;
 mod operation;
 mod value;
@@ -16,7 +17,8 @@ mod value;
 use super::memory::Slot;
 use super::{Flow, Machine};
 use crate::machine::program::{CONSTANT, Instruction};
-pub(crate) use operation::{Operation, Test};
+pub(crate) use comparison::Test;
+pub(crate) use operation::Operation;
 pub(crate) use value::Linear;
 
 /// The bytes of a head, which precedes the row of a register.

@@ -1,6 +1,7 @@
 //! The operations on linear values, and the functions that execute them.
 
 use super::Linear;
+use super::comparison::{self, Test};
 use super::execution::{compare, map1, map2, map3, select};
 use crate::machine::program::Exec;
 
@@ -42,22 +43,6 @@ pub(crate) enum Operation {
     /// Loads a kernel's parameter.
     Parameter,
 }
-
-/// A comparison.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Test {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
-pub(super) const TESTS: [Test; 6] =
-    [Test::Equal, Test::NotEqual, Test::Less, Test::LessOrEqual, Test::Greater, Test::GreaterOrEqual];
-/// The bit in the code of a signed comparison.
-pub(super) const SIGNED: u32 = 8;
 
 impl Operation {
     /// The function that executes the operation. `wide` states whether the result, or the compared values, have 64 bits. None for
@@ -113,7 +98,7 @@ impl Operation {
     /// The operand `c` of the instruction, if the operation determines it.
     pub(crate) fn code(self) -> Option<u32> {
         match self {
-            Operation::Compare { test, signed } => Some(test as u32 | if signed { SIGNED } else { 0 }),
+            Operation::Compare { test, signed } => Some(comparison::encoded(test, signed)),
             _ => None,
         }
     }
