@@ -43,11 +43,7 @@ pub use texture::{
 /// # Errors
 /// For invalid PTX, undefined names and unsupported instructions.
 pub fn load(image: &Image) -> Result<Program, Error> {
-    let mut modules = Vec::new();
-    for (name, text) in &image.modules {
-        modules.push(grammar::parse(text).map_err(|error| error.in_module(name))?);
-    }
-    let mut program = resolve::resolve(&modules)?;
+    let mut program = resolve::resolve(&parsed(image)?)?;
     program.max_registers = image.max_registers;
     Ok(program)
 }
@@ -58,11 +54,16 @@ pub fn load(image: &Image) -> Result<Program, Error> {
 /// # Errors
 /// As for [`load`], without undefined extern names.
 pub fn check(image: &Image) -> Result<Vec<Function>, Error> {
-    let mut modules = Vec::new();
-    for (name, text) in &image.modules {
-        modules.push(grammar::parse(text).map_err(|error| error.in_module(name))?);
-    }
-    Ok(resolve::resolve_relocatable(&modules)?.functions)
+    Ok(resolve::resolve_relocatable(&parsed(image)?)?.functions)
+}
+
+/// Parses the modules of an image.
+fn parsed(image: &Image) -> Result<Vec<grammar::ast::Module<'_>>, Error> {
+    let modules = image.modules.iter().map(|(name, text)| {
+        let module = grammar::parse(text).map_err(|error| error.in_module(name))?;
+        Ok(grammar::ast::Module { name, ..module })
+    });
+    modules.collect()
 }
 
 /// Reads the version and target of each module of an image, without loading it.

@@ -5,6 +5,8 @@ use super::types::{Space, Type};
 /// A parsed module.
 #[derive(Default, Debug)]
 pub(crate) struct Module<'a> {
+    /// The name for errors; empty if the image has none.
+    pub name: &'a str,
     /// `.version`: major and minor.
     pub version: (u32, u32),
     /// `.target`: `sm_90`, and the options after it.
@@ -104,8 +106,8 @@ pub(crate) struct Function<'a> {
     pub linkage: Linkage,
     pub results: Vec<Variable<'a>>,
     pub parameters: Vec<Variable<'a>>,
-    /// The statements; `None` for a declaration.
-    pub body: Option<Vec<Statement<'a>>>,
+    /// `None` for a declaration.
+    pub body: Option<Body<'a>>,
     /// The threads of `.maxntid` or `.reqntid`, and whether it was `.reqntid`.
     pub max_threads: Option<(u32, bool)>,
     pub cluster: ClusterDirectives,
@@ -113,6 +115,15 @@ pub(crate) struct Function<'a> {
     pub max_registers: u32,
     /// `.minnctapersm`; 0 without it.
     pub min_blocks: u32,
+    pub line: u32,
+}
+
+/// The body of a function, whose brackets are in pairs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body<'a> {
+    /// The text after the opening bracket, with the closing one.
+    pub text: &'a str,
+    /// The line of its start.
     pub line: u32,
 }
 

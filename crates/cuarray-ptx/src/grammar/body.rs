@@ -1,39 +1,22 @@
 //! The statements of a function's body.
 
+use super::lexer::body_tokens;
 use super::*;
 
-/// The body of a function, which is parsed once its module's functions are known: the function's index, the first token after the
-/// opening bracket, and the token after the closing one.
-pub(super) struct Body {
-    pub function: usize,
-    pub start: usize,
-    pub end: usize,
-}
-
-impl Body {
+impl<'a> Body<'a> {
     /// Parses the body.
-    pub(super) fn parse<'a>(&self, tokens: &[Token<'a>]) -> Result<Vec<Statement<'a>>, Error> {
-        let mut parser = Parser { tokens, at: self.start, depth: 0, bodies: Vec::new() };
+    ///
+    /// # Errors
+    /// For invalid PTX, with the line and the token.
+    pub(crate) fn statements(&self) -> Result<Vec<Statement<'a>>, Error> {
+        let tokens = body_tokens(self.text, self.line)?;
+        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
         let statements = parser.body()?;
-        if parser.at == self.end { Ok(statements) } else { Err(parser.wrong("brackets in pairs")) }
+        if parser.peek().kind == Kind::End { Ok(statements) } else { Err(parser.wrong("brackets in pairs")) }
     }
 }
 
 impl<'a> Parser<'_, 'a> {
-    /// The place after the bracket that closes a block, whose opening one was just taken.
-    pub(super) fn end_of_block(&self) -> Option<usize> {
-        let mut open = 1_usize;
-        for (ahead, token) in self.tokens.get(self.at..)?.iter().enumerate() {
-            match token.kind {
-                Kind::Mark(b'{') => open += 1,
-                Kind::Mark(b'}') if open == 1 => return Some(self.at + ahead + 1),
-                Kind::Mark(b'}') => open -= 1,
-                _ => {}
-            }
-        }
-        None
-    }
-
     /// Parses statements up to and including the closing bracket.
     pub(super) fn body(&mut self) -> Result<Vec<Statement<'a>>, Error> {
         self.depth += 1;

@@ -2,7 +2,7 @@
 //!
 //! The lexical structure ([manual](https://docs.nvidia.com/cuda/parallel-thread-execution/#syntax)) has words, dotted
 //! words (directives and modifiers), numbers, strings, and punctuation characters. A token borrows from the source and
-//! has its line.
+//! has its line. The body of a function is one token at first, so that several cores can read the bodies of a large module.
 
 use crate::Error;
 
@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Text,
     /// One punctuation character.
     Mark(u8),
+    /// The body of a function: the text after the opening bracket, with the closing one.
+    Body,
     End,
 }
 
@@ -35,13 +37,43 @@ pub(crate) struct Token<'a> {
     pub line: u32,
 }
 
-/// Splits a source into tokens. The last token is [`Kind::End`].
+/// Splits a module into tokens. The last token is [`Kind::End`]. A body whose brackets are not in pairs is no [`Kind::Body`].
+///
+/// # Errors
+/// For an unknown character, a malformed number, and a comment or string without an end, outside of bodies.
+pub(super) fn module_tokens(source: &str) -> Result<Vec<Token<'_>>, Error> {
+    let mut lexer = Lexer::new(source);
+    let mut tokens = Vec::new();
+    let (mut function, mut pragma) = (false, false);
+    loop {
+        let mut token = lexer.token()?;
+        match (token.kind, token.text) {
+            (Kind::Dotted, "entry" | "func") => function = true,
+            (Kind::Dotted, "pragma") => pragma = true,
+            (Kind::Mark(b';'), _) if pragma => pragma = false,
+            (Kind::Mark(b';'), _) => function = false,
+            (Kind::Mark(b'{'), _) if function => {
+                if let Some(text) = lexer.body() {
+                    token = Token { kind: Kind::Body, text, ..token };
+                }
+                function = false;
+            }
+            _ => {}
+        }
+        tokens.push(token);
+        if token.kind == Kind::End {
+            return Ok(tokens);
+        }
+    }
+}
+
+/// Splits the text of a body, which begins in a line, into tokens. The last token is [`Kind::End`].
 ///
 /// # Errors
 /// For an unknown character, a malformed number, and a comment or string without an end.
-pub(crate) fn tokens(source: &str) -> Result<Vec<Token<'_>>, Error> {
-    let mut lexer = Lexer::new(source);
-    let mut tokens = Vec::with_capacity(source.len() / 5);
+pub(super) fn body_tokens(text: &str, line: u32) -> Result<Vec<Token<'_>>, Error> {
+    let mut lexer = Lexer { line, ..Lexer::new(text) };
+    let mut tokens = Vec::with_capacity(text.len() / 4);
     loop {
         let token = lexer.token()?;
         tokens.push(token);
@@ -134,15 +166,7 @@ impl<'a> Lexer<'a> {
             b'0'..=b'9' => self.number()?,
             b'.' if self.peek(1).is_ascii_digit() => self.decimal(start)?,
             b'"' => {
-                self.at += 1;
-                while self.peek(0) != b'"' {
-                    if self.at >= self.bytes.len() || self.peek(0) == b'\n' {
-                        return Err(self.wrong("the string does not end", "\""));
-                    }
-                    // An escaped quote does not end the string.
-                    self.at += if self.peek(0) == b'\\' && self.peek(1) == b'"' { 2 } else { 1 };
-                }
-                self.at += 1;
+                self.string()?;
                 let text = &self.source[start + 1..self.at - 1];
                 return Ok(Token { kind: Kind::Text, text, line });
             }
@@ -156,6 +180,45 @@ impl<'a> Lexer<'a> {
             }
         };
         Ok(Token { kind, text: &self.source[start..self.at], line })
+    }
+
+    /// Moves past the bracket that closes a body, whose opening one was just read, and returns the text. Moves nowhere if no bracket
+    /// closes it.
+    fn body(&mut self) -> Option<&'a str> {
+        let (start, line, mut open) = (self.at, self.line, 1_usize);
+        while let Some(byte) = self.bytes.get(self.at) {
+            let at = self.at;
+            match byte {
+                b'{' => open += 1,
+                b'}' if open == 1 => {
+                    self.at += 1;
+                    return Some(&self.source[start..self.at]);
+                }
+                b'}' => open -= 1,
+                b'\n' => self.line += 1,
+                // A bracket in a comment or in a string is none.
+                b'/' | b'#' => drop(self.skip()),
+                b'"' => drop(self.string()),
+                _ => {}
+            }
+            self.at += usize::from(self.at == at);
+        }
+        (self.at, self.line) = (start, line);
+        None
+    }
+
+    /// Moves past a string.
+    fn string(&mut self) -> Result<(), Error> {
+        self.at += 1;
+        while self.peek(0) != b'"' {
+            if self.at >= self.bytes.len() || self.peek(0) == b'\n' {
+                return Err(self.wrong("the string does not end", "\""));
+            }
+            // An escaped quote does not end the string.
+            self.at += if self.peek(0) == b'\\' && self.peek(1) == b'"' { 2 } else { 1 };
+        }
+        self.at += 1;
+        Ok(())
     }
 
     /// Whether the text is a modifier that begins with digits: `.2d`, `.32x32b`.
@@ -236,7 +299,7 @@ mod tests {
     use super::*;
 
     fn kinds(source: &str) -> Vec<Kind> {
-        tokens(source).unwrap().iter().map(|token| token.kind).collect()
+        module_tokens(source).unwrap().iter().map(|token| token.kind).collect()
     }
 
     #[test]
@@ -260,7 +323,7 @@ mod tests {
 
     #[test]
     fn modifiers_are_split_from_the_opcode() {
-        let tokens = tokens("ld.shared::cta.v2.u32 {%r1, %r2}, [%rd1+-4]; // end\n/* a\n b */ ret;").unwrap();
+        let tokens = body_tokens("ld.shared::cta.v2.u32 {%r1, %r2}, [%rd1+-4]; // end\n/* a\n b */ ret;", 1).unwrap();
         let texts: Vec<&str> = tokens.iter().map(|token| token.text).collect();
         assert_eq!(
             texts,
@@ -308,7 +371,20 @@ mod tests {
     #[test]
     fn invalid_tokens_are_reported_with_their_line() {
         for (source, line) in [("ret;\n\u{1}", 2), ("/* a", 1), ("\n\n\"x", 3), ("0f12", 1), ("12abc", 1), ("é", 1)] {
-            assert_eq!(tokens(source).unwrap_err().line, line, "{source}");
+            assert_eq!(module_tokens(source).unwrap_err().line, line, "{source}");
         }
+    }
+
+    #[test]
+    fn bodies_are_one_token() {
+        let source = ".func f() .pragma \"}\"; {\n{ ret; /* } */ // }\n .pragma \"}\"; }\n } .global .b8 a[1] = {1};\n.func g();";
+        let tokens = module_tokens(source).unwrap();
+        let body = tokens.iter().find(|token| token.kind == Kind::Body).unwrap();
+        assert_eq!((body.text, body.line), ("\n{ ret; /* } */ // }\n .pragma \"}\"; }\n }", 1));
+        let lines: Vec<u32> = body_tokens(body.text, body.line).unwrap().iter().map(|token| token.line).collect();
+        assert_eq!(lines, [2, 2, 2, 3, 3, 3, 3, 4, 4]);
+        assert_eq!(tokens.iter().filter(|token| token.kind == Kind::Mark(b'{')).count(), 1);
+        assert_eq!(tokens.last().map(|token| token.line), Some(5));
+        assert!(module_tokens(".entry k() { ret; ").unwrap().iter().all(|token| token.kind != Kind::Body));
     }
 }

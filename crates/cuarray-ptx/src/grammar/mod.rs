@@ -2,12 +2,12 @@
 //!
 //! It is a recursive descent parser with one token of lookahead. It checks the form of
 //! [directives](https://docs.nvidia.com/cuda/parallel-thread-execution/#directives) and statements; names are resolved
-//! later. Debug sections and performance hints are skipped, because they change no result.
+//! later. Debug sections and performance hints are skipped, because they change no result. The bodies of functions are
+//! parsed one by one when they are resolved, so that a large module needs the memory of a few parsed bodies only.
 
-use crate::{Error, cores};
+use crate::Error;
 use ast::*;
-use body::Body;
-use lexer::{Kind, Token, tokens};
+use lexer::{Kind, Token, module_tokens};
 use types::{Space, Type};
 
 pub(crate) mod ast;
@@ -17,24 +17,19 @@ mod lexer;
 pub(crate) mod types;
 mod variable;
 
-/// Parses a module.
+/// Parses a module, except for the bodies of its functions; see [`Body::statements`].
 ///
 /// # Errors
 /// For invalid PTX, with the line and the token.
 pub(crate) fn parse(source: &str) -> Result<Module<'_>, Error> {
-    let tokens = tokens(source)?;
-    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, bodies: Vec::new() };
+    let tokens = module_tokens(source)?;
+    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
     let mut module = Module::default();
-    let parsed = parser.directives(&mut module);
-    let bodies = cores::map(&parser.bodies, |body| body.parse(&tokens));
-    // The first error of the text counts.
-    for (body, statements) in parser.bodies.iter().zip(bodies) {
-        let statements = statements?;
-        if let Some(function) = module.functions.get_mut(body.function) {
-            function.body = Some(statements);
-        }
+    if let Err(error) = parser.directives(&mut module) {
+        // The first error of the text counts.
+        let bodies = module.functions.iter().filter_map(|function| function.body);
+        return bodies.into_iter().try_for_each(|body| body.statements().map(drop)).and(Err(error));
     }
-    parsed?;
     if module.version == (0, 0) {
         return Err(Error::new(1, "", "the .version directive is missing"));
     }
@@ -48,7 +43,6 @@ pub(super) struct Parser<'t, 'a> {
     tokens: &'t [Token<'a>],
     at: usize,
     depth: usize,
-    bodies: Vec<Body>,
 }
 
 impl<'a> Parser<'_, 'a> {
@@ -69,7 +63,11 @@ impl<'a> Parser<'_, 'a> {
 
     fn wrong(&self, expected: &str) -> Error {
         let token = self.peek();
-        let text = if token.kind == Kind::End { "the end of the text" } else { token.text };
+        let text = match token.kind {
+            Kind::End => "the end of the text",
+            Kind::Body => "{",
+            _ => token.text,
+        };
         Error::new(token.line, text, &format!("expected {expected}"))
     }
 
@@ -290,10 +288,10 @@ impl<'a> Parser<'_, 'a> {
             self.at += 1;
         }
         if self.takes_dotted("entry") {
-            let function = self.function(true, linkage, module.functions.len())?;
+            let function = self.function(true, linkage)?;
             module.functions.push(function);
         } else if self.takes_dotted("func") {
-            let function = self.function(false, linkage, module.functions.len())?;
+            let function = self.function(false, linkage)?;
             module.functions.push(function);
         } else {
             let token = self.peek();
@@ -311,8 +309,8 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// Parses a kernel or function after `.entry` or `.func`. Its body is parsed later, if its brackets are in pairs.
-    fn function(&mut self, entry: bool, linkage: Linkage, index: usize) -> Result<Function<'a>, Error> {
+    /// Parses a kernel or function after `.entry` or `.func`, except for its body.
+    fn function(&mut self, entry: bool, linkage: Linkage) -> Result<Function<'a>, Error> {
         let line = self.peek().line;
         // `.attribute(...)` before the name is ignored.
         if self.takes_dotted("attribute") {
@@ -400,16 +398,16 @@ impl<'a> Parser<'_, 'a> {
         if self.takes(b';') {
             return Ok(function);
         }
-        self.expect(b'{')?;
-        let start = self.at;
-        match self.end_of_block() {
-            Some(end) => {
-                self.bodies.push(Body { function: index, start, end });
-                self.at = end;
-            }
-            None => function.body = Some(self.body()?),
+        let token = self.peek();
+        if token.kind == Kind::Body {
+            self.at += 1;
+            function.body = Some(Body { text: token.text, line: token.line });
+            return Ok(function);
         }
-        Ok(function)
+        // No bracket closes the body.
+        self.expect(b'{')?;
+        self.body()?;
+        Err(self.wrong("'}'"))
     }
 
     /// Parses `(.param .u64 a, .reg .b32 b)`.

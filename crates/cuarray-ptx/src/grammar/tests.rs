@@ -2,6 +2,12 @@ use super::*;
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
+/// Parses a module with the bodies of its functions.
+fn whole(source: &str) -> Result<(), Error> {
+    let module = parse(source)?;
+    module.functions.iter().filter_map(|function| function.body).try_for_each(|body| body.statements().map(drop))
+}
+
 fn module(text: &str) -> String {
     format!("{HEAD}{text}")
 }
@@ -18,7 +24,7 @@ fn kernels_are_parsed() {
     assert_eq!((module.version, module.target.as_slice()), ((8, 0), ["sm_80"].as_slice()));
     assert_eq!((kernel.name, kernel.entry, kernel.max_threads), ("k", true, Some((256, false))));
     assert_eq!((kernel.parameters[0].size(), kernel.parameters[1].size(), kernel.parameters[1].align), (8, 12, 4));
-    let body = kernel.body.as_ref().unwrap();
+    let body = kernel.body.unwrap().statements().unwrap();
     assert!(matches!(&body[2], Statement::Location { file: 1, line: 7, inlined_at: None }));
     let Statement::Instruction(branch) = &body[3] else { panic!("{:?}", body[3]) };
     assert_eq!((branch.guard, branch.opcode, branch.line), (Some(("%p1", true)), "bra", 9));
@@ -58,13 +64,14 @@ fn syntax_errors_name_line_and_token() {
         (".global .u32 a = {1, 2};", 4, "a"),
         (".global .q32 a;", 4, "q32"),
         ("add.s32 a, b;", 4, "add"),
+        (".entry k() {\n ret }\n.global .q32 a;", 5, "}"),
         ("\u{1}", 4, "\\u{1}"),
     ] {
         let source = module(text);
-        let error = parse(&source).unwrap_err();
+        let error = whole(&source).unwrap_err();
         assert_eq!((error.line, error.token.as_str()), (line, token), "{text}: {error}");
     }
     assert_eq!(parse("").unwrap_err().line, 1);
     let deep = module(&format!(".entry k() {{ {} }}", "{".repeat(5000)));
-    assert!(parse(&deep).is_err());
+    assert!(whole(&deep).is_err());
 }

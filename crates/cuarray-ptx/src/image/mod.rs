@@ -6,6 +6,8 @@
 mod compression;
 mod fatbin;
 
+use std::ffi::CStr;
+
 /// The PTX modules of an image.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Image {
@@ -89,8 +91,12 @@ impl Image {
         // The length may include the nul that ends the text.
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         let text = std::str::from_utf8(&bytes[..end]).map_err(|_| ImageError::Unknown)?;
+        // In UTF-8, the further control characters begin with 0xc2.
+        let may_control = |byte: u8| byte < b' ' && !byte.is_ascii_whitespace() || byte == 0x7f || byte == 0xc2;
+        let suspicious =
+            text.as_bytes().chunks(1024).any(|part| part.iter().fold(false, |any, byte| any | may_control(*byte)));
         let control = |c: char| c.is_control() && !c.is_ascii_whitespace();
-        if text.trim().is_empty() || text.contains(control) {
+        if text.trim().is_empty() || suspicious && text.contains(control) {
             return Err(ImageError::Unknown);
         }
         Ok(Image { modules: vec![(String::new(), text.to_owned())], max_registers: 0 })
@@ -180,6 +186,28 @@ impl<'a> Memory<'a> {
         })
     }
 
+    /// The length of a text without the nul at its end; `None` if that cannot be read.
+    ///
+    /// # Safety
+    /// As for [`Image::from_readable`].
+    unsafe fn text_length(&self, text: *const u8) -> Option<usize> {
+        let mut length = 0_usize;
+        loop {
+            let place = text.wrapping_add(length);
+            let rest = Self::STEP - place.addr() % Self::STEP;
+            if !(self.is_readable)(place, rest) {
+                // SAFETY: this function's contract.
+                return Some(length + unsafe { self.bytes(place) }.position(|byte| byte == 0)?);
+            }
+            // SAFETY: the rest of the page was found readable, and no thread writes it meanwhile.
+            let page = unsafe { std::slice::from_raw_parts(place, rest) };
+            match CStr::from_bytes_until_nul(page) {
+                Ok(end) => return Some(length + end.count_bytes()),
+                Err(_) => length += rest,
+            }
+        }
+    }
+
     /// # Safety
     /// As for [`Image::from_readable`]. The element type has no invalid values.
     unsafe fn value<T: Copy>(&self, address: *const u8) -> Option<T> {
@@ -204,7 +232,7 @@ impl<'a> Memory<'a> {
             } else if self.head(image, 8) == LINKED {
                 self.value(image.wrapping_add(8))?
             } else {
-                self.bytes(image).position(|byte| byte == 0)? as u64
+                self.text_length(image)? as u64
             };
             let length = usize::try_from(length).ok().filter(|length| *length < isize::MAX as usize)?;
             (self.is_readable)(image, length).then(|| std::slice::from_raw_parts(image, length))

@@ -5,8 +5,8 @@ use super::symbols::Symbols;
 use crate::Error;
 use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
 use crate::grammar::types::{Space, Type, Width};
-use crate::machine::program::{Constant, Exec, HandOver, Location};
-use std::collections::HashMap;
+use crate::machine::program::{self, Constant, Exec, HandOver, Location};
+use rustc_hash::FxHashMap;
 
 /// A variable of a function.
 #[derive(Clone, Copy, Debug)]
@@ -22,17 +22,17 @@ pub(super) enum Local {
 /// A scope: the declarations between braces.
 #[derive(Default)]
 struct Scope<'a> {
-    registers: HashMap<&'a str, (u32, Type)>,
+    registers: FxHashMap<&'a str, (u32, Type)>,
     /// `%r<5>`: the type and the count.
-    families: HashMap<&'a str, (Type, u64)>,
+    families: FxHashMap<&'a str, (Type, u64)>,
     /// `.v2` registers: the registers of their components.
-    vectors: HashMap<&'a str, Vec<(u32, Type)>>,
-    variables: HashMap<&'a str, Local>,
-    labels: HashMap<&'a str, usize>,
-    targets: HashMap<&'a str, (Vec<&'a str>, u32)>,
-    prototypes: HashMap<&'a str, &'a Prototype<'a>>,
+    vectors: FxHashMap<&'a str, Vec<(u32, Type)>>,
+    variables: FxHashMap<&'a str, Local>,
+    labels: FxHashMap<&'a str, usize>,
+    targets: FxHashMap<&'a str, (Vec<&'a str>, u32)>,
+    prototypes: FxHashMap<&'a str, &'a Prototype<'a>>,
     /// `.calltargets`: the first function of each list.
-    call_targets: HashMap<&'a str, &'a str>,
+    call_targets: FxHashMap<&'a str, &'a str>,
 }
 
 /// A resolved function before register allocation.
@@ -40,6 +40,11 @@ pub(super) struct Built {
     pub blocks: Vec<Block>,
     pub widths: Vec<Width>,
     pub constants: Vec<(Constant, Width)>,
+    /// The variables that the function declares and that outlive its calls. Their numbers follow those of the modules' variables
+    /// until the encoder adds them to the program.
+    pub variables: Vec<program::Variable>,
+    /// The number of the first of them.
+    pub first_variable: u32,
     pub local: u32,
     pub local_variables: u32,
     pub shared: Vec<u32>,
@@ -80,6 +85,8 @@ pub(super) struct Builder<'s, 'a> {
     carry: Option<u32>,
     /// The register with the start of the frame's local memory.
     frame_base: Option<u32>,
+    /// The sizes of the elements of [`Built::variables`] in bytes.
+    elements: Vec<u32>,
     built: Built,
 }
 
@@ -89,6 +96,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             blocks: Vec::new(),
             widths: Vec::new(),
             constants: Vec::new(),
+            variables: Vec::new(),
+            first_variable: symbols.variables.len() as u32,
             local: 0,
             local_variables: 0,
             shared: Vec::new(),
@@ -117,6 +126,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             guard: None,
             carry: None,
             frame_base: None,
+            elements: Vec::new(),
             built,
         }
     }
@@ -129,11 +139,10 @@ impl<'s, 'a> Builder<'s, 'a> {
         Error::unsupported(self.location.line, token, message)
     }
 
-    /// Resolves the function's body.
-    pub(super) fn body(&mut self) -> Result<(), Error> {
+    /// Resolves the statements of the function's body.
+    pub(super) fn body(&mut self, statements: &'a [Statement<'a>]) -> Result<(), Error> {
         self.location.line = self.function.line;
         self.parameters()?;
-        let statements = self.function.body.as_deref().unwrap_or_default();
         self.statements(statements)?;
         // Falling off the end of the code returns.
         self.location.line = self.function.line;
@@ -267,10 +276,11 @@ impl<'s, 'a> Builder<'s, 'a> {
                 }
                 Local::Memory { offset, size: variable.size() as u32, element: variable.ty.size() as u32 }
             }
-            _ => match self.symbols.inside(variable) {
-                Some(number) => Local::Program(number),
-                None => return Err(Error::new(variable.line, variable.name, "the variable is not known")),
-            },
+            Space::Shared | Space::Global | Space::Const => {
+                self.built.variables.push(self.symbols.inside(self.module, variable)?);
+                self.elements.push(variable.ty.size() as u32);
+                Local::Program(self.built.first_variable + self.elements.len() as u32 - 1)
+            }
         };
         self.scope().variables.insert(variable.name, local);
         Ok(())
@@ -362,6 +372,22 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     pub(super) fn find_variable(&self, name: &str) -> Option<Local> {
         self.scopes.iter().rev().find_map(|scope| scope.variables.get(name)).copied()
+    }
+
+    /// The variable of the program with a number.
+    pub(super) fn program_variable(&self, number: u32) -> &program::Variable {
+        match number.checked_sub(self.built.first_variable) {
+            Some(own) => &self.built.variables[own as usize],
+            None => &self.symbols.variables[number as usize],
+        }
+    }
+
+    /// The size of the elements of a variable of the program in bytes.
+    pub(super) fn element_size(&self, number: u32) -> u32 {
+        match number.checked_sub(self.built.first_variable) {
+            Some(own) => self.elements[own as usize],
+            None => self.symbols.element(number),
+        }
     }
 
     pub(super) fn find_label(&self, name: &str) -> Result<usize, Error> {

@@ -3,7 +3,7 @@
 use crate::grammar::types::Width;
 use crate::machine::linear::Operation;
 use crate::machine::program::{Constant, Exec, Location, constant_bytes};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// An operand before registers have offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -103,7 +103,7 @@ pub(super) struct Block {
 #[derive(Default)]
 pub(super) struct Constants {
     pub list: Vec<(Constant, Width)>,
-    indices: HashMap<(Constant, Width), u32>,
+    indices: FxHashMap<(Constant, Width), u32>,
 }
 
 impl Constants {
@@ -119,7 +119,7 @@ impl Constants {
 #[derive(Default)]
 pub(super) struct ProgramConstants {
     pub list: Vec<(Constant, Width)>,
-    places: HashMap<(Constant, Width), u32>,
+    places: FxHashMap<(Constant, Width), u32>,
     end: u32,
 }
 

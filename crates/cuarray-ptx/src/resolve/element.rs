@@ -40,14 +40,19 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn array(&self, name: &str) -> Result<(i64, Option<Space>), Error> {
         let (size, space) = match self.find_variable(name) {
             Some(Local::Memory { element, .. }) => (element, Some(Space::Local)),
-            Some(Local::Program(number)) => (self.symbols.element(number), self.symbols.shared_space(number)),
+            Some(Local::Program(number)) => (self.element_size(number), self.shared_space(number)),
             Some(Local::Parameter { .. }) => return Err(self.wrong(name, "a parameter has no elements")),
             None => match self.symbols.lookup(self.module, name) {
-                Some(Symbol::Variable(number)) => (self.symbols.element(number), self.symbols.shared_space(number)),
+                Some(Symbol::Variable(number)) => (self.element_size(number), self.shared_space(number)),
                 _ => return Err(self.wrong(name, "the array is not declared")),
             },
         };
         Ok((i64::from(size), space))
+    }
+
+    /// Shared memory, if a variable is there: its name is an address there even without a space.
+    fn shared_space(&self, number: u32) -> Option<Space> {
+        Some(self.program_variable(number).space).filter(|space| *space == Space::Shared)
     }
 
     fn element_offset(&mut self, register: &'a str, index: i64, size: i64) -> Result<Operand, Error> {

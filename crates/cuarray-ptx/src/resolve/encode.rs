@@ -17,8 +17,8 @@ use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::fused::loads_and_multiply_add;
 use crate::machine::linear::LINEAR;
 use crate::machine::program::LEFT_OUT;
-use crate::machine::program::{CONSTANT, Exec, Instruction, Program, Reached, UNGUARDED};
-use std::collections::{HashMap, HashSet};
+use crate::machine::program::{CONSTANT, Constant, Exec, Instruction, Program, Reached, UNGUARDED};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.
 const MAX_SIZE: usize = 1 << 24;
@@ -27,7 +27,7 @@ const WIDEST: u32 = 1 << 26;
 /// Whether the instructions after a shuffle write its result, or a value computed from it, to memory in all lanes. A guarded
 /// instruction, a selection by a predicate, a branch and a further shuffle may leave out the lanes with an undefined value.
 fn is_used_at_once(shuffle: &Draft, after: &[Draft], widths: &[Width]) -> bool {
-    let mut undefined: HashSet<u32> = writes(shuffle).collect();
+    let mut undefined: FxHashSet<u32> = writes(shuffle).collect();
     for draft in after {
         let depends = reads(draft).any(|read| undefined.contains(&read));
         if depends {
@@ -61,8 +61,8 @@ pub(super) struct Prepared {
     built: Built,
     order: Vec<usize>,
     places: Places,
-    sources: Option<HashMap<in_place::Place, u64>>,
-    guesses: HashSet<in_place::Place>,
+    sources: Option<FxHashMap<in_place::Place, u64>>,
+    guesses: FxHashSet<in_place::Place>,
     read_counts: Vec<u32>,
     updates: in_place::Updates,
 }
@@ -90,8 +90,19 @@ pub(super) fn encode(
     number: usize,
 ) -> Result<(), Error> {
     let Prepared { built, order, places, sources, guesses, read_counts, updates } = prepared;
-    let constant_places: Vec<u32> =
-        built.constants.iter().map(|(value, width)| constants.place(*value, *width)).collect();
+    let own_variables = program.variables.len() as u32;
+    let final_number = |number: u32| match number.checked_sub(built.first_variable) {
+        Some(own) => own_variables + own,
+        None => number,
+    };
+    program.variables.extend(built.variables);
+    let constant_places = built.constants.iter().map(|(value, width)| match value {
+        Constant::Variable(number, offset) => {
+            constants.place(Constant::Variable(final_number(*number), *offset), *width)
+        }
+        Constant::Bits(_) => constants.place(*value, *width),
+    });
+    let constant_places: Vec<u32> = constant_places.collect();
     let function = &mut program.functions[number];
     let line = built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
     if places.frame > WIDEST || program.code.len() > MAX_SIZE {
@@ -102,7 +113,7 @@ pub(super) fn encode(
     function.registers = places.words;
     function.local = built.local.max(function.local);
     function.local_variables = built.local_variables;
-    function.shared = built.shared;
+    function.shared = built.shared.into_iter().map(final_number).collect();
     function.calls = built.calls;
     function.calls_address = built.calls_address;
     function.ordered = built.ordered;
@@ -130,7 +141,6 @@ pub(super) fn encode(
         Operand::Number(number) => number,
     };
     let mut in_runs = Vec::new();
-    let mut numbers: HashMap<in_place::Place, u32> = HashMap::new();
     for (position, index) in order.iter().enumerate() {
         starts[*index] = program.code.len() as u32;
         let shapes = shape_bits(&built.blocks[*index]);
@@ -165,9 +175,6 @@ pub(super) fn encode(
                     let after = &built.blocks[*index].drafts[at_draft + 1..];
                     imm |= if is_used_at_once(draft, after, &built.widths) { USED_AT_ONCE } else { 0 };
                 }
-            }
-            if !updates.pairs.is_empty() || sources.is_some() {
-                numbers.insert((*index, at_draft), program.code.len() as u32);
             }
             let (mut exec, mut at) = (*exec, at);
             if draft.extra.is_empty() && !matches!(draft.next, Next::Indexed(_)) {
@@ -208,8 +215,10 @@ pub(super) fn encode(
     });
     program.locations.push(crate::machine::program::Location { line, ..Default::default() });
     program.functions[number].end = program.code.len() as u32;
-    // A block that nothing reaches has no code.
-    let number = |place: &in_place::Place| numbers.get(place).copied();
+    // A block that nothing reaches has no code. Only jumps at the end of a block are left out.
+    let number = |(block, index): &in_place::Place| {
+        Some(starts[*block]).filter(|start| *start != u32::MAX).map(|start| start + *index as u32)
+    };
     for pair in &updates.pairs {
         if let (Some(load), Some(store)) = (number(&pair.load), number(&pair.store)) {
             program.updates.insert((load, store), pair.update);

@@ -5,24 +5,24 @@
 
 use super::draft::{Access, Block, Draft, Next, Operand, Results};
 use super::registers::{reads, writes};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An address: operand and offset.
 type Address = (Operand, i64);
 
 /// Returns the guessing loads, by block and index in the block.
-pub(super) fn guesses(blocks: &[Block]) -> HashSet<(usize, usize)> {
+pub(super) fn guesses(blocks: &[Block]) -> FxHashSet<(usize, usize)> {
     let drafts = || blocks.iter().flat_map(|block| &block.drafts);
-    let mut compared: HashMap<Address, Vec<u32>> = HashMap::new();
+    let mut compared: FxHashMap<Address, Vec<u32>> = FxHashMap::default();
     for draft in drafts().filter(|draft| draft.results == Results::CompareAndSwap) {
         if let Operand::Register(value) = draft.b {
             compared.entry((draft.a, draft.imm)).or_default().push(value);
         }
     }
     if compared.is_empty() {
-        return HashSet::new();
+        return FxHashSet::default();
     }
-    let mut writers: HashMap<u32, Vec<&Draft>> = HashMap::new();
+    let mut writers: FxHashMap<u32, Vec<&Draft>> = FxHashMap::default();
     for draft in drafts() {
         writes(draft).for_each(|register| writers.entry(register).or_default().push(draft));
     }
@@ -31,7 +31,7 @@ pub(super) fn guesses(blocks: &[Block]) -> HashSet<(usize, usize)> {
         Operand::Register(register) => writers.get(register).is_none_or(|writers| writers.len() < 2),
         _ => true,
     });
-    let reaching: HashMap<Address, HashSet<u32>> =
+    let reaching: FxHashMap<Address, FxHashSet<u32>> =
         compared.into_iter().map(|(address, values)| (address, sources(values, &writers))).collect();
     let is_guess = |draft: &Draft| {
         draft.results == Results::Load
@@ -47,8 +47,8 @@ pub(super) fn guesses(blocks: &[Block]) -> HashSet<(usize, usize)> {
 }
 
 /// The registers from which each lane computes these values.
-fn sources(values: Vec<u32>, writers: &HashMap<u32, Vec<&Draft>>) -> HashSet<u32> {
-    let (mut seen, mut open) = (HashSet::new(), values);
+fn sources(values: Vec<u32>, writers: &FxHashMap<u32, Vec<&Draft>>) -> FxHashSet<u32> {
+    let (mut seen, mut open) = (FxHashSet::default(), values);
     while let Some(register) = open.pop() {
         if seen.insert(register) {
             let writers = writers.get(&register).into_iter().flatten();

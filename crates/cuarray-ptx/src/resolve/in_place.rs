@@ -7,7 +7,7 @@
 use super::draft::{Access, Block, Draft, Next, Operand, Results};
 use super::registers::{reads, writes};
 use crate::machine::program::InPlace;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The place of an instruction: its block, and its index there.
 pub(super) type Place = (usize, usize);
@@ -27,7 +27,7 @@ pub(super) struct Pair {
 pub(super) struct Updates {
     pub pairs: Vec<Pair>,
     /// The stores that the value of each load in [`Updates::pairs`] reaches, and whether an exchange of lanes lies between.
-    pub reached: HashMap<Place, HashMap<Place, bool>>,
+    pub reached: FxHashMap<Place, FxHashMap<Place, bool>>,
 }
 
 /// Finds the updates in place.
@@ -41,7 +41,7 @@ pub(super) fn updates(blocks: &[Block]) -> Updates {
         return Updates::default();
     }
     let uses = Uses::of(blocks);
-    let mut loads: HashMap<Target, Vec<(Place, Base)>> = HashMap::new();
+    let mut loads: FxHashMap<Target, Vec<(Place, Base)>> = FxHashMap::default();
     for (place, draft) in drafts(blocks) {
         if let Access::Load(bytes) = draft.access {
             let base = uses.base(draft.a);
@@ -49,7 +49,7 @@ pub(super) fn updates(blocks: &[Block]) -> Updates {
         }
     }
     let mut updates = Updates::default();
-    let mut reached = HashMap::new();
+    let mut reached = FxHashMap::default();
     for (store, draft, bytes) in stores {
         let base = uses.base(draft.a);
         if !matches!(draft.a, Operand::Register(_) | Operand::Constant(_)) || uses.is_rewritten(draft.a) {
@@ -94,18 +94,18 @@ fn is_pointer(draft: &Draft) -> bool {
 /// The uses of registers.
 struct Uses<'b> {
     blocks: &'b [Block],
-    readers: HashMap<u32, Vec<Place>>,
+    readers: FxHashMap<u32, Vec<Place>>,
     /// The registers with several writes.
-    rewritten: HashSet<u32>,
+    rewritten: FxHashSet<u32>,
     /// The parameters and sums in registers that are written once, in all threads.
-    terms: HashMap<u32, &'b Draft>,
+    terms: FxHashMap<u32, &'b Draft>,
 }
 
 impl<'b> Uses<'b> {
     fn of(blocks: &'b [Block]) -> Uses<'b> {
         let (readers, rewritten, terms) = Default::default();
         let mut uses = Uses { blocks, readers, rewritten, terms };
-        let mut written = HashSet::new();
+        let mut written = FxHashSet::default();
         for (place, draft) in drafts(blocks) {
             for register in reads(draft) {
                 uses.readers.entry(register).or_default().push(place);
@@ -149,10 +149,10 @@ impl<'b> Uses<'b> {
 
     /// Returns the stores that write a value computed from the loaded one, and whether lanes exchange it before. `None` if the
     /// value has another use: in a guard, in an address, in a branch, or in an instruction with another effect.
-    fn reached_stores(&self, load: Place) -> Option<HashMap<Place, bool>> {
-        let mut stores = HashMap::new();
+    fn reached_stores(&self, load: Place) -> Option<FxHashMap<Place, bool>> {
+        let mut stores = FxHashMap::default();
         // The registers that derive from the value, without and with an exchange.
-        let mut seen: HashSet<(u32, bool)> = HashSet::new();
+        let mut seen: FxHashSet<(u32, bool)> = FxHashSet::default();
         let mut open: Vec<(u32, bool)> = writes(self.draft(load)).map(|register| (register, false)).collect();
         while let Some((register, exchanged)) = open.pop() {
             if !seen.insert((register, exchanged)) {

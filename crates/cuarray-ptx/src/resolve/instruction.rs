@@ -5,64 +5,116 @@ use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::Instruction;
 
-/// The instructions that compute a result in each lane from the lane's own registers.
-const PER_LANE: &[&str] = &[
-    "abs", "add", "addc", "and", "bfe", "bfi", "bfind", "bmsk", "brev", "clz", "cnot", "copysign", "cos", "cvt",
-    "cvta", "div", "ex2", "fma", "isspacep", "lg2", "lop3", "mad", "madc", "max", "min", "mov", "mul", "neg", "not",
-    "or", "popc", "prmt", "rcp", "rem", "rsqrt", "sad", "selp", "set", "setp", "shf", "shl", "shr", "sin", "slct",
-    "sqrt", "sub", "subc", "tanh", "testp", "xor",
-];
+/// Whether an instruction computes a result in each lane from the lane's own registers.
+fn is_per_lane(opcode: &str) -> bool {
+    matches!(
+        opcode,
+        "abs"
+            | "add"
+            | "addc"
+            | "and"
+            | "bfe"
+            | "bfi"
+            | "bfind"
+            | "bmsk"
+            | "brev"
+            | "clz"
+            | "cnot"
+            | "copysign"
+            | "cos"
+            | "cvt"
+            | "cvta"
+            | "div"
+            | "ex2"
+            | "fma"
+            | "isspacep"
+            | "lg2"
+            | "lop3"
+            | "mad"
+            | "madc"
+            | "max"
+            | "min"
+            | "mov"
+            | "mul"
+            | "neg"
+            | "not"
+            | "or"
+            | "popc"
+            | "prmt"
+            | "rcp"
+            | "rem"
+            | "rsqrt"
+            | "sad"
+            | "selp"
+            | "set"
+            | "setp"
+            | "shf"
+            | "shl"
+            | "shr"
+            | "sin"
+            | "slct"
+            | "sqrt"
+            | "sub"
+            | "subc"
+            | "tanh"
+            | "testp"
+            | "xor"
+    )
+}
 
-/// The other instructions that write no global memory, apart from plain stores.
-const WRITES_NO_GLOBAL_MEMORY: &[&str] = &[
-    "activemask",
-    "alloca",
-    "applypriority",
-    "bar",
-    "barrier",
-    "bra",
-    "brkpt",
-    "brx",
-    "createpolicy",
-    "dp2a",
-    "dp4a",
-    "elect",
-    "exit",
-    "fence",
-    "fns",
-    "getctarank",
-    "griddepcontrol",
-    "istypep",
-    "ld",
-    "ldmatrix",
-    "ldu",
-    "mad24",
-    "mapa",
-    "match",
-    "membar",
-    "mma",
-    "movmatrix",
-    "mul24",
-    "nanosleep",
-    "pmevent",
-    "prefetch",
-    "prefetchu",
-    "redux",
-    "ret",
-    "setmaxnreg",
-    "shfl",
-    "st",
-    "stackrestore",
-    "stacksave",
-    "suld",
-    "suq",
-    "szext",
-    "tex",
-    "tld4",
-    "trap",
-    "txq",
-    "vote",
-];
+/// Whether another instruction writes no global memory, apart from plain stores.
+fn writes_no_global_memory(opcode: &str) -> bool {
+    matches!(
+        opcode,
+        "activemask"
+            | "alloca"
+            | "applypriority"
+            | "bar"
+            | "barrier"
+            | "bra"
+            | "brkpt"
+            | "brx"
+            | "createpolicy"
+            | "dp2a"
+            | "dp4a"
+            | "elect"
+            | "exit"
+            | "fence"
+            | "fns"
+            | "getctarank"
+            | "griddepcontrol"
+            | "istypep"
+            | "ld"
+            | "ldmatrix"
+            | "ldu"
+            | "mad24"
+            | "mapa"
+            | "match"
+            | "membar"
+            | "mma"
+            | "movmatrix"
+            | "mul24"
+            | "nanosleep"
+            | "pmevent"
+            | "prefetch"
+            | "prefetchu"
+            | "redux"
+            | "ret"
+            | "setmaxnreg"
+            | "shfl"
+            | "st"
+            | "stackrestore"
+            | "stacksave"
+            | "suld"
+            | "suq"
+            | "szext"
+            | "tex"
+            | "tld4"
+            | "trap"
+            | "txq"
+            | "vote"
+    )
+}
 
 impl<'a> Builder<'_, 'a> {
     /// Resolves an instruction.
@@ -72,8 +124,8 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn instruction(&mut self, instruction: &'a Instruction<'a>) -> Result<(), Error> {
         let mut modifiers = Modifiers::of(instruction);
         let words = &mut modifiers;
-        self.per_lane = PER_LANE.contains(&instruction.opcode);
-        let writes_none = self.per_lane || WRITES_NO_GLOBAL_MEMORY.contains(&instruction.opcode);
+        self.per_lane = is_per_lane(instruction.opcode);
+        let writes_none = self.per_lane || writes_no_global_memory(instruction.opcode);
         self.built().writes_otherwise |= !writes_none;
         match instruction.opcode {
             "add" | "sub" | "mul" | "mad" | "min" | "max" | "abs" | "neg" | "div" if is_float(instruction) => {

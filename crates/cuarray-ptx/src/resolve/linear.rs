@@ -156,17 +156,24 @@ impl Heads {
             let width = widths[register as usize];
             heads.has[register as usize] = matches!(width, Width::W32 | Width::W64) && !read_first(register);
         }
+        let mut operations = Vec::new();
+        for draft in drafts() {
+            match operation_of(draft, widths, constants) {
+                Some(operation) => operations.push((draft, operation)),
+                None => writes(draft).for_each(|register| heads.has[register as usize] = false),
+            }
+        }
         // The greatest set in which each register depends on others of the set only.
         loop {
-            let mut changed = false;
-            for draft in drafts() {
-                if heads.operation(draft, widths, constants).is_none() {
-                    for register in writes(draft) {
-                        changed |= std::mem::replace(&mut heads.has[register as usize], false);
-                    }
+            let count = operations.len();
+            operations.retain(|(draft, operation)| {
+                let known = heads.has_all(draft, *operation);
+                if !known {
+                    writes(draft).for_each(|register| heads.has[register as usize] = false);
                 }
-            }
-            if !changed {
+                known
+            });
+            if operations.len() == count {
                 break;
             }
         }
@@ -193,13 +200,15 @@ impl Heads {
         widths: &[Width],
         constants: &[(Constant, Width)],
     ) -> Option<(Operation, Width)> {
-        let (operation, width) = operation_of(draft, widths, constants)?;
-        let read = widths_read(operation, width).into_iter().zip([draft.a, draft.b, draft.c]);
+        operation_of(draft, widths, constants).filter(|operation| self.has_all(draft, *operation))
+    }
+
+    /// Whether the operands of a draft's operation are constants and registers with heads.
+    fn has_all(&self, draft: &Draft, (operation, width): (Operation, Width)) -> bool {
+        let mut read = widths_read(operation, width).into_iter().zip([draft.a, draft.b, draft.c]);
         let known = read
-            .into_iter()
             .all(|(width, operand)| width.is_none() || matches!(operand, Operand::Constant(_)) || self.has(operand));
-        let written = matches!(operation, Operation::Compare { .. }) || self.has(draft.d);
-        (known && written).then_some((operation, width))
+        known && (matches!(operation, Operation::Compare { .. }) || self.has(draft.d))
     }
 
     /// Returns the bits of `extra` for a draft without further operands, and the operation that replaces its function, with its

@@ -125,7 +125,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     fn of_variable(&mut self, number: u32, offset: i64, space: Space) -> Address {
-        let own = self.symbols.variables[number as usize].space;
+        let own = self.program_variable(number).space;
         let constant = self.variable_address(number, 0);
         let base = self.constant(constant, Width::W64);
         // Without a space, the name of a shared variable is still an address in shared memory.

@@ -50,7 +50,7 @@ mod wide_atomic;
 mod wmma;
 mod wmma_fragment;
 
-use crate::grammar::ast::Module;
+use crate::grammar::ast::{Body, Function, Module};
 use crate::machine::program::Program;
 use crate::{Error, cores};
 
@@ -71,25 +71,28 @@ pub(crate) fn resolve_relocatable(modules: &[Module<'_>]) -> Result<Program, Err
     program(modules, true)
 }
 
-/// The functions that are resolved at once. More would take more memory.
-const AT_ONCE: usize = 1024;
-
 fn program(modules: &[Module<'_>], relocatable: bool) -> Result<Program, Error> {
     let symbols = symbols::Symbols::collect(modules, relocatable)?;
     let mut program = symbols.program(modules)?;
     let mut constants = draft::ProgramConstants::default();
-    let bodies = symbols.definitions.iter().enumerate();
-    let bodies: Vec<_> = bodies.filter_map(|(number, definition)| Some((number, definition.body?))).collect();
-    for bodies in bodies.chunks(AT_ONCE) {
-        let prepared = cores::map(bodies, |(_, (module, function))| {
-            let mut builder = builder::Builder::new(&symbols, *module, function);
-            builder.body()?;
-            Ok(encode::prepare(builder.finish()))
+    let functions =
+        modules.iter().enumerate().flat_map(|(module, all)| all.functions.iter().map(move |one| (module, one)));
+    let bodies: Vec<_> = functions.filter_map(|(module, function)| Some((module, function, function.body?))).collect();
+    let prepare = |(module, function, body): &(usize, &Function<'_>, Body<'_>)| {
+        let statements = body.statements()?;
+        let Some(number) = symbols.number(*module, function) else { return Ok(None) };
+        let mut builder = builder::Builder::new(&symbols, *module, function);
+        builder.body(&statements)?;
+        Ok(Some((number, encode::prepare(builder.finish()))))
+    };
+    cores::map(&bodies, prepare, |(module, ..), prepared| {
+        let encoded = prepared.and_then(|prepared| match prepared {
+            Some((number, prepared)) => encode::encode(prepared, &mut program, &mut constants, number),
+            None => Ok(()),
         });
-        for ((number, _), prepared) in bodies.iter().zip(prepared) {
-            encode::encode(prepared?, &mut program, &mut constants, *number)?;
-        }
-    }
+        encoded.map_err(|error: Error| error.in_module(modules[*module].name))
+    })?;
+    symbols::place_shared(&mut program);
     program.constants = constants.list;
     Ok(program)
 }

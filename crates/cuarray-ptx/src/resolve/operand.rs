@@ -257,7 +257,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     pub(super) fn variable_address(&mut self, number: u32, offset: i64) -> Constant {
-        if self.symbols.variables[number as usize].space == Space::Shared {
+        if self.program_variable(number).space == Space::Shared {
             self.built().shared.push(number);
         }
         Constant::Variable(number, offset)

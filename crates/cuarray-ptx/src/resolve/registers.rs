@@ -10,7 +10,7 @@ use super::linear::Heads;
 use crate::grammar::types::Width;
 use crate::machine::linear::HEAD;
 use crate::machine::program::Constant;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The places of a function's registers.
 pub(super) struct Places {
@@ -22,7 +22,7 @@ pub(super) struct Places {
     /// The maximum number of 32-bit words of a thread that are live at once.
     pub words: u32,
     /// The number of last elements that nothing uses, for loads of vectors: by block and index in the block.
-    pub unused: HashMap<(usize, usize), u32>,
+    pub unused: FxHashMap<(usize, usize), u32>,
     /// The registers with heads.
     pub heads: Heads,
 }
@@ -122,23 +122,18 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width], consta
     };
     let mut at = 0;
     for index in order {
-        let each = |set: &[u64]| (0..count as u32).filter(|register| bit(set, *register)).collect::<Vec<_>>();
-        for register in each(&alive[*index]) {
-            touch(register, at);
-        }
+        members(&alive[*index]).for_each(|register| touch(register, at));
         for draft in &blocks[*index].drafts {
             let late = u32::from(draft.written > 0);
             reads(draft).for_each(|register| touch(register, at + late));
             writes(draft).for_each(|register| touch(register, at + 1));
             at += 2;
         }
-        for register in each(&out[*index]) {
-            touch(register, at);
-        }
+        members(&out[*index]).for_each(|register| touch(register, at));
         at += 1;
     }
     // The loads of vectors whose last registers are not live afterwards.
-    let mut unused = HashMap::new();
+    let mut unused = FxHashMap::default();
     for index in order {
         let drafts = &blocks[*index].drafts;
         if drafts.iter().all(|draft| draft.results != Results::Vector) {
@@ -167,6 +162,15 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width], consta
     Places { unused, ..scan(&spans, widths, heads, most, read_first) }
 }
 
+/// The registers of a set of bits.
+fn members(set: &[u64]) -> impl Iterator<Item = u32> {
+    (0..).zip(set).flat_map(|(word, bits)| {
+        let rest =
+            std::iter::successors(Some(*bits), |bits| Some(bits & bits.wrapping_sub(1))).take_while(|bits| *bits != 0);
+        rest.map(move |bits| word * 64 + bits.trailing_zeros())
+    })
+}
+
 /// The maximum number of 32-bit words that are live at once in a block, from the registers that are live at its end.
 /// Predicates are not counted, because GPUs keep them apart.
 fn most_live(block: &Block, mut alive: Vec<u64>, widths: &[Width]) -> u32 {
@@ -174,10 +178,7 @@ fn most_live(block: &Block, mut alive: Vec<u64>, widths: &[Width]) -> u32 {
         Width::Predicate => 0,
         width => width.bits() / 32,
     };
-    let all =
-        |set: &[u64]| (0..widths.len() as u32).filter(|one| set[*one as usize / 64] >> (one % 64) & 1 == 1).collect();
-    let live: Vec<u32> = all(&alive);
-    let mut now: u32 = live.into_iter().map(words).sum();
+    let mut now: u32 = members(&alive).map(words).sum();
     let mut most = now;
     for draft in block.drafts.iter().rev() {
         if draft.guard.is_none() {
@@ -249,7 +250,7 @@ fn scan(spans: &[(u32, u32)], widths: &[Width], heads: Heads, words: u32, read_f
     let read =
         (0..spans.len() as u32).filter(|register| spans[*register as usize].0 != u32::MAX && read_first(*register));
     let cleared = read.map(|register| (of[register as usize], widths[register as usize].bytes())).collect();
-    Places { of, frame: frame.next_multiple_of(64), cleared, words, unused: HashMap::new(), heads }
+    Places { of, frame: frame.next_multiple_of(64), cleared, words, unused: FxHashMap::default(), heads }
 }
 
 /// Gives each register its own place.

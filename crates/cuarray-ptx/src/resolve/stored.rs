@@ -10,14 +10,14 @@ use super::draft::{Access, Draft, Operand};
 use super::in_place::{Place, drafts as drafts_of};
 use super::registers::{reads, writes};
 use crate::grammar::types::Width;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The bit of an unknown source. The other bits are words of the parameter buffer, of 8 bytes.
 const UNKNOWN: u64 = 1 << 63;
 
 /// Returns, for each store to global memory, a bit for each word of the parameter buffer from which its address derives; `None`
 /// if an address may have another source.
-pub(super) fn sources_of_stores(built: &Built) -> Option<HashMap<Place, u64>> {
+pub(super) fn sources_of_stores(built: &Built) -> Option<FxHashMap<Place, u64>> {
     if built.writes_otherwise || !built.calls.is_empty() || built.calls_address {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn sources_of_stores(built: &Built) -> Option<HashMap<Place, u64>> {
             break;
         }
     }
-    let mut stores = HashMap::new();
+    let mut stores = FxHashMap::default();
     for (place, draft) in drafts_of(&built.blocks) {
         if matches!(draft.access, Access::Store(_)) && is_in_global(draft) {
             let Operand::Register(register) = draft.a else { return None };

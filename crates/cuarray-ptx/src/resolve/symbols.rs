@@ -2,12 +2,11 @@
 
 use super::sampler;
 use crate::Error;
-use crate::grammar::ast::{Function, Linkage, Module, Statement, Value, Variable as Declared};
+use crate::grammar::ast::{Function, Linkage, Module, Value, Variable as Declared};
 use crate::grammar::types::Space;
 use crate::machine::program::{self, Constant, Parameter, Program, Variable};
 use crate::machine::services::PROVIDED;
-use crate::texture::Opaque;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,14 +29,12 @@ pub(super) struct Definition<'a> {
 /// The symbols of all linked modules.
 pub(super) struct Symbols<'a> {
     /// The private names of each module.
-    private: Vec<HashMap<&'a str, Symbol>>,
-    visible: HashMap<&'a str, Symbol>,
+    private: Vec<FxHashMap<&'a str, Symbol>>,
+    visible: FxHashMap<&'a str, Symbol>,
     pub definitions: Vec<Definition<'a>>,
     pub variables: Vec<Variable>,
     /// The module and the declaration of each variable.
     declared: Vec<(usize, &'a Declared<'a>)>,
-    /// Variables declared inside a function, by the address of their declaration.
-    inside: HashMap<usize, u32>,
     /// Whether other modules are linked later, which define extern names.
     pub relocatable: bool,
     /// The version of each module, and its target.
@@ -47,12 +44,11 @@ pub(super) struct Symbols<'a> {
 impl<'a> Symbols<'a> {
     pub(super) fn collect(modules: &'a [Module<'a>], relocatable: bool) -> Result<Symbols<'a>, Error> {
         let mut symbols = Symbols {
-            private: vec![HashMap::new(); modules.len()],
-            visible: HashMap::new(),
+            private: vec![FxHashMap::default(); modules.len()],
+            visible: FxHashMap::default(),
             definitions: Vec::new(),
             variables: Vec::new(),
             declared: Vec::new(),
-            inside: HashMap::new(),
             relocatable,
             headers: modules.iter().map(|module| (module.version, *module.target.first().unwrap_or(&""))).collect(),
         };
@@ -62,7 +58,6 @@ impl<'a> Symbols<'a> {
             }
             for function in &module.functions {
                 symbols.add_function(index, function)?;
-                symbols.add_inside(index, function.body.as_deref().unwrap_or_default())?;
             }
         }
         for (index, module) in modules.iter().enumerate() {
@@ -92,16 +87,6 @@ impl<'a> Symbols<'a> {
     /// The size of the elements of a variable in bytes.
     pub(super) fn element(&self, number: u32) -> u32 {
         self.declared[number as usize].1.ty.size() as u32
-    }
-
-    /// The kind of a variable whose contents are opaque.
-    pub(super) fn opaque(&self, number: u32) -> Option<Opaque> {
-        self.variables[number as usize].opaque
-    }
-
-    /// Shared memory, if a variable is there: its name is an address there even without a space.
-    pub(super) fn shared_space(&self, number: u32) -> Option<Space> {
-        Some(self.variables[number as usize].space).filter(|space| *space == Space::Shared)
     }
 
     fn add_variable(&mut self, module: usize, variable: &'a Declared<'a>) -> Result<(), Error> {
@@ -135,41 +120,16 @@ impl<'a> Symbols<'a> {
     }
 
     fn push(&mut self, module: usize, variable: &'a Declared<'a>) -> Result<(), Error> {
-        self.variables.push(Variable {
-            name: variable.name.to_owned(),
-            space: variable.space,
-            size: variable.size(),
-            align: variable.align,
-            contents: Vec::new(),
-            addresses: Vec::new(),
-            opaque: sampler::opaque(variable)?,
-            managed: variable.managed,
-            offset: 0,
-        });
+        self.variables.push(without_contents(variable)?);
         self.declared.push((module, variable));
         Ok(())
     }
 
-    /// Adds the variables of a function that outlive its calls.
-    fn add_inside(&mut self, module: usize, statements: &'a [Statement<'a>]) -> Result<(), Error> {
-        for statement in statements {
-            match statement {
-                Statement::Block(statements) => self.add_inside(module, statements)?,
-                Statement::Variable(variable)
-                    if matches!(variable.space, Space::Shared | Space::Global | Space::Const) =>
-                {
-                    self.inside.insert(std::ptr::from_ref(variable).addr(), self.variables.len() as u32);
-                    self.push(module, variable)?;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Looks up a variable that is declared inside a function.
-    pub(super) fn inside(&self, variable: &Declared<'a>) -> Option<u32> {
-        self.inside.get(&std::ptr::from_ref(variable).addr()).copied()
+    /// Describes a variable that a function of a module declares, and that outlives its calls.
+    pub(super) fn inside(&self, module: usize, declared: &Declared<'_>) -> Result<Variable, Error> {
+        let mut variable = without_contents(declared)?;
+        self.initialize(&mut variable, module, declared)?;
+        Ok(variable)
     }
 
     fn add_function(&mut self, module: usize, function: &'a Function<'a>) -> Result<(), Error> {
@@ -231,6 +191,13 @@ impl<'a> Symbols<'a> {
         Ok(())
     }
 
+    /// The number of the function that a body defines; `None` if another module's definition takes precedence.
+    pub(super) fn number(&self, module: usize, function: &Function<'_>) -> Option<usize> {
+        let Some(Symbol::Function(number)) = self.lookup(module, function.name) else { return None };
+        let (_, defined) = self.definitions[number as usize].body?;
+        std::ptr::addr_eq(defined, function).then_some(number as usize)
+    }
+
     /// The function whose address is the first element of a variable.
     pub(super) fn first_target(&self, module: usize, name: &str) -> Option<&'a Function<'a>> {
         let Some(Symbol::Variable(number)) = self.lookup(module, name) else { return None };
@@ -259,17 +226,17 @@ impl<'a> Symbols<'a> {
             constants: Vec::new(),
             variables: self.variables.clone(),
             functions: Vec::new(),
-            kernels: HashMap::new(),
-            files: HashMap::new(),
+            kernels: Default::default(),
+            files: Default::default(),
             shared: 0,
             shared_gaps: Vec::new(),
             version: 0,
             target: 0,
             allocates: false,
             max_registers: 0,
-            updates: HashMap::new(),
-            reached: HashMap::new(),
-            store_words: HashMap::new(),
+            updates: Default::default(),
+            reached: Default::default(),
+            store_words: Default::default(),
             direct: true,
         };
         for module in modules {
@@ -291,35 +258,10 @@ impl<'a> Symbols<'a> {
             }
             program.functions.push(describe(shape, definition.body.map(|(_, function)| function))?);
         }
-        self.place_shared(&mut program);
         for (number, (module, declared)) in self.declared.iter().enumerate() {
             self.initialize(&mut program.variables[number], *module, declared)?;
         }
         Ok(program)
-    }
-
-    /// Assigns offsets to shared variables; arrays of open size start after all others. Between two variables are bytes of
-    /// neither, so that an index that is a little too large is found.
-    fn place_shared(&self, program: &mut Program) {
-        let (mut end, mut last) = (0_u64, 0);
-        let shared = |variable: &&mut Variable| variable.space == Space::Shared;
-        for variable in program.variables.iter_mut().filter(shared).filter(|variable| variable.size > 0) {
-            variable.offset = (end + shared_gap(last)).next_multiple_of(variable.align);
-            if last > 0 {
-                program.shared_gaps.push((end, variable.offset));
-            }
-            (end, last) = (variable.offset + variable.size, variable.size);
-        }
-        let open = |variable: &&mut Variable| variable.size == 0;
-        let align = program.variables.iter_mut().filter(shared).filter(open).map(|variable| variable.align).max();
-        if let Some(align) = align.filter(|_| last > 0) {
-            let start = (end + shared_gap(last)).next_multiple_of(align.max(16));
-            program.shared_gaps.push((end, start));
-            end = start;
-        }
-        end = end.next_multiple_of(align.unwrap_or(1).max(16));
-        program.variables.iter_mut().filter(shared).filter(open).for_each(|variable| variable.offset = end);
-        program.shared = end;
     }
 
     fn initialize(&self, variable: &mut Variable, module: usize, declared: &Declared<'_>) -> Result<(), Error> {
@@ -350,6 +292,21 @@ impl<'a> Symbols<'a> {
         }
         Ok(())
     }
+}
+
+/// Describes a variable, without the contents of its initializer.
+fn without_contents(declared: &Declared<'_>) -> Result<Variable, Error> {
+    Ok(Variable {
+        name: declared.name.to_owned(),
+        space: declared.space,
+        size: declared.size(),
+        align: declared.align,
+        contents: Vec::new(),
+        addresses: Vec::new(),
+        opaque: sampler::opaque(declared)?,
+        managed: declared.managed,
+        offset: 0,
+    })
 }
 
 /// Describes a function by its signature.
@@ -395,6 +352,30 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         hand_over: program::HandOver::default(),
         waits: false,
     })
+}
+
+/// Assigns offsets to shared variables; arrays of open size start after all others. Between two variables are bytes of
+/// neither, so that an index that is a little too large is found.
+pub(super) fn place_shared(program: &mut Program) {
+    let (mut end, mut last) = (0_u64, 0);
+    let shared = |variable: &&mut Variable| variable.space == Space::Shared;
+    for variable in program.variables.iter_mut().filter(shared).filter(|variable| variable.size > 0) {
+        variable.offset = (end + shared_gap(last)).next_multiple_of(variable.align);
+        if last > 0 {
+            program.shared_gaps.push((end, variable.offset));
+        }
+        (end, last) = (variable.offset + variable.size, variable.size);
+    }
+    let open = |variable: &&mut Variable| variable.size == 0;
+    let align = program.variables.iter_mut().filter(shared).filter(open).map(|variable| variable.align).max();
+    if let Some(align) = align.filter(|_| last > 0) {
+        let start = (end + shared_gap(last)).next_multiple_of(align.max(16));
+        program.shared_gaps.push((end, start));
+        end = start;
+    }
+    end = end.next_multiple_of(align.unwrap_or(1).max(16));
+    program.variables.iter_mut().filter(shared).filter(open).for_each(|variable| variable.offset = end);
+    program.shared = end;
 }
 
 /// The least number of bytes between a shared variable of `size` bytes and the next one. Each block has them, so they are few.

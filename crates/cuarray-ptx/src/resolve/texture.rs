@@ -94,7 +94,7 @@ impl<'a> Builder<'_, 'a> {
                 _ => return Err(self.wrong(name, "the name is not declared")),
             },
         };
-        let is = match self.symbols.opaque(number) {
+        let is = match self.program_variable(number).opaque {
             Some(Opaque::Texture) => matches!(object, Object::Texture | Object::TextureOrSampler),
             Some(Opaque::Sampler(_)) => matches!(object, Object::Sampler | Object::TextureOrSampler),
             Some(Opaque::Surface) => object == Object::Surface,
