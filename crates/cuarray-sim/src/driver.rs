@@ -225,6 +225,8 @@ impl Driver {
 
     /// Prints why a function is refused, at its first call.
     pub(crate) fn explain_refusal(&self, symbol: &'static str, reason: &str) {
+        let thread = thread::with(|thread| thread.number).unwrap_or_default();
+        self.log.add(CU_LOG_LEVEL_ERROR, thread, &format!("{symbol} is refused: {reason}"));
         let quiet = self.config.as_ref().is_ok_and(|config| config.quiet);
         let mut explained = self.explained_refusals.lock().unwrap_or_else(PoisonError::into_inner);
         if !quiet && explained.insert(symbol) {

@@ -121,7 +121,7 @@ fn copies_of_one_batch_that_share_bytes_are_a_race() {
         let findings = p.sim.report().findings;
         assert_eq!(findings.len(), usize::from(races), "{copies:?}");
         for finding in findings {
-            assert_eq!((finding.kind, &*finding.sides[0].call), (Kind::DataRace, "cuMemcpyBatchAsync_v2"));
+            assert_eq!((finding.kind, finding.sides[0].call), (Kind::DataRace, "cuMemcpyBatchAsync_v2"));
             assert!(finding.missing.is_some_and(|missing| missing.contains("different calls")));
         }
     }

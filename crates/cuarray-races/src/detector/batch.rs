@@ -16,12 +16,10 @@ impl Detector {
     /// Reports operations of one call that share bytes which at least one of them writes. Each has its place in the history and
     /// its accesses; `missing` is the advice.
     pub fn unordered_in_call(&mut self, operations: &[(u64, Vec<(Region, AccessKind)>)], missing: &str) {
-        let of_operation = |(index, (_, touches)): (usize, &'_ (u64, Vec<(Region, AccessKind)>))| {
-            touches.iter().map(move |(region, access)| (index, *region, *access)).collect::<Vec<_>>()
-        };
-        let all: Vec<(usize, Region, AccessKind)> = operations.iter().enumerate().flat_map(of_operation).collect();
-        let mut members: Vec<Member<'_>> =
-            all.iter().map(|(index, region, access)| (*index, region, *access)).collect();
+        let mut members: Vec<Member<'_>> = Vec::new();
+        for (index, (_, touches)) in operations.iter().enumerate() {
+            members.extend(touches.iter().map(|(region, access)| (index, region, *access)));
+        }
         members.sort_by_key(|(index, region, _)| (region.start(), *index));
         // The accesses that may share bytes with the next one, apart by whether they write.
         let (mut writes, mut reads): (Vec<Member<'_>>, Vec<Member<'_>>) = (Vec::new(), Vec::new());

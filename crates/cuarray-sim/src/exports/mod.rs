@@ -310,7 +310,6 @@ fn refuse_unsupported(symbol: &'static str, reason: &str) -> CUresult {
         driver.count_refused(symbol);
         driver.explain_refusal(symbol, reason);
         let thread = thread::with(|thread| thread.number).unwrap_or_default();
-        driver.log.add(CU_LOG_LEVEL_ERROR, thread, &format!("{symbol} is refused: {reason}"));
         if let Some(trace) = &driver.trace {
             let site = Site::unknown();
             trace.begin(String::new).end(&Made { symbol, result, thread, site, took: Duration::ZERO, flow: None });
