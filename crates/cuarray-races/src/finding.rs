@@ -164,9 +164,9 @@ pub struct Object {
 /// The variable of a kernel's module that holds a finding's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Variable {
-    /// The name in the PTX; `None` for dynamic shared memory.
+    /// The name in the PTX, or the handle of a condition; `None` for dynamic shared memory.
     pub name: Option<String>,
-    /// The state space: `shared` or `global`.
+    /// The state space: `shared`, `global` or `constant`; `conditional` for a condition of a graph.
     pub space: &'static str,
     /// The offset of the first of the bytes from the variable's start.
     pub offset: u64,

@@ -230,11 +230,15 @@ unsafe fn assertion(machine: &mut Machine<'_>, instruction: &Instruction) -> Flo
 }
 
 unsafe fn set_condition(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    each(machine, |machine, lane| {
+    let mut handles = [0; 32];
+    let flow = each(machine, |machine, lane| {
         let (handle, value) = (machine.parameter(instruction, 0, lane), machine.parameter(instruction, 1, lane));
         machine.launch.service.set_condition(handle, value as u32);
+        handles[lane as usize] = handle;
         Ok(())
-    })
+    });
+    machine.watch_conditions(&handles);
+    flow
 }
 
 unsafe fn grid_handle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {

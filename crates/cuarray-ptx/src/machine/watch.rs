@@ -109,6 +109,9 @@ impl Scene for Launch<'_> {
     }
 }
 
+/// The size of a condition of a graph in bytes.
+const CONDITION: u32 = 4;
+
 /// A digest of each lane's value.
 pub(super) type Digests<'a> = &'a [u32; 32];
 /// The digests of lanes that write nothing.
@@ -178,6 +181,25 @@ impl Machine<'_> {
             self.note_waited();
         }
         self.touch(instruction.c, size, 0, Kind::Atomic, NOTHING);
+    }
+
+    /// Reports that the lanes set conditions of graphs: each is compared as a word at the address that its handle has as a number.
+    ///
+    /// Possibly concurrent calls for one condition are undefined, whatever their values. So each thread writes a value of its own.
+    #[cold]
+    pub(super) fn watch_conditions(&mut self, handles: &[u64; 32]) {
+        let is_handle = |handle: u64| handle >> 56 == 0 && handle.is_multiple_of(CONDITION.into());
+        let mask = self.lanes().filter(|lane| is_handle(handles[*lane])).fold(0, |mask, lane| mask | 1 << lane);
+        if self.block.watched.is_none() || mask == 0 {
+            return;
+        }
+        let first = (self.block.number as u32).wrapping_mul(1024).wrapping_add(self.warp.number * 32);
+        let digests = std::array::from_fn(|lane| first.wrapping_add(lane as u32));
+        let all = std::mem::replace(&mut self.mask, mask);
+        self.addresses = *handles;
+        (self.chains.same, self.chains.next) = (0, 0);
+        self.touch(1, CONDITION, 0, Kind::Write, &digests);
+        self.mask = all;
     }
 
     /// Records that the lanes synchronize through memory with a thread that has waited for the prerequisite grids.

@@ -69,7 +69,8 @@ pub enum Wait {
 pub struct Race {
     /// Whether the bytes are in shared memory.
     pub shared: bool,
-    /// The first byte: a device address, or an offset in shared memory.
+    /// The first byte: a device address, or an offset in shared memory. Two calls of `cudaGraphSetConditional` race at the handle of
+    /// their condition.
     pub address: u64,
     /// The number of bytes.
     pub size: u32,

@@ -40,7 +40,7 @@ impl Block {
         Arc::new(Block { address, size, kind, device, variable: None, same, made: OnceLock::new() })
     }
 
-    /// A variable of a kernel's module, in the state space `global` or `constant`.
+    /// A variable of a kernel's module, in the state space `global` or `constant`, or a `conditional` one of a graph.
     pub fn variable(address: u64, size: u64, name: String, space: &'static str, device: i32) -> Arc<Block> {
         let variable = Some((name, space));
         let same = Vec::new();

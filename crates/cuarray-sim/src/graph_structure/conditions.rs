@@ -6,6 +6,7 @@
 use super::new_graph;
 use crate::objects::graph_data::{Action, Condition, ConditionalNode, INVALID_VALUE, Owner};
 use crate::state::State;
+use crate::work;
 use cuarray_abi::*;
 
 /// Creates a condition for a node in `graph` or below it.
@@ -42,7 +43,7 @@ pub(crate) fn release(state: &mut State, handle: CUgraphConditionalHandle) {
     if let Some(condition) = state.conditions.get_mut(&handle) {
         condition.users = condition.users.saturating_sub(1);
         if condition.users == 0 {
-            state.conditions.remove(&handle);
+            work::conditions::end(state, handle);
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::caller::caller;
 use crate::objects::allocation;
+use crate::objects::graph_data::CONDITION_BYTES;
 use crate::state::State;
-use cuarray_abi::{CUcontext, CUmemGenericAllocationHandle};
+use cuarray_abi::{CUcontext, CUgraphConditionalHandle, CUmemGenericAllocationHandle};
 use cuarray_ptx::{Program, Space};
 use cuarray_races::finding::{AccessKind, KernelPlace, Kind, Range};
 use cuarray_races::{Block, Ticket};
@@ -60,6 +61,14 @@ pub(crate) fn loaded(state: &mut State, context: CUcontext, program: &Program, a
     if !blocks.is_empty() {
         state.detector.load(caller, blocks);
     }
+}
+
+/// Records the condition of a graph that is being created: a variable that kernels set.
+pub(crate) fn condition_made(state: &mut State, handle: CUgraphConditionalHandle, context: CUcontext) {
+    let Some(caller) = caller(state) else { return };
+    let device = state.contexts.get(&context).map_or(0, |context| context.device as i32);
+    let block = Block::variable(handle, CONDITION_BYTES, format!("{handle:#x}"), "conditional", device);
+    state.detector.load(caller, vec![block]);
 }
 
 /// Records that the variables in a range of addresses are unloaded.

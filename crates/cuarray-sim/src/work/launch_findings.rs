@@ -8,7 +8,13 @@ use cuarray_races::site::SourceLine;
 use cuarray_races::{KernelMisuse, KernelRace};
 
 /// Converts a race between threads of a launch into the form of a finding.
-pub(super) fn kernel_race(launch: &Launch, regions: &[Region], outcome: &Outcome, race: &Race) -> KernelRace {
+pub(super) fn kernel_race(
+    state: &State,
+    launch: &Launch,
+    regions: &[Region],
+    outcome: &Outcome,
+    race: &Race,
+) -> KernelRace {
     let [one, other] = &race.accesses;
     let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
     let variable = race.shared.then(|| shared_variable(launch, race.address));
@@ -29,7 +35,10 @@ pub(super) fn kernel_race(launch: &Launch, regions: &[Region], outcome: &Outcome
     let same_warp = one.thread / 32 == other.thread / 32;
     let stray =
         ["A", "B"].into_iter().zip([one, other]).find(|(_, access)| is_out_of_bounds(regions, outcome, race, access));
-    let advice = if let Some(wait) = one.pending {
+    let advice = if !race.shared && state.conditions.contains_key(&race.address) {
+        "let one thread call cudaGraphSetConditional, or order the calls: possibly concurrent calls for one condition are undefined, \
+         even with one value"
+    } else if let Some(wait) = one.pending {
         copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread))
     } else if let Some(why) = race.why {
         hand_over(why, between)

@@ -14,10 +14,9 @@ use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::objects::work::Accesses;
 use crate::state::State;
-use crate::work::{allocations, contexts, memory_operations, modules, textures};
+use crate::work::{allocations, conditions, memory_operations, modules, textures};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, Alias, Region, Service, Space, TouchedRange};
-use cuarray_races::report::kernel_name;
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -98,13 +97,14 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     for text in assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
         eprintln!("{text}");
     }
-    set_conditions(state, launch, conditions.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let conditions = conditions.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let set = conditions::set(state, launch, &conditions);
     state.code.executed_instructions += outcome.instructions;
     if let Some(fault) = &outcome.fault {
         fail_launch(state, launch, ticket, fault);
     }
     if let Some(ticket) = ticket {
-        let races = outcome.races.iter().map(|race| kernel_race(launch, &regions, &outcome, race)).collect();
+        let races = outcome.races.iter().map(|race| kernel_race(state, launch, &regions, &outcome, race)).collect();
         state.detector.threads_raced(ticket, races);
         let misuses = misuses(state, launch, &regions, &outcome);
         state.detector.threads_misused(ticket, misuses);
@@ -129,8 +129,9 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         }
         parts.into_iter().map(noted).collect()
     };
-    let (before_wait, touched): (Vec<Touched>, Vec<Touched>) =
+    let (before_wait, mut touched): (Vec<Touched>, Vec<Touched>) =
         (converted(&outcome.before_wait), converted(&outcome.touched));
+    touched.extend(set);
     if let Some(ticket) = ticket
         && state.memory_waits > 0
         && outcome.handed_over[0] != cuarray_ptx::Strength::Weak
@@ -138,25 +139,6 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         memory_operations::launch_published(state, ticket, &touched);
     }
     Accesses { before_wait, touched, ended_by: None }
-}
-
-/// Sets the conditions that a kernel has set. A handle that is not of its context fails the context.
-fn set_conditions(state: &mut State, launch: &Launch, values: Vec<(CUgraphConditionalHandle, u32)>) {
-    for (handle, value) in values {
-        match state.conditions.get_mut(&handle) {
-            Some(condition) if condition.context == launch.context => condition.value = value,
-            _ => {
-                if !launch.settings.quiet {
-                    eprintln!(
-                        "cuarray-sim: kernel {}: cudaGraphSetConditional({handle:#x}, {value}): no conditional handle of \
-                         the kernel's context has this value",
-                        kernel_name(launch.name())
-                    );
-                }
-                return contexts::fail(state, launch.context, CUresult::CUDA_ERROR_LAUNCH_FAILED);
-            }
-        }
-    }
 }
 
 /// Counts a launch that touched more memory than is searched for races.

@@ -1,6 +1,7 @@
 //! Effects of work and of immediate calls on the state: memory, copies, launches, code, streams, contexts.
 
 pub(crate) mod allocations;
+pub(crate) mod conditions;
 pub(crate) mod contexts;
 pub(crate) mod copies;
 pub(crate) mod graph_memory;

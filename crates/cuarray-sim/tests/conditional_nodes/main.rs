@@ -10,12 +10,14 @@ mod oracle;
 mod port_oracle;
 mod ports;
 mod structure;
+mod unordered_sets;
 
 use program::*;
 use std::ffi::CStr;
 
 /// `set(handle, value)` sets a condition. `step(counter, handle)` decrements a counter, and sets the condition to the
 /// result. `add(counter, value)` adds to a counter. `test(counter, handle)` sets the condition to the counter.
+/// `turns(handle, value)` sets the condition in thread 0, and behind a barrier in thread 1.
 /// `alternate(counters, side)` adds 1 to counter 1 or 2, depending on the parity of counter 0 plus `side`.
 const PTX: &CStr = c".version 8.0
 .target sm_90
@@ -26,6 +28,21 @@ const PTX: &CStr = c".version 8.0
     ld.param.u64 %rd1, [handle]; ld.param.u64 %rd2, [value]; cvt.u32.u64 %r1, %rd2;
     { .param .b64 p0; .param .b32 p1; st.param.b64 [p0], %rd1; st.param.b32 [p1], %r1;
       call.uni cudaGraphSetConditional, (p0, p1); }
+    ret;
+}
+.visible .entry turns(.param .u64 handle, .param .u64 value) {
+    .reg .pred %p1, %p2; .reg .b64 %rd<3>; .reg .b32 %r1, %r2;
+    ld.param.u64 %rd1, [handle]; ld.param.u64 %rd2, [value]; cvt.u32.u64 %r1, %rd2;
+    mov.u32 %r2, %tid.x; setp.ne.u32 %p1, %r2, 0; setp.ne.u32 %p2, %r2, 1;
+    @%p1 bra SECOND;
+    { .param .b64 p0; .param .b32 p1; st.param.b64 [p0], %rd1; st.param.b32 [p1], %r1;
+      call.uni cudaGraphSetConditional, (p0, p1); }
+SECOND:
+    bar.sync 0;
+    @%p2 bra DONE;
+    { .param .b64 p2; .param .b32 p3; st.param.b64 [p2], %rd1; st.param.b32 [p3], %r1;
+      call.uni cudaGraphSetConditional, (p2, p3); }
+DONE:
     ret;
 }
 .visible .entry step(.param .u64 counter, .param .u64 handle) {

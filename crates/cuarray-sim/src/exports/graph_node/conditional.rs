@@ -5,6 +5,7 @@
 use super::super::*;
 use super::{INVALID_VALUE, member};
 use crate::graph_structure::conditions;
+use crate::happens_before::calls;
 use crate::objects::graph_data::Action;
 use crate::state::State;
 
@@ -36,7 +37,10 @@ pub(in crate::exports) unsafe fn cuGraphConditionalHandleCreate(
 ) -> Result<(), CUresult> {
     present(p_handle_out)?;
     let ctx = if ctx.is_null() { call.top_context().unwrap_or_default() } else { ctx };
-    let handle = conditions::create(&mut call.lock(), graph, ctx, default_launch_value, flags)?;
+    let mut state = call.lock();
+    let handle = conditions::create(&mut state, graph, ctx, default_launch_value, flags)?;
+    calls::condition_made(&mut state, handle, ctx);
+    drop(state);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(p_handle_out, handle) }
 }

@@ -2,6 +2,9 @@
 
 use cuarray_abi::*;
 
+/// The bytes of a condition for the search for races, from the address that its handle has as a number.
+pub(crate) const CONDITION_BYTES: u64 = 4;
+
 /// The condition behind a handle of `cuGraphConditionalHandleCreate`.
 pub(crate) struct Condition {
     /// The graph that the handle was created for; a node that uses the handle is in this graph or below it.

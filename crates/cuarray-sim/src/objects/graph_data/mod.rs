@@ -13,7 +13,7 @@ mod user_object;
 pub(crate) use action::{Action, CopyNode, FillNode, Given};
 pub(crate) use allocate::AllocateNode;
 pub(crate) use bodies::{Body, BodyStep, Done, Follows, Frame, Plan, Run, Task};
-pub(crate) use conditional::{Condition, ConditionalNode, chosen, kind_name};
+pub(crate) use conditional::{CONDITION_BYTES, Condition, ConditionalNode, chosen, kind_name};
 pub(crate) use edge::{Edge, EdgeOrder};
 pub(crate) use exec::Exec;
 pub(crate) use layout::{Layout, Step};
