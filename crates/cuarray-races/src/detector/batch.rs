@@ -57,8 +57,8 @@ impl Detector {
     }
 }
 
-/// Adds an access to those that later ones are compared with, unless two others stand for it: an access that shares bytes with it
-/// shares bytes with these two, and at most one of them is its own operation's.
+/// Adds an access to those that later ones are compared with, unless two others contain its later bytes. These two belong to
+/// different operations, so a later access is compared with at least one of them.
 fn keep<'a>(known: &mut Vec<Member<'a>>, member: Member<'a>) {
     let is_row = |region: &Region| region.row_count() == 1;
     let covers = |(_, other, _): &&Member<'_>| is_row(other) && other.end() >= member.1.end();
