@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import textwrap
 from pathlib import Path
 
+from project.driver_lists import FILES, error_code_reasons, error_codes, groups, names
+
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ROOT / "crates/cuarray-abi/src"
 PAGE = ROOT / "docs/results/driver-coverage.md"
 # The functions of each chapter of NVIDIA's manual, by the groups of its headers.
 CHAPTERS = Path(__file__).with_name("driver_chapters.txt")
-FILES = ("entry_points.rs", "unsupported.rs")
 
 HEAD = """# Coverage of the driver
 
@@ -23,29 +22,12 @@ them, and `cuGetProcAddress` finds each name at the versions of its signatures. 
 """
 
 
-def groups(file: str) -> dict[tuple[str, str], list[tuple[str, str, str]]]:
-    """The name, version and symbol of each entry point, by group and reason of refusal."""
-    text = (SOURCES / file).read_text(encoding="utf-8")
-    found: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
-    group: list[tuple[str, str, str]] = []
-    for line in text.splitlines():
-        if opened := re.fullmatch(r' {12}(\w+)(?:: "([^"]+)")? \{', line):
-            group = found.setdefault((opened[1], opened[2] or ""), [])
-        elif entry := re.match(r' {16}"(cu\w+)" @ (\d+) (?:\[[^\]]*\] )?(?:fn )?(cu\w+)', line):
-            group.append((entry[1], entry[2], entry[3]))
-    return {key: entries for key, entries in found.items() if entries}
-
-
 def version(number: str) -> str:
     return f"{int(number) // 1000}.{int(number) % 1000 // 10}"
 
 
 def chapter(group: str) -> str:
     return group.replace("_", " ").capitalize()
-
-
-def names(entries: list[tuple[str, str, str]]) -> set[str]:
-    return {name for name, _, _ in entries}
 
 
 def chapters() -> dict[str, list[str]]:
@@ -68,6 +50,37 @@ def shares(implemented: set[str]) -> str:
         count = len(implemented.intersection(listed))
         rows.append(f"| {title} | {len(listed)} | {count} | {count * 100 // len(listed)} % |\n")
     return "".join(rows)
+
+
+def error_code_table() -> str:
+    """The share of the documented error codes that tests show."""
+    table, texts = error_codes(), error_code_reasons()
+    pairs = [(code, reason) for codes in table.values() for code, reason in codes.items()]
+    rows = []
+    for code in dict.fromkeys(code for code, _ in pairs):
+        reasons = [reason for of, reason in pairs if of == code]
+        count = sum(reason in ("", "version") for reason in reasons)
+        rows.append(f"| `CUDA_ERROR_{code}` | {len(reasons)} | {count} | {count * 100 // len(reasons)} % |\n")
+    shown = sum(reason in ("", "version") for _, reason in pairs)
+    without = [name for name, codes in table.items() if not codes]
+    text = (
+        f"NVIDIA's header documents {len(pairs)} pairs of an implemented function and one of six codes. Tests of the simulator show {shown} of them: sweeps "
+        "that call every function before `cuInit`, with one wrong argument each, with ended handles, without a context and after the "
+        "driver's end, and single cases. The test `each_documented_code_is_returned_or_has_a_reason` in "
+        "`crates/cuarray-sim/tests/error_codes` fails for a code that is neither shown nor has one of the reasons below. "
+        f"{len(without)} functions have no list of codes: {', '.join(f'`{name}`' for name in without)}.\n\n"
+        f"| code | functions that document it | shown | share |\n|---|---|---|---|\n{''.join(rows)}\n"
+        "| reason why no call returns a code | functions |\n|---|---|\n"
+    )
+    for reason, why in texts.items():
+        by_code: dict[str, list[str]] = {}
+        for name, codes in table.items():
+            for code, given in codes.items():
+                if given == reason:
+                    by_code.setdefault(code, []).append(f"`{name}`")
+        listed = "; ".join(f"{code}: {', '.join(names)}" for code, names in by_code.items())
+        text += f"| {why} | {listed} |\n"
+    return text
 
 
 def table(listed: dict[tuple[str, str], list[tuple[str, str, str]]]) -> str:
@@ -95,6 +108,7 @@ def page() -> str:
         HEAD
         + f"{len(implemented)} of {len(known)} names have a signature that is implemented: {share}.\n\n"
         + f"| chapter of the manual | names | implemented | share |\n|---|---|---|---|\n{shares(implemented)}\n"
+        + f"## Error codes\n\n{error_code_table()}\n"
         + f"## Implemented\n\n{counts[0]} signatures. Some refuse part of their arguments: [refusals](../reference/simulator.md#refusals).\n\n"
         + table(supported)
         + f"\n## Refused\n\n{counts[1]} signatures. A call returns `CUDA_ERROR_NOT_SUPPORTED`, is counted in the statistics, and is a line of the trace. "

@@ -41,16 +41,16 @@ macro_rules! __entry_points {
                 both context fn cudaDeviceSetCacheConfig(cache_config: cudaFuncCache);
                 both driver fn cudaDeviceGetByPCIBusId(device: *mut c_int, pci_bus_id: *const c_char);
                 both driver fn cudaDeviceGetPCIBusId(pci_bus_id: *mut c_char, len: c_int, device: c_int);
-                both refused fn cudaDeviceFlushGPUDirectRDMAWrites(target: cudaFlushGPUDirectRDMAWritesTarget, scope: cudaFlushGPUDirectRDMAWritesScope);
-                both refused fn cudaDeviceRegisterAsyncNotification(device: c_int, callback_func: cudaAsyncCallback, user_data: *mut c_void, callback: *mut cudaAsyncCallbackHandle_t);
-                both refused fn cudaDeviceUnregisterAsyncNotification(device: c_int, callback: cudaAsyncCallbackHandle_t);
+                both context fn cudaDeviceFlushGPUDirectRDMAWrites(target: cudaFlushGPUDirectRDMAWritesTarget, scope: cudaFlushGPUDirectRDMAWritesScope);
+                both driver fn cudaDeviceRegisterAsyncNotification(device: c_int, callback_func: cudaAsyncCallback, user_data: *mut c_void, callback: *mut cudaAsyncCallbackHandle_t);
+                both driver fn cudaDeviceUnregisterAsyncNotification(device: c_int, callback: cudaAsyncCallbackHandle_t);
                 both context fn cudaDeviceGetSharedMemConfig(p_config: *mut cudaSharedMemConfig);
                 both context fn cudaDeviceSetSharedMemConfig(config: cudaSharedMemConfig);
                 both driver fn cudaGetDeviceCount(count: *mut c_int);
                 only_13 driver fn cudaGetDeviceProperties(prop: *mut cudaDeviceProp, device: c_int);
                 only_12 driver fn cudaGetDeviceProperties_v1(prop: *mut cudaDeviceProp_v1, device: c_int) as cudaGetDeviceProperties;
                 both driver fn cudaDeviceGetAttribute(value: *mut c_int, attr: cudaDeviceAttr, device: c_int);
-                only_13 refused fn cudaDeviceGetHostAtomicCapabilities(capabilities: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint, device: c_int);
+                only_13 driver fn cudaDeviceGetHostAtomicCapabilities(capabilities: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint, device: c_int);
                 both refused fn cudaDeviceGetNvSciSyncAttributes(nv_sci_sync_attr_list: *mut c_void, device: c_int, flags: c_int);
                 only_13 driver fn cudaChooseDevice(device: *mut c_int, prop: *const cudaDeviceProp);
                 only_12 driver fn cudaChooseDevice_v1(device: *mut c_int, prop: *const cudaDeviceProp) as cudaChooseDevice;
@@ -92,9 +92,9 @@ macro_rules! __entry_points {
                 both context fn cudaStreamGetId(h_stream: cudaStream_t, stream_id: *mut c_ulonglong) [twin cudaStreamGetId_ptsz];
                 both context fn cudaStreamGetDevice(h_stream: cudaStream_t, device: *mut c_int) [twin cudaStreamGetDevice_ptsz];
                 both context fn cudaCtxResetPersistingL2Cache();
-                both refused fn cudaStreamCopyAttributes(dst: cudaStream_t, src: cudaStream_t) [twin cudaStreamCopyAttributes_ptsz];
-                both refused fn cudaStreamGetAttribute(h_stream: cudaStream_t, attr: cudaLaunchAttributeID, value_out: *mut cudaLaunchAttributeValue) [twin cudaStreamGetAttribute_ptsz];
-                both refused fn cudaStreamSetAttribute(h_stream: cudaStream_t, attr: cudaLaunchAttributeID, value: *const cudaLaunchAttributeValue) [twin cudaStreamSetAttribute_ptsz];
+                both context fn cudaStreamCopyAttributes(dst: cudaStream_t, src: cudaStream_t) [twin cudaStreamCopyAttributes_ptsz];
+                both context fn cudaStreamGetAttribute(h_stream: cudaStream_t, attr: cudaLaunchAttributeID, value_out: *mut cudaLaunchAttributeValue) [twin cudaStreamGetAttribute_ptsz];
+                both context fn cudaStreamSetAttribute(h_stream: cudaStream_t, attr: cudaLaunchAttributeID, value: *const cudaLaunchAttributeValue) [twin cudaStreamSetAttribute_ptsz];
                 both context fn cudaStreamDestroy(stream: cudaStream_t);
                 both context fn cudaStreamWaitEvent(stream: cudaStream_t, event: cudaEvent_t, flags: c_uint) [twin cudaStreamWaitEvent_ptsz];
                 both context fn cudaStreamAddCallback(stream: cudaStream_t, callback: cudaStreamCallback_t, user_data: *mut c_void, flags: c_uint) [twin cudaStreamAddCallback_ptsz];
@@ -280,7 +280,7 @@ macro_rules! __entry_points {
             }
             peer {
                 both driver fn cudaDeviceGetP2PAttribute(value: *mut c_int, attr: cudaDeviceP2PAttr, src_device: c_int, dst_device: c_int);
-                only_13 refused fn cudaDeviceGetP2PAtomicCapabilities(capabilities: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint, src_device: c_int, dst_device: c_int);
+                only_13 driver fn cudaDeviceGetP2PAtomicCapabilities(capabilities: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint, src_device: c_int, dst_device: c_int);
                 both driver fn cudaDeviceCanAccessPeer(can_access_peer: *mut c_int, device: c_int, peer_device: c_int);
                 both context fn cudaDeviceEnablePeerAccess(peer_device: c_int, flags: c_uint);
                 both context fn cudaDeviceDisablePeerAccess(peer_device: c_int);
@@ -344,11 +344,11 @@ macro_rules! __entry_points {
                 only_12 host fn cudaRuntimeGetVersion_v1(runtime_version: *mut c_int) as cudaRuntimeGetVersion;
             }
             error_log {
-                only_13 refused fn cudaLogsRegisterCallback(callback_func: cudaLogsCallback_t, user_data: *mut c_void, callback_out: *mut cudaLogsCallbackHandle);
-                only_13 refused fn cudaLogsUnregisterCallback(callback: cudaLogsCallbackHandle);
-                only_13 refused fn cudaLogsCurrent(iterator_out: *mut cudaLogIterator, flags: c_uint);
-                only_13 refused fn cudaLogsDumpToFile(iterator: *mut cudaLogIterator, path_to_file: *const c_char, flags: c_uint);
-                only_13 refused fn cudaLogsDumpToMemory(iterator: *mut cudaLogIterator, buffer: *mut c_char, size: *mut usize, flags: c_uint);
+                only_13 host fn cudaLogsRegisterCallback(callback_func: cudaLogsCallback_t, user_data: *mut c_void, callback_out: *mut cudaLogsCallbackHandle);
+                only_13 host fn cudaLogsUnregisterCallback(callback: cudaLogsCallbackHandle);
+                only_13 host fn cudaLogsCurrent(iterator_out: *mut cudaLogIterator, flags: c_uint);
+                only_13 host fn cudaLogsDumpToFile(iterator: *mut cudaLogIterator, path_to_file: *const c_char, flags: c_uint);
+                only_13 host fn cudaLogsDumpToMemory(iterator: *mut cudaLogIterator, buffer: *mut c_char, size: *mut usize, flags: c_uint);
             }
             graph {
                 both driver fn cudaGraphCreate(p_graph: *mut cudaGraph_t, flags: c_uint);
@@ -401,7 +401,7 @@ macro_rules! __entry_points {
                 both driver fn cudaGraphNodeGetType(node: cudaGraphNode_t, p_type: *mut cudaGraphNodeType);
                 only_13 driver fn cudaGraphNodeGetContainingGraph(h_node: cudaGraphNode_t, ph_graph: *mut cudaGraph_t);
                 only_13 driver fn cudaGraphNodeGetLocalId(h_node: cudaGraphNode_t, node_id: *mut c_uint);
-                only_13 refused fn cudaGraphNodeGetToolsId(h_node: cudaGraphNode_t, tools_node_id: *mut c_ulonglong);
+                only_13 driver fn cudaGraphNodeGetToolsId(h_node: cudaGraphNode_t, tools_node_id: *mut c_ulonglong);
                 only_13 driver fn cudaGraphGetId(h_graph: cudaGraph_t, graph_id: *mut c_uint);
                 only_13 driver fn cudaGraphExecGetId(h_graph_exec: cudaGraphExec_t, graph_id: *mut c_uint);
                 both driver fn cudaGraphGetNodes(graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, num_nodes: *mut usize);
@@ -473,7 +473,7 @@ macro_rules! __entry_points {
                 both driver fn cudaLibraryGetKernel(p_kernel: *mut cudaKernel_t, library: cudaLibrary_t, name: *const c_char);
                 both context fn cudaLibraryGetGlobal(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
                 both context fn cudaLibraryGetManaged(dptr: *mut *mut c_void, bytes: *mut usize, library: cudaLibrary_t, name: *const c_char);
-                both refused fn cudaLibraryGetUnifiedFunction(fptr: *mut *mut c_void, library: cudaLibrary_t, symbol: *const c_char);
+                both driver fn cudaLibraryGetUnifiedFunction(fptr: *mut *mut c_void, library: cudaLibrary_t, symbol: *const c_char);
                 both driver fn cudaLibraryGetKernelCount(count: *mut c_uint, lib: cudaLibrary_t);
                 both driver fn cudaLibraryEnumerateKernels(kernels: *mut cudaKernel_t, num_kernels: c_uint, lib: cudaLibrary_t);
                 both driver fn cudaKernelSetAttributeForDevice(kernel: cudaKernel_t, attr: cudaFuncAttribute, value: c_int, device: c_int);
@@ -486,14 +486,14 @@ macro_rules! __entry_points {
                 only_13 refused fn cudaGreenCtxCreate(ph_ctx: *mut cudaExecutionContext_t, desc: cudaDevResourceDesc_t, device: c_int, flags: c_uint);
                 only_13 refused fn cudaExecutionCtxDestroy(ctx: cudaExecutionContext_t);
                 only_13 refused fn cudaExecutionCtxGetDevResource(ctx: cudaExecutionContext_t, resource: *mut cudaDevResource, type_: cudaDevResourceType);
-                only_13 refused fn cudaExecutionCtxGetDevice(device: *mut c_int, ctx: cudaExecutionContext_t);
-                only_13 refused fn cudaExecutionCtxGetId(ctx: cudaExecutionContext_t, ctx_id: *mut c_ulonglong);
-                only_13 refused fn cudaExecutionCtxStreamCreate(ph_stream: *mut cudaStream_t, ctx: cudaExecutionContext_t, flags: c_uint, priority: c_int);
-                only_13 refused fn cudaExecutionCtxSynchronize(ctx: cudaExecutionContext_t);
+                only_13 driver fn cudaExecutionCtxGetDevice(device: *mut c_int, ctx: cudaExecutionContext_t);
+                only_13 driver fn cudaExecutionCtxGetId(ctx: cudaExecutionContext_t, ctx_id: *mut c_ulonglong);
+                only_13 driver fn cudaExecutionCtxStreamCreate(ph_stream: *mut cudaStream_t, ctx: cudaExecutionContext_t, flags: c_uint, priority: c_int);
+                only_13 driver fn cudaExecutionCtxSynchronize(ctx: cudaExecutionContext_t);
                 only_13 refused fn cudaStreamGetDevResource(h_stream: cudaStream_t, resource: *mut cudaDevResource, type_: cudaDevResourceType) [twin cudaStreamGetDevResource_ptsz];
-                only_13 refused fn cudaExecutionCtxRecordEvent(ctx: cudaExecutionContext_t, event: cudaEvent_t);
-                only_13 refused fn cudaExecutionCtxWaitEvent(ctx: cudaExecutionContext_t, event: cudaEvent_t);
-                only_13 refused fn cudaDeviceGetExecutionCtx(ctx: *mut cudaExecutionContext_t, device: c_int);
+                only_13 driver fn cudaExecutionCtxRecordEvent(ctx: cudaExecutionContext_t, event: cudaEvent_t);
+                only_13 driver fn cudaExecutionCtxWaitEvent(ctx: cudaExecutionContext_t, event: cudaEvent_t);
+                only_13 driver fn cudaDeviceGetExecutionCtx(ctx: *mut cudaExecutionContext_t, device: c_int);
             }
             profiler {
                 both context fn cudaProfilerStart();

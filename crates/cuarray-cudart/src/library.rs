@@ -153,3 +153,14 @@ pub(crate) unsafe fn cudaKernelSetAttributeForDevice(
     let attribute = c_int::try_from(attr).map_err(|_| cudaError_t::cudaErrorInvalidValue)?;
     cu!(api.cuKernelSetAttribute(attribute as _, value, kernel, device))
 }
+
+pub(crate) unsafe fn cudaLibraryGetUnifiedFunction(
+    api: &Api,
+    fptr: *mut *mut c_void,
+    library: cudaLibrary_t,
+    symbol: *const c_char,
+) -> Answer {
+    present(fptr)?;
+    present(symbol)?;
+    cu!(api.cuLibraryGetUnifiedFunction(fptr, library, symbol))
+}

@@ -38,3 +38,16 @@ pub(crate) unsafe fn cudaDeviceEnablePeerAccess(api: &Api, peer_device: c_int, f
 pub(crate) unsafe fn cudaDeviceDisablePeerAccess(api: &Api, peer_device: c_int) -> Answer {
     cu!(api.cuCtxDisablePeerAccess(context::primary(api, peer_device)?))
 }
+
+pub(crate) unsafe fn cudaDeviceGetP2PAtomicCapabilities(
+    api: &Api,
+    capabilities: *mut c_uint,
+    operations: *const cudaAtomicOperation,
+    count: c_uint,
+    src_device: c_int,
+    dst_device: c_int,
+) -> Answer {
+    present(capabilities)?;
+    present(operations)?;
+    cu!(api.cuDeviceGetP2PAtomicCapabilities(capabilities, operations, count, src_device, dst_device))
+}

@@ -5,11 +5,12 @@
 #![allow(non_camel_case_types, non_snake_case, missing_docs)]
 
 use cuarray_abi::{
-    CUDA_MEMCPY3D_BATCH_OP, CUarray, CUevent, CUfunction, CUgraph, CUgraphEdgeData, CUgraphExec, CUgraphNode,
-    CUgreenCtx, CUhostFn, CUipcEventHandle, CUipcMemHandle, CUkernel, CUlibrary, CUmemAccessDesc, CUmemLocation,
-    CUmemcpyAttributes, CUmemoryPool, CUmipmappedArray, CUstream, CUuserObject, CUuuid,
+    CUDA_MEMCPY3D_BATCH_OP, CUarray, CUasyncCallback, CUasyncCallbackHandle, CUcontext, CUevent, CUfunction, CUgraph,
+    CUgraphEdgeData, CUgraphExec, CUgraphNode, CUhostFn, CUipcEventHandle, CUipcMemHandle, CUkernel, CUlibrary,
+    CUlogIterator, CUlogsCallback, CUlogsCallbackHandle, CUmemAccessDesc, CUmemLocation, CUmemcpyAttributes,
+    CUmemoryPool, CUmipmappedArray, CUstream, CUuserObject, CUuuid,
 };
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 
 use crate::result::cudaError_t;
 
@@ -30,9 +31,9 @@ aliases! {
     cudaArray_t = CUarray, cudaArray_const_t = CUarray, cudaMipmappedArray_t = CUmipmappedArray, cudaMipmappedArray_const_t = CUmipmappedArray,
     cudaEvent_t = CUevent, cudaStream_t = CUstream, cudaFunction_t = CUfunction, cudaKernel_t = CUkernel, cudaLibrary_t = CUlibrary,
     cudaGraph_t = CUgraph, cudaGraphNode_t = CUgraphNode, cudaGraphExec_t = CUgraphExec, cudaUserObject_t = CUuserObject,
-    cudaMemPool_t = CUmemoryPool, cudaExecutionContext_t = CUgreenCtx, cudaDevResourceDesc_t = usize,
-    cudaExternalMemory_t = usize, cudaExternalSemaphore_t = usize, cudaGraphicsResource_t = usize, cudaAsyncCallbackHandle_t = usize,
-    cudaLogsCallbackHandle = usize, cudaLogIterator = c_uint,
+    cudaMemPool_t = CUmemoryPool, cudaExecutionContext_t = CUcontext, cudaDevResourceDesc_t = usize,
+    cudaExternalMemory_t = usize, cudaExternalSemaphore_t = usize, cudaGraphicsResource_t = usize, cudaAsyncCallbackHandle_t = CUasyncCallbackHandle,
+    cudaLogsCallbackHandle = CUlogsCallbackHandle, cudaLogIterator = CUlogIterator,
     cudaGraphConditionalHandle = u64, cudaTextureObject_t = u64, cudaSurfaceObject_t = u64,
 }
 
@@ -70,8 +71,8 @@ aliases! {
 // Functions of the program.
 pub type cudaHostFn_t = CUhostFn;
 pub type cudaStreamCallback_t = Option<unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut c_void)>;
-pub type cudaAsyncCallback = Option<unsafe extern "C" fn(*mut c_void, *mut c_void, cudaAsyncCallbackHandle_t)>;
-pub type cudaLogsCallback_t = Option<unsafe extern "C" fn(*mut c_void, c_uint, *mut c_char, usize)>;
+pub type cudaAsyncCallback = CUasyncCallback;
+pub type cudaLogsCallback_t = CUlogsCallback;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]

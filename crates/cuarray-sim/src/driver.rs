@@ -126,6 +126,7 @@ impl Driver {
     pub(crate) fn initialize(&self) -> Result<(), CUresult> {
         let config = self.config.as_ref().map_err(|wrong| {
             eprintln!("cuarray-sim: {wrong}");
+            self.log_error(wrong);
             CUresult::CUDA_ERROR_INVALID_VALUE
         })?;
         let generation = fork::generation();
@@ -141,10 +142,10 @@ impl Driver {
         if state.devices.is_empty() {
             fork::watch();
             let devices = device::of_config(config).map_err(|error| {
-                eprintln!(
-                    "cuarray-sim: no address space for {} devices of {} bytes: {error}",
-                    config.devices, config.memory
-                );
+                let text =
+                    format!("no address space for {} devices of {} bytes: {error}", config.devices, config.memory);
+                eprintln!("cuarray-sim: {text}");
+                self.log_error(&text);
                 CUresult::CUDA_ERROR_OUT_OF_MEMORY
             })?;
             for device in devices {
@@ -223,10 +224,14 @@ impl Driver {
         }
     }
 
-    /// Prints why a function is refused, at its first call.
+    /// Adds a sentence to the error log.
+    pub(crate) fn log_error(&self, text: &str) {
+        self.log.add(CU_LOG_LEVEL_ERROR, thread::with(|thread| thread.number).unwrap_or_default(), text);
+    }
+
+    /// Logs why a function is refused, and prints it at its first call.
     pub(crate) fn explain_refusal(&self, symbol: &'static str, reason: &str) {
-        let thread = thread::with(|thread| thread.number).unwrap_or_default();
-        self.log.add(CU_LOG_LEVEL_ERROR, thread, &format!("{symbol} is refused: {reason}"));
+        self.log_error(&format!("{symbol} is refused: {reason}"));
         let quiet = self.config.as_ref().is_ok_and(|config| config.quiet);
         let mut explained = self.explained_refusals.lock().unwrap_or_else(PoisonError::into_inner);
         if !quiet && explained.insert(symbol) {
@@ -234,8 +239,9 @@ impl Driver {
         }
     }
 
-    /// Prints why a program's code is refused. Only the first refusal is printed.
+    /// Logs why a call is refused. Only the first refusal is printed too.
     pub(crate) fn explain(&self, text: &str) {
+        self.log_error(text);
         let quiet = self.config.as_ref().is_ok_and(|config| config.quiet);
         if !quiet && !self.explained.swap(true, Ordering::Relaxed) {
             eprintln!("cuarray-sim: {text}");

@@ -113,6 +113,76 @@ fn small_buffer_gets_the_latest_messages_and_a_notice() {
 }
 
 #[test]
+fn reason_of_a_refusal_is_logged_before_each_refused_call() {
+    let p = Program::new();
+    let (mut graph, mut node, mut array) = (CUgraph::NULL, CUgraphNode::NULL, CUarray::NULL);
+    ok!(p, cuGraphCreate(&mut graph, 0));
+    let mut semaphores =
+        CUgraphNodeParams { kind: CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, reserved0: [0; 3], params: [0; 29], reserved2: 0 };
+    let sparse = CUDA_ARRAY3D_DESCRIPTOR {
+        Width: 4,
+        Height: 4,
+        Format: CU_AD_FORMAT_UNSIGNED_INT8,
+        NumChannels: 1,
+        Flags: CUDA_ARRAY3D_SPARSE,
+        ..Default::default()
+    };
+    // Standard error gets each reason once, the log each time.
+    for _ in 0..2 {
+        let mut at = position(&p);
+        fails!(p, NOT_SUPPORTED, cuGraphAddNode(&mut node, graph, std::ptr::null(), 0, &mut semaphores));
+        fails!(p, NOT_SUPPORTED, cuArray3DCreate_v2(&mut array, &sparse));
+        let text = log(&p, &mut at);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert!(lines[0].contains("[E] a semaphore node is refused: no semaphore can be imported"), "{text}");
+        assert!(lines[1].contains("cuGraphAddNode(") && lines[1].contains("CUDA_ERROR_NOT_SUPPORTED"), "{text}");
+        assert!(lines[2].contains("[E] an array with flags 0x40 is refused: sparse arrays"), "{text}");
+        assert!(lines[3].contains("cuArray3DCreate_v2("), "{text}");
+    }
+}
+
+#[test]
+fn refused_code_and_refused_functions_are_logged_with_their_reasons() {
+    let p = Program::new();
+    let (mut at, mut module) = (position(&p), CUmodule::NULL);
+    let cubin = *b"\x7fELF\x02\x01\x01\x41\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    assert!(!call!(p, cuModuleLoadData(&mut module, cubin.as_ptr().cast())).is_success());
+    fails!(
+        p,
+        INVALID_PTX,
+        cuModuleLoadData(&mut module, c".version 8.0\n.target sm_80\n.address_size 64\nnonsense".as_ptr().cast())
+    );
+    let (mut address, mut status) = (std::ptr::null_mut(), 0);
+    ok!(p, cuGetProcAddress_v2(c"cuMulticastCreate".as_ptr(), &mut address, 13000, 1, &mut status));
+    // SAFETY: the function is refused and reads no argument.
+    let refused: extern "C" fn() -> CUresult = unsafe { std::mem::transmute(address) };
+    assert_eq!(refused(), CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    let text = log(&p, &mut at);
+    assert!(text.contains("[E] machine code was refused: "), "{text}");
+    assert!(text.contains("[E] PTX was refused: "), "{text}");
+    assert!(text.contains("[E] cuMulticastCreate is refused: the devices have no switch"), "{text}");
+}
+
+#[test]
+fn every_failing_function_writes_an_entry() {
+    let p = Program::with(Config { findings: false, ..Config::default() });
+    let mut at = position(&p);
+    for (count, address) in (1..).zip([0x10, 0x20, 0x30]) {
+        fails!(p, INVALID_VALUE, cuMemFree_v2(address));
+        let mut from = at;
+        assert_eq!(log(&p, &mut from).lines().count(), count);
+    }
+    // A query of unfinished work is no failure.
+    let (stream, event, memory) = (p.stream(CU_STREAM_NON_BLOCKING), p.event(), p.alloc(64));
+    p.fill(memory, 1, 64, stream);
+    ok!(p, cuEventRecord(event, stream));
+    at = position(&p);
+    assert_eq!(call!(p, cuEventQuery(event)), CUresult::CUDA_ERROR_NOT_READY);
+    assert_eq!(log(&p, &mut at), "");
+}
+
+#[test]
 fn log_is_written_to_a_file() {
     let p = Program::new();
     let mut at = position(&p);

@@ -4,8 +4,10 @@
 //!
 //! Runtime API: [device management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html).
 
+mod notifications;
 mod properties;
 
+pub(crate) use notifications::*;
 pub(crate) use properties::*;
 
 use crate::call::{Answer, present, put};
@@ -133,4 +135,16 @@ pub(crate) unsafe fn cudaDeviceGetTexture1DLinearMaxWidth(
     // SAFETY: by the contract of this function.
     let (format, channels) = channel::to_format(&unsafe { fmt_desc.read_unaligned() })?;
     cu!(api.cuDeviceGetTexture1DLinearMaxWidth(max_width_in_elements, format, channels, device))
+}
+
+pub(crate) unsafe fn cudaDeviceGetHostAtomicCapabilities(
+    api: &Api,
+    capabilities: *mut c_uint,
+    operations: *const cudaAtomicOperation,
+    count: c_uint,
+    device: c_int,
+) -> Answer {
+    present(capabilities)?;
+    present(operations)?;
+    cu!(api.cuDeviceGetHostAtomicCapabilities(capabilities, operations, count, device))
 }

@@ -10,7 +10,7 @@ use crate::result::cudaError_t;
 use crate::types::*;
 use cuarray_abi::{
     Api, CU_GRAPH_NODE_TYPE_CONDITIONAL, CU_GRAPH_NODE_TYPE_HOST, CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY,
-    CU_GRAPH_NODE_TYPE_MEMSET, CUDA_CONDITIONAL_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUcontext, CUgreenCtx,
+    CU_GRAPH_NODE_TYPE_MEMSET, CUDA_CONDITIONAL_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUcontext,
 };
 use std::ffi::c_uint;
 use std::ptr;
@@ -36,9 +36,6 @@ fn set_part<T: Copy>(node: &mut cudaGraphNodeParams, part: T) {
 unsafe fn to_driver(api: &Api, params: *const cudaGraphNodeParams) -> Result<cudaGraphNodeParams, cudaError_t> {
     // SAFETY: by the contract of this function.
     let mut node = unsafe { super::read(params)? };
-    let supported = |context: cudaExecutionContext_t| {
-        if context.is_null() { Ok(()) } else { Err(cudaError_t::cudaErrorNotSupported) }
-    };
     match node.kind {
         CU_GRAPH_NODE_TYPE_KERNEL => {
             let part = kernel::to_driver(api, &part(&node))?;
@@ -46,22 +43,25 @@ unsafe fn to_driver(api: &Api, params: *const cudaGraphNodeParams) -> Result<cud
         }
         CU_GRAPH_NODE_TYPE_MEMCPY => {
             let part: cudaMemcpyNodeParams = part(&node);
-            supported(part.ctx)?;
             let copy = CUDA_MEMCPY_NODE_PARAMS {
                 flags: part.flags,
                 reserved: part.reserved,
-                copyCtx: CUcontext::NULL,
+                copyCtx: part.ctx,
                 copyParams: copy::to_driver(api, &part.copyParams)?,
             };
             set_part(&mut node, copy);
         }
-        CU_GRAPH_NODE_TYPE_MEMSET => supported(part::<cudaMemsetParamsV2>(&node).ctx)?,
-        CU_GRAPH_NODE_TYPE_HOST => supported(part::<cudaHostNodeParamsV2>(&node).ctx)?,
+        CU_GRAPH_NODE_TYPE_HOST => {
+            // The driver's host nodes have no context, so the one that is given is only checked.
+            let (given, mut device) = (part::<cudaHostNodeParamsV2>(&node).ctx, 0);
+            if !given.is_null() {
+                cu!(api.cuCtxGetDevice_v2(&raw mut device, given))?;
+            }
+        }
         CU_GRAPH_NODE_TYPE_CONDITIONAL => {
-            // An execution context would be at the place of the driver's context.
+            // The execution context is at the place of the driver's context.
             let part: CUDA_CONDITIONAL_NODE_PARAMS = part(&node);
-            supported(CUgreenCtx(part.ctx.0))?;
-            set_part(&mut node, CUDA_CONDITIONAL_NODE_PARAMS { ctx: super::current(api)?, ..part });
+            set_part(&mut node, CUDA_CONDITIONAL_NODE_PARAMS { ctx: super::context_of(api, part.ctx)?, ..part });
         }
         _ => {}
     }
@@ -184,12 +184,11 @@ pub(crate) unsafe fn cudaGraphConditionalHandleCreate(
     default_launch_value: c_uint,
     flags: c_uint,
 ) -> Answer {
-    present(p_handle_out)?;
-    let context = super::current(api)?;
-    cu!(api.cuGraphConditionalHandleCreate(p_handle_out, graph, context, default_launch_value, flags))
+    let ctx = cudaExecutionContext_t::NULL;
+    // SAFETY: by the contract of this function.
+    unsafe { cudaGraphConditionalHandleCreate_v2(api, p_handle_out, graph, ctx, default_launch_value, flags) }
 }
 
-/// A null context stands for the current one; execution contexts are not supported.
 pub(crate) unsafe fn cudaGraphConditionalHandleCreate_v2(
     api: &Api,
     p_handle_out: *mut cudaGraphConditionalHandle,
@@ -198,9 +197,7 @@ pub(crate) unsafe fn cudaGraphConditionalHandleCreate_v2(
     default_launch_value: c_uint,
     flags: c_uint,
 ) -> Answer {
-    if !ctx.is_null() {
-        return Err(cudaError_t::cudaErrorNotSupported);
-    }
-    // SAFETY: by the contract of this function.
-    unsafe { cudaGraphConditionalHandleCreate(api, p_handle_out, graph, default_launch_value, flags) }
+    present(p_handle_out)?;
+    let context = super::context_of(api, ctx)?;
+    cu!(api.cuGraphConditionalHandleCreate(p_handle_out, graph, context, default_launch_value, flags))
 }

@@ -43,9 +43,6 @@ fn shown(api: &Api, function: CUfunction, kernel: CUkernel) -> (*mut c_void, cud
 
 /// The driver's parameters for those of the runtime.
 pub(super) fn to_driver(api: &Api, node: &cudaKernelNodeParamsV2) -> Result<CUDA_KERNEL_NODE_PARAMS, cudaError_t> {
-    if !node.ctx.is_null() {
-        return Err(cudaError_t::cudaErrorNotSupported);
-    }
     let (func, kern) = match node.functionType {
         UNSPECIFIED | DEVICE_ENTRY => named(api, node.func)?,
         KERNEL => (CUfunction::NULL, registration::kernel_of_handle(api, CUkernel(node.func.addr()))?),
@@ -65,7 +62,7 @@ pub(super) fn to_driver(api: &Api, node: &cudaKernelNodeParamsV2) -> Result<CUDA
         kernelParams: node.kernelParams,
         extra: node.extra,
     };
-    Ok(CUDA_KERNEL_NODE_PARAMS { v1, kern, ctx: CUcontext::NULL })
+    Ok(CUDA_KERNEL_NODE_PARAMS { v1, kern, ctx: node.ctx })
 }
 
 /// The runtime's parameters for those of the driver.

@@ -1,8 +1,8 @@
 //! Graphs: their structure, their nodes, their executable form, and the objects that they keep.
 //!
 //! Most functions pass their arguments on to the driver. Parameters of kernels and of copies have another form here than in
-//! the driver: `kernel`, `copy` and `any_node` convert them. Nodes run in the current context. An execution context, which
-//! newer structures can name, is not supported.
+//! the driver: `kernel`, `copy` and `any_node` convert them. Nodes run in the current context, or in the execution context that
+//! newer structures can name.
 //!
 //! Runtime API: [graph management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__GRAPH.html).
 
@@ -27,6 +27,7 @@ pub(crate) use structure::*;
 use crate::call::present;
 use crate::context;
 use crate::result::cudaError_t;
+use crate::types::cudaExecutionContext_t;
 use cuarray_abi::{Api, CUcontext};
 
 /// Functions that pass their arguments on to the driver; the pointers in `needs` must not be null.
@@ -43,6 +44,11 @@ use passed_on;
 /// The context that the nodes of a call run in.
 fn current(api: &Api) -> Result<CUcontext, cudaError_t> {
     context::current(api)?.ok_or(cudaError_t::cudaErrorDeviceUninitialized)
+}
+
+/// The context that an execution context stands for; null is the current one.
+fn context_of(api: &Api, given: cudaExecutionContext_t) -> Result<CUcontext, cudaError_t> {
+    if given.is_null() { current(api) } else { Ok(given) }
 }
 
 /// Reads the parameters of a node.

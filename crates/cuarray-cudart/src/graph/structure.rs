@@ -5,7 +5,7 @@ use crate::call::Answer;
 use crate::driver::cu;
 use crate::types::*;
 use cuarray_abi::Api;
-use std::ffi::{c_char, c_uint};
+use std::ffi::{c_char, c_uint, c_ulonglong};
 
 passed_on! {
     fn cudaGraphCreate(p_graph: *mut cudaGraph_t, flags: c_uint) needs p_graph => cuGraphCreate;
@@ -19,6 +19,8 @@ passed_on! {
     fn cudaGraphNodeGetContainingGraph(h_node: cudaGraphNode_t, ph_graph: *mut cudaGraph_t)
         needs ph_graph => cuGraphNodeGetContainingGraph;
     fn cudaGraphNodeGetLocalId(h_node: cudaGraphNode_t, node_id: *mut c_uint) needs node_id => cuGraphNodeGetLocalId;
+    fn cudaGraphNodeGetToolsId(h_node: cudaGraphNode_t, tools_node_id: *mut c_ulonglong)
+        needs tools_node_id => cuGraphNodeGetToolsId;
     fn cudaGraphGetId(h_graph: cudaGraph_t, graph_id: *mut c_uint) needs graph_id => cuGraphGetId;
     fn cudaGraphGetNodes(graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, num_nodes: *mut usize)
         needs num_nodes => cuGraphGetNodes;

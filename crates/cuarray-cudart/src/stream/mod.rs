@@ -101,3 +101,28 @@ pub(crate) unsafe fn cudaStreamAttachMemAsync(
 ) -> Answer {
     cu!(api.cuStreamAttachMemAsync(stream, address(dev_ptr), length, flags))
 }
+
+pub(crate) unsafe fn cudaStreamCopyAttributes(api: &Api, dst: cudaStream_t, src: cudaStream_t) -> Answer {
+    cu!(api.cuStreamCopyAttributes(dst, src))
+}
+
+/// Attributes have the numbers and the layout of the driver's.
+pub(crate) unsafe fn cudaStreamGetAttribute(
+    api: &Api,
+    h_stream: cudaStream_t,
+    attr: cudaLaunchAttributeID,
+    value_out: *mut cudaLaunchAttributeValue,
+) -> Answer {
+    present(value_out)?;
+    cu!(api.cuStreamGetAttribute(h_stream, attr, value_out.cast()))
+}
+
+pub(crate) unsafe fn cudaStreamSetAttribute(
+    api: &Api,
+    h_stream: cudaStream_t,
+    attr: cudaLaunchAttributeID,
+    value: *const cudaLaunchAttributeValue,
+) -> Answer {
+    present(value)?;
+    cu!(api.cuStreamSetAttribute(h_stream, attr, value.cast()))
+}

@@ -1,6 +1,8 @@
 use crate::driver::{ok, open};
+use cuarray_abi::CUasyncCallbackHandle;
 use cuarray_cudart::cudaError_t;
 use cuarray_cudart::v13::*;
+use std::ffi::c_void;
 use std::ptr;
 
 #[test]
@@ -108,4 +110,53 @@ fn peers_are_enabled_once() {
     })
     .join()
     .unwrap();
+}
+
+#[test]
+fn atomic_capabilities_are_those_of_the_driver() {
+    open();
+    let (operations, mut found, invalid) = ([0, 1], [9_u32; 2], cudaError_t::cudaErrorInvalidValue);
+    unsafe {
+        ok(cudaDeviceGetHostAtomicCapabilities(found.as_mut_ptr(), operations.as_ptr(), 2, 0));
+        assert!(!found.contains(&9));
+        assert_eq!(cudaDeviceGetHostAtomicCapabilities(ptr::null_mut(), operations.as_ptr(), 2, 0), invalid);
+        assert_eq!(cudaDeviceGetHostAtomicCapabilities(found.as_mut_ptr(), ptr::null(), 2, 0), invalid);
+        let wrong = cudaDeviceGetHostAtomicCapabilities(found.as_mut_ptr(), operations.as_ptr(), 2, 99);
+        assert_eq!(wrong, cudaError_t::cudaErrorInvalidDevice);
+        found = [9; 2];
+        ok(cudaDeviceGetP2PAtomicCapabilities(found.as_mut_ptr(), operations.as_ptr(), 2, 0, 1));
+        assert!(!found.contains(&9));
+        assert_eq!(cudaDeviceGetP2PAtomicCapabilities(ptr::null_mut(), operations.as_ptr(), 2, 0, 1), invalid);
+        let same = cudaDeviceGetP2PAtomicCapabilities(found.as_mut_ptr(), operations.as_ptr(), 2, 0, 0);
+        assert_eq!(same, cudaError_t::cudaErrorInvalidDevice);
+    }
+}
+
+#[test]
+fn receiver_of_a_device_s_notifications_is_unregistered_by_its_handle() {
+    unsafe extern "C" fn notified(_: *mut c_void, _: *mut c_void, _: CUasyncCallbackHandle) {}
+    open();
+    let (mut handle, none) = (CUasyncCallbackHandle::NULL, ptr::null_mut());
+    let invalid = cudaError_t::cudaErrorInvalidValue;
+    unsafe {
+        ok(cudaDeviceRegisterAsyncNotification(1, Some(notified), none, &mut handle));
+        assert_eq!(cudaDeviceUnregisterAsyncNotification(0, handle), invalid);
+        ok(cudaDeviceUnregisterAsyncNotification(1, handle));
+        assert_eq!(cudaDeviceUnregisterAsyncNotification(1, handle), invalid);
+        assert_eq!(cudaDeviceRegisterAsyncNotification(1, None, none, &mut handle), invalid);
+        assert_eq!(cudaDeviceRegisterAsyncNotification(1, Some(notified), none, ptr::null_mut()), invalid);
+        let wrong = cudaDeviceRegisterAsyncNotification(99, Some(notified), none, &mut handle);
+        assert_eq!(wrong, cudaError_t::cudaErrorInvalidDevice);
+    }
+}
+
+#[test]
+fn flush_of_remote_writes_checks_its_target_and_scope() {
+    open();
+    unsafe {
+        ok(cudaDeviceFlushGPUDirectRDMAWrites(0, 100));
+        ok(cudaDeviceFlushGPUDirectRDMAWrites(0, 200));
+        assert_eq!(cudaDeviceFlushGPUDirectRDMAWrites(1, 100), cudaError_t::cudaErrorInvalidValue);
+        assert_eq!(cudaDeviceFlushGPUDirectRDMAWrites(0, 150), cudaError_t::cudaErrorInvalidValue);
+    }
 }

@@ -1,9 +1,7 @@
 use crate::driver::{ok, open};
 use crate::execution::{ONE, PTX, register};
 use crate::symbols::registered;
-use cuarray_abi::{
-    CUDA_CONDITIONAL_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUgreenCtx, CUuserObject,
-};
+use cuarray_abi::{CUDA_CONDITIONAL_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUuserObject};
 use cuarray_cudart::types::*;
 use cuarray_cudart::v13::*;
 use cuarray_cudart::{cudaError_t, v12};
@@ -406,6 +404,11 @@ fn clone_has_its_own_nodes_and_ids() {
         ok(cudaGraphGetId(clone, &mut second));
         assert_ne!(first, second);
         ok(cudaGraphNodeGetLocalId(node, &mut local));
+        let mut tools = 0;
+        ok(cudaGraphNodeGetToolsId(node, &mut tools));
+        assert_ne!(tools, 0);
+        assert_eq!(cudaGraphNodeGetToolsId(node, ptr::null_mut()), INVALID);
+        assert_eq!(cudaGraphNodeGetToolsId(NO_NODE, &mut tools), INVALID);
         ok(cudaGraphInstantiate(&mut exec, clone, 0));
         ok(cudaGraphExecGetId(exec, &mut first));
         let mut flags = 9;
@@ -449,7 +452,7 @@ fn nodes_of_each_kind_are_added_by_one_function() {
             sharedMemBytes: 0,
             kernelParams: args.as_mut_ptr(),
             extra: ptr::null_mut(),
-            ctx: CUgreenCtx::NULL,
+            ctx: CUcontext::NULL,
             functionType: 0,
         };
         let mut params = node_params(0, kernel);
@@ -459,9 +462,12 @@ fn nodes_of_each_kind_are_added_by_one_function() {
         assert_eq!(part::<cudaKernelNodeParamsV2>(&found).func.cast_const(), host);
         assert_eq!(part::<cudaKernelNodeParamsV2>(&found).functionType, 1);
         ok(cudaGraphNodeSetParams(node, &mut found));
-        let in_context = cudaKernelNodeParamsV2 { ctx: CUgreenCtx(8), ..kernel };
+        let in_context = cudaKernelNodeParamsV2 { ctx: CUcontext(8), ..kernel };
         let error = cudaGraphNodeSetParams(node, &mut node_params(0, in_context));
-        assert_eq!(error, cudaError_t::cudaErrorNotSupported);
+        assert_eq!(error, cudaError_t::cudaErrorDeviceUninitialized);
+        let mut ctx = CUcontext::NULL;
+        ok(cudaDeviceGetExecutionCtx(&mut ctx, 0));
+        ok(cudaGraphNodeSetParams(node, &mut node_params(0, cudaKernelNodeParamsV2 { ctx, ..kernel })));
         for kind in [2, 3] {
             let wrong = cudaKernelNodeParamsV2 { functionType: kind, func: ptr::null_mut(), ..kernel };
             let error = cudaGraphNodeSetParams(node, &mut node_params(0, wrong));
@@ -480,7 +486,7 @@ fn nodes_of_each_kind_are_added_by_one_function() {
         ok(v12::cudaGraphAddNode(&mut copied, fixture.graph, &node, 1, &mut after));
         let found: cudaMemcpyNodeParams = part(&get(copied));
         assert_eq!((found.copyParams.kind, found.copyParams.dstPtr.ptr), (3, fixture.memory.byte_add(16)));
-        let fill = cudaMemsetParamsV2 { memset: fixture.fill_of(6, 1), ctx: CUgreenCtx::NULL };
+        let fill = cudaMemsetParamsV2 { memset: fixture.fill_of(6, 1), ctx: CUcontext::NULL };
         let mut fill = node_params(
             2,
             cudaMemsetParamsV2 { memset: cudaMemsetParams { dst: fill.memset.dst + 32, ..fill.memset }, ..fill },
@@ -616,12 +622,12 @@ fn conditional_node_runs_the_body_of_its_condition() {
     for (of_12, value, expected) in [(false, 1, [7, 0]), (false, 0, [0, 8]), (true, 1, [7, 0])] {
         let fixture = Fixture::new();
         let (mut handle, mut node) = (0, NO_NODE);
-        let (graph, none, context) = (fixture.graph, ptr::null(), CUgreenCtx::NULL);
+        let (graph, none, context) = (fixture.graph, ptr::null(), CUcontext::NULL);
         unsafe {
             assert_eq!(cudaGraphConditionalHandleCreate(ptr::null_mut(), graph, 0, 0), INVALID);
             assert_eq!(cudaGraphConditionalHandleCreate(&mut handle, graph, value, 2), INVALID);
-            let refused = cudaGraphConditionalHandleCreate_v2(&mut handle, graph, CUgreenCtx(1), value, 1);
-            assert_eq!(refused, cudaError_t::cudaErrorNotSupported);
+            let wrong = cudaGraphConditionalHandleCreate_v2(&mut handle, graph, CUcontext(8), value, 1);
+            assert_eq!(wrong, INVALID);
             if of_12 {
                 ok(v12::cudaGraphConditionalHandleCreate(&mut handle, graph, value, 1));
             } else {

@@ -74,10 +74,17 @@ fn bad_images_names_and_pointers_are_refused() {
         let mut address = ptr::null_mut();
         let error = cudaLibraryGetGlobal(&mut address, &mut 0, library, c"other".as_ptr());
         assert_eq!(error, cudaError_t::cudaErrorSymbolNotFound);
+        // No simulated device has unified functions.
+        let error = cudaLibraryGetUnifiedFunction(&mut address, library, c"write".as_ptr());
+        assert_eq!(error, cudaError_t::cudaErrorSymbolNotFound);
+        assert_eq!(cudaLibraryGetUnifiedFunction(&mut address, library, ptr::null()), invalid);
+        assert_eq!(cudaLibraryGetUnifiedFunction(ptr::null_mut(), library, c"write".as_ptr()), invalid);
         let error = cudaLibraryGetManaged(&mut address, &mut 0, library, c"other".as_ptr());
         assert_eq!(error, cudaError_t::cudaErrorSymbolNotFound);
         assert_eq!(cudaLibraryGetManaged(&mut address, &mut 0, library, ptr::null()), invalid);
         let unknown = cuarray_abi::CUlibrary(12345);
+        let error = cudaLibraryGetUnifiedFunction(&mut address, unknown, c"write".as_ptr());
+        assert_eq!(error, cudaError_t::cudaErrorInvalidResourceHandle);
         let error = cudaLibraryGetKernel(&mut kernel, unknown, c"write".as_ptr());
         assert_eq!(error, cudaError_t::cudaErrorInvalidResourceHandle);
         ok(cudaLibraryUnload(library));

@@ -86,3 +86,40 @@ fn capture_gives_a_graph() {
         ok(cudaStreamDestroy(stream));
     }
 }
+
+/// `cudaLaunchAttributeSynchronizationPolicy`, and two of its values.
+const SYNCHRONIZATION_POLICY: cudaLaunchAttributeID = 3;
+const SPIN: u64 = 2;
+const BLOCKING_SYNC: u64 = 4;
+
+#[test]
+fn attributes_of_a_stream_are_set_and_copied() {
+    open();
+    let (mut one, mut two, invalid) = (cudaStream_t::NULL, cudaStream_t::NULL, cudaError_t::cudaErrorInvalidValue);
+    let policy = |stream| {
+        let mut value = [0_u64; 8];
+        unsafe { ok(cudaStreamGetAttribute(stream, SYNCHRONIZATION_POLICY, value.as_mut_ptr().cast())) };
+        value[0] & 0xffff_ffff
+    };
+    let set = |stream, attribute, policy: u64| {
+        let value = [policy, 0, 0, 0, 0, 0, 0, 0];
+        unsafe { cudaStreamSetAttribute(stream, attribute, value.as_ptr().cast()) }
+    };
+    unsafe {
+        ok(cudaStreamCreate(&mut one));
+        ok(cudaStreamCreate(&mut two));
+        ok(set(one, SYNCHRONIZATION_POLICY, BLOCKING_SYNC));
+        ok(set(two, SYNCHRONIZATION_POLICY, SPIN));
+        assert_eq!((policy(one), policy(two)), (BLOCKING_SYNC, SPIN));
+        ok(cudaStreamCopyAttributes(two, one));
+        assert_eq!(policy(two), BLOCKING_SYNC);
+        assert_eq!(set(one, SYNCHRONIZATION_POLICY, 99), invalid);
+        assert_eq!(set(one, 99, 1), invalid);
+        assert_eq!(cudaStreamGetAttribute(one, SYNCHRONIZATION_POLICY, ptr::null_mut()), invalid);
+        assert_eq!(cudaStreamSetAttribute(one, SYNCHRONIZATION_POLICY, ptr::null()), invalid);
+        let wrong = cudaStreamCopyAttributes(cuarray_abi::CUstream(0xbad0), one);
+        assert_eq!(wrong, cudaError_t::cudaErrorInvalidResourceHandle);
+        ok(cudaStreamDestroy(one));
+        ok(cudaStreamDestroy(two));
+    }
+}

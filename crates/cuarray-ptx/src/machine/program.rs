@@ -215,6 +215,7 @@ pub struct Program {
     /// The number behind `sm_`.
     pub(crate) target: u32,
     pub(crate) allocates: bool,
+    pub(crate) prints: bool,
     pub(crate) max_registers: u32,
     /// The loads and stores that update in place, as pairs of instructions.
     pub(crate) updates: HashMap<(u32, u32), InPlace>,
@@ -303,9 +304,14 @@ impl Program {
         self.target
     }
 
-    /// Whether some function calls `malloc`.
+    /// Whether the program declares `malloc`, which its kernels may call.
     pub fn allocates(&self) -> bool {
         self.allocates
+    }
+
+    /// Whether the program declares `vprintf`, which its kernels may call.
+    pub fn prints(&self) -> bool {
+        self.prints
     }
 
     /// The limit of registers per thread that the image requests; 0 means no limit.

@@ -233,6 +233,7 @@ impl<'a> Symbols<'a> {
             version: 0,
             target: 0,
             allocates: false,
+            prints: false,
             max_registers: 0,
             updates: Default::default(),
             reached: Default::default(),
@@ -249,8 +250,8 @@ impl<'a> Symbols<'a> {
                 program.files.insert(*number as u32, (*name).to_owned());
             }
         }
-        let declared = modules.iter().flat_map(|module| &module.functions).any(|function| function.name == "malloc");
-        program.allocates = declared;
+        let declares = |name| modules.iter().flat_map(|module| &module.functions).any(|function| function.name == name);
+        (program.allocates, program.prints) = (declares("malloc"), declares("vprintf"));
         for (number, definition) in self.definitions.iter().enumerate() {
             let shape = definition.shape;
             if shape.entry && definition.body.is_some() {

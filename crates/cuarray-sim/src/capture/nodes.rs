@@ -1,6 +1,6 @@
 //! Nodes that capturing streams add to their graph.
 
-use super::{capture_of, captures};
+use super::captures;
 use crate::graph_structure::{self, reservations};
 use crate::objects::capturing::Capturing;
 use crate::objects::graph_data::{Action, AllocateNode, Edge};
@@ -107,8 +107,5 @@ pub(crate) fn capture_allocation(
 
 /// Captures a release, which must be of graph memory.
 pub(crate) fn capture_release(state: &mut State, stream: CUstream, address: u64) -> Result<(), CUresult> {
-    let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
-    let graph = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?.graph;
-    reservations::claim_free(state, graph, address)?;
-    capture_node(state, stream, Action::Free(address)).map(|_| ())
+    append(state, stream, false, |state, graph, after| reservations::add_free(state, graph, after, address)).map(|_| ())
 }

@@ -17,6 +17,11 @@ fn stack<R>(call: &Call<'_>, f: impl FnOnce(&mut Vec<CUcontext>) -> R) -> Result
     thread::with_contexts(call.driver.number, f).ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)
 }
 
+/// Refuses the null handle, which is no context at all, unlike that of a context that has ended.
+fn not_null(ctx: CUcontext) -> Result<(), CUresult> {
+    if ctx.is_null() { Err(CUresult::CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+}
+
 /// The context of a handle, or the current one for null.
 fn given_or_current<'a>(call: &Call<'a>, ctx: CUcontext) -> Result<(crate::driver::Guard<'a>, CUcontext), CUresult> {
     if ctx.is_null() {
@@ -75,6 +80,7 @@ pub(super) unsafe fn cuCtxCreate_v4(
 }
 
 pub(super) unsafe fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+    not_null(ctx)?;
     let state = call.lock();
     if state.context(ctx)?.primary {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
@@ -84,6 +90,7 @@ pub(super) unsafe fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Result<
 }
 
 pub(super) unsafe fn cuCtxPushCurrent_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+    not_null(ctx)?;
     call.lock().context(ctx)?;
     stack(call, |stack| stack.push(ctx))
 }
@@ -165,8 +172,15 @@ pub(super) unsafe fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Res
 
 pub(super) unsafe fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
-    let place = state.context_mut(handle)?.limits.get_mut(limit as usize);
-    *place.ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)? = value;
+    let context = state.context_mut(handle)?;
+    let place = context.limits.get_mut(limit as usize).ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)?;
+    if limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH && call.driver.settings().compute_capability >= (9, 0) {
+        return Err(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT);
+    }
+    if context.limits_fixed[limit as usize] {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+    *place = value;
     Ok(())
 }
 
@@ -187,7 +201,7 @@ pub(super) unsafe fn cuCtxGetCacheConfig(call: &Call<'_>, pconfig: *mut CUfunc_c
 
 pub(super) unsafe fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
-    if config > 3 {
+    if config > CU_FUNC_CACHE_PREFER_EQUAL {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     state.context_mut(handle)?.cache_config = config;

@@ -19,7 +19,7 @@ fn change(
     handle: CUfunction,
     change: impl FnOnce(&mut NextLaunch) -> Result<(), CUresult>,
 ) -> Result<(), CUresult> {
-    let mut state = call.lock();
+    let (mut state, _) = call.current()?;
     let function = state.code.functions.get_mut(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     change(&mut function.next)
 }
@@ -44,7 +44,7 @@ pub(super) unsafe fn cuFuncSetBlockShape(
     y: c_int,
     z: c_int,
 ) -> Result<(), CUresult> {
-    let most = call.lock().code.resolve(hfunc)?.max_threads();
+    let most = call.current()?.0.code.resolve(hfunc)?.max_threads();
     let threads = [x, y, z].map(|extent| u32::try_from(extent).unwrap_or(0));
     let product = threads.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent));
     if product.is_none_or(|product| product == 0 || product > most) || threads[2] > 64 {
@@ -57,6 +57,10 @@ pub(super) unsafe fn cuFuncSetBlockShape(
 }
 
 pub(super) unsafe fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, bytes: c_uint) -> Result<(), CUresult> {
+    let most = execution::dynamic_shared(&call.current()?.0.code.resolve(hfunc)?);
+    if bytes > most {
+        return Err(INVALID_VALUE);
+    }
     change(call, hfunc, |next| {
         next.shared = bytes;
         Ok(())
@@ -145,7 +149,8 @@ pub(super) unsafe fn cuLaunchGridAsync(
     grid_height: c_int,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    let next = call.lock().code.functions.get(&f).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.next.clone();
+    let next =
+        call.current_for(stream)?.0.code.functions.get(&f).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.next.clone();
     let [width, height] = [grid_width, grid_height].map(|extent| u32::try_from(extent).unwrap_or(0));
     let shape = Shape { grid: [width, height, 1], threads: next.threads, shared: next.shared, ..Shape::default() };
     let mut arguments = next.arguments;

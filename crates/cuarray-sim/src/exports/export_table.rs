@@ -13,7 +13,7 @@ const OF_THE_RUNTIME: [[u8; 16]; 2] = [
     *b"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd\x9d\xf9",
 ];
 
-/// Reports the library whose runtime asked for a table, on standard error and once for each library.
+/// Reports the library whose runtime asked for a table: in the error log, and once for each library on standard error.
 ///
 /// # Safety
 /// `table` is null, or points at the 16 bytes of a table's id.
@@ -26,12 +26,14 @@ pub(super) unsafe fn explain(driver: &Driver, entry: Entry<'_>, table: *const [u
     let Some(object) = site::calling_object(entry) else { return };
     let is_shared = object.rsplit('/').next().is_some_and(|name| name.starts_with("libcudart"));
     let library = if is_shared { "libcudart".to_owned() } else { site::library_of(&object) };
+    let text = text(&library, &object);
+    driver.log_error(&text);
     let mut refused = driver.refused_runtimes.lock().unwrap_or_else(PoisonError::into_inner);
-    if !refused.insert(library.clone()) || driver.config.as_ref().is_ok_and(|config| config.quiet) {
+    if !refused.insert(library) || driver.config.as_ref().is_ok_and(|config| config.quiet) {
         return;
     }
     drop(refused);
-    eprintln!("cuarray-sim: {}", text(&library, &object));
+    eprintln!("cuarray-sim: {text}");
 }
 
 fn text(library: &str, object: &str) -> String {

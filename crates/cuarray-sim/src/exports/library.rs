@@ -264,6 +264,9 @@ pub(super) unsafe fn cuKernelSetCacheConfig(
     config: CUfunc_cache,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
+    if config > CU_FUNC_CACHE_PREFER_EQUAL {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     let mut state = call.lock();
     state.device(dev)?;
     state.code.kernels.get_mut(&kernel).ok_or(INVALID_HANDLE)?.settings.cache_config = config;

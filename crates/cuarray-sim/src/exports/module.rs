@@ -109,7 +109,7 @@ pub(super) unsafe fn cuModuleEnumerateFunctions(
     module: CUmodule,
 ) -> Result<(), CUresult> {
     present(functions)?;
-    let mut state = call.lock();
+    let (mut state, _) = call.current()?;
     let names = kernels(&state.code.modules.get(&module).ok_or(INVALID_HANDLE)?.program);
     for (index, name) in names.iter().take(num_functions as usize).enumerate() {
         let function = state.code.function(module, name)?;
@@ -135,7 +135,7 @@ pub(super) unsafe fn cuModuleGetGlobal_v2(
 ) -> Result<(), CUresult> {
     // SAFETY: the caller's string, by the driver's contract.
     let name = unsafe { self::name(name)? };
-    let (address, size) = modules::global(&call.lock(), hmod, &name)?;
+    let (address, size) = modules::global(&call.current()?.0, hmod, &name)?;
     // SAFETY: the caller's pointers, by the driver's contract; either may be null.
     unsafe { put_both(dptr, bytes, address, size) }
 }

@@ -64,20 +64,31 @@ fn place_of(state: &State, props: &CUmemPoolProps) -> Result<Place, CUresult> {
     Ok(place)
 }
 
-/// Checks that a free node for `address` may be added to `graph`, and records it.
+/// Adds a free node after others, for the memory of an allocation node.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for an address that no allocation node returned, and for memory that already has a
-/// free node, in this graph or in the only other graph that may free it.
-pub(crate) fn claim_free(state: &mut State, graph: CUgraph, address: u64) -> Result<(), CUresult> {
+/// free node, in this graph or in the only other graph that may free it. Also those of [`add_node`].
+pub(crate) fn add_free(
+    state: &mut State,
+    graph: CUgraph,
+    after: Vec<Edge>,
+    address: u64,
+) -> Result<CUgraphNode, CUresult> {
+    let (owner, freed_by) = owner(state, address)?;
+    match *freed_by {
+        Some(other) if other == graph || other == owner || graph == owner => return Err(INVALID_VALUE),
+        _ => {}
+    }
+    let node = add_node(state, graph, after, Action::Free(address))?;
+    *self::owner(state, address)?.1 = Some(graph);
+    Ok(node)
+}
+
+/// The graph that allocates memory, and the graph whose free node releases it.
+fn owner(state: &mut State, address: u64) -> Result<(CUgraph, &mut Option<CUgraph>), CUresult> {
     match state.memory.get_mut(address).map(|allocation| &mut allocation.kind) {
-        Some(Kind::Graph { graph: owner, freed_by, .. }) => match *freed_by {
-            Some(other) if other == graph || other == *owner || graph == *owner => Err(INVALID_VALUE),
-            _ => {
-                *freed_by = Some(graph);
-                Ok(())
-            }
-        },
+        Some(Kind::Graph { graph, freed_by, .. }) => Ok((*graph, freed_by)),
         _ => Err(INVALID_VALUE),
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Context {
     pub ended_blocking: Option<Lane>,
     pub peers: BTreeSet<CUcontext>,
     pub limits: [usize; 7],
+    /// Whether a launched kernel uses what a limit is about, so that the limit can no longer change.
+    pub limits_fixed: [bool; 7],
     pub cache_config: u32,
     pub shared_memory_config: u32,
     /// The count of `cuCtxAttach` minus `cuCtxDetach`.

@@ -28,6 +28,7 @@ pub(crate) fn open(state: &mut State, handle: CUcontext, device: usize, primary:
         ended_blocking: None,
         peers: BTreeSet::new(),
         limits: LIMITS,
+        limits_fixed: [false; 7],
         cache_config: 0,
         shared_memory_config: 0,
         attached: 1,

@@ -51,11 +51,20 @@ impl Service for Services {
 /// The index of the heap's limit in `cuCtxSetLimit`.
 const HEAP_LIMIT: usize = CU_LIMIT_MALLOC_HEAP_SIZE as usize;
 
+/// Fixes the limits that the manual lets a program change only before the launch of a kernel that uses them.
+pub(crate) fn fix_limits(state: &mut State, launch: &Launch) {
+    if let Some(context) = state.contexts.get_mut(&launch.context) {
+        context.limits_fixed[HEAP_LIMIT] |= launch.program.allocates();
+        context.limits_fixed[CU_LIMIT_PRINTF_FIFO_SIZE as usize] |= launch.program.prints();
+    }
+}
+
 /// The time in nanoseconds that a launch takes besides that of its kernel.
 const LAUNCH_TIME: u64 = 2_000;
 
 /// Executes a launch; returns its accesses to the program's memory, if findings need them.
 pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket>) -> Accesses {
+    fix_limits(state, launch);
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
     let regions = reachable(state, launch.context);
     let aliases = aliases(state, launch.context);

@@ -71,7 +71,8 @@ pub(in crate::exports) unsafe fn cuFuncGetAttribute(
     hfunc: CUfunction,
 ) -> Result<(), CUresult> {
     present(pi)?;
-    let value = attribute(call, &call.lock().code.resolve(hfunc)?, attrib)?;
+    let resolved = call.current()?.0.code.resolve(hfunc)?;
+    let value = attribute(call, &resolved, attrib)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(pi, value) }
 }
@@ -82,7 +83,7 @@ pub(in crate::exports) unsafe fn cuFuncSetAttribute(
     attrib: CUfunction_attribute,
     value: c_int,
 ) -> Result<(), CUresult> {
-    let mut state = call.lock();
+    let (mut state, _) = call.current()?;
     let settings = set_attribute(call, &state.code.resolve(hfunc)?, attrib, value)?;
     change(&mut state, hfunc, |known| *known = settings)
 }
@@ -102,7 +103,10 @@ pub(in crate::exports) unsafe fn cuFuncSetCacheConfig(
     hfunc: CUfunction,
     config: CUfunc_cache,
 ) -> Result<(), CUresult> {
-    change(&mut call.lock(), hfunc, |settings| settings.cache_config = config)
+    if config > CU_FUNC_CACHE_PREFER_EQUAL {
+        return Err(INVALID_VALUE);
+    }
+    change(&mut call.current()?.0, hfunc, |settings| settings.cache_config = config)
 }
 
 /// Checks and discards the width of the banks, which changes no result. Devices since compute capability 5.0 ignore it.
@@ -114,7 +118,7 @@ pub(in crate::exports) unsafe fn cuFuncSetSharedMemConfig(
     if config > 2 {
         return Err(INVALID_VALUE);
     }
-    change(&mut call.lock(), hfunc, |_| {})
+    change(&mut call.current()?.0, hfunc, |_| {})
 }
 
 pub(in crate::exports) unsafe fn cuFuncGetModule(
@@ -122,7 +126,7 @@ pub(in crate::exports) unsafe fn cuFuncGetModule(
     hmod: *mut CUmodule,
     hfunc: CUfunction,
 ) -> Result<(), CUresult> {
-    let module = call.lock().code.functions.get(&hfunc).ok_or(INVALID_HANDLE)?.module;
+    let module = call.current()?.0.code.functions.get(&hfunc).ok_or(INVALID_HANDLE)?.module;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(hmod, module) }
 }

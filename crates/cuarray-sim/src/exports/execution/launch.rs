@@ -11,7 +11,7 @@ use crate::objects::launch::{Launch, divides};
 use crate::objects::launch_attributes::{self, Attributes, Holder};
 use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::{modules, streams};
+use crate::work::{launches, modules, streams};
 use std::sync::{Arc, OnceLock};
 
 /// The grid, the block, the shared memory and the attributes of a launch.
@@ -220,6 +220,7 @@ pub(in crate::exports) unsafe fn launch(
     if capture::capture_launch(&mut state, handle, &mut launch)? {
         return Ok(());
     }
+    launches::fix_limits(&mut state, &launch);
     let (mut state, at) = submit(call, state, handle, Work::Launch(launch), Vec::new())?;
     if state.streams.get(&handle).is_some_and(|stream| stream.last_polled_launch == at.operation) {
         progress::watch(call.driver, &mut state);

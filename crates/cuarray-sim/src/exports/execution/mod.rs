@@ -30,7 +30,7 @@ fn most_shared(call: &super::Call<'_>) -> u32 {
 }
 
 /// The dynamic shared memory that a launch can have.
-fn dynamic_shared(resolved: &ResolvedKernel) -> u32 {
+pub(super) fn dynamic_shared(resolved: &ResolvedKernel) -> u32 {
     resolved.settings.max_dynamic_shared.unwrap_or(0).max(SHARED.saturating_sub(resolved.shared()))
 }
 

@@ -8,7 +8,7 @@ use crate::objects::code::ResolvedKernel;
 
 /// The number of blocks of a function that fit on a multiprocessor.
 fn active_blocks(call: &Call<'_>, func: CUfunction, block_size: c_int, dynamic: usize) -> Result<c_int, CUresult> {
-    let resolved = call.lock().code.resolve(func)?;
+    let resolved = call.current()?.0.code.resolve(func)?;
     let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;
     let capability = call.driver.settings().compute_capability;
     Ok(resolved.blocks(threads, dynamic as u64, capability) as c_int)
@@ -53,7 +53,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSize(
 ) -> Result<(), CUresult> {
     present(min_grid_size)?;
     present(block_size)?;
-    let resolved = call.lock().code.resolve(func)?;
+    let resolved = call.current()?.0.code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
     let limit = u32::try_from(block_size_limit).map_err(|_| INVALID_VALUE)?;
     let most = if limit == 0 { resolved.max_threads() } else { limit.min(resolved.max_threads()) };
@@ -114,7 +114,7 @@ pub(in crate::exports) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
     present(dynamic_smem_size)?;
     let wanted = u32::try_from(num_blocks).ok().filter(|blocks| *blocks > 0).ok_or(INVALID_VALUE)?;
     let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;
-    let resolved = call.lock().code.resolve(func)?;
+    let resolved = call.current()?.0.code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
     let most = u64::from(dynamic_shared(&resolved));
     // Bisect for the most memory with which that many blocks still fit.
@@ -146,7 +146,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxActiveClusters(
     present(num_clusters)?;
     // SAFETY: the caller's structure, by the driver's contract.
     let (shape, _) = unsafe { shape_of(call, config)? };
-    let resolved = call.lock().code.resolve(func)?;
+    let resolved = call.current()?.0.code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
     let extents = cluster(&resolved, &shape, capability)?.ok_or(INVALID_CLUSTER_SIZE)?;
     let clusters = active_clusters(&resolved, &shape, extents.iter().product(), capability);
@@ -163,7 +163,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialClusterSize(
     present(cluster_size)?;
     // SAFETY: the caller's structure, by the driver's contract.
     let (shape, _) = unsafe { shape_of(call, config)? };
-    let resolved = call.lock().code.resolve(func)?;
+    let resolved = call.current()?.0.code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
     if capability.0 < 9 {
         return Err(INVALID_CLUSTER_SIZE);

@@ -120,10 +120,7 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
             child_is_given(state, child, moves, added)
         }
         Action::Allocate(node) => reservations::add_allocation(state, graph, after, *node).map(|(node, _)| node),
-        Action::Free(address) => {
-            reservations::claim_free(state, graph, address)?;
-            graph_structure::add_node(state, graph, after, Action::Free(address))
-        }
+        Action::Free(address) => reservations::add_free(state, graph, after, address),
         Action::Conditional(mut node) => {
             conditions::add_bodies(state, &mut node);
             let bodies = node.bodies.clone();
