@@ -45,6 +45,7 @@ pub(crate) mod lanes;
 mod launch;
 pub(crate) mod linear;
 mod locate;
+mod locate_lane;
 pub(crate) mod matrix;
 pub(crate) mod memory;
 mod misuse;
