@@ -35,9 +35,10 @@ pub(crate) const CONTINUED: u32 = 4;
 /// The bit there if another instruction than the following multiply-add reads the sum.
 pub(crate) const SUM_USED: u32 = 8;
 
-/// Steps of two loads and a multiply-add, each of which adds to the sum of the one before, where only the last sum and no loaded
-/// value is used. The first loads of all steps share the shape of their addresses, and so do the second ones. The operand `b` of the
-/// first instruction is the number among [`Program::inner_products`].
+/// Steps of two loads and a multiply-add that add to the sum of the step before. Only the last sum is used, and no loaded value.
+///
+/// The first loads of all steps share the shape of their addresses, and so do the second ones. The operand `b` of the first
+/// instruction is the number among [`Program::inner_products`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InnerProduct {
     /// The offsets of both loads of each step.
