@@ -30,16 +30,28 @@ def run(suite: Suite, module: str, record: Path) -> None:
     """Run the tests of ``module`` and write their outcomes to ``record``."""
     with record.open("w") as file:
         arguments = [*OPTIONS, *suite.options, "--rootdir", os.getcwd(), "--pyargs", suite.package + module]
-        pytest.main(arguments, plugins=[Recorder(file)])
-    _write_findings(record.with_suffix(".findings.txt"))
+        pytest.main(arguments, plugins=[Recorder(file), Findings(record.with_suffix(".findings.txt"))])
 
 
-def _write_findings(path: Path) -> None:
-    """Write the findings of the module, if the search for them is on and finds any."""
-    # The driver of the process may be a real one.
-    with contextlib.suppress(RuntimeError):
-        if os.environ.get("CUARRAY_SIM_FINDINGS") != "0" and (text := cuarray_sim.report()):
-            path.write_text(text)
+class Findings:
+    """The pytest plugin that writes the findings after each test, if the search for them is on. So a module that is cut off has them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._written = path, ""
+        self._on = os.environ.get("CUARRAY_SIM_FINDINGS") != "0"
+
+    def pytest_runtest_logfinish(self) -> None:
+        self._write()
+
+    def pytest_sessionfinish(self) -> None:
+        self._write()
+
+    def _write(self) -> None:
+        # The driver of the process may be a real one.
+        with contextlib.suppress(RuntimeError):
+            if self._on and (text := cuarray_sim.report()) != self._written:
+                self._path.write_text(text)
+                self._written = text
 
 
 class Recorder:

@@ -2,11 +2,10 @@
 //!
 //! Lanes mostly access one address, or adjacent ones. The machine recognizes such a [`Pattern`] once. Then the checks
 //! of bounds and alignment, the recording and the race detection need only the first and the last lane. If the
-//! addresses have no such pattern, or an access faults, each lane is resolved separately.
+//! addresses have no such pattern, or an access faults, [each lane](super::locate_lane) is resolved separately.
 
 use super::access_mode::{ACQUIRES, GUESS, RELEASES, UPDATES, strength};
 use super::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
-use super::fault::FaultKind;
 use super::misuse::MisuseKind;
 use super::pattern::{Chains, Pattern};
 use super::region::{self, Strength};
@@ -321,28 +320,6 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// Resolves each lane separately; its address is relative to a window.
-    #[cold]
-    fn locate_each(&mut self, window: u64, size: u32, write: bool) -> Flow {
-        self.pattern = Pattern::Other;
-        for lane in 0..32 {
-            if self.mask >> lane & 1 == 0 {
-                continue;
-            }
-            let address = self.addresses[lane as usize];
-            // The sum of a large address and the window could wrap into the address of another space.
-            let generic = if window != 0 && address >> 56 != 0 { u64::MAX } else { window.wrapping_add(address) };
-            match self.locate_one(lane, generic, u64::from(size - self.unused), u64::from(size), write) {
-                Ok(pointer) => self.pointers[lane as usize] = pointer,
-                Err(kind) => return self.fail(kind, lane, generic, size, write),
-            }
-        }
-        if window == 0 && !self.launch.aliases.is_empty() {
-            self.leave_aliases(size);
-        }
-        Flow::Next
-    }
-
     /// Resolves [`Machine::addresses`], which the caller has set, for a weak access to global memory.
     pub(crate) fn locate_given(&mut self, size: u32, write: bool) -> Flow {
         self.local_lanes = 0;
@@ -351,78 +328,6 @@ impl Machine<'_> {
         (self.pattern, self.chains) = (Pattern::Other, Chains { same: 0, next: 0, stride: size });
         let hull = self.hull(false);
         self.locate_global(hull, size, write)
-    }
-
-    /// Resolves a generic address of a lane for a weak access.
-    pub(crate) fn locate_lane(
-        &mut self,
-        lane: u32,
-        address: u64,
-        size: u64,
-        align: u64,
-        write: bool,
-    ) -> Result<*mut u8, FaultKind> {
-        self.recorder.strength = Strength::Weak;
-        self.locate_one(lane, address, size, align, write)
-    }
-
-    fn locate_one(
-        &mut self,
-        lane: u32,
-        address: u64,
-        size: u64,
-        align: u64,
-        write: bool,
-    ) -> Result<*mut u8, FaultKind> {
-        let offset = address & (SHARED_WINDOW - 1);
-        let within = |length: u64| offset.checked_add(size).is_some_and(|end| end <= length);
-        let inside = match address >> 56 {
-            0 => {
-                let end = address.checked_add(size).ok_or(FaultKind::IllegalAddress)?;
-                let regions = self.launch.regions;
-                let found = region::find(regions, address, end);
-                let index = found.or_else(|| region::find_slack(regions, address, end));
-                let index = index.ok_or(FaultKind::IllegalAddress)?;
-                let region = regions[index];
-                if write && !region.writable {
-                    return Err(FaultKind::ReadOnly);
-                }
-                if address & (align - 1) == 0 && self.recorder.enabled {
-                    let bytes = (address, size as u32);
-                    if write && self.is_only_read(index) {
-                        self.misuse(MisuseKind::OtherRegion, lane, bytes, write, index);
-                    } else if found.is_none() {
-                        self.misuse(MisuseKind::BeyondRegion, lane, bytes, write, index);
-                    }
-                    self.recorder.before_wait = self.launch.dependent && self.is_before_wait(lane);
-                    if !self.freed.is_empty() {
-                        self.note_freed_lane(lane, bytes, write);
-                    }
-                    let inside = size.min(region.end.saturating_sub(address));
-                    self.recorder.note(index, address - region.start, inside, write);
-                }
-                region.host.wrapping_add(address - region.start)
-            }
-            1 if within(self.block.shared_bytes()) => {
-                if self.races.on && self.recorder.enabled {
-                    self.note_shared_lane(lane, offset, size as u32, write);
-                }
-                self.block.shared_base() as u64 + offset
-            }
-            1 => self.locate_remote(offset, size)?,
-            2 if within(self.warp.local.len() as u64 / 4) => {
-                self.local_lanes |= 1 << lane;
-                self.warp.local.as_mut_ptr() as u64 + (offset >> 3) * 256 + u64::from(lane) * 8 + (offset & 7)
-            }
-            3 if within(self.launch.parameters.len() as u64 * 8) => {
-                if write {
-                    return Err(FaultKind::ReadOnly);
-                }
-                self.launch.parameters.as_ptr() as u64 + offset
-            }
-            _ => return Err(FaultKind::IllegalAddress),
-        };
-        if address & (align - 1) == 0 { Ok(inside as *mut u8) } else { Err(FaultKind::Misaligned) }
     }
 
     /// The distance of element `index` of a vector from the first one, for a lane.

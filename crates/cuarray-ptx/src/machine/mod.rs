@@ -38,11 +38,14 @@ pub(crate) mod fused;
 pub(crate) mod fused;
 mod grid;
 mod grid_sync;
+#[cfg(target_arch = "x86_64")]
+mod inner_product;
 mod interpreter;
 pub(crate) mod lanes;
 mod launch;
 pub(crate) mod linear;
 mod locate;
+mod locate_lane;
 pub(crate) mod matrix;
 pub(crate) mod memory;
 mod misuse;

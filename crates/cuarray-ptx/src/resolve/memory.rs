@@ -1,55 +1,24 @@
-//! Loads, stores, prefetches and atomics.
+//! Loads, stores and prefetches.
 //!
 //! PTX manual: [data
 //! movement](https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions). Cache
 //! hints change no result. Volatile and synchronizing accesses of global memory can reveal the order of blocks, so
 //! kernels with them run their blocks in order.
 
-use super::builder::{Builder, Local};
+use super::address::Address;
+use super::builder::Builder;
 use super::draft::{Access, Draft, Operand, Results};
-use super::floating::{quiet32, quiet64};
 use super::operand::Modifiers;
-use super::symbols::Symbol;
-use super::wide_atomic::Vectored;
+use super::ordering::Ordering;
 use crate::Error;
-use crate::float::{self, BF16, F16, Format, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::Strength;
-use crate::machine::access_mode::{ACQUIRES, COMPARES, Mode, RELEASES, Scope, scope_bits, strength_bits};
-use crate::machine::atomic::atomic;
+use crate::machine::access_mode::Mode;
 use crate::machine::branching::nothing;
 use crate::machine::linear::Operation;
 use crate::machine::memory::{Cell, load, load_parameter, load_vector, store, store_vector};
-use crate::machine::program::{Constant, Exec};
-
-/// An address: a register or constant, an offset, and the access mode.
-struct Address {
-    base: Operand,
-    offset: i64,
-    mode: Mode,
-    /// The offset and size of a kernel's parameter, if the address is one.
-    parameter: Option<(u32, u32)>,
-}
-
-/// The order and the scope that an access states.
-pub(super) struct Ordering {
-    /// Whether the access synchronizes, and so can reveal the order of blocks. Atomic operations are strong without this.
-    pub strong: bool,
-    pub releases: bool,
-    pub acquires: bool,
-    pub scope: Scope,
-    /// Its strength for other launches, if it is strong or atomic.
-    pub strength: Strength,
-}
-
-impl Ordering {
-    /// The bits of an atomic operation's mode.
-    pub(super) fn bits(&self) -> u32 {
-        let order = if self.acquires { ACQUIRES } else { 0 } | if self.releases { RELEASES } else { 0 };
-        order | scope_bits(self.scope) | strength_bits(self.strength)
-    }
-}
+use crate::machine::program::Exec;
 
 /// The access of a load or store. Other threads may wait for a strong one, so it is not plain.
 fn plain_access(stores: bool, strong: bool, bytes: u64) -> Access {
@@ -61,121 +30,6 @@ fn plain_access(stores: bool, strong: bool, bytes: u64) -> Access {
 }
 
 impl<'a> Builder<'_, 'a> {
-    fn address(&mut self, operand: &'a Written<'a>, space: Space) -> Result<Address, Error> {
-        let (base, offset) = match operand {
-            Written::Address { base, offset } => (*base, *offset),
-            Written::Element { name, register: None, index } => {
-                let (size, _) = self.array(name)?;
-                (Some(*name), index.wrapping_mul(size))
-            }
-            Written::Element { name, register, index } => {
-                let (_, own) = self.array(name)?;
-                let base = self.element(name, *register, *index, Type::U64)?;
-                return Ok(Address { base, offset: 0, mode: Mode::new(own.unwrap_or(space), true), parameter: None });
-            }
-            _ => return Err(self.wrong("", "an address in brackets is expected")),
-        };
-        // Registers hold addresses of parameters as generic ones.
-        let by_register = if space == Space::Param { Space::Generic } else { space };
-        let mode = |space, wide| Mode::new(space, wide);
-        let Some(name) = base else {
-            let base = self.constant(Constant::Bits(0), Width::W64);
-            return Ok(Address { base, offset, mode: mode(by_register, true), parameter: None });
-        };
-        if let Some((register, declared)) = self.find_register(name) {
-            let wide = match declared.width() {
-                Width::W64 => true,
-                Width::W32 if declared.bits() == 32 => false,
-                _ => return Err(self.wrong(name, "this register cannot hold an address")),
-            };
-            return Ok(Address {
-                base: Operand::Register(register),
-                offset,
-                mode: mode(by_register, wide),
-                parameter: None,
-            });
-        }
-        match self.find_variable(name) {
-            Some(Local::Memory { offset: place, .. }) => {
-                let base = Operand::Register(self.frame_base());
-                let offset = offset.wrapping_add(i64::from(place));
-                return Ok(Address { base, offset, mode: mode(Space::Local, true), parameter: None });
-            }
-            Some(Local::Parameter { offset: place, size }) => {
-                let inside = u32::try_from(offset).ok().filter(|offset| *offset <= size);
-                let inside = inside.ok_or_else(|| self.wrong(name, "this offset is outside of the parameter"))?;
-                let base = self.constant(Constant::Bits(0), Width::W64);
-                let offset = i64::from(place + inside);
-                let parameter = Some((place + inside, size - inside));
-                return Ok(Address { base, offset, mode: mode(Space::Param, true), parameter });
-            }
-            Some(Local::Program(number)) => return Ok(self.of_variable(number, offset, space)),
-            None => {}
-        }
-        match self.symbols.lookup(self.module, name) {
-            Some(Symbol::Variable(number)) => Ok(self.of_variable(number, offset, space)),
-            _ => Err(self.wrong(name, "this name is not declared")),
-        }
-    }
-
-    /// Resolves an address: base, offset, and the code of its mode.
-    pub(super) fn place(&mut self, operand: &'a Written<'a>, space: Space) -> Result<(Operand, i64, u32), Error> {
-        let address = self.address(operand, space)?;
-        Ok((address.base, address.offset, address.mode.code()))
-    }
-
-    fn of_variable(&mut self, number: u32, offset: i64, space: Space) -> Address {
-        let own = self.program_variable(number).space;
-        let constant = self.variable_address(number, 0);
-        let base = self.constant(constant, Width::W64);
-        // Without a space, the name of a shared variable is still an address in shared memory.
-        let space = if own == Space::Shared { Space::Shared } else { space };
-        Address { base, offset, mode: Mode::new(space, true), parameter: None }
-    }
-
-    /// Takes the order and scope.
-    pub(super) fn ordering(&mut self, words: &mut Modifiers<'a>) -> Ordering {
-        let releases = words.one_of(&["release", "acq_rel", "seq_cst"]);
-        // A volatile access is a relaxed one of the whole system.
-        let volatile = words.one_of(&["volatile", "mmio"]).is_some();
-        let order = words.one_of(&["relaxed", "acquire"]);
-        let strong = order.is_some() || releases.is_some() || volatile;
-        words.take("weak");
-        words.take("mmio");
-        let (strength, scope) = match words.one_of(&["sys", "gpu", "cluster", "cta"]) {
-            _ if volatile => (Strength::System, Scope::System),
-            Some(0) => (Strength::System, Scope::System),
-            Some(1) | None => (Strength::Device, Scope::Device),
-            Some(2) => (Strength::Weak, Scope::Cluster),
-            Some(_) => (Strength::Weak, Scope::Block),
-        };
-        let acquires = order == Some(1) || releases.is_some_and(|order| order > 0);
-        Ordering { strong, releases: releases.is_some(), acquires, scope, strength }
-    }
-
-    /// Notes that an access releases or acquires for threads of other launches.
-    fn note_ordering(&mut self, releases: bool, acquires: bool, strength: Strength) {
-        if strength != Strength::Weak {
-            let built = self.built();
-            built.publishes |= releases;
-            built.observes |= acquires;
-        }
-    }
-
-    /// Notes an atomic operation, for the choice of the search for races.
-    pub(super) fn note_hand_over(&mut self, shared: bool, ordering: &Ordering, has_result: bool) {
-        let narrow = !shared && ordering.scope < Scope::Device;
-        let hand_over = &mut self.built().hand_over;
-        hand_over.strong |= narrow || ordering.acquires || ordering.releases;
-        hand_over.results |= has_result;
-    }
-
-    /// Notes an atomic operation in global memory.
-    pub(super) fn note_atomic(&mut self, releases: bool, has_result: bool, strength: Strength) {
-        self.built().publishes_to_host |= strength == Strength::System;
-        self.note_ordering(releases, has_result, strength);
-    }
-
     pub(super) fn memory(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let opcode = instruction.opcode;
         if opcode == "st" && words.rest().contains(&"async") {
@@ -332,77 +186,6 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    pub(super) fn atomic(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
-        if words.rest().contains(&"async") {
-            return self.asynchronous_store(instruction, words);
-        }
-        let ordering = self.ordering(words);
-        let Ordering { releases, strength, .. } = ordering;
-        words.drop_hints(&["L1", "L2", "level", "noftz"]);
-        let space = words.space().unwrap_or(Space::Generic);
-        let operation = words.one_of(&["and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"]);
-        let operation = self.needed(instruction, operation)?;
-        let ty = words.ty();
-        let ty = self.needed(instruction, ty)?;
-        let reduces = instruction.opcode == "red";
-        let compares = operation == 3;
-        if let Some(count) = words.one_of(&["v2", "v4", "v8"]).map(|index| 2_usize << index) {
-            let what = match operation {
-                5 => Vectored::Add,
-                8 => Vectored::Min,
-                9 => Vectored::Max,
-                _ => return self.refuse(instruction),
-            };
-            return self.atomic_vector(instruction, space, what, count, ty, &ordering);
-        }
-        if ty == Type::B128 && !reduces && (compares || operation == 4) {
-            return self.atomic128(instruction, space, compares, &ordering);
-        }
-        if reduces && (compares || operation == 4) {
-            return self.refuse(instruction);
-        }
-        let exec = operations(operation, ty);
-        let exec = self.needed(instruction, exec)?;
-        let operands = &instruction.operands;
-        let wanted = usize::from(!reduces) + 2 + usize::from(compares);
-        self.count(instruction, &[wanted, wanted + 1])?;
-        let mut rest = operands.iter();
-        let mut d = Operand::Nothing;
-        if !reduces
-            && let Some(target) = rest.next()
-            && *target != Written::Nothing
-        {
-            d = self.target(target, ty)?;
-        }
-        let (Some(address), Some(value)) = (rest.next(), rest.next()) else { return self.refuse(instruction) };
-        let mut address = self.address(address, space)?;
-        // An exchange does not depend on the old contents.
-        (address.mode.releases, address.mode.updates) = (releases, operation != 4);
-        address.mode.strength = strength;
-        (address.mode.acquires, address.mode.scope) = (ordering.acquires, ordering.scope);
-        if !matches!(address.mode.space, Space::Global | Space::Generic | Space::Shared) {
-            return self.refuse(instruction);
-        }
-        let b = self.source(value, ty)?;
-        let other = match rest.next() {
-            Some(other) if compares => self.source(other, ty)?,
-            _ => Operand::Nothing,
-        };
-        // Only exact operations without a result commute.
-        let commutes = d == Operand::Nothing && !compares && operation != 4 && (!ty.is_float() || operation > 7);
-        self.note_hand_over(address.mode.space == Space::Shared, &ordering, d != Operand::Nothing);
-        if address.mode.space != Space::Shared {
-            self.built().ordered |= !commutes;
-            self.note_atomic(releases, d != Operand::Nothing, strength);
-        }
-        let swaps = if compares { COMPARES } else { 0 };
-        let (a, c) = (address.base, Operand::Number(address.mode.code() | swaps));
-        let results = if compares { Results::CompareAndSwap } else { Results::Any };
-        let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, results, ..self.draft(exec) };
-        self.push(draft);
-        Ok(())
-    }
-
     /// Loads a function's register parameter when the function begins.
     pub(super) fn load_local(&mut self, register: u32, ty: Type, place: u32) {
         let exec = cell(ty, ty.width() == Width::W64, LOAD);
@@ -456,52 +239,4 @@ fn cell(ty: Type, wide: bool, what: usize) -> Exec {
             _ => of::<u64>(wide, what),
         },
     }
-}
-
-fn operations(operation: usize, ty: Type) -> Option<Exec> {
-    use Type::{B16, B32, B64, F32, F64, S32, S64, U32, U64};
-    Some(match (operation, ty) {
-        (0, B32) => atomic(|old: u32, b, _| old & b),
-        (0, B64) => atomic(|old: u64, b, _| old & b),
-        (1, B32) => atomic(|old: u32, b, _| old | b),
-        (1, B64) => atomic(|old: u64, b, _| old | b),
-        (2, B32) => atomic(|old: u32, b, _| old ^ b),
-        (2, B64) => atomic(|old: u64, b, _| old ^ b),
-        (3, B16) => atomic(|old: u16, b, c| if old == b { c } else { old }),
-        (3, B32 | U32 | S32) => atomic(|old: u32, b, c| if old == b { c } else { old }),
-        (3, B64 | U64 | S64) => atomic(|old: u64, b, c| if old == b { c } else { old }),
-        (4, B32 | U32 | S32) => atomic(|_: u32, b, _| b),
-        (4, B64 | U64 | S64) => atomic(|_: u64, b, _| b),
-        (5, U32 | S32) => atomic(|old: u32, b, _| old.wrapping_add(b)),
-        (5, U64 | S64) => atomic(|old: u64, b, _| old.wrapping_add(b)),
-        (5, F32) => atomic(|old: f32, b: f32, _| quiet32(old + b)),
-        (5, F64) => atomic(|old: f64, b: f64, _| quiet64(old + b)),
-        (5, Type::F16) => atomic(|old: u16, b: u16, _| sum(F16, old.into(), b.into()) as u16),
-        (5, Type::BF16) => atomic(|old: u16, b: u16, _| sum(BF16, old.into(), b.into()) as u16),
-        (5, Type::F16x2) => atomic(|old: u32, b: u32, _| sums(F16, old, b)),
-        (5, Type::BF16x2) => atomic(|old: u32, b: u32, _| sums(BF16, old, b)),
-        (6, U32) => atomic(|old: u32, b, _| if old >= b { 0 } else { old + 1 }),
-        (7, U32) => atomic(|old: u32, b, _| if old == 0 || old > b { b } else { old - 1 }),
-        (8, U32) => atomic(|old: u32, b: u32, _| old.min(b)),
-        (8, S32) => atomic(|old: i32, b: i32, _| old.min(b)),
-        (8, U64) => atomic(|old: u64, b: u64, _| old.min(b)),
-        (8, S64) => atomic(|old: i64, b: i64, _| old.min(b)),
-        (9, U32) => atomic(|old: u32, b: u32, _| old.max(b)),
-        (9, S32) => atomic(|old: i32, b: i32, _| old.max(b)),
-        (9, U64) => atomic(|old: u64, b: u64, _| old.max(b)),
-        (9, S64) => atomic(|old: i64, b: i64, _| old.max(b)),
-        _ => return None,
-    })
-}
-
-fn sum(format: Format, a: u64, b: u64) -> u64 {
-    float::add(format, a, b, Rounding::Near)
-}
-
-fn sums(format: Format, a: u32, b: u32) -> u32 {
-    let half = |shift: u32| {
-        let part = |value: u32| u64::from(value >> shift & 0xffff);
-        (sum(format, part(a), part(b)) as u32) << shift
-    };
-    half(0) | half(16)
 }

@@ -2,10 +2,12 @@
 //!
 //! Several modules are resolved together, which links them. `symbols` collects their definitions. `builder` keeps the
 //! registers, constants and blocks of each function. Each family of instructions has a file (`integer`, `bits`,
-//! `logic`, `floating`, `conversion`, `narrow`, `video`, `movement`, `comparison`, `memory`, `control`, `collective`
+//! `logic`, `floating`, `conversion`, `narrow`, `video`, `movement`, `comparison`, `memory`, `atomic`, `control`, `collective`
 //! and others). `block_order`, `registers` and `encode` produce the final code.
 
+mod address;
 mod asynchronous;
+mod atomic;
 mod bits;
 mod block_order;
 mod builder;
@@ -35,6 +37,7 @@ mod mma;
 mod movement;
 mod narrow;
 mod operand;
+mod ordering;
 mod policy;
 mod registers;
 mod sampler;

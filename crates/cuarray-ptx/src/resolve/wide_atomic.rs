@@ -6,7 +6,7 @@
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
 use super::floating::{extreme, quiet32};
-use super::memory::Ordering;
+use super::ordering::Ordering;
 use crate::Error;
 use crate::float::{self, BF16, F16, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};

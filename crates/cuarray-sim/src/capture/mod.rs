@@ -337,6 +337,19 @@ pub(crate) fn wait_in_capture(state: &mut State, stream: CUstream, event: CUeven
     Ok(true)
 }
 
+/// The dependencies of the next node of a capturing stream; none for another stream.
+pub(crate) fn dependencies(state: &State, stream: CUstream) -> Vec<Edge> {
+    let capturing = state.streams.get(&stream).and_then(|stream| stream.capturing.as_ref());
+    capturing.map(|capturing| capturing.after.clone()).unwrap_or_default()
+}
+
+/// Replaces the dependencies of the next node of a capturing stream.
+pub(crate) fn set_dependencies(state: &mut State, stream: CUstream, after: Vec<Edge>) {
+    if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
+        capturing.after = after;
+    }
+}
+
 /// Adds dependencies to the next node of a capturing stream.
 pub(crate) fn add_dependencies(state: &mut State, stream: CUstream, edges: Vec<Edge>) {
     if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {

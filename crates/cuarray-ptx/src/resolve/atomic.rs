@@ -1,0 +1,139 @@
+//! Atomic operations and reductions: `atom` and `red`.
+//!
+//! PTX manual: [`atom`](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-atom).
+
+use super::builder::Builder;
+use super::draft::{Draft, Operand, Results};
+use super::floating::{quiet32, quiet64};
+use super::operand::Modifiers;
+use super::ordering::Ordering;
+use super::wide_atomic::Vectored;
+use crate::Error;
+use crate::float::{self, BF16, F16, Format, Rounding};
+use crate::grammar::ast::{Instruction, Operand as Written};
+use crate::grammar::types::{Space, Type};
+use crate::machine::access_mode::COMPARES;
+use crate::machine::atomic::atomic;
+use crate::machine::program::Exec;
+
+impl<'a> Builder<'_, 'a> {
+    pub(super) fn atomic(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
+        if words.rest().contains(&"async") {
+            return self.asynchronous_store(instruction, words);
+        }
+        let ordering = self.ordering(words);
+        let Ordering { releases, strength, .. } = ordering;
+        words.drop_hints(&["L1", "L2", "level", "noftz"]);
+        let space = words.space().unwrap_or(Space::Generic);
+        let operation = words.one_of(&["and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"]);
+        let operation = self.needed(instruction, operation)?;
+        let ty = words.ty();
+        let ty = self.needed(instruction, ty)?;
+        let reduces = instruction.opcode == "red";
+        let compares = operation == 3;
+        if let Some(count) = words.one_of(&["v2", "v4", "v8"]).map(|index| 2_usize << index) {
+            let what = match operation {
+                5 => Vectored::Add,
+                8 => Vectored::Min,
+                9 => Vectored::Max,
+                _ => return self.refuse(instruction),
+            };
+            return self.atomic_vector(instruction, space, what, count, ty, &ordering);
+        }
+        if ty == Type::B128 && !reduces && (compares || operation == 4) {
+            return self.atomic128(instruction, space, compares, &ordering);
+        }
+        if reduces && (compares || operation == 4) {
+            return self.refuse(instruction);
+        }
+        let exec = operations(operation, ty);
+        let exec = self.needed(instruction, exec)?;
+        let operands = &instruction.operands;
+        let wanted = usize::from(!reduces) + 2 + usize::from(compares);
+        self.count(instruction, &[wanted, wanted + 1])?;
+        let mut rest = operands.iter();
+        let mut d = Operand::Nothing;
+        if !reduces
+            && let Some(target) = rest.next()
+            && *target != Written::Nothing
+        {
+            d = self.target(target, ty)?;
+        }
+        let (Some(address), Some(value)) = (rest.next(), rest.next()) else { return self.refuse(instruction) };
+        let mut address = self.address(address, space)?;
+        // An exchange does not depend on the old contents.
+        (address.mode.releases, address.mode.updates) = (releases, operation != 4);
+        address.mode.strength = strength;
+        (address.mode.acquires, address.mode.scope) = (ordering.acquires, ordering.scope);
+        if !matches!(address.mode.space, Space::Global | Space::Generic | Space::Shared) {
+            return self.refuse(instruction);
+        }
+        let b = self.source(value, ty)?;
+        let other = match rest.next() {
+            Some(other) if compares => self.source(other, ty)?,
+            _ => Operand::Nothing,
+        };
+        // Only exact operations without a result commute.
+        let commutes = d == Operand::Nothing && !compares && operation != 4 && (!ty.is_float() || operation > 7);
+        self.note_hand_over(address.mode.space == Space::Shared, &ordering, d != Operand::Nothing);
+        if address.mode.space != Space::Shared {
+            self.built().ordered |= !commutes;
+            self.note_atomic(releases, d != Operand::Nothing, strength);
+        }
+        let swaps = if compares { COMPARES } else { 0 };
+        let (a, c) = (address.base, Operand::Number(address.mode.code() | swaps));
+        let results = if compares { Results::CompareAndSwap } else { Results::Any };
+        let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, results, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
+    }
+}
+
+/// The function of an atomic operation, by its index among the names in [`Builder::atomic`].
+fn operations(operation: usize, ty: Type) -> Option<Exec> {
+    use Type::{B16, B32, B64, F32, F64, S32, S64, U32, U64};
+    Some(match (operation, ty) {
+        (0, B32) => atomic(|old: u32, b, _| old & b),
+        (0, B64) => atomic(|old: u64, b, _| old & b),
+        (1, B32) => atomic(|old: u32, b, _| old | b),
+        (1, B64) => atomic(|old: u64, b, _| old | b),
+        (2, B32) => atomic(|old: u32, b, _| old ^ b),
+        (2, B64) => atomic(|old: u64, b, _| old ^ b),
+        (3, B16) => atomic(|old: u16, b, c| if old == b { c } else { old }),
+        (3, B32 | U32 | S32) => atomic(|old: u32, b, c| if old == b { c } else { old }),
+        (3, B64 | U64 | S64) => atomic(|old: u64, b, c| if old == b { c } else { old }),
+        (4, B32 | U32 | S32) => atomic(|_: u32, b, _| b),
+        (4, B64 | U64 | S64) => atomic(|_: u64, b, _| b),
+        (5, U32 | S32) => atomic(|old: u32, b, _| old.wrapping_add(b)),
+        (5, U64 | S64) => atomic(|old: u64, b, _| old.wrapping_add(b)),
+        (5, F32) => atomic(|old: f32, b: f32, _| quiet32(old + b)),
+        (5, F64) => atomic(|old: f64, b: f64, _| quiet64(old + b)),
+        (5, Type::F16) => atomic(|old: u16, b: u16, _| sum(F16, old.into(), b.into()) as u16),
+        (5, Type::BF16) => atomic(|old: u16, b: u16, _| sum(BF16, old.into(), b.into()) as u16),
+        (5, Type::F16x2) => atomic(|old: u32, b: u32, _| sums(F16, old, b)),
+        (5, Type::BF16x2) => atomic(|old: u32, b: u32, _| sums(BF16, old, b)),
+        (6, U32) => atomic(|old: u32, b, _| if old >= b { 0 } else { old + 1 }),
+        (7, U32) => atomic(|old: u32, b, _| if old == 0 || old > b { b } else { old - 1 }),
+        (8, U32) => atomic(|old: u32, b: u32, _| old.min(b)),
+        (8, S32) => atomic(|old: i32, b: i32, _| old.min(b)),
+        (8, U64) => atomic(|old: u64, b: u64, _| old.min(b)),
+        (8, S64) => atomic(|old: i64, b: i64, _| old.min(b)),
+        (9, U32) => atomic(|old: u32, b: u32, _| old.max(b)),
+        (9, S32) => atomic(|old: i32, b: i32, _| old.max(b)),
+        (9, U64) => atomic(|old: u64, b: u64, _| old.max(b)),
+        (9, S64) => atomic(|old: i64, b: i64, _| old.max(b)),
+        _ => return None,
+    })
+}
+
+fn sum(format: Format, a: u64, b: u64) -> u64 {
+    float::add(format, a, b, Rounding::Near)
+}
+
+fn sums(format: Format, a: u32, b: u32) -> u32 {
+    let half = |shift: u32| {
+        let part = |value: u32| u64::from(value >> shift & 0xffff);
+        (sum(format, part(a), part(b)) as u32) << shift
+    };
+    half(0) | half(16)
+}
