@@ -2,6 +2,7 @@
 #[macro_use]
 mod program;
 
+use cuarray_sim::finding::Kind;
 use program::*;
 
 fn value(word: u64) -> CUlaunchAttributeValue {
@@ -86,6 +87,79 @@ fn batch_copies_each_range_with_its_attributes() {
     fails!(p, INVALID_VALUE, cuMemcpyBatchAsync_v2(lists.0, lists.1, lists.2, 2, kinds, first.as_mut_ptr(), 2, stream));
     let mut invalid = attributes(0);
     fails!(p, INVALID_VALUE, cuMemcpyWithAttributesAsync(to, from, 8, &mut invalid, stream));
+}
+
+/// Copies 8 bytes from and to offsets of some memory, in one batch.
+fn copy_offsets(p: &Program, memory: CUdeviceptr, copies: &[(u64, u64)], stream: CUstream) {
+    let mut targets: Vec<u64> = copies.iter().map(|(_, to)| memory + to).collect();
+    let mut sources: Vec<u64> = copies.iter().map(|(from, _)| memory + from).collect();
+    let (mut sizes, mut first) = (vec![8; copies.len()], 0);
+    let mut order = attributes(CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
+    let (to, from, sizes) = (targets.as_mut_ptr(), sources.as_mut_ptr(), sizes.as_mut_ptr());
+    ok!(p, cuMemcpyBatchAsync_v2(to, from, sizes, copies.len(), &mut order, &mut first, 1, stream));
+}
+
+/// Batches of copies, and whether two of their copies share bytes that one of them writes.
+const BATCHES: [(&[(u64, u64)], bool); 5] = [
+    (&[(0, 64), (0, 72), (4, 80)], false),
+    (&[(0, 64), (32, 68)], true),
+    (&[(0, 64), (64, 128)], true),
+    (&[(64, 128), (0, 64)], true),
+    (&[(0, 64)], false),
+];
+
+#[test]
+fn copies_of_one_batch_that_share_bytes_are_a_race() {
+    for (copies, races) in BATCHES {
+        let p = Program::new();
+        let (stream, memory) = (p.stream(CU_STREAM_NON_BLOCKING), p.alloc(256));
+        p.fill(memory, 1, 256, stream);
+        copy_offsets(&p, memory, copies, stream);
+        // The batch as a whole is ordered with the work before and after it.
+        p.fill(memory, 2, 256, stream);
+        ok!(p, cuStreamSynchronize(stream));
+        let findings = p.sim.report().findings;
+        assert_eq!(findings.len(), usize::from(races), "{copies:?}");
+        for finding in findings {
+            assert_eq!((finding.kind, finding.sides[0].call), (Kind::DataRace, "cuMemcpyBatchAsync_v2"));
+            assert!(finding.missing.is_some_and(|missing| missing.contains("different calls")));
+        }
+    }
+}
+
+#[test]
+fn copies_of_different_calls_are_ordered_by_their_stream() {
+    let p = Program::new();
+    let (stream, memory) = (p.stream(CU_STREAM_NON_BLOCKING), p.alloc(256));
+    p.fill(memory, 1, 256, stream);
+    copy_offsets(&p, memory, &[(0, 64)], stream);
+    copy_offsets(&p, memory, &[(64, 128)], stream);
+    ok!(p, cuStreamSynchronize(stream));
+    assert!(p.sim.report().findings.is_empty());
+}
+
+#[test]
+fn captured_copies_of_one_batch_are_nodes_side_by_side() {
+    for (copies, races) in BATCHES {
+        let p = Program::new();
+        let (stream, memory) = (p.stream(CU_STREAM_NON_BLOCKING), p.alloc(256));
+        let (mut graph, mut exec) = (CUgraph::NULL, CUgraphExec::NULL);
+        ok!(p, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+        p.fill(memory, 1, 256, stream);
+        copy_offsets(&p, memory, copies, stream);
+        p.fill(memory, 2, 256, stream);
+        ok!(p, cuStreamEndCapture(stream, &mut graph));
+        let (mut nodes, mut edges, none) = (0, 0, std::ptr::null_mut());
+        ok!(p, cuGraphGetNodes(graph, none, &mut nodes));
+        ok!(p, cuGraphGetEdges(graph, none, none, &mut edges));
+        assert_eq!((nodes, edges), (2 + copies.len(), 2 * copies.len()));
+        assert!(p.sim.report().findings.is_empty(), "nothing has run yet");
+        ok!(p, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+        ok!(p, cuGraphLaunch(exec, stream));
+        ok!(p, cuStreamSynchronize(stream));
+        let kinds: Vec<Kind> = p.sim.report().findings.iter().map(|finding| finding.kind).collect();
+        assert_eq!(kinds, vec![Kind::DataRace; usize::from(races)], "{copies:?}");
+    }
 }
 
 #[test]

@@ -54,6 +54,21 @@ fn batch_copies_boxes_of_memory_with_row_lengths() {
 }
 
 #[test]
+fn boxes_of_one_batch_that_share_bytes_are_a_race() {
+    for (second, races) in [(8, false), (7, true)] {
+        let p = Program::new();
+        let (stream, from, to) = (p.stream(CU_STREAM_NON_BLOCKING), p.alloc(64), p.alloc(256));
+        p.fill(from, 7, 64, stream);
+        // Two columns of 8 bytes and 4 rows, with 64 bytes from one row to the next.
+        let column = |x: u64| copy(memory(to + x, 64, 0), memory(from, 8, 0), [8, 4, 1]);
+        ok!(p, cuMemcpy3DBatchAsync_v2(2, [column(0), column(second)].as_mut_ptr(), 0, stream));
+        ok!(p, cuStreamSynchronize(stream));
+        let kinds: Vec<Kind> = p.sim.report().findings.iter().map(|finding| finding.kind).collect();
+        assert_eq!(kinds, vec![Kind::DataRace; usize::from(races)]);
+    }
+}
+
+#[test]
 fn extents_and_offsets_of_arrays_are_texels() {
     let p = Program::new();
     let (texels, stream, to) = (texels(&p), p.stream(0), p.alloc(64));

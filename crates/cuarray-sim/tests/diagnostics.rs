@@ -37,6 +37,60 @@ fn failed_call_is_logged_with_its_arguments_and_code() {
 }
 
 #[test]
+fn refused_attribute_and_node_are_logged_by_name_with_the_reason() {
+    let p = Program::new();
+    let (mut module, mut function, mut graph, mut node) =
+        (CUmodule::NULL, CUfunction::NULL, CUgraph::NULL, CUgraphNode::NULL);
+    let ptx = c".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }";
+    ok!(p, cuModuleLoadData(&mut module, ptx.as_ptr().cast()));
+    ok!(p, cuModuleGetFunction(&mut function, module, c"nothing".as_ptr()));
+    let attribute = CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE;
+    let mut updatable = CUlaunchAttribute { id: attribute, pad: [0; 4], value: [1, 0, 0, 0, 0, 0, 0, 0] };
+    let config = CUlaunchConfig {
+        gridDimX: 1,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: 1,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: 0,
+        hStream: CUstream::NULL,
+        attrs: &raw mut updatable,
+        numAttrs: 1,
+    };
+    let mut at = position(&p);
+    fails!(p, NOT_SUPPORTED, cuLaunchKernelEx(&config, function, std::ptr::null_mut(), std::ptr::null_mut()));
+    let text = log(&p, &mut at);
+    let reason = "CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE is refused: kernels cannot change nodes of graphs";
+    assert!(text.contains(reason), "{text}");
+    ok!(p, cuGraphCreate(&mut graph, 0));
+    let kind = CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT;
+    let mut params = CUgraphNodeParams { kind, reserved0: [0; 3], params: [0; 29], reserved2: 0 };
+    fails!(p, NOT_SUPPORTED, cuGraphAddNode(&mut node, graph, std::ptr::null(), 0, &mut params));
+    let text = log(&p, &mut at);
+    assert!(text.contains("a semaphore node is refused: no semaphore can be imported"), "{text}");
+}
+
+#[test]
+fn green_context_and_multicast_functions_are_logged_by_name_with_the_reason() {
+    let p = Program::with(Config { driver_version: 13999, ..Config::default() });
+    for (name, reason) in [
+        (c"cuGreenCtxCreate", "the multiprocessors of a device cannot be divided"),
+        (c"cuCtxFromGreenCtx", "the multiprocessors of a device cannot be divided"),
+        (c"cuMulticastCreate", "the devices have no switch between them"),
+        (c"cuMulticastBindMem", "the devices have no switch between them"),
+    ] {
+        let (mut address, mut status, mut at) = (std::ptr::null_mut(), 9, position(&p));
+        ok!(p, cuGetProcAddress_v2(name.as_ptr(), &mut address, 13999, 0, &mut status));
+        // SAFETY: a refused function reads no arguments.
+        let function = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn() -> CUresult>(address) };
+        assert_eq!(function(), CUresult::CUDA_ERROR_NOT_SUPPORTED);
+        let (text, name) = (log(&p, &mut at), name.to_string_lossy());
+        assert!(text.contains(&*name) && text.contains(reason), "{text}");
+    }
+}
+
+#[test]
 fn small_buffer_gets_the_latest_messages_and_a_notice() {
     let p = Program::new();
     let mut at = position(&p);
@@ -99,6 +153,11 @@ fn refused_code_and_refused_functions_are_logged_with_their_reasons() {
         INVALID_PTX,
         cuModuleLoadData(&mut module, c".version 8.0\n.target sm_80\n.address_size 64\nnonsense".as_ptr().cast())
     );
+    // A fat binary with one entry of kind 8, as nvcc writes it for the code `lto_90`.
+    let mut lto = [0xba55_ed50_u32, 0x0010_0001, 72, 0].to_vec();
+    lto.extend([0x0101_0008, 64, 8, 0, 8, 0, 0, 90]);
+    lto.resize(4 + 18, 0);
+    fails!(p, NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, lto.as_ptr().cast()));
     let (mut address, mut status) = (std::ptr::null_mut(), 0);
     ok!(p, cuGetProcAddress_v2(c"cuMulticastCreate".as_ptr(), &mut address, 13000, 1, &mut status));
     // SAFETY: the function is refused and reads no argument.
@@ -107,6 +166,7 @@ fn refused_code_and_refused_functions_are_logged_with_their_reasons() {
     let text = log(&p, &mut at);
     assert!(text.contains("[E] machine code was refused: "), "{text}");
     assert!(text.contains("[E] PTX was refused: "), "{text}");
+    assert!(text.contains("the fat binary holds LTO-IR only") && text.contains("code=compute_90"), "{text}");
     assert!(text.contains("[E] cuMulticastCreate is refused: the devices have no switch"), "{text}");
 }
 

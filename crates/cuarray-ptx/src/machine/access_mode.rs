@@ -62,10 +62,14 @@ pub(crate) fn kept_bits(slot: usize) -> u32 {
 }
 
 /// Decodes the slot, plus one.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn slot(code: u32) -> usize {
+pub(crate) fn slot(code: u32) -> usize {
     (code >> SLOT & 0xf) as usize
+}
+
+/// Whether the access shares its shape with others.
+pub(crate) fn has_slot(code: u32) -> bool {
+    slot(code) != 0
 }
 
 /// Whether an earlier access has observed the shape.

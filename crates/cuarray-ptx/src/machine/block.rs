@@ -71,7 +71,9 @@ pub(crate) struct Block {
     shared_bytes: u64,
     /// A bit for each byte of shared memory: whether a thread of the block has written it.
     shared_written: Vec<u64>,
-    pub warps: Vec<Warp>,
+    /// Each is in a box, so that a turn exchanges two pointers.
+    #[expect(clippy::vec_box)]
+    pub warps: Vec<Box<Warp>>,
     pub barriers: [Barrier; BARRIERS],
     /// The threads that have not exited.
     pub live: u32,
@@ -165,12 +167,12 @@ impl Block {
         let weight = |arrived_lanes: u32| match expected {
             // Expected counts are of whole warps, so a warp counts 32 once all its threads have arrived.
             Some(_) if arrived_lanes | dead == u32::MAX && arrived_lanes != 0 => 32,
-            _ => arrived_lanes.count_ones(),
+            _ => count(arrived_lanes),
         };
         let before = weight(*arrived_lanes);
         *arrived_lanes |= mask;
         barrier.arrived += weight(*arrived_lanes) - before;
-        barrier.held += held.count_ones();
+        barrier.held += count(held);
         barrier.expected = expected;
         let all = barrier.complete_if_all(self.live);
         if all {
@@ -212,13 +214,37 @@ impl Block {
     }
 }
 
+/// The number of lanes of a mask. Not every processor has an instruction for it, and mostly all or none take part.
+#[inline(always)]
+fn count(mask: u32) -> u32 {
+    match mask {
+        0 => 0,
+        u32::MAX => 32,
+        _ => mask.count_ones(),
+    }
+}
+
 impl Barrier {
+    /// Prepares the barrier for a new block.
+    fn reset(&mut self) {
+        if self.arrived_lanes.is_empty() {
+            // No block has used it.
+            return;
+        }
+        (self.turn, self.arrived, self.expected, self.held, self.result) = (0, 0, None, 0, (0, 0));
+        self.arrived_lanes.fill(0);
+    }
+
     fn complete_if_all(&mut self, live: u32) -> bool {
         let all = self.arrived > 0 && self.arrived >= self.expected.unwrap_or(live);
         if all {
-            self.result = (self.arrived_lanes.iter().map(|mask| mask.count_ones()).sum(), self.held);
+            let came = match self.expected {
+                Some(_) => self.arrived_lanes.iter().map(|mask| mask.count_ones()).sum(),
+                None => self.arrived,
+            };
+            self.result = (came, self.held);
             self.turn += 1;
-            self.arrived_lanes.clear();
+            self.arrived_lanes.fill(0);
             (self.arrived, self.held, self.expected) = (0, 0, None);
         }
         all
@@ -249,9 +275,7 @@ impl Machine<'_> {
         (self.block.waited, self.block.all_waited) = (false, false);
         let threads = self.launch.threads.iter().product::<u32>();
         self.block.live = threads;
-        for barrier in &mut self.block.barriers {
-            *barrier = Barrier::default();
-        }
+        self.block.barriers.iter_mut().for_each(Barrier::reset);
         let bytes = self.program.shared + u64::from(self.launch.dynamic_shared);
         self.block.shared_bytes = bytes;
         self.block.shared.clear();
@@ -271,7 +295,7 @@ impl Machine<'_> {
             self.start_causally(number, threads.div_ceil(32) as usize);
         }
         let function = &self.program.functions[self.launch.kernel as usize];
-        self.block.warps.resize_with(threads.div_ceil(32) as usize, Warp::default);
+        self.block.warps.resize_with(threads.div_ceil(32) as usize, Box::default);
         for (index, warp) in self.block.warps.iter_mut().enumerate() {
             let number = index as u32;
             warp.start(number, threads - number * 32, function, self.launch.kernel);

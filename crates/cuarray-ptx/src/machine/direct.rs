@@ -20,8 +20,9 @@ use crate::machine::region::{self, Region};
 use crate::races::deferred::Known;
 use std::arch::asm;
 use std::arch::x86_64::{
-    __m256i, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32,
-    _mm256_setr_epi64x, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_epi64, _mm256_testz_si256, _mm256_xor_si256,
+    __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi32, _mm256_set1_epi64x,
+    _mm256_setr_epi32, _mm256_setr_epi64x, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_epi64, _mm256_testz_si256,
+    _mm256_xor_si256,
 };
 
 /// The lanes of a group.
@@ -236,6 +237,14 @@ unsafe fn observe(machine: &mut Machine<'_>, instruction: &Instruction, size: u6
     let mut pointers = firsts;
     for pointer in &mut pointers {
         *pointer = pointer.wrapping_add(shift);
+    }
+    if region != SHARED {
+        // The next warp mostly accesses memory that is as far away as this one from the last. The processor ignores wrong hints.
+        let last = std::mem::replace(&mut machine.last[machine.pc as usize - 1], pointers[0]);
+        let distance = pointers[0].wrapping_sub(last).wrapping_add(instruction.imm as u64);
+        for pointer in pointers {
+            _mm_prefetch::<_MM_HINT_T0>(pointer.wrapping_add(distance) as *const i8);
+        }
     }
     machine.shapes.slots[slot] = Shape {
         pointers,

@@ -18,7 +18,6 @@ use super::pattern::{Chains, Pattern};
 use super::recorder::Recorder;
 use super::region::{Strength, TouchedRange};
 use super::turns::Turns;
-use super::warp::Warp;
 use crate::races::Races;
 use crate::races::causality::Causality;
 use std::collections::{BTreeMap, VecDeque};
@@ -97,7 +96,7 @@ impl<'a> Machine<'a> {
             lanes: 0,
             turn_end: 0,
             warp_end: 0,
-            warp: Warp::default(),
+            warp: Box::default(),
             block: Block::default(),
             grid: GridBarrier { live: u64::MAX, ..GridBarrier::default() },
             clusters: vec![Cluster::default()],
@@ -106,6 +105,7 @@ impl<'a> Machine<'a> {
             grid_word: GridWord::of(launch),
             fault: None,
             found: vec![0; launch.program.code.len()],
+            last: vec![0; launch.program.code.len()],
             region: u32::MAX,
             only_read: launch.only_read(),
             addresses: [0; 32],

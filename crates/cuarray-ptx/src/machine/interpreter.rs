@@ -53,7 +53,7 @@ pub(crate) struct Machine<'p> {
     pub turn_end: u64,
     /// The instruction count at which the warp's turn ends.
     pub warp_end: u64,
-    pub warp: Warp,
+    pub warp: Box<Warp>,
     pub block: Block,
     pub grid: GridBarrier,
     /// The clusters whose blocks run. A block names its cluster by the index.
@@ -66,6 +66,8 @@ pub(crate) struct Machine<'p> {
     pub fault: Option<Box<Fault>>,
     /// The region that each instruction last accessed.
     pub found: Vec<u32>,
+    /// The pointer of the first lane in the last direct access of global memory by each instruction.
+    pub last: Vec<u64>,
     /// The region of the running access, if all lanes access one region of global memory.
     pub region: u32,
     /// The regions that no store of the kernel addresses; empty if they are not known.

@@ -38,6 +38,8 @@ pub(crate) mod fused;
 pub(crate) mod fused;
 mod grid;
 mod grid_sync;
+#[cfg(target_arch = "x86_64")]
+mod inner_product;
 mod interpreter;
 pub(crate) mod lanes;
 mod launch;

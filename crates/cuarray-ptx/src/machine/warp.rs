@@ -342,11 +342,18 @@ impl Machine<'_> {
 
     /// Suspends the running fragment.
     pub(crate) fn leave(&mut self, waiting: Waiting) {
-        if self.active != 0 {
-            self.part(self.pc, self.active, waiting);
-            self.active = 0;
-            self.release(self.frame);
+        if self.active == 0 {
+            return;
         }
+        if matches!(waiting, Waiting::Nothing | Waiting::Warp) {
+            self.part(self.pc, self.active, waiting);
+            self.release(self.frame);
+        } else {
+            // Fragments that wait for other warps do not merge, so the use of the frame passes on.
+            let Machine { pc, active: mask, frame, executed: ran, .. } = *self;
+            self.warp.fragments.push(Fragment { pc, mask, frame, waiting, ran });
+        }
+        self.active = 0;
     }
 
     /// Suspends lanes of the running fragment, at an instruction of its frame.

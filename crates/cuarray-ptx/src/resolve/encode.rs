@@ -144,6 +144,7 @@ pub(super) fn encode(
     for (position, index) in order.iter().enumerate() {
         starts[*index] = program.code.len() as u32;
         let shapes = shape_bits(&built.blocks[*index]);
+        let mut end_of_product = 0;
         for (at_draft, draft) in built.blocks[*index].drafts.iter().enumerate() {
             let Draft { exec, d, a, b, c, extra, imm, guard, location, .. } = draft;
             if let Next::Jump { to, always } = &draft.next {
@@ -161,7 +162,7 @@ pub(super) fn encode(
             }
             let guard =
                 guard.map_or(UNGUARDED, |(register, negated)| places.of[register as usize] << 1 | u32::from(negated));
-            let (d, a, b, mut c) = (place(*d), place(*a), place(*b), place(*c));
+            let (d, a, mut b, mut c) = (place(*d), place(*a), place(*b), place(*c));
             if shapes[at_draft] != 0 {
                 c |= shapes[at_draft];
             }
@@ -192,6 +193,13 @@ pub(super) fn encode(
             let rest = (&built.blocks[*index].drafts[at_draft..], &shapes[at_draft..]);
             if let Some(used) = fusion::multiply_add(rest.0, rest.1, &read_counts) {
                 (exec, at) = (loads_and_multiply_add(exec), at | used);
+                if at_draft >= end_of_product
+                    && let Some(product) = fusion::inner_product(rest.0, rest.1, &read_counts)
+                {
+                    end_of_product = at_draft + 3 * product.offsets.len();
+                    b = program.inner_products.len() as u32;
+                    program.inner_products.push(product);
+                }
             }
             program.code.push(Instruction { exec, guard, extra: at, d, a, b, c, imm });
             program.locations.push(*location);

@@ -2,8 +2,8 @@
 
 use super::draft::{Access, Block, Draft, Operand, Results};
 use super::registers::reads;
-use crate::machine::access_mode::is_kept;
-use crate::machine::program::{CONTINUED, FIRST_USED, SECOND_USED, SUM_USED};
+use crate::machine::access_mode::{has_slot, is_kept, slot};
+use crate::machine::program::{CONTINUED, FIRST_USED, InnerProduct, SECOND_USED, SUM_USED};
 
 /// The number of reads of each register by the instructions of a function.
 pub(super) fn read_counts(blocks: &[Block], registers: usize) -> Vec<u32> {
@@ -24,7 +24,31 @@ pub(super) fn multiply_add(drafts: &[Draft], shapes: &[u32], counts: &[u32]) -> 
     Some(used((0, FIRST_USED)) | used((1, SECOND_USED)) | sum)
 }
 
-/// If two loads through held shapes and the multiply-add of their values begin here, returns the registers with the values.
+/// If an inner product begins here, returns it. `shapes` are the bits of the access modes.
+pub(super) fn inner_product(drafts: &[Draft], shapes: &[u32], counts: &[u32]) -> Option<InnerProduct> {
+    let mut offsets = Vec::new();
+    loop {
+        let at = 3 * offsets.len();
+        let (step, bits) = (drafts.get(at..)?, shapes.get(at..)?);
+        let used = multiply_add(step, bits, counts)?;
+        let shares = |load: usize| at == 0 || is_kept(bits[load]) && slot(bits[load]) == slot(shapes[load]);
+        if used & (FIRST_USED | SECOND_USED) != 0 || !shares(0) || !shares(1) {
+            return None;
+        }
+        offsets.push([step[0].imm, step[1].imm]);
+        if used & SUM_USED != 0 {
+            break;
+        }
+    }
+    let extreme = |choose: fn(i64, i64) -> i64| {
+        [0, 1].map(|load| offsets.iter().map(|step| step[load]).reduce(choose).unwrap_or(0))
+    };
+    let (least, greatest) = (extreme(i64::min), extreme(i64::max));
+    let aligned = offsets.iter().flatten().all(|offset| offset % 4 == 0);
+    (aligned && offsets.len() > 1).then_some(InnerProduct { offsets, least, greatest })
+}
+
+/// If two loads through shapes in slots and the multiply-add of their values begin here, returns the registers with the values.
 fn factors(drafts: &[Draft], shapes: &[u32]) -> Option<[u32; 2]> {
     let [first, second, sum, ..] = drafts else { return None };
     let (a, b) = (loaded(first)?, loaded(second)?);
@@ -32,8 +56,10 @@ fn factors(drafts: &[Draft], shapes: &[u32]) -> Option<[u32; 2]> {
         [sum.a, sum.b].map(|operand| if let Operand::Register(register) = operand { register } else { u32::MAX });
     let fits = sum.results == Results::MultiplyAdd
         && sum.guard.is_none()
-        && shapes[..2].iter().all(|bits| is_kept(*bits))
+        && shapes[..2].iter().all(|bits| has_slot(*bits))
         && a != b
+        // The address of the second load is known before the first one.
+        && second.a != Operand::Register(a)
         && (factors == [a, b] || factors == [b, a])
         && ![Operand::Register(a), Operand::Register(b)].contains(&sum.c);
     fits.then_some([a, b])

@@ -223,6 +223,7 @@ impl<'a> Symbols<'a> {
             locations: Vec::new(),
             operands: Vec::new(),
             by_lanes: Vec::new(),
+            inner_products: Vec::new(),
             constants: Vec::new(),
             variables: self.variables.clone(),
             functions: Vec::new(),

@@ -1,20 +1,9 @@
 //! Values that are linear in the lane number. [`Run::over`] compares each result with that of the usual functions.
 
+use super::random::Random;
 use super::*;
 
-/// Pseudorandom numbers.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) % end
-    }
-
-    fn one_of<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len() as u64) as usize]
-    }
-
     /// A register, or a number near the ends of the types' ranges.
     fn source(&mut self, bits: u32) -> String {
         let wide = bits == 64;

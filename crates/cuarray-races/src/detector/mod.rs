@@ -8,6 +8,7 @@
 
 mod advice;
 mod allocations;
+mod batch;
 mod checks;
 mod clock;
 mod effect;

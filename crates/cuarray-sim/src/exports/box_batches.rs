@@ -2,10 +2,11 @@
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html). The manual counts
 //! in elements: bytes between two addresses, texels as soon as an array takes part. All copies are checked before the first is
-//! enqueued. A batch guarantees no order among its copies; here they run in the order of the list.
+//! enqueued. A batch guarantees no order among its copies. Here they run in the order of the list, and copies that share bytes are
+//! a finding.
 
 use super::memory_batches::{captures, check_order, check_stream, read, wait_for_sources};
-use super::transfer::{transfer_in, transfer_of};
+use super::transfer::{transfer_batch, transfer_of};
 use super::*;
 use crate::objects::array::texel_size;
 use crate::objects::copy::Transfer;
@@ -131,9 +132,7 @@ unsafe fn enqueue(
         let copy = unsafe { transfer_of_operation(&mut call.lock(), operation) };
         copies.push(copy.map_err(|error| (error, Some(index)))?);
     }
-    for (index, copy) in copies.into_iter().enumerate() {
-        transfer_in(call, copy, stream).map_err(|error| (error, Some(index)))?;
-    }
+    transfer_batch(call, &copies, stream).map_err(|(error, index)| (error, Some(index)))?;
     let orders = operations.iter().map(|operation| operation.srcAccessOrder);
     wait_for_sources(call, stream, captured, orders).map_err(|error| (error, None))
 }

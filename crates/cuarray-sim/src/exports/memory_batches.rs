@@ -1,13 +1,14 @@
 //! Copies, prefetches and discards in batches, copies with attributes, and the locations of managed memory.
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html). A batch guarantees no
-//! order among its copies. Here they run in the order of the list, and the search for races takes them as ordered.
+//! order among its copies. Here they run in the order of the list, and copies that share bytes are a finding.
 
 use super::pointer::{check_managed, cuMemPrefetchAsync_v2, locations};
 use super::stream::cuStreamSynchronize;
-use super::transfer::{cuMemcpyAsync, overwrite};
+use super::transfer::{overwrite, transfer_batch};
 use super::*;
 use crate::capture;
+use crate::objects::copy::{End, Extent, Transfer};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -92,10 +93,12 @@ unsafe fn copy(
     check_indices(&indices, count)?;
     attributes.iter().try_for_each(|one| check_order(one.srcAccessOrder, one.flags))?;
     let captured = captures(call, stream)?;
-    for ((target, source), size) in targets.into_iter().zip(sources).zip(sizes) {
-        // SAFETY: both functions have the same contract for the operands.
-        unsafe { cuMemcpyAsync(call, target, source, size, stream)? };
-    }
+    let copy = |((target, source), size): ((CUdeviceptr, CUdeviceptr), usize)| {
+        let extent = Extent::row(size as u64);
+        Transfer { target: End::unified(target), source: End::unified(source), extent }
+    };
+    let copies: Vec<Transfer> = targets.into_iter().zip(sources).zip(sizes).map(copy).collect();
+    transfer_batch(call, &copies, stream).map_err(|(error, _)| error)?;
     wait_for_sources(call, stream, captured, attributes.iter().map(|one| one.srcAccessOrder))
 }
 

@@ -2,7 +2,7 @@
 
 use super::caller::caller;
 use super::{host, uploads};
-use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
+use crate::objects::copy::{Copy, Extent, Fill, Place, Source, Transfer};
 use crate::objects::launch::Launch;
 use crate::objects::stream;
 use crate::objects::work::{Accesses, Point, Work};
@@ -129,6 +129,19 @@ pub(crate) fn host_joins(state: &mut State, clocks: Vec<Clock>) {
     uploads::host_follows(state, &clocks);
     state.detector.synchronize(caller, &clocks);
     state.host_access.mark_stale();
+}
+
+/// Reports copies of one batch that share bytes: the batch promises no order among them.
+pub(crate) fn unordered_copies(state: &mut State, copies: &[(u64, Transfer)]) {
+    if !state.detector.is_on() || copies.len() < 2 {
+        return;
+    }
+    let touches = |Transfer { target, source, extent }: &Transfer| {
+        vec![(region(source.place, *extent), AccessKind::Read), (region(target.place, *extent), AccessKind::Write)]
+    };
+    let operations: Vec<_> = copies.iter().map(|(place, copy)| (*place, touches(copy))).collect();
+    let missing = "copy these bytes by different calls: the copies of one batch have no order";
+    state.detector.unordered_in_call(&operations, missing);
 }
 
 /// Issues an operation. For a launch, returns also what a dependent launch that comes next has to follow.

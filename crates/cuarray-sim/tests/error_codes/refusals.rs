@@ -105,7 +105,7 @@ const OTHER_CODES: [(&str, CUresult); 7] = [
     ("cuMemcpyPeer", CUresult::CUDA_ERROR_INVALID_CONTEXT),
     ("cuMemGetAddressRange", CUresult::CUDA_ERROR_NOT_FOUND),
     ("cuDeviceGetP2P", CUresult::CUDA_ERROR_INVALID_DEVICE),
-    ("cuStreamBeginCapture", CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
+    ("cuStreamBegin", CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
     ("cuStreamEndCapture", CUresult::CUDA_ERROR_ILLEGAL_STATE),
     ("cuStreamUpdateCaptureDependencies", CUresult::CUDA_ERROR_ILLEGAL_STATE),
 ];

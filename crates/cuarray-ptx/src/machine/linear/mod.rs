@@ -9,13 +9,16 @@
 //! value is. An instruction that not all lanes execute, or whose result is not linear, completes the rows of its operands and
 //! calls its usual function.
 
+mod comparison;
+mod execution;
 mod operation;
 mod value;
 
 use super::memory::Slot;
 use super::{Flow, Machine};
 use crate::machine::program::{CONSTANT, Instruction};
-pub(crate) use operation::{Operation, Test};
+pub(crate) use comparison::Test;
+pub(crate) use operation::Operation;
 pub(crate) use value::Linear;
 
 /// The bytes of a head, which precedes the row of a register.
@@ -31,10 +34,14 @@ pub(crate) const ROW_USED: u32 = 1 << 16;
 /// The bit in `extra` of an instruction that [`Operation::function`] executes.
 pub(crate) const LINEAR: u32 = 1 << 17;
 
-/// Where the value of a register is.
+/// The place of a register's value: in its row, unless bits state more.
 const IN_ROW: u64 = 0;
+/// The head has the value too.
 const IN_HEAD: u64 = 1;
-const IN_BOTH: u64 = 2;
+/// The head has the value, which is equal in all lanes. Its steps are not written.
+const UNIFORM: u64 = 2;
+/// The row does not have the value.
+const NO_ROW: u64 = 4;
 
 #[repr(C, align(64))]
 struct Head {
@@ -52,6 +59,22 @@ unsafe fn head(machine: &Machine<'_>, operand: u32) -> *mut Head {
     unsafe { machine.slots::<Head>(operand).sub(1) }
 }
 
+/// The value of a constant, or of a register with a head, if it is known to be equal in all lanes.
+///
+/// # Safety
+/// As for [`Machine::slots`].
+#[inline(always)]
+unsafe fn uniform<S: Slot>(machine: &Machine<'_>, operand: u32) -> Option<Linear> {
+    // SAFETY: this function's contract.
+    unsafe {
+        if operand & CONSTANT != 0 {
+            return Some(Linear::uniform(machine.slots::<S>(operand).read().value()));
+        }
+        let head = head(machine, operand);
+        ((*head).place & UNIFORM != 0).then(|| Linear::uniform((*head).linear.base))
+    }
+}
+
 /// The value of a constant, or of a register with a head; `None` if it is in its row.
 ///
 /// # Safety
@@ -60,11 +83,10 @@ unsafe fn head(machine: &Machine<'_>, operand: u32) -> *mut Head {
 unsafe fn value<S: Slot>(machine: &Machine<'_>, operand: u32) -> Option<Linear> {
     // SAFETY: this function's contract.
     unsafe {
-        if operand & CONSTANT != 0 {
-            return Some(Linear::uniform(machine.slots::<S>(operand).read().value()));
-        }
-        let head = head(machine, operand);
-        ((*head).place != IN_ROW).then_some((*head).linear)
+        uniform::<S>(machine, operand).or_else(|| {
+            let head = head(machine, operand);
+            ((*head).place & IN_HEAD != 0).then(|| Linear::read(&raw const (*head).linear))
+        })
     }
 }
 
@@ -74,17 +96,48 @@ unsafe fn value<S: Slot>(machine: &Machine<'_>, operand: u32) -> Option<Linear> 
 /// The register has slots of this type.
 #[inline(always)]
 unsafe fn set<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction, linear: Linear) {
+    let linear = linear.each(|word| S::of(word).value());
+    // SAFETY: this function's contract.
+    unsafe {
+        if linear.is_uniform() {
+            return set_equal(machine, instruction, S::of(linear.base));
+        }
+        let head = head(machine, instruction.d);
+        (*head).linear = linear;
+        (*head).place = IN_HEAD | NO_ROW;
+        if instruction.extra & ROW_USED != 0 {
+            machine.slots::<[S; 32]>(instruction.d).write(linear.row());
+            (*head).place = IN_HEAD;
+        }
+    }
+}
+
+/// Sets the register `d`, which has a head, to one value in all lanes.
+///
+/// # Safety
+/// The register has slots of this type.
+#[inline(always)]
+unsafe fn set_equal<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction, value: S) {
     // SAFETY: this function's contract.
     unsafe {
         let head = head(machine, instruction.d);
-        let linear = linear.each(|word| S::of(word).value());
-        (*head).linear = linear;
-        (*head).place = IN_HEAD;
+        (*head).linear.base = value.value();
+        (*head).place = UNIFORM | IN_HEAD | NO_ROW;
         if instruction.extra & ROW_USED != 0 {
-            machine.slots::<[S; 32]>(instruction.d).write(linear.row());
-            (*head).place = IN_BOTH;
+            machine.slots::<[S; 32]>(instruction.d).write([value; 32]);
+            (*head).place = UNIFORM | IN_HEAD;
         }
     }
+}
+
+/// Whether the row of a register has its value. `kind` is that of [`A`].
+///
+/// # Safety
+/// As for [`Machine::slots`].
+#[inline(always)]
+unsafe fn is_complete(machine: &Machine<'_>, operand: u32, kind: u32) -> bool {
+    // SAFETY: this function's contract; the kind states that there is a head.
+    kind & 3 == 0 || unsafe { (*head(machine, operand)).place & NO_ROW == 0 }
 }
 
 /// Writes the row of a register whose value is only in its head. `kind` is that of [`A`].
@@ -93,21 +146,70 @@ unsafe fn set<S: Slot>(machine: &mut Machine<'_>, instruction: &Instruction, lin
 /// As for [`Machine::slots`].
 #[inline(always)]
 unsafe fn complete(machine: &Machine<'_>, operand: u32, kind: u32) {
-    if kind & 3 == 0 {
-        return;
-    }
     // SAFETY: this function's contract; the kind states the width.
     unsafe {
-        let head = head(machine, operand);
-        if (*head).place != IN_HEAD {
+        if is_complete(machine, operand, kind) {
             return;
         }
-        (*head).place = IN_BOTH;
         match kind & 3 {
-            1 => machine.slots::<[u32; 32]>(operand).write((*head).linear.row()),
-            _ => machine.slots::<[u64; 32]>(operand).write((*head).linear.row()),
+            1 => write_row::<u32>(head(machine, operand), machine.slots(operand)),
+            _ => write_row::<u64>(head(machine, operand), machine.slots(operand)),
         }
     }
+}
+
+/// Writes the row behind a head.
+///
+/// # Safety
+/// The pointers are those of a register with such slots, whose value is in its head.
+unsafe fn write_row<S: Slot>(head: *mut Head, row: *mut [S; 32]) {
+    #[inline(always)]
+    unsafe fn body<S: Slot>(head: *mut Head, row: *mut [S; 32]) {
+        // SAFETY: this function's contract.
+        unsafe {
+            let place = (*head).place;
+            (*head).place = place & !NO_ROW;
+            let base = (*head).linear.base;
+            row.write(if place & UNIFORM != 0 {
+                [S::of(base); 32]
+            } else {
+                Linear::read(&raw const (*head).linear).row()
+            });
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn wide<S: Slot>(head: *mut Head, row: *mut [S; 32]) {
+        // SAFETY: this function's contract.
+        unsafe { body(head, row) }
+    }
+    #[cfg(target_arch = "x86_64")]
+    if super::processor::wide() {
+        // SAFETY: this function's contract, and the processor has the features.
+        return unsafe { wide(head, row) };
+    }
+    // SAFETY: this function's contract.
+    unsafe { body(head, row) }
+}
+
+/// Whether all lanes may be written.
+#[inline(always)]
+fn all_take_part(machine: &Machine<'_>, _: &Instruction) -> bool {
+    machine.write == u32::MAX
+}
+
+/// Whether all lanes may be written, and the heads of all operands have their values.
+///
+/// # Safety
+/// As for [`Exec`].
+#[inline(always)]
+unsafe fn are_known(machine: &Machine<'_>, instruction: &Instruction) -> bool {
+    let Instruction { a, b, c, extra, .. } = *instruction;
+    let is_known = |(operand, at): (u32, u32)| {
+        // SAFETY: this function's contract: the bits state which operands have heads.
+        extra >> at & 3 == 0 || unsafe { (*head(machine, operand)).place & IN_HEAD != 0 }
+    };
+    machine.write == u32::MAX && is_known((a, A)) && is_known((b, B)) && is_known((c, C))
 }
 
 /// Executes an instruction by its usual function.
@@ -116,6 +218,29 @@ unsafe fn complete(machine: &Machine<'_>, operand: u32, kind: u32) {
 /// As for [`Exec`].
 #[inline(never)]
 unsafe fn by_lanes(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+    let Instruction { a, b, c, d, extra: kinds, .. } = *instruction;
+    // SAFETY: this function's contract; the resolver set the kinds, and put the usual function in the program.
+    unsafe {
+        let ready = is_complete(machine, a, kinds >> A)
+            && is_complete(machine, b, kinds >> B)
+            && is_complete(machine, c, kinds >> C)
+            && (machine.write == u32::MAX || is_complete(machine, d, kinds >> D));
+        if !ready {
+            return by_completed_lanes(machine, instruction);
+        }
+        if kinds >> D & 3 != 0 {
+            (*head(machine, d)).place = IN_ROW;
+        }
+        machine.program.by_lanes[instruction.imm as usize](machine, instruction)
+    }
+}
+
+/// Completes the rows of an instruction's operands, and executes it by its usual function.
+///
+/// # Safety
+/// As for [`Exec`].
+#[inline(never)]
+unsafe fn by_completed_lanes(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: this function's contract; the resolver set the kinds, and put the usual function in the program.
     unsafe {
         let kinds = instruction.extra;
@@ -137,7 +262,10 @@ unsafe fn begin_row(machine: &mut Machine<'_>, instruction: &Instruction) {
     if kind != 0 {
         // SAFETY: this function's contract.
         unsafe {
-            complete(machine, instruction.d, kind);
+            // The other lanes keep their values.
+            if machine.write != u32::MAX {
+                complete(machine, instruction.d, kind);
+            }
             (*head(machine, instruction.d)).place = IN_ROW;
         }
     }
@@ -153,7 +281,7 @@ impl Machine<'_> {
         // SAFETY: this function's contract.
         unsafe {
             if instruction.extra >> D & 3 != 0 && self.write == u32::MAX {
-                set::<S>(self, instruction, Linear::uniform(value.value()));
+                set_equal(self, instruction, value);
             } else {
                 begin_row(self, instruction);
                 self.broadcast(instruction.d, value);

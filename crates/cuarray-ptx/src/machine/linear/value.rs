@@ -21,9 +21,29 @@ impl Linear {
         Linear { base, steps: [0; BITS] }
     }
 
+    /// Reads a value word by word.
+    ///
+    /// # Safety
+    /// The pointer is valid for reads.
     #[inline(always)]
-    fn is_uniform(&self) -> bool {
-        self.steps == [0; BITS]
+    pub(super) unsafe fn read(from: *const Linear) -> Linear {
+        // SAFETY: this function's contract. Wider reads of words that were just written one by one would wait for the cache, so the
+        // compiler must not join these.
+        unsafe {
+            let steps = (&raw const (*from).steps).cast::<u64>();
+            let word = |bit: usize| steps.add(bit).read_volatile();
+            Linear {
+                base: (&raw const (*from).base).read_volatile(),
+                steps: [word(0), word(1), word(2), word(3), word(4)],
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_uniform(&self) -> bool {
+        // A comparison of arrays would be a call.
+        let [a, b, c, d, e] = self.steps;
+        a | b | c | d | e == 0
     }
 
     /// Applies a function to the base and to each step.
@@ -59,35 +79,50 @@ impl Linear {
         }
     }
 
-    /// The least and the greatest value of a lane, as integers; `None` if a lane leaves the range of the type.
+    /// The least and the greatest value of a lane, as signed integers; `None` if a lane leaves the range of the type.
     #[inline(always)]
-    pub(super) fn bounds<S: Slot>(&self, signed: bool) -> Option<(i128, i128)> {
+    pub(super) fn signed_bounds<S: Slot>(&self) -> Option<(i64, i64)> {
         let wide = size_of::<S>() == 8;
-        let base = match (wide, signed) {
-            (true, true) => i128::from(self.base as i64),
-            (true, false) => i128::from(self.base),
-            (false, true) => i128::from(self.base as i32),
-            (false, false) => i128::from(self.base as u32),
-        };
-        if self.is_uniform() {
-            return Some((base, base));
-        }
+        let base = if wide { self.base as i64 } else { i64::from(self.base as i32) };
         let (mut low, mut high) = (base, base);
-        for step in self.steps {
-            let step = if wide { step as i64 } else { i64::from(step as i32) };
-            low += i128::from(step.min(0));
-            high += i128::from(step.max(0));
+        for step in self.signed_steps::<S>() {
+            low = low.checked_add(step.min(0))?;
+            high = high.checked_add(step.max(0))?;
         }
-        let bits = 8 * size_of::<S>() as u32;
-        let (least, most) = if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
-        (least <= low && high <= most).then_some((low, high))
+        let fits = wide || i64::from(i32::MIN) <= low && high <= i64::from(i32::MAX);
+        fits.then_some((low, high))
+    }
+
+    /// As [`Linear::signed_bounds`], as unsigned integers.
+    #[inline(always)]
+    pub(super) fn unsigned_bounds<S: Slot>(&self) -> Option<(u64, u64)> {
+        let wide = size_of::<S>() == 8;
+        let base = if wide { self.base } else { u64::from(self.base as u32) };
+        let (mut low, mut high) = (base, base);
+        for step in self.signed_steps::<S>() {
+            low = low.checked_add_signed(step.min(0))?;
+            high = high.checked_add_signed(step.max(0))?;
+        }
+        (wide || high <= u64::from(u32::MAX)).then_some((low, high))
+    }
+
+    #[inline(always)]
+    fn signed_steps<S: Slot>(&self) -> [i64; BITS] {
+        let signed = |step: u64| if size_of::<S>() == 8 { step as i64 } else { i64::from(step as i32) };
+        let [a, b, c, d, e] = self.steps;
+        [signed(a), signed(b), signed(c), signed(d), signed(e)]
     }
 
     /// Extends numbers of 32 bits to 64 bits.
     #[inline(always)]
     pub(super) fn extended(self, signed: bool) -> Option<Linear> {
-        self.bounds::<u32>(signed)?;
-        let base = if signed { self.base as i32 as u64 } else { u64::from(self.base as u32) };
+        let base = if signed {
+            self.signed_bounds::<u32>()?;
+            self.base as i32 as u64
+        } else {
+            self.unsigned_bounds::<u32>()?;
+            u64::from(self.base as u32)
+        };
         Some(Linear { base, ..self.each(|step| step as i32 as u64) })
     }
 
@@ -105,14 +140,24 @@ impl Linear {
         if !by.is_uniform() {
             return None;
         }
-        // A shift by more than the width is one by the width. Larger types have its result, too.
-        let by = by.base.min(8 * size_of::<S>() as u64) as u32;
-        let (low, high) = self.bounds::<S>(signed)?;
-        if low >> by == high >> by {
-            return Some(Linear::uniform((low >> by) as u64));
+        let bits = 8 * size_of::<S>() as u64;
+        // A shift by the width or more leaves the sign, or nothing.
+        let by = if signed { by.base.min(bits - 1) } else { by.base };
+        if by >= bits {
+            return Some(Linear::uniform(0));
+        }
+        let (low, high) = if signed {
+            let (low, high) = self.signed_bounds::<S>()?;
+            ((low >> by) as u64, (high >> by) as u64)
+        } else {
+            let (low, high) = self.unsigned_bounds::<S>()?;
+            (low >> by, high >> by)
+        };
+        if low == high {
+            return Some(Linear::uniform(low));
         }
         let all = self.steps.iter().fold(self.base, |all, step| all | step);
-        (all.trailing_zeros() >= by).then(|| {
+        (u64::from(all.trailing_zeros()) >= by).then(|| {
             let divided = |word: u64| (if size_of::<S>() == 8 { word as i64 } else { word as i32 as i64 } >> by) as u64;
             let base = if signed { divided(self.base) } else { self.base >> by };
             Linear { base, ..self.each(divided) }
@@ -134,8 +179,7 @@ impl Linear {
         if value.is_uniform() || mask == 0 {
             return Some(Linear::uniform(value.base & mask));
         }
-        let (low, high) = value.bounds::<S>(false)?;
-        let (low, high) = (low as u64, high as u64);
+        let (low, high) = value.unsigned_bounds::<S>()?;
         let ones = S::of(u64::MAX).value();
         if (mask | mask.wrapping_sub(1)) & ones == ones {
             // The highest bits are equal in all lanes if those of the bounds are.

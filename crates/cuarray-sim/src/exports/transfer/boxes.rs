@@ -128,11 +128,6 @@ pub(in crate::exports) fn transfer_of(state: &mut State, copy: &CUDA_MEMCPY3D) -
     Ok(Transfer { target, source, extent })
 }
 
-/// Enqueues a copy in a stream.
-pub(in crate::exports) fn transfer_in(call: &Call<'_>, copy: Transfer, stream: CUstream) -> Result<(), CUresult> {
-    transfer(call, copy.target, copy.source, copy.extent, SyncMode::Async(stream))
-}
-
 pub(in crate::exports) unsafe fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Result<(), CUresult> {
     // SAFETY: the caller's descriptor, by the driver's contract.
     let (target, source, extent) = unsafe { ends_2d(call, p_copy)? };

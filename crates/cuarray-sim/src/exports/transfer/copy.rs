@@ -5,6 +5,7 @@ use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
 use crate::capture;
 use crate::execution;
 use crate::graph_structure::checks;
+use crate::happens_before::edges;
 use crate::objects::allocation::Side;
 use crate::objects::copy::{Copy, End, Extent, Source, Transfer, stage};
 use crate::objects::graph_data::{Action, CopyNode};
@@ -20,17 +21,28 @@ pub(super) fn transfer(
     extent: Extent,
     mode: SyncMode,
 ) -> Result<(), CUresult> {
+    transfer_noted(call, target, source, extent, mode).map(drop)
+}
+
+/// As [`transfer`]; returns the copy's place in the history of findings, unless it is captured or empty.
+pub(super) fn transfer_noted(
+    call: &Call<'_>,
+    target: End,
+    source: End,
+    extent: Extent,
+    mode: SyncMode,
+) -> Result<Option<u64>, CUresult> {
     let (mut state, current) = call.current_for(mode.stream())?;
     let stream = streams::stream_of(&mut state, call, current, mode.stream())?;
     let captured = captures(call, &mut state, stream, mode)?;
     if extent.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     if captured {
         let transfer = Transfer { target, source, extent };
         checks::check_copy(&state, &transfer).map_err(|refused| refused.report(&mut state))?;
         let node = CopyNode::captured(transfer, current);
-        return capture::capture_node(&mut state, stream, Action::Copy(Box::new(node))).map(|_| ());
+        return capture::capture_node(&mut state, stream, Action::Copy(Box::new(node))).map(|_| None);
     }
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let to = side(&mut state, context, target, extent, AccessKind::Write)?;
@@ -51,6 +63,7 @@ pub(super) fn transfer(
     };
     let copy = Copy { source: bytes, target: target.place, extent };
     let (state, point) = submit(call, state, stream, Work::Copy(Box::new(copy)), Vec::new())?;
+    let place = edges::clock_of(&state, stream).map(|clock| clock.ordinal);
     match mode {
         // The copy runs now, because the program may free its memory after this call. The manual does not promise
         // that the copy is done, so the call orders nothing.
@@ -58,7 +71,7 @@ pub(super) fn transfer(
         _ if waits => wait(call, state, stream, point),
         _ => {}
     }
-    Ok(())
+    Ok(place)
 }
 
 fn row(byte_count: usize) -> Extent {

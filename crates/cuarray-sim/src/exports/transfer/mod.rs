@@ -6,6 +6,7 @@
 //! call returns early, which reveals missing synchronization.
 
 mod array;
+mod batch;
 mod boxes;
 mod copy;
 mod fill;
@@ -22,6 +23,7 @@ use crate::state::State;
 use crate::work::{allocations, mappings};
 use array::in_array;
 pub(super) use array::*;
+pub(super) use batch::*;
 pub(super) use boxes::*;
 pub(super) use copy::*;
 use cuarray_abi::{CUcontext, CUresult, CUstream};
