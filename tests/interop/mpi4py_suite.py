@@ -18,6 +18,24 @@ import numpy as np
 import cuarray
 
 
+class Flat:
+    """The elements of an array. A write waits until it is done, since a test may have passed the address to MPI before."""
+
+    def __init__(self, array: cuarray.DeviceArray, stream: cuarray.Stream) -> None:
+        self._array, self._stream = array, stream
+
+    def __iter__(self):
+        return iter(self._array)
+
+    def __getitem__(self, index):
+        return self._array[index]
+
+    def __setitem__(self, index, values) -> None:
+        values = values._array if isinstance(values, Flat) else values
+        self._array.setitem(index, values, stream=self._stream)
+        self._stream.synchronize()
+
+
 def array_class(arrayimpl, arrays: str) -> type:
     """Return the class of the arrays under test, with the interface of mpi4py's tests."""
     if arrays == "numba":
@@ -35,6 +53,10 @@ def array_class(arrayimpl, arrays: str) -> type:
             values = np.asarray(arg).astype(typecode)
             self.array = cuarray.device_array(values.shape if shape is None else shape, typecode, stream=stream)
             self.array.setitem(..., values, stream=stream)
+
+        @property
+        def flat(self):
+            return Flat(super().flat, stream)
 
         def as_raw(self):
             # MPI ignores streams, so the caller waits for pending work.
