@@ -1,18 +1,20 @@
-"""A buffer of a shared pool of cuda.core, which a child process fills."""
+"""A buffer of a shared pool of cuda.core, which a child process fills after an event of its parent."""
 
 import ctypes
 import multiprocessing
 from typing import Any
 
 from cuda.bindings import driver
-from cuda.core import Device, DeviceMemoryResource, DeviceMemoryResourceOptions
+from cuda.core import Device, DeviceMemoryResource, DeviceMemoryResourceOptions, Event, EventOptions
 
 
-def child(buffers: Any) -> None:
+def child(shared: Any) -> None:
     device = Device(0)
     device.set_current()
-    buffer = buffers.get()
+    buffer, descriptor = shared.get()
     stream = device.create_stream()
+    filled = Event.from_ipc_descriptor(descriptor)
+    stream.wait(filled)
     buffer.fill(9, stream=stream)
     stream.sync()
     buffer.close()
@@ -25,13 +27,14 @@ if __name__ == "__main__":
     stream = device.create_stream()
     buffer = pool.allocate(4096, stream=stream)
     buffer.fill(1, stream=stream)
-    stream.sync()
+    event = stream.record(options=EventOptions(ipc_enabled=True))
     context = multiprocessing.get_context("spawn")
-    buffers = context.Queue()
-    process = context.Process(target=child, args=(buffers,))
+    shared = context.Queue()
+    process = context.Process(target=child, args=(shared,))
     process.start()
-    buffers.put(buffer)
+    shared.put((buffer, event.ipc_descriptor))
     process.join()
+    event.sync()
     host = (ctypes.c_ubyte * 4096)()
     (status,) = driver.cuMemcpyDtoH(ctypes.addressof(host), buffer.handle, 4096)
     print("child:", process.exitcode, "copy:", int(status), "bytes:", set(host))

@@ -295,6 +295,7 @@ macro_rules! entry_points {
                 "cuStreamBeginCapture" @ 10000 [locates] fn cuStreamBeginCapture(stream: CUstream) per_thread cuStreamBeginCapture_ptsz;
                 "cuStreamBeginCapture" @ 10010 [locates] fn cuStreamBeginCapture_v2(stream: CUstream, mode: CUstreamCaptureMode) per_thread cuStreamBeginCapture_v2_ptsz;
                 "cuStreamBeginCaptureToGraph" @ 12030 [locates] fn cuStreamBeginCaptureToGraph(stream: CUstream, graph: CUgraph, dependencies: *const CUgraphNode, dependency_data: *const CUgraphEdgeData, num_dependencies: usize, mode: CUstreamCaptureMode) per_thread cuStreamBeginCaptureToGraph_ptsz;
+                "cuStreamBeginRecaptureToGraph" @ 13030 [locates] fn cuStreamBeginRecaptureToGraph(stream: CUstream, mode: CUstreamCaptureMode, graph: CUgraph, callback_func: CUgraphRecaptureCallback, user_data: *mut c_void) per_thread cuStreamBeginRecaptureToGraph_ptsz;
                 "cuStreamEndCapture" @ 10000 [locates] fn cuStreamEndCapture(stream: CUstream, p_graph: *mut CUgraph) per_thread cuStreamEndCapture_ptsz;
                 "cuStreamIsCapturing" @ 10000 [locates] fn cuStreamIsCapturing(stream: CUstream, capture_status: *mut CUstreamCaptureStatus) per_thread cuStreamIsCapturing_ptsz;
                 "cuStreamGetCaptureInfo" @ 10010 fn cuStreamGetCaptureInfo(stream: CUstream, capture_status_out: *mut CUstreamCaptureStatus, id_out: *mut u64) per_thread cuStreamGetCaptureInfo_ptsz;

@@ -171,5 +171,6 @@ result_codes! {
     CUDA_ERROR_INVALID_RESOURCE_TYPE = 914, "invalid resource type";
     CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION = 915, "invalid resource configuration";
     CUDA_ERROR_STREAM_DETACHED = 917, "stream detached";
+    CUDA_ERROR_GRAPH_RECAPTURE_FAILURE = 918, "graph recapture failure";
     CUDA_ERROR_UNKNOWN = 999, "unknown error";
 }

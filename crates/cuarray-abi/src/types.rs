@@ -71,6 +71,16 @@ pub const CU_STREAM_PER_THREAD: CUstream = CUstream(2);
 pub type CUstreamCallback = Option<unsafe extern "C" fn(CUstream, CUresult, *mut c_void)>;
 /// The function of `cuLaunchHostFunc`.
 pub type CUhostFn = Option<unsafe extern "C" fn(*mut c_void)>;
+/// Reports a captured node whose parameters differ from those of the graph: data, node, both parameters, status.
+pub type CUgraphRecaptureCallback = Option<
+    unsafe extern "C" fn(
+        *mut c_void,
+        CUgraphNode,
+        *const CUgraphNodeParams,
+        *const CUgraphNodeParams,
+        CUgraphRecaptureStatus,
+    ) -> CUresult,
+>;
 /// The callback that returns the dynamic shared memory for a block size.
 pub type CUoccupancyB2DSize = Option<unsafe extern "C" fn(c_int) -> usize>;
 
@@ -152,6 +162,9 @@ constants! {
     }
     CUstreamCaptureMode = c_uint {
         CU_STREAM_CAPTURE_MODE_GLOBAL = 0, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1, CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+    }
+    CUgraphRecaptureStatus = c_uint {
+        CU_GRAPH_RECAPTURE_ELIGIBLE_FOR_UPDATE = 0, CU_GRAPH_RECAPTURE_INELIGIBLE_FOR_UPDATE = 1, CU_GRAPH_RECAPTURE_ERROR = 2,
     }
     CUgraphNodeType = c_uint {
         CU_GRAPH_NODE_TYPE_KERNEL = 0, CU_GRAPH_NODE_TYPE_MEMCPY = 1, CU_GRAPH_NODE_TYPE_MEMSET = 2,

@@ -153,9 +153,8 @@ macro_rules! unsupported_entry_points {
                 "cuVDPAUCtxCreate" @ 3020 cuVDPAUCtxCreate_v2;
                 "cuVDPAUGetDevice" @ 3010 cuVDPAUGetDevice;
             }
-            stream_attributes_and_captures: "a capture into a graphics queue, or a second recording of a graph, is not simulated: capture into a new graph" {
+            stream_attributes_and_captures: "a capture into a graphics queue is not simulated: capture into a new graph" {
                 "cuStreamBeginCaptureToCig" @ 13010 cuStreamBeginCaptureToCig per_thread cuStreamBeginCaptureToCig_ptsz;
-                "cuStreamBeginRecaptureToGraph" @ 13030 cuStreamBeginRecaptureToGraph per_thread cuStreamBeginRecaptureToGraph_ptsz;
                 "cuStreamEndCaptureToCig" @ 13010 cuStreamEndCaptureToCig per_thread cuStreamEndCaptureToCig_ptsz;
             }
             graph_nodes: "no semaphore can be imported: use an event node" {

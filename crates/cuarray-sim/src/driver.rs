@@ -35,6 +35,8 @@ pub(crate) struct Driver {
     state: Mutex<State>,
     /// Whether host access to pages must be revoked or restored at the end of the current call.
     pub host_access_changed: Arc<AtomicBool>,
+    /// Whether a node was captured again with other parameters.
+    pub has_recaptured: Arc<AtomicBool>,
     /// The messages about failed calls and failed work.
     pub log: Arc<ErrorLog>,
     /// Whether the queue of a stream is full.
@@ -98,6 +100,7 @@ impl Driver {
             config,
             kernel_failed: state.code.failed.clone(),
             crowded: state.crowded.clone(),
+            has_recaptured: state.has_recaptured.clone(),
             log: state.log.clone(),
             state: Mutex::new(state),
             host_access_changed,

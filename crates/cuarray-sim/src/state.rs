@@ -9,7 +9,7 @@ use crate::memory::arena::Arena;
 use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Kind, Memory};
 use crate::objects::array::Arrays;
-use crate::objects::capturing::Captures;
+use crate::objects::capturing::{Captures, Recaptured};
 use crate::objects::code::{Code, Link};
 use crate::objects::context::Context;
 use crate::objects::coredump::Coredump;
@@ -49,6 +49,10 @@ pub(crate) struct State {
     pub captures: Captures,
     /// The operation that began the capture for which a call was last refused.
     pub refused_by: Option<Arc<Operation>>,
+    /// The nodes that the calls in progress have captured again with other parameters, and whether there are any; read without
+    /// the lock.
+    pub recaptured: Vec<Recaptured>,
+    pub has_recaptured: Arc<AtomicBool>,
     pub graphs: HashMap<CUgraph, Graph>,
     pub graph_nodes: HashMap<CUgraphNode, Node>,
     pub graph_execs: HashMap<CUgraphExec, Exec>,
@@ -119,6 +123,8 @@ impl State {
             code: Code::default(),
             captures: Captures::new(),
             refused_by: None,
+            recaptured: Vec::new(),
+            has_recaptured: Arc::default(),
             graphs: HashMap::new(),
             graph_nodes: HashMap::new(),
             graph_execs: HashMap::new(),

@@ -153,6 +153,11 @@ fn refused_code_and_refused_functions_are_logged_with_their_reasons() {
         INVALID_PTX,
         cuModuleLoadData(&mut module, c".version 8.0\n.target sm_80\n.address_size 64\nnonsense".as_ptr().cast())
     );
+    // A fat binary with one entry of kind 8, as nvcc writes it for the code `lto_90`.
+    let mut lto = [0xba55_ed50_u32, 0x0010_0001, 72, 0].to_vec();
+    lto.extend([0x0101_0008, 64, 8, 0, 8, 0, 0, 90]);
+    lto.resize(4 + 18, 0);
+    fails!(p, NO_BINARY_FOR_GPU, cuModuleLoadData(&mut module, lto.as_ptr().cast()));
     let (mut address, mut status) = (std::ptr::null_mut(), 0);
     ok!(p, cuGetProcAddress_v2(c"cuMulticastCreate".as_ptr(), &mut address, 13000, 1, &mut status));
     // SAFETY: the function is refused and reads no argument.
@@ -161,6 +166,7 @@ fn refused_code_and_refused_functions_are_logged_with_their_reasons() {
     let text = log(&p, &mut at);
     assert!(text.contains("[E] machine code was refused: "), "{text}");
     assert!(text.contains("[E] PTX was refused: "), "{text}");
+    assert!(text.contains("the fat binary holds LTO-IR only") && text.contains("code=compute_90"), "{text}");
     assert!(text.contains("[E] cuMulticastCreate is refused: the devices have no switch"), "{text}");
 }
 

@@ -3,10 +3,10 @@
 //! The bytes of an array follow each other from row to row. So a copy becomes copies of a part of a row, of whole rows, and of a
 //! part of the last row.
 
-use super::rows::{Order, Side, copy};
 use crate::call::Answer;
 use crate::channel::{self, descriptor};
 use crate::result::cudaError_t;
+use crate::transfer::{Order, Side, copy_rows};
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::c_void;
@@ -72,7 +72,7 @@ fn copy_bytes(
     order: Order,
 ) -> Answer {
     // Also checks the direction of an empty copy.
-    copy(api, dst.side(0), src.side(0), (0, 0), kind, order)?;
+    copy_rows(api, dst.side(0), src.side(0), (0, 0), kind, order)?;
     while count > 0 {
         let rows = match (dst, src) {
             (Next::Memory(_), Next::Memory(_)) => None,
@@ -83,7 +83,7 @@ fn copy_bytes(
             Some(pitch) => (pitch, count / pitch),
             None => (count.min(dst.left()).min(src.left()), 1),
         };
-        copy(api, dst.side(width), src.side(width), (width, height), kind, order)?;
+        copy_rows(api, dst.side(width), src.side(width), (width, height), kind, order)?;
         (dst, src) = (dst.advance(width, height), src.advance(width, height));
         count -= width * height;
     }

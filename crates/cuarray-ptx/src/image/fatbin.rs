@@ -8,6 +8,10 @@ use super::{ImageError, compression};
 
 /// The kind of an entry that holds PTX.
 const PTX: u16 = 1;
+/// The kind of an entry that holds machine code.
+const MACHINE_CODE: u16 = 2;
+/// The kind of an entry that holds LTO-IR; nvcc writes it for the code `lto_90`.
+const LTO_IR: u16 = 8;
 /// The flag of an entry that is an LZ4 block.
 const LZ4: u64 = 0x2000;
 /// The flag of an entry that is a zstd frame; CUDA 13 writes these.
@@ -27,7 +31,7 @@ pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>>
     let end = (number::<8>(bytes, 8)?).checked_add(head as u64)?;
     let bytes = bytes.get(..usize::try_from(end).ok()?.min(bytes.len()))?;
     let mut found: Option<((u32, bool), String)> = None;
-    let mut newer = None;
+    let (mut newer, mut has_machine_code, mut has_lto_ir) = (None, false, false);
     let mut at = head;
     while at < bytes.len() {
         let kind = number::<2>(bytes, at)? as u16;
@@ -37,6 +41,8 @@ pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>>
         if next <= at || head < 64 {
             return None;
         }
+        has_machine_code |= kind == MACHINE_CODE;
+        has_lto_ir |= kind == LTO_IR;
         if kind == PTX {
             let (stored, target) = (number::<4>(bytes, at + 16)?, number::<4>(bytes, at + 28)?);
             let (flags, length) = (number::<8>(bytes, at + 40)?, number::<8>(bytes, at + 56)?);
@@ -70,7 +76,8 @@ pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>>
         }
         at = next;
     }
-    let missing = newer.map_or(ImageError::MachineCode, ImageError::NewerTarget);
+    let without = if has_lto_ir && !has_machine_code { ImageError::LtoIr } else { ImageError::MachineCode };
+    let missing = newer.map_or(without, ImageError::NewerTarget);
     Some(found.map(|(_, text)| text).ok_or(missing))
 }
 
@@ -159,6 +166,16 @@ pub(super) mod tests {
         assert_eq!(ptx(&bytes, 79), Some(Ok("old".to_owned())));
         assert_eq!(ptx(&bytes, 70), Some(Err(ImageError::NewerTarget(80))));
         assert_eq!(ptx(&fat(&[entry(2, 90, 1, b"\x7fELF", 0)]), 90), Some(Err(ImageError::MachineCode)));
+    }
+
+    #[test]
+    fn lto_ir_is_named_if_there_is_no_other_code() {
+        let (ir, elf) = (entry(8, 90, 1, b"w\xcf\x18\xc3", 0), entry(2, 90, 1, b"\x7fELF", 0));
+        let text = entry(1, 80, 1, b"text\0", 0);
+        assert_eq!(ptx(&fat(std::slice::from_ref(&ir)), 90), Some(Err(ImageError::LtoIr)));
+        assert_eq!(ptx(&fat(&[ir.clone(), elf]), 90), Some(Err(ImageError::MachineCode)));
+        assert_eq!(ptx(&fat(&[ir.clone(), text.clone()]), 90), Some(Ok("text".to_owned())));
+        assert_eq!(ptx(&fat(&[ir, text]), 70), Some(Err(ImageError::NewerTarget(80))));
     }
 
     #[test]

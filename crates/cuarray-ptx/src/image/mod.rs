@@ -24,6 +24,8 @@ pub enum ImageError {
     MachineCode,
     /// The image is code of a compiler that is linked later: NVVM IR or LTO-IR.
     Intermediate,
+    /// The image is a fat binary with LTO-IR, and without PTX and machine code: `nvcc -gencode arch=compute_90,code=lto_90`.
+    LtoIr,
     /// The image is a fat binary, and all its PTX is for newer devices: the newest target.
     NewerTarget(u32),
     /// The image has no known format.
@@ -37,6 +39,7 @@ impl std::fmt::Display for ImageError {
         f.write_str(match self {
             ImageError::MachineCode => "the image holds machine code only, no PTX",
             ImageError::Intermediate => "the image is NVVM IR or LTO-IR, which a linker or a compiler makes PTX of",
+            ImageError::LtoIr => "the fat binary holds LTO-IR only, which is linked later, and no PTX",
             ImageError::NewerTarget(target) => {
                 return write!(f, "the PTX of the image is for sm_{target}, a newer device or another family");
             }

@@ -17,12 +17,13 @@
 //! calls beside it; the rules are those of the programming guide's section on prohibited and unhandled operations.
 
 mod nodes;
+pub(crate) mod recapture;
 
 pub(crate) use nodes::{capture, capture_allocation, capture_launch, capture_node, capture_release};
 
-use crate::graph_structure;
+use crate::graph_structure::{self, references};
 use crate::happens_before::edges;
-use crate::objects::capturing::{Capture, Captured, Capturing};
+use crate::objects::capturing::{Capture, Captured, Capturing, Recapture};
 use crate::objects::graph_data::{Edge, Owner};
 use crate::objects::stream::Kind;
 use crate::state::State;
@@ -136,7 +137,16 @@ pub(crate) fn forbid_unsafe(state: &mut State, thread: u64, mode: CUstreamCaptur
     refuse(state, &captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
 }
 
-/// Begins a capture in a stream, into an existing graph or a new one.
+/// The graph that a capture fills.
+pub(crate) enum Target {
+    New,
+    /// An existing graph; the first node depends on others of it.
+    Existing(CUgraph, Vec<Edge>),
+    /// An existing graph whose nodes are captured again.
+    Again(CUgraph, Recapture),
+}
+
+/// Begins a capture in a stream.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for an unknown mode, `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the legacy default
@@ -146,7 +156,7 @@ pub(crate) fn begin_capture(
     stream: CUstream,
     thread: u64,
     mode: CUstreamCaptureMode,
-    into: Option<(CUgraph, Vec<Edge>)>,
+    into: Target,
 ) -> Result<(), CUresult> {
     if mode > CU_STREAM_CAPTURE_MODE_RELAXED {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -158,18 +168,27 @@ pub(crate) fn begin_capture(
     if found.capturing.is_some() {
         return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
     }
-    let owns_graph = into.is_none();
+    if let Target::Existing(graph, _) | Target::Again(graph, _) = &into
+        && state.graph(*graph)?.capture.is_some()
+    {
+        return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
+    }
+    let (owns_graph, mut recapture) = (matches!(into, Target::New), None);
     let (graph, after) = match into {
-        Some((graph, after)) => {
-            if state.graph(graph)?.capture.is_some() {
-                return Err(CUresult::CUDA_ERROR_ILLEGAL_STATE);
-            }
+        Target::Existing(graph, after) => {
             check_dependencies(state, graph, &after)?;
             let mut merged = Vec::new();
             merge_dependencies(&mut merged, after);
             (graph, merged)
         }
-        None => (graph_structure::new_graph(state, Owner::Program), Vec::new()),
+        Target::Again(graph, progress) => {
+            recapture = Some(progress);
+            // By the manual, the user objects of the graph are released first.
+            let references = std::mem::take(&mut state.graph_mut(graph)?.references);
+            references::drop_all(state, references);
+            (graph, Vec::new())
+        }
+        Target::New => (graph_structure::new_graph(state, Owner::Program), Vec::new()),
     };
     let id = crate::handle::fresh() as u64;
     state.graph_mut(graph)?.capture = Some(id);
@@ -183,6 +202,7 @@ pub(crate) fn begin_capture(
         begun: edges::noted(state),
         streams: BTreeSet::new(),
         loose: Vec::new(),
+        recapture,
     };
     state.captures.insert(id, capture);
     enter_capture(state, stream, id, after);
@@ -222,7 +242,8 @@ fn enter_capture(state: &mut State, stream: CUstream, id: u64, after: Vec<Edge>)
 ///
 /// The capture has ended after these:
 /// - `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`;
-/// - `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if work of another stream is not joined back.
+/// - `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if work of another stream is not joined back;
+/// - `CUDA_ERROR_GRAPH_RECAPTURE_FAILURE` if nodes of the graph were not captured again.
 pub(crate) fn end_capture(state: &mut State, stream: CUstream, thread: u64) -> Result<CUgraph, CUresult> {
     let id = capture_of(state, stream).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
     let capture = state.captures.get(&id).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
@@ -234,10 +255,12 @@ pub(crate) fn end_capture(state: &mut State, stream: CUstream, thread: u64) -> R
     }
     let (graph, invalidated) = (capture.graph, capture.invalidated);
     let joined = invalidated || is_joined(state, capture);
+    let complete = recapture::is_complete(state, capture);
     leave_capture(state, id, !invalidated && joined);
-    match (invalidated, joined) {
-        (true, _) => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
-        (_, false) => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED),
+    match (invalidated, joined, complete) {
+        (true, ..) => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+        (_, false, _) => Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED),
+        (.., false) => Err(CUresult::CUDA_ERROR_GRAPH_RECAPTURE_FAILURE),
         _ => Ok(graph),
     }
 }

@@ -1,6 +1,6 @@
 //! Nodes that capturing streams add to their graph.
 
-use super::captures;
+use super::{captures, recapture};
 use crate::graph_structure::{self, reservations};
 use crate::objects::capturing::Capturing;
 use crate::objects::graph_data::{Action, AllocateNode, Edge};
@@ -44,6 +44,9 @@ pub(crate) fn capture_launch(state: &mut State, stream: CUstream, launch: &mut A
 
 /// Appends a node to a capturing stream.
 pub(crate) fn capture_node(state: &mut State, stream: CUstream, action: Action) -> Result<CUgraphNode, CUresult> {
+    if recapture::is_recapturing(state, stream) {
+        return recapture::node(state, stream, action);
+    }
     let is_launch = matches!(action, Action::Launch(_));
     append(state, stream, is_launch, |state, graph, after| graph_structure::add_node(state, graph, after, action))
 }
@@ -96,6 +99,9 @@ pub(crate) fn capture_allocation(
         reserved: [0; 54],
     };
     let node = AllocateNode::new(props, &access, size);
+    if recapture::is_recapturing(state, stream) {
+        return recapture::allocation(state, stream, &node);
+    }
     let mut address = 0;
     append(state, stream, false, |state, graph, after| {
         let (node, of_node) = reservations::add_allocation(state, graph, after, node)?;
@@ -107,5 +113,8 @@ pub(crate) fn capture_allocation(
 
 /// Captures a release, which must be of graph memory.
 pub(crate) fn capture_release(state: &mut State, stream: CUstream, address: u64) -> Result<(), CUresult> {
+    if recapture::is_recapturing(state, stream) {
+        return recapture::release(state, stream, address);
+    }
     append(state, stream, false, |state, graph, after| reservations::add_free(state, graph, after, address)).map(|_| ())
 }

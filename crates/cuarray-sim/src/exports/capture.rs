@@ -6,9 +6,9 @@
 use super::graph::edge_list;
 use super::stream::stream;
 use super::*;
-use crate::capture;
+use crate::capture::{self, Target};
 use crate::execution::outside;
-use crate::objects::capturing::Capturing;
+use crate::objects::capturing::{Capturing, Recapture};
 use crate::objects::graph_data::EdgeOrder;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -25,7 +25,7 @@ pub(super) unsafe fn cuStreamBeginCapture_v2(
     mode: CUstreamCaptureMode,
 ) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
-    capture::begin_capture(&mut state, handle, call.thread, mode, None)
+    capture::begin_capture(&mut state, handle, call.thread, mode, Target::New)
 }
 
 pub(super) unsafe fn cuStreamBeginCaptureToGraph(
@@ -40,7 +40,23 @@ pub(super) unsafe fn cuStreamBeginCaptureToGraph(
     // SAFETY: arrays of that many entries, by the driver's contract.
     let after = unsafe { edge_list(dependencies, dependency_data, num_dependencies)? };
     let (mut state, handle) = self::stream(call, stream)?;
-    capture::begin_capture(&mut state, handle, call.thread, mode, Some((graph, after)))
+    capture::begin_capture(&mut state, handle, call.thread, mode, Target::Existing(graph, after))
+}
+
+/// Begins a capture of the nodes that a graph has already.
+pub(super) unsafe fn cuStreamBeginRecaptureToGraph(
+    call: &Call<'_>,
+    stream: CUstream,
+    mode: CUstreamCaptureMode,
+    graph: CUgraph,
+    callback_func: CUgraphRecaptureCallback,
+    user_data: *mut c_void,
+) -> Result<(), CUresult> {
+    let (mut state, handle) = self::stream(call, stream)?;
+    let progress = Recapture { done: 0, callback: callback_func, data: user_data };
+    let begun = capture::begin_capture(&mut state, handle, call.thread, mode, Target::Again(graph, progress));
+    drop(outside::bury(call.driver, state));
+    begun
 }
 
 /// Ends a failed capture too, without a graph.

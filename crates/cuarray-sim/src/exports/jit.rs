@@ -66,6 +66,10 @@ CUARRAY_SIM_NVRTC=0 turns this off; nvcc does with -gencode arch=compute_90,code
 /// Advice on how to get PTX from the code of a compiler.
 const LINK_FIRST: &str = "link LTO-IR with nvJitLink (-lto -ptx), or compile NVVM IR with libNVVM, and load the PTX";
 
+/// Advice on how to get PTX beside LTO-IR, or from it.
+const ADD_PTX: &str = "let nvcc add PTX with -gencode arch=compute_90,code=compute_90, or link the LTO-IR with nvJitLink (-lto -ptx) and \
+load the PTX";
+
 /// Reports why an image was refused, in the log and once on standard error.
 ///
 /// # Safety
@@ -84,6 +88,12 @@ pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> C
             // SAFETY: this function's contract.
             unsafe { log.error.write(&format!("error   : {error}; {LINK_FIRST}\n")) };
             CUresult::CUDA_ERROR_INVALID_IMAGE
+        }
+        ImageError::LtoIr => {
+            call.driver.explain(&format!("an image was refused: {error}; {ADD_PTX}"));
+            // SAFETY: this function's contract.
+            unsafe { log.error.write(&format!("error   : {error}; {ADD_PTX}\n")) };
+            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
         }
         ImageError::NewerTarget(_) => {
             call.driver.explain(&format!("an image was refused: {error}"));

@@ -41,6 +41,7 @@ mod pool;
 mod pools_of_locations;
 mod primary_context;
 mod profiler;
+mod recapture;
 mod schedule;
 mod statistics;
 mod stream;
@@ -148,7 +149,7 @@ fn dispatch<const N: usize>(
             if host_access::any_logged() {
                 host::take_host_accesses(&mut driver.lock());
             }
-            let result = if left_out { Ok(()) } else { body(call) };
+            let result = if left_out { Ok(()) } else { recapture::report(&driver, body(call)) };
             backlog::relieve(&driver);
             let result = result.and_then(|()| chosen::between_calls(&driver));
             let result = result.and_then(|()| if export.flags.waits { call.healthy() } else { Ok(()) });

@@ -5,9 +5,9 @@
 //! old parameters.
 
 use crate::graph_launch::exec;
+use crate::graph_structure::changes::may_become;
 use crate::graph_structure::conditions;
-use crate::objects::copy::{End, Extent};
-use crate::objects::graph_data::{Action, ConditionalNode, CopyNode, FillNode};
+use crate::objects::graph_data::{Action, ConditionalNode};
 use crate::objects::launch::Launch;
 use crate::objects::launch_attributes::{Holder, value_of};
 use crate::state::State;
@@ -30,29 +30,6 @@ fn refusal(result: CUgraphExecUpdateResult, node: CUgraphNode) -> Refusal {
     Refusal { result, node, from: CUgraphNode::NULL }
 }
 
-/// Checks that a node of an executable graph may change to another action.
-///
-/// # Errors
-/// The reason for a refusal.
-fn may_become(state: &State, old: &Action, new: &Action) -> Result<(), CUgraphExecUpdateResult> {
-    let kept = |kept: bool| if kept { Ok(()) } else { Err(CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED) };
-    match (old, new) {
-        (Action::Copy(old), Action::Copy(new)) => kept(may_copy(state, old, new)),
-        (Action::Fill(old), Action::Fill(new)) => kept(may_fill(state, old, new)),
-        (Action::Launch(old), Action::Launch(new)) if old.context != new.context => {
-            Err(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE)
-        }
-        (Action::Memory(old), Action::Memory(new)) => kept(old.may_become(new)),
-        (Action::Allocate(old), Action::Allocate(new)) if old.address == new.address => Ok(()),
-        (Action::Free(old), Action::Free(new)) if old == new => Ok(()),
-        (Action::Allocate(_), Action::Allocate(_)) | (Action::Free(_), Action::Free(_)) => {
-            Err(CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
-        }
-        _ if old.kind() == new.kind() => Ok(()),
-        _ => Err(CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED),
-    }
-}
-
 /// Checks the attributes of a launch that replaces another one in an executable graph with these flags.
 fn check_attributes(old: &Launch, new: &Launch, flags: u64) -> Result<(), CUgraphExecUpdateResult> {
     let fixed = flags & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY != 0;
@@ -61,34 +38,6 @@ fn check_attributes(old: &Launch, new: &Launch, flags: u64) -> Result<(), CUgrap
         return Err(CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED);
     }
     Ok(())
-}
-
-/// The device and the context that an address was allocated in; `None` for host memory.
-fn home(state: &State, address: u64) -> Option<(usize, CUcontext)> {
-    let allocation = state.memory.holding(address).filter(|allocation| allocation.kind.on_device())?;
-    Some((allocation.device, allocation.context))
-}
-
-fn may_copy(state: &State, old: &CopyNode, new: &CopyNode) -> bool {
-    let is_row = |extent: Extent| extent.height == 1 && extent.depth == 1;
-    let (before, after) = (&old.transfer, &new.transfer);
-    let kind = |end: &End| std::mem::discriminant(&end.declared);
-    let same = |a: &End, b: &End| kind(a) == kind(b) && home(state, a.place.address) == home(state, b.place.address);
-    is_row(before.extent)
-        && is_row(after.extent)
-        && same(&before.target, &after.target)
-        && same(&before.source, &after.source)
-}
-
-fn may_fill(state: &State, old: &FillNode, new: &FillNode) -> bool {
-    let (before, after) = (&old.params, &new.params);
-    let shape = if before.height == 1 {
-        after.height == 1
-    } else {
-        (before.width, before.height, before.elementSize, before.pitch)
-            == (after.width, after.height, after.elementSize, after.pitch)
-    };
-    shape && home(state, before.dst) == home(state, after.dst)
 }
 
 /// Changes the action of one node of an executable graph; `node` is a node of its source.

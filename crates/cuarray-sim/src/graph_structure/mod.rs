@@ -7,6 +7,7 @@
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
+pub(crate) mod changes;
 pub(crate) mod checks;
 pub(crate) mod conditions;
 pub(crate) mod dot;
@@ -44,8 +45,8 @@ pub(crate) fn new_graph(state: &mut State, owner: Owner) -> CUgraph {
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for a dependency in another graph or given twice, and for [edge data](Edge::check) that
-/// the nodes cannot have; `CUDA_ERROR_NOT_SUPPORTED` for a
-/// child graph that would be nested too deep. A body of a conditional node has [further ones](conditions::check_place).
+/// the nodes cannot have. `CUDA_ERROR_NOT_SUPPORTED` for a child graph that would be nested too deep, and while the nodes of the
+/// graph are captured again. A body of a conditional node has [further ones](conditions::check_place).
 pub(crate) fn add_node(
     state: &mut State,
     graph: CUgraph,
@@ -60,6 +61,11 @@ pub(crate) fn add_node(
         edge.check(&state.node(edge.from)?.action, Some(&action))?;
     }
     conditions::check_place(state, graph, &action)?;
+    // A graph whose nodes are captured again gets no other nodes.
+    let capture = state.graphs.get(&graph).and_then(|graph| state.captures.get(&graph.capture?));
+    if capture.is_some_and(|capture| capture.recapture.is_some()) {
+        return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
+    }
     let handle = CUgraphNode(crate::handle::fresh());
     for own in action.own_graphs() {
         if level(state, graph) + height(state, *own) > DEEPEST {

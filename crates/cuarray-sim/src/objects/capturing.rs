@@ -1,9 +1,10 @@
 //! Captures in progress, and their state in streams and events.
 
-use crate::objects::graph_data::Edge;
+use crate::objects::graph_data::{Action, Edge};
 use cuarray_abi::*;
 use cuarray_races::Operation;
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::c_void;
 use std::sync::Arc;
 
 /// A capture in progress.
@@ -23,6 +24,31 @@ pub(crate) struct Capture {
     pub streams: BTreeSet<CUstream>,
     /// The last nodes of streams that were destroyed during the capture.
     pub loose: Vec<CUgraphNode>,
+    /// For a capture that repeats the one of its graph, how far it has come.
+    pub recapture: Option<Recapture>,
+}
+
+/// The progress of a capture that repeats the one of its graph.
+#[derive(Clone, Copy)]
+pub(crate) struct Recapture {
+    /// The number of nodes that were captured again.
+    pub done: usize,
+    /// The function that the program wants to be called for each node with other parameters, and its data.
+    pub callback: CUgraphRecaptureCallback,
+    pub data: *mut c_void,
+}
+
+// SAFETY: the driver never follows the pointer. By beginning the capture the program allows calling the function with it in
+// the threads that capture.
+unsafe impl Send for Recapture {}
+
+/// A node that was captured again with other parameters. The call that captured it reports it to the program.
+pub(crate) struct Recaptured {
+    pub capture: u64,
+    pub node: CUgraphNode,
+    pub action: Action,
+    pub status: CUgraphRecaptureStatus,
+    pub progress: Recapture,
 }
 
 /// A stream's part in a capture.

@@ -26,7 +26,7 @@ impl Extent {
 }
 
 /// The position of a box: its first byte, and the distances between rows and slices in bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub address: u64,
     pub pitch: u64,
@@ -51,7 +51,7 @@ impl Place {
 }
 
 /// One side of a copy, as its caller describes it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
     pub declared: Declared,
     pub place: Place,
@@ -72,7 +72,7 @@ impl End {
 }
 
 /// A copy, as its caller describes it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Transfer {
     pub target: End,
     pub source: End,

@@ -65,7 +65,7 @@ pub(crate) fn shown(arguments: &[(&str, &dyn Word)]) -> String {
 macro_rules! function_words {
     ($($ty:ty)*) => {$(impl Word for $ty { fn word(&self) -> u64 { self.map_or(0, |function| function as usize as u64) } })*};
 }
-function_words! { CUstreamCallback CUhostFn CUoccupancyB2DSize CUlogsCallback CUasyncCallback }
+function_words! { CUstreamCallback CUhostFn CUgraphRecaptureCallback CUoccupancyB2DSize CUlogsCallback CUasyncCallback }
 
 impl Word for CUmemLocation {
     fn word(&self) -> u64 {

@@ -9,6 +9,7 @@ mod dependencies;
 mod forbidden;
 mod forks;
 mod legacy_stream;
+mod recapture;
 
 use program::*;
 

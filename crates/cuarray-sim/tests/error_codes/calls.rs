@@ -81,6 +81,8 @@ macro_rules! functions {
 functions! {
     CUstreamCallback = fn(CUstream, CUresult, *mut c_void);
     CUhostFn = fn(*mut c_void);
+    CUgraphRecaptureCallback = fn(*mut c_void, CUgraphNode, *const CUgraphNodeParams, *const CUgraphNodeParams, CUgraphRecaptureStatus)
+        -> CUresult = CUresult::CUDA_SUCCESS;
     CUoccupancyB2DSize = fn(c_int) -> usize = 0;
     CUlogsCallback = fn(*mut c_void, CUlogLevel, *mut c_char, usize);
     CUasyncCallback = fn(*mut c_void, *mut c_void, CUasyncCallbackHandle);

@@ -68,21 +68,32 @@ fn sweep(shown: &mut Shown) {
     }
 }
 
-/// Adds the codes that the tests of this crate assert: `fails!(program, CODE, symbol(...))`.
-fn cases(shown: &mut Shown, folder: &Path) {
+/// The sources of the crate's tests.
+fn sources(folder: &Path) -> Vec<String> {
+    let mut texts = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            cases(shown, &path);
+            texts.extend(sources(&path));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = std::fs::read_to_string(&path).unwrap();
-            for assertion in text.split("fails!(").skip(1) {
-                let mut parts = assertion.splitn(3, ',').map(str::trim);
-                let (Some(_), Some(code), Some(call)) = (parts.next(), parts.next(), parts.next()) else { continue };
-                let symbol: String =
-                    call.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
-                note(shown, &symbol, &format!("CUDA_ERROR_{code}"));
-            }
+            texts.push(std::fs::read_to_string(&path).unwrap());
+        }
+    }
+    texts
+}
+
+fn all_sources() -> Vec<String> {
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"))
+}
+
+/// Adds the codes that the tests of this crate assert: `fails!(program, CODE, symbol(...))`.
+fn cases(shown: &mut Shown) {
+    for text in all_sources() {
+        for assertion in text.split("fails!(").skip(1) {
+            let mut parts = assertion.splitn(3, ',').map(str::trim);
+            let (Some(_), Some(code), Some(call)) = (parts.next(), parts.next(), parts.next()) else { continue };
+            let symbol: String = call.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+            note(shown, &symbol, &format!("CUDA_ERROR_{code}"));
         }
     }
 }
@@ -91,7 +102,7 @@ fn cases(shown: &mut Shown, folder: &Path) {
 fn each_documented_code_is_returned_or_has_a_reason() {
     let (table, reasons, mut shown) = (table(), reasons(), Shown::new());
     sweep(&mut shown);
-    cases(&mut shown, &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"));
+    cases(&mut shown);
     let mut wrong = Vec::new();
     for (name, codes) in &table {
         let symbols: Vec<&str> =
@@ -120,6 +131,16 @@ fn table_has_every_implemented_function() {
     for entry in ENTRY_POINTS {
         assert!(table.contains_key(entry.name), "{}: run test_driver_error_codes with UPDATE=1", entry.name);
     }
+}
+
+#[test]
+fn every_function_is_called_by_its_name_in_a_test() {
+    let sources = all_sources();
+    let words = sources.iter().flat_map(|text| text.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+    let names: BTreeSet<&str> = words.collect();
+    let without: Vec<&str> =
+        ENTRY_POINTS.iter().map(|entry| entry.symbol).filter(|symbol| !names.contains(symbol)).collect();
+    assert!(without.is_empty(), "{without:?}: the sweeps show error codes only, so each needs a test of its result");
 }
 
 #[test]

@@ -14,6 +14,8 @@ mod documented;
 mod not_supported;
 mod objects;
 mod refusals;
+mod results_of_code;
+mod results_of_contexts;
 mod sweeps;
 mod teardown;
 

@@ -165,10 +165,17 @@ impl Link {
                 Ok(())
             }
             // A container without PTX may have LTO-IR.
-            Err(ImageError::MachineCode | ImageError::Intermediate) if self.options.lto && given != kind::CUBIN => {
+            Err(ImageError::MachineCode | ImageError::Intermediate | ImageError::LtoIr)
+                if self.options.lto && given != kind::CUBIN =>
+            {
                 self.add_lto(given, data, name)
             }
-            Err(error @ (ImageError::MachineCode | ImageError::Intermediate | ImageError::NewerTarget(_))) => {
+            Err(
+                error @ (ImageError::MachineCode
+                | ImageError::Intermediate
+                | ImageError::LtoIr
+                | ImageError::NewerTarget(_)),
+            ) => {
                 let text = format!(
                     "ERROR NVJITLINK_ERROR_INVALID_INPUT: {name}: {error}; the linker of the simulated driver links PTX"
                 );

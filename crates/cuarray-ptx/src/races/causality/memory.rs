@@ -221,8 +221,8 @@ impl Memory {
             if strict {
                 other.meet(threads, view, (actor, mark.kind), true, found);
             }
-            // A read of the other bytes is not morally strong with this write.
-            if mark.kind != Kind::Read {
+            // A read of the other bytes is not morally strong with this write. The words of a copy's reduction may be parts of its elements.
+            if mark.kind != Kind::Read && !mark.by_copy {
                 other.end_release();
             }
         }

@@ -42,3 +42,15 @@ fn failed_compare_and_swap_of_other_bytes_ends_no_release() {
         "mov.u64 %a, 7; atom.relaxed.gpu.global.cas.b64 %a, [%f], %a, %a; atom.relaxed.gpu.global.add.u32 %w, [%f], 2;";
     assert_eq!(passing_through(between, "ld.acquire.gpu.global.u32 %w, [%f];", false), []);
 }
+
+#[test]
+fn reduction_by_a_bulk_copy_ends_no_release_of_its_elements() {
+    // The search compares the reduction word by word, and its elements have 8 bytes.
+    let writer = ".shared .align 16 .b64 s[2]; mov.u64 %a, 2; st.shared.u64 [s], %a; st.shared.u64 [s + 8], %a; fence.proxy.async;
+        st.global.u32 [%out], 1; mov.u64 %a, 1; red.release.gpu.global.add.u64 [%f], %a;
+        cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64 [%f], [s], 16; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;";
+    let reader = "L: ld.acquire.gpu.global.u64 %a, [%f]; setp.ne.u64 %p, %a, 3; @%p bra L; ld.global.u32 %w, [%out];";
+    assert_eq!(program(&[writer, reader], Apart::Warps, false), []);
+    let without = writer.replace("red.release", "red.relaxed");
+    assert_eq!(program(&[&without, reader], Apart::Warps, false).len(), 1);
+}

@@ -193,8 +193,13 @@ pub(in crate::exports) unsafe fn cuGraphNodeGetParams(
     node_params: *mut CUgraphNodeParams,
 ) -> Result<(), CUresult> {
     present(node_params)?;
-    let state = call.lock();
-    let action = &state.node(node)?.action;
+    let params = params_of(&call.lock().node(node)?.action);
+    // SAFETY: the caller's pointer, by the driver's contract.
+    unsafe { put(node_params, params) }
+}
+
+/// The parameters of a node with an action, which they point into.
+pub(in crate::exports) fn params_of(action: &Action) -> CUgraphNodeParams {
     let mut params = CUgraphNodeParams { kind: action.kind(), reserved0: [0; 3], params: [0; 29], reserved2: 0 };
     match action {
         Action::Empty => {}
@@ -218,8 +223,7 @@ pub(in crate::exports) unsafe fn cuGraphNodeGetParams(
         Action::Conditional(of) => set_member(&mut params, of.params()),
         Action::Memory(batch) => set_member(&mut params, batch_params(batch)),
     }
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(node_params, params) }
+    params
 }
 
 pub(in crate::exports) unsafe fn cuGraphNodeSetParams(

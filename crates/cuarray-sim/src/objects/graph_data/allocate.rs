@@ -24,6 +24,15 @@ impl AllocateNode {
         AllocateNode { props: Given(props), access: access.iter().map(described).collect(), size, address: 0 }
     }
 
+    /// Whether another node allocates memory of the same size, in the same place and with the same access.
+    pub(crate) fn allocates_like(&self, other: &AllocateNode) -> bool {
+        let place = |node: &AllocateNode| {
+            let CUmemPoolProps { allocType, location, .. } = node.props.0;
+            (allocType, location.kind, location.id, node.size)
+        };
+        place(self) == place(other) && self.device_access() == other.device_access()
+    }
+
     /// The access of devices by the node's descriptions.
     pub(crate) fn device_access(&self) -> DeviceAccess {
         self.access.iter().map(|of| (of.location.id, of.flags)).collect()
