@@ -78,7 +78,7 @@ def linked(metadata: dict[str, Any]) -> set[str]:
             set(),
         ),
         ("cuarray-races", {"serde", "serde_json"}, set()),
-        ("cuarray-ptx", {"lz4_flex", "ruzstd"}, set()),
+        ("cuarray-ptx", {"lz4_flex", "rustc-hash", "ruzstd"}, set()),
         ("cuarray-cudart", {"cuarray-abi", "libc"}, set()),
         ("cuarray-toolchain", {"cuarray-ptx", "libc"}, set()),
         ("cuarray-testing", {"cuarray", "proptest"}, {"pyo3"}),

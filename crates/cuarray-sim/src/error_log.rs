@@ -6,12 +6,13 @@
 //!
 //! Driver API: [error log management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LOGS.html).
 
+use crate::fork;
 use cuarray_abi::*;
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The most bytes that the log keeps.
@@ -41,10 +42,17 @@ struct Inner {
 }
 
 /// The log of one driver.
-#[derive(Default)]
 pub(crate) struct ErrorLog {
     inner: Mutex<Inner>,
     has_waiting: AtomicBool,
+    /// The generation of the process (see [`fork`]) that made the log.
+    made_in: u64,
+}
+
+impl Default for ErrorLog {
+    fn default() -> ErrorLog {
+        ErrorLog { inner: Mutex::default(), has_waiting: AtomicBool::new(false), made_in: fork::generation() }
+    }
 }
 
 /// The messages from an iterator on.
@@ -62,8 +70,16 @@ thread_local! {
 }
 
 impl ErrorLog {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The messages. `None` in the child of a `fork` for which another thread of the parent holds the lock forever.
+    fn lock(&self) -> Option<MutexGuard<'_, Inner>> {
+        if self.made_in == fork::generation() {
+            return Some(self.inner.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        match self.inner.try_lock() {
+            Ok(inner) => Some(inner),
+            Err(TryLockError::Poisoned(inner)) => Some(inner.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Adds a message in the form of the driver: time of day (UTC), thread, level and text.
@@ -74,7 +90,7 @@ impl ErrorLog {
         let letter = if level == CU_LOG_LEVEL_ERROR { 'E' } else { 'W' };
         let text = text.replace('\n', "; ");
         let line = format!("[{hour:02}:{minute:02}:{second:02}.{millisecond:03}][{thread}][CUDA][{letter}] {text}");
-        let mut inner = self.lock();
+        let Some(mut inner) = self.lock() else { return };
         inner.next = inner.next.wrapping_add(1);
         if !inner.receivers.is_empty() && inner.waiting.len() < CAPACITY {
             inner.waiting.push((level, line.clone()));
@@ -91,12 +107,12 @@ impl ErrorLog {
 
     /// The number that the next message will have.
     pub(crate) fn position(&self) -> CUlogIterator {
-        self.lock().next
+        self.lock().map_or(0, |inner| inner.next)
     }
 
     /// The messages from a number on, or all.
     pub(crate) fn dump(&self, from: Option<CUlogIterator>) -> Dump {
-        let inner = self.lock();
+        let Some(inner) = self.lock() else { return Dump { lines: Vec::new(), lost: true, next: from.unwrap_or(0) } };
         // Numbers wrap around, and no number lies in the future.
         let all = inner.lines.len();
         let wanted = from.map_or(inner.next as usize, |from| inner.next.wrapping_sub(from) as usize);
@@ -106,13 +122,15 @@ impl ErrorLog {
 
     pub(crate) fn register(&self, receiver: Receiver) -> CUlogsCallbackHandle {
         let handle = CUlogsCallbackHandle(crate::handle::fresh());
-        self.lock().receivers.insert(handle, receiver);
+        if let Some(mut inner) = self.lock() {
+            inner.receivers.insert(handle, receiver);
+        }
         handle
     }
 
     /// Removes a receiver; returns whether there was one.
     pub(crate) fn unregister(&self, handle: CUlogsCallbackHandle) -> bool {
-        self.lock().receivers.remove(&handle).is_some()
+        self.lock().is_some_and(|mut inner| inner.receivers.remove(&handle).is_some())
     }
 
     /// Passes new messages to the receivers. The caller holds no lock.
@@ -121,7 +139,7 @@ impl ErrorLog {
             return;
         }
         let (waiting, receivers) = {
-            let mut inner = self.lock();
+            let Some(mut inner) = self.lock() else { return };
             self.has_waiting.store(false, Ordering::Relaxed);
             (std::mem::take(&mut inner.waiting), inner.receivers.values().copied().collect::<Vec<_>>())
         };
@@ -158,6 +176,31 @@ mod tests {
         assert!(!last.lost);
         assert_eq!(last.lines.len(), 1);
         assert_eq!(log.dump(Some(dump.next)).lines.len(), 0);
+    }
+
+    #[test]
+    fn child_of_a_fork_does_not_wait_for_a_lock_of_its_parent() {
+        fork::watch();
+        let log = ErrorLog::default();
+        let held = log.lock();
+        // SAFETY: the child calls functions that wait for no lock, and ends at once.
+        let child = unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::alarm(30); // a child that waits forever fails the test instead of stopping it
+                log.add(CU_LOG_LEVEL_ERROR, 1, "lost");
+                log.deliver();
+                libc::_exit(i32::from(!log.dump(None).lost));
+            }
+            child
+        };
+        let mut status = 1;
+        // SAFETY: the child is one of this process.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0);
+        drop(held);
+        log.add(CU_LOG_LEVEL_ERROR, 1, "kept");
+        assert_eq!(log.dump(None).lines.len(), 1);
     }
 
     #[test]

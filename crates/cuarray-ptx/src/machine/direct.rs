@@ -70,11 +70,14 @@ pub(crate) struct Shapes {
     /// The slots whose shapes are those of their registers, as bits.
     held: u32,
     pub(super) slots: [Shape; 16],
+    /// The pointer of the first lane in the last direct access of global memory by each instruction.
+    last: Vec<u64>,
 }
 
 impl Shapes {
-    pub(super) fn new(recorded: bool, allowed: bool) -> Shapes {
-        Shapes { allowed: allowed && processor::wide(), recorded, held: 0, slots: [NO_SHAPE; 16] }
+    pub(super) fn new(recorded: bool, allowed: bool, instructions: usize) -> Shapes {
+        let allowed = allowed && processor::wide();
+        Shapes { allowed, recorded, held: 0, slots: [NO_SHAPE; 16], last: vec![0; instructions] }
     }
 
     /// Forgets the shapes, because another fragment runs.
@@ -240,7 +243,7 @@ unsafe fn observe(machine: &mut Machine<'_>, instruction: &Instruction, size: u6
     }
     if region != SHARED {
         // The next warp mostly accesses memory that is as far away as this one from the last. The processor ignores wrong hints.
-        let last = std::mem::replace(&mut machine.last[machine.pc as usize - 1], pointers[0]);
+        let last = std::mem::replace(&mut machine.shapes.last[machine.pc as usize - 1], pointers[0]);
         let distance = pointers[0].wrapping_sub(last).wrapping_add(instruction.imm as u64);
         for pointer in pointers {
             _mm_prefetch::<_MM_HINT_T0>(pointer.wrapping_add(distance) as *const i8);

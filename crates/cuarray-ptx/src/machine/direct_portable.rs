@@ -8,7 +8,7 @@ use crate::machine::program::Instruction;
 pub(crate) struct Shapes;
 
 impl Shapes {
-    pub(super) fn new(_recorded: bool, _allowed: bool) -> Shapes {
+    pub(super) fn new(_recorded: bool, _allowed: bool, _instructions: usize) -> Shapes {
         Shapes
     }
 

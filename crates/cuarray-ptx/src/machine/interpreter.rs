@@ -66,8 +66,6 @@ pub(crate) struct Machine<'p> {
     pub fault: Option<Box<Fault>>,
     /// The region that each instruction last accessed.
     pub found: Vec<u32>,
-    /// The pointer of the first lane in the last direct access of global memory by each instruction.
-    pub last: Vec<u64>,
     /// The region of the running access, if all lanes access one region of global memory.
     pub region: u32,
     /// The regions that no store of the kernel addresses; empty if they are not known.

@@ -23,14 +23,12 @@ pub(crate) fn load_module(
     library: Option<CUlibrary>,
 ) -> Result<CUmodule, CUresult> {
     let mut addresses = vec![0; program.variables().len()];
-    let mut memory = Vec::new();
     let shared = library.and_then(|library| state.code.libraries.get(&library)?.managed.clone());
-    let managed = match &shared {
-        Some(managed) => managed.clone(),
-        None => take_managed(state, if library.is_some() { CUcontext::NULL } else { context }, context, &program)?,
-    };
-    let own_managed = if library.is_some() { &[][..] } else { &managed };
-    memory.extend_from_slice(own_managed);
+    // The managed variables of a library end with the library, and others with the module or its context.
+    let owner = if library.is_some() { CUcontext::NULL } else { context };
+    let managed = shared.clone().map_or_else(|| take_managed(state, owner, context, &program), Ok)?;
+    // The allocations of this load, which a failure releases.
+    let mut made = if shared.is_none() { managed.to_vec() } else { Vec::new() };
     let of_managed = program.variables().iter().zip(&mut addresses).filter(|(variable, _)| variable.managed);
     of_managed.zip(&*managed).for_each(|((_, address), managed)| *address = *managed);
     for constant in [false, true] {
@@ -46,11 +44,9 @@ pub(crate) fn load_module(
             continue;
         }
         let base = take_for_code(state, context, size).inspect_err(|_| {
-            let fresh = if shared.is_none() { &managed[..] } else { &[] };
-            let taken = memory.iter().chain(fresh.iter().filter(|address| !memory.contains(address)));
-            taken.for_each(|address| allocations::release(state, *address));
+            made.iter().for_each(|address| allocations::release(state, *address));
         })?;
-        memory.push(base);
+        made.push(base);
         for (variable, address) in program.variables().iter().zip(&mut addresses) {
             if variable.space == wanted && !variable.managed {
                 *address += base;
@@ -73,10 +69,11 @@ pub(crate) fn load_module(
     calls::loaded(state, context, &program, &addresses, shared.is_some());
     if let Some(library) = library.and_then(|library| state.code.libraries.get_mut(&library)) {
         library.managed = Some(managed.clone());
+        made.retain(|address| !managed.contains(address));
     }
     let handle = CUmodule(crate::handle::fresh());
     let functions = HashMap::new();
-    let module = Module { context, program, constants, addresses, memory, managed, functions, library };
+    let module = Module { context, program, constants, addresses, memory: made, managed, functions, library };
     state.code.modules.insert(handle, module);
     Ok(handle)
 }

@@ -181,3 +181,28 @@ fn no_call_crashes_without_a_current_context() {
         assert!(REFUSALS.contains(&answer) || harmless && answer.is_success(), "{symbol}: {answer:?}");
     }
 }
+
+#[test]
+fn each_refused_call_is_an_entry_of_the_error_log() {
+    let p = Program::with(Config { findings: false, ..Config::default() });
+    let position = || {
+        let mut at = 0;
+        ok!(p, cuLogsCurrent(&mut at, 0));
+        at
+    };
+    // The positions after the previous call, and before the next one.
+    let mut marks = Vec::new();
+    let answers = zeros(&p.api, || {
+        let after = position();
+        if !call!(p, cuCtxSetCurrent(p.context)).is_success() {
+            p.primary(0);
+            ok!(p, cuCtxSetCurrent(p.context));
+        }
+        marks.push((after, position()));
+    });
+    marks.push((position(), 0));
+    for (index, Answer { symbol, result, .. }) in answers.into_iter().enumerate() {
+        let entries = marks[index + 1].0 - marks[index].1;
+        assert_eq!(entries > 0, !result.is_success(), "{symbol}: {result:?} has {entries} entries");
+    }
+}
