@@ -5,12 +5,10 @@ A test of the simulated driver, `documented` in `crates/cuarray-sim/tests/error_
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import re
-from pathlib import Path
 
-import pytest
+from driver_headers import include_dir
 from project.driver_lists import ERROR_CODES, FILES, error_codes, groups, names
 
 CODES = ("NOT_INITIALIZED", "DEINITIALIZED", "INVALID_CONTEXT", "INVALID_VALUE", "INVALID_HANDLE", "NOT_SUPPORTED")
@@ -23,17 +21,6 @@ PROFILER = {
 }
 # A macro of the header gives the documented name to this symbol.
 RENAMED = {"cuGraphInstantiateWithFlags": "cuGraphInstantiate"}
-
-
-def header() -> str:
-    try:
-        files = importlib.metadata.files("nvidia-cuda-runtime") or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == "cuda.h":
-            return Path(str(file.locate())).read_text(encoding="utf-8", errors="replace")
-    pytest.skip("nvidia-cuda-runtime is not installed; `make peers` installs it")
 
 
 def documented(text: str) -> dict[str, set[str]]:
@@ -49,7 +36,8 @@ def documented(text: str) -> dict[str, set[str]]:
 
 
 def test_codes_of_the_table_are_those_of_the_header() -> None:
-    listed = documented(header()) | PROFILER
+    header = (include_dir() / "cuda.h").read_text(encoding="utf-8", errors="replace")
+    listed = documented(header) | PROFILER
     implemented = sorted(set[str]().union(*map(names, groups(FILES[0]).values())))
     old = error_codes()
     # The comments and the reasons are written by hand.

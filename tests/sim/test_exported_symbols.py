@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from driver_headers import include_dir
 
 import cuarray_sim
 
 HEADERS = ("cuda.h", "cudaGL.h", "cudaVDPAU.h", "cudaEGL.h", "cudaProfiler.h")
-
-
-def include_dir() -> Path:
-    try:
-        files = importlib.metadata.files("nvidia-cuda-runtime") or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == "cuda.h":
-            return Path(str(file.locate())).parent
-    pytest.skip("nvidia-cuda-runtime is not installed; `make peers` installs it")
 
 
 def documented() -> set[str]:

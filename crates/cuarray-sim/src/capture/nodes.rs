@@ -63,8 +63,7 @@ fn append(
     let graph = state.captures.get(&capturing.id).ok_or(unknown)?.graph;
     let node = add(state, graph, capturing.after.clone())?;
     if let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) {
-        capturing.after = vec![Edge::full(node)];
-        capturing.launch = is_launch.then_some(node);
+        capturing.follow(node, is_launch);
     }
     Ok(node)
 }

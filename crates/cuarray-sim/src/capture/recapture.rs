@@ -51,8 +51,7 @@ fn next(state: &State, stream: CUstream, kind: CUgraphNodeType) -> Option<CUgrap
 /// Moves a stream's capture behind a node.
 fn advance(state: &mut State, stream: CUstream, node: CUgraphNode, is_launch: bool) {
     let Some(capturing) = state.streams.get_mut(&stream).and_then(|stream| stream.capturing.as_mut()) else { return };
-    capturing.after = vec![Edge::full(node)];
-    capturing.launch = is_launch.then_some(node);
+    capturing.follow(node, is_launch);
     let id = capturing.id;
     if let Some(recapture) = state.captures.get_mut(&id).and_then(|capture| capture.recapture.as_mut()) {
         recapture.done += 1;

@@ -75,34 +75,23 @@ load the PTX";
 /// # Safety
 /// The log's buffers belong to the program and are still valid.
 pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> CUresult {
-    match error {
+    let (reason, code) = match error {
         ImageError::MachineCode => {
             call.driver.refused_machine_code.fetch_add(1, Ordering::Relaxed);
             call.driver.explain(&format!("machine code was refused: {HOW}"));
             // SAFETY: this function's contract.
             unsafe { log.error.write(&format!("error   : {HOW}\n")) };
-            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
+            return CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU;
         }
-        ImageError::Intermediate => {
-            call.driver.explain(&format!("an image was refused: {error}; {LINK_FIRST}"));
-            // SAFETY: this function's contract.
-            unsafe { log.error.write(&format!("error   : {error}; {LINK_FIRST}\n")) };
-            CUresult::CUDA_ERROR_INVALID_IMAGE
-        }
-        ImageError::LtoIr => {
-            call.driver.explain(&format!("an image was refused: {error}; {ADD_PTX}"));
-            // SAFETY: this function's contract.
-            unsafe { log.error.write(&format!("error   : {error}; {ADD_PTX}\n")) };
-            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
-        }
-        ImageError::NewerTarget(_) => {
-            call.driver.explain(&format!("an image was refused: {error}"));
-            // SAFETY: this function's contract.
-            unsafe { log.error.write(&format!("error   : {error}\n")) };
-            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
-        }
-        ImageError::Unknown => CUresult::CUDA_ERROR_INVALID_IMAGE,
-    }
+        ImageError::Intermediate => (format!("{error}; {LINK_FIRST}"), CUresult::CUDA_ERROR_INVALID_IMAGE),
+        ImageError::LtoIr => (format!("{error}; {ADD_PTX}"), CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU),
+        ImageError::NewerTarget(_) => (error.to_string(), CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU),
+        ImageError::Unknown => return CUresult::CUDA_ERROR_INVALID_IMAGE,
+    };
+    call.driver.explain(&format!("an image was refused: {reason}"));
+    // SAFETY: this function's contract.
+    unsafe { log.error.write(&format!("error   : {reason}\n")) };
+    code
 }
 
 /// Ten times the compute capability of the devices.

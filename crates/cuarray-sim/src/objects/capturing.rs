@@ -63,6 +63,14 @@ pub(crate) struct Capturing {
     pub listed: (Vec<CUgraphNode>, Vec<CUgraphEdgeData>),
 }
 
+impl Capturing {
+    /// Lets the next node of the stream follow a node that was captured.
+    pub(crate) fn follow(&mut self, node: CUgraphNode, is_launch: bool) {
+        self.after = vec![Edge::full(node)];
+        self.launch = is_launch.then_some(node);
+    }
+}
+
 /// The capture and the nodes that an event stands for, if it was last recorded in a capturing stream.
 #[derive(Clone)]
 pub(crate) struct Captured {
