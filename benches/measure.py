@@ -12,6 +12,7 @@ from typing import Any
 
 TURN_SECONDS = 0.001
 ROUNDS = 201
+share = 1.0  # of the rounds; less than one where time is short
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,17 @@ class Times:
         return (high - low) / self.median
 
 
+def planned(rounds=ROUNDS):
+    """Return the number of rounds that are measured."""
+    return max(5, round(rounds * share))
+
+
 def side_by_side(calls, rounds=ROUNDS):
     """Return the `Times` of each `Call`, by name."""
     timers = {name: timeit.Timer(call.statement, call.setup, globals=call.names) for name, call in calls.items()}
     loops = {name: 1 if calls[name].once else _loops(timer) for name, timer in timers.items()}
     times = {name: [] for name in calls}
-    for _ in range(rounds):
+    for _ in range(planned(rounds)):
         for name, timer in timers.items():
             if calls[name].answers:
                 nanoseconds = eval(calls[name].statement, calls[name].names)

@@ -8,11 +8,13 @@ Without a CUDA driver it runs on the simulated one. That changes little for impo
 and the others make those that the text requires. Copies are then copies in host memory."""
 
 import argparse
+import json
 import os
 import platform
 import sys
 from pathlib import Path
 
+import measure
 import peers
 from tables import Table, replaced
 
@@ -44,14 +46,14 @@ def machine():
 
 def imports(key, title, objects, calls, own):
     """Measure the calls of each object side by side; return the times by column, and their table."""
-    from measure import ROUNDS, side_by_side
+    from measure import planned, side_by_side
 
     columns = {}
     for name, obj in objects.items():
         print(f"{key}, {name} ...", file=sys.stderr, flush=True)
         columns[name] = side_by_side(calls(obj))
     table = Table.of_times(key, title, columns, own)
-    table.notes.append(f"Medians of {ROUNDS} rounds, each call in turn; the ratios are to cuarray.")
+    table.notes.append(f"Medians of {planned()} rounds, each call in turn; the ratios are to cuarray.")
     return columns, table
 
 
@@ -205,6 +207,20 @@ def copying():
     return table
 
 
+def overlap():
+    """Chains of exchanges, ordered on the device and by waits of the host."""
+    import overlap as work
+    from measure import side_by_side
+
+    print("overlap ...", file=sys.stderr, flush=True)
+    times = {f"work of {size}": side_by_side(work.calls(size), work.ROUNDS) for size in work.SIZES}
+    table = Table.of_times(
+        "overlap", f"{work.EXCHANGES} exchanges between two streams, for each exchange", times, work.OWN
+    )
+    table.notes.append("Each exchange orders a fill of one stream before a copy in another.")
+    return table
+
+
 def arguments():
     """Typed arguments of Rust functions, side by side with rust-numpy's."""
     import arguments as work
@@ -332,6 +348,7 @@ SECTIONS = {
     "exchange-out": exchange_out,
     "exchange-in": exchange_in,
     "from-dlpack": from_dlpack,
+    "overlap": overlap,
     "copying": copying,
     "arguments": arguments,
     "kernels": kernels,
@@ -346,7 +363,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("sections", nargs="*", metavar="section", help=f"some of {', '.join(SECTIONS)}; else all")
     parser.add_argument("--update", type=Path, action="append", default=[], help="a page to put the tables into")
+    parser.add_argument("--json", type=Path, help="a file for the tables")
+    parser.add_argument(
+        "--rounds", type=float, default=1.0, metavar="PART", help="the part of the rounds to measure (1)"
+    )
     options = parser.parse_args()
+    measure.share = options.rounds
     if unknown := set(options.sections) - set(SECTIONS):
         parser.error(f"no such section: {', '.join(sorted(unknown))}")
 
@@ -367,6 +389,8 @@ def main():
                 continue
             tables.append(table)
             print("\n" + table.as_text(), flush=True)
+    if options.json is not None:
+        options.json.write_text(json.dumps({"setting": setting, "tables": [vars(table) for table in tables]}, indent=1))
     for page in options.update:
         text = replaced(page.read_text(), {"setting": setting, **{table.name: table.as_markdown() for table in tables}})
         page.write_text(text)
