@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .bits import bits
 from .carries import carries
-from .case import Case, width
+from .case import Case, Computation, width
 from .comparisons import comparisons
 from .conversions import conversions
 from .floats import floats
@@ -17,4 +17,4 @@ CASES = [
     *(*integers(), *carries(), *bits(), *comparisons(), *floats(), *halves(), *functions(), *conversions(), *video()),
 ]
 
-__all__ = ["CASES", "Case", "width"]
+__all__ = ["CASES", "Case", "Computation", "width"]

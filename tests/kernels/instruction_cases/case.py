@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from exact_arithmetic import BF16, F16, F32, F64
 
@@ -16,24 +16,32 @@ ALL_INTEGERS = ("u8", "s8", *INTEGERS)
 
 
 @dataclass(frozen=True)
-class Case:
+class Computation:
     """A kernel whose ``text`` computes ``d`` from the registers ``a``, ``b``, ``c`` and ``e`` of the given types.
 
     In ``text``, ``$`` stands for ``d`` and the sources, ``#`` for the sources; the name of an instruction alone gets all. The kernel
     has further registers: predicates ``p`` and ``q``, ``h`` of 16 bits, ``x``, ``y``, ``z`` and ``w`` of 32, ``u`` and ``v`` of 64.
 
-    ``undefined`` returns whether the manual leaves the result undefined for the operands. The simulated driver's documented result
-    is checked even then; a GPU may give any result. ``accepts`` compares results that the manual allows to be approximate.
     ``since`` is the first compute capability with the instruction.
     """
 
     text: str
     target: str
     sources: tuple[str, ...]
+    since: int = field(default=75, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Case(Computation):
+    """A computation with its expected result.
+
+    ``undefined`` returns whether the manual leaves the result undefined for the operands. The simulated driver's documented result
+    is checked even then; a GPU may give any result. ``accepts`` compares results that the manual allows to be approximate.
+    """
+
     expected: Callable[..., int]
     undefined: Callable[..., bool] = lambda *_: False
     accepts: Callable[[int, int], bool] = operator.eq
-    since: int = 75
 
 
 def width(ty: str) -> int:
