@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+from collections.abc import Iterator
 from typing import Any
 
 import driver_probe
@@ -13,6 +15,15 @@ from faults.operations import OPERATIONS, Attempt, Operation, public_names
 from faults.sweep import Result, sweep, table
 
 pytestmark = pytest.mark.usefixtures("simulator")
+
+
+@pytest.fixture(autouse=True)
+def no_current_context(simulator: str) -> Iterator[None]:
+    """Leave no context current: where a library has left one, cuarray need not push its own, so fewer calls can fail."""
+    before = driver_probe.current_context()
+    driver_probe.call("cuCtxSetCurrent", None)
+    yield
+    driver_probe.call("cuCtxSetCurrent", ctypes.c_void_p(before))
 
 
 def swept(attempt: Attempt) -> Result:
