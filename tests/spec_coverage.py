@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import generated
 import pytest
 
 if sys.version_info >= (3, 11):
@@ -243,7 +244,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("spec-coverage").addoption(
         "--spec-coverage",
         metavar="FILE",
-        help="write a table of clauses and their tests to FILE; fail if a required clause has no passing test",
+        help="compare the table of clauses and their tests with FILE; fail if a required clause has no passing test; UPDATE=1 writes it",
     )
 
 
@@ -265,7 +266,8 @@ class _Collector:
         self.worker_output: dict[str, Any] | None = getattr(config, "workeroutput", None)
         self.coverage = Coverage(lists())
         self.tests: dict[str, Function] = {}
-        self.wrote = False
+        self.compared = False
+        self.differences: list[str] = []
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
@@ -307,17 +309,17 @@ class _Collector:
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or session.config.option.collectonly:
             return
         base = os.path.relpath(TESTS, self.target.parent).replace(os.sep, "/")
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        self.target.write_text(self.coverage.markdown(base), encoding="utf-8")
-        self.wrote = True
-        if self.coverage.missing() or self.coverage.unknown():
+        self.differences = generated.differences(self.target, self.coverage.markdown(base))
+        self.compared = True
+        if self.coverage.missing() or self.coverage.unknown() or self.differences:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if not self.wrote:
+        if not self.compared:
             return
         terminalreporter.section("spec coverage")
-        terminalreporter.line(f"written to {self.target}")
+        for line in self.differences:
+            terminalreporter.line(line, red=True)
         for subject in self.coverage.missing():
             terminalreporter.line(f"no passing test: {subject}", red=True)
         for name in self.coverage.unknown():

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import driver_probe
+from generated import differences
 
 import cuarray
 import cuarray_sim
@@ -227,7 +228,7 @@ def table(results: list[Result]) -> str:
     lines = [
         "# The fault sweep",
         "",
-        "`make faults` writes this page. Each public operation of the package (`tests/faults/operations/`) runs on the simulated driver,",
+        "`make faults UPDATE=1` writes this page. Each public operation of the package (`tests/faults/operations/`) runs on the simulated driver,",
         "and each driver call that it makes fails once with each of three results: "
         + ", ".join(f"`{name}`" for name in RESULTS)
         + ".",
@@ -264,7 +265,7 @@ def table(results: list[Result]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Run the sweep; return 1 if an operation did not survive a fault."""
     parser = argparse.ArgumentParser(prog="faults", description=__doc__)
-    parser.add_argument("--table", type=Path, help="the file for the results")
+    parser.add_argument("--table", type=Path, help="compare the results with this page; UPDATE=1 writes it")
     parser.add_argument("names", nargs="*", help="operations; by default all")
     options = parser.parse_args(arguments)
     names: list[str] = options.names or list(OPERATIONS)
@@ -282,6 +283,6 @@ def main(arguments: list[str] | None = None) -> int:
     faults = sum(result.outcomes.total() for result in results)
     wrong = sum(len(result.wrong) for result in results)
     print(f"{len(results)} operations, {faults} faults, {wrong} wrong, {time.monotonic() - started:.0f} s")
-    if options.table and not wrong:
-        options.table.write_text(table(results))
-    return 1 if wrong else 0
+    shown = differences(options.table, table(results)) if options.table and not wrong else []
+    print("".join(f"{line}\n" for line in shown), end="")
+    return 1 if wrong or shown else 0

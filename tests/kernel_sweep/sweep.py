@@ -1,12 +1,11 @@
 """Weaken each synchronizing instruction of right kernels in turn, and write docs/results/kernel-sweep.md.
 
-PYTHONPATH=tests python -m kernel_sweep [--update]
+PYTHONPATH=tests python -m kernel_sweep
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 import tempfile
 import time
@@ -16,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from generated import differences
 from racy_kernels.kernels import Source, sources
 from racy_kernels.running import compile_ptx
 from racy_kernels.scoreboard import MODES, start_all
@@ -179,8 +179,7 @@ def page(swept: list[Swept]) -> str:
 def main() -> int:
     """Run the sweep, and compare its results with the page."""
     parser = argparse.ArgumentParser(description="Weaken each synchronizing instruction of right kernels.")
-    parser.add_argument("--update", action="store_true", help="write the page")
-    options = parser.parse_args()
+    parser.parse_args()
     started = time.monotonic()
     swept = run_all()
     wrong = complaints(swept)
@@ -190,11 +189,7 @@ def main() -> int:
         next(line for line in text.splitlines() if line.startswith("**")).strip("*"),
         f"{time.monotonic() - started:.0f} s",
     )
-    if options.update:
-        PAGE.write_text(text)
-    shown = list(
-        difflib.unified_diff(PAGE.read_text().splitlines(), text.splitlines(), "the page", "this run", lineterm="", n=0)
-    )
+    shown = differences(PAGE, text)
     print("".join(f"{line}\n" for line in shown), end="")
     return 1 if wrong or shown else 0
 

@@ -1,6 +1,6 @@
 """Expected outcomes (``expected.toml``), reasons of tests that do not pass (``reasons.toml``), and differences of a run from them.
 
-A run with ``--update`` writes ``expected.toml``. It lists only tests that do not pass, so that it is small and its changes are
+A run with ``UPDATE=1`` writes ``expected.toml``. It lists only tests that do not pass, so that it is small and its changes are
 readable. With other versions of Python or the libraries the set of tests differs. Then a run only checks that every test that does
 not pass has a reason.
 """

@@ -1,9 +1,9 @@
 """Run all modules of a suite on the simulated driver, and compare the outcomes with the expected ones.
 
-    PYTHONPATH=tests python -m cuarray_sim --devices 2 -m numba_suite [--update] [name ...]
+    PYTHONPATH=tests python -m cuarray_sim --devices 2 -m numba_suite [name ...]
 
 Each module runs in its own process (:mod:`peer_suite.pool`) by pytest (:mod:`peer_suite.worker`). The exit status is 1 if an
-outcome differs from the suite's ``expected.toml`` (:mod:`peer_suite.expected`). ``--update`` writes ``expected.toml`` and the
+outcome differs from the suite's ``expected.toml`` (:mod:`peer_suite.expected`). ``UPDATE=1`` writes ``expected.toml`` and the
 suite's page in ``docs/results``, if every test that does not pass has a reason in ``reasons.toml``.
 """
 
@@ -14,6 +14,8 @@ import os
 import re
 import time
 from pathlib import Path
+
+from generated import is_updating
 
 from . import expected, pool
 from .description import Suite
@@ -68,13 +70,13 @@ def _compare_or_update(suite: Suite, done: list[Module], options: argparse.Names
         for name, outcome in expected.not_passed(done)
         if expected.explanation(reasons, name, outcome) is None
     ]
-    if options.update and not unexplained:
+    if is_updating() and not unexplained:
         expected.write(suite, done, reasons)
         suite.page.write_text(markdown(suite, done, reasons), encoding="utf-8")
         print(f"written: {suite.expected}, {suite.page}")
         return 0
     before = expected.read(suite)
-    wrong = unexplained if options.update else expected.differences(suite, done, before, reasons)
+    wrong = unexplained if is_updating() else expected.differences(suite, done, before, reasons)
     if not options.names and before.versions == suite.versions():
         gone = before.passed.keys() - {module.name for module in done}
         wrong += [f"{name}: the module no longer exists" for name in sorted(gone)]
@@ -103,10 +105,9 @@ def _options(suite: Suite) -> argparse.Namespace:
     parser.add_argument(
         "--logs", type=Path, default=Path("build") / suite.name, metavar="DIR", help="folder for the output of modules"
     )
-    parser.add_argument("--update", action="store_true", help=f"write expected.toml and {suite.page.name}")
     parser.add_argument("names", nargs="*", help="parts of names of modules to run; all modules if omitted")
     options = parser.parse_args()
-    if options.update and options.names:
-        parser.error("--update needs a run of all modules")
+    if is_updating() and options.names:
+        parser.error("UPDATE=1 needs a run of all modules")
     options.logs = options.logs.absolute()
     return options

@@ -24,6 +24,10 @@ from torch import nn
 
 from cuarray_sim.pytorch import OnHost
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from generated import differences
+
 TABLE = Path(__file__).parents[2] / "docs" / "results" / "pytorch-operations.md"
 
 HEAD = """\
@@ -404,17 +408,12 @@ def table(outcomes: Outcomes) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--update", action="store_true", help=f"write {TABLE.name}")
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     found = table(run())
-    if parser.parse_args().update:
-        TABLE.write_text(found, encoding="utf-8")
-        return 0
     print(found)
-    if TABLE.exists() and TABLE.read_text(encoding="utf-8") == found:
-        return 0
-    print(f"{TABLE} differs; run with --update", file=sys.stderr)
-    return 1
+    shown = differences(TABLE, found)
+    print("\n".join(shown), file=sys.stderr)
+    return 1 if shown else 0
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 """Compare what the simulated driver finds with the verdicts of the kernels, and write docs/results/racy-kernels.md.
 
-PYTHONPATH=tests python -m racy_kernels [--update]
+PYTHONPATH=tests python -m racy_kernels
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import os
 import subprocess
@@ -16,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from generated import differences
 
 from .kernels import Kernel, Source, sources
 from .running import compile_all
@@ -191,18 +192,12 @@ def complaints(results: dict[str, Results]) -> list[str]:
 def main() -> int:
     """Run the suite, and compare its results with the page."""
     parser = argparse.ArgumentParser(description="Run the racy kernels and their right siblings.")
-    parser.add_argument("--update", action="store_true", help="write the page")
-    options = parser.parse_args()
+    parser.parse_args()
     results = run_all()
     wrong = complaints(results)
     print("".join(f"{complaint}\n" for complaint in wrong), end="")
     text = page(results)
     print(next(line for line in text.splitlines() if line.startswith("**")).strip("*"))
-    if options.update:
-        PAGE.write_text(text)
-    difference = difflib.unified_diff(
-        PAGE.read_text().splitlines(), text.splitlines(), "the page", "this run", lineterm="", n=0
-    )
-    shown = list(difference)
+    shown = differences(PAGE, text)
     print("".join(f"{line}\n" for line in shown), end="")
     return 1 if wrong or shown else 0

@@ -1,8 +1,8 @@
 """Check all pairs of libraries, and write or compare docs/results/interoperability.md.
 
-    python -m square [--update] [--keep FOLDER] [ADAPTER ...]
+    python -m square [--keep FOLDER] [ADAPTER ...]
 
-Every check runs on the simulated driver. A library that is not installed is left out, and `--update` refuses to leave out any. A failure without a reason in an adapter fails the comparison.
+Every check runs on the simulated driver. A library that is not installed is left out, and `UPDATE=1` refuses to leave out any. A failure without a reason in an adapter fails the comparison.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from generated import is_updating
+
 from square import page
 from square.pairs import Pair, installed, run_pair
 
@@ -22,7 +24,6 @@ from square.pairs import Pair, installed, run_pair
 def main() -> int:
     parser = argparse.ArgumentParser(prog="square", description="Check all pairs of libraries on the simulated driver.")
     parser.add_argument("adapters", nargs="*", help="adapters; without them all of the page")
-    parser.add_argument("--update", action="store_true", help="write docs/results/interoperability.md")
     parser.add_argument("--keep", type=Path, help="a folder for the result of each pair; existing results are used")
     parser.add_argument("--jobs", type=int, default=2, help="pairs that run at once (2)")
     options = parser.parse_args()
@@ -30,7 +31,7 @@ def main() -> int:
     os.environ.setdefault("CUARRAY_SIM_HOST_READABLE", "1")
     wanted = options.adapters or [*page.ADAPTERS, *page.RECORDED]
     found = [each for each in wanted if each in page.RECORDED or installed(each)]
-    if options.update and found != wanted:
+    if is_updating() and found != wanted:
         parser.error(
             f"not installed: {', '.join(sorted(set(wanted) - set(found)))}; `make square` installs all of them"
         )
@@ -43,7 +44,7 @@ def main() -> int:
                 f"{len(results):3}/{len(pairs)} {result.producer} → {result.consumer}: {page.cell(result)}", flush=True
             )
     text = page.write(results, datetime.date.today())
-    if options.update:
+    if is_updating():
         page.PAGE.write_text(text, encoding="utf-8")
     differences = page.differences(results, page.PAGE.read_text(encoding="utf-8"))
     print("\n".join(differences) or "as in docs/results/interoperability.md")

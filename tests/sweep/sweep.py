@@ -21,6 +21,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from generated import differences
+
 import cuarray
 import cuarray_sim
 
@@ -140,7 +142,7 @@ def table(results: list[Result]) -> str:
     lines = [
         "# The edge-removal sweep",
         "",
-        "`make sweep` writes this page. Each scenario (`tests/sweep/scenarios/`) is an exchange between cuarray and another library that",
+        "`make sweep UPDATE=1` writes this page. Each scenario (`tests/sweep/scenarios/`) is an exchange between cuarray and another library that",
         "runs without findings. The sweep then leaves out each event record, stream wait and synchronization that cuarray makes in it, one",
         "at a time. The simulated driver must find a data race, find memory that is freed or read too early, or refuse a call in a capture.",
         "If it finds nothing, the call is not needed, and the sweep fails; a scenario may state how many of its calls another call",
@@ -168,7 +170,9 @@ def table(results: list[Result]) -> str:
 def main() -> int:
     """Run the sweep over all scenarios, or over those whose names contain a part given on the command line."""
     parser = argparse.ArgumentParser(description="Leave out each ordering call of cuarray, one at a time.")
-    parser.add_argument("--table", type=Path, metavar="FILE", help="write the results there, as Markdown")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="compare the results with this page; UPDATE=1 writes it"
+    )
     parser.add_argument("names", nargs="*", help="parts of the names of the scenarios to run")
     options = parser.parse_args()
     started = time.monotonic()
@@ -190,6 +194,7 @@ def main() -> int:
         f"{sum(result.covered for result in results)} covered by another call, "
         f"{sum(result.unclean is not None for result in results)} unclean; {time.monotonic() - started:.1f} s"
     )
-    if options.table and all(result.good for result in results):
-        options.table.write_text(table(results))
-    return 0 if results and all(result.good for result in results) else 1
+    good = bool(results) and all(result.good for result in results)
+    shown = differences(options.table, table(results)) if options.table and good else []
+    print("".join(f"{line}\n" for line in shown), end="")
+    return 0 if good and not shown else 1
