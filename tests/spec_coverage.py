@@ -160,7 +160,7 @@ class Coverage:
         lines = [
             "# Clauses and their tests",
             "",
-            "Written by `pytest --spec-coverage`: edit the tests, not this page. Each row is a clause of the CUDA Array Interface,",
+            "Written by `pytest --spec-coverage` with `UPDATE=1`: edit the tests, not this page. Each row is a clause of the CUDA Array Interface,",
             "a disagreement among real libraries, or an item of another library's test suite. The last column has the tests",
             "that check it. **no test** marks a gap.",
         ]
