@@ -1,6 +1,6 @@
 //! The stream-ordered allocator and its pools.
 //!
-//! An allocation of no bytes succeeds with a null pointer, and a null pointer is freed without a driver call.
+//! A null pointer, which an allocation of no bytes is, is freed without a driver call.
 //!
 //! Runtime API: [stream-ordered allocator](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY__POOLS.html).
 
@@ -64,7 +64,7 @@ pub(crate) unsafe fn cudaMallocAsync(
     h_stream: cudaStream_t,
 ) -> Answer {
     // SAFETY: by the contract of this function.
-    unsafe { allocated(dev_ptr, size, |address| cu!(api.cuMemAllocAsync(address, size, h_stream))) }
+    unsafe { allocated(dev_ptr, |address| cu!(api.cuMemAllocAsync(address, size, h_stream))) }
 }
 
 pub(crate) unsafe fn cudaFreeAsync(api: &Api, dev_ptr: *mut c_void, h_stream: cudaStream_t) -> Answer {
@@ -82,7 +82,7 @@ pub(crate) unsafe fn cudaMallocFromPoolAsync(
     stream: cudaStream_t,
 ) -> Answer {
     // SAFETY: by the contract of this function.
-    unsafe { allocated(ptr, size, |address| cu!(api.cuMemAllocFromPoolAsync(address, size, mem_pool, stream))) }
+    unsafe { allocated(ptr, |address| cu!(api.cuMemAllocFromPoolAsync(address, size, mem_pool, stream))) }
 }
 
 pub(crate) unsafe fn cudaMemPoolCreate(

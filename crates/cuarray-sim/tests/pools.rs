@@ -103,7 +103,27 @@ fn allocation_reuses_memory_of_pending_releases() {
     fails!(program, OUT_OF_MEMORY, cuMemAllocAsync(&mut second, 1, stream));
     ok!(program, cuMemFreeAsync(address, stream));
     ok!(program, cuMemAlloc_v2(&mut second, 1 << 20));
-    fails!(program, INVALID_VALUE, cuMemAllocAsync(&mut second, 0, stream));
+}
+
+#[test]
+fn allocation_of_no_bytes_is_null_and_null_is_freed() {
+    let program = Program::new();
+    let (pool, stream) = (default_pool(&program), program.stream(0));
+    for allocate in [
+        |program: &Program, address: &mut u64, _, stream| call!(program, cuMemAllocAsync(address, 0, stream)),
+        |program: &Program, address: &mut u64, pool, stream| {
+            call!(program, cuMemAllocFromPoolAsync(address, 0, pool, stream))
+        },
+    ] {
+        let mut address = 9;
+        assert_eq!(allocate(&program, &mut address, pool, stream), CUresult::CUDA_SUCCESS);
+        assert_eq!(address, 0);
+        ok!(program, cuMemFreeAsync(address, stream));
+    }
+    assert_eq!(attribute(&program, pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH), 0);
+    let unknown = CUmemoryPool(12345);
+    fails!(program, INVALID_VALUE, cuMemAllocFromPoolAsync(&mut 0, 0, unknown, stream));
+    fails!(program, INVALID_HANDLE, cuMemAllocAsync(&mut 0, 0, CUstream(12345)));
 }
 
 #[test]

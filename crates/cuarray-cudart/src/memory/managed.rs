@@ -1,18 +1,15 @@
 //! Managed memory: allocation, advice, and prefetches.
 
-use super::{address, pointer};
-use crate::call::{Answer, present, put};
+use super::{address, allocated};
+use crate::call::{Answer, present};
 use crate::driver::cu;
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::{c_int, c_uint, c_void};
 
 pub(crate) unsafe fn cudaMallocManaged(api: &Api, dev_ptr: *mut *mut c_void, size: usize, flags: c_uint) -> Answer {
-    present(dev_ptr)?;
-    let mut address = 0;
-    cu!(api.cuMemAllocManaged(&raw mut address, size, flags))?;
     // SAFETY: by the contract of this function.
-    unsafe { put(dev_ptr, pointer(address)) }
+    unsafe { allocated(dev_ptr, |address| cu!(api.cuMemAllocManaged(address, size, flags))) }
 }
 
 pub(crate) unsafe fn cudaMemPrefetchAsync(

@@ -32,27 +32,21 @@ pub(crate) fn pointer(address: CUdeviceptr) -> *mut c_void {
     ptr::without_provenance_mut(address as usize)
 }
 
-/// Writes the address that `allocate` gives, or null for no bytes.
+/// Writes the address that `allocate` gives.
 ///
 /// # Safety
 /// `out` is null or writable.
-pub(crate) unsafe fn allocated(
-    out: *mut *mut c_void,
-    size: usize,
-    allocate: impl FnOnce(*mut CUdeviceptr) -> Answer,
-) -> Answer {
+pub(crate) unsafe fn allocated(out: *mut *mut c_void, allocate: impl FnOnce(*mut CUdeviceptr) -> Answer) -> Answer {
     present(out)?;
     let mut address = 0;
-    if size != 0 {
-        allocate(&raw mut address)?;
-    }
+    allocate(&raw mut address)?;
     // SAFETY: by this function's contract.
     unsafe { put(out, pointer(address)) }
 }
 
 pub(crate) unsafe fn cudaMalloc(api: &Api, dev_ptr: *mut *mut c_void, size: usize) -> Answer {
     // SAFETY: by the contract of this function.
-    unsafe { allocated(dev_ptr, size, |address| cu!(api.cuMemAlloc_v2(address, size))) }
+    unsafe { allocated(dev_ptr, |address| if size == 0 { Ok(()) } else { cu!(api.cuMemAlloc_v2(address, size)) }) }
 }
 
 pub(crate) unsafe fn cudaFree(api: &Api, dev_ptr: *mut c_void) -> Answer {

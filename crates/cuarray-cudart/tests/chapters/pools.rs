@@ -58,6 +58,7 @@ fn empty_allocation_is_null_and_null_is_freed() {
         ok(cudaMallocFromPoolAsync(&mut memory, 0, pool, NULL));
         assert!(memory.is_null());
         ok(cudaMemPoolDestroy(pool));
+        assert_eq!(cudaMallocFromPoolAsync(&mut memory, 0, pool, NULL), cudaError_t::cudaErrorInvalidValue);
     }
 }
 

@@ -24,7 +24,7 @@ const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 /// `CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID` of a pool with no part of a device's memory.
 const NO_LOCALITY_DOMAIN: i32 = -1;
 
-/// Allocates from a pool, or from the current pool of the stream's device.
+/// Allocates from a pool, or from the current pool of the stream's device. Zero bytes have no address.
 fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUstream) -> Result<u64, CUresult> {
     let (mut state, current) = call.current_for(stream)?;
     let stream = streams::stream_of(&mut state, call, current, stream)?;
@@ -34,8 +34,9 @@ fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUst
     if capture::captures(&mut state, stream)? {
         return capture::capture_allocation(&mut state, stream, pool, size);
     }
+    state.pool(pool)?;
     if size == 0 {
-        return Err(INVALID_VALUE);
+        return Ok(0);
     }
     let mut taken = pools::take(&mut state, pool, size, device);
     if taken == Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
