@@ -32,7 +32,7 @@ use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::stream::Kind;
 use crate::objects::work::{Accesses, HostFunction, Operation, Point, Work};
 use crate::state::State;
-use crate::work::{allocations, contexts, copies, graph_memory, launches, memory_operations, shared_events, streams};
+use crate::work::{allocations, contexts, copies, launches, memory_operations, shared_events, streams};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Ticket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -192,7 +192,7 @@ fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) ->
             } else if let Some(pages) = state.memory.starting_at(address).and_then(|made| made.kind.pages()) {
                 pages.soil(size);
             }
-            graph_memory::used(state, address);
+            state.host_access.shut(address, false);
         }
         Work::Release { address } => allocations::release(state, address),
         Work::Launch(launch) => return launches::execute(state, &launch, ticket),

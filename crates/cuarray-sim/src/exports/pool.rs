@@ -16,7 +16,7 @@ use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::{allocations, pools, streams};
+use crate::work::{allocations, graph_memory, pools, streams};
 use std::os::fd::IntoRawFd;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -83,14 +83,16 @@ pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: 
     if captured {
         return capture::capture_release(&mut state, stream, dptr);
     }
-    let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
-    let allocation = allocation.filter(|allocation| match &allocation.kind {
+    let allocation = state.memory.find(dptr).filter(|allocation| allocation.address == dptr);
+    let known = allocation.is_some_and(|allocation| match &allocation.kind {
         Kind::Device | Kind::Graph { .. } => true,
         Kind::Imported(imported) => imported.pool.is_some(),
         kind => kind.pool().is_some(),
     });
-    let Some(allocation) = allocation else { return super::memory::refused_release(state, dptr) };
-    allocation.freed = true;
+    if !known {
+        return super::memory::refused_release(state, dptr);
+    }
+    graph_memory::mark_freed(&mut state, dptr);
     drop(submit(call, state, stream, Work::Release { address: dptr }, Vec::new())?);
     Ok(())
 }

@@ -159,10 +159,7 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
         }
         Action::Allocate(node) => {
             let (address, size) = (node.address, node.size);
-            if let Some(allocation) = state.memory.get_mut(address) {
-                allocation.freed = false;
-            }
-            graph_memory::retain(state, address);
+            graph_memory::make_live(state, address);
             Work::Allocate { address, size }
         }
         Action::Free(address) => {

@@ -128,7 +128,7 @@ pub(crate) fn add(
 /// Removes an allocation that no pending work needs, and frees its memory.
 pub(crate) fn release(state: &mut State, address: u64) {
     if let Some(Kind::Graph { .. }) = state.memory.starting_at(address).map(|allocation| &allocation.kind) {
-        graph_memory::unused(state, address);
+        state.host_access.shut(address, true);
         graph_memory::release(state, address);
         return;
     }

@@ -50,10 +50,22 @@ pub(crate) fn reserve(
     Ok(address)
 }
 
-/// Marks memory as freed before its release is enqueued, so that no new work may use it.
+/// Marks memory as freed before its release is enqueued, so that no new work may use it. Graph memory is in use until then.
 pub(crate) fn mark_freed(state: &mut State, address: u64) {
-    if let Some(allocation) = state.memory.get_mut(address) {
-        allocation.freed = true;
+    let Some(allocation) = state.memory.get_mut(address) else { return };
+    let was_live = !std::mem::replace(&mut allocation.freed, true);
+    if let Some((memory, size)) = account_of(state, address).filter(|_| was_live) {
+        memory.live = memory.live.saturating_sub(size);
+    }
+}
+
+/// Makes graph memory live at a launch, from which on the device counts it as in use.
+pub(crate) fn make_live(state: &mut State, address: u64) {
+    retain(state, address);
+    let Some(allocation) = state.memory.get_mut(address) else { return };
+    allocation.freed = false;
+    if let Some((memory, size)) = account_of(state, address) {
+        memory.hold(size);
     }
 }
 
@@ -85,22 +97,7 @@ pub(crate) fn is_live(state: &State, address: u64) -> bool {
     state.memory.starting_at(address).is_some_and(|allocation| !allocation.freed)
 }
 
-/// Adds a completed allocation to the device's graph memory in use, and opens host memory to the host.
-pub(crate) fn used(state: &mut State, address: u64) {
-    state.host_access.shut(address, false);
-    if let Some((memory, size)) = account_of(state, address) {
-        memory.hold(size);
-    }
-}
-
-/// Subtracts a completed release from the device's graph memory in use, and closes host memory to the host.
-pub(crate) fn unused(state: &mut State, address: u64) {
-    state.host_access.shut(address, true);
-    if let Some((memory, size)) = account_of(state, address) {
-        memory.live = memory.live.saturating_sub(size);
-    }
-}
-
+/// The count of a device's graph memory to which an allocation belongs, and its size.
 fn account_of(state: &mut State, address: u64) -> Option<(&mut GraphMemory, u64)> {
     let allocation = state.memory.starting_at(address)?;
     let (device, size) = (allocation.device, allocation.taken);

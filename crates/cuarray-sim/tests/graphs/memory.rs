@@ -58,6 +58,34 @@ fn graph_memory_exists_from_launch_to_release() {
     assert_eq!(program.sim.statistics().matches("\"kind\"").count(), 0);
 }
 
+/// The expected values follow the tests of cuda.bindings.
+#[test]
+fn graph_memory_counts_as_used_from_the_launch_on() {
+    let (program, mut address) = (Program::new(), 0);
+    let stream = program.stream(0);
+    let graph = captured(&program, |stream| {
+        ok!(program, cuMemAllocAsync(&mut address, 64, stream));
+        ok!(program, cuMemFreeAsync(address, stream));
+    });
+    let exec = instantiate(&program, graph);
+    let attributes = [
+        CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT,
+        CU_GRAPH_MEM_ATTR_USED_MEM_HIGH,
+        CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT,
+        CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH,
+    ];
+    let counted = || attributes.map(|attribute| graph_memory(&program, attribute));
+    assert_eq!(counted(), [0; 4]);
+    ok!(program, cuGraphLaunch(exec, stream));
+    let used = counted();
+    assert!(used[0] >= 64 && used == [used[0]; 4], "{used:?}");
+    assert!(program.statistic("pending_operations") > 0);
+    // Launches of one graph use its memory one after the other.
+    ok!(program, cuGraphLaunch(exec, stream));
+    ok!(program, cuStreamSynchronize(stream));
+    assert_eq!(counted(), used);
+}
+
 #[test]
 fn memory_freed_by_its_own_graph_is_allocated_at_each_launch() {
     let program = Program::new();
