@@ -24,7 +24,7 @@ pub(super) fn check(state: &State, node: &ConditionalNode) -> Result<(), Refused
 
 fn check_action(state: &State, action: &Action) -> Result<(), Refused> {
     match action {
-        Action::Copy(copy) => checks::check_copy(state, &copy.transfer),
+        Action::Copy(copy) => checks::check_copy(state, copy),
         Action::Fill(fill) => checks::check_fill(state, fill),
         Action::Conditional(node) => check(state, node),
         Action::Child(child) => {

@@ -197,7 +197,7 @@ fn check_launch(state: &mut State, handle: CUgraphExec) -> Result<Vec<u64>, Refu
             continue;
         }
         match state.graph_nodes.get(&step.node).map(|node| &node.action) {
-            Some(Action::Copy(copy)) => checks::check_copy(state, &copy.transfer)?,
+            Some(Action::Copy(copy)) => checks::check_copy(state, copy)?,
             Some(Action::Fill(fill)) => checks::check_fill(state, fill)?,
             Some(Action::Conditional(node)) => bodies::check(state, node)?,
             Some(Action::Free(address))

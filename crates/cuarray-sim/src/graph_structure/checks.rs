@@ -1,20 +1,21 @@
 //! Checks of the bytes that copy and fill nodes touch.
 
 use crate::objects::allocation::Declared;
-use crate::objects::copy::{End, Transfer};
-use crate::objects::graph_data::FillNode;
+use crate::objects::copy::End;
 use crate::objects::graph_data::INVALID_VALUE;
+use crate::objects::graph_data::{CopyNode, FillNode};
 use crate::state::State;
 use crate::work::graph_memory::{self, Refused};
 use cuarray_races::finding::AccessKind;
 
 /// Checks the accesses of a memcpy node.
-pub(crate) fn check_copy(state: &State, transfer: &Transfer) -> Result<(), Refused> {
+pub(crate) fn check_copy(state: &State, node: &CopyNode) -> Result<(), Refused> {
+    let CopyNode { transfer, context, .. } = node;
     if transfer.extent.is_empty() {
         return Err(INVALID_VALUE.into());
     }
     for (end, access) in [(transfer.target, AccessKind::Write), (transfer.source, AccessKind::Read)] {
-        graph_memory::check_node(state, end, transfer.extent, access)?;
+        graph_memory::check_node(state, *context, end, transfer.extent, access)?;
     }
     Ok(())
 }
@@ -22,6 +23,6 @@ pub(crate) fn check_copy(state: &State, transfer: &Transfer) -> Result<(), Refus
 /// Checks the accesses of a memset node.
 pub(crate) fn check_fill(state: &State, node: &FillNode) -> Result<(), Refused> {
     let fill = node.fill()?;
-    let end = End { declared: Declared::Device, place: fill.target };
-    graph_memory::check_node(state, end, fill.extent, AccessKind::Write)
+    let end = End::new(Declared::Device, fill.target);
+    graph_memory::check_node(state, node.context, end, fill.extent, AccessKind::Write)
 }

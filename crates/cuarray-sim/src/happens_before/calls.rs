@@ -35,10 +35,9 @@ pub(crate) fn mapped(state: &mut State, address: u64, handle: CUmemGenericAlloca
     state.detector.allocate(caller, block, written);
 }
 
-/// Records a refused access to mapped memory without the right to it.
-pub(crate) fn closed(state: &mut State, access: AccessKind, address: u64, length: u64, device: i32) {
+/// Records a refused access to memory without the right to it.
+pub(crate) fn closed(state: &mut State, access: AccessKind, address: u64, length: u64, missing: String) {
     let Some(caller) = caller(state) else { return };
-    let missing = format!("give device {device} access to the mapped memory with cuMemSetAccess");
     state.detector.refuse_closed(caller, access, Range { address, length }, missing);
 }
 

@@ -4,7 +4,7 @@
 //! Addresses are those that the program passed; they are translated when the work runs.
 
 use crate::objects::allocation::Declared;
-use cuarray_abi::{CUdeviceptr, CUresult};
+use cuarray_abi::{CUcontext, CUdeviceptr, CUresult};
 use std::ffi::c_void;
 
 /// The shape of a box of bytes.
@@ -55,19 +55,30 @@ impl Place {
 pub(crate) struct End {
     pub declared: Declared,
     pub place: Place,
+    /// The context that a copy between contexts names for this side.
+    pub context: Option<CUcontext>,
 }
 
 impl End {
+    pub(crate) fn new(declared: Declared, place: Place) -> End {
+        End { declared, place, context: None }
+    }
+
+    /// The side with the context that a copy between contexts names for it.
+    pub(crate) fn of_context(self, context: CUcontext) -> End {
+        End { context: Some(context), ..self }
+    }
+
     pub(crate) fn host(address: *const c_void) -> End {
-        End { declared: Declared::Host, place: Place::row(address as u64) }
+        End::new(Declared::Host, Place::row(address as u64))
     }
 
     pub(crate) fn device(address: CUdeviceptr) -> End {
-        End { declared: Declared::Device, place: Place::row(address) }
+        End::new(Declared::Device, Place::row(address))
     }
 
     pub(crate) fn unified(address: CUdeviceptr) -> End {
-        End { declared: Declared::Unified, place: Place::row(address) }
+        End::new(Declared::Unified, Place::row(address))
     }
 }
 

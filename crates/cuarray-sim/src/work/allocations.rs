@@ -68,7 +68,7 @@ pub(crate) fn side_of(kind: &Kind) -> Side {
 /// By the manual on [unified addressing](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html), host
 /// and managed memory outside of pools and graphs of host memory is accessible from all devices. Memory of another device is accessible after
 /// `cuCtxEnablePeerAccess` for the context that allocated it. Memory of pools and graphs follows `cuMemPoolSetAccess`
-/// and the node's parameters instead, and mapped memory `cuMemSetAccess`. Copies between devices need no access: without it, they are staged.
+/// and the node's parameters instead, and mapped memory `cuMemSetAccess`. For copies and fills see [`is_open_to`].
 pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allocation) -> CUmemAccess_flags {
     let own = state.contexts.get(&context);
     let device_of = |context: &CUcontext| state.contexts.get(context).map(|context| context.device);
@@ -101,6 +101,48 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
         _ if own.is_some_and(|own| own.peers.contains(&allocation.context)) => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         _ => CU_MEM_ACCESS_FLAGS_PROT_NONE,
     }
+}
+
+/// The advice for an access of a device to memory that is closed to it.
+pub(crate) fn missing_access(device: usize, allocation: &Allocation) -> String {
+    let of_pool = match &allocation.kind {
+        Kind::Imported(imported) => imported.pool.is_some(),
+        kind => matches!(kind, Kind::Pool(_) | Kind::PinnedPool { .. }),
+    };
+    match allocation.kind {
+        _ if of_pool => format!("give device {device} access to the memory of the pool with cuMemPoolSetAccess"),
+        Kind::Graph { .. } => format!(
+            "give device {device} access in the parameters of the allocation node, or in the pool before the capture"
+        ),
+        Kind::Mapped(_) => format!("give device {device} access to the mapped memory with cuMemSetAccess"),
+        _ => {
+            let other = allocation.device;
+            format!("call cuCtxEnablePeerAccess in the context of device {device} for the context of device {other}")
+        }
+    }
+}
+
+/// Whether a copy or fill of a context may access memory, as far as mappings, pools and graphs decide it.
+///
+/// Memory of another device's pool needs the access of the pool, by cuda.core's tests. A copy between contexts names a context of
+/// that device, so it needs none: the programming guide recommends it for staged copies of such memory. Graph memory is
+/// allocated as pool memory is.
+pub(crate) fn is_open_to(state: &State, context: CUcontext, address: u64, length: u64, access: AccessKind) -> bool {
+    let Some(allocation) = state.memory.holding(address) else { return true };
+    let is_shared = match &allocation.kind {
+        Kind::Mapped(_) => return mappings::is_open_to(state, context, address, length, access),
+        Kind::Pool(_) => !allocation.freed,
+        Kind::Imported(imported) => imported.pool.is_some() && !allocation.freed,
+        kind => matches!(kind, Kind::Graph { bytes: GraphBytes::Device, .. }),
+    };
+    !is_shared || kernel_access(state, context, allocation) >= mappings::needed(access)
+}
+
+/// Records a copy or fill of memory that [`is_open_to`] closes to its context.
+pub(crate) fn refuse_closed(state: &mut State, context: CUcontext, access: AccessKind, address: u64, length: u64) {
+    let device = state.contexts.get(&context).map_or(0, |context| context.device);
+    let missing = state.memory.holding(address).map(|allocation| missing_access(device, allocation));
+    calls::closed(state, access, address, length, missing.unwrap_or_default());
 }
 
 /// Adds a new allocation to the table.

@@ -131,11 +131,13 @@ pub(crate) struct Refused {
     code: CUresult,
     /// The bytes, if they may be those of a finding.
     access: Option<(AccessKind, End, u64)>,
+    /// The context to which the bytes are closed.
+    closed: Option<CUcontext>,
 }
 
 impl From<CUresult> for Refused {
     fn from(code: CUresult) -> Refused {
-        Refused { code, access: None }
+        Refused { code, access: None, closed: None }
     }
 }
 
@@ -144,6 +146,9 @@ impl Refused {
     /// result of the call.
     pub(crate) fn report(self, state: &mut State) -> CUresult {
         match self.access {
+            Some((access, end, length)) if let Some(context) = self.closed => {
+                allocations::refuse_closed(state, context, access, end.place.address, length);
+            }
             Some((_, End { declared: Declared::Array(Corner { array, .. }), .. }, _))
                 if !state.arrays.arrays.contains_key(&array) =>
             {
@@ -156,9 +161,19 @@ impl Refused {
     }
 }
 
-/// Checks an access of a node.
-pub(crate) fn check_node(state: &State, end: End, extent: Extent, access: AccessKind) -> Result<(), Refused> {
-    let length = end.place.span(extent)?;
-    let side = side_of_node(state, end.place.address, length, end.declared, access);
-    side.map(drop).map_err(|code| Refused { code, access: Some((access, end, length)) })
+/// Checks an access of a node of a context.
+pub(crate) fn check_node(
+    state: &State,
+    context: CUcontext,
+    end: End,
+    extent: Extent,
+    access: AccessKind,
+) -> Result<(), Refused> {
+    let (length, address, context) = (end.place.span(extent)?, end.place.address, end.context.unwrap_or(context));
+    let refused = |code, closed| Refused { code, access: Some((access, end, length)), closed };
+    if !allocations::is_open_to(state, context, address, length, access) {
+        return Err(refused(INVALID_VALUE, Some(context)));
+    }
+    let side = side_of_node(state, address, length, end.declared, access);
+    side.map(drop).map_err(|code| refused(code, None))
 }

@@ -75,18 +75,7 @@ fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String
         return None;
     }
     let (own, other) = (state.contexts.get(&context)?.device, allocation.device);
-    let missing = match allocation.kind {
-        Kind::Pool(_) | Kind::PinnedPool { .. } => {
-            format!("give device {own} access to the memory of the pool with cuMemPoolSetAccess")
-        }
-        Kind::Graph { .. } => {
-            format!(
-                "give device {own} access in the parameters of the allocation node, or in the pool before the capture"
-            )
-        }
-        Kind::Mapped(_) => format!("give device {own} access to the mapped memory with cuMemSetAccess"),
-        _ => format!("call cuCtxEnablePeerAccess in the context of device {own} for the context of device {other}"),
-    };
+    let missing = allocations::missing_access(own, allocation);
     let owner = match allocation.kind {
         Kind::PinnedPool { .. } => "host memory of a pool".to_owned(),
         Kind::Graph { .. } if !allocation.kind.on_device() => "host memory of a graph".to_owned(),

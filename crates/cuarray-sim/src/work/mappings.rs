@@ -31,7 +31,7 @@ pub(crate) fn covering(state: &State, address: u64, length: u64) -> Option<Vec<(
 }
 
 /// The access that a copy or fill needs.
-fn needed(access: AccessKind) -> CUmemAccess_flags {
+pub(crate) fn needed(access: AccessKind) -> CUmemAccess_flags {
     match access {
         AccessKind::Read => CU_MEM_ACCESS_FLAGS_PROT_READ,
         _ => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,

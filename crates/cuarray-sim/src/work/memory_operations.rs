@@ -7,7 +7,7 @@ use crate::objects::allocation::{Allocation, Declared, Kind};
 use crate::objects::memory_operation::{MemoryOperation, Reduction, Word};
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
-use crate::work::{allocations, graph_memory, mappings};
+use crate::work::{allocations, graph_memory};
 use cuarray_abi::*;
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -39,9 +39,8 @@ pub(crate) fn check(
     for operation in operations {
         let Some(Word { address, size }) = operation.word() else { continue };
         let access = operation.access();
-        if !mappings::is_open_to(state, context, address, size, access) {
-            let device = state.contexts.get(&context).map_or(0, |context| context.device as i32);
-            refusals::closed(state, access, address, size, device);
+        if !allocations::is_open_to(state, context, address, size, access) {
+            allocations::refuse_closed(state, context, access, address, size);
             return Err(INVALID_VALUE);
         }
         let may_use = |allocation: &&Allocation| {

@@ -22,8 +22,9 @@ pub(in crate::exports) unsafe fn copy_action(
     let params = unsafe { params.read_unaligned() };
     let transfer = transfer_of(state, &params)?;
     let context = context_of(state, call, ctx)?;
-    checks::check_copy(state, &transfer).map_err(|refused| refused.report(state))?;
-    Ok(Action::Copy(Box::new(CopyNode { params: Given(params), transfer, context })))
+    let node = CopyNode { params: Given(params), transfer, context };
+    checks::check_copy(state, &node).map_err(|refused| refused.report(state))?;
+    Ok(Action::Copy(Box::new(node)))
 }
 
 /// The action of a memset node with these parameters.

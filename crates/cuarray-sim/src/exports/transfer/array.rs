@@ -30,7 +30,7 @@ pub(super) fn in_array(state: &mut State, array: CUarray, origin: [u64; 3], exte
     }
     let address = known.address + z * rows.slice() + y * rows.pitch + x;
     let place = Place { address, pitch: rows.pitch, slice: rows.slice() };
-    Ok(End { declared: Declared::Array(Corner { array, origin }), place })
+    Ok(End::new(Declared::Array(Corner { array, origin }), place))
 }
 
 /// The box of an array that holds contiguous bytes: a part of one row, or whole rows of one slice.

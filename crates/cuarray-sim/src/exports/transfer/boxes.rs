@@ -49,7 +49,7 @@ fn end(state: &mut State, side: Described, extent: Extent) -> Result<End, CUresu
     if base == 0 {
         return Err(INVALID_VALUE);
     }
-    Ok(End { declared, place: checked().ok_or(INVALID_VALUE)? })
+    Ok(End::new(declared, checked().ok_or(INVALID_VALUE)?))
 }
 
 /// Reads a 2-D descriptor.
@@ -178,6 +178,7 @@ pub(in crate::exports) unsafe fn cuMemcpy3DPeer(
     // SAFETY: the caller's descriptor, by the driver's contract.
     let copy = unsafe { p_copy.read_unaligned() };
     let (target, source, extent) = ends_3d!(&mut call.lock(), copy);
+    let (target, source) = (target.of_context(copy.dstContext), source.of_context(copy.srcContext));
     serialized(call, [copy.dstContext, copy.srcContext], || {
         transfer(call, target, source, extent, SyncMode::Async(CU_STREAM_LEGACY))
     })
@@ -195,5 +196,6 @@ pub(in crate::exports) unsafe fn cuMemcpy3DPeerAsync(
     for context in [copy.dstContext, copy.srcContext] {
         call.lock().context(context)?;
     }
+    let (target, source) = (target.of_context(copy.dstContext), source.of_context(copy.srcContext));
     transfer(call, target, source, extent, SyncMode::Async(stream))
 }

@@ -35,16 +35,15 @@ pub(super) fn transfer_noted(
     let (mut state, current) = call.current_for(mode.stream())?;
     let stream = streams::stream_of(&mut state, call, current, mode.stream())?;
     let captured = captures(call, &mut state, stream, mode)?;
+    let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     if extent.is_empty() {
         return Ok(None);
     }
     if captured {
-        let transfer = Transfer { target, source, extent };
-        checks::check_copy(&state, &transfer).map_err(|refused| refused.report(&mut state))?;
-        let node = CopyNode::captured(transfer, current);
+        let node = CopyNode::captured(Transfer { target, source, extent }, context);
+        checks::check_copy(&state, &node).map_err(|refused| refused.report(&mut state))?;
         return capture::capture_node(&mut state, stream, Action::Copy(Box::new(node))).map(|_| None);
     }
-    let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let to = side(&mut state, context, target, extent, AccessKind::Write)?;
     let from = side(&mut state, context, source, extent, AccessKind::Read)?;
     let host = |side| matches!(side, Side::Pinned | Side::Pageable);
@@ -211,7 +210,8 @@ pub(in crate::exports) unsafe fn cuMemcpyPeer(
     in_context(call, src_device, src_context)?;
     serialized(call, [dst_context, src_context], || {
         let mode = SyncMode::Async(CU_STREAM_LEGACY);
-        transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), mode)
+        let target = End::device(dst_device).of_context(dst_context);
+        transfer(call, target, End::device(src_device).of_context(src_context), row(byte_count), mode)
     })
 }
 
@@ -226,5 +226,7 @@ pub(in crate::exports) unsafe fn cuMemcpyPeerAsync(
 ) -> Result<(), CUresult> {
     in_context(call, dst_device, dst_context)?;
     in_context(call, src_device, src_context)?;
-    transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Async(stream))
+    let target = End::device(dst_device).of_context(dst_context);
+    let source = End::device(src_device).of_context(src_context);
+    transfer(call, target, source, row(byte_count), SyncMode::Async(stream))
 }

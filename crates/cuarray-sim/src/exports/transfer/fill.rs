@@ -18,6 +18,7 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
     let (mut state, current) = call.current_for(mode.stream())?;
     let stream = streams::stream_of(&mut state, call, current, mode.stream())?;
     let captured = captures(call, &mut state, stream, mode)?;
+    let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let (value, value_size) = value;
     let aligned = target.address.is_multiple_of(u64::from(value_size))
         && (extent.height <= 1 || target.pitch.is_multiple_of(u64::from(value_size)));
@@ -40,12 +41,11 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
         return Err(INVALID_VALUE);
     }
     if captured {
-        let node = FillNode::captured(&Fill { target, value, value_size, extent }, current);
+        let node = FillNode::captured(&Fill { target, value, value_size, extent }, context);
         checks::check_fill(&state, &node).map_err(|refused| refused.report(&mut state))?;
         return capture::capture_node(&mut state, stream, Action::Fill(node)).map(|_| ());
     }
-    let end = End { declared: Declared::Device, place: target };
-    let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
+    let end = End::new(Declared::Device, target);
     let side = side(&mut state, context, end, extent, AccessKind::Write)?;
     let waits =
         matches!(mode, SyncMode::Plain) && (side != Side::Device || sync_memops(&state, current, target.address));

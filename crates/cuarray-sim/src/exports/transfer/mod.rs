@@ -20,7 +20,7 @@ use crate::objects::copy::{End, Extent};
 use crate::objects::work::{Point, Work};
 use crate::schedule::mode::Mode;
 use crate::state::State;
-use crate::work::{allocations, mappings};
+use crate::work::allocations;
 use array::in_array;
 pub(super) use array::*;
 pub(super) use batch::*;
@@ -88,9 +88,9 @@ fn captures(call: &Call<'_>, state: &mut State, stream: CUstream, mode: SyncMode
 /// Checks one side of a copy or fill.
 fn side(state: &mut State, context: CUcontext, end: End, extent: Extent, access: AccessKind) -> Result<Side, CUresult> {
     let (address, span) = (end.place.address, end.place.span(extent)?);
-    if !mappings::is_open_to(state, context, address, span, access) {
-        let device = state.contexts.get(&context).map_or(0, |context| context.device as i32);
-        calls::closed(state, access, address, span, device);
+    let context = end.context.unwrap_or(context);
+    if !allocations::is_open_to(state, context, address, span, access) {
+        allocations::refuse_closed(state, context, access, address, span);
         return Err(INVALID_VALUE);
     }
     let side = allocations::side(state, address, span, end.declared, access);
