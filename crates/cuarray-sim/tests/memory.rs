@@ -196,9 +196,22 @@ fn pinned_and_registered_memory_has_one_address_for_host_and_device() {
     ok!(program, cuMemHostUnregister(own));
     assert_eq!(read(own.cast()), 9);
     fails!(program, HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(own));
+    fails!(program, HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(pinned.cast()));
     fails!(program, INVALID_VALUE, cuMemFreeHost(own));
     ok!(program, cuMemFreeHost(pinned.cast()));
     fails!(program, INVALID_VALUE, cuMemHostRegister_v2(std::ptr::null_mut(), 1, 0));
+}
+
+#[test]
+fn registered_memory_is_unregistered_at_its_first_byte_only() {
+    let (program, mut own) = (Program::new(), vec![0_u8; 16]);
+    let own = own.as_mut_ptr().cast::<c_void>();
+    ok!(program, cuMemHostRegister_v2(own, 16, 0));
+    for offset in [1, 15] {
+        fails!(program, INVALID_VALUE, cuMemHostUnregister(own.wrapping_byte_add(offset)));
+    }
+    fails!(program, HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(own.wrapping_byte_add(16)));
+    ok!(program, cuMemHostUnregister(own));
 }
 
 #[test]
@@ -285,6 +298,43 @@ fn sync_memops_attribute_makes_a_fill_synchronous() {
     ok!(program, cuMemsetD8_v2(device, 7, 4));
     assert_eq!(program.statistic("pending_operations"), 0);
     fails!(program, INVALID_VALUE, cuPointerSetAttribute(flag, CU_POINTER_ATTRIBUTE_IS_MANAGED, device));
+}
+
+#[test]
+fn sync_memops_attribute_of_managed_memory_is_set_and_cleared() {
+    let (program, mut managed) = (Program::new(), 0);
+    ok!(program, cuMemAllocManaged(&mut managed, 64, CU_MEM_ATTACH_GLOBAL));
+    for value in [1_u32, 0] {
+        let flag = (&raw const value).cast();
+        ok!(program, cuPointerSetAttribute(flag, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, managed));
+        assert_eq!(attribute(&program, managed, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS), u64::from(value));
+    }
+}
+
+/// The expected values follow the tests of cuda.bindings.
+#[test]
+fn host_follows_the_devices_that_access_a_range_and_invalid_devices_fill_the_rest() {
+    let program = Program::with(Config { devices: 2, ..Config::default() });
+    let (mut managed, attribute) = (0, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY);
+    ok!(program, cuMemAllocManaged(&mut managed, 4096, CU_MEM_ATTACH_GLOBAL));
+    let accessed_by = || {
+        let mut places = [9_i32; 4];
+        ok!(program, cuMemRangeGetAttribute(places.as_mut_ptr().cast(), 16, attribute, managed, 4096));
+        let (mut listed, mut size, mut kind) = ([9_i32; 4], 16, attribute);
+        let mut data = listed.as_mut_ptr().cast();
+        ok!(program, cuMemRangeGetAttributes(&mut data, &mut size, &mut kind, 1, managed, 4096));
+        assert_eq!(listed, places);
+        places
+    };
+    let host = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_HOST, id: CU_DEVICE_CPU };
+    ok!(program, cuMemAdvise_v2(managed, 4096, CU_MEM_ADVISE_SET_ACCESSED_BY, host));
+    assert_eq!(accessed_by(), [CU_DEVICE_CPU, -2, -2, -2]);
+    for (device, expected) in [(1, [1, CU_DEVICE_CPU, -2, -2]), (0, [0, 1, CU_DEVICE_CPU, -2])] {
+        ok!(program, cuMemAdvise(managed, 4096, CU_MEM_ADVISE_SET_ACCESSED_BY, device));
+        assert_eq!(accessed_by(), expected);
+    }
+    ok!(program, cuMemAdvise(managed, 4096, CU_MEM_ADVISE_UNSET_ACCESSED_BY, CU_DEVICE_CPU));
+    assert_eq!(accessed_by(), [0, 1, CU_DEVICE_INVALID, CU_DEVICE_INVALID]);
 }
 
 #[test]

@@ -201,6 +201,7 @@ fn registered_host_memory_is_registered_once() {
         assert_eq!(again, cudaError_t::cudaErrorHostMemoryAlreadyRegistered);
         let mut device = ptr::null_mut();
         ok(cudaHostGetDevicePointer(&mut device, memory, 0));
+        assert_eq!(cudaHostUnregister(memory.wrapping_byte_add(80)), cudaError_t::cudaErrorInvalidValue);
         ok(cudaHostUnregister(memory));
         let again = cudaHostUnregister(memory);
         assert_eq!(again, cudaError_t::cudaErrorHostMemoryNotRegistered);

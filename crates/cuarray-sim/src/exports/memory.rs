@@ -262,9 +262,11 @@ pub(super) unsafe fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Res
     if p.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    match state.memory.starting_at(p as u64).map(|allocation| &allocation.kind) {
-        Some(Kind::Registered { .. }) => free(call, state, p as u64, current),
-        _ => return Err(CUresult::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED),
+    let registered = state.memory.find(p as u64).filter(|found| matches!(found.kind, Kind::Registered { .. }));
+    match registered.map(|found| found.address) {
+        Some(start) if start == p as u64 => free(call, state, start, current),
+        Some(_) => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        None => return Err(CUresult::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED),
     }
     Ok(())
 }

@@ -194,10 +194,8 @@ pub(super) unsafe fn cuPointerSetAttribute(
         return Err(INVALID_VALUE);
     }
     let mut state = call.lock();
-    let allocation = state
-        .memory
-        .find_mut(ptr)
-        .filter(|allocation| allocation.kind.on_device() && !matches!(allocation.kind, Kind::Array));
+    let may_be_set = |kind: &Kind| (kind.on_device() || kind.is_managed()) && !matches!(kind, Kind::Array);
+    let allocation = state.memory.find_mut(ptr).filter(|allocation| may_be_set(&allocation.kind));
     // SAFETY: the value is an unsigned int, by the driver's contract.
     allocation.ok_or(INVALID_VALUE)?.sync_memops = unsafe { value.cast::<c_uint>().read_unaligned() } != 0;
     Ok(())
@@ -236,8 +234,11 @@ fn range_attribute(advice: &Advice, attribute: CUmem_range_attribute, size: usiz
     let (words, single) = (size / 4, size == 4);
     let value = match attribute {
         CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY if words > 0 && size.is_multiple_of(4) => {
-            let devices = advice.accessed_by.iter().copied().chain(std::iter::repeat(CU_DEVICE_INVALID));
-            return Ok(devices.take(words).collect());
+            let mut places = advice.accessed_by.clone();
+            // The host follows the devices, by the tests of cuda.bindings.
+            places.sort_unstable_by_key(|place| (*place == CU_DEVICE_CPU, *place));
+            places.resize(words, CU_DEVICE_INVALID);
+            return Ok(places);
         }
         CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY if single => i32::from(advice.read_mostly),
         CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION if single => device_of(advice.preferred),
