@@ -439,8 +439,14 @@ pub struct CUlaunchConfig {
 
 /// An opaque type that is passed through and never read.
 pub type CUexecAffinityParam = c_void;
-/// An opaque type that is passed through and never read.
-pub type CUctxCreateParams = c_void;
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUctxCreateParams {
+    pub execAffinityParams: *mut CUexecAffinityParam,
+    pub numExecAffinityParams: c_int,
+    /// Parameters of a context that shares a client of graphics, as an opaque type.
+    pub cigParams: *mut c_void,
+}
 
 /// `CUgraphEdgeData.kind`: the later node can wait for the earlier one with `griddepcontrol.wait`.
 pub const CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC: c_uchar = 1;

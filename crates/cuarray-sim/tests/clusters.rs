@@ -177,9 +177,18 @@ fn occupancy_of_clusters_depends_on_their_size() {
     assert_eq!((most(0), most(400 << 10)), (8, 0));
     ok!(program, cuFuncSetAttribute(any, 14, 1));
     assert_eq!(most(0), 16);
-    let config = config(8, &mut []);
+}
+
+#[test]
+fn without_clusters_each_block_counts_as_one() {
+    let program = Program::new();
+    let mut config = config(8, &mut []);
+    (config.blockDimX, config.sharedMemBytes) = (1024, 40 << 10);
     let mut count = 0;
-    fails!(program, INVALID_CLUSTER_SIZE, cuOccupancyMaxActiveClusters(&mut count, any, &config));
+    ok!(program, cuOccupancyMaxActiveClusters(&mut count, kernel(&program, c"any"), &config));
+    assert_eq!(count, 264);
+    let explicit = kernel(&program, c"explicit");
+    fails!(program, INVALID_CLUSTER_SIZE, cuOccupancyMaxActiveClusters(&mut count, explicit, &config));
 }
 
 #[test]

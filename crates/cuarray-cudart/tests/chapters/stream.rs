@@ -87,6 +87,24 @@ fn capture_gives_a_graph() {
     }
 }
 
+#[test]
+fn capture_to_a_graph_ends_without_a_place_for_its_handle() {
+    open();
+    unsafe {
+        let (mut stream, mut graph, mut count) = (cudaStream_t::default(), cudaGraph_t::default(), 0);
+        ok(cudaStreamCreate(&mut stream));
+        ok(cudaGraphCreate(&mut graph, 0));
+        ok(cudaStreamBeginCaptureToGraph(stream, graph, ptr::null(), ptr::null(), 0, 1));
+        let mut memory = ptr::null_mut();
+        ok(cudaMallocAsync(&mut memory, 16, stream));
+        ok(cudaStreamEndCapture(stream, ptr::null_mut()));
+        ok(cudaGraphGetNodes(graph, ptr::null_mut(), &mut count));
+        assert_eq!(count, 1);
+        ok(cudaGraphDestroy(graph));
+        ok(cudaStreamDestroy(stream));
+    }
+}
+
 /// `cudaLaunchAttributeSynchronizationPolicy`, and two of its values.
 const SYNCHRONIZATION_POLICY: cudaLaunchAttributeID = 3;
 const SPIN: u64 = 2;

@@ -66,7 +66,9 @@ pub(super) unsafe fn cuStreamEndCapture(
     p_graph: *mut CUgraph,
 ) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
-    if capture::capture_of(&state, handle).is_some() {
+    // The program has the handle of a graph that it gave itself.
+    let capture = capture::capture_of(&state, handle).and_then(|id| state.captures.get(&id));
+    if capture.is_some_and(|capture| capture.owns_graph) {
         present(p_graph)?;
     }
     let ended = capture::end_capture(&mut state, handle, call.thread);

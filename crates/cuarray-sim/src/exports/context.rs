@@ -72,11 +72,19 @@ pub(super) unsafe fn cuCtxCreate_v4(
     flags: c_uint,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
-    if !ctx_create_params.is_null() {
-        return unsupported();
+    if ctx_create_params.is_null() {
+        // SAFETY: both functions have the same contract.
+        return unsafe { cuCtxCreate_v2(call, pctx, flags, dev) };
     }
-    // SAFETY: both functions have the same contract.
-    unsafe { cuCtxCreate_v2(call, pctx, flags, dev) }
+    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
+    let CUctxCreateParams { execAffinityParams, numExecAffinityParams, cigParams } =
+        unsafe { ctx_create_params.read_unaligned() };
+    match (execAffinityParams.is_null(), cigParams.is_null()) {
+        (false, false) => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
+        (_, false) => unsupported(),
+        // SAFETY: both functions have the same contract.
+        _ => unsafe { cuCtxCreate_v3(call, pctx, execAffinityParams, numExecAffinityParams, flags, dev) },
+    }
 }
 
 pub(super) unsafe fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {

@@ -90,6 +90,23 @@ fn capture_can_continue_an_existing_graph() {
     ok!(program, cuGraphDestroy(graph));
 }
 
+#[test]
+fn capture_to_an_existing_graph_ends_without_a_place_for_its_handle() {
+    let program = Program::new();
+    let (stream, device, none) = (program.stream(0), program.alloc(1), std::ptr::null());
+    let mut graph = CUgraph::NULL;
+    ok!(program, cuGraphCreate(&mut graph, 0));
+    ok!(program, cuStreamBeginCaptureToGraph(stream, graph, std::ptr::null(), none, 0, RELAXED));
+    program.fill(device, 1, 1, stream);
+    ok!(program, cuStreamEndCapture(stream, std::ptr::null_mut()));
+    assert_eq!(count(&program, graph), (1, 0));
+    assert_eq!(status(&program, stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    ok!(program, cuStreamBeginRecaptureToGraph(stream, RELAXED, graph, None, std::ptr::null_mut()));
+    program.fill(device, 1, 1, stream);
+    ok!(program, cuStreamEndCapture(stream, std::ptr::null_mut()));
+    ok!(program, cuGraphDestroy(graph));
+}
+
 /// For each node of a captured graph of numbered host functions, the set of all nodes before it.
 fn predecessors_of_nodes(program: &Program, graph: CUgraph, count: usize) -> Vec<u64> {
     let (mut nodes, mut number) = (vec![CUgraphNode::NULL; count + 1], count + 1);

@@ -23,7 +23,7 @@ fn contexts_of_old_versions_are_pushed_and_destroyed() {
     let (mut third, mut fourth, mut current, none) =
         (CUcontext::NULL, CUcontext::NULL, CUcontext::NULL, std::ptr::null_mut());
     ok!(p, cuCtxCreate_v3(&mut third, none, 0, 0, 0));
-    ok!(p, cuCtxCreate_v4(&mut fourth, none, 0, 0));
+    ok!(p, cuCtxCreate_v4(&mut fourth, none.cast(), 0, 0));
     ok!(p, cuCtxGetCurrent(&mut current));
     assert_eq!(current, fourth);
     ok!(p, cuCtxDestroy(fourth));
@@ -34,6 +34,22 @@ fn contexts_of_old_versions_are_pushed_and_destroyed() {
     assert_eq!(current, p.context);
     ok!(p, cuCtxPopCurrent(&mut current));
     ok!(p, cuCtxDestroy(third));
+}
+
+#[test]
+fn parameters_of_a_context_may_be_empty_and_exclude_each_other() {
+    let (p, mut context) = (Program::new(), CUcontext::NULL);
+    let (none, some) = (std::ptr::null_mut(), std::ptr::dangling_mut());
+    let params = |affinity, count, cig| CUctxCreateParams {
+        execAffinityParams: affinity,
+        numExecAffinityParams: count,
+        cigParams: cig,
+    };
+    ok!(p, cuCtxCreate_v4(&mut context, &mut params(none, 0, none), 0, 0));
+    ok!(p, cuCtxDestroy_v2(context));
+    fails!(p, UNSUPPORTED_EXEC_AFFINITY, cuCtxCreate_v4(&mut context, &mut params(some, 1, none), 0, 0));
+    fails!(p, NOT_SUPPORTED, cuCtxCreate_v4(&mut context, &mut params(none, 0, some), 0, 0));
+    fails!(p, INVALID_VALUE, cuCtxCreate_v4(&mut context, &mut params(some, 1, some), 0, 0));
 }
 
 #[test]

@@ -156,7 +156,8 @@ pub(in crate::exports) unsafe fn cuFuncGetParamInfo(
     param_offset: *mut usize,
     param_size: *mut usize,
 ) -> Result<(), CUresult> {
-    let resolved = call.lock().code.resolve(func)?;
+    // The manual is silent about the context; cuda.core's tests expect an error without one.
+    let resolved = call.current()?.0.code.resolve(func)?;
     let parameter =
         resolved.program.functions()[resolved.number as usize].parameters.get(param_index).ok_or(INVALID_VALUE)?;
     // SAFETY: the caller's pointers, by the driver's contract; the size may be left out.

@@ -148,7 +148,8 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxActiveClusters(
     let (shape, _) = unsafe { shape_of(call, config)? };
     let resolved = call.current()?.0.code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
-    let extents = cluster(&resolved, &shape, capability)?.ok_or(INVALID_CLUSTER_SIZE)?;
+    // Without clusters, each block is a cluster of its own.
+    let extents = cluster(&resolved, &shape, capability)?.unwrap_or([1; 3]);
     let clusters = active_clusters(&resolved, &shape, extents.iter().product(), capability);
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(num_clusters, clusters as c_int) }
