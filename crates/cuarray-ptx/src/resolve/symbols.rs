@@ -67,7 +67,7 @@ impl<'a> Symbols<'a> {
             for variable in module.variables.iter().filter(|variable| variable.linkage == Linkage::Extern) {
                 if symbols.lookup(index, variable.name).is_none() {
                     let message = "no module defines the variable";
-                    return Err(Error::new(variable.line, variable.name, message));
+                    return Err(Error::undefined(variable.line, variable.name, message).in_module(module.name));
                 }
             }
         }

@@ -77,7 +77,7 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn undefined(&self, name: &str) -> Error {
         match DEVICE_RUNTIME.iter().find(|(beginning, _)| name.starts_with(beginning)) {
             Some((_, message)) => self.unsupported(name, message),
-            None => self.wrong(name, "no module defines the function"),
+            None => Error::undefined(self.location.line, name, "no module defines the function"),
         }
     }
 

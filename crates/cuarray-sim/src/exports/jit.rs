@@ -6,7 +6,7 @@
 use super::*;
 use crate::memory::probe;
 use crate::objects::build_log::{Buffer, Log};
-use cuarray_ptx::{Image, ImageError, Program};
+use cuarray_ptx::{Error, Image, ImageError, Program};
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -152,7 +152,13 @@ pub(super) unsafe fn check_headers(call: &Call<'_>, image: &Image, log: &Log) ->
     Ok(())
 }
 
-/// Compiles an image to a program.
+/// The message of the assembler for an error.
+pub(super) fn assembler_message(error: &Error) -> String {
+    let name = if error.module.is_empty() { "application ptx input" } else { &error.module };
+    format!("ptxas {name}, line {}; error   : '{}': {}\n", error.line, error.token, error.message)
+}
+
+/// Compiles an image to a program. `describe` gives the message for an error of the PTX.
 ///
 /// # Errors
 /// Those of [`check_headers`]; `CUDA_ERROR_INVALID_PTX` for invalid PTX; `CUDA_ERROR_NOT_SUPPORTED` for PTX that this driver cannot execute. The
@@ -160,7 +166,12 @@ pub(super) unsafe fn check_headers(call: &Call<'_>, image: &Image, log: &Log) ->
 ///
 /// # Safety
 /// The log's buffers belong to the program and are still valid.
-pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Result<Arc<Program>, CUresult> {
+pub(super) unsafe fn compile(
+    call: &Call<'_>,
+    image: &Image,
+    log: &Log,
+    describe: fn(&Error) -> String,
+) -> Result<Arc<Program>, CUresult> {
     // SAFETY: this function's contract.
     unsafe { check_headers(call, image, log)? };
     let (info, error, result) = match cuarray_ptx::load(image) {
@@ -170,15 +181,13 @@ pub(super) unsafe fn compile(call: &Call<'_>, image: &Image, log: &Log) -> Resul
             (info, String::new(), Ok(Arc::new(program)))
         }
         Err(error) => {
-            let name = if error.module.is_empty() { "application ptx input" } else { &error.module };
-            let text = format!("ptxas {name}, line {}; error   : '{}': {}\n", error.line, error.token, error.message);
             call.driver.refused_ptx.fetch_add(1, Ordering::Relaxed);
             call.driver.explain(&format!("PTX was refused: {error}"));
             let code = match error.unsupported {
                 true => CUresult::CUDA_ERROR_NOT_SUPPORTED,
                 false => CUresult::CUDA_ERROR_INVALID_PTX,
             };
-            (String::new(), text, Err(code))
+            (String::new(), describe(&error), Err(code))
         }
     };
     // SAFETY: this function's contract.
@@ -217,7 +226,7 @@ unsafe fn program_of(call: &Call<'_>, mut image: Image, options: &Options) -> Re
         image.max_registers = options.max_registers;
     }
     // SAFETY: the caller's contract.
-    unsafe { compile(call, &image, &options.log) }
+    unsafe { compile(call, &image, &options.log, assembler_message) }
 }
 
 /// The program of an image in a file.

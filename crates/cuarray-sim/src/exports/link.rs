@@ -4,11 +4,11 @@
 //! resulting image is a container of the inputs that only this driver reads. It is resolved before it is returned, so
 //! that undefined symbols are errors of the link.
 
-use super::jit::{Options, capability, check_headers, compile, file, name, refused};
+use super::jit::{Options, assembler_message, capability, check_headers, compile, file, name, refused};
 use super::*;
 use crate::memory::probe;
 use crate::objects::code::Link;
-use cuarray_ptx::Image;
+use cuarray_ptx::{Error, Image};
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
@@ -86,6 +86,11 @@ pub(super) unsafe fn cuLinkAddFile_v2(
     unsafe { add(call, state, &file(path)?, name(path)?) }
 }
 
+/// The message for an error of a link. By cuda.core's tests, that for an undefined name has no end of line.
+fn linker_message(error: &Error) -> String {
+    error.undefined_reference().unwrap_or_else(|| assembler_message(error))
+}
+
 /// Completes the link. The link owns the image, and frees it.
 pub(super) unsafe fn cuLinkComplete(
     call: &Call<'_>,
@@ -103,7 +108,7 @@ pub(super) unsafe fn cuLinkComplete(
         return Err(CUresult::CUDA_ERROR_INVALID_IMAGE);
     }
     // SAFETY: the log's buffers stay until the link is destroyed, by the driver's contract.
-    unsafe { compile(call, &image, &log)? };
+    unsafe { compile(call, &image, &log, linker_message)? };
     let mut locked = call.lock();
     let link = locked.links.get_mut(&state).ok_or(INVALID_HANDLE)?;
     link.image = image.to_bytes();

@@ -270,7 +270,10 @@ impl Link {
                     .push_str(&format!("info    : {functions} functions, {} instructions\n", program.instructions()));
             }
             Err(error) if !error.unsupported => {
-                let text = format!("{}\nERROR 1: complete", message(&error));
+                let text = match error.undefined_reference() {
+                    Some(undefined) => format!("{undefined}\nERROR 9: finish"),
+                    None => format!("{}\nERROR 1: complete", message(&error)),
+                };
                 return Err(Failure::new(Failure::INTERNAL, text));
             }
             _ => {}
