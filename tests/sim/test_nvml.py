@@ -27,6 +27,10 @@ class Memory2(ctypes.Structure):
     )
 
 
+class DriverBranch(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint), ("branch", ctypes.c_char * 80))
+
+
 class Process(ctypes.Structure):
     _fields_ = (("pid", ctypes.c_uint), ("used", ctypes.c_ulonglong), ("instances", ctypes.c_uint * 2))
 
@@ -120,9 +124,19 @@ def test_structure_of_another_version_is_refused(nvml: ctypes.CDLL) -> None:
     assert nvml.nvmlDeviceGetMemoryInfo_v2(first(nvml), ctypes.byref(Memory2(version=1))) == VERSION_MISMATCH
 
 
+def test_driver_branch_is_that_of_the_driver_version(nvml: ctypes.CDLL) -> None:
+    info = DriverBranch(version=ctypes.sizeof(DriverBranch) | 1 << 24)
+    assert nvml.nvmlSystemGetDriverBranch(ctypes.byref(info), 80) == SUCCESS
+    major = text(nvml.nvmlSystemGetDriverVersion).split(".")[0]
+    assert info.branch.decode() == f"r{major}_00"
+    assert nvml.nvmlSystemGetDriverBranch(None, 80) == INVALID_ARGUMENT
+    assert nvml.nvmlSystemGetDriverBranch(ctypes.byref(DriverBranch(version=1)), 80) == VERSION_MISMATCH
+
+
 def test_short_buffer_is_refused(nvml: ctypes.CDLL) -> None:
-    buffer = ctypes.create_string_buffer(4)
+    buffer, info = ctypes.create_string_buffer(4), DriverBranch(version=ctypes.sizeof(DriverBranch) | 1 << 24)
     assert nvml.nvmlDeviceGetName(first(nvml), buffer, 4) == INSUFFICIENT_SIZE
+    assert nvml.nvmlSystemGetDriverBranch(ctypes.byref(info), 4) == INSUFFICIENT_SIZE
 
 
 def test_sensors_are_not_supported(nvml: ctypes.CDLL) -> None:

@@ -4,6 +4,9 @@
 //! `cuDeviceGet` numbers, and the used memory is that of this process. [`nvmlInit_v2`](system) does not initialize the driver; the first
 //! query of a device does.
 //!
+//! The versions are those of a driver of NVIDIA with the CUDA version of the simulated one, and the branch has the first number: `r580_00` for
+//! 580.65.06.
+//!
 //! Functions without a counterpart in a simulation, for example power, temperature, clocks, MIG and NVLink, are exported and answer
 //! `NVML_ERROR_NOT_SUPPORTED`, as NVML does for a device without the sensor.
 

@@ -329,7 +329,6 @@ not_supported! {
     nvmlSystemGetConfComputeSettings
     nvmlSystemGetConfComputeSettings_v2
     nvmlSystemGetConfComputeState
-    nvmlSystemGetDriverBranch
     nvmlSystemGetHicVersion
     nvmlSystemGetNvlinkBwMode
     nvmlSystemGetTopologyGpuSet

@@ -79,6 +79,35 @@ pub unsafe extern "C" fn nvmlSystemGetDriverVersion(version: *mut c_char, length
     answer(initialized().and_then(|()| outcome()))
 }
 
+/// `nvmlSystemDriverBranchInfo_v1_t`.
+#[repr(C)]
+pub(crate) struct DriverBranch {
+    version: c_uint,
+    branch: [c_char; 80],
+}
+
+/// `nvmlSystemGetDriverBranch`: the branch of the version of `nvmlSystemGetDriverVersion`, such as `r580_00`.
+///
+/// # Safety
+/// `to` is null or points to an `nvmlSystemDriverBranchInfo_t` with its version.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn nvmlSystemGetDriverBranch(to: *mut DriverBranch, length: c_uint) -> nvmlReturn_t {
+    let outcome = || {
+        if to.is_null() {
+            return Err(nvmlReturn_t::INVALID_ARGUMENT);
+        }
+        // SAFETY: by the contract the pointer points to the structure, whose first field is its version.
+        if unsafe { (&raw const (*to).version).read_unaligned() } != (size_of::<DriverBranch>() as c_uint | 1 << 24) {
+            return Err(nvmlReturn_t::ARGUMENT_VERSION_MISMATCH);
+        }
+        let version = driver_version(driver::cuda_version()?);
+        let branch = format!("r{}_00", version.split('.').next().unwrap_or_default());
+        // SAFETY: by the contract the pointer points to the structure, whose text has 80 bytes.
+        unsafe { write_text((&raw mut (*to).branch).cast(), length.min(80), &branch) }
+    };
+    answer(initialized().and_then(|()| outcome()))
+}
+
 /// `nvmlSystemGetNVMLVersion`.
 ///
 /// # Safety
