@@ -41,7 +41,7 @@ def test_undefined_function_is_an_internal_error_with_a_log() -> None:
     nvjitlink.add_data(handle, nvjitlink.InputType.PTX, text, len(text), "input")
     with pytest.raises(nvjitlink.nvJitLinkError, match="INTERNAL"):
         nvjitlink.complete(handle)
-    assert error_log(handle) == "error   : Undefined reference to 'missing' in 'input'\nERROR 9: finish\n"
+    assert error_log(handle) == "error   : Undefined reference to 'missing' in 'input'\nERROR 9: complete\n"
     nvjitlink.destroy(handle)
 
 

@@ -117,7 +117,7 @@ fn undefined_function_is_an_error_of_the_link() {
     let linking = linking();
     assert_eq!(linking.add(kind::PTX, KERNEL.as_bytes(), "kernel"), 0);
     assert_eq!(linking.complete(), 6);
-    assert_eq!(linking.errors(), "error   : Undefined reference to 'twice' in 'kernel'\nERROR 9: finish\n");
+    assert_eq!(linking.errors(), "error   : Undefined reference to 'twice' in 'kernel'\nERROR 9: complete\n");
     assert_eq!(linking.cubin(), Err(6));
 }
 

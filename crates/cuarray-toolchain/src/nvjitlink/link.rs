@@ -270,11 +270,11 @@ impl Link {
                     .push_str(&format!("info    : {functions} functions, {} instructions\n", program.instructions()));
             }
             Err(error) if !error.unsupported => {
-                let text = match error.undefined_reference() {
-                    Some(undefined) => format!("{undefined}\nERROR 9: finish"),
-                    None => format!("{}\nERROR 1: complete", message(&error)),
+                let (text, number) = match error.undefined_reference() {
+                    Some(undefined) => (undefined, 9),
+                    None => (message(&error), 1),
                 };
-                return Err(Failure::new(Failure::INTERNAL, text));
+                return Err(Failure::new(Failure::INTERNAL, format!("{text}\nERROR {number}: complete")));
             }
             _ => {}
         }
