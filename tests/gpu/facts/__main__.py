@@ -42,11 +42,11 @@ def main() -> int:
     return 0
 
 
-def write(file: Path, driver: str, jobs: int, seconds: float, only: str = "") -> Recording:
+def write(file: Path, driver: str, jobs: int, seconds: float, only: str = "", planted: bool = False) -> Recording:
     """Record the facts of a driver into a file."""
     file.parent.mkdir(parents=True, exist_ok=True)
     journal = file.with_suffix(".jsonl")
-    recording = Recorder(driver, journal, seconds, only).record(jobs)
+    recording = Recorder(driver, journal, seconds, only, planted).record(jobs)
     file.write_text(recording.text(), encoding="utf-8")
     journal.unlink()
     return recording

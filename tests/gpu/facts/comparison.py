@@ -1,7 +1,10 @@
 """Comparison of two recordings.
 
+Long results of instructions are compared by their hashes; ``python -m gpu.facts.questions.numerics.differences`` prints the operands and
+results that differ.
+
 ``known.toml`` has patterns of facts that differ between the simulated driver and a GPU, each with the reason. Every other difference is
-a defect of the simulator until somebody explains it.
+a defect of the simulator until an entry explains it.
 """
 
 from __future__ import annotations
@@ -64,9 +67,11 @@ def unanswered(one: Recording, name: str) -> bool:
     return any(name == item or name.startswith(f"{item}.") for item in items)
 
 
-def differences(one: Recording, other: Recording) -> list[Difference]:
-    """All facts that differ, sorted by name."""
-    explained, found = known(), []
+def differences(one: Recording, other: Recording, explain: bool = True) -> list[Difference]:
+    """All facts that differ, sorted by name. Without ``explain``, none has a reason: both drivers are of one kind."""
+    explained: list[Known] = known() if explain else []
+    one, other = one.without_results(), other.without_results()
+    found = []
     for name in sorted(one.facts.keys() | other.facts.keys()):
         values = (one.facts.get(name, ABSENT), other.facts.get(name, ABSENT))
         if values[0] == values[1]:
@@ -78,9 +83,9 @@ def differences(one: Recording, other: Recording) -> list[Difference]:
     return found
 
 
-def lines(one: Recording, other: Recording) -> tuple[list[str], int]:
+def lines(one: Recording, other: Recording, explain: bool = True) -> tuple[list[str], int]:
     """The text of a comparison, and the number of differences without a reason."""
-    found = differences(one, other)
+    found = differences(one, other, explain)
     unknown = [each for each in found if each.reason is None]
     text = [
         f"{len(one.facts)} and {len(other.facts)} facts; {len(found)} differ, {len(unknown)} of them without a reason"

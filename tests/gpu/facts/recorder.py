@@ -51,6 +51,11 @@ class Recording:
     about: dict[str, Any] = field(default_factory=dict)
     """Versions of the driver and of what is around it."""
 
+    def without_results(self) -> Recording:
+        """A recording without the results of instructions, which are long. Their hashes stay, and decide whether two drivers differ."""
+        facts = {name: value for name, value in self.facts.items() if hash_of(name) not in self.facts}
+        return Recording(facts, self.failed, self.not_asked, self.about)
+
     def text(self) -> str:
         return json.dumps(vars(self), indent=0, sort_keys=True) + "\n"
 
@@ -77,12 +82,20 @@ class Recording:
             self.about.update(line["about"])
 
 
+def hash_of(name: str) -> str:
+    """The name of the fact with the hash of the results that a fact holds; nothing for another fact."""
+    return f"{name.removesuffix('.results')}.hash" if name.endswith(".results") else ""
+
+
 class Recorder:
     """A recording that is being made."""
 
-    def __init__(self, driver: str, journal: Path, seconds: float, only: str = "") -> None:
+    def __init__(self, driver: str, journal: Path, seconds: float, only: str = "", planted: bool = False) -> None:
+        """``planted`` also asks the questions that cannot be answered."""
         self.driver, self.journal, self.only = driver, journal.open("w", encoding="utf-8"), only
+        self.left_out = () if planted else ("planted.",)
         self.end = time.monotonic() + seconds
+        self.modules = questions.declare()
         self.recording, self.lock = Recording(), threading.Lock()
 
     def note(self, **line: Any) -> None:
@@ -93,9 +106,9 @@ class Recorder:
 
     def record(self, jobs: int) -> Recording:
         """Ask all questions with ``jobs`` children at a time."""
-        about, devices = facts_about(self.driver)
+        about = versions_in_child(self.driver)
         self.note(about=about)
-        chunks = deque(self.chunks(devices))
+        chunks = deque(self.chunks(about["devices"]))
         with ThreadPoolExecutor(jobs) as pool:
             for worker in [pool.submit(self.work, chunks) for _ in range(jobs)]:
                 worker.result()
@@ -108,7 +121,7 @@ class Recorder:
     def chunks(self, devices: int) -> Iterable[list[str]]:
         """Lists of questions that share a child, in the order of their value."""
         for question in QUESTIONS.values():
-            if not question.name.startswith(self.only):
+            if not question.name.startswith(self.only) or question.name.startswith(self.left_out):
                 continue
             if question.devices > devices:
                 self.recording.not_asked.append(question.name)
@@ -134,7 +147,15 @@ class Recorder:
         receiving, sending = os.pipe()
         with tempfile.TemporaryFile() as errors:
             child = subprocess.Popen(
-                [sys.executable, "-m", "gpu.facts.answering", self.driver, str(sending), *items],
+                [
+                    sys.executable,
+                    "-m",
+                    "gpu.facts.answering",
+                    self.driver,
+                    str(sending),
+                    self.modules[items[0].partition(" ")[0]],
+                    *items,
+                ],
                 cwd=TESTS,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -196,8 +217,8 @@ def how_it_ended(child: subprocess.Popen[bytes], errors: IO[bytes]) -> str:
     return f"its process ended with status {status}" + "".join(f": {line}" for line in last)
 
 
-def facts_about(driver: str) -> tuple[dict[str, Any], int]:
-    """Versions of the driver, device and system, asked in a child; and the number of devices."""
+def versions_in_child(driver: str) -> dict[str, Any]:
+    """Versions of the driver, device and system, asked in a child, so that this process never loads a driver."""
     program = (
         "import json, sys; from gpu.facts.recorder import versions; "
         "found = versions(sys.argv[1]); print(json.dumps(found), flush=True); import os; os._exit(0)"
@@ -210,8 +231,8 @@ def facts_about(driver: str) -> tuple[dict[str, Any], int]:
         check=True,
         start_new_session=True,
     )
-    found = json.loads(done.stdout.splitlines()[-1])
-    return found, found["devices"]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def versions(path: str) -> dict[str, Any]:
@@ -232,5 +253,4 @@ def versions(path: str) -> dict[str, Any]:
         "simulated": hasattr(driver.library, "cuarraySimFindings"),
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "questions": len(questions.names()),
     }

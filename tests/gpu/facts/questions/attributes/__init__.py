@@ -1,0 +1,1 @@
+"""Attributes of devices, kernels and streams, occupancy, and the settings of core dumps."""

@@ -1,0 +1,1 @@
+"""The error codes of every function, in situations that the manual describes."""

@@ -1,0 +1,1 @@
+"""Contexts: their lifetime, limits, and children of `fork`."""

@@ -1,0 +1,1 @@
+"""Graphs: nodes, edges, updates, launches, memory and conditional nodes."""

@@ -1,0 +1,1 @@
+"""Kernels: launches, their attributes, faults, and output."""

@@ -1,0 +1,1 @@
+"""Memory of every kind: allocation, release, copies, pointers, pools, arrays and textures."""

@@ -1,0 +1,1 @@
+"""Modules: loading, linking, and the texts of the logs."""

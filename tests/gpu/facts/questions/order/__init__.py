@@ -1,0 +1,1 @@
+"""The order of work: streams, events, host functions and words of memory."""

@@ -1,0 +1,1 @@
+"""Calls that may wait on the host for pending work."""

@@ -1,0 +1,88 @@
+"""The tests that a real driver runs, in the order of their value, and those that stay at home."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+SECONDS = 40.0
+"""The seconds that a test may take."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Files of tests that answer one question about the driver."""
+
+    name: str
+    paths: tuple[str, ...]
+
+    def files(self) -> list[str]:
+        """The files of tests, each below the project's folder."""
+        found: list[str] = []
+        for path in self.paths:
+            each = ROOT / path
+            found += [
+                str(file.relative_to(ROOT)) for file in ([each] if each.is_file() else sorted(each.rglob("test_*.py")))
+            ]
+        return found
+
+
+SLICES = (
+    Slice("exchange", ("tests/spec", "tests/package", "tests/dlpack", "tests/c_interface")),
+    Slice("libraries", ("tests/interop", "tests/mlir", "tests/disagreements", "tests/checklists")),
+    Slice("programs", ("tests/extensions", "tests/testing")),
+    Slice("kernels", ("tests/kernels",)),
+    Slice(
+        "more libraries", ("tests/pytorch/test_exchange.py", "tests/pytorch/test_streams.py", "tests/all_libraries/jax")
+    ),
+)
+
+PLANTED = Slice("planted", ("tests/gpu/planted.py",))
+"""Only the rehearsal runs it: tests that hang, crash and break their context."""
+
+LEFT_OUT = {
+    "tests/address_sanitizer": "settings of a sanitizer",
+    "tests/check": "the kit's own tests; the kit itself runs on the driver",
+    "tests/cupy_suite": "CuPy's own tests, whose outcomes on a GPU are known to CuPy",
+    "tests/documents": "blocks of the documents, in environments that the network fills",
+    "tests/faults": "only the simulated driver fails on demand",
+    "tests/gpu": "this program",
+    "tests/kernel_sweep": "findings of the simulated driver",
+    "tests/litmus": "the race search of the simulated driver",
+    "tests/numba_suite": "numba-cuda's own tests, whose outcomes on a GPU are known to numba-cuda",
+    "tests/peer_suite": "the runner of these suites",
+    "tests/peers": "builds of peers for the simulated driver",
+    "tests/project": "the project's files",
+    "tests/racy_kernels": "findings of the simulated driver",
+    "tests/sim": "the simulated driver",
+    "tests/square": "all pairs of libraries, with findings of the simulated driver",
+    "tests/support": "modules that tests share",
+    "tests/sweep": "findings of the simulated driver",
+    "tests/thread_sanitizer": "settings of a sanitizer",
+    "tests/toolchain": "stand-ins of the simulated driver",
+}
+"""Folders without a slice, each with the reason."""
+
+SLOW = {"tests/interop/test_mpi4py_suite.py": 150.0}
+"""Files with longer tests, and the seconds for each of them."""
+
+NOT_REHEARSED = {
+    "tests/interop/test_cuda_bindings_runtime.py": "its static CUDA runtime needs tables that only NVIDIA's driver has",
+}
+"""Files that the simulated driver cannot run when it takes the place of the system's driver, each with the reason."""
+
+
+def files(rehearsal: bool) -> list[tuple[str, str]]:
+    """All files with the names of their slices, the most valuable first."""
+    slices = (PLANTED, *SLICES) if rehearsal else SLICES
+    found = [(each.name, file) for each in slices for file in each.files()]
+    return [(name, file) for name, file in found if not (rehearsal and file in NOT_REHEARSED)]
+
+
+def kit_libraries() -> list[str]:
+    """The adapters of the conformance kit, our own first."""
+    folder = ROOT / "python/cuarray/cuarray/check/adapters"
+    found = sorted(file.stem for file in folder.glob("*.py") if file.stem != "__init__")
+    return sorted(found, key=lambda name: name != "cuarray")
