@@ -5,10 +5,9 @@ use super::record::Kernel;
 use crate::driver::cu;
 use crate::result::cudaError_t;
 use cuarray_abi::{Api, CUdeviceptr, CUkernel};
+use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
-use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ptr;
 use std::sync::{Arc, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -44,28 +43,7 @@ impl Variable {
     }
 }
 
-/// A hasher of addresses: one multiplication. Registration hashes each address, and a launch hashes one.
-#[derive(Default)]
-struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_usize(usize::from(*byte));
-        }
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        let product = (self.0 ^ value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = product ^ (product >> 32);
-    }
-}
-
-type Map<T> = HashMap<usize, T, BuildHasherDefault<AddressHasher>>;
+type Map<T> = FxHashMap<usize, T>;
 
 struct Entry {
     binary: Arc<Binary>,

@@ -8,8 +8,7 @@
 use super::block_line::{Line, Part, Store};
 use super::page::{NONE, PAGE, hash, lines_of, overlapped, shift_of};
 use super::span::Row;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::FxHashMap;
 
 pub(crate) use super::record::Slot;
 
@@ -35,27 +34,6 @@ impl Page {
     }
 }
 
-/// Hashes page numbers, which no one chooses to collide.
-#[derive(Default)]
-struct PageHasher(u64);
-
-impl Hasher for PageHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
-    }
-
-    #[inline(always)]
-    fn write_u64(&mut self, number: u64) {
-        self.0 = hash(self.0 ^ number);
-    }
-
-    #[inline(always)]
-    fn finish(&self) -> u64 {
-        // The table uses the lowest and the highest bits.
-        self.0 | self.0 << 44
-    }
-}
-
 /// Two conflicting accesses of different blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct Conflict {
@@ -67,7 +45,7 @@ pub(crate) struct Conflict {
 /// The accesses of a launch to global memory.
 pub(crate) struct Grid {
     pub(super) pages: Vec<Page>,
-    places: HashMap<u64, usize, BuildHasherDefault<PageHasher>>,
+    places: FxHashMap<u64, usize>,
     pub(super) store: Store,
     /// Whether each block ends before the next one begins.
     pub sequential: bool,
@@ -93,7 +71,14 @@ impl Grid {
     /// [`Slot::block`], and do not conflict.
     pub(crate) fn new(limit: usize, ranks: u32) -> Grid {
         let store = Store::new(ranks);
-        Grid { pages: Vec::new(), places: HashMap::default(), store, sequential: false, limit: limit.max(1), level: 0 }
+        Grid {
+            pages: Vec::new(),
+            places: FxHashMap::default(),
+            store,
+            sequential: false,
+            limit: limit.max(1),
+            level: 0,
+        }
     }
 
     /// The number of low bits of [`Slot::block`] in which blocks of one cluster differ.

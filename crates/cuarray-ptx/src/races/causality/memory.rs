@@ -12,9 +12,7 @@ use super::threads::{Group, Scope, Threads};
 use super::times::Times;
 use super::{Strong, Why};
 use crate::races::cell::Kind;
-use crate::races::page::hash;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::FxHashMap;
 
 /// The size of a page in bytes.
 pub(super) const PAGE: u64 = 256;
@@ -33,19 +31,6 @@ pub(crate) fn in_shared(block: u32, offset: u64) -> u64 {
 
 pub(crate) fn is_shared(address: u64) -> bool {
     address & SHARED != 0
-}
-
-#[derive(Default)]
-struct PageHasher(u64);
-
-impl Hasher for PageHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {}
-    fn write_u64(&mut self, number: u64) {
-        self.0 = hash(number).rotate_left(20);
-    }
 }
 
 /// A page in pieces of `1 << shift` bytes.
@@ -88,7 +73,7 @@ impl Page {
 
 /// The accesses of the grid.
 pub(crate) struct Memory {
-    numbers: HashMap<u64, usize, BuildHasherDefault<PageHasher>>,
+    numbers: FxHashMap<u64, usize>,
     pages: Vec<Page>,
     free: Vec<usize>,
     pub clusters: Clusters,
@@ -310,7 +295,7 @@ fn read(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor, mar
 
 /// Drops reads that are ordered before a read with the view, and reads of threads that have read again.
 fn prune(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor) {
-    let mut seen: HashMap<(u32, u8), u32> = HashMap::new();
+    let mut seen: FxHashMap<(u32, u8), u32> = FxHashMap::default();
     let mut kept: Vec<Mark> = Vec::with_capacity(cell.len() + 1);
     for mark in cell.iter().rev() {
         if mark.kind == Kind::Read {
@@ -359,5 +344,23 @@ fn write(
     match cell.iter_mut().find(same) {
         Some(other) => other.lanes |= mark.lanes,
         None => cell.push(mark),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::hash::BuildHasher;
+
+    #[test]
+    fn consecutive_pages_and_blocks_spread_over_the_table() {
+        const COUNT: u64 = 1 << 12;
+        let hasher = Memory::new(false).numbers.hasher().clone();
+        let buckets = |page: &dyn Fn(u64) -> u64| {
+            (0..COUNT).map(|index| hasher.hash_one(page(index)) % COUNT).collect::<HashSet<u64>>().len() as u64
+        };
+        assert!(buckets(&|index| 0x7f51_f820_0000 / PAGE + index) > COUNT / 4);
+        assert!(buckets(&|index| in_shared(index as u32, 0) / PAGE) > COUNT / 4);
     }
 }
