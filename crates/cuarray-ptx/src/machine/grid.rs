@@ -165,6 +165,10 @@ fn spread(launch: &Launch<'_>) -> Outcome {
         executed: AtomicU64::new(0),
         sum: Mutex::default(),
     };
+    if launch.workers.min(clusters(launch) as usize) < 2 {
+        work(launch, &shared, || {});
+        return spread_outcome(launch, shared);
+    }
     std::thread::scope(|scope| {
         let helpers = || {
             for _ in 1..launch.workers {
@@ -175,6 +179,11 @@ fn spread(launch: &Launch<'_>) -> Outcome {
         };
         work(launch, &shared, helpers);
     });
+    spread_outcome(launch, shared)
+}
+
+/// The outcome of a launch whose blocks were spread over the cores.
+fn spread_outcome(launch: &Launch<'_>, shared: Shared) -> Outcome {
     let mut sum = shared.sum.into_inner().unwrap_or_else(PoisonError::into_inner);
     sum.printed.sort_by_key(|(block, _)| *block);
     let failed = sum.fault.as_ref().map(|(cluster, _)| *cluster);

@@ -419,6 +419,11 @@ impl Program {
     /// The functions that a kernel can reach by calls, itself included. Calls through addresses reach every device
     /// function.
     pub fn reachable(&self, function: u32) -> Vec<u32> {
+        // Each launch asks several times, and most kernels call nothing.
+        let first = &self.functions[function as usize];
+        if first.calls.is_empty() && !first.calls_address {
+            return vec![function];
+        }
         let mut seen = vec![false; self.functions.len()];
         let mut open = vec![function];
         let mut reached = Vec::new();

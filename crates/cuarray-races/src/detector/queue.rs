@@ -54,6 +54,10 @@ impl Queue {
 
     /// The index of an operation. The entries are in the order of their ordinals, except those that were moved or inserted.
     fn position(&self, ordinal: u64) -> Option<usize> {
+        // Mostly the first entry is the one that has run. A search reads entries all over a long queue.
+        if self.entries.front().is_some_and(|entry| entry.operation.ordinal == ordinal) {
+            return Some(0);
+        }
         let index = self.entries.binary_search_by_key(&ordinal, |entry| entry.operation.ordinal);
         index.ok().or_else(|| self.entries.iter().position(|entry| entry.operation.ordinal == ordinal))
     }

@@ -20,7 +20,7 @@ use cuarray_ptx::{AccessKind as TouchKind, Alias, Region, Service, Space, Touche
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The driver's services for the kernels of a launch.
 struct Services {
@@ -339,8 +339,10 @@ fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
 
 /// The number of threads that execute blocks.
 fn workers(cores: usize) -> usize {
+    /// The cores of the process. Counting them opens the files of its control group.
+    static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
     match cores {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        0 => *CORES,
         cores => cores,
     }
 }
@@ -377,6 +379,21 @@ mod tests {
         let mut partly = Partly::default();
         note_partial_search(&mut partly, 32 << 20, touched.iter());
         (partly.launches, partly.touched >> 20, partly.searched >> 20)
+    }
+
+    #[test]
+    fn launches_do_not_count_the_cores_again() {
+        // The files of the control group are read to count them.
+        let reads = || {
+            let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+            text.lines().find_map(|line| line.strip_prefix("syscr: "))?.parse::<u64>().ok()
+        };
+        workers(0);
+        let before = reads();
+        (0..100).for_each(|_| assert!(workers(0) > 0));
+        if let Some((before, after)) = before.zip(reads()) {
+            assert!(after - before < 10, "{} reads", after - before);
+        }
     }
 
     #[test]
