@@ -11,7 +11,7 @@ use crate::machine::program::{Exec, Instruction};
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// A word of memory that is updated atomically.
-pub(crate) trait Word: Copy + PartialEq {
+pub(crate) trait Word: Copy + PartialEq + Into<u64> {
     /// The size in bytes.
     const SIZE: u32;
     /// Replaces the word with the result of `f`, and returns the old word.
@@ -90,10 +90,16 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
             machine.slots::<T::Slot>(instruction.b),
             machine.slots::<T::Slot>(if other == LEFT_OUT { instruction.b } else { other }),
         );
-        let mut kept = 0;
+        let (mut kept, mut changed, mut digest) = (0, false, 0_u64);
         for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
             let (b, c) = (T::read(b.add(lane).read()), T::read(c.add(lane).read()));
-            let old = T::Word::update(machine.pointers[lane], |old| f(T::of(old), b, c).word());
+            let mut new = b.word();
+            let old = T::Word::update(machine.pointers[lane], |old| {
+                new = f(T::of(old), b, c).word();
+                new
+            });
+            changed |= new != old;
+            digest = digest.rotate_left(5) ^ old.into();
             kept |= u32::from(instruction.c & COMPARES != 0 && old != b.word()) << lane;
             if instruction.d != LEFT_OUT {
                 machine.slots::<T::Slot>(instruction.d).add(lane).write(T::of(old).write());
@@ -102,6 +108,7 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
         if machine.causality.is_some() {
             machine.watch_atomic_causally(instruction, (T::Word::SIZE, 1), instruction.d != LEFT_OUT, kept);
         }
+        machine.note_operation(digest, changed, instruction.d != LEFT_OUT);
         machine.note_arrival();
     }
     Flow::Next

@@ -90,6 +90,8 @@ pub(crate) struct Block {
     /// Whether a thread has waited for the prerequisite grids, and whether a barrier orders all threads after such a wait.
     pub waited: bool,
     pub all_waited: bool,
+    /// The number of writes of memory, without those that poll and leave it as it is.
+    pub changes: u64,
     pub printed: Vec<u8>,
     /// The records for race detection, if it is on.
     pub watched: Option<Box<Watched>>,
@@ -260,6 +262,8 @@ pub(crate) enum BlockPause {
     Turn,
     /// All threads of the block that can run poll the grid's barrier.
     Polls,
+    /// All threads of the block wait for others by polls.
+    Waits,
     Failed,
 }
 
@@ -302,11 +306,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes the block's warps in turns, until the block is done or `turn` instructions have run. Calls `between`
-    /// after each warp's turn.
-    pub(crate) fn run_block(&mut self, turn: u64, between: impl FnMut()) -> BlockPause {
+    /// Executes the block's warps in turns, until the block is done, `turn` instructions have run, or all warps wait for one of
+    /// the other `blocks` that take turns. Calls `between` after each warp's turn.
+    pub(crate) fn run_block(&mut self, blocks: usize, turn: u64, between: impl FnMut()) -> BlockPause {
         self.block_turn = self.executed;
+        self.polls.begin_turn(blocks, self.block.changes);
         let pause = self.run_warps(turn, between);
+        self.polls.end_turn(pause == BlockPause::Waits, self.block.changes);
         self.block.ran += self.executed - self.block_turn;
         self.block_turn = self.executed;
         pause
@@ -315,7 +321,8 @@ impl Machine<'_> {
     fn run_warps(&mut self, turn: u64, mut between: impl FnMut()) -> BlockPause {
         let end = self.executed.saturating_add(turn);
         loop {
-            let (before, mut done, mut polls) = (self.executed, true, true);
+            let (before, changes) = (self.executed, self.block.changes);
+            let (mut done, mut polls, mut waits, mut ended) = (true, true, true, false);
             let count = self.block.warps.len();
             let round = self.turns.round(count);
             for place in 0..count {
@@ -329,6 +336,8 @@ impl Machine<'_> {
                 let longest = self.turns.length(turn.min(TURN));
                 let pause = self.run_warp(longest);
                 polls &= self.grid_word.polled || self.executed == started;
+                waits &= self.polls.ended || pause == Pause::Blocked || self.executed == started;
+                ended |= self.polls.ended;
                 swap(&mut self.warp, &mut self.block.warps[index]);
                 between();
                 match pause {
@@ -345,6 +354,9 @@ impl Machine<'_> {
             }
             if polls {
                 return BlockPause::Polls;
+            }
+            if waits && ended && self.block.changes == changes {
+                return BlockPause::Waits;
             }
             if self.executed >= end {
                 return BlockPause::Turn;

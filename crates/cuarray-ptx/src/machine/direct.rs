@@ -115,7 +115,7 @@ pub(super) fn is_possible(machine: &mut Machine<'_>) -> bool {
         machine.shapes.forget();
         return false;
     }
-    machine.shapes.allowed && (!machine.shapes.recorded || machine.records_directly())
+    machine.shapes.allowed && !machine.polls.live && (!machine.shapes.recorded || machine.records_directly())
 }
 
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
@@ -161,6 +161,7 @@ unsafe fn store_groups<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction:
         {
             return false;
         }
+        machine.block.changes += 1;
         let shape = &machine.shapes.slots[slot(instruction.c)];
         for (index, pointer) in shape.pointers.iter().enumerate() {
             let pointer = pointer.wrapping_add(instruction.imm as u64) as *mut u8;

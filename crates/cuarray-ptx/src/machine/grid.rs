@@ -15,6 +15,7 @@ use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
+use super::polls::Polls;
 use super::recorder::Recorder;
 use super::region::{Strength, TouchedRange};
 use super::turns::Turns;
@@ -122,6 +123,7 @@ impl<'a> Machine<'a> {
             causality: None,
             copying: Copying::default(),
             turns: Turns::new(launch.order),
+            polls: Polls::new(launch.order.is_fixed()),
             launch,
             program: launch.program,
         }
@@ -271,8 +273,8 @@ fn run_alone(machine: &mut Machine<'_>, number: u64, shared: &Shared, mut betwee
         if used > machine.launch.budget {
             return machine.fail_block(FaultKind::Budget);
         }
-        match machine.run_block(turn(machine.launch, used), &mut between) {
-            BlockPause::Turn => {}
+        match machine.run_block(1, turn(machine.launch, used), &mut between) {
+            BlockPause::Turn | BlockPause::Waits => {}
             BlockPause::Blocked | BlockPause::Polls => return machine.fail_block(FaultKind::Deadlock),
             BlockPause::Done => return machine.end_block(),
             BlockPause::Failed => return,
@@ -293,12 +295,13 @@ fn run_cluster(
     while machine.clusters[0].live_blocks > 0 && machine.fault.is_none() {
         let round = machine.executed;
         let mut waiting = None;
-        for index in (0..blocks.len()).filter(|index| blocks[*index].live > 0).collect::<Vec<_>>() {
+        let live: Vec<usize> = (0..blocks.len()).filter(|index| blocks[*index].live > 0).collect();
+        for index in live.iter().copied() {
             let used = shared.executed.load(Ordering::Relaxed) + (machine.executed - before);
             std::mem::swap(&mut machine.block, &mut blocks[index]);
-            match machine.run_block(turn(machine.launch, used).min(CLUSTER_TURN), &mut between) {
+            match machine.run_block(live.len(), turn(machine.launch, used).min(CLUSTER_TURN), &mut between) {
                 BlockPause::Done => machine.end_block(),
-                BlockPause::Turn | BlockPause::Blocked | BlockPause::Polls => {
+                BlockPause::Turn | BlockPause::Blocked | BlockPause::Polls | BlockPause::Waits => {
                     if used > machine.launch.budget {
                         machine.fail_block(FaultKind::Budget);
                     }
@@ -370,7 +373,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
         // Blocks of a cluster wait for each other, so they take short turns, as in `run_cluster`.
         let longest = if size > 1 { CLUSTER_TURN } else { TURN };
         let longest = machine.turns.length(turn(launch, before).min(longest));
-        let pause = machine.run_block(longest, || {});
+        let pause = machine.run_block(waiting.len() + 1, longest, || {});
         if machine.executed > launch.budget {
             machine.fail_block(FaultKind::Budget);
         }
@@ -389,7 +392,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
                 spare.push(std::mem::take(&mut machine.block));
             }
             BlockPause::Blocked | BlockPause::Polls if stuck => machine.fail_block(FaultKind::Deadlock),
-            BlockPause::Blocked | BlockPause::Turn | BlockPause::Polls | BlockPause::Failed => {
+            BlockPause::Blocked | BlockPause::Turn | BlockPause::Polls | BlockPause::Waits | BlockPause::Failed => {
                 waiting.push_back(std::mem::take(&mut machine.block));
             }
         }

@@ -66,7 +66,7 @@ impl Machine<'_> {
 
     /// Ends the turn of the block after a poll of the grid's barrier.
     #[inline(always)]
-    pub(crate) fn note_poll(&mut self, instruction: &Instruction) {
+    pub(super) fn note_grid_poll(&mut self, instruction: &Instruction) {
         if instruction.c & STRONG != 0 && self.is_in_workspace() {
             self.grid_word.polled = true;
             (self.turn_end, self.warp_end) = (self.executed, self.executed);

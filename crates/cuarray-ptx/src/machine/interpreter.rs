@@ -11,6 +11,7 @@ use super::grid_sync::GridWord;
 use super::launch::Launch;
 use super::misuse::Misuses;
 use super::pattern::{Chains, Pattern};
+use super::polls::Polls;
 use super::recorder::Recorder;
 use super::turns::Turns;
 use super::warp::Warp;
@@ -91,6 +92,7 @@ pub(crate) struct Machine<'p> {
     /// The search for races of a kernel whose threads synchronize through memory, in place of the usual one.
     pub causality: Option<Box<Causality>>,
     pub turns: Turns,
+    pub polls: Polls,
     /// The copy whose accesses are recorded.
     pub copying: Copying,
     pub launch: &'p Launch<'p>,

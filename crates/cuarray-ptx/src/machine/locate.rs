@@ -103,6 +103,7 @@ impl Machine<'_> {
                 pieces!(self, u32, instruction.a, size, |base| u64::from(base.wrapping_add(offset as u32)))
             }
         };
+        self.block.changes += u64::from(write);
         self.local_lanes = 0;
         self.region = u32::MAX;
         self.recorder.strength = match mode & GUESS {
@@ -322,6 +323,7 @@ impl Machine<'_> {
 
     /// Resolves [`Machine::addresses`], which the caller has set, for a weak access to global memory.
     pub(crate) fn locate_given(&mut self, size: u32, write: bool) -> Flow {
+        self.block.changes += u64::from(write);
         self.local_lanes = 0;
         self.region = u32::MAX;
         self.recorder.strength = Strength::Weak;

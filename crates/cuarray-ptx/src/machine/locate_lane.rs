@@ -39,6 +39,7 @@ impl Machine<'_> {
         align: u64,
         write: bool,
     ) -> Result<*mut u8, FaultKind> {
+        self.block.changes += u64::from(write);
         self.recorder.strength = Strength::Weak;
         self.locate_one(lane, address, size, align, write)
     }

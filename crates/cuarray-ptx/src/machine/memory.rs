@@ -12,6 +12,7 @@ use super::pattern::Pattern;
 use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction, LEFT_OUT};
 use crate::races::cell::digest;
+use crate::races::span::bits;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// An integer type in memory of 8 to 64 bits; a signed type is sign-extended.
@@ -128,7 +129,7 @@ unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &I
         if machine.races.on && !machine.only_reads(instruction) {
             machine.watch_read(instruction, size_of::<M>() as u32);
         }
-        machine.note_poll(instruction);
+        machine.note_read::<M>(instruction, 1);
         if machine.pattern == Pattern::Same {
             let value = S::of(M::get(machine.pointers[0]));
             machine.broadcast(instruction.d, value);
@@ -166,6 +167,9 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
         if machine.races.on {
             machine.watch_write(instruction, size_of::<M>() as u32, 0, &digests::<M, S>(source));
         }
+        if machine.polls.live {
+            compare_stored::<M, S>(machine, source);
+        }
         if machine.mask == u32::MAX {
             for lane in 0..32 {
                 M::set(machine.pointers[lane], source.add(lane).read().value());
@@ -180,6 +184,22 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
         }
     }
     Flow::Next
+}
+
+/// Compares what the lanes store with the memory.
+///
+/// # Safety
+/// The pointers of the lanes are valid, and `source` is a register with slots of this type.
+#[cold]
+unsafe fn compare_stored<M: Cell, S: Slot>(machine: &mut Machine<'_>, source: *const S) {
+    let (mut changed, mut digest) = (false, 0_u64);
+    for lane in bits(machine.mask).map(|lane| lane as usize) {
+        // SAFETY: this function's contract.
+        let (old, new) = unsafe { (M::get(machine.pointers[lane]), source.add(lane).read().value()) };
+        changed |= (old ^ new) & (u64::MAX >> (64 - 8 * size_of::<M>())) != 0;
+        digest = digest.rotate_left(5) ^ old ^ machine.addresses[lane];
+    }
+    machine.note_store(changed, digest);
 }
 
 #[inline(always)]
@@ -197,6 +217,7 @@ unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruct
         if machine.races.on && used > 0 && !machine.only_reads(instruction) {
             machine.watch_read(instruction, bytes * used);
         }
+        machine.note_read::<M>(instruction, used);
         for index in 0..used {
             let operand = machine.extra(instruction, index as usize);
             if operand == LEFT_OUT {

@@ -50,6 +50,7 @@ pub(crate) mod matrix;
 pub(crate) mod memory;
 mod misuse;
 mod pattern;
+mod polls;
 mod printf;
 mod processor;
 pub(crate) mod program;

@@ -16,6 +16,13 @@ pub enum KernelOrder {
     Random(u64),
 }
 
+impl KernelOrder {
+    /// Whether the order is the same for all launches: turns are long, and end by polls.
+    pub(super) fn is_fixed(self) -> bool {
+        !matches!(self, KernelOrder::Random(_))
+    }
+}
+
 /// The most clusters that a random order chooses the next one from.
 const AHEAD: usize = 16;
 /// The bits of the longest random turn, in instructions.
@@ -44,7 +51,7 @@ impl Turns {
     }
 
     pub(super) fn is_random(&self) -> bool {
-        matches!(self.order, KernelOrder::Random(_))
+        !self.order.is_fixed()
     }
 
     /// A pseudorandom number below a limit (SplitMix64).

@@ -6,6 +6,7 @@
 //! thread that waits for another one does not starve it.
 
 use super::Machine;
+use super::polls::Poll;
 use crate::machine::program::Function;
 
 /// The reason why a fragment waits.
@@ -83,6 +84,7 @@ pub(crate) struct Warp {
     pub waited: u32,
     /// The cycles for which the warp has slept.
     pub slept: u64,
+    pub poll: Poll,
 }
 
 /// Instructions in a fragment's turn while others of its warp could run.
@@ -99,6 +101,7 @@ impl Warp {
         self.absent = if threads >= 32 { 0 } else { u32::MAX << threads };
         self.dead = self.absent;
         (self.cluster_arrived, self.cluster_odd, self.waited, self.slept) = (0, 0, 0, 0);
+        self.poll = Poll::default();
         self.fragments.clear();
         self.free.clear();
         for frame in 0..self.frames.len() as u32 {
@@ -170,6 +173,7 @@ impl Machine<'_> {
     /// Executes the warp until it pauses, for at most `turn` instructions.
     pub(crate) fn run_warp(&mut self, turn: u64) -> Pause {
         self.warp_end = self.executed + turn;
+        self.begin_polls();
         self.active = 0;
         loop {
             if self.active == 0 && !self.choose() {
@@ -259,7 +263,7 @@ impl Machine<'_> {
         true
     }
 
-    fn can_run(&self, fragment: &Fragment) -> bool {
+    pub(super) fn can_run(&self, fragment: &Fragment) -> bool {
         match fragment.waiting {
             Waiting::Nothing => true,
             Waiting::Barrier { number, turn, .. } => self.block.barriers[usize::from(number)].turn != turn,

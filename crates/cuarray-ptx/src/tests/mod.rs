@@ -16,6 +16,7 @@ mod memory_model;
 mod mutated;
 mod orders;
 mod patterns;
+mod polls;
 mod proxies;
 mod random;
 mod recent;

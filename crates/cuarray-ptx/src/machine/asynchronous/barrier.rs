@@ -186,7 +186,7 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) 
         // Other threads have to run before the next test can succeed.
         machine.turn_end = machine.executed;
         if machine.warp.fragments.is_empty() {
-            machine.warp_end = machine.executed;
+            machine.end_waiting_warp();
         }
     }
     // SAFETY: `d` is a predicate.
