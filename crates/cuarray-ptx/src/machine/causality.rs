@@ -302,6 +302,8 @@ impl Machine<'_> {
                 _ if landed => causality.agent(block),
                 _ => block,
             };
+            // The lanes of a group have one view.
+            let (mut group, mut known) = ((0, false), Times::default());
             for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
                 let Some(address) = machine.flat(mode, lane as usize, at) else { continue };
                 let actor = Actor { block, warp, lane };
@@ -310,22 +312,27 @@ impl Machine<'_> {
                     What::Strong(_) => 0,
                 };
                 let (kind, pc, stamp) = (what.kind(), machine.pc - 1, causality.clock.now());
-                let mut view = threads.of(warp, lane).known_of(is_shared(address));
+                if group.0 >> lane & 1 == 0 || group.1 != is_shared(address) {
+                    let of = threads.of(warp, lane);
+                    (group, known) = ((of.lanes, is_shared(address)), of.known_of(is_shared(address)));
+                }
                 let mark =
                     Mark { block: by, pc, stamp, lanes: 1 << lane, value, warp: warp as u8, kind, by_copy, read_only };
                 match what {
                     What::Strong(op) => {
-                        causality.memory.strong(threads, &view, (actor, mark, op), (address, size), &mut found)
+                        // The operation may change the groups.
+                        group.0 = 0;
+                        causality.memory.strong(threads, &known, (actor, mark, op), (address, size), &mut found)
                     }
                     What::Weak(..) | What::Object(..) => {
-                        if let What::Object(Write::Invalidates, _) = what {
-                            view = view.with_followed();
-                        }
+                        let followed =
+                            matches!(what, What::Object(Write::Invalidates, _)).then(|| known.with_followed());
+                        let view = followed.as_ref().unwrap_or(&known);
                         let mut done = 0;
                         while done < u64::from(size) {
                             let from = address + done;
                             let count = (u64::from(size) - done).min(STEP - from % STEP);
-                            causality.memory.weak(threads, &view, (actor, mark), (from, count as u32), &mut found);
+                            causality.memory.weak(threads, view, (actor, mark), (from, count as u32), &mut found);
                             done += count;
                         }
                     }

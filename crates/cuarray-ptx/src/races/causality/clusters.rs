@@ -1,12 +1,12 @@
 //! The clusters of the blocks of a grid.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The blocks of each cluster; empty if each block is its own.
 #[derive(Default)]
 pub(crate) struct Clusters {
-    of: HashMap<u32, u64>,
-    blocks: HashMap<u64, Vec<u32>>,
+    of: FxHashMap<u32, u64>,
+    blocks: FxHashMap<u64, Vec<u32>>,
 }
 
 impl Clusters {

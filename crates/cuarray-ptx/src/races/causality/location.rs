@@ -8,7 +8,7 @@ use super::threads::{Released, SCOPES, Scope, Threads};
 use super::times::{Times, thread};
 use super::{Strong, Why};
 use crate::races::cell::Kind;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A strong access.
@@ -50,15 +50,15 @@ pub(super) struct Location {
     first: u32,
     released: Records,
     /// The views that releasing operations of a thread have released here. Later strong writes of the thread release them too.
-    operations: BTreeMap<u64, [Times; SCOPES]>,
+    operations: FxHashMap<u64, [Times; SCOPES]>,
     /// In strict mode, the views that strong reads of a thread have observed here. Later acquiring operations of the thread acquire them.
-    reads: BTreeMap<u64, [Times; SCOPES]>,
+    reads: FxHashMap<u64, [Times; SCOPES]>,
     /// The views at the last `fence.sc` of writers and of readers, by the scope of their operations here.
     total_writes: [Records; SCOPES],
     total_reads: [Records; SCOPES],
     observers: Vec<Observer>,
     /// The last of a thread's observers.
-    latest: HashMap<u64, usize>,
+    latest: FxHashMap<u64, usize>,
     /// The phases, if the bytes are a barrier object.
     phases: Option<Box<Phases>>,
 }
@@ -268,7 +268,7 @@ impl Location {
         let number = thread(block, warp, lane);
         let Some((writer, _)) = linked else {
             let missed = self.head.map(|(writer, scope)| (Some(writer), Why::NarrowOperation(scope.min(op.scope))));
-            return note_missed(threads, actor, missed);
+            return missed.into_iter().for_each(|missed| threads.miss(actor, Some(missed)));
         };
         self.note_observer(threads, actor, true);
         let observed = self.released.observe(block, clusters);
@@ -278,7 +278,7 @@ impl Location {
             scopes.into_iter().rev().find(|scope| !released[scope.index()].is_empty())
         });
         let why = narrow.map_or(Why::NoFence, Why::NarrowFence);
-        note_missed(threads, actor, Some(((self.first == self.last).then_some(writer), why)));
+        threads.miss(actor, Some(((self.first == self.last).then_some(writer), why)));
         if observed.iter().all(Times::is_empty) && self.reads.is_empty() {
             return;
         }
@@ -381,7 +381,7 @@ impl Location {
 
     /// Drops accesses of threads that have a later one of the same kind.
     fn prune(&mut self) {
-        let mut seen: HashMap<(u32, u8, u8, Scope), u32> = HashMap::new();
+        let mut seen: FxHashMap<(u32, u8, u8, Scope), u32> = FxHashMap::default();
         let mut kept: Vec<StrongMark> = Vec::with_capacity(self.marks.len());
         for entry in self.marks.iter().rev() {
             let mark = &entry.mark;
@@ -406,13 +406,4 @@ fn note_observed(threads: &mut Threads, actor: Actor, observed: &[Times; SCOPES]
             own.observed_in_shared.iter_mut().zip(observed).for_each(|(all, one)| all.join(one));
         }
     });
-}
-
-/// Remembers an observation that may have ordered nothing, for the text of a later race.
-fn note_missed(threads: &mut Threads, actor: Actor, missed: Option<(Option<u32>, Why)>) {
-    if let Some(missed) = missed
-        && threads.of(actor.warp, actor.lane).own.missed != Some(missed)
-    {
-        threads.change(actor.warp, 1 << actor.lane, |group| Rc::make_mut(&mut group.own).missed = Some(missed));
-    }
 }

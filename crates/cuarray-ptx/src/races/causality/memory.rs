@@ -13,6 +13,7 @@ use super::times::Times;
 use super::{Strong, Why};
 use crate::races::cell::Kind;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// The size of a page in bytes.
 pub(super) const PAGE: u64 = 256;
@@ -33,21 +34,36 @@ pub(crate) fn is_shared(address: u64) -> bool {
     address & SHARED != 0
 }
 
+/// The plain accesses to a piece of a page: mostly a write, or a write and a read.
+type Cell = SmallVec<[Mark; 2]>;
+
+/// The largest pieces.
+const LARGEST: u32 = 3;
+
 /// A page in pieces of `1 << shift` bytes.
-#[derive(Default)]
 pub(super) struct Page {
     shift: u32,
-    cells: Vec<Vec<Mark>>,
+    cells: Vec<Cell>,
     locations: Vec<Location>,
 }
 
 impl Page {
+    fn new() -> Page {
+        Page { shift: LARGEST, cells: Vec::new(), locations: Vec::new() }
+    }
+
+    /// Drops the accesses. The next ones have the same sizes mostly, so the pieces stay as small.
+    fn clear(&mut self) {
+        self.cells.clear();
+        self.locations.clear();
+    }
+
     /// Splits the cells until an access covers whole ones.
     fn fit(&mut self, offset: u32, size: u32) {
-        let shift = (offset | size).trailing_zeros().min(3);
+        let shift = (offset | size).trailing_zeros().min(LARGEST);
         if self.cells.is_empty() {
-            self.shift = shift;
-            self.cells.resize((PAGE >> shift) as usize, Vec::new());
+            self.shift = self.shift.min(shift);
+            self.cells.resize((PAGE >> self.shift) as usize, Cell::new());
         } else if shift < self.shift {
             let times = 1 << (self.shift - shift);
             self.cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(cell.clone(), times)).collect();
@@ -74,6 +90,8 @@ impl Page {
 /// The accesses of the grid.
 pub(crate) struct Memory {
     numbers: FxHashMap<u64, usize>,
+    /// The number and the index of the last page, which the next lane mostly accesses too.
+    last: Option<(u64, usize)>,
     pages: Vec<Page>,
     free: Vec<usize>,
     pub clusters: Clusters,
@@ -83,19 +101,27 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(strict: bool) -> Memory {
-        let (numbers, pages, free, clusters, fenced) = Default::default();
-        Memory { numbers, pages, free, clusters, fenced, strict }
+        let (numbers, last, pages, free, clusters, fenced) = Default::default();
+        Memory { numbers, last, pages, free, clusters, fenced, strict }
     }
 
-    fn page(&mut self, number: u64) -> &mut Page {
+    /// The index of a page, which may be new.
+    #[inline]
+    fn index(&mut self, number: u64) -> usize {
+        if let Some((last, index)) = self.last
+            && last == number
+        {
+            return index;
+        }
         let Memory { numbers, pages, free, .. } = self;
         let index = *numbers.entry(number).or_insert_with(|| {
             free.pop().unwrap_or_else(|| {
-                pages.push(Page::default());
+                pages.push(Page::new());
                 pages.len() - 1
             })
         });
-        &mut pages[index]
+        self.last = Some((number, index));
+        index
     }
 
     pub(super) fn known_page(&self, number: u64) -> Option<&Page> {
@@ -118,7 +144,8 @@ impl Memory {
     pub(crate) fn block_ends(&mut self, block: u32, bytes: u64) {
         for number in in_shared(block, 0) / PAGE..=in_shared(block, bytes) / PAGE {
             if let Some(index) = self.numbers.remove(&number) {
-                self.pages[index] = Page::default();
+                self.pages[index].clear();
+                self.last = None;
                 self.free.push(index);
             }
         }
@@ -134,11 +161,16 @@ impl Memory {
         found: &mut Vec<Conflict>,
     ) {
         let strict = self.strict;
-        let page = self.page(address / PAGE);
+        let index = self.index(address / PAGE);
+        let page = &mut self.pages[index];
         let offset = (address % PAGE) as u32;
         page.fit(offset, size);
         let pieces = page.cells_of(offset, size);
         for cell in &mut page.cells[pieces] {
+            if cell.is_empty() {
+                cell.push(mark);
+                continue;
+            }
             match mark.kind {
                 Kind::Read => read(cell, threads, view, actor, mark, found),
                 _ => write(cell, threads, view, actor, mark, strict, found),
@@ -181,9 +213,9 @@ impl Memory {
         found: &mut Vec<Conflict>,
     ) {
         let strict = self.strict;
-        self.page(address / PAGE);
-        let Memory { numbers, pages, clusters, .. } = self;
-        let Some(page) = numbers.get(&(address / PAGE)).map(|index| &mut pages[*index]) else { return };
+        let index = self.index(address / PAGE);
+        let Memory { pages, clusters, .. } = self;
+        let page = &mut pages[index];
         let offset = (address % PAGE) as u32;
         let before = found.len();
         for cell in &page.cells[page.cells_of(offset, size)] {
@@ -224,9 +256,7 @@ impl Memory {
         location.operate(threads, clusters, actor, op, strict);
         location.record(mark, scope);
         if let Some(block) = plain.filter(|_| mark.kind != Kind::Write && op.step.is_none()) {
-            threads.change(actor.warp, 1 << actor.lane, |group| {
-                std::rc::Rc::make_mut(&mut group.own).missed = Some((Some(block), Why::PlainFlag));
-            });
+            threads.miss(actor, Some((Some(block), Why::PlainFlag)));
         }
     }
 }
@@ -234,7 +264,8 @@ impl Memory {
 impl Memory {
     /// Lets completed copies of a thread of `block` arrive at the barrier object at an address.
     pub(crate) fn complete(&mut self, block: u32, known: &Times, address: u64, ended: bool) {
-        let (page, offset) = (self.page(address / PAGE), (address % PAGE) as u32);
+        let (index, offset) = (self.index(address / PAGE), (address % PAGE) as u32);
+        let page = &mut self.pages[index];
         let known_one = page.locations.iter().position(|one| (one.offset, one.size) == (offset, OBJECT));
         let index = known_one.unwrap_or_else(|| {
             page.locations.push(Location::new((offset, OBJECT), true));
@@ -256,7 +287,9 @@ fn reason(threads: &Threads, actor: Actor, mark: &Mark, lane: u32) -> Option<Why
         Some(0) => Some(Why::NoAcquire(Scope::Block)),
         Some(1) => Some(Why::NoAcquire(Scope::Cluster)),
         Some(_) => Some(Why::NoAcquire(Scope::Device)),
-        None => own.missed.filter(|(block, _)| block.is_none_or(|block| block == mark.block)).map(|(_, why)| why),
+        None => {
+            threads.missed(actor).filter(|(block, _)| block.is_none_or(|block| block == mark.block)).map(|(_, why)| why)
+        }
     }
 }
 
@@ -269,7 +302,7 @@ fn meet(threads: &Threads, view: &Times, actor: Actor, other: &Mark, found: &mut
     unknown != 0
 }
 
-fn read(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor, mark: Mark, found: &mut Vec<Conflict>) {
+fn read(cell: &mut Cell, threads: &Threads, view: &Times, actor: Actor, mark: Mark, found: &mut Vec<Conflict>) {
     for other in cell.iter().filter(|other| other.kind != Kind::Read) {
         if !meet(threads, view, actor, other, found) {
             found.extend(other.meets_read_only(&mark));
@@ -294,9 +327,9 @@ fn read(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor, mar
 }
 
 /// Drops reads that are ordered before a read with the view, and reads of threads that have read again.
-fn prune(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor) {
+fn prune(cell: &mut Cell, threads: &Threads, view: &Times, actor: Actor) {
     let mut seen: FxHashMap<(u32, u8), u32> = FxHashMap::default();
-    let mut kept: Vec<Mark> = Vec::with_capacity(cell.len() + 1);
+    let mut kept = Cell::with_capacity(cell.len() + 1);
     for mark in cell.iter().rev() {
         if mark.kind == Kind::Read {
             let lanes = seen.entry((mark.block, mark.warp)).or_default();
@@ -314,7 +347,7 @@ fn prune(cell: &mut Vec<Mark>, threads: &Threads, view: &Times, actor: Actor) {
 }
 
 fn write(
-    cell: &mut Vec<Mark>,
+    cell: &mut Cell,
     threads: &Threads,
     view: &Times,
     actor: Actor,

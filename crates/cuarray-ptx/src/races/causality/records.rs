@@ -3,14 +3,14 @@
 use super::clusters::Clusters;
 use super::threads::{SCOPES, Scope};
 use super::times::Times;
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 /// The views that release patterns have released, by block and scope.
 #[derive(Clone, Default)]
 pub(super) struct Records {
     /// The views of the patterns of scope `.gpu`.
     wide: Times,
-    blocks: BTreeMap<u32, [Times; SCOPES]>,
+    blocks: FxHashMap<u32, [Times; SCOPES]>,
 }
 
 impl Records {
@@ -61,6 +61,7 @@ impl Records {
     }
 
     pub(super) fn clear(&mut self) {
-        *self = Records::default();
+        self.wide = Times::default();
+        self.blocks.clear();
     }
 }

@@ -4,6 +4,7 @@
 //! synchronization merges it.
 
 use super::Why;
+use super::mark::Actor;
 use super::times::Times;
 use crate::races::order::BARRIERS;
 use std::cell::Cell;
@@ -96,10 +97,11 @@ pub(crate) struct Own {
     pub observed_in_shared: [Times; SCOPES],
     /// The views of the fences that the next `fence.sc` follows in the order of these fences.
     pub follows: [Times; SCOPES],
-    /// The last observation, and what it lacks to order accesses that it does not order. The block is the one that wrote; `None`
-    /// stands for several.
-    pub missed: Option<(Option<u32>, Why)>,
 }
+
+/// The last observation of a thread, and what it lacks to order accesses that it does not order. The block is the one that wrote; `None`
+/// stands for several.
+type Missed = Option<(Option<u32>, Why)>;
 
 /// Lanes of a warp with equal knowledge.
 #[derive(Clone)]
@@ -148,6 +150,8 @@ pub(crate) struct Threads {
     pub clock: Clock,
     strict: bool,
     warps: Vec<Vec<Group>>,
+    /// For each lane of each warp. Lanes share a group, whatever they have missed.
+    missed: Vec<[Missed; 32]>,
     barriers: Vec<Arrivals>,
     /// The views of exited threads.
     ended: Times,
@@ -175,6 +179,7 @@ impl Threads {
             clock,
             strict,
             warps: vec![vec![group]; warps],
+            missed: vec![[None; 32]; warps],
             barriers: vec![Arrivals::default(); BARRIERS],
             ended: Times::default(),
             fenced: false,
@@ -205,6 +210,15 @@ impl Threads {
             groups[index].lanes = inside;
             f(&mut groups[index]);
         }
+    }
+
+    pub(super) fn missed(&self, actor: Actor) -> Missed {
+        self.missed[actor.warp as usize][actor.lane as usize]
+    }
+
+    /// Remembers an observation that may have ordered nothing, for the text of a later race.
+    pub(super) fn miss(&mut self, actor: Actor, missed: Missed) {
+        self.missed[actor.warp as usize][actor.lane as usize] = missed;
     }
 
     /// Adds to a lane's view.
@@ -458,5 +472,4 @@ fn same(one: &Rc<Own>, other: &Rc<Own>) -> bool {
             && times(&one.observed, &other.observed)
             && times(&one.observed_in_shared, &other.observed_in_shared)
             && times(&one.follows, &other.follows)
-            && one.missed == other.missed
 }
