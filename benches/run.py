@@ -308,6 +308,27 @@ def findings():
     return table
 
 
+def algorithms():
+    """The cost of the search for races in algorithms whose threads synchronize through memory."""
+    import algorithms as work
+
+    print("algorithms ...", file=sys.stderr, flush=True)
+    if (seconds := work.measured()) is None:
+        return None
+    rows = []
+    for name, times in seconds.items():
+        off, on, strict = (times[setting] for setting in (work.OFF, work.ON, work.STRICT))
+        cells = [f"{off * 1e3:.1f} ms", f"{on * 1e3:.1f} ms", f"{on / off:.1f}", f"{strict / off:.1f}"]
+        rows.append((name, *cells))
+    heads = ["", "without the search", "with it", "factor", "factor, strict"]
+    title = "Algorithms of CUB and Thrust on the simulated driver, with the search for races and without"
+    table = Table("algorithms", title, heads, rows)
+    table.notes.append(
+        f"{work.ELEMENTS:,} elements. The second run of each, with a wait. The factors are to `CUARRAY_SIM_KERNEL_RACES=0`."
+    )
+    return table
+
+
 def instructions():
     """Instructions of one core."""
     import kernels as work
@@ -354,6 +375,7 @@ SECTIONS = {
     "kernels": kernels,
     "host-loops": host_loops,
     "findings": findings,
+    "algorithms": algorithms,
     "instructions": instructions,
     "large": large_programs,
 }
@@ -385,7 +407,7 @@ def main():
         if not options.sections or name in options.sections:
             table = section()
             if table is None:
-                print(f"\n{name} left out: there is no C compiler", flush=True)
+                print(f"\n{name} left out: there is no C compiler, or no nvcc (`make nvcc`)", flush=True)
                 continue
             tables.append(table)
             print("\n" + table.as_text(), flush=True)

@@ -65,7 +65,7 @@ impl Polls {
 
     /// Begins the turn of one of the `blocks` that take turns.
     pub(super) fn begin_turn(&mut self, blocks: usize, changes: u64) {
-        // If all have polled in vain, only the host or the time can end the wait, and a turn is long again.
+        // If all poll, only the host or the time can end the wait, and a turn is long again.
         (self.off, self.before) = (self.never || self.vain >= blocks, changes);
     }
 

@@ -5,18 +5,16 @@
 //! kept with their [`Location`].
 
 use super::clusters::Clusters;
-use super::location::Location;
 use super::mark::{Actor, Conflict, Mark};
+pub(super) use super::page::PAGE;
+use super::page::{Cell, Page};
 use super::proxies::Fenced;
 use super::threads::{Group, Scope, Threads};
 use super::times::Times;
 use super::{Strong, Why};
 use crate::races::cell::Kind;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
-/// The size of a page in bytes.
-pub(super) const PAGE: u64 = 256;
 /// Marks a flat address in shared memory: the block and an offset of 24 bits follow.
 const SHARED: u64 = 1 << 63;
 /// The most unordered writes of one value that a cell keeps.
@@ -32,59 +30,6 @@ pub(crate) fn in_shared(block: u32, offset: u64) -> u64 {
 
 pub(crate) fn is_shared(address: u64) -> bool {
     address & SHARED != 0
-}
-
-/// The plain accesses to a piece of a page: mostly a write, or a write and a read.
-type Cell = SmallVec<[Mark; 2]>;
-
-/// The largest pieces.
-const LARGEST: u32 = 3;
-
-/// A page in pieces of `1 << shift` bytes.
-pub(super) struct Page {
-    shift: u32,
-    cells: Vec<Cell>,
-    locations: Vec<Location>,
-}
-
-impl Page {
-    fn new() -> Page {
-        Page { shift: LARGEST, cells: Vec::new(), locations: Vec::new() }
-    }
-
-    /// Drops the accesses. The next ones have the same sizes mostly, so the pieces stay as small.
-    fn clear(&mut self) {
-        self.cells.clear();
-        self.locations.clear();
-    }
-
-    /// Splits the cells until an access covers whole ones.
-    fn fit(&mut self, offset: u32, size: u32) {
-        let shift = (offset | size).trailing_zeros().min(LARGEST);
-        if self.cells.is_empty() {
-            self.shift = self.shift.min(shift);
-            self.cells.resize((PAGE >> self.shift) as usize, Cell::new());
-        } else if shift < self.shift {
-            let times = 1 << (self.shift - shift);
-            self.cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(cell.clone(), times)).collect();
-            self.shift = shift;
-        }
-    }
-
-    /// The cells of an access, which may be finer than it.
-    fn cells_of(&self, offset: u32, size: u32) -> std::ops::Range<usize> {
-        match self.cells.is_empty() {
-            true => 0..0,
-            false => (offset >> self.shift) as usize..((offset + size - 1) >> self.shift) as usize + 1,
-        }
-    }
-
-    /// The recorded accesses to a range, plain and strong.
-    pub(super) fn accesses(&self, offset: u32, size: u32) -> impl Iterator<Item = &Mark> {
-        let plain = self.cells[self.cells_of(offset, size)].iter().flatten();
-        let locations = self.locations.iter().filter(move |location| location.overlaps(offset, size));
-        plain.chain(locations.flat_map(Location::accesses))
-    }
 }
 
 /// The accesses of the grid.
@@ -133,10 +78,7 @@ impl Memory {
         for number in address / PAGE..=(address + size - 1) / PAGE {
             let Some(page) = self.numbers.get(&number).map(|index| &mut self.pages[*index]) else { continue };
             let inside = |offset: u64| (address..address + size).contains(&(number * PAGE + offset));
-            let shift = page.shift;
-            let cells = page.cells.iter_mut().enumerate().filter(|(index, _)| inside((*index as u64) << shift));
-            cells.for_each(|(_, cell)| cell.clear());
-            page.locations.retain(|location| !inside(location.offset.into()));
+            page.forget(inside);
         }
     }
 
@@ -152,6 +94,7 @@ impl Memory {
     }
 
     /// Compares and records a plain access of at most one page. `view` is what its thread knows.
+    #[inline(always)]
     pub(crate) fn weak(
         &mut self,
         threads: &Threads,
@@ -176,10 +119,11 @@ impl Memory {
                 _ => write(cell, threads, view, actor, mark, strict, found),
             }
         }
-        if page.locations.is_empty() {
+        let overlapped = page.overlapped(offset, size);
+        if overlapped.is_empty() {
             return;
         }
-        for location in page.locations.iter_mut().filter(|location| location.overlaps(offset, size)) {
+        for location in page.locations[overlapped].iter_mut().filter(|location| location.overlaps(offset, size)) {
             location.meet(threads, view, (actor, mark.kind), strict, found);
             found.extend(location.accesses().filter_map(|other| other.meets_read_only(&mark)));
             if mark.kind != Kind::Read {
@@ -231,7 +175,8 @@ impl Memory {
         }
         let plain = found.get(before).map(|conflict| conflict.mark.block);
         let before = found.len();
-        for other in &mut page.locations {
+        let overlapped = page.overlapped(offset, size);
+        for other in &mut page.locations[overlapped] {
             if !other.overlaps(offset, size) || (other.offset, other.size) == (offset, size) {
                 continue;
             }
@@ -244,12 +189,7 @@ impl Memory {
             }
         }
         found[before..].iter_mut().for_each(|conflict| conflict.why = Some(Why::MixedSizes));
-        let known = page.locations.iter().position(|one| one.offset == offset && one.size == size);
-        let index = known.unwrap_or_else(|| {
-            page.locations.push(Location::new((offset, size), is_shared(address)));
-            page.locations.len() - 1
-        });
-        let location = &mut page.locations[index];
+        let location = page.location((offset, size), is_shared(address));
         // Operations on a barrier object do not race with each other, whatever they order.
         let scope = if op.step.is_some() { Scope::System } else { op.scope };
         location.meet_strong(threads, view, clusters, (actor, mark.kind, scope), found);
@@ -265,13 +205,7 @@ impl Memory {
     /// Lets completed copies of a thread of `block` arrive at the barrier object at an address.
     pub(crate) fn complete(&mut self, block: u32, known: &Times, address: u64, ended: bool) {
         let (index, offset) = (self.index(address / PAGE), (address % PAGE) as u32);
-        let page = &mut self.pages[index];
-        let known_one = page.locations.iter().position(|one| (one.offset, one.size) == (offset, OBJECT));
-        let index = known_one.unwrap_or_else(|| {
-            page.locations.push(Location::new((offset, OBJECT), true));
-            page.locations.len() - 1
-        });
-        page.locations[index].complete(block, known, ended);
+        self.pages[index].location((offset, OBJECT), true).complete(block, known, ended);
     }
 }
 

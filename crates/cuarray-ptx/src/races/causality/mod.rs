@@ -43,6 +43,7 @@ mod clusters;
 mod location;
 pub(crate) mod mark;
 pub(crate) mod memory;
+mod page;
 pub(crate) mod phases;
 pub(crate) mod proxies;
 mod records;
