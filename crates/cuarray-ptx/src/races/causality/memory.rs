@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn consecutive_pages_and_blocks_spread_over_the_table() {
         const COUNT: u64 = 1 << 12;
-        let hasher = Memory::new(false).numbers.hasher().clone();
+        let hasher = *Memory::new(false).numbers.hasher();
         let buckets = |page: &dyn Fn(u64) -> u64| {
             (0..COUNT).map(|index| hasher.hash_one(page(index)) % COUNT).collect::<HashSet<u64>>().len() as u64
         };
