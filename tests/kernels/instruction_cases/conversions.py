@@ -162,11 +162,12 @@ def of_halves() -> Iterator[Case]:
             lambda a, b, half=half: half(a) << 16 | half(b),
             since=80,
         )
-    for to in ("u8", "s8"):
+    for to in ("u8", "s8", "u4", "s4", "u2", "s2"):
 
         def packed(a: int, b: int, c: int, to: str = to) -> int:
-            low, high = (clamp(to, of_type("s32", one)) & 255 for one in (b, a))
-            return (c << 16 | high << 8 | low) & 0xFFFFFFFF
+            bits = int(to[1:])
+            low, high = (clamp(to, of_type("s32", one)) & ((1 << bits) - 1) for one in (b, a))
+            return (c << 2 * bits | high << bits | low) & 0xFFFFFFFF
 
         yield Case(f"cvt.pack.sat.{to}.s32.b32", "u32", ("s32", "s32", "u32"), packed)
     for to in ("u16", "s16"):

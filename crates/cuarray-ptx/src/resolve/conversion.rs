@@ -46,6 +46,18 @@ fn format(ty: Type) -> Option<Format> {
     }
 }
 
+/// The types of `cvt.pack`: name, bits, least number.
+const PACKED: [(&str, u32, i32); 8] = [
+    ("u2", 2, 0),
+    ("s2", 2, -2),
+    ("u4", 4, 0),
+    ("s4", 4, -8),
+    ("u8", 8, 0),
+    ("s8", 8, -128),
+    ("u16", 16, 0),
+    ("s16", 16, -32768),
+];
+
 /// Rounds to an integer of the same format.
 const INTEGRAL: i64 = 1 << 16;
 /// Saturates to the greatest finite number.
@@ -239,16 +251,13 @@ impl<'a> Builder<'_, 'a> {
         Ok(())
     }
 
-    /// `cvt.pack.sat.u8.s32.b32 d, a, b, c`: saturates `a` and `b`, puts `b` lowest, and keeps bits of `c` above.
+    /// `cvt.pack.sat.u8.s32.b32 d, a, b, c`: saturates `a` and `b`, puts `b` lowest, and bits of `c` above. `u16` fills `d`.
     fn pack(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let sat = words.take("sat");
-        let to = words.ty();
-        let from = words.ty();
-        let rest = words.ty();
+        let to = words.next().and_then(|to| PACKED.iter().position(|(name, ..)| *name == to));
+        let (from, rest) = (words.ty(), words.ty());
         let (Some(to), Some(Type::S32), true) = (to, from, sat) else { return self.refuse(instruction) };
-        let supported =
-            matches!(to, Type::U8 | Type::S8 | Type::U16 | Type::S16) && rest.is_none_or(|ty| ty == Type::B32);
-        if !supported || (rest.is_none() && to.bits() == 8) {
+        if rest != (PACKED[to].1 < 16).then_some(Type::B32) {
             return self.refuse(instruction);
         }
         self.count(instruction, &[if rest.is_some() { 4 } else { 3 }])?;
@@ -259,15 +268,13 @@ impl<'a> Builder<'_, 'a> {
             None => self.bits(Type::B32, 0),
         };
         let d = self.target(&operands[0], Type::B32)?;
-        let exec = map_coded(|a: u32, b: u32, c: u32, how: i64| {
-            let to = TYPES[(how & 15) as usize];
-            let (least, most) = bounds(to);
-            let ones = (1_u64 << to.bits()) - 1;
-            let part = |value: u32| signed(Type::S32, value.into()).clamp(least, most) as u64 & ones;
-            let above = if to.bits() == 8 { u64::from(c) << 16 } else { 0 };
-            (part(b) | part(a) << to.bits() | above) as u32
+        let exec = map_coded(|a: u32, b: u32, c: u32, to: i64| {
+            let (_, bits, least) = PACKED[to as usize];
+            let ones = (1_u32 << bits) - 1;
+            let part = |value: u32| (value as i32).clamp(least, least + ones as i32) as u32 & ones;
+            part(b) | part(a) << bits | c.checked_shl(2 * bits).unwrap_or(0)
         });
-        let draft = Draft { d, a, b, c, imm: number(to).unwrap_or(0), ..self.draft(exec) };
+        let draft = Draft { d, a, b, c, imm: to as i64, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }
