@@ -94,6 +94,11 @@ EMBEDDED = CUARRAY_DRIVER="$$($(BIN)/python -c 'import cuarray_sim; print(cuarra
 # The oldest supported Rust, as Cargo.toml states it.
 MSRV := $(shell sed -nE 's/^rust-version = "(.*)"/\1/p' Cargo.toml)
 
+# By hand, a missing peer and its skipped tests may be no error.
+or_missing = $(if $(filter 1,$(ALLOW_MISSING)),true,{ echo 'ALLOW_MISSING=1 goes on without' >&2; exit 1; })
+# The option by which pytest compares the skipped tests of a run with tests/skips.toml.
+expected_skips = $(if $(filter 1,$(ALLOW_MISSING)),,--expected-skips $(1))
+
 say = @printf '\n== %s\n' "$(1)"
 need = @command -v $(1) >/dev/null || { echo '$(1) is missing: cargo install --locked $(1)@$(2)' >&2; exit 1; }
 
@@ -106,6 +111,16 @@ help: ## list the targets
 .PHONY: install
 install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
 	@echo "installed in $(VENV): $$($(BIN)/python -V), cuarray and cuarray-sim $$(sed -nE 's/^version = "(.*)"/\1/p' Cargo.toml)"
+
+# The stamp of the wheels goes, so that the next target that needs the released libraries installs them again.
+.PHONY: dev
+dev: ## after a change in Rust or Python: build the driver and cuarray in seconds, and put them in the place of those in .venv
+	@[ -e $(INSTALLED) ] || [ -e $(VENV)/.dev ] || $(MAKE) install
+	cargo build --quiet --profile quick -p cuarray-sim -p cuarray-python
+	@rm -f $(INSTALLED) && touch $(VENV)/.dev; packages="$$($(BIN)/$(PRINT_PACKAGES))"; \
+	cp --remove-destination target/quick/libcuarray_sim.so "$$packages/cuarray_sim/libcuda.so.1"; \
+	cp --remove-destination target/quick/lib_core.so "$$packages/cuarray/_core.abi3.so"; \
+	cp -r python/cuarray/cuarray python/cuarray/_cuarray_pytest python/cuarray-sim/cuarray_sim "$$packages"
 
 .PHONY: peers
 peers: install $(PEERS) ## install the libraries that tests and demo exchange arrays with ($(PEERS_SIZE))
@@ -135,7 +150,7 @@ demo: peers $(NAMED_PEERS) ## exchange arrays between cuarray and the peers, and
 
 # Rust tests without doc examples, and quick Python tests that need no peer. `make test` runs the rest of tests/package.
 .PHONY: check
-check: install ## check a change in under two minutes: format, lints, prose and the quick tests
+check: dev ## check a change in under two minutes: format, lints, prose and the quick tests
 	$(call say,format)
 	cargo fmt --all --check
 	$(BIN)/ruff format --check --quiet
@@ -179,11 +194,11 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) mpi4py-tests ## run the Python tes
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
 	CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
-	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md
+	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,python$(if $(CUPY_PATH),-cupy))
 	$(call say,Python tests on two simulated devices)
-	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2
+	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2 $(call expected_skips,two-devices)
 	$(call say,Stand-ins for the toolchain with nvJitLink)
-	PYTHONPATH="$(CURDIR)/$(dir $(NVJITLINK))" $(BIN)/python -m pytest tests/toolchain --cuarray-sim
+	PYTHONPATH="$(CURDIR)/$(dir $(NVJITLINK))" $(BIN)/python -m pytest tests/toolchain --cuarray-sim $(call expected_skips,nvjitlink)
 
 # Two devices, as some tests copy between them.
 .PHONY: test-torch
@@ -191,7 +206,7 @@ test-torch: peers-torch ## run the tests with PyTorch on the simulated driver
 	$(call say,Tests with PyTorch on the simulated driver)
 	CUARRAY_SIM_DEVICES=2 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" PYTHONPATH="$(CURDIR)$(CUPY_PATH)" \
 	    $(TORCH_VENV)/bin/python -m pytest tests/pytorch tests/interop/test_torch.py \
-	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2
+	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2 $(call expected_skips,torch)
 
 # The tests with the libraries of `make peers-all`. Two devices, as some tests copy between them.
 ALL_TESTS = tests/all_libraries tests/mlir tests/toolchain tests/interop/test_warp.py tests/check/test_findings_of_the_kit.py examples/all_of_them
@@ -200,7 +215,7 @@ ALL_TESTS = tests/all_libraries tests/mlir tests/toolchain tests/interop/test_wa
 test-all: peers-all $(MEASURED) ## run the tests with JAX, Triton, numba-cuda-mlir, Warp and tinygrad on the simulated driver
 	$(call say,Tests with all libraries on the simulated driver)
 	CUARRAY_SIM_DEVICES=2 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
-	    $(ALL_VENV)/bin/python -m pytest $(ALL_TESTS) --cuarray-sim --numprocesses 2
+	    $(ALL_VENV)/bin/python -m pytest $(ALL_TESTS) --cuarray-sim --numprocesses 2 $(call expected_skips,all)
 
 # Warp and PyCUDA are in $(VENV).
 .PHONY: square
@@ -208,12 +223,12 @@ square: peers-all $(MEASURED) ## check all pairs of libraries, and compare with 
 	$(call say,All pairs of libraries on the simulated driver)
 	PYTHONPATH=tests CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
 	    LD_LIBRARY_PATH="$(CURDIR)/$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
-	    $(ALL_VENV)/bin/python -m square $(if $(UPDATE),--update)
+	    $(ALL_VENV)/bin/python -m square
 
 .PHONY: torch-operations
 torch-operations: peers-torch ## compare the operations of PyTorch that run with docs/results/pytorch-operations.md; UPDATE=1 writes it
 	$(call say,Operations of PyTorch on the simulated driver)
-	$(TORCH_VENV)/bin/python -m cuarray_sim tests/pytorch/operations.py $(if $(UPDATE),--update)
+	$(TORCH_VENV)/bin/python -m cuarray_sim tests/pytorch/operations.py
 
 .PHONY: mpi4py-tests
 mpi4py-tests: $(MPI4PY_TESTS) ## download mpi4py's own tests into build/mpi4py-tests
@@ -222,7 +237,7 @@ mpi4py-tests: $(MPI4PY_TESTS) ## download mpi4py's own tests into build/mpi4py-t
 extensions: $(EXTENSIONS) ## build the extension modules of tests/extensions into build/extensions
 
 .PHONY: sweep
-sweep: install ## remove each ordering call of cuarray in turn; the simulator must report it; writes docs/results/sweep.md
+sweep: install ## remove each ordering call of cuarray in turn; the simulator must report it; compares with docs/results/sweep.md, UPDATE=1 writes it
 	$(call say,Edge-removal sweep)
 	CUARRAY_SIM_FREE_SYNCHRONIZES=0 PYTHONPATH=tests:tests/support $(BIN)/python -m cuarray_sim --devices 2 -m sweep --table docs/results/sweep.md
 
@@ -237,16 +252,16 @@ litmus: install ## compare the race search with the axioms of the memory model o
 .PHONY: racy-kernels
 racy-kernels: peers ## run the racy kernels and their right siblings, and compare with docs/results/racy-kernels.md; UPDATE=1 writes it
 	$(call say,Racy kernels in CUDA C++)
-	PYTHONPATH=tests $(BIN)/python -m racy_kernels $(if $(UPDATE),--update)
+	PYTHONPATH=tests $(BIN)/python -m racy_kernels
 
 .PHONY: kernel-sweep
 kernel-sweep: peers ## weaken each barrier, fence and atomic of right kernels, and compare with docs/results/kernel-sweep.md; UPDATE=1 writes it
 	$(call say,Barrier-removal sweep for kernels)
-	PYTHONPATH=tests $(BIN)/python -m kernel_sweep $(if $(UPDATE),--update)
+	PYTHONPATH=tests $(BIN)/python -m kernel_sweep
 
 # Freeing memory does not wait for pending work here, so that a release which does not wait is found.
 .PHONY: faults
-faults: install ## let each driver call of each public operation fail, with three results; writes docs/results/faults.md
+faults: install ## let each driver call of each public operation fail, with three results; compares with docs/results/faults.md, UPDATE=1 writes it
 	$(call say,Fault sweep: the Rust crate)
 	CUARRAY_FAULTS=all cargo test --quiet -p cuarray --test faults
 	$(call say,Fault sweep: the Python package)
@@ -297,7 +312,7 @@ nvjitlink: $(NVJITLINK) ## install nvJitLink into build/nvjitlink ($(NVJITLINK_S
 numba-suite: peers $(NVJITLINK) ## run numba-cuda's own tests, and compare with docs/results/numba-suite.md; UPDATE=1 writes it
 	$(call say,numba-cuda's own tests on the simulated driver)
 	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 PYTHONPATH="tests:$(CURDIR)/$(dir $(NVJITLINK))" \
-	    $(BIN)/python -m cuarray_sim --devices 2 -m numba_suite $(if $(UPDATE),--update)
+	    $(BIN)/python -m cuarray_sim --devices 2 -m numba_suite
 
 # Findings are off, as CuPy's tests do not avoid them. Some tests need two devices.
 .PHONY: cupy-suite
@@ -305,25 +320,41 @@ cupy-suite: peers-cupy ## run CuPy's own tests, and compare with docs/results/cu
 	$(call say,CuPy's own tests on the simulated driver)
 	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
 	    PYTHONPATH="tests:$(CURDIR)/build/cupy/site-packages:$(CURDIR)/build/cupy/suite/tests" \
-	    $(BIN)/python -m cuarray_sim --devices 2 -m cupy_suite $(if $(UPDATE),--update)
+	    $(BIN)/python -m cuarray_sim --devices 2 -m cupy_suite
 
-# A failure that an adapter lists in KNOWN does not fail the target, and a crash is a failed check. A test gives other options.
-GPU_CHECK := --driver system
+# What a machine with a GPU and no network may lack: wheels for its Python, and the extension modules of the tests.
+GPU_PYTHON := 3.12
+GPU_WHEELS := dist/gpu/.filled
+
+.PHONY: gpu-wheels
+gpu-wheels: wheels $(GPU_WHEELS) ## build what `make gpu` needs into dist/: the wheels, the tools of the tests and the extension modules
+	@du -sh --apparent-size dist dist/gpu
+
+$(GPU_WHEELS): requirements/gpu.txt $(EXTENSIONS) | $(TOOLS)
+	$(call say,wheels for Python $(GPU_PYTHON), and extension modules)
+	rm -rf $(@D) && mkdir -p $(@D)/extensions
+	$(PIP) download --quiet --no-deps --only-binary=:all: --python-version $(GPU_PYTHON) --dest $(@D) \
+	    $(addprefix --platform=manylinux,_2_28_x86_64 _2_27_x86_64 _2_17_x86_64 2014_x86_64) -r $<
+	cp build/extensions/typed_views*.so $(@D)/extensions
+	@touch $@
+
+# The time limit of the whole run in seconds. bash has a variable of this name, which is not meant.
+SECONDS := 480
+# The folder of the results: at most eight files.
+RESULTS := $(CURDIR)/build/gpu/results
 
 .PHONY: gpu
-gpu: ## run the Python tests and the conformance kit on the real driver, with the wheels in dist/ and the interpreter PYTHON
-	@ls dist/cuarray-*.whl dist/cuarray_sim-*.whl >/dev/null 2>&1 || \
-	    { echo 'dist/ has no wheels: run `make wheels` on a machine with cargo and copy dist/ here' >&2; exit 1; }
-	@"$(PYTHON)" -c '$(REAL_DRIVER)' 2>/dev/null || { echo 'there is no real CUDA driver with a device' >&2; exit 1; }
-	$(call say,Python tests on the real driver)
-	rm -rf build/gpu
-	"$(PYTHON)" -m pip install --quiet --no-index --no-deps --no-compile --target build/gpu \
-	    dist/cuarray-*.whl dist/cuarray_sim-*.whl
-	@export PYTHONPATH="$(CURDIR)/build/gpu$${PYTHONPATH:+:$$PYTHONPATH}"; status=0; \
-	"$(PYTHON)" -m pytest tests || status=$$?; \
-	printf '\n== Conformance kit for all installed libraries: build/gpu-check.html\n'; \
-	"$(PYTHON)" -m cuarray check --all --each $(GPU_CHECK) --json build/gpu-check.json --html build/gpu-check.html || status=$$?; \
-	exit $$status
+gpu: ## ask the real driver for facts, run the tests and the conformance kit on it, and measure, within SECONDS (480)
+	@cd tests && "$(PYTHON)" -m gpu run --seconds $(SECONDS) --results "$(RESULTS)"
+
+.PHONY: gpu-rehearsal
+gpu-rehearsal: peers gpu-wheels ## run all that `make gpu` runs on the simulated driver, in the place of the system's; UPDATE=1 records its facts
+	$(call say,Rehearsal of a run on a GPU)
+	@cd tests && "$(CURDIR)/$(BIN)/python" -m gpu rehearse --seconds $(SECONDS) --results "$(CURDIR)/build/gpu/rehearsal"
+
+.PHONY: gpu-report
+gpu-report: ## write the page of the run in RESULTS into docs/results/gpu
+	@cd tests && "$(PYTHON)" -m gpu report --results "$(RESULTS)"
 
 .PHONY: lint
 lint: install ## check format, lints, types and prose; every warning is an error
@@ -417,7 +448,7 @@ FOREIGN := (^|[^a-z_])(smallvec|libloading|libc|loom|proptest)::
 PUBLIC_API_VERSION := 0.52.0
 
 .PHONY: api
-api: ## list the public items of the crate cuarray; installs cargo-public-api into target/tools if it is missing
+api: ## compare the public items of the crate cuarray with public-api.txt, UPDATE=1 writes it; installs cargo-public-api into target/tools if it is missing
 	$(call say,public items)
 	@export PATH="$(CURDIR)/target/tools/bin:$$PATH"; \
 	if [ "$$(cargo public-api --version 2>/dev/null || true)" != 'cargo-public-api $(PUBLIC_API_VERSION)' ]; then \
@@ -426,7 +457,8 @@ api: ## list the public items of the crate cuarray; installs cargo-public-api in
 	    rm -rf target/tools/build; \
 	fi; \
 	RUSTC_BOOTSTRAP=1 cargo public-api -p cuarray --features half -sss > target/public-api.txt
-	@cp target/public-api.txt crates/cuarray/public-api.txt
+	@$(if $(filter 1,$(UPDATE)),cp target/public-api.txt crates/cuarray/public-api.txt,diff crates/cuarray/public-api.txt target/public-api.txt || \
+	    { echo 'the public items differ; UPDATE=1 writes the list' >&2; exit 1; })
 	@if grep -E '$(FOREIGN)' crates/cuarray/public-api.txt; then echo 'the items above name types of private dependencies' >&2; exit 1; fi
 
 # Search is the only feature of mdBook that the book needs. A debug build takes half the time of a release build.
@@ -540,7 +572,7 @@ $(RELEASE_TOOLS): requirements/release.txt $(TOOLS)
 	$(PIP_INSTALL) -r requirements/release.txt
 	@touch $@
 
-# A peer that cannot be installed is named, and the others are installed. Without the stamp the next call tries again.
+# A peer that cannot be installed is named, and is an error. ALLOW_MISSING=1 installs the others, and lets their tests be skipped.
 $(PEERS): requirements/peers.txt $(TOOLS)
 	$(call say,peers: $(PEER_NAMES): downloads and installs them once ($(PEERS_SIZE)))
 	@if $(PIP_INSTALL) -r requirements/peers.txt; then \
@@ -549,7 +581,8 @@ $(PEERS): requirements/peers.txt $(TOOLS)
 	    echo 'requirements/peers.txt cannot be installed as a whole; trying each peer alone'; \
 	    missing=(); \
 	    $(foreach peer,$(PEER_NAMES),$(PIP_INSTALL) -c requirements/peers.txt $($(peer)) || missing+=($(peer));) \
-	    echo "peers NOT installed: $${missing[*]:-none}"; \
+	    echo "peers NOT installed: $${missing[*]:-none}" >&2; \
+	    $(or_missing); \
 	fi
 
 # PyTorch has an environment of its own, which sees the packages of $(VENV) too. PyTorch requires other versions of NVIDIA's libraries than
@@ -589,7 +622,7 @@ $(ALL): requirements/all.txt requirements/nvjitlink.txt $(ENVIRONMENT) | $(PEERS
 	cp -rs "$$(realpath "$$shared")/nvidia" "$$own"
 	@touch $@
 
-# Without a download, the test that runs them is skipped. Without the stamp the next call tries again.
+# With ALLOW_MISSING=1 and without a download, the test that runs them is skipped.
 $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
 	$(call say,mpi4py's own tests: downloads its source distribution)
 	@rm -rf $(@D) && mkdir -p $(@D)
@@ -597,7 +630,8 @@ $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
 	    && tar -xf $(@D)/mpi4py-*.tar.gz -C $(@D) --strip-components=1 --wildcards 'mpi4py-*/test'; then \
 	    touch $@; \
 	else \
-	    echo "mpi4py's tests cannot be downloaded; they will be skipped" >&2; \
+	    echo "mpi4py's tests cannot be downloaded" >&2; \
+	    $(or_missing); \
 	fi
 
 # The linker wants the name without a version, which the wheels lack.
@@ -616,14 +650,14 @@ $(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
 	$(PIP_INSTALL) --quiet --no-compile --no-deps --target $(@D) -r $<
 	@touch $@
 
-# Libraries that only `make bench` uses. It measures those that can be installed.
+# Libraries that only `make bench` and `make square` use. With ALLOW_MISSING=1 those that cannot be installed are left out.
 $(MEASURED): requirements/bench.txt benches/build_pycuda.py $(INSTALLED) | $(PEERS)
 	$(call say,libraries to compare with: Warp and PyCUDA (about 600 MB on disk))
 	@missing=(); \
 	grep -v '^pycuda==' requirements/bench.txt > $(VENV)/bench.txt; \
 	$(PIP_INSTALL) -r $(VENV)/bench.txt || missing+=('Warp (requirements/bench.txt cannot be installed)'); \
 	$(BIN)/python benches/build_pycuda.py || missing+=('PyCUDA (it cannot be built: a C++ compiler is needed)'); \
-	if [ $${#missing[@]} -eq 0 ]; then touch $@; else printf 'not measured: %s\n' "$${missing[@]}"; fi
+	if [ $${#missing[@]} -eq 0 ]; then touch $@; else printf 'not measured: %s\n' "$${missing[@]}" >&2; $(or_missing); fi
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.
 $(SIM_WHEEL): $(SIM_SOURCES) | $(TOOLS)
