@@ -9,66 +9,80 @@ use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 
-/// The kind of a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Two unordered accesses to the same bytes, at least one of them a write.
-    DataRace,
-    /// A data race between two threads of one kernel launch.
-    KernelRace,
-    /// An access to memory after its release.
-    UseAfterFree,
-    /// An access to stream-ordered memory that is not ordered after its allocation.
-    UseBeforeAllocation,
-    /// A release that is not ordered after an access.
-    FreeBeforePendingWork,
-    /// A read of bytes that were never written.
-    UninitializedRead,
-    /// An access that leaves its allocation, or lies in none.
-    OutOfBounds,
-    /// An access at an address that its element size does not divide.
-    MisalignedAccess,
-    /// A call that names a destroyed stream, event or context.
-    DestroyedHandle,
-    /// A synchronization with a capturing stream, or with an event of one.
-    CapturedStreamSynchronized,
-    /// An allocation or a handle that is still live when the program ends.
-    Leak,
+/// Declares the kinds once. `tests/project/test_findings.py` compares the page of findings and Python's list with it: of each
+/// comment, the first paragraph is the meaning, and the second one lists the sides of a finding.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
+        /// The kind of a problem.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        pub enum Kind {
+            $($(#[$doc])* #[serde(rename = $name)] $kind,)*
+        }
+
+        impl Kind {
+            /// All kinds.
+            pub const ALL: [Kind; [$($name),*].len()] = [$(Kind::$kind),*];
+
+            /// The stable name: `data-race`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $name,)*
+                }
+            }
+        }
+    };
 }
 
-impl Kind {
-    /// All kinds.
-    pub const ALL: [Kind; 11] = [
-        Kind::DataRace,
-        Kind::KernelRace,
-        Kind::UseAfterFree,
-        Kind::UseBeforeAllocation,
-        Kind::FreeBeforePendingWork,
-        Kind::UninitializedRead,
-        Kind::OutOfBounds,
-        Kind::MisalignedAccess,
-        Kind::DestroyedHandle,
-        Kind::CapturedStreamSynchronized,
-        Kind::Leak,
-    ];
-
-    /// The stable name: `data-race`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::DataRace => "data-race",
-            Kind::KernelRace => "kernel-race",
-            Kind::UseAfterFree => "use-after-free",
-            Kind::UseBeforeAllocation => "use-before-allocation",
-            Kind::FreeBeforePendingWork => "free-before-pending-work",
-            Kind::UninitializedRead => "uninitialized-read",
-            Kind::OutOfBounds => "out-of-bounds",
-            Kind::MisalignedAccess => "misaligned-access",
-            Kind::DestroyedHandle => "destroyed-handle",
-            Kind::CapturedStreamSynchronized => "captured-stream-synchronized",
-            Kind::Leak => "leak",
-        }
-    }
+kinds! {
+    /// Two accesses to the same bytes, at least one a write, that nothing orders.
+    ///
+    /// Sides: both accesses.
+    DataRace = "data-race",
+    /// A race between two threads of one launch, or between an asynchronous copy and an access before its wait; addresses
+    /// of shared memory are generic ones.
+    ///
+    /// Sides: both accesses.
+    KernelRace = "kernel-race",
+    /// An access to memory after its release, or a second release; a graph node, or a launch of its graph, that names
+    /// released memory.
+    ///
+    /// Sides: the release, the access.
+    UseAfterFree = "use-after-free",
+    /// An access to stream-ordered memory that is not ordered after its allocation, or to memory that is allocated or
+    /// mapped later.
+    ///
+    /// Sides: the allocation, the access.
+    UseBeforeAllocation = "use-before-allocation",
+    /// A release that is not ordered after an access.
+    ///
+    /// Sides: the access, the release.
+    FreeBeforePendingWork = "free-before-pending-work",
+    /// A read, by a kernel or to the host, of bytes that nothing has written; a shuffle that uses the value of an absent
+    /// lane; a matrix instruction without its whole warp.
+    ///
+    /// Sides: the read.
+    UninitializedRead = "uninitialized-read",
+    /// An access that leaves its allocation, or lies in none.
+    ///
+    /// Sides: the access.
+    OutOfBounds = "out-of-bounds",
+    /// An access at an address that is not a multiple of its element size.
+    ///
+    /// Sides: the access.
+    MisalignedAccess = "misaligned-access",
+    /// A call with a destroyed stream, event, context, array, texture or surface object, with a released memory handle, or
+    /// with a freed address reservation; a launch of a graph with a destroyed array.
+    ///
+    /// Sides: the destruction, the call.
+    DestroyedHandle = "destroyed-handle",
+    /// A call that waits for, or queries, a capturing stream or an event of the capture.
+    ///
+    /// Sides: the call that began the capture, if it is in progress; the synchronization.
+    CapturedStreamSynchronized = "captured-stream-synchronized",
+    /// An object that is alive at the end.
+    ///
+    /// Sides: the call that made it.
+    Leak = "leak",
 }
 
 /// How an operation treats memory or a handle.
