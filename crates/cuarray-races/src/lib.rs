@@ -75,6 +75,7 @@
 //! assert!(run(true).findings.is_empty());
 //! ```
 
+mod advice;
 mod detector;
 pub mod finding;
 pub mod report;
@@ -82,6 +83,7 @@ pub mod site;
 pub mod suppression;
 pub mod symbol;
 
+pub use advice::Advice;
 pub use detector::{
     Block, Caller, Clock, Detector, Effect, Extent, Fences, HostThreads, KernelMisuse, KernelRace, Lane, LaneNumber,
     Manner, Operation, Past, Region, Strength, Ticket, Touch, Touched,

@@ -6,6 +6,7 @@
 use super::found::Party;
 use super::region::Region;
 use super::{Detector, Operation};
+use crate::advice::Advice;
 use crate::finding::{AccessKind, Kind};
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ type Member<'a> = (usize, &'a Region, AccessKind);
 
 impl Detector {
     /// Reports operations of one call that share bytes which at least one of them writes. Each has its place in the history and
-    /// its accesses; `missing` is the advice.
-    pub fn unordered_in_call(&mut self, operations: &[(u64, Vec<(Region, AccessKind)>)], missing: &str) {
+    /// its accesses.
+    pub fn unordered_in_call(&mut self, operations: &[(u64, Vec<(Region, AccessKind)>)]) {
         let mut members: Vec<Member<'_>> = Vec::new();
         for (index, (_, touches)) in operations.iter().enumerate() {
             members.extend(touches.iter().map(|(region, access)| (index, region, *access)));
@@ -32,13 +33,13 @@ impl Detector {
             let conflict = others.copied().find(|(other, bytes, _)| *other != index && bytes.overlaps(region));
             if let Some(other) = conflict {
                 let [first, second] = if other.0 < index { [other, member] } else { [member, other] };
-                self.unordered_members([first, second].map(|of| (operations[of.0].0, of)), missing);
+                self.unordered_members([first, second].map(|of| (operations[of.0].0, of)));
             }
             keep(if is_write { &mut writes } else { &mut reads }, member);
         }
     }
 
-    fn unordered_members(&mut self, members: [(u64, Member<'_>); 2], missing: &str) {
+    fn unordered_members(&mut self, members: [(u64, Member<'_>); 2]) {
         let [(_, (_, one, _)), (_, (_, other, _))] = members;
         let (start, end) = (one.start().max(other.start()), one.end().min(other.end()));
         let parties = members.map(|(ordinal, (_, _, access))| {
@@ -46,7 +47,7 @@ impl Detector {
         });
         let parties: Vec<Party> = parties.into_iter().flatten().collect();
         if parties.len() == 2 {
-            self.find(Kind::DataRace, Some((start, end)), None, parties, Some(missing.to_owned()));
+            self.find(Kind::DataRace, Some((start, end)), None, parties, Advice::SplitBatch);
         }
     }
 
@@ -70,6 +71,7 @@ fn keep<'a>(known: &mut Vec<Member<'a>>, member: Member<'a>) {
 #[cfg(test)]
 mod tests {
     use super::super::*;
+    use crate::advice::Advice;
     use crate::finding::AccessKind::{Read, Write};
 
     /// The number of findings about operations of one call with these accesses.

@@ -193,7 +193,7 @@ impl Detector {
                     AccessKind::Create => Kind::UseBeforeAllocation,
                     _ => Kind::DataRace,
                 };
-                match advice::wait(&conflict.other, operation).filter(|_| before_wait) {
+                match missing_edge::wait(&conflict.other, operation).filter(|_| before_wait) {
                     Some(missing) => self.unordered_without(missing, kind, conflict, operation, access),
                     None => self.unordered(kind, conflict, operation, access),
                 }
@@ -208,15 +208,14 @@ impl Detector {
         }
         for address in heap.into_iter().flat_map(|change| change.wrong) {
             let size = self.blocks.gone_at(address, 1).map_or(1, |(block, _)| block.end().saturating_sub(address));
-            self.stray(Party::of(operation, AccessKind::Release, Some(Range { address, length: size })), "");
+            self.stray(Party::of(operation, AccessKind::Release, Some(Range { address, length: size })), None);
         }
         for (start, end) in unwritten {
             let party = Party::touching(operation, AccessKind::Read, start, end);
-            let missing = "write these bytes (a copy, a fill, a kernel) before they are read";
-            self.find(Kind::UninitializedRead, Some((start, end)), None, vec![party], Some(missing.to_owned()));
+            self.find(Kind::UninitializedRead, Some((start, end)), None, vec![party], Advice::WriteFirst);
         }
         for (region, access) in stray {
-            self.stray(Party::of(operation, access, Some(region.hull())), "");
+            self.stray(Party::of(operation, access, Some(region.hull())), None);
         }
         for race in self.races.remove(&operation.ordinal).unwrap_or_default() {
             self.kernel_race(operation, race);
@@ -228,13 +227,13 @@ impl Detector {
 
     /// Reports two unordered operations.
     pub(super) fn unordered(&mut self, kind: Kind, conflict: Conflict, operation: &Arc<Operation>, access: AccessKind) {
-        let missing = advice::missing(self, &conflict.other, operation);
+        let missing = missing_edge::between(self, &conflict.other, operation);
         self.unordered_without(missing, kind, conflict, operation, access);
     }
 
     fn unordered_without(
         &mut self,
-        missing: String,
+        missing: Advice,
         kind: Kind,
         conflict: Conflict,
         operation: &Arc<Operation>,
@@ -243,21 +242,21 @@ impl Detector {
         let Conflict { other, access: other_access, start, end, .. } = conflict;
         let parties =
             vec![Party::touching(&other, other_access, start, end), Party::touching(operation, access, start, end)];
-        self.find(kind, Some((start, end)), None, parties, Some(missing));
+        self.find(kind, Some((start, end)), None, parties, missing);
     }
 
     /// Reports an access to memory that was freed or never allocated. `more` continues the advice.
-    pub(super) fn stray(&mut self, party: Party, more: &str) {
+    pub(super) fn stray(&mut self, party: Party, more: Option<Advice>) {
         let Some(bytes) = party.bytes else { return };
         let operation = party.operation.clone();
+        let with = |missing: Advice| format!("{missing}{}", more.map(|more| more.to_string()).unwrap_or_default());
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
         // The schedule ran an allocation before work that was enqueued earlier.
         let later = self.blocks.at(bytes.address).and_then(|block| Some((block.clone(), block.made()?.clone())));
         if let Some((block, made)) = later.filter(|(_, made)| made.ordinal > operation.ordinal) {
             let bytes = Some(Range { address: block.address, length: block.size });
             let parties = vec![Party::of(&made, AccessKind::Create, bytes), party];
-            let missing = format!("allocate or map the memory before the work that uses it{more}");
-            return self.find(Kind::UseBeforeAllocation, range, None, parties, Some(missing));
+            return self.find(Kind::UseBeforeAllocation, range, None, parties, with(Advice::AllocateFirst));
         }
         let gone = match self.blocks.at(bytes.address) {
             Some(_) => None,
@@ -266,27 +265,25 @@ impl Detector {
         match gone {
             // The schedule ran a release before work that was enqueued earlier: the two are unordered.
             Some((block, by)) if by.ordinal > operation.ordinal => {
-                let missing = advice::missing(self, &operation, &by) + more;
+                let missing = missing_edge::between(self, &operation, &by);
                 let bytes = Some(Range { address: block.address, length: block.size });
                 let freed = Party::of(&by, AccessKind::Release, bytes);
-                self.find(Kind::FreeBeforePendingWork, range, None, vec![party, freed], Some(missing));
+                self.find(Kind::FreeBeforePendingWork, range, None, vec![party, freed], with(missing));
             }
             Some((block, by)) => {
                 let bytes = Some(Range { address: block.address, length: block.size });
                 let freed = Party::of(&by, AccessKind::Release, bytes);
-                let missing =
-                    format!("release the memory after its last use, or do not use it after the release{more}");
-                self.find(Kind::UseAfterFree, range, None, vec![freed, party], Some(missing));
+                self.find(Kind::UseAfterFree, range, None, vec![freed, party], with(Advice::ReleaseLater));
             }
             None => {
                 let missing = match self.blocks.at(bytes.address) {
-                    Some(block) => format!(
-                        "keep within the allocation: it ends {} bytes before the access does",
-                        bytes.address.saturating_add(bytes.length) - block.end()
-                    ),
-                    None => "use an address inside a live allocation".to_owned(),
+                    Some(block) => {
+                        let beyond = bytes.address.saturating_add(bytes.length) - block.end();
+                        Advice::KeepWithinAllocation { beyond }
+                    }
+                    None => Advice::UseLiveAddress,
                 };
-                self.find(Kind::OutOfBounds, range, None, vec![party], Some(missing + more));
+                self.find(Kind::OutOfBounds, range, None, vec![party], with(missing));
             }
         }
     }
@@ -314,11 +311,11 @@ impl Detector {
         bytes: Option<Range>,
         variable: Option<Variable>,
         parties: Vec<Party>,
-        (missing, width): (String, u8),
+        (missing, width): (Advice, u8),
     ) {
         let block = self.blocks.at(owner).cloned();
         let variable = variable.or_else(|| block.as_ref()?.variable_at(bytes?.address));
-        let missing = Some(missing);
+        let missing = Some(missing.to_string());
         self.findings.add(Found { kind, bytes, block, variable, object: None, parties, missing, width });
     }
 
@@ -328,8 +325,9 @@ impl Detector {
         range: Option<(u64, u64)>,
         object: Option<Object>,
         parties: Vec<Party>,
-        missing: Option<String>,
+        missing: impl ToString,
     ) {
+        let missing = Some(missing.to_string());
         let block = range.and_then(|(start, end)| {
             let live = self.blocks.at(start);
             live.or_else(|| self.blocks.gone_at(start, end - start).map(|(block, _)| block)).cloned()

@@ -6,7 +6,6 @@
 //! the last accesses to the same bytes ([`shadow`]), in the order of the calls ([`queue`]). Two conflicting accesses
 //! are a finding if they are unordered, whether or not this run gave a wrong result.
 
-mod advice;
 mod allocations;
 mod batch;
 mod checks;
@@ -16,6 +15,7 @@ mod flags;
 mod found;
 mod handles;
 mod lanes;
+mod missing_edge;
 mod nested;
 mod operation;
 mod queue;
@@ -31,6 +31,7 @@ pub use effect::Effect;
 pub use operation::{Caller, Fences, Operation, Ticket};
 pub use region::{Extent, Manner, Region, Strength, Touch, Touched};
 
+use crate::advice::Advice;
 use crate::finding::{Access, AccessKind, KernelPlace, Kind, LaneKind, Object, Range, Variable, Watched};
 use allocations::Blocks;
 use clock::Retired;
@@ -77,8 +78,8 @@ pub struct KernelRace {
     pub variable: Option<Variable>,
     /// Both accesses, the earlier first.
     pub sides: [(AccessKind, KernelPlace); 2],
-    /// The missing synchronization, as a sentence without its full stop.
-    pub missing: String,
+    /// The missing synchronization.
+    pub missing: Advice,
     /// The width of that synchronization: 0 for threads of a warp, 1 for a block, 2 for several blocks. Of races that are one
     /// finding, the report shows the widest, because its synchronization orders the others too.
     pub width: u8,
@@ -99,8 +100,8 @@ pub struct KernelMisuse {
     pub access: AccessKind,
     /// The instruction, the block and the thread.
     pub place: KernelPlace,
-    /// The remedy, as a sentence without its full stop.
-    pub missing: String,
+    /// The remedy.
+    pub missing: Advice,
 }
 
 /// A change of the kernels' heap by one launch.

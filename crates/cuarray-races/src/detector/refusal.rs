@@ -4,13 +4,21 @@ use super::Detector;
 use super::effect::Effect;
 use super::found::Party;
 use super::operation::{Caller, Operation, Ticket};
+use crate::advice::Advice;
 use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range};
 use std::sync::Arc;
 
 impl Detector {
     /// Reports a refused access that lies outside every allocation, or partly so. An access within one allocation is
     /// no finding. `more` continues the advice.
-    pub fn refuse_access(&mut self, caller: Caller, access: AccessKind, address: u64, length: u64, more: &str) {
+    pub fn refuse_access(
+        &mut self,
+        caller: Caller,
+        access: AccessKind,
+        address: u64,
+        length: u64,
+        more: Option<Advice>,
+    ) {
         if self.blocks.at(address).is_some_and(|block| address.saturating_add(length) <= block.end()) {
             return;
         }
@@ -19,11 +27,11 @@ impl Detector {
     }
 
     /// Reports a refused access to live memory for which the device lacks the right. `missing` is the advice.
-    pub fn refuse_closed(&mut self, caller: Caller, access: AccessKind, bytes: Range, missing: String) {
+    pub fn refuse_closed(&mut self, caller: Caller, access: AccessKind, bytes: Range, missing: Advice) {
         let ticket = self.host_operation(caller, Effect::none());
         let party = Party::of(&ticket.operation, access, Some(bytes));
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
-        self.find(Kind::OutOfBounds, range, None, vec![party], Some(missing));
+        self.find(Kind::OutOfBounds, range, None, vec![party], missing);
     }
 
     /// Reports a refused free. It is a finding if the memory was freed before.
@@ -32,16 +40,16 @@ impl Detector {
         let Some(size) = gone.filter(|block| block.address == address).map(|block| block.size) else { return };
         let ticket = self.host_operation(caller, Effect::none());
         let bytes = Some(Range { address, length: size });
-        self.stray(Party::of(&ticket.operation, AccessKind::Release, bytes), "");
+        self.stray(Party::of(&ticket.operation, AccessKind::Release, bytes), None);
     }
 
     /// Reports an access that is refused because its address or pitch is not a multiple of `size`.
     pub fn refuse_misaligned(&mut self, caller: Caller, access: AccessKind, bytes: Range, size: u64) {
         let ticket = self.host_operation(caller, Effect::none());
         let party = Party::of(&ticket.operation, access, Some(bytes));
-        let missing = format!("use an address, and a pitch, that {size} divides");
+        let missing = Advice::AlignAddressAndPitch { size };
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
-        self.find(Kind::MisalignedAccess, range, None, vec![party], Some(missing));
+        self.find(Kind::MisalignedAccess, range, None, vec![party], missing);
     }
 
     /// Reports the access at which a launch failed. `wrong` has the kind of finding and the advice for an access to
@@ -50,23 +58,23 @@ impl Detector {
         &mut self,
         ticket: &Ticket,
         (access, bytes): (AccessKind, Range),
-        wrong: Option<(Kind, String)>,
+        wrong: Option<(Kind, Advice)>,
         place: KernelPlace,
-        more: &str,
+        more: Option<Advice>,
     ) {
         let party = Party { place: Some(place), ..Party::of(&ticket.operation, access, Some(bytes)) };
         let Some((kind, missing)) = wrong else { return self.stray(party, more) };
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
-        self.find(kind, range, None, vec![party], Some(missing));
+        self.find(kind, range, None, vec![party], missing);
     }
 
     /// Reports a launch that failed because of a handle. It is a finding if the handle was destroyed.
     pub fn launch_used_handle(&mut self, ticket: &Ticket, handle: u64, place: KernelPlace) {
         let Some((kind, by)) = self.handles.gone(handle).cloned() else { return };
         let used = Party { place: Some(place), ..Party::naming(&ticket.operation, AccessKind::Use) };
-        let missing = format!("keep the {kind} until the kernels that use it have run");
+        let missing = Advice::KeepForKernels { kind };
         let parties = vec![Party::naming(&by, AccessKind::Release), used];
-        self.find(Kind::DestroyedHandle, None, Some(Object { kind, handle }), parties, Some(missing));
+        self.find(Kind::DestroyedHandle, None, Some(Object { kind, handle }), parties, missing);
     }
 
     /// Reports a call that is refused because of a handle. It is a finding if the handle was destroyed.
@@ -74,8 +82,8 @@ impl Detector {
         let Some((kind, by)) = self.handles.gone(handle).cloned() else { return };
         let ticket = self.host_operation(caller, Effect::none());
         let parties = vec![Party::naming(&by, AccessKind::Release), Party::naming(&ticket.operation, AccessKind::Use)];
-        let missing = format!("keep the {kind} until the last call that names it");
-        self.find(Kind::DestroyedHandle, None, Some(Object { kind, handle }), parties, Some(missing));
+        let missing = Advice::KeepForCalls { kind };
+        self.find(Kind::DestroyedHandle, None, Some(Object { kind, handle }), parties, missing);
     }
 
     /// Reports a call that waits for, or queries, work that is only being captured. `begun` is the operation that
@@ -90,10 +98,8 @@ impl Detector {
         let ticket = self.host_operation(caller, Effect::none());
         let begun = begun.map(|begun| Party::naming(&begun, AccessKind::Use));
         let waits = Party::naming(&ticket.operation, AccessKind::Synchronize);
-        let missing =
-            "end the capture and launch its graph before waiting, or ask cuStreamIsCapturing first".to_owned();
         let object = Some(Object { kind, handle });
         let parties = begun.into_iter().chain([waits]).collect();
-        self.find(Kind::CapturedStreamSynchronized, None, object, parties, Some(missing));
+        self.find(Kind::CapturedStreamSynchronized, None, object, parties, Advice::EndCapture);
     }
 }

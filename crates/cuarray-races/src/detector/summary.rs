@@ -2,7 +2,8 @@
 
 use super::found::{Again, Findings, Found, Party};
 use super::operation::Operation;
-use super::{Block, Detector, advice};
+use super::{Block, Detector, missing_edge};
+use crate::advice::Advice;
 use crate::finding::{self, AccessKind, Finding, Kind, LaneKind, Object, Range, Report, Side};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ impl Lanes {
         let next = self.lanes.len() as u32;
         *self.numbers.entry((operation.lane, thread)).or_insert_with(|| {
             let handle = if kind == LaneKind::Host { thread } else { info.map_or(0, |info| info.handle) };
-            let name = advice::lane(detector, operation);
+            let name = missing_edge::lane(detector, operation);
             self.lanes.push(finding::Lane {
                 number: next,
                 kind,
@@ -111,7 +112,7 @@ impl Detector {
                 variable: None,
                 object: None,
                 parties: vec![party],
-                missing: Some("release the memory before the program ends".to_owned()),
+                missing: Some(Advice::ReleaseAtEnd.to_string()),
                 width: 0,
             });
         }
@@ -123,7 +124,7 @@ impl Detector {
                 variable: None,
                 object: Some(Object { kind, handle }),
                 parties: vec![Party::naming(made, AccessKind::Create)],
-                missing: Some(format!("destroy the {kind} before the program ends")),
+                missing: Some(Advice::DestroyAtEnd { kind }.to_string()),
                 width: 0,
             });
         }

@@ -7,7 +7,7 @@ use crate::state::State;
 use cuarray_abi::{CUcontext, CUgraphConditionalHandle, CUmemGenericAllocationHandle};
 use cuarray_ptx::{Program, Space};
 use cuarray_races::finding::{AccessKind, KernelPlace, Kind, Range};
-use cuarray_races::{Block, Ticket};
+use cuarray_races::{Advice, Block, Ticket};
 
 /// Records an allocation of the calling thread.
 pub(crate) fn allocated(state: &mut State, address: u64) {
@@ -19,9 +19,6 @@ pub(crate) fn allocated(state: &mut State, address: u64) {
         state.host_writes_devices || !matches!(allocation.kind, allocation::Kind::Device | allocation::Kind::Array);
     state.detector.allocate(caller, block, written);
 }
-
-/// The advice for an access to an address that is reserved and not mapped.
-pub(crate) const UNMAPPED: &str = "; the address is only reserved: map memory there with cuMemMap";
 
 /// Records that physical memory is mapped at an address.
 pub(crate) fn mapped(state: &mut State, address: u64, handle: CUmemGenericAllocationHandle) {
@@ -36,7 +33,7 @@ pub(crate) fn mapped(state: &mut State, address: u64, handle: CUmemGenericAlloca
 }
 
 /// Records a refused access to memory without the right to it.
-pub(crate) fn closed(state: &mut State, access: AccessKind, address: u64, length: u64, missing: String) {
+pub(crate) fn closed(state: &mut State, access: AccessKind, address: u64, length: u64, missing: Advice) {
     let Some(caller) = caller(state) else { return };
     state.detector.refuse_closed(caller, access, Range { address, length }, missing);
 }
@@ -82,11 +79,16 @@ pub(crate) fn released(state: &mut State, address: u64) {
     state.detector.free(caller, address);
 }
 
+/// The advice for an address that is reserved and not mapped.
+pub(crate) fn reserved_at(state: &State, address: u64) -> Option<Advice> {
+    let unmapped = state.memory.holding(address).is_none() && state.reservation_of(address).is_some();
+    unmapped.then_some(Advice::MapReserved)
+}
+
 /// Records a refused access that lies outside every allocation, or partly so.
 pub(crate) fn refused(state: &mut State, access: AccessKind, address: u64, length: u64) {
     let Some(caller) = caller(state) else { return };
-    let unmapped = state.memory.holding(address).is_none() && state.reservation_of(address).is_some();
-    state.detector.refuse_access(caller, access, address, length, if unmapped { UNMAPPED } else { "" });
+    state.detector.refuse_access(caller, access, address, length, reserved_at(state, address));
 }
 
 /// Records a refused free.
@@ -106,9 +108,9 @@ pub(crate) fn launch_failed(
     state: &mut State,
     ticket: &Ticket,
     access: (AccessKind, Range),
-    wrong: Option<(Kind, String)>,
+    wrong: Option<(Kind, Advice)>,
     place: KernelPlace,
-    more: &str,
+    more: Option<Advice>,
 ) {
     state.detector.launch_failed(ticket, access, wrong, place, more);
 }

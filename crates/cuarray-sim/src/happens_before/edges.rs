@@ -140,8 +140,7 @@ pub(crate) fn unordered_copies(state: &mut State, copies: &[(u64, Transfer)]) {
         vec![(region(source.place, *extent), AccessKind::Read), (region(target.place, *extent), AccessKind::Write)]
     };
     let operations: Vec<_> = copies.iter().map(|(place, copy)| (*place, touches(copy))).collect();
-    let missing = "copy these bytes by different calls: the copies of one batch have no order";
-    state.detector.unordered_in_call(&operations, missing);
+    state.detector.unordered_in_call(&operations);
 }
 
 /// Issues an operation. For a launch, returns also what a dependent launch that comes next has to follow.

@@ -104,21 +104,16 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
 }
 
 /// The advice for an access of a device to memory that is closed to it.
-pub(crate) fn missing_access(device: usize, allocation: &Allocation) -> String {
+pub(crate) fn missing_access(device: usize, allocation: &Allocation) -> cuarray_races::Advice {
     let of_pool = match &allocation.kind {
         Kind::Imported(imported) => imported.pool.is_some(),
         kind => matches!(kind, Kind::Pool(_) | Kind::PinnedPool { .. }),
     };
     match allocation.kind {
-        _ if of_pool => format!("give device {device} access to the memory of the pool with cuMemPoolSetAccess"),
-        Kind::Graph { .. } => format!(
-            "give device {device} access in the parameters of the allocation node, or in the pool before the capture"
-        ),
-        Kind::Mapped(_) => format!("give device {device} access to the mapped memory with cuMemSetAccess"),
-        _ => {
-            let other = allocation.device;
-            format!("call cuCtxEnablePeerAccess in the context of device {device} for the context of device {other}")
-        }
+        _ if of_pool => cuarray_races::Advice::OpenPool { device },
+        Kind::Graph { .. } => cuarray_races::Advice::OpenGraphMemory { device },
+        Kind::Mapped(_) => cuarray_races::Advice::OpenMapping { device },
+        _ => cuarray_races::Advice::OpenPeer { device, other: allocation.device },
     }
 }
 
@@ -141,8 +136,9 @@ pub(crate) fn is_open_to(state: &State, context: CUcontext, address: u64, length
 /// Records a copy or fill of memory that [`is_open_to`] closes to its context.
 pub(crate) fn refuse_closed(state: &mut State, context: CUcontext, access: AccessKind, address: u64, length: u64) {
     let device = state.contexts.get(&context).map_or(0, |context| context.device);
-    let missing = state.memory.holding(address).map(|allocation| missing_access(device, allocation));
-    calls::closed(state, access, address, length, missing.unwrap_or_default());
+    let Some(allocation) = state.memory.holding(address) else { return };
+    let missing = missing_access(device, allocation);
+    calls::closed(state, access, address, length, missing);
 }
 
 /// Adds a new allocation to the table.

@@ -10,9 +10,9 @@ use crate::work::textures::Missing;
 use crate::work::{allocations, contexts, textures};
 use cuarray_abi::*;
 use cuarray_ptx::{Fault, FaultKind, RANK_SHIFT};
-use cuarray_races::Ticket;
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range};
 use cuarray_races::report::kernel_name;
+use cuarray_races::{Advice, Ticket};
 
 /// Marks the context of a failed kernel as failed, and reports the failure.
 pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
@@ -23,10 +23,10 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     }
     let window = cuarray_ptx::in_window(fault.address);
     let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
-    let nearest = || reserved_at(state, fault.address).or_else(|| nearest_to(state, fault.address));
+    let nearest = || calls::reserved_at(state, fault.address).or_else(|| nearest_to(state, fault.address));
     let more = illegal.then(nearest).flatten().filter(|_| closed.is_none());
-    let more = more.unwrap_or_default();
-    let text = format!("kernel {}: {what}; {place}{more}", kernel_name(launch.name()));
+    let mut text = format!("kernel {}: {what}; {place}", kernel_name(launch.name()));
+    text.extend(more.as_ref().map(Advice::to_string));
     if !launch.settings.quiet {
         eprintln!("cuarray-sim: {text}");
     }
@@ -39,7 +39,7 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
             Missing::Handle(handle) => calls::launch_used_handle(state, ticket, handle, place),
             Missing::Memory { address, size } => {
                 let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
-                calls::launch_failed(state, ticket, (access, Range { address, length: size }), None, place, "");
+                calls::launch_failed(state, ticket, (access, Range { address, length: size }), None, place, None);
             }
         }
         return;
@@ -52,22 +52,17 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
             FaultKind::IllegalAddress | FaultKind::ReadOnly if closed.is_some() => {
                 closed.map(|(_, missing)| (finding::Kind::OutOfBounds, missing))
             }
-            FaultKind::Misaligned => {
-                Some((finding::Kind::MisalignedAccess, format!("use an address that is a multiple of {}", fault.size)))
-            }
-            FaultKind::ReadOnly => {
-                let missing = "do not write constant memory in a kernel: only the host sets it";
-                Some((finding::Kind::OutOfBounds, missing.to_owned()))
-            }
+            FaultKind::Misaligned => Some((finding::Kind::MisalignedAccess, Advice::AlignAddress { size: fault.size })),
+            FaultKind::ReadOnly => Some((finding::Kind::OutOfBounds, Advice::LeaveConstant)),
             // Addresses in these windows are valid only in the kernel, and are not memory of the driver.
-            _ => window.map(|_| (finding::Kind::OutOfBounds, format!("keep within it: {what}"))),
+            _ => window.map(|_| (finding::Kind::OutOfBounds, Advice::KeepWithinWindow { failure: what })),
         };
-        calls::launch_failed(state, ticket, (access, bytes), wrong, place, &more);
+        calls::launch_failed(state, ticket, (access, bytes), wrong, place, more);
     }
 }
 
 /// For an access to memory of another device that is closed to the context: a description, and what is missing.
-fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String, String)> {
+fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String, Advice)> {
     let allocation = state.memory.holding(fault.address)?;
     let access = allocations::kernel_access(state, context, allocation);
     let needed = if fault.write { CU_MEM_ACCESS_FLAGS_PROT_READWRITE } else { CU_MEM_ACCESS_FLAGS_PROT_READ };
@@ -84,14 +79,8 @@ fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String
     Some((format!(", in {owner} that is closed to kernels of device {own}"), missing))
 }
 
-/// The advice for an address that is reserved and not mapped.
-fn reserved_at(state: &State, address: u64) -> Option<String> {
-    let unmapped = state.memory.holding(address).is_none() && state.reservation_of(address).is_some();
-    unmapped.then(|| calls::UNMAPPED.to_owned())
-}
-
 /// A description of the program's allocation nearest to an address.
-fn nearest_to(state: &State, address: u64) -> Option<String> {
+fn nearest_to(state: &State, address: u64) -> Option<Advice> {
     let own = state.memory.iter().filter(|allocation| !allocation.kind.is_of_code());
     let distance = |start: u64, size: u64| {
         if address < start { start - address } else { address.saturating_sub(start + size) }
@@ -99,7 +88,7 @@ fn nearest_to(state: &State, address: u64) -> Option<String> {
     let nearest = own.min_by_key(|allocation| distance(allocation.address, allocation.size))?;
     let (start, size) = (nearest.address, nearest.size);
     let (away, side) = (distance(start, size), if address < start { "before" } else { "behind" });
-    Some(format!("; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it"))
+    Some(Advice::NearestAllocation { size, start, away, side })
 }
 
 /// A failure in words, and its location.

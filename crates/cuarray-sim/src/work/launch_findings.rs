@@ -3,9 +3,9 @@
 use crate::objects::launch::Launch;
 use crate::state::State;
 use cuarray_ptx::{Access, Misuse, MisuseKind, Outcome, Program, Race, Region, Scope, Variable as Declared, Wait, Why};
-use cuarray_races::finding::{self, AccessKind, KernelPlace, Range, Variable};
+use cuarray_races::finding::{AccessKind, KernelPlace, Kind, Range, Variable};
 use cuarray_races::site::SourceLine;
-use cuarray_races::{KernelMisuse, KernelRace};
+use cuarray_races::{Advice, KernelMisuse, KernelRace};
 
 /// Converts a race between threads of a launch into the form of a finding.
 pub(super) fn kernel_race(
@@ -34,32 +34,25 @@ pub(super) fn kernel_race(
     let between = one.block != other.block;
     let same_warp = one.thread / 32 == other.thread / 32;
     let stray =
-        ["A", "B"].into_iter().zip([one, other]).find(|(_, access)| is_out_of_bounds(regions, outcome, race, access));
-    let advice = if !race.shared && state.conditions.contains_key(&race.address) {
-        "let one thread call cudaGraphSetConditional, or order the calls: possibly concurrent calls for one condition are undefined, \
-         even with one value"
+        ['A', 'B'].into_iter().zip([one, other]).find(|(_, access)| is_out_of_bounds(regions, outcome, race, access));
+    let missing = if let Some((access, _)) = stray {
+        Advice::CorrectAddressFirst { access }
+    } else if !race.shared && state.conditions.contains_key(&race.address) {
+        Advice::SetConditionOnce
     } else if let Some(wait) = one.pending {
         copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread))
     } else if let Some(why) = race.why {
         hand_over(why, between)
     } else if between && within_cluster {
-        "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two"
+        Advice::ClusterBarrier
     } else if between {
-        "give each block its own memory, use atomic operations, or order the blocks: two kernels in the place of one, or a barrier of \
-         the grid in a cooperative launch"
+        Advice::OrderBlocks
     } else if one.atomic != other.atomic {
-        "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two"
+        Advice::MakeBothAtomic
     } else if same_warp {
-        "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered"
+        Advice::WarpBarrier
     } else {
-        "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach"
-    };
-    let missing = match stray {
-        Some((letter, _)) => format!(
-            "first correct the address of {letter}: its access is out of bounds, as another finding of this launch says, and \
-             the race follows from that"
-        ),
-        None => advice.to_owned(),
+        Advice::BlockBarrier
     };
     let width = match (between, same_warp) {
         (true, _) => 2,
@@ -90,99 +83,40 @@ fn is_out_of_bounds(regions: &[Region], outcome: &Outcome, race: &Race, access: 
 }
 
 /// The advice for a race of threads that synchronize through memory, in one block or `between` blocks.
-fn hand_over(why: Why, between: bool) -> &'static str {
+fn hand_over(why: Why, between: bool) -> Advice {
     use Scope::{Block, Cluster};
     match (why, between) {
-        (Why::Plain, _) => {
-            "one access is plain and the other one is strong (atomic, volatile or with an order): make both strong, or order \
-             them by a barrier, or by a fence and a flag"
-        }
-        (Why::NarrowOperation(Block), _) => {
-            "an access has the scope of a block (.cta, thread_scope_block, atomicAdd_block) and the other one is in another \
-             block: give both the scope of the device"
-        }
-        (Why::NarrowOperation(_), _) => {
-            "an access has the scope of a cluster and the other one is in another cluster: give both the scope of the device"
-        }
-        (Why::MixedSizes, _) => "the two strong accesses overlap in a part of their bytes: access the same bytes",
-        (Why::NarrowFence(Block), _) => {
-            "the fence before the flag's write is of scope cta (__threadfence_block, memory_order_release in thread_scope_block): \
-             it orders one block only; use __threadfence (scope gpu)"
-        }
-        (Why::NarrowFence(_), _) => {
-            "the fence before the flag's write orders one cluster only: use __threadfence (scope gpu)"
-        }
-        (Why::NoFence, true) => {
-            "no fence is between the data's access and the flag's write: put __threadfence (or a release of scope gpu) there"
-        }
-        (Why::NoFence, false) => {
-            "no fence is between the data's access and the flag's write: put __threadfence_block (or a release) there, or a barrier"
-        }
-        (Why::NoAcquire(Block), _) => {
-            "no fence is behind the read of the flag: put __threadfence_block (or use an acquiring read) there"
-        }
-        (Why::NoAcquire(Cluster), _) => {
-            "no fence of scope cluster is behind the read of the flag: put fence.acq_rel.cluster, or a wider one, there"
-        }
-        (Why::NoAcquire(_), _) => {
-            "no fence of scope gpu is behind the read of the flag: put __threadfence (or use an acquiring read of scope gpu) there"
-        }
-        (Why::NoProxyFence, _) => {
-            "a bulk copy reads by another path than threads write: put fence.proxy.async (cuda::ptx::fence_proxy_async) behind the \
-             write, before the barrier that the copying thread waits at"
-        }
-        (Why::ReadOnlyPath, _) => {
-            "ld.global.nc (const __restrict__, __ldg) may read only what no thread of the launch writes: read it by a plain load"
-        }
-        (Why::BarrierObject, _) => {
-            "one access initializes or overwrites the barrier object that the other one uses: put a barrier (__syncthreads, or that of the \
-             cluster) between mbarrier.init and the first use, and between the last use and mbarrier.inval"
-        }
-        (Why::Texture, _) => {
-            "a texture fetch or a surface load need not see what its own launch has written, even behind a barrier: read the bytes \
-             by a plain load, or in another launch"
-        }
-        (Why::RestrictedFence, _) => {
-            "a fence between the two is restricted to shared memory (.sync_restrict), and the bytes are in global memory: use \
-             fence.acq_rel.cluster, or a wider one"
-        }
-        (Why::PlainFlag, _) => {
-            "the flag is written by a plain store, which hands over nothing: write it by an atomic or volatile store behind a fence"
-        }
+        (Why::Plain, _) => Advice::MakeBothStrong,
+        (Why::NarrowOperation(Block), _) => Advice::WidenAccessOfBlock,
+        (Why::NarrowOperation(_), _) => Advice::WidenAccessOfCluster,
+        (Why::MixedSizes, _) => Advice::AccessEqualBytes,
+        (Why::NarrowFence(Block), _) => Advice::WidenFenceOfBlock,
+        (Why::NarrowFence(_), _) => Advice::WidenFenceOfCluster,
+        (Why::NoFence, true) => Advice::FenceBeforeFlag,
+        (Why::NoFence, false) => Advice::FenceOrBarrierBeforeFlag,
+        (Why::NoAcquire(Block), _) => Advice::AcquireInBlock,
+        (Why::NoAcquire(Cluster), _) => Advice::AcquireInCluster,
+        (Why::NoAcquire(_), _) => Advice::AcquireOnDevice,
+        (Why::NoProxyFence, _) => Advice::ProxyFence,
+        (Why::ReadOnlyPath, _) => Advice::LoadPlainly,
+        (Why::BarrierObject, _) => Advice::BarrierAroundObject,
+        (Why::Texture, _) => Advice::LoadWithoutTexture,
+        (Why::RestrictedFence, _) => Advice::UnrestrictedFence,
+        (Why::PlainFlag, _) => Advice::WriteFlagStrongly,
     }
 }
 
 /// The wait that a race with an asynchronous copy lacks. `target` tells its target from its source, and `alone` one
 /// thread from two.
-fn copy_wait(wait: Wait, target: bool, alone: bool) -> &'static str {
+fn copy_wait(wait: Wait, target: bool, alone: bool) -> Advice {
     match (wait, target, alone) {
-        (Wait::Group, true, true) => {
-            "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before \
-             its target is accessed"
-        }
-        (Wait::Group, true, false) => {
-            "let the copying thread wait (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline), \
-             and then put a barrier (__syncthreads) before other threads access the target"
-        }
-        (Wait::Group, false, _) => {
-            "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before \
-             its source is written"
-        }
-        (Wait::BulkGroup, true, _) => {
-            "let the copying thread commit the copy and wait for it (cp.async.bulk.wait_group) before its target is accessed, \
-             and put a barrier between that wait and other threads"
-        }
-        (Wait::BulkGroup, false, _) => {
-            "let the copying thread commit the copy and wait for its read (cp.async.bulk.wait_group.read) before its source is \
-             written, and put a barrier between that wait and other threads"
-        }
-        (Wait::Barrier, true, _) => {
-            "wait at the mbarrier of the copy, for the phase that expects its bytes, before its target is accessed; if \
-             the access should come first, put a barrier before the copy"
-        }
-        (Wait::Barrier, false, _) => {
-            "wait at the mbarrier of the copy, for the phase that expects its bytes, before its source is written"
-        }
+        (Wait::Group, true, true) => Advice::AwaitGroup,
+        (Wait::Group, true, false) => Advice::AwaitGroupAndBarrier,
+        (Wait::Group, false, _) => Advice::AwaitGroupRead,
+        (Wait::BulkGroup, true, _) => Advice::AwaitBulkGroup,
+        (Wait::BulkGroup, false, _) => Advice::AwaitBulkGroupRead,
+        (Wait::Barrier, true, _) => Advice::AwaitPhase,
+        (Wait::Barrier, false, _) => Advice::AwaitPhaseRead,
     }
 }
 
@@ -213,74 +147,56 @@ pub(super) fn misuses(state: &State, launch: &Launch, regions: &[Region], outcom
             false,
         );
         let access = if write { AccessKind::Write } else { AccessKind::Read };
-        let bytes = |address| Some(Range { address, length: size.into() });
-        let (kind, bytes, owner, variable, missing) = match kind {
+        let generic = |address| cuarray_ptx::SHARED_WINDOW + address;
+        let misuse = |kind, address, variable, missing| {
+            let bytes = Some(Range { address, length: size.into() });
+            KernelMisuse { kind, bytes, owner: address, variable, access, place, missing }
+        };
+        match kind {
             MisuseKind::BeyondRegion => {
                 let index = regions.partition_point(|region| region.start <= address).saturating_sub(1);
                 let Region { start, end, .. } = regions[index];
-                let missing = format!(
-                    "keep within the {} bytes: the access ends {} bytes behind them",
-                    end - start,
-                    address + u64::from(size) - end
-                );
-                (finding::Kind::OutOfBounds, bytes(address), start, None, missing)
+                let missing = Advice::KeepWithinRegion { size: end - start, beyond: address + u64::from(size) - end };
+                KernelMisuse { owner: start, ..misuse(Kind::OutOfBounds, address, None, missing) }
             }
-            MisuseKind::OtherRegion => {
-                let missing = format!("keep within {}", aimed_at(state, launch, regions, pc));
-                (finding::Kind::OutOfBounds, bytes(address), address, None, missing)
-            }
+            MisuseKind::OtherRegion => misuse(Kind::OutOfBounds, address, None, aimed_at(state, launch, regions, pc)),
             MisuseKind::BetweenShared => {
-                let generic = cuarray_ptx::SHARED_WINDOW + address;
-                let last = address + u64::from(size) - 1;
-                let (variable, end) = launch.program.shared_variable_before(last).unwrap_or_default();
-                let Declared { name, offset, size: whole, .. } = &launch.program.variables()[variable];
-                let missing = format!(
-                    "keep within the {whole} bytes of {name}: the access ends {} bytes behind them",
-                    last + 1 - end
-                );
-                let offset = address.saturating_sub(*offset);
-                let variable = Variable { name: Some(name.clone()), space: "shared", offset };
-                (finding::Kind::OutOfBounds, bytes(generic), generic, Some(variable), missing)
+                let (variable, missing) = variable_before(launch, address, size.into());
+                misuse(Kind::OutOfBounds, generic(address), Some(variable), missing)
             }
             MisuseKind::UnwrittenShared => {
-                let missing = "write shared memory before it is read: each block starts with undefined bytes";
-                let generic = cuarray_ptx::SHARED_WINDOW + address;
                 let variable = Some(shared_variable(launch, address));
-                (finding::Kind::UninitializedRead, bytes(generic), generic, variable, missing.to_owned())
-            }
-            MisuseKind::AbsentLane => {
-                let missing = format!(
-                    "let lane {address} execute the shuffle and put it into the mask, or do not use its value: \
-                     the value of a lane that does not take part is undefined"
-                );
-                (finding::Kind::UninitializedRead, None, 0, None, missing)
+                misuse(Kind::UninitializedRead, generic(address), variable, Advice::WriteSharedFirst)
             }
             MisuseKind::SourceOfEndedBlock => {
-                let missing = "wait until the bulk copy has read its source (cp.async.bulk.wait_group.read) before the block ends: its \
-                               shared memory ends with it";
-                let generic = cuarray_ptx::SHARED_WINDOW + address;
                 let variable = Some(shared_variable(launch, address));
-                (finding::Kind::UseAfterFree, bytes(generic), generic, variable, missing.to_owned())
+                misuse(Kind::UseAfterFree, generic(address), variable, Advice::AwaitReadBeforeBlockEnds)
             }
-            MisuseKind::FreedBlock => {
-                let missing = "free the block after its last use: malloc may give its bytes to another thread at once";
-                (finding::Kind::UseAfterFree, bytes(address), address, None, missing.to_owned())
+            MisuseKind::FreedBlock => misuse(Kind::UseAfterFree, address, None, Advice::FreeHeapBlockLater),
+            MisuseKind::AbsentLane | MisuseKind::PartialWarp => {
+                let missing = match kind {
+                    MisuseKind::AbsentLane => Advice::IncludeLane { lane: address },
+                    _ => Advice::IncludeWarp { lane: address },
+                };
+                KernelMisuse { bytes: None, ..misuse(Kind::UninitializedRead, 0, None, missing) }
             }
-            MisuseKind::PartialWarp => {
-                let missing = format!(
-                    "let all 32 lanes of the warp execute the matrix instruction together: lane {address} does not take part, \
-                     so the result is undefined"
-                );
-                (finding::Kind::UninitializedRead, None, 0, None, missing)
-            }
-        };
-        KernelMisuse { kind, bytes, owner, variable, access, place, missing }
+        }
     });
     converted.collect()
 }
 
-/// The allocations to which the parameters point from which the address of a store is computed.
-fn aimed_at(state: &State, launch: &Launch, regions: &[Region], pc: u32) -> String {
+/// The variable before bytes of shared memory that no variable holds whole, with the advice.
+fn variable_before(launch: &Launch, address: u64, length: u64) -> (Variable, Advice) {
+    let last = address + length - 1;
+    let (variable, end) = launch.program.shared_variable_before(last).unwrap_or_default();
+    let Declared { name, offset, size, .. } = &launch.program.variables()[variable];
+    let missing = Advice::KeepWithinVariable { size: *size, name: name.clone(), beyond: last + 1 - end };
+    let offset = address.saturating_sub(*offset);
+    (Variable { name: Some(name.clone()), space: "shared", offset }, missing)
+}
+
+/// The advice to keep within the allocations to which the parameters point from which the address of a store is computed.
+fn aimed_at(state: &State, launch: &Launch, regions: &[Region], pc: u32) -> Advice {
     let parameters = &launch.program.functions()[launch.kernel as usize].parameters;
     let holding = |address: u64| regions.iter().find(|region| (region.start..=region.end).contains(&address));
     let pointers = launch.program.pointers_of_store(pc, &launch.parameters);
@@ -293,10 +209,10 @@ fn aimed_at(state: &State, launch: &Launch, regions: &[Region], pc: u32) -> Stri
     });
     let mut described: Vec<String> = described.collect();
     described.dedup();
-    if described.is_empty() {
-        described.push("the variable of the module".to_owned());
+    match described.is_empty() {
+        true => Advice::KeepWithinModule,
+        false => Advice::KeepWithinArguments { targets: described.join(", or ") },
     }
-    format!("{}: the store reaches another allocation", described.join(", or "))
 }
 
 /// The index of a block or thread with a number.

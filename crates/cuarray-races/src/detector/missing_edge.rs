@@ -1,45 +1,35 @@
-//! Advice for findings: the edge that a program lacks, in words.
+//! The edge that a program lacks between two operations.
 
 use super::operation::Operation;
 use super::{Detector, LaneInfo};
+use crate::advice::Advice;
 use crate::finding::LaneKind;
 use crate::symbol::{call_name, kernel_name};
 
 /// The edge from the earlier call to the later one that the program lacks.
-pub(super) fn missing(detector: &Detector, first: &Operation, second: &Operation) -> String {
-    let [first_call, second_call] = [first, second].map(|operation| call_name(operation.caller.call));
+pub(super) fn between(detector: &Detector, first: &Operation, second: &Operation) -> Advice {
+    let names = [first, second].map(|operation| call_name(operation.caller.call));
     if first.caller.launch.is_some() && first.caller.launch == second.caller.launch {
-        return format!(
-            "add an edge between the two nodes of the graph: in a capture, record an event after {first_call} and make the \
-             stream of {second_call} wait for it before"
-        );
+        let [first, second] = names.map(|name| name.to_owned());
+        return Advice::OrderNodes { first, second };
     }
     let (before, after) = (call(first), call(second));
     let (from, to) = (outside(detector, first), outside(detector, second));
     match (is_host(detector, first), is_host(detector, second)) {
-        (false, false) => {
-            format!("record an event on {from} after {before} and make {to} wait for it before {after}")
-        }
-        (false, true) => {
-            format!("synchronize with {from}, or with an event recorded there after {before}, before {after}")
-        }
-        (true, false) => format!(
-            "make the call {after} after {before} in {from}, or hand over from there to the thread that calls it"
-        ),
-        (true, true) => format!("order the two threads: hand over from {from} after {before} to {to} before {after}"),
+        (false, false) => Advice::OrderStreams { from, before, to, after },
+        (false, true) => Advice::OrderHostAfterStream { from, before, after },
+        (true, false) => Advice::OrderStreamAfterHost { from, before, after },
+        (true, true) => Advice::OrderHosts { from, before, to, after },
     }
 }
 
 /// The wait that a dependent launch lacks, if the other operation precedes it in its stream or graph.
-pub(super) fn wait(first: &Operation, second: &Operation) -> Option<String> {
+pub(super) fn wait(first: &Operation, second: &Operation) -> Option<Advice> {
     let in_graph = first.caller.launch.is_some() && first.caller.launch == second.caller.launch;
     (first.lane == second.lane || in_graph).then(|| {
         let kernel = second.caller.detail.as_ref().filter(|_| !in_graph);
         let kernel = kernel.map_or("the later kernel".to_owned(), |name| format!("the kernel {}", kernel_name(name)));
-        format!(
-            "let each thread of {kernel} execute cudaGridDependencySynchronize (griddepcontrol.wait) before this access, or \
-             launch it without programmatic stream serialization"
-        )
+        Advice::WaitForEarlierKernel { kernel }
     })
 }
 

@@ -1,0 +1,165 @@
+//! The texts that say what a program lacks, for the `missing` of a finding.
+
+use std::fmt;
+
+/// Declares each advice with its text, in which the fields are inserted.
+macro_rules! advice {
+    ($($name:ident $({ $($field:ident: $type:ty),* })? => $text:literal,)*) => {
+        /// The missing edge or the remedy of a finding. It displays as a sentence without its full stop.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the text of an advice says what its fields are")]
+        pub enum Advice {
+            $(#[doc = $text] $name $({ $($field: $type),* })?,)*
+        }
+
+        impl fmt::Display for Advice {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Advice::$name $({ $($field),* })? => write!(out, $text),)*
+                }
+            }
+        }
+    };
+}
+
+advice! {
+    // Edges between operations.
+    OrderNodes { first: String, second: String } =>
+        "add an edge between the two nodes of the graph: in a capture, record an event after {first} and make the stream of {second} \
+         wait for it before",
+    OrderStreams { from: String, before: String, to: String, after: String } =>
+        "record an event on {from} after {before} and make {to} wait for it before {after}",
+    OrderHostAfterStream { from: String, before: String, after: String } =>
+        "synchronize with {from}, or with an event recorded there after {before}, before {after}",
+    OrderStreamAfterHost { from: String, before: String, after: String } =>
+        "make the call {after} after {before} in {from}, or hand over from there to the thread that calls it",
+    OrderHosts { from: String, before: String, to: String, after: String } =>
+        "order the two threads: hand over from {from} after {before} to {to} before {after}",
+    WaitForEarlierKernel { kernel: String } =>
+        "let each thread of {kernel} execute cudaGridDependencySynchronize (griddepcontrol.wait) before this access, or launch it \
+         without programmatic stream serialization",
+    SplitBatch => "copy these bytes by different calls: the copies of one batch have no order",
+    EndCapture => "end the capture and launch its graph before waiting, or ask cuStreamIsCapturing first",
+
+    // The lifetime of memory and handles, and their first write.
+    AllocateFirst => "allocate or map the memory before the work that uses it",
+    ReleaseLater => "release the memory after its last use, or do not use it after the release",
+    ReleaseAtEnd => "release the memory before the program ends",
+    DestroyAtEnd { kind: &'static str } => "destroy the {kind} before the program ends",
+    KeepForKernels { kind: &'static str } => "keep the {kind} until the kernels that use it have run",
+    KeepForCalls { kind: &'static str } => "keep the {kind} until the last call that names it",
+    FreeHeapBlockLater => "free the block after its last use: malloc may give its bytes to another thread at once",
+    AwaitReadBeforeBlockEnds =>
+        "wait until the bulk copy has read its source (cp.async.bulk.wait_group.read) before the block ends: its shared memory ends \
+         with it",
+    WriteFirst => "write these bytes (a copy, a fill, a kernel) before they are read",
+    WriteSharedFirst => "write shared memory before it is read: each block starts with undefined bytes",
+    IncludeLane { lane: u64 } =>
+        "let lane {lane} execute the shuffle and put it into the mask, or do not use its value: the value of a lane that does not \
+         take part is undefined",
+    IncludeWarp { lane: u64 } =>
+        "let all 32 lanes of the warp execute the matrix instruction together: lane {lane} does not take part, so the result is \
+         undefined",
+
+    // Addresses, and the right to use them.
+    KeepWithinAllocation { beyond: u64 } => "keep within the allocation: it ends {beyond} bytes before the access does",
+    KeepWithinRegion { size: u64, beyond: u64 } => "keep within the {size} bytes: the access ends {beyond} bytes behind them",
+    KeepWithinVariable { size: u64, name: String, beyond: u64 } =>
+        "keep within the {size} bytes of {name}: the access ends {beyond} bytes behind them",
+    KeepWithinArguments { targets: String } => "keep within {targets}: the store reaches another allocation",
+    KeepWithinModule => "keep within the variable of the module: the store reaches another allocation",
+    KeepWithinWindow { failure: String } => "keep within it: {failure}",
+    UseLiveAddress => "use an address inside a live allocation",
+    AlignAddressAndPitch { size: u64 } => "use an address, and a pitch, that {size} divides",
+    AlignAddress { size: u32 } => "use an address that is a multiple of {size}",
+    LeaveConstant => "do not write constant memory in a kernel: only the host sets it",
+    OpenPool { device: usize } => "give device {device} access to the memory of the pool with cuMemPoolSetAccess",
+    OpenGraphMemory { device: usize } =>
+        "give device {device} access in the parameters of the allocation node, or in the pool before the capture",
+    OpenMapping { device: usize } => "give device {device} access to the mapped memory with cuMemSetAccess",
+    OpenPeer { device: usize, other: usize } =>
+        "call cuCtxEnablePeerAccess in the context of device {device} for the context of device {other}",
+
+    // Races between the threads of a launch.
+    CorrectAddressFirst { access: char } =>
+        "first correct the address of {access}: its access is out of bounds, as another finding of this launch says, and the race \
+         follows from that",
+    SetConditionOnce =>
+        "let one thread call cudaGraphSetConditional, or order the calls: possibly concurrent calls for one condition are undefined, \
+         even with one value",
+    ClusterBarrier => "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two",
+    OrderBlocks =>
+        "give each block its own memory, use atomic operations, or order the blocks: two kernels in the place of one, or a barrier of \
+         the grid in a cooperative launch",
+    MakeBothAtomic => "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two",
+    WarpBarrier => "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered",
+    BlockBarrier =>
+        "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach",
+    MakeBothStrong =>
+        "one access is plain and the other one is strong (atomic, volatile or with an order): make both strong, or order them by a \
+         barrier, or by a fence and a flag",
+    WidenAccessOfBlock =>
+        "an access has the scope of a block (.cta, thread_scope_block, atomicAdd_block) and the other one is in another block: give \
+         both the scope of the device",
+    WidenAccessOfCluster =>
+        "an access has the scope of a cluster and the other one is in another cluster: give both the scope of the device",
+    AccessEqualBytes => "the two strong accesses overlap in a part of their bytes: access the same bytes",
+    WidenFenceOfBlock =>
+        "the fence before the flag's write is of scope cta (__threadfence_block, memory_order_release in thread_scope_block): it \
+         orders one block only; use __threadfence (scope gpu)",
+    WidenFenceOfCluster =>
+        "the fence before the flag's write orders one cluster only: use __threadfence (scope gpu)",
+    FenceBeforeFlag =>
+        "no fence is between the data's access and the flag's write: put __threadfence (or a release of scope gpu) there",
+    FenceOrBarrierBeforeFlag =>
+        "no fence is between the data's access and the flag's write: put __threadfence_block (or a release) there, or a barrier",
+    AcquireInBlock =>
+        "no fence is behind the read of the flag: put __threadfence_block (or use an acquiring read) there",
+    AcquireInCluster =>
+        "no fence of scope cluster is behind the read of the flag: put fence.acq_rel.cluster, or a wider one, there",
+    AcquireOnDevice =>
+        "no fence of scope gpu is behind the read of the flag: put __threadfence (or use an acquiring read of scope gpu) there",
+    ProxyFence =>
+        "a bulk copy reads by another path than threads write: put fence.proxy.async (cuda::ptx::fence_proxy_async) behind the write, \
+         before the barrier that the copying thread waits at",
+    LoadPlainly =>
+        "ld.global.nc (const __restrict__, __ldg) may read only what no thread of the launch writes: read it by a plain load",
+    BarrierAroundObject =>
+        "one access initializes or overwrites the barrier object that the other one uses: put a barrier (__syncthreads, or that of \
+         the cluster) between mbarrier.init and the first use, and between the last use and mbarrier.inval",
+    LoadWithoutTexture =>
+        "a texture fetch or a surface load need not see what its own launch has written, even behind a barrier: read the bytes by a \
+         plain load, or in another launch",
+    UnrestrictedFence =>
+        "a fence between the two is restricted to shared memory (.sync_restrict), and the bytes are in global memory: use \
+         fence.acq_rel.cluster, or a wider one",
+    WriteFlagStrongly =>
+        "the flag is written by a plain store, which hands over nothing: write it by an atomic or volatile store behind a fence",
+
+    // Waits for asynchronous copies.
+    AwaitGroup =>
+        "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before its target is \
+         accessed",
+    AwaitGroupAndBarrier =>
+        "let the copying thread wait (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline), and then \
+         put a barrier (__syncthreads) before other threads access the target",
+    AwaitGroupRead =>
+        "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before its source is \
+         written",
+    AwaitBulkGroup =>
+        "let the copying thread commit the copy and wait for it (cp.async.bulk.wait_group) before its target is accessed, and put a \
+         barrier between that wait and other threads",
+    AwaitBulkGroupRead =>
+        "let the copying thread commit the copy and wait for its read (cp.async.bulk.wait_group.read) before its source is written, \
+         and put a barrier between that wait and other threads",
+    AwaitPhase =>
+        "wait at the mbarrier of the copy, for the phase that expects its bytes, before its target is accessed; if the access should \
+         come first, put a barrier before the copy",
+    AwaitPhaseRead =>
+        "wait at the mbarrier of the copy, for the phase that expects its bytes, before its source is written",
+
+    // Continuations of another advice.
+    MapReserved => "; the address is only reserved: map memory there with cuMemMap",
+    NearestAllocation { size: u64, start: u64, away: u64, side: &'static str } =>
+        "; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it",
+}
