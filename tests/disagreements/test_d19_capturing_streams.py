@@ -240,9 +240,12 @@ def test_borrow_ends_although_capture_refuses_its_backward_edge(
         assert array.ptr
 
 
-def test_release_of_memory_during_capture_is_deferred(foreign_stream: ForeignStream, capturing: Any) -> None:
+def test_release_of_memory_during_capture_leaves_the_capture_valid(
+    foreign_stream: ForeignStream, capturing: Any
+) -> None:
     """A free during a capture is forbidden and invalidates the capture."""
     memory = cuarray.to_device(np.zeros(4, np.uint8), stream=cuarray.stream())
+    # The end of the capture fails if the capture is invalid.
     with capturing(foreign_stream.handle):
         del memory
         cuarray.reclaim(wait=False)

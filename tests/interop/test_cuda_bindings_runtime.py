@@ -311,7 +311,7 @@ def test_entry_point_of_the_driver_is_found() -> None:
     assert found[1] == runtime.cudaDriverEntryPointQueryResult.cudaDriverEntryPointSuccess
 
 
-def test_profiler_is_started_and_stopped() -> None:
+def test_start_and_stop_of_the_profiler_succeed() -> None:
     ok(runtime.cudaProfilerStart())
     ok(runtime.cudaProfilerStop())
 
