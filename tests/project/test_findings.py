@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cuarray.check.registry import ORDER
 from generated import differences
+
+from cuarray.check.registry import ORDER
 
 ROOT = Path(__file__).parents[2]
 DECLARATION = ROOT / "crates/cuarray-races/src/finding.rs"

@@ -71,7 +71,6 @@ fn keep<'a>(known: &mut Vec<Member<'a>>, member: Member<'a>) {
 #[cfg(test)]
 mod tests {
     use super::super::*;
-    use crate::advice::Advice;
     use crate::finding::AccessKind::{Read, Write};
 
     /// The number of findings about operations of one call with these accesses.
@@ -84,7 +83,7 @@ mod tests {
             (ticket.operation.ordinal, touches.clone())
         });
         let issued: Vec<_> = issued.collect();
-        detector.unordered_in_call(&issued, "");
+        detector.unordered_in_call(&issued);
         detector.report(false).findings.iter().map(|finding| finding.count).sum()
     }
 
