@@ -1,4 +1,4 @@
-"""Exchange between JAX and cuarray by DLPack, and from JAX by the interface. Only host memory works without a GPU."""
+"""Exchange between JAX and cuarray on a GPU, and of JAX's host memory. tests/all_libraries/jax has the exchange on the simulated driver."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pending import pending_in
 import cuarray
 
 if importlib.util.find_spec("jax") is None:
-    pytest.skip("JAX is not installed; most of these tests need a GPU", allow_module_level=True)
+    pytest.skip("JAX is not installed", allow_module_level=True)
 
 TYPES = ["bool", "uint8", "int32", "float16", "float32", "complex64", "bfloat16"]
 SHAPES = [(), (7,), (2, 3, 4)]
@@ -33,7 +33,7 @@ def jax():
 def gpu(jax, driver: Driver):
     """Return JAX's device, or skip."""
     if driver.is_simulated:
-        pytest.skip("JAX contains the CUDA runtime, which does not start on the simulated driver")
+        pytest.skip("tests/all_libraries/jax has these exchanges on the simulated driver")
     try:
         return jax.devices("cuda")[0]
     except RuntimeError as error:
