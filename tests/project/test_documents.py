@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from generated import differences
 
 import cuarray
 
@@ -45,6 +46,33 @@ def test_the_summary_names_each_page_once() -> None:
     pages = links(DOCS / "SUMMARY.md")
     assert len(pages) == len(set(pages))
     assert set(pages) == {str(path.relative_to(DOCS)) for path in DOCS.glob("**/*.md")} - {"SUMMARY.md"}
+
+
+PURPOSES = {
+    "Tutorials": "A first success, step by step.",
+    "How-to": "One task each, without a GPU.",
+    "Reference": "Complete lists.",
+    "Explanation": "How it works and why.",
+    "Findings of the conformance kit": "Defects of libraries.",
+    "Results": "Written by commands.",
+}
+
+
+def list_of_pages() -> str:
+    """The list of all pages in the guide, by the sections of the summary."""
+    text = (DOCS / "SUMMARY.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^# (.*)\n\n((?:- .*\n)+)", text, re.MULTILINE))
+    assert [*sections] == [*PURPOSES]
+    return "\n".join(f"### {title}\n\n{PURPOSES[title]}\n\n{pages}" for title, pages in sections.items())
+
+
+def test_the_guide_lists_each_page_of_the_summary() -> None:
+    """`UPDATE=1` writes the list."""
+    page = DOCS / "introduction.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- pages -->\n")
+    after = rest[rest.index("<!-- end -->") :]
+    assert differences(page, f"{before}<!-- pages -->\n\n{list_of_pages()}\n{after}") == []
+    assert {*links(DOCS / "SUMMARY.md")} - {"introduction.md"} <= {*links(page)}
 
 
 def test_the_documents_are_found() -> None:

@@ -1,4 +1,4 @@
-"""The tables that docs/what-runs.toml and requirements/ generate: libraries and features on the simulated driver, and versions."""
+"""The tables that docs/what-runs.toml generates: libraries and features on the simulated driver."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "docs" / "what-runs.toml"
 LINK = re.compile(r"\]\(([^():]+)\)")
 BLOCK = re.compile(r"(<!-- what-runs: ([a-z-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-PAGES = ("README.md", "docs/introduction.md", "docs/explanation/open-ends.md")
+PAGES = ("README.md", "docs/introduction.md", "docs/explanation/open-ends.md", "docs/reference/versions.md")
 
 Row = dict[str, Any]
 
@@ -55,9 +55,9 @@ def tables() -> dict[str, str]:
     }
 
 
-def generated(page: str) -> str:
-    """Return the page with its tables as the source has them."""
-    text, made = (ROOT / page).read_text(encoding="utf-8"), tables()
+def generated(page: str, made: dict[str, str]) -> str:
+    """Return the page with these tables."""
+    text = (ROOT / page).read_text(encoding="utf-8")
 
     def relative(link: re.Match[str]) -> str:
         return f"]({os.path.relpath(ROOT / link[1], (ROOT / page).parent)})"

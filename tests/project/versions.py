@@ -1,0 +1,88 @@
+"""The tables of docs/reference/versions.md, from the manifests, the workflow and requirements/."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .what_runs import ROOT, source, table
+
+# Files of requirements with the libraries and with NVIDIA's tools; the others have tools of this project.
+FILES = ("peers", "cupy", "torch", "all", "bench", "nvcc", "nvjitlink", "test")
+# NVIDIA's parts that the tests use, apart from libraries.
+TOOLS = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvrtc", "nvidia-nvjitlink", "nvidia-nvvm")
+CRATES = ("cudarc", "burn-cuda", "ndarray")
+
+
+def read(file: str, pattern: str) -> str:
+    """Return the one group of a pattern in a file."""
+    found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+    assert found, f"{file} has no {pattern}"
+    return found[1]
+
+
+def pinned() -> dict[str, dict[str, str]]:
+    """Return the versions of each package by their condition; the condition is empty for most."""
+    found: dict[str, dict[str, str]] = {}
+    for name in FILES:
+        for line in (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+            requirement = re.match(r"([\w.-]+)==([\w.]+)(?: --hash\S*)?(?:; (.*))?$", line)
+            if requirement:
+                versions = found.setdefault(requirement[1], {})
+                condition = requirement[3] or ""
+                assert versions.get(condition, requirement[2]) == requirement[2], f"{requirement[1]} has two versions"
+                versions[condition] = requirement[2]
+    return found
+
+
+def shown(package: str, versions: dict[str, str]) -> str:
+    """Return a package with its version, and with those for an older Python."""
+    newest = versions.get("") or versions['python_version >= "3.11"']
+    older = versions.get('python_version < "3.11"')
+    return f"{package} {newest}" + (f" (Python 3.10: {older})" if older else "")
+
+
+def crates() -> Iterator[str]:
+    """The crates of the examples, with their versions."""
+    manifests = "\n".join(file.read_text(encoding="utf-8") for file in sorted(ROOT.glob("examples/rust/*/Cargo.toml")))
+    for crate in CRATES:
+        found = re.search(rf'^{crate} = (?:\{{ version = )?"=([\d.]+)"', manifests, re.MULTILINE)
+        assert found, crate
+        yield f"{crate} {found[1]}"
+
+
+def tables() -> dict[str, str]:
+    """Return the tables by the names that the page gives their places."""
+    versions = pinned()
+    workflow = ".github/workflows/ci.yml"
+    newest_python = read(workflow, r'python-version: "([\d.]+)"')
+    pythons = [*re.findall(r"\d\.\d+", read(workflow, r"python: \[(.*)\]")), newest_python]
+    driver = int(read("crates/cuarray-sim/src/config/mod.rs", r"driver_version: (\d+)"))
+    oldest_python = read("python/cuarray/pyproject.toml", r'requires-python = ">=([\d.]+)"')
+    rust, glibc = read("Cargo.toml", r'^rust-version = "(.*)"'), read("Makefile", r"^GLIBC := (.*)$")
+    needs = [
+        ("Python", f"{oldest_python} or later; one wheel for all (`abi3`)", ", ".join(pythons)),
+        ("Rust", f"{rust} or later", "that version and the newest"),
+        ("PyO3, for extension modules", read("Cargo.toml", r'^pyo3 = "(.*)"'), "the same"),
+        ("glibc", f"{glibc} or later, for the wheels", "that of Ubuntu 24.04"),
+        ("NumPy", "optional", ", ".join(versions["numpy"].values())),
+        ("pytest, for `--cuarray-sim`", "optional", versions["pytest"][""]),
+    ]
+    libraries = [
+        (row["name"], ", ".join(shown(each, versions[each]) for each in row["packages"]))
+        for row in source()["library"]
+        if "packages" in row
+    ]
+    return {
+        "versions": table(("part", "needed", "tested"), needs),
+        "versions-of-cuda": table(
+            ("part", "version"),
+            [
+                ("the driver that the simulator claims to be", f"{driver // 1000}.{driver % 1000 // 10}"),
+                ("NVIDIA's files in tests", ", ".join(shown(each, versions[each]) for each in TOOLS)),
+            ],
+        ),
+        "versions-of-libraries": table(
+            ("library", "version"), [*libraries, ("Rust crates of the examples", ", ".join(crates()))]
+        ),
+    }
