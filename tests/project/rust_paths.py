@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 # Comments, string literals and character literals hold no paths. A lifetime looks like an open character literal.
@@ -121,6 +121,7 @@ class Source:
                     yield name, self.module + (leaf[1:] if leaf[0] == "self" else leaf)
 
 
+@cache
 def sources(root: Path) -> list[Source]:
     """Return all files of a crate except its tests."""
     files = (file for file in sorted(root.rglob("*.rs")) if "tests" not in file.relative_to(root).with_suffix("").parts)
