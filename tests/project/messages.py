@@ -40,15 +40,15 @@ MODULES = (
     *("cuda_bindings", "exploration", "export", "hints", "jax_plugin", "launcher", "library", "pytest_findings"),
     *("pytest_leaks", "pytest_plugin", "pytest_schedule", "pytorch", "stand_ins", "xla"),
 )
-# Sentences of these files that no program prints on standard error.
+# Fixed parts of these files that no program prints on standard error.
 OTHERS = {
     "application ptx input",  # a part of the log of the linker
-    "functions, {} instructions",
-    "fatal   :",
     "keep within it:",  # a part of a finding
     "no kernel image",  # read from PyTorch
-    "python -m cuarray_sim",
-    "(expect=kind, allow=kind): on the simulated CUDA driver",  # descriptions of markers
+    "python -m cuarray_sim",  # the name of the command
+    # Descriptions of markers.
+    "(expect=kind, allow=kind): on the simulated CUDA driver, the test fails unless there is a finding of the expected kind; "
+    "findings of an allowed kind are ignored",
     ": the test may leave objects alive on the simulated CUDA driver",
 }
 
