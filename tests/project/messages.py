@@ -43,7 +43,6 @@ MODULES = (
 # Fixed parts of these files that no program prints on standard error.
 OTHERS = {
     "application ptx input",  # a part of the log of the linker
-    "keep within it:",  # a part of a finding
     "no kernel image",  # read from PyTorch
     "python -m cuarray_sim",  # the name of the command
     # Descriptions of markers.
