@@ -13,7 +13,7 @@ use crate::objects::stream::Kind;
 use crate::ordering_calls::OrderingCalls;
 use crate::schedule::Schedule;
 use crate::schedule::mode::Mode;
-use crate::state::State;
+use crate::state::{Execute, State};
 use crate::thread;
 use crate::trace::Trace;
 use cuarray_abi::*;
@@ -70,7 +70,7 @@ pub(crate) struct Driver {
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Driver {
-    pub(crate) fn new(config: Result<Config, String>) -> Arc<Driver> {
+    pub(crate) fn new(config: Result<Config, String>, execute: Execute) -> Arc<Driver> {
         let config = config.and_then(|config| config.check().map(|()| config));
         let (config, trace) = match config {
             Ok(config) => match config.trace.as_deref().map(Trace::create).transpose() {
@@ -90,7 +90,7 @@ impl Driver {
         let watched = config.as_ref().is_ok_and(|config| config.findings && config.host_accesses);
         let host_access_changed = Arc::new(AtomicBool::new(false));
         let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
-        let mut state = State::new(Mode::of(&schedule), detector, host_access);
+        let mut state = State::new(Mode::of(&schedule), detector, host_access, execute);
         state.host_writes_devices = config.as_ref().is_ok_and(|config| config.host_readable);
         state.quiet = config.as_ref().is_ok_and(|config| config.quiet);
         state.launch_budget = config.as_ref().map_or(u64::MAX, |config| config.launch_budget);

@@ -31,6 +31,7 @@
 mod capture;
 mod config;
 mod driver;
+mod effects;
 mod error_log;
 mod execution;
 mod explore;
@@ -44,6 +45,7 @@ mod host_access;
 mod memory;
 mod objects;
 mod ordering_calls;
+mod parameters;
 mod process;
 mod schedule;
 mod site;
@@ -75,7 +77,7 @@ pub struct Sim {
 impl Sim {
     /// Creates a driver that is not yet initialized. Settings that [`Config::check`] refuses make `cuInit` fail.
     pub fn new(config: Config) -> Sim {
-        Sim { driver: Driver::new(Ok(config)) }
+        Sim { driver: Driver::new(Ok(config), effects::execute) }
     }
 
     /// The entry points, which all drivers share. A call uses the driver that the calling thread has

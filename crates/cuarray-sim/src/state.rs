@@ -23,14 +23,17 @@ use crate::objects::running::Running;
 use crate::objects::stream::Stream;
 use crate::objects::texture::Textures;
 use crate::objects::upload::Upload;
-use crate::objects::work::{HostFunction, Point};
+use crate::objects::work::{Accesses, HostFunction, Point, Work};
 use crate::schedule::mode::Mode;
 use crate::trace::timeline::Timeline;
 use cuarray_abi::*;
-use cuarray_races::{Detector, Operation};
+use cuarray_races::{Detector, Operation, Ticket};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// Executes work that runs no code of the program; returns the accesses that were not known before.
+pub(crate) type Execute = fn(&mut State, Work, Point, Option<&Ticket>) -> Accesses;
 
 /// The state of one driver.
 pub(crate) struct State {
@@ -106,12 +109,14 @@ pub(crate) struct State {
     /// The pending records of shared events, and whether the thread that serves them is running.
     pub published: Vec<Published>,
     pub service_thread: bool,
+    /// The effects of work. Those who enqueue work know them, and stand above its execution.
+    pub execute: Execute,
     /// The time of the devices in nanoseconds.
     time: u64,
 }
 
 impl State {
-    pub(crate) fn new(mode: Mode, detector: Detector, host_access: HostAccess) -> State {
+    pub(crate) fn new(mode: Mode, detector: Detector, host_access: HostAccess, execute: Execute) -> State {
         State {
             devices: Vec::new(),
             contexts: Table::default(),
@@ -156,6 +161,7 @@ impl State {
             crowded: Arc::default(),
             published: Vec::new(),
             service_thread: false,
+            execute,
             time: 0,
         }
     }

@@ -10,7 +10,7 @@ use crate::driver::{Driver, Guard};
 use crate::objects::memory_operation::Word;
 use crate::objects::work::{Point, Work};
 use crate::state::State;
-use crate::work::{contexts, memory_operations};
+use crate::work::{contexts, words};
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -35,7 +35,7 @@ fn writes_of(state: &State, word: Word) -> Vec<Point> {
 
 /// Runs one operation besides those of a blocked stream. Returns [`Step::Blocked`] if none can run.
 pub(super) fn run_other_work(state: &mut State, stream: CUstream, leaves_host_functions: bool) -> Step {
-    let Some(word) = memory_operations::awaited(state, stream) else { return Step::Done };
+    let Some(word) = words::awaited(state, stream) else { return Step::Done };
     let needed = chosen::needed_for(state, writes_of(state, word));
     let ready = chosen::ready_streams(state, &needed);
     let is_needed = |state: &State, handle: &CUstream| {
@@ -83,7 +83,7 @@ pub(super) fn wait_for_the_host<'a>(
 fn give_up(state: &mut State, stream: CUstream, limit: Duration) {
     let Some(context) = state.streams.get(&stream).map(|stream| stream.context) else { return };
     if !state.quiet
-        && let Some(word) = memory_operations::awaited(state, stream)
+        && let Some(word) = words::awaited(state, stream)
     {
         let Word { address, size } = word;
         eprintln!(

@@ -26,7 +26,7 @@ use crate::schedule::Schedule;
 use crate::schedule::choices::Choice;
 use crate::schedule::mode::Mode;
 use crate::state::State;
-use crate::work::memory_operations;
+use crate::work::words;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -116,7 +116,7 @@ fn within_reach(state: &State, point: Point) -> bool {
         let first = stream.enqueued - stream.queue.len() as u64 + 1;
         let mut needed = stream.queue.iter().take((last + 1).saturating_sub(first) as usize);
         let free = |operation: &Operation| {
-            !operation.work.depends_on_others() && !memory_operations::is_blocked(state, *handle, &operation.work)
+            !operation.work.depends_on_others() && !words::is_blocked(state, *handle, &operation.work)
         };
         !stream.running && needed.all(free)
     })
@@ -130,7 +130,7 @@ pub(super) fn ready_streams(state: &State, needed: &BTreeMap<CUstream, u64>) -> 
         let Some(operation) = stream.queue.front().filter(|_| !stream.running) else { continue };
         let needs = needed.get(handle).is_some_and(|last| *last > stream.executed);
         let callable = needs || !operation.work.depends_on_others();
-        let callable = callable && !memory_operations::is_blocked(state, *handle, &operation.work);
+        let callable = callable && !words::is_blocked(state, *handle, &operation.work);
         if callable && operation.after.iter().all(|point| state.happened(*point)) {
             ready.push((!needs, Some(*handle) != last, stream.id, *handle));
         }

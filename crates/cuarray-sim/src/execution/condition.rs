@@ -4,7 +4,7 @@
 //! may run in between, and the schedule chooses among the nodes that are ready. A loop has the limit of a kernel:
 //! `CUARRAY_SIM_LAUNCH_BUDGET` instructions, to which each round adds [`ROUND`].
 
-use super::{chosen, execute, traced};
+use super::{chosen, traced};
 use crate::happens_before::bodies;
 use crate::objects::copy::{Copy, Source};
 use crate::objects::graph_data::{BodyStep, Done, Follows, Frame, Plan, Run, Task, chosen as chosen_body, kind_name};
@@ -133,7 +133,7 @@ fn execute_step(
     let known = bodies::known_effect(state, &work);
     let instructions = state.code.executed_instructions;
     let begun = traced::begin(state, at.stream, &work, origin);
-    let accesses = execute(state, work, at, ticket.as_ref());
+    let accesses = (state.execute)(state, work, at, ticket.as_ref());
     if let Some(begun) = begun {
         begun.end(state);
     }

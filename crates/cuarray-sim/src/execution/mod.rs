@@ -21,18 +21,17 @@ pub(crate) mod service;
 pub(crate) mod thread_sanitizer;
 mod traced;
 
-use crate::driver::{Driver, Guard};
-use crate::graph_structure;
-use crate::happens_before::{edges, host, uploads};
+use crate::driver::{Call, Driver, Guard};
+use crate::happens_before::{edges, host};
 use crate::objects::allocation::Memory;
-use crate::objects::copy::Extent;
 use crate::objects::event::Remote;
 use crate::objects::launch::Launch;
 use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::stream::Kind;
-use crate::objects::work::{Accesses, HostFunction, Operation, Point, Work};
+use crate::objects::work::{HostFunction, Operation, Point, Work};
+use crate::schedule::mode::Mode;
 use crate::state::State;
-use crate::work::{allocations, contexts, copies, launches, memory_operations, shared_events, streams};
+use crate::work::{contexts, streams, words};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Ticket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -122,6 +121,21 @@ pub(crate) fn enqueue_begun(
     Ok(at)
 }
 
+/// Enqueues work; under the eager schedule, runs it.
+pub(crate) fn submit<'a>(
+    call: &Call<'a>,
+    mut state: Guard<'a>,
+    stream: CUstream,
+    work: Work,
+    after: Vec<Point>,
+) -> Result<(Guard<'a>, Point), CUresult> {
+    let point = enqueue(&mut state, stream, work, after)?;
+    if matches!(state.mode, Mode::Eager) {
+        state = run_eagerly(call.driver, state, point);
+    }
+    Ok((state, point))
+}
+
 /// Whether an address lies in host memory that devices can access.
 fn on_host(memory: &Memory, address: u64) -> bool {
     memory.find(address).is_some_and(|allocation| !allocation.kind.on_device())
@@ -131,75 +145,6 @@ fn on_host(memory: &Memory, address: u64) -> bool {
 fn may_be_polled(memory: &Memory, launch: &Launch) -> bool {
     launch.addresses().any(|word| on_host(memory, word))
         && launch.program.synchronization(launch.kernel).publishes_to_host
-}
-
-/// The time of a copy or fill in nanoseconds, at 32 GB/s.
-fn transfer_time(extent: Extent) -> u64 {
-    extent.width.saturating_mul(extent.height).saturating_mul(extent.depth).div_ceil(32)
-}
-
-/// Executes work that runs no code of the program; returns the accesses that were not known before.
-fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) -> Accesses {
-    state.host_access.open_registered();
-    // After a failed kernel no work is executed, but memory is still released.
-    let context = state.streams.get(&at.stream).map(|stream| stream.context);
-    let failed = context.and_then(|context| state.contexts.get(&context)?.failed).is_some();
-    state.memory_waits -= usize::from(matches!(work, Work::Memory(MemoryOperation::Wait { .. })));
-    if failed && matches!(work, Work::Copy(_) | Work::Fill(_) | Work::Launch(_) | Work::Memory(_)) {
-        return Accesses::default();
-    }
-    let lost = match &work {
-        Work::Copy(copy) => copies::lost_memory_of_copy(state, copy),
-        Work::Fill(fill) => copies::lost_memory_of_fill(state, fill),
-        _ => None,
-    };
-    if let (Some(lost), Some(context)) = (lost, context) {
-        if !state.quiet {
-            eprintln!("cuarray-sim: {lost}, because the program unmapped or protected it before the pending work ran");
-        }
-        contexts::fail(state, context, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
-        return Accesses::default();
-    }
-    match work {
-        Work::Wait | Work::HostFunction(_) | Work::Await(_) | Work::Condition(_) => {}
-        Work::Assign(values) => {
-            for (handle, value) in values {
-                if let Some(condition) = state.conditions.get_mut(&handle) {
-                    condition.value = value;
-                }
-            }
-        }
-        Work::Copy(copy) => {
-            uploads::driver_writes(state, copy.target, copy.extent);
-            copies::execute_copy(state, &copy);
-            state.time_passes(transfer_time(copy.extent));
-        }
-        Work::Fill(fill) => {
-            uploads::driver_writes(state, fill.target, fill.extent);
-            copies::execute_fill(state, &fill);
-            state.time_passes(transfer_time(fill.extent));
-        }
-        Work::Record(event) => {
-            let time = state.stamp();
-            if let Some(event) = state.events.get_mut(&event).filter(|event| event.recorded == Some(at)) {
-                event.time = Some(time);
-            }
-            shared_events::happened(state, at);
-        }
-        Work::Allocate { address, size } => {
-            if let Some(arena) = state.arena_of(address) {
-                arena.soil(address, size);
-            } else if let Some(pages) = state.memory.starting_at(address).and_then(|made| made.kind.pages()) {
-                pages.soil(size);
-            }
-            state.host_access.shut(address, false);
-        }
-        Work::Release { address } => allocations::release(state, address),
-        Work::Launch(launch) => return launches::execute(state, &launch, ticket),
-        Work::Memory(operation) => return memory_operations::execute(state, operation, ticket),
-        Work::EndExec(exec) => graph_structure::end_exec(state, exec),
-    }
-    Accesses::default()
 }
 
 const PANICKED: &str = "cuarray-sim: the simulator failed while it executed the program's work, so the context has failed \
@@ -328,7 +273,7 @@ fn advance(state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, patienc
         }
     }
     let front = state.streams.get(&handle).and_then(|stream| stream.queue.front());
-    if front.is_some_and(|operation| memory_operations::is_blocked(state, handle, &operation.work)) {
+    if front.is_some_and(|operation| words::is_blocked(state, handle, &operation.work)) {
         return Step::Blocked(handle);
     }
     let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
@@ -372,7 +317,7 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
         {
             return Some(operation);
         }
-        let accesses = execute(state, operation.work, at, operation.ticket.as_deref());
+        let accesses = (state.execute)(state, operation.work, at, operation.ticket.as_deref());
         if let Some(ticket) = &operation.ticket {
             edges::ran(state, ticket, &accesses);
         }

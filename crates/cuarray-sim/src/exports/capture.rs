@@ -4,12 +4,12 @@
 //! are in `capture`.
 
 use super::graph::edge_list;
-use super::stream::stream;
 use super::*;
 use crate::capture::{self, Target};
 use crate::execution::outside;
 use crate::objects::capturing::{Capturing, Recapture};
 use crate::objects::graph_data::EdgeOrder;
+use crate::work::streams::stream;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 

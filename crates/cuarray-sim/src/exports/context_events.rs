@@ -4,11 +4,11 @@
 //! the work of all streams of a context. After a wait, the next work of each of its streams follows the event, also in streams
 //! that are created later.
 
-use super::transfer::submit;
 use super::*;
 use crate::capture;
 use crate::driver::Guard;
 use crate::execution::service;
+use crate::execution::submit;
 use crate::happens_before::edges;
 use crate::objects::work::Work;
 use crate::work::{contexts, shared_events, streams};

@@ -2,17 +2,16 @@
 //!
 //! Driver API: [event management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
 
-use super::transfer::submit;
 use super::*;
 use crate::capture;
 use crate::driver::Guard;
-use crate::execution::{self, service};
+use crate::execution::{self, service, submit};
 use crate::happens_before::{calls, edges};
 use crate::memory::shared_event::SharedEvent;
 use crate::objects::event::Event;
 use crate::objects::graph_data::Action;
 use crate::objects::work::Work;
-use crate::work::{pools, shared_events};
+use crate::work::{pools, shared_events, streams};
 
 pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: c_uint) -> Result<(), CUresult> {
     present(event)?;
@@ -35,7 +34,7 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
 
 /// Sets the event to this point of the stream, or of its capture. Stream and event must belong to one context.
 pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Result<(), CUresult> {
-    let (mut state, handle) = super::stream::stream(call, stream)?;
+    let (mut state, handle) = streams::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context);
     if Some(state.event(event)?.context) != context {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -68,7 +67,7 @@ pub(super) unsafe fn cuEventRecordWithFlags(
     flags: c_uint,
 ) -> Result<(), CUresult> {
     if flags == CU_EVENT_RECORD_EXTERNAL {
-        let (mut state, handle) = super::stream::stream(call, stream)?;
+        let (mut state, handle) = streams::stream(call, stream)?;
         state.event(event)?;
         let captured = capture::capture(&mut state, handle, || Action::Record(event))?;
         return if captured { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };

@@ -3,7 +3,6 @@
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
 use super::graph_node::{copy_action, fill_action, host_action, node_action};
-use super::stream::stream;
 use super::*;
 use crate::capture;
 use crate::driver::Guard;
@@ -13,6 +12,7 @@ use crate::graph_structure::{self, conditions};
 use crate::objects::graph_data::{Action, Owner};
 use crate::objects::work::Work;
 use crate::schedule::mode::Mode;
+use crate::work::streams::stream;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -123,7 +123,7 @@ pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: C
     let (mut state, handle) = self::stream(call, stream)?;
     state.exec(exec)?;
     capture::forbid_in_capture(&mut state, handle)?;
-    drop(super::transfer::submit(call, state, handle, Work::Wait, Vec::new())?);
+    drop(execution::submit(call, state, handle, Work::Wait, Vec::new())?);
     Ok(())
 }
 

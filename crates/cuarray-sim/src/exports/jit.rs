@@ -257,13 +257,3 @@ pub(super) unsafe fn file(path: *const c_char) -> Result<Vec<u8>, CUresult> {
     let path = std::ffi::OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes());
     std::fs::read(path).map_err(|_| CUresult::CUDA_ERROR_FILE_NOT_FOUND)
 }
-
-/// A name that a program passed.
-///
-/// # Safety
-/// `name` is null or a nul-terminated string.
-pub(super) unsafe fn name(name: *const c_char) -> Result<String, CUresult> {
-    present(name)?;
-    // SAFETY: this function's contract.
-    Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
-}

@@ -3,10 +3,11 @@
 //! Driver API: [library management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html).
 
 use super::execution::{attribute, set_attribute};
-use super::jit::{Options, name, program_at, program_in};
+use super::jit::{Options, program_at, program_in};
 use super::module::{kernels, put_both};
 use super::*;
 use crate::execution::drain;
+use crate::parameters::name;
 use crate::work::modules;
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;

@@ -4,10 +4,11 @@
 //! resulting image is a container of the inputs that only this driver reads. It is resolved before it is returned, so
 //! that undefined symbols are errors of the link.
 
-use super::jit::{Options, assembler_message, capability, check_headers, compile, file, name, refused};
+use super::jit::{Options, assembler_message, capability, check_headers, compile, file, refused};
 use super::*;
 use crate::memory::probe;
 use crate::objects::code::Link;
+use crate::parameters::name;
 use cuarray_ptx::{Error, Image};
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;

@@ -9,6 +9,7 @@ use super::transfer::{overwrite, transfer_batch};
 use super::*;
 use crate::capture;
 use crate::objects::copy::{End, Extent, Transfer};
+use crate::work::streams;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -47,7 +48,7 @@ pub(super) fn check_stream(call: &Call<'_>, stream: CUstream) -> Result<(), CUre
 
 /// Whether a stream captures. Its copies access their sources when the graph runs.
 pub(super) fn captures(call: &Call<'_>, stream: CUstream) -> Result<bool, CUresult> {
-    let (mut state, handle) = super::stream::stream(call, stream)?;
+    let (mut state, handle) = streams::stream(call, stream)?;
     capture::captures(&mut state, handle)
 }
 
@@ -197,7 +198,7 @@ pub(super) unsafe fn cuMemDiscardBatchAsync(
     check_stream(call, stream)?;
     // SAFETY: the caller's lists, by the driver's contract.
     let (addresses, sizes) = unsafe { (read(dptrs, count)?, read(sizes, count)?) };
-    let (mut state, handle) = super::stream::stream(call, stream)?;
+    let (mut state, handle) = streams::stream(call, stream)?;
     capture::forbid_in_capture(&mut state, handle)?;
     addresses.iter().zip(&sizes).try_for_each(|(address, size)| check_managed(&mut state, *address, *size))?;
     drop(state);

@@ -2,15 +2,15 @@
 //!
 //! Driver API: [stream memory operations](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html).
 
-use super::stream::stream;
-use super::transfer::submit;
 use super::*;
 use crate::capture;
 use crate::execution::progress;
+use crate::execution::submit;
 use crate::objects::graph_data::Action;
 use crate::objects::memory_operation::{Batch, MemoryOperation};
 use crate::objects::work::Work;
 use crate::work::memory_operations::{User, check};
+use crate::work::streams::stream;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 /// The number of operations that a batch may not reach.

@@ -57,6 +57,7 @@ use crate::driver::{Call, Driver};
 use crate::execution::{backlog, chosen, thread_sanitizer};
 use crate::happens_before::{calls, host};
 use crate::host_access;
+use crate::parameters::{self, present, put, unsupported};
 use crate::process::{current, exit};
 use crate::site::{self, Entry, ReturnPlace};
 use crate::thread;
@@ -70,27 +71,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// Checks that an output pointer is not null.
-fn present<T>(pointer: *const T) -> Result<(), CUresult> {
-    if pointer.is_null() { Err(CUresult::CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
-}
-
-/// Writes an output.
-///
-/// # Safety
-/// `pointer` is null or writable.
-unsafe fn put<T>(pointer: *mut T, value: T) -> Result<(), CUresult> {
-    present(pointer)?;
-    // SAFETY: by this function's contract; the pointer may be unaligned.
-    unsafe { pointer.write_unaligned(value) };
-    Ok(())
-}
-
-/// The result of a call that this driver does not support.
-fn unsupported() -> Result<(), CUresult> {
-    Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
-}
 
 /// An exported function, as the wrapper sees it.
 struct Export {

@@ -3,9 +3,10 @@
 //! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). PTX is
 //! resolved when it is loaded, in every loading mode, so that errors appear before the first launch.
 
-use super::jit::{Options, name, program_at, program_in};
+use super::jit::{Options, program_at, program_in};
 use super::*;
 use crate::execution::drain;
+use crate::parameters::name;
 use crate::work::modules;
 use cuarray_ptx::Program;
 use std::sync::Arc;
@@ -86,7 +87,7 @@ pub(super) unsafe fn cuModuleGetFunction(
     present(hfunc)?;
     // SAFETY: the caller's string and pointer, by the driver's contract.
     unsafe {
-        let name = jit::name(name)?;
+        let name = parameters::name(name)?;
         let (mut state, _) = call.current()?;
         put(hfunc, state.code.function(hmod, &name)?)
     }

@@ -16,7 +16,7 @@ pub(super) unsafe fn cuModuleGetTexRef(
 ) -> Result<(), CUresult> {
     present(p_tex_ref)?;
     // SAFETY: the caller's string, by the driver's contract.
-    let name = unsafe { jit::name(name)? };
+    let name = unsafe { parameters::name(name)? };
     let (mut state, context) = call.current()?;
     let address = variable(&state, hmod, &name, |opaque| *opaque == Opaque::Texture)?;
     let place = Some((hmod, address));
@@ -41,7 +41,7 @@ pub(super) unsafe fn cuModuleGetSurfRef(
 ) -> Result<(), CUresult> {
     present(p_surf_ref)?;
     // SAFETY: the caller's string, by the driver's contract.
-    let name = unsafe { jit::name(name)? };
+    let name = unsafe { parameters::name(name)? };
     let (mut state, _) = call.current()?;
     let address = variable(&state, hmod, &name, |opaque| *opaque == Opaque::Surface)?;
     let references = &mut state.textures.surface_references;

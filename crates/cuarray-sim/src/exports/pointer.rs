@@ -4,9 +4,9 @@
 //! unknown address the query of one attribute fails, and the query of several returns zeros. Only the query of the device
 //! pointer needs a current context.
 
-use super::transfer::submit;
 use super::*;
 use crate::capture;
+use crate::execution::submit;
 use crate::objects::allocation::{Advice, Allocation, Declared, Kind, Mapping};
 use crate::objects::work::Work;
 use crate::state::State;

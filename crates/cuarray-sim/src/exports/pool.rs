@@ -5,10 +5,10 @@
 //! the call. The memory is valid from the position of the allocation in the stream to that of the release. When the
 //! allocation runs, it overwrites bytes that another stream wrote too early.
 
-use super::transfer::submit;
 use super::*;
 use crate::capture;
 use crate::execution::drain;
+use crate::execution::submit;
 use crate::happens_before::calls;
 use crate::memory::backing::{self, Backing, Label};
 use crate::memory::ipc::{Exporter, Handle, Imported};

@@ -3,28 +3,21 @@
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html),
 //! [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
 
-use super::transfer::submit;
 use super::*;
 use crate::capture;
 use crate::driver::Guard;
-use crate::execution::{self, chosen, progress};
+use crate::execution::{self, chosen, progress, submit};
 use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Kind as MemoryKind;
 use crate::objects::graph_data::Action;
 use crate::objects::launch_attributes::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::{HostFunction, Point, Work};
-use crate::work::{pools, streams};
+use crate::work::pools;
+use crate::work::streams::{self, stream};
 use cuarray_races::Clock;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
-
-/// Locks the driver and resolves a stream handle.
-pub(super) fn stream<'a>(call: &Call<'a>, handle: CUstream) -> Result<(Guard<'a>, CUstream), CUresult> {
-    let (mut state, current) = call.current_for(handle)?;
-    let stream = streams::stream_of(&mut state, call, current, handle)?;
-    Ok((state, stream))
-}
 
 pub(super) unsafe fn cuStreamCreate(call: &Call<'_>, stream: *mut CUstream, flags: c_uint) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.

@@ -4,10 +4,10 @@
 //! the stream's own. The others are kept and returned, because on a GPU too they change no result
 //! ([the table](crate::objects::launch_attributes)).
 
-use super::stream::stream;
 use super::*;
 use crate::objects::launch_attributes::{GREATEST_PRIORITY, Holder, LEAST_PRIORITY, check, of_word, value_of};
 use crate::objects::stream::Stream;
+use crate::work::streams::stream;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 

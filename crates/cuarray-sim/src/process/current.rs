@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::driver::Driver;
+use crate::effects;
 use crate::process::exit;
 use crate::thread;
 use std::ops::Deref;
@@ -36,7 +37,7 @@ pub(crate) fn driver() -> Option<CurrentDriver> {
 
 /// Creates the process's driver from its environment.
 fn from_environment() -> Arc<Driver> {
-    let driver = Driver::new(Config::from_env());
+    let driver = Driver::new(Config::from_env(), effects::execute);
     exit::print_seed(&driver);
     exit::watch(&driver);
     driver

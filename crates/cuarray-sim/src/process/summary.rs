@@ -116,11 +116,12 @@ pub(crate) fn lines(driver: &Driver, report: Option<&Report>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::effects;
     use crate::objects::code::Partly;
 
     #[test]
     fn launches_that_were_searched_in_part_have_a_line() {
-        let driver = Driver::new(Ok(Config::default()));
+        let driver = Driver::new(Ok(Config::default()), effects::execute);
         let watched = |launches| {
             let mut state = driver.lock();
             state.code.partly_searched = Partly { launches, touched: 40 << 20, searched: 20 << 20 };
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn host_accesses_to_readable_device_memory_have_a_line_once_the_driver_is_used() {
         let lines = |host_readable, findings, uses: bool| {
-            let driver = Driver::new(Ok(Config { host_readable, findings, ..Config::default() }));
+            let driver = Driver::new(Ok(Config { host_readable, findings, ..Config::default() }), effects::execute);
             let allocates = |entry: &&cuarray_abi::EntryPoint| entry.symbol == "cuMemAlloc_v2";
             let entry = ENTRY_POINTS.iter().position(|entry| allocates(&entry)).unwrap();
             driver.calls_of[entry].fetch_add(u64::from(uses), Ordering::Relaxed);

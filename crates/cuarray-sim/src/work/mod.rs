@@ -16,3 +16,4 @@ pub(crate) mod pools;
 pub(crate) mod shared_events;
 pub(crate) mod streams;
 pub(crate) mod textures;
+pub(crate) mod words;

@@ -1,6 +1,6 @@
 //! Look-up of streams by handle, the points that a synchronization waits for, and removal of drained streams.
 
-use crate::driver::Call;
+use crate::driver::{Call, Guard};
 use crate::happens_before::edges;
 use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::Point;
@@ -80,4 +80,11 @@ pub(crate) fn close_lane(state: &mut State, lane: CUstream) {
         stream.destroyed = true;
     }
     remove_if_over(state, lane);
+}
+
+/// Locks the driver and resolves a stream handle.
+pub(crate) fn stream<'a>(call: &Call<'a>, handle: CUstream) -> Result<(Guard<'a>, CUstream), CUresult> {
+    let (mut state, current) = call.current_for(handle)?;
+    let stream = stream_of(&mut state, call, current, handle)?;
+    Ok((state, stream))
 }

@@ -1,9 +1,9 @@
 //! Copies of contiguous bytes, and between devices.
 
 use super::super::*;
-use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
+use super::{INVALID_VALUE, SyncMode, captures, side, sync_memops, wait};
 use crate::capture;
-use crate::execution;
+use crate::execution::{self, submit};
 use crate::graph_structure::checks;
 use crate::happens_before::edges;
 use crate::objects::allocation::Side;

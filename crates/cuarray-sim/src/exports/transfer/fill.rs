@@ -1,8 +1,9 @@
 //! Fills with elements of one, two or four bytes, of contiguous bytes or of pitched rows.
 
 use super::super::*;
-use super::{INVALID_VALUE, SyncMode, captures, side, submit, sync_memops, wait};
+use super::{INVALID_VALUE, SyncMode, captures, side, sync_memops, wait};
 use crate::capture;
+use crate::execution::submit;
 use crate::graph_structure::checks;
 use crate::happens_before::calls;
 use crate::memory::arena::FRESH;

@@ -17,8 +17,7 @@ use crate::execution;
 use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Side;
 use crate::objects::copy::{End, Extent};
-use crate::objects::work::{Point, Work};
-use crate::schedule::mode::Mode;
+use crate::objects::work::Point;
 use crate::state::State;
 use crate::work::allocations;
 use array::in_array;
@@ -49,21 +48,6 @@ impl SyncMode {
             SyncMode::Plain => CUstream::NULL,
         }
     }
-}
-
-/// Enqueues work; under the eager schedule, runs it.
-pub(super) fn submit<'a>(
-    call: &Call<'a>,
-    mut state: Guard<'a>,
-    stream: CUstream,
-    work: Work,
-    after: Vec<Point>,
-) -> Result<(Guard<'a>, Point), CUresult> {
-    let point = execution::enqueue(&mut state, stream, work, after)?;
-    if matches!(state.mode, Mode::Eager) {
-        state = execution::run_eagerly(call.driver, state, point);
-    }
-    Ok((state, point))
 }
 
 /// `CU_CTX_SYNC_MEMOPS`: calls without a stream wait in this context.
