@@ -2,11 +2,12 @@
 
 use crate::graph_structure;
 use crate::happens_before::uploads;
+use crate::launch::work as launches;
 use crate::objects::copy::Extent;
 use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::work::{Accesses, Point, Work};
 use crate::state::State;
-use crate::work::{allocations, contexts, copies, launches, memory_operations, shared_events};
+use crate::work::{allocations, contexts, copies, memory_operations, shared_events};
 use cuarray_abi::*;
 use cuarray_races::Ticket;
 

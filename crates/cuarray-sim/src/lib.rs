@@ -42,6 +42,7 @@ mod graph_structure;
 mod handle;
 mod happens_before;
 mod host_access;
+mod launch;
 mod memory;
 mod objects;
 mod ordering_calls;

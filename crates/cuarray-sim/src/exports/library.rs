@@ -2,11 +2,11 @@
 //!
 //! Driver API: [library management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html).
 
-use super::execution::{attribute, set_attribute};
 use super::jit::{Options, program_at, program_in};
 use super::module::{kernels, put_both};
 use super::*;
 use crate::execution::drain;
+use crate::launch::exports::{self as execution, attribute, set_attribute};
 use crate::parameters::name;
 use crate::work::modules;
 
@@ -217,7 +217,7 @@ pub(super) unsafe fn cuKernelGetParamInfo(
     param_size: *mut usize,
 ) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract; a kernel's handle is valid as a function's handle.
-    unsafe { super::execution::cuFuncGetParamInfo(call, CUfunction(kernel.0), param_index, param_offset, param_size) }
+    unsafe { execution::cuFuncGetParamInfo(call, CUfunction(kernel.0), param_index, param_offset, param_size) }
 }
 
 pub(super) unsafe fn cuKernelGetParamCount(
@@ -226,7 +226,7 @@ pub(super) unsafe fn cuKernelGetParamCount(
     param_count: *mut usize,
 ) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
-    unsafe { super::execution::cuFuncGetParamCount(call, CUfunction(kernel.0), param_count) }
+    unsafe { execution::cuFuncGetParamCount(call, CUfunction(kernel.0), param_count) }
 }
 
 pub(super) unsafe fn cuKernelGetAttribute(

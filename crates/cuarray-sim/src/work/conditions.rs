@@ -14,7 +14,7 @@ use cuarray_races::{Touch, Touched};
 use std::collections::BTreeSet;
 
 /// Sets the conditions that a kernel has set; returns these accesses. A handle that is not of its context fails the context.
-pub(super) fn set(state: &mut State, launch: &Launch, values: &[(CUgraphConditionalHandle, u32)]) -> Vec<Touched> {
+pub(crate) fn set(state: &mut State, launch: &Launch, values: &[(CUgraphConditionalHandle, u32)]) -> Vec<Touched> {
     let mut handles = BTreeSet::new();
     for &(handle, value) in values {
         match state.conditions.get_mut(&handle) {

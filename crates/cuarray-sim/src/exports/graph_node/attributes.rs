@@ -6,7 +6,7 @@
 
 use super::super::*;
 use super::INVALID_VALUE;
-use crate::exports::execution::{Shape, check_attribute, check_groups};
+use crate::launch::exports::{Shape, check_attribute, check_groups};
 use crate::objects::graph_data::Action;
 use crate::objects::launch::Launch;
 use crate::objects::launch_attributes::{Holder, of_extents, of_word, value_of};

@@ -6,8 +6,8 @@
 
 use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change, context_of};
-use crate::exports::execution::{Shape, prepare};
 use crate::graph_launch::update;
+use crate::launch::exports::{Shape, prepare};
 use crate::objects::graph_data::Action;
 use crate::objects::launch::Launch;
 use crate::state::State;

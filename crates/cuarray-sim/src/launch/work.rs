@@ -4,9 +4,9 @@
 //! failing kernel its context has failed, as on a GPU: every later call returns that error until the context is
 //! destroyed.
 
+use super::failures::fail_launch;
+use super::findings::{kernel_race, misuses};
 use super::heap_changes::LaunchHeap;
-use super::launch_failures::fail_launch;
-use super::launch_findings::{kernel_race, misuses};
 use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::code::Partly;

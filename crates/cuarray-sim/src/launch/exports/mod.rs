@@ -4,16 +4,20 @@
 //! [occupancy](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html). Launches are checked and
 //! enqueued here; their arguments are read during the call. Register counts, and so occupancy, are estimated from the
 //! number of values of a thread that are live at once.
+// Names and parameters are the driver's.
+#![allow(non_snake_case, clippy::too_many_arguments)]
 
+pub(crate) mod deprecated;
 mod function;
-mod launch;
+mod kernel;
 mod occupancy;
 
-pub(super) use function::*;
-pub(super) use launch::*;
-pub(super) use occupancy::*;
+pub(crate) use function::*;
+pub(crate) use kernel::*;
+pub(crate) use occupancy::*;
 
 use crate::config::identity::multiprocessor;
+use crate::driver::Call;
 use crate::objects::code::ResolvedKernel;
 use cuarray_abi::CUresult;
 
@@ -25,7 +29,7 @@ const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 const SHARED: u32 = 48 << 10;
 
 /// The shared memory of a block that a kernel can opt in to.
-fn most_shared(call: &super::Call<'_>) -> u32 {
+fn most_shared(call: &Call<'_>) -> u32 {
     multiprocessor(call.driver.settings().compute_capability).shared_of_block
 }
 

@@ -1,12 +1,15 @@
 //! Functions: their attributes, settings and parameters.
 
-use super::super::*;
 use super::{INVALID_HANDLE, INVALID_VALUE, SHARED, most_shared};
+use crate::driver::Call;
 use crate::objects::code::{ResolvedKernel, Settings};
+use crate::parameters::{present, put};
 use crate::state::State;
+use cuarray_abi::*;
+use std::ffi::{c_char, c_int, c_uint};
 
 /// The value of an attribute of a function or kernel.
-pub(in crate::exports) fn attribute(
+pub(crate) fn attribute(
     call: &Call<'_>,
     resolved: &ResolvedKernel,
     attribute: CUfunction_attribute,
@@ -35,7 +38,7 @@ pub(in crate::exports) fn attribute(
 }
 
 /// The settings with an attribute changed.
-pub(in crate::exports) fn set_attribute(
+pub(crate) fn set_attribute(
     call: &Call<'_>,
     resolved: &ResolvedKernel,
     attribute: CUfunction_attribute,
@@ -64,7 +67,7 @@ pub(in crate::exports) fn set_attribute(
     Ok(settings)
 }
 
-pub(in crate::exports) unsafe fn cuFuncGetAttribute(
+pub(crate) unsafe fn cuFuncGetAttribute(
     call: &Call<'_>,
     pi: *mut c_int,
     attrib: CUfunction_attribute,
@@ -77,7 +80,7 @@ pub(in crate::exports) unsafe fn cuFuncGetAttribute(
     unsafe { put(pi, value) }
 }
 
-pub(in crate::exports) unsafe fn cuFuncSetAttribute(
+pub(crate) unsafe fn cuFuncSetAttribute(
     call: &Call<'_>,
     hfunc: CUfunction,
     attrib: CUfunction_attribute,
@@ -98,7 +101,7 @@ fn change(state: &mut State, handle: CUfunction, change: impl FnOnce(&mut Settin
     Ok(())
 }
 
-pub(in crate::exports) unsafe fn cuFuncSetCacheConfig(
+pub(crate) unsafe fn cuFuncSetCacheConfig(
     call: &Call<'_>,
     hfunc: CUfunction,
     config: CUfunc_cache,
@@ -110,7 +113,7 @@ pub(in crate::exports) unsafe fn cuFuncSetCacheConfig(
 }
 
 /// Checks and discards the width of the banks, which changes no result. Devices since compute capability 5.0 ignore it.
-pub(in crate::exports) unsafe fn cuFuncSetSharedMemConfig(
+pub(crate) unsafe fn cuFuncSetSharedMemConfig(
     call: &Call<'_>,
     hfunc: CUfunction,
     config: CUsharedconfig,
@@ -121,17 +124,13 @@ pub(in crate::exports) unsafe fn cuFuncSetSharedMemConfig(
     change(&mut call.current()?.0, hfunc, |_| {})
 }
 
-pub(in crate::exports) unsafe fn cuFuncGetModule(
-    call: &Call<'_>,
-    hmod: *mut CUmodule,
-    hfunc: CUfunction,
-) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuFuncGetModule(call: &Call<'_>, hmod: *mut CUmodule, hfunc: CUfunction) -> Result<(), CUresult> {
     let module = call.current()?.0.code.functions.get(&hfunc).ok_or(INVALID_HANDLE)?.module;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(hmod, module) }
 }
 
-pub(in crate::exports) unsafe fn cuFuncGetName(
+pub(crate) unsafe fn cuFuncGetName(
     call: &Call<'_>,
     name: *mut *const c_char,
     hfunc: CUfunction,
@@ -149,7 +148,7 @@ pub(in crate::exports) unsafe fn cuFuncGetName(
     unsafe { put(name, text) }
 }
 
-pub(in crate::exports) unsafe fn cuFuncGetParamInfo(
+pub(crate) unsafe fn cuFuncGetParamInfo(
     call: &Call<'_>,
     func: CUfunction,
     param_index: usize,
@@ -170,7 +169,7 @@ pub(in crate::exports) unsafe fn cuFuncGetParamInfo(
     Ok(())
 }
 
-pub(in crate::exports) unsafe fn cuFuncGetParamCount(
+pub(crate) unsafe fn cuFuncGetParamCount(
     call: &Call<'_>,
     func: CUfunction,
     param_count: *mut usize,
@@ -184,16 +183,12 @@ pub(in crate::exports) unsafe fn cuFuncGetParamCount(
 /// `CU_FUNCTION_LOADING_STATE_LOADED`: code is loaded with its module.
 const LOADED: c_uint = 1;
 
-pub(in crate::exports) unsafe fn cuFuncIsLoaded(
-    call: &Call<'_>,
-    state: *mut c_uint,
-    function: CUfunction,
-) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuFuncIsLoaded(call: &Call<'_>, state: *mut c_uint, function: CUfunction) -> Result<(), CUresult> {
     call.lock().code.resolve(function)?;
     // SAFETY: the caller's pointer, by the driver's contract.
     unsafe { put(state, LOADED) }
 }
 
-pub(in crate::exports) unsafe fn cuFuncLoad(call: &Call<'_>, function: CUfunction) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuFuncLoad(call: &Call<'_>, function: CUfunction) -> Result<(), CUresult> {
     call.lock().code.resolve(function).map(|_| ())
 }

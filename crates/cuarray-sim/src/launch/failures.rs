@@ -1,6 +1,6 @@
 //! Failures of kernels: their context fails, and a finding names a bad access.
 
-use super::launch_findings::place;
+use super::findings::place;
 use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
 use crate::objects::launch::Launch;

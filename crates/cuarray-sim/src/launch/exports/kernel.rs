@@ -1,21 +1,25 @@
 //! Kernel launches.
 
-use super::super::*;
 use super::{INVALID_CLUSTER_SIZE, INVALID_HANDLE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared, most_shared};
 use crate::capture;
 use crate::config::identity;
+use crate::driver::Call;
 use crate::execution::{progress, submit};
+use crate::launch::work as launches;
 use crate::objects::code::ResolvedKernel;
 use crate::objects::launch::{Launch, divides};
 use crate::objects::launch_attributes::{self, Attributes, Holder};
 use crate::objects::work::Work;
+use crate::parameters::present;
 use crate::state::State;
-use crate::work::{launches, modules, streams};
+use crate::work::{modules, streams};
+use cuarray_abi::*;
+use std::ffi::{c_uint, c_void};
 use std::sync::{Arc, OnceLock};
 
 /// The grid, the block, the shared memory and the attributes of a launch.
 #[derive(Clone, Default)]
-pub(in crate::exports) struct Shape {
+pub(crate) struct Shape {
     pub grid: [c_uint; 3],
     pub threads: [c_uint; 3],
     pub shared: c_uint,
@@ -30,7 +34,7 @@ pub(in crate::exports) struct Shape {
 
 impl Shape {
     /// The shape of a launch that was prepared before.
-    pub(in crate::exports) fn of(launch: &Launch) -> Shape {
+    pub(crate) fn of(launch: &Launch) -> Shape {
         Shape {
             grid: launch.grid,
             threads: launch.threads,
@@ -44,9 +48,9 @@ impl Shape {
 }
 
 /// The terminator of `extra` lists, and the keys of their entries.
-pub(in crate::exports) const PARAM_END: usize = 0;
-pub(in crate::exports) const PARAM_BUFFER_POINTER: usize = 1;
-pub(in crate::exports) const PARAM_BUFFER_SIZE: usize = 2;
+pub(super) const PARAM_END: usize = 0;
+pub(super) const PARAM_BUFFER_POINTER: usize = 1;
+pub(super) const PARAM_BUFFER_SIZE: usize = 2;
 
 /// The arguments of a kernel as 64-bit words.
 ///
@@ -105,7 +109,7 @@ unsafe fn arguments(
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_CLUSTER_SIZE` and `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE`.
-pub(in crate::exports) fn check_groups(
+pub(crate) fn check_groups(
     resolved: &ResolvedKernel,
     shape: &Shape,
     capability: (u32, u32),
@@ -129,7 +133,7 @@ pub(in crate::exports) fn check_groups(
 ///
 /// # Safety
 /// As for [`arguments`].
-pub(in crate::exports) unsafe fn prepare(
+pub(crate) unsafe fn prepare(
     call: &Call<'_>,
     state: &mut State,
     context: CUcontext,
@@ -204,7 +208,7 @@ pub(in crate::exports) unsafe fn prepare(
 ///
 /// # Safety
 /// As for [`arguments`].
-pub(in crate::exports) unsafe fn launch(
+pub(super) unsafe fn launch(
     call: &Call<'_>,
     function: CUfunction,
     shape: &Shape,
@@ -227,7 +231,7 @@ pub(in crate::exports) unsafe fn launch(
     Ok(())
 }
 
-pub(in crate::exports) unsafe fn cuLaunchKernel(
+pub(crate) unsafe fn cuLaunchKernel(
     call: &Call<'_>,
     f: CUfunction,
     grid_dim_x: c_uint,
@@ -290,7 +294,7 @@ pub(super) fn cluster(
 ///
 /// # Errors
 /// Those of [`launch_attributes::check`]; `CUDA_ERROR_NOT_SUPPORTED` for one that is refused.
-pub(in crate::exports) fn check_attribute(
+pub(crate) fn check_attribute(
     call: &Call<'_>,
     holder: Holder,
     attr: CUlaunchAttributeID,
@@ -308,7 +312,7 @@ pub(in crate::exports) fn check_attribute(
 
 impl Shape {
     /// Sets an attribute, whose value is checked already.
-    pub(in crate::exports) fn set(&mut self, attr: CUlaunchAttributeID, value: CUlaunchAttributeValue) {
+    pub(crate) fn set(&mut self, attr: CUlaunchAttributeID, value: CUlaunchAttributeValue) {
         let is_set = value.words[0] as u32 != 0;
         match attr {
             CU_LAUNCH_ATTRIBUTE_COOPERATIVE => self.cooperative = is_set,
@@ -353,7 +357,7 @@ pub(super) unsafe fn shape_of(call: &Call<'_>, config: *const CUlaunchConfig) ->
     Ok((shape, config.hStream))
 }
 
-pub(in crate::exports) unsafe fn cuLaunchKernelEx(
+pub(crate) unsafe fn cuLaunchKernelEx(
     call: &Call<'_>,
     config: *const CUlaunchConfig,
     f: CUfunction,
@@ -367,7 +371,7 @@ pub(in crate::exports) unsafe fn cuLaunchKernelEx(
     }
 }
 
-pub(in crate::exports) unsafe fn cuLaunchCooperativeKernel(
+pub(crate) unsafe fn cuLaunchCooperativeKernel(
     call: &Call<'_>,
     f: CUfunction,
     grid_dim_x: c_uint,

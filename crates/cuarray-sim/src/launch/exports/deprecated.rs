@@ -4,9 +4,12 @@
 //! deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html). A function stores
 //! block shape, shared memory and argument bytes between calls; the launch itself is an ordinary launch.
 
-use super::execution::{self, PARAM_BUFFER_POINTER, PARAM_BUFFER_SIZE, PARAM_END, Shape};
-use super::*;
+use crate::driver::Call;
+use crate::launch::exports::{self as execution, PARAM_BUFFER_POINTER, PARAM_BUFFER_SIZE, PARAM_END, Shape};
 use crate::objects::code::NextLaunch;
+use crate::parameters::present;
+use cuarray_abi::*;
+use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -37,7 +40,7 @@ fn set(call: &Call<'_>, handle: CUfunction, offset: c_int, bytes: &[u8]) -> Resu
     })
 }
 
-pub(super) unsafe fn cuFuncSetBlockShape(
+pub(crate) unsafe fn cuFuncSetBlockShape(
     call: &Call<'_>,
     hfunc: CUfunction,
     x: c_int,
@@ -56,7 +59,7 @@ pub(super) unsafe fn cuFuncSetBlockShape(
     })
 }
 
-pub(super) unsafe fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, bytes: c_uint) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, bytes: c_uint) -> Result<(), CUresult> {
     let most = execution::dynamic_shared(&call.current()?.0.code.resolve(hfunc)?);
     if bytes > most {
         return Err(INVALID_VALUE);
@@ -67,7 +70,7 @@ pub(super) unsafe fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, byt
     })
 }
 
-pub(super) unsafe fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes: c_uint) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes: c_uint) -> Result<(), CUresult> {
     if numbytes as usize > MAX_PARAMETER_BYTES {
         return Err(INVALID_VALUE);
     }
@@ -77,7 +80,7 @@ pub(super) unsafe fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes
     })
 }
 
-pub(super) unsafe fn cuParamSeti(
+pub(crate) unsafe fn cuParamSeti(
     call: &Call<'_>,
     hfunc: CUfunction,
     offset: c_int,
@@ -86,7 +89,7 @@ pub(super) unsafe fn cuParamSeti(
     set(call, hfunc, offset, &value.to_ne_bytes())
 }
 
-pub(super) unsafe fn cuParamSetf(
+pub(crate) unsafe fn cuParamSetf(
     call: &Call<'_>,
     hfunc: CUfunction,
     offset: c_int,
@@ -96,7 +99,7 @@ pub(super) unsafe fn cuParamSetf(
 }
 
 /// Checks the arguments and changes nothing: a kernel reads the references of its module in any case.
-pub(super) unsafe fn cuParamSetTexRef(
+pub(crate) unsafe fn cuParamSetTexRef(
     call: &Call<'_>,
     hfunc: CUfunction,
     texunit: c_int,
@@ -110,7 +113,7 @@ pub(super) unsafe fn cuParamSetTexRef(
     Ok(())
 }
 
-pub(super) unsafe fn cuParamSetv(
+pub(crate) unsafe fn cuParamSetv(
     call: &Call<'_>,
     hfunc: CUfunction,
     offset: c_int,
@@ -127,12 +130,12 @@ pub(super) unsafe fn cuParamSetv(
     set(call, hfunc, offset, &bytes)
 }
 
-pub(super) unsafe fn cuLaunch(call: &Call<'_>, f: CUfunction) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuLaunch(call: &Call<'_>, f: CUfunction) -> Result<(), CUresult> {
     // SAFETY: both functions have the same contract.
     unsafe { cuLaunchGridAsync(call, f, 1, 1, CUstream::NULL) }
 }
 
-pub(super) unsafe fn cuLaunchGrid(
+pub(crate) unsafe fn cuLaunchGrid(
     call: &Call<'_>,
     f: CUfunction,
     grid_width: c_int,
@@ -142,7 +145,7 @@ pub(super) unsafe fn cuLaunchGrid(
     unsafe { cuLaunchGridAsync(call, f, grid_width, grid_height, CUstream::NULL) }
 }
 
-pub(super) unsafe fn cuLaunchGridAsync(
+pub(crate) unsafe fn cuLaunchGridAsync(
     call: &Call<'_>,
     f: CUfunction,
     grid_width: c_int,

@@ -1,10 +1,13 @@
 //! Occupancy: the number of blocks that run at once.
 
-use super::super::*;
 use super::Shape;
-use super::launch::{cluster, most_cluster, shape_of};
+use super::kernel::{cluster, most_cluster, shape_of};
 use super::{INVALID_CLUSTER_SIZE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared};
+use crate::driver::Call;
 use crate::objects::code::ResolvedKernel;
+use crate::parameters::{present, put};
+use cuarray_abi::*;
+use std::ffi::{c_int, c_uint};
 
 /// The number of blocks of a function that fit on a multiprocessor.
 fn active_blocks(call: &Call<'_>, func: CUfunction, block_size: c_int, dynamic: usize) -> Result<c_int, CUresult> {
@@ -14,7 +17,7 @@ fn active_blocks(call: &Call<'_>, func: CUfunction, block_size: c_int, dynamic: 
     Ok(resolved.blocks(threads, dynamic as u64, capability) as c_int)
 }
 
-pub(in crate::exports) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+pub(crate) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     call: &Call<'_>,
     num_blocks: *mut c_int,
     func: CUfunction,
@@ -27,7 +30,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     unsafe { put(num_blocks, blocks) }
 }
 
-pub(in crate::exports) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+pub(crate) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     call: &Call<'_>,
     num_blocks: *mut c_int,
     func: CUfunction,
@@ -42,7 +45,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessorWith
     unsafe { cuOccupancyMaxActiveBlocksPerMultiprocessor(call, num_blocks, func, block_size, dynamic_smem_size) }
 }
 
-pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSize(
+pub(crate) unsafe fn cuOccupancyMaxPotentialBlockSize(
     call: &Call<'_>,
     min_grid_size: *mut c_int,
     block_size: *mut c_int,
@@ -76,7 +79,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSize(
     }
 }
 
-pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+pub(crate) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     call: &Call<'_>,
     min_grid_size: *mut c_int,
     block_size: *mut c_int,
@@ -104,7 +107,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     }
 }
 
-pub(in crate::exports) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
+pub(crate) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
     call: &Call<'_>,
     dynamic_smem_size: *mut usize,
     func: CUfunction,
@@ -137,7 +140,7 @@ fn active_clusters(resolved: &ResolvedKernel, shape: &Shape, blocks: u32, capabi
     resident / u64::from(blocks)
 }
 
-pub(in crate::exports) unsafe fn cuOccupancyMaxActiveClusters(
+pub(crate) unsafe fn cuOccupancyMaxActiveClusters(
     call: &Call<'_>,
     num_clusters: *mut c_int,
     func: CUfunction,
@@ -155,7 +158,7 @@ pub(in crate::exports) unsafe fn cuOccupancyMaxActiveClusters(
     unsafe { put(num_clusters, clusters as c_int) }
 }
 
-pub(in crate::exports) unsafe fn cuOccupancyMaxPotentialClusterSize(
+pub(crate) unsafe fn cuOccupancyMaxPotentialClusterSize(
     call: &Call<'_>,
     cluster_size: *mut c_int,
     func: CUfunction,

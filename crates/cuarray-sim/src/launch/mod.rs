@@ -1,0 +1,10 @@
+//! Launches of kernels: their C functions, their execution, and what it reports.
+//!
+//! [`exports`] checks and enqueues launches; [`work`] runs them on the machine of `cuarray-ptx`; [`findings`] and [`failures`]
+//! report what the machine has found. A launch as data is an [object](crate::objects::launch), because streams and graphs hold it.
+
+pub(crate) mod exports;
+mod failures;
+mod findings;
+mod heap_changes;
+pub(crate) mod work;
