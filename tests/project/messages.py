@@ -19,9 +19,9 @@ PASSED_ON = {
     "cuarray-sim/src/execution/chosen.rs": "itself, schedule/scheduler.rs",
     "cuarray-sim/src/execution/mod.rs": "work/copies.rs",
     "cuarray-sim/src/exports/export_table.rs": "itself",
+    "cuarray-sim/src/launch/failures.rs": "itself",
+    "cuarray-sim/src/launch/work.rs": "assertions of kernels",
     "cuarray-sim/src/process/exit.rs": "process/summary.rs",
-    "cuarray-sim/src/work/launch_failures.rs": "itself",
-    "cuarray-sim/src/work/launches.rs": "assertions of kernels",
     "cuarray-testing/src/extension/mod.rs": "names of cases",
     "cuarray-toolchain/src/bin/ptxas.rs": "NVIDIA's formats",
 }
@@ -33,7 +33,7 @@ TEXTS = (
         "schedule/choices.rs",
         "schedule/mod.rs",
         "schedule/scheduler.rs",
-        "work/launch_failures.rs",
+        "launch/failures.rs",
     ),
 )
 MODULES = (
