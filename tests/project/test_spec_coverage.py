@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import generated
 import pytest
 import spec_coverage
 from spec_coverage import Coverage, Function, Subject, lists, merged, subjects
@@ -167,10 +168,12 @@ def test_run_with_gaps_writes_report_and_fails(tmp_path: Path, workers: int) -> 
     (tests / "checklists" / "test_numba_interface.py").write_text(
         'NOT_APPLICABLE = {7: "the reason"}\n\ndef test_it():\n    pass\n'
     )
-    (tests / "spec_coverage.py").write_bytes(Path(spec_coverage.__file__).read_bytes())
+    for module in (spec_coverage, generated):
+        (tests / f"{module.__name__}.py").write_bytes(Path(module.__file__).read_bytes())
     (tests / "conftest.py").write_text('pytest_plugins = ["spec_coverage"]\n')
     (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = tests\naddopts = --import-mode=importlib\n")
     report = tmp_path / "docs" / "report.md"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"} | {"UPDATE": "1"}
     ran = subprocess.run(
         [
             *[sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
@@ -178,7 +181,7 @@ def test_run_with_gaps_writes_report_and_fails(tmp_path: Path, workers: int) -> 
             *(["-n", str(workers)] if workers else []),
         ],
         cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=120,
@@ -202,5 +205,5 @@ def test_run_with_gaps_writes_report_and_fails(tmp_path: Path, workers: int) -> 
     (tests / "spec" / "test_cases.py").write_text("def test_i1():\n    pass\n")
     command = [*ran.args, "-k", "nothing_at_all"]
     before = report.read_text()
-    subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=120, check=False)
     assert report.read_text() == before, "a run that selects no tests must not rewrite the report"
