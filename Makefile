@@ -95,7 +95,7 @@ EMBEDDED = CUARRAY_DRIVER="$$($(BIN)/python -c 'import cuarray_sim; print(cuarra
 MSRV := $(shell sed -nE 's/^rust-version = "(.*)"/\1/p' Cargo.toml)
 
 # By hand, a missing peer and its skipped tests may be no error.
-or_missing = $(if $(filter 1,$(ALLOW_MISSING)),true,{ echo 'ALLOW_MISSING=1 goes on without' >&2; exit 1; })
+or_missing = $(if $(filter 1,$(ALLOW_MISSING)),true,{ echo 'ALLOW_MISSING=1 continues without it' >&2; exit 1; })
 # The option by which pytest compares the skipped tests of a run with tests/skips.toml.
 expected_skips = $(if $(filter 1,$(ALLOW_MISSING)),,--expected-skips $(1))
 
@@ -322,7 +322,7 @@ cupy-suite: peers-cupy ## run CuPy's own tests, and compare with docs/results/cu
 	    PYTHONPATH="tests:$(CURDIR)/build/cupy/site-packages:$(CURDIR)/build/cupy/suite/tests" \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m cupy_suite
 
-# What a machine with a GPU and no network may lack: wheels for its Python, and the extension modules of the tests.
+# A machine with a GPU and no network may lack wheels for its Python, and the extension modules of the tests.
 GPU_PYTHON := 3.12
 GPU_WHEELS := dist/gpu/.filled
 

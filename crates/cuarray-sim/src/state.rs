@@ -109,7 +109,7 @@ pub(crate) struct State {
     /// The pending records of shared events, and whether the thread that serves them is running.
     pub published: Vec<Published>,
     pub service_thread: bool,
-    /// The effects of work. Those who enqueue work know them, and stand above its execution.
+    /// The effects of work. The code that enqueues work knows them, and stands above its execution.
     pub execute: Execute,
     /// The time of the devices in nanoseconds.
     time: u64,
