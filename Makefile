@@ -194,7 +194,7 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) mpi4py-tests ## run the Python tes
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
 	CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
-	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,python$(if $(CUPY_PATH),-cupy))
+	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
 	$(call say,Python tests on two simulated devices)
 	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2 $(call expected_skips,two-devices)
 	$(call say,Stand-ins for the toolchain with nvJitLink)
