@@ -25,7 +25,7 @@ from .file_run import run as run_file
 from .results import JUnit, write
 from .slices import ROOT
 
-FACTS_PART = 0.6
+FACTS_PART = 0.7
 """The most of the time that facts may take."""
 
 TIMINGS = 60.0
