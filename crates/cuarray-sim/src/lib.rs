@@ -51,6 +51,7 @@ mod process;
 mod schedule;
 mod site;
 mod state;
+mod texture;
 mod thread;
 mod trace;
 mod work;

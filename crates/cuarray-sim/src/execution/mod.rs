@@ -14,6 +14,7 @@ mod blocked;
 pub(crate) mod chosen;
 mod condition;
 mod context_waits;
+pub(crate) mod device_memory;
 pub(crate) mod drain;
 pub(crate) mod outside;
 pub(crate) mod progress;

@@ -6,12 +6,12 @@
 
 use super::*;
 use crate::driver::Guard;
-use crate::execution::drain;
-use crate::happens_before::{calls, edges};
+use crate::execution::device_memory::{allocate, free};
+use crate::happens_before::calls;
 use crate::memory::host_pages::HostPages;
 use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
-use crate::work::{allocations, graph_memory, pools};
+use crate::work::{allocations, pools};
 
 pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *mut usize) -> Result<(), CUresult> {
     present(total)?;
@@ -24,25 +24,6 @@ pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *
         put(free, left as usize)?;
         put(total, arena.capacity as usize)
     }
-}
-
-/// Allocates device memory in the current context; runs pending work there if only its releases make room.
-pub(super) fn allocate(call: &Call<'_>, size: u64, kind: Kind) -> Result<u64, CUresult> {
-    if size == 0 {
-        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-    }
-    let (mut state, handle) = call.current()?;
-    let device = state.context(handle)?.device;
-    let mut taken = state.devices[device].arena.take(size);
-    if taken.is_none() {
-        state = drain::drain_context(call.driver, state, handle);
-        taken = state.devices[device].arena.take(size);
-    }
-    let (address, real) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-    state.devices[device].arena.soil(address, size);
-    allocations::add(&mut state, (address, size, real), kind, handle, device);
-    calls::allocated(&mut state, address);
-    Ok(address)
 }
 
 pub(super) unsafe fn cuMemAlloc_v2(call: &Call<'_>, dptr: *mut CUdeviceptr, bytesize: usize) -> Result<(), CUresult> {
@@ -71,32 +52,6 @@ pub(super) unsafe fn cuMemAllocPitch_v2(
     unsafe {
         put(dptr, address)?;
         put(p_pitch, pitch)
-    }
-}
-
-/// Runs the work that may still use an allocation, then frees it. That is the work of its own and the current context,
-/// and of all contexts for memory that each of them reaches (pool and host memory).
-pub(super) fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext) {
-    let Some(allocation) = state.memory.starting_at(address) else { return };
-    let contexts = match &allocation.kind {
-        Kind::Device | Kind::Array => vec![allocation.context, current],
-        Kind::Imported(imported) if imported.pool.is_none() => vec![allocation.context, current],
-        _ => state.contexts.keys().copied().collect(),
-    };
-    // By the manual, freeing pool memory waits for nothing; the program must wait.
-    let synchronizes = call.driver.free_synchronizes() && allocation.kind.pool().is_none();
-    // Collected first: a destroyed stream is forgotten once its work has run.
-    let clocks = contexts.iter().flat_map(|context| edges::clocks_of_context(&state, *context)).collect();
-    let mut state = drain::exhaust(call.driver, state, &contexts);
-    if synchronizes {
-        edges::host_joins(&mut state, clocks);
-    }
-    calls::released(&mut state, address);
-    let device = state.memory.starting_at(address).map(|allocation| allocation.device);
-    graph_memory::mark_freed(&mut state, address);
-    allocations::release(&mut state, address);
-    if let Some(device) = device {
-        pools::settle(&mut state, device);
     }
 }
 

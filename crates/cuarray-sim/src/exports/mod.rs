@@ -8,7 +8,6 @@
 // Names and parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
-mod array;
 mod box_batches;
 mod capture;
 mod context;
@@ -32,7 +31,6 @@ mod memory;
 mod memory_batches;
 mod memory_operations;
 mod module;
-mod module_deprecated;
 mod notifications;
 mod pointer;
 mod pool;
@@ -44,10 +42,6 @@ mod schedule;
 mod statistics;
 mod stream;
 mod stream_attributes;
-mod surface_object;
-mod surface_reference;
-mod texture_object;
-mod texture_reference;
 mod transfer;
 mod virtual_memory;
 use crate::config::Fault;
@@ -59,6 +53,10 @@ use crate::launch::exports::{self as execution, deprecated as execution_deprecat
 use crate::parameters::{self, present, put, unsupported};
 use crate::process::{current, exit};
 use crate::site::{self, Entry, ReturnPlace};
+use crate::texture::exports::{
+    array, object as texture_object, reference as texture_reference, surface as surface_object, surface_reference,
+    variable as module_deprecated,
+};
 use crate::thread;
 use crate::trace::{self, Made, Word};
 use cuarray_abi::*;

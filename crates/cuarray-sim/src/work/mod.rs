@@ -11,5 +11,4 @@ pub(crate) mod modules;
 pub(crate) mod pools;
 pub(crate) mod shared_events;
 pub(crate) mod streams;
-pub(crate) mod textures;
 pub(crate) mod words;

@@ -3,15 +3,19 @@
 //! Driver API: [texture objects](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXOBJECT.html). An object keeps the
 //! descriptors that it was created from. A launch reads the memory that they name when it runs.
 
-use super::*;
 use crate::config::textures::{LINEAR_WIDTH, limit};
+use crate::driver::Call;
+use crate::happens_before::calls;
 use crate::objects::allocation::Declared;
 use crate::objects::array::texel_size;
 use crate::objects::texture::{TextureObject, linear, rows};
+use crate::parameters::{present, put};
 use crate::state::State;
+use crate::texture::work::format_of_view;
 use crate::work::allocations;
-use crate::work::textures::format_of_view;
+use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
+use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -130,7 +134,7 @@ fn check_view(
     if format && extents && in_levels && in_layers { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
-pub(super) unsafe fn cuTexObjectCreate(
+pub(crate) unsafe fn cuTexObjectCreate(
     call: &Call<'_>,
     p_tex_object: *mut CUtexObject,
     p_res_desc: *const CUDA_RESOURCE_DESC,
@@ -164,7 +168,7 @@ pub(super) unsafe fn cuTexObjectCreate(
 }
 
 /// Waits for nothing: a launch that runs later does not find the object.
-pub(super) unsafe fn cuTexObjectDestroy(call: &Call<'_>, tex_object: CUtexObject) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuTexObjectDestroy(call: &Call<'_>, tex_object: CUtexObject) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     if state.textures.objects.remove(&tex_object).is_none() {
         calls::refused_handle(&mut state, tex_object);
@@ -188,7 +192,7 @@ fn of_object<T>(
     property(object).ok_or(INVALID_VALUE)
 }
 
-pub(super) unsafe fn cuTexObjectGetResourceDesc(
+pub(crate) unsafe fn cuTexObjectGetResourceDesc(
     call: &Call<'_>,
     p_res_desc: *mut CUDA_RESOURCE_DESC,
     tex_object: CUtexObject,
@@ -198,7 +202,7 @@ pub(super) unsafe fn cuTexObjectGetResourceDesc(
     unsafe { put(p_res_desc, resource) }
 }
 
-pub(super) unsafe fn cuTexObjectGetTextureDesc(
+pub(crate) unsafe fn cuTexObjectGetTextureDesc(
     call: &Call<'_>,
     p_tex_desc: *mut CUDA_TEXTURE_DESC,
     tex_object: CUtexObject,
@@ -208,7 +212,7 @@ pub(super) unsafe fn cuTexObjectGetTextureDesc(
     unsafe { put(p_tex_desc, texture) }
 }
 
-pub(super) unsafe fn cuTexObjectGetResourceViewDesc(
+pub(crate) unsafe fn cuTexObjectGetResourceViewDesc(
     call: &Call<'_>,
     p_res_view_desc: *mut CUDA_RESOURCE_VIEW_DESC,
     tex_object: CUtexObject,

@@ -3,12 +3,16 @@
 //! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE__DEPRECATED.html). A reference is
 //! an opaque variable of the module (`.texref`, `.surfref`).
 
-use super::*;
+use crate::driver::Call;
 use crate::objects::texture::{SurfaceReference, TextureReference};
-use crate::work::textures::variable;
+use crate::parameters;
+use crate::parameters::{present, put};
+use crate::texture::work::variable;
+use cuarray_abi::*;
 use cuarray_ptx::Opaque;
+use std::ffi::c_char;
 
-pub(super) unsafe fn cuModuleGetTexRef(
+pub(crate) unsafe fn cuModuleGetTexRef(
     call: &Call<'_>,
     p_tex_ref: *mut CUtexref,
     hmod: CUmodule,
@@ -33,7 +37,7 @@ pub(super) unsafe fn cuModuleGetTexRef(
     unsafe { put(p_tex_ref, handle) }
 }
 
-pub(super) unsafe fn cuModuleGetSurfRef(
+pub(crate) unsafe fn cuModuleGetSurfRef(
     call: &Call<'_>,
     p_surf_ref: *mut CUsurfref,
     hmod: CUmodule,

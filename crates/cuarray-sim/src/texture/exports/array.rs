@@ -4,12 +4,16 @@
 //! allocation without an address. Its layout is opaque on a GPU; here its texels lie in rows, so that races, leaks, and uses of
 //! freed or unwritten memory are found as on other memory.
 
-use super::*;
 use crate::config::textures::limit;
-use crate::driver::Guard;
+use crate::driver::{Call, Guard};
+use crate::execution::device_memory;
+use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
 use crate::objects::array::{self, Array, Mipmapped, Rows, texel_size};
+use crate::parameters::{present, put};
 use crate::state::State;
+use cuarray_abi::*;
+use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
@@ -94,7 +98,7 @@ fn check(call: &Call<'_>, descriptor: &CUDA_ARRAY3D_DESCRIPTOR, mipmapped: bool)
 
 /// Allocates the texels of an array.
 fn allocate(call: &Call<'_>, size: Option<u64>) -> Result<(u64, CUcontext), CUresult> {
-    let address = memory::allocate(call, size.ok_or(INVALID_VALUE)?, Kind::Array)?;
+    let address = device_memory::allocate(call, size.ok_or(INVALID_VALUE)?, Kind::Array)?;
     let state = call.lock();
     let allocation = state.memory.starting_at(address).ok_or(CUresult::CUDA_ERROR_UNKNOWN)?;
     Ok((address, allocation.context))
@@ -111,7 +115,7 @@ fn create(call: &Call<'_>, p_handle: *mut CUarray, descriptor: CUDA_ARRAY3D_DESC
     unsafe { put(p_handle, handle) }
 }
 
-pub(super) unsafe fn cuArrayCreate_v2(
+pub(crate) unsafe fn cuArrayCreate_v2(
     call: &Call<'_>,
     p_handle: *mut CUarray,
     p_allocate_array: *const CUDA_ARRAY_DESCRIPTOR,
@@ -124,7 +128,7 @@ pub(super) unsafe fn cuArrayCreate_v2(
     create(call, p_handle, CUDA_ARRAY3D_DESCRIPTOR { Width, Height, Depth: 0, Format, NumChannels, Flags: 0 })
 }
 
-pub(super) unsafe fn cuArray3DCreate_v2(
+pub(crate) unsafe fn cuArray3DCreate_v2(
     call: &Call<'_>,
     p_handle: *mut CUarray,
     p_allocate_array: *const CUDA_ARRAY3D_DESCRIPTOR,
@@ -144,7 +148,7 @@ fn mipmapped_of(state: &State, handle: CUmipmappedArray) -> Result<&Mipmapped, C
     state.arrays.mipmapped.get(&handle).ok_or(INVALID_HANDLE)
 }
 
-pub(super) unsafe fn cuArrayGetDescriptor_v2(
+pub(crate) unsafe fn cuArrayGetDescriptor_v2(
     call: &Call<'_>,
     p_array_descriptor: *mut CUDA_ARRAY_DESCRIPTOR,
     array: CUarray,
@@ -155,7 +159,7 @@ pub(super) unsafe fn cuArrayGetDescriptor_v2(
     unsafe { put(p_array_descriptor, CUDA_ARRAY_DESCRIPTOR { Width, Height, Format, NumChannels }) }
 }
 
-pub(super) unsafe fn cuArray3DGetDescriptor_v2(
+pub(crate) unsafe fn cuArray3DGetDescriptor_v2(
     call: &Call<'_>,
     p_array_descriptor: *mut CUDA_ARRAY3D_DESCRIPTOR,
     array: CUarray,
@@ -172,7 +176,7 @@ fn forget(state: &mut State, handle: CUarray) {
 }
 
 /// Runs the work that may still use the array first, as `cuMemFree` does. A level is destroyed with its mipmapped array only.
-pub(super) unsafe fn cuArrayDestroy(call: &Call<'_>, array: CUarray) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuArrayDestroy(call: &Call<'_>, array: CUarray) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let known = array_of(&state, array)?;
     if known.level_of.is_some() {
@@ -180,12 +184,12 @@ pub(super) unsafe fn cuArrayDestroy(call: &Call<'_>, array: CUarray) -> Result<(
     }
     let address = known.address;
     forget(&mut state, array);
-    memory::free(call, state, address, current);
+    device_memory::free(call, state, address, current);
     Ok(())
 }
 
 /// Refuses every array, because no array here has a format of several planes.
-pub(super) unsafe fn cuArrayGetPlane(
+pub(crate) unsafe fn cuArrayGetPlane(
     call: &Call<'_>,
     p_plane_array: *mut CUarray,
     array: CUarray,
@@ -198,7 +202,7 @@ pub(super) unsafe fn cuArrayGetPlane(
 }
 
 /// Refuses every array, because none is sparse.
-pub(super) unsafe fn cuArrayGetSparseProperties(
+pub(crate) unsafe fn cuArrayGetSparseProperties(
     _: &Call<'_>,
     _sparse_properties: *mut CUDA_ARRAY_SPARSE_PROPERTIES,
     _array: CUarray,
@@ -207,7 +211,7 @@ pub(super) unsafe fn cuArrayGetSparseProperties(
 }
 
 /// Refuses every array, because all have memory from the start.
-pub(super) unsafe fn cuArrayGetMemoryRequirements(
+pub(crate) unsafe fn cuArrayGetMemoryRequirements(
     _: &Call<'_>,
     _memory_requirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
     _array: CUarray,
@@ -217,7 +221,7 @@ pub(super) unsafe fn cuArrayGetMemoryRequirements(
 }
 
 /// Refuses every array, because none is sparse.
-pub(super) unsafe fn cuMipmappedArrayGetSparseProperties(
+pub(crate) unsafe fn cuMipmappedArrayGetSparseProperties(
     _: &Call<'_>,
     _sparse_properties: *mut CUDA_ARRAY_SPARSE_PROPERTIES,
     _mipmap: CUmipmappedArray,
@@ -226,7 +230,7 @@ pub(super) unsafe fn cuMipmappedArrayGetSparseProperties(
 }
 
 /// Refuses every array, because all have memory from the start.
-pub(super) unsafe fn cuMipmappedArrayGetMemoryRequirements(
+pub(crate) unsafe fn cuMipmappedArrayGetMemoryRequirements(
     _: &Call<'_>,
     _memory_requirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
     _mipmap: CUmipmappedArray,
@@ -236,7 +240,7 @@ pub(super) unsafe fn cuMipmappedArrayGetMemoryRequirements(
 }
 
 /// Creates all levels at once; a number of levels that is too large means all levels that the extents allow.
-pub(super) unsafe fn cuMipmappedArrayCreate(
+pub(crate) unsafe fn cuMipmappedArrayCreate(
     call: &Call<'_>,
     p_handle: *mut CUmipmappedArray,
     p_mipmapped_array_desc: *const CUDA_ARRAY3D_DESCRIPTOR,
@@ -266,7 +270,7 @@ pub(super) unsafe fn cuMipmappedArrayCreate(
     unsafe { put(p_handle, mipmapped) }
 }
 
-pub(super) unsafe fn cuMipmappedArrayGetLevel(
+pub(crate) unsafe fn cuMipmappedArrayGetLevel(
     call: &Call<'_>,
     p_level_array: *mut CUarray,
     mipmapped_array: CUmipmappedArray,
@@ -280,7 +284,7 @@ pub(super) unsafe fn cuMipmappedArrayGetLevel(
     unsafe { put(p_level_array, handle) }
 }
 
-pub(super) unsafe fn cuMipmappedArrayDestroy(
+pub(crate) unsafe fn cuMipmappedArrayDestroy(
     call: &Call<'_>,
     mipmapped_array: CUmipmappedArray,
 ) -> Result<(), CUresult> {
@@ -291,6 +295,6 @@ pub(super) unsafe fn cuMipmappedArrayDestroy(
         forget(&mut state, level);
     }
     calls::destroyed(&mut state, "mipmapped array", mipmapped_array.0 as u64);
-    memory::free(call, state, mipmapped.address, current);
+    device_memory::free(call, state, mipmapped.address, current);
     Ok(())
 }

@@ -1,14 +1,17 @@
 //! Queries of texture references.
 
 use super::{INVALID_VALUE, get};
-use crate::exports::*;
+use crate::driver::Call;
+use crate::parameters::put;
+use cuarray_abi::*;
+use std::ffi::{c_int, c_uint};
 
 /// The handle of an array that is bound, of one resource type.
 fn bound(call: &Call<'_>, tex_ref: CUtexref, kind: CUresourcetype) -> Result<u64, CUresult> {
     get(call, tex_ref, |reference| reference.bound.filter(|bound| bound.resType == kind).map(|bound| bound.res[0]))
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetAddress_v2(
+pub(crate) unsafe fn cuTexRefGetAddress_v2(
     call: &Call<'_>,
     pdptr: *mut CUdeviceptr,
     tex_ref: CUtexref,
@@ -19,7 +22,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetAddress_v2(
     unsafe { put(pdptr, address) }
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetArray(
+pub(crate) unsafe fn cuTexRefGetArray(
     call: &Call<'_>,
     ph_array: *mut CUarray,
     tex_ref: CUtexref,
@@ -29,7 +32,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetArray(
     unsafe { put(ph_array, CUarray(array as usize)) }
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetMipmappedArray(
+pub(crate) unsafe fn cuTexRefGetMipmappedArray(
     call: &Call<'_>,
     ph_mipmapped_array: *mut CUmipmappedArray,
     tex_ref: CUtexref,
@@ -39,7 +42,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetMipmappedArray(
     unsafe { put(ph_mipmapped_array, CUmipmappedArray(array as usize)) }
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetAddressMode(
+pub(crate) unsafe fn cuTexRefGetAddressMode(
     call: &Call<'_>,
     pam: *mut CUaddress_mode,
     tex_ref: CUtexref,
@@ -51,7 +54,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetAddressMode(
     unsafe { put(pam, mode) }
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetFilterMode(
+pub(crate) unsafe fn cuTexRefGetFilterMode(
     call: &Call<'_>,
     pfm: *mut CUfilter_mode,
     tex_ref: CUtexref,
@@ -61,7 +64,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetFilterMode(
     unsafe { put(pfm, mode) }
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetFormat(
+pub(crate) unsafe fn cuTexRefGetFormat(
     call: &Call<'_>,
     p_format: *mut CUarray_format,
     p_num_channels: *mut c_int,
@@ -80,7 +83,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetFormat(
     Ok(())
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetMipmapFilterMode(
+pub(crate) unsafe fn cuTexRefGetMipmapFilterMode(
     call: &Call<'_>,
     pfm: *mut CUfilter_mode,
     tex_ref: CUtexref,
@@ -90,7 +93,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetMipmapFilterMode(
     unsafe { put(pfm, mode) }
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetMipmapLevelBias(
+pub(crate) unsafe fn cuTexRefGetMipmapLevelBias(
     call: &Call<'_>,
     pbias: *mut f32,
     tex_ref: CUtexref,
@@ -100,7 +103,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetMipmapLevelBias(
     unsafe { put(pbias, bias) }
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetMipmapLevelClamp(
+pub(crate) unsafe fn cuTexRefGetMipmapLevelClamp(
     call: &Call<'_>,
     pmin_mipmap_level_clamp: *mut f32,
     pmax_mipmap_level_clamp: *mut f32,
@@ -114,7 +117,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetMipmapLevelClamp(
     }
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetMaxAnisotropy(
+pub(crate) unsafe fn cuTexRefGetMaxAnisotropy(
     call: &Call<'_>,
     pmax_aniso: *mut c_int,
     tex_ref: CUtexref,
@@ -124,7 +127,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetMaxAnisotropy(
     unsafe { put(pmax_aniso, ratio) }
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetBorderColor(
+pub(crate) unsafe fn cuTexRefGetBorderColor(
     call: &Call<'_>,
     p_border_color: *mut f32,
     tex_ref: CUtexref,
@@ -134,7 +137,7 @@ pub(in crate::exports) unsafe fn cuTexRefGetBorderColor(
     unsafe { put(p_border_color.cast(), color) }
 }
 
-pub(in crate::exports) unsafe fn cuTexRefGetFlags(
+pub(crate) unsafe fn cuTexRefGetFlags(
     call: &Call<'_>,
     p_flags: *mut c_uint,
     tex_ref: CUtexref,

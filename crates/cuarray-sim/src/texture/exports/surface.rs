@@ -2,14 +2,17 @@
 //!
 //! Driver API: [surface objects](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__SURFOBJECT.html).
 
-use super::texture_object::array_of;
-use super::*;
+use super::object::array_of;
+use crate::driver::Call;
+use crate::happens_before::calls;
 use crate::objects::texture::SurfaceObject;
+use crate::parameters::{present, put};
+use cuarray_abi::*;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The array needs `CUDA_ARRAY3D_SURFACE_LDST`.
-pub(super) unsafe fn cuSurfObjectCreate(
+pub(crate) unsafe fn cuSurfObjectCreate(
     call: &Call<'_>,
     p_surf_object: *mut CUsurfObject,
     p_res_desc: *const CUDA_RESOURCE_DESC,
@@ -34,7 +37,7 @@ pub(super) unsafe fn cuSurfObjectCreate(
 }
 
 /// Waits for nothing: a launch that runs later does not find the object.
-pub(super) unsafe fn cuSurfObjectDestroy(call: &Call<'_>, surf_object: CUsurfObject) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuSurfObjectDestroy(call: &Call<'_>, surf_object: CUsurfObject) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     if state.textures.surfaces.remove(&surf_object).is_none() {
         calls::refused_handle(&mut state, surf_object);
@@ -44,7 +47,7 @@ pub(super) unsafe fn cuSurfObjectDestroy(call: &Call<'_>, surf_object: CUsurfObj
     Ok(())
 }
 
-pub(super) unsafe fn cuSurfObjectGetResourceDesc(
+pub(crate) unsafe fn cuSurfObjectGetResourceDesc(
     call: &Call<'_>,
     p_res_desc: *mut CUDA_RESOURCE_DESC,
     surf_object: CUsurfObject,

@@ -5,17 +5,21 @@
 
 mod queries;
 
-use super::texture_object::{array_of, check_linear};
-use super::*;
 use crate::config::textures::limit;
+use crate::driver::Call;
+use crate::happens_before::calls;
 use crate::objects::array::texel_size;
 use crate::objects::texture::{TextureReference, linear, of_array, of_linear, of_mipmapped, of_rows};
+use crate::parameters::{present, put};
 use crate::state::State;
-pub(super) use queries::{
+use crate::texture::exports::object::{array_of, check_linear};
+use cuarray_abi::*;
+pub(crate) use queries::{
     cuTexRefGetAddress_v2, cuTexRefGetAddressMode, cuTexRefGetArray, cuTexRefGetBorderColor, cuTexRefGetFilterMode,
     cuTexRefGetFlags, cuTexRefGetFormat, cuTexRefGetMaxAnisotropy, cuTexRefGetMipmapFilterMode,
     cuTexRefGetMipmapLevelBias, cuTexRefGetMipmapLevelClamp, cuTexRefGetMipmappedArray,
 };
+use std::ffi::{c_int, c_uint};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -62,7 +66,7 @@ fn bind(state: &mut State, handle: CUtexref, resource: CUDA_RESOURCE_DESC, forma
     }
 }
 
-pub(super) unsafe fn cuTexRefCreate(call: &Call<'_>, p_tex_ref: *mut CUtexref) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuTexRefCreate(call: &Call<'_>, p_tex_ref: *mut CUtexref) -> Result<(), CUresult> {
     present(p_tex_ref)?;
     let (mut state, context) = call.current()?;
     let handle = CUtexref(crate::handle::fresh());
@@ -73,7 +77,7 @@ pub(super) unsafe fn cuTexRefCreate(call: &Call<'_>, p_tex_ref: *mut CUtexref) -
 }
 
 /// The reference of a module ends with the module.
-pub(super) unsafe fn cuTexRefDestroy(call: &Call<'_>, tex_ref: CUtexref) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuTexRefDestroy(call: &Call<'_>, tex_ref: CUtexref) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     if state.textures.references.get(&tex_ref).is_none_or(|reference| reference.variable.is_some()) {
         calls::refused_handle(&mut state, tex_ref.0 as u64);
@@ -94,7 +98,7 @@ fn set_array(call: &Call<'_>, tex_ref: CUtexref, resource: CUDA_RESOURCE_DESC, f
     })
 }
 
-pub(super) unsafe fn cuTexRefSetArray(
+pub(crate) unsafe fn cuTexRefSetArray(
     call: &Call<'_>,
     tex_ref: CUtexref,
     array: CUarray,
@@ -103,7 +107,7 @@ pub(super) unsafe fn cuTexRefSetArray(
     set_array(call, tex_ref, of_array(array), flags)
 }
 
-pub(super) unsafe fn cuTexRefSetMipmappedArray(
+pub(crate) unsafe fn cuTexRefSetMipmappedArray(
     call: &Call<'_>,
     tex_ref: CUtexref,
     mipmapped_array: CUmipmappedArray,
@@ -113,7 +117,7 @@ pub(super) unsafe fn cuTexRefSetMipmappedArray(
 }
 
 /// Binds the memory from the aligned address before `dptr` on, whose distance is the byte offset.
-pub(super) unsafe fn cuTexRefSetAddress_v2(
+pub(crate) unsafe fn cuTexRefSetAddress_v2(
     call: &Call<'_>,
     byte_offset: *mut usize,
     tex_ref: CUtexref,
@@ -144,7 +148,7 @@ pub(super) unsafe fn cuTexRefSetAddress_v2(
     unsafe { put(byte_offset, offset as usize) }
 }
 
-pub(super) unsafe fn cuTexRefSetAddress2D_v3(
+pub(crate) unsafe fn cuTexRefSetAddress2D_v3(
     call: &Call<'_>,
     tex_ref: CUtexref,
     desc: *const CUDA_ARRAY_DESCRIPTOR,
@@ -170,10 +174,10 @@ pub(super) unsafe fn cuTexRefSetAddress2D_v3(
 }
 
 // An older symbol with the same signature.
-pub(super) use self::cuTexRefSetAddress2D_v3 as cuTexRefSetAddress2D_v2;
+pub(crate) use self::cuTexRefSetAddress2D_v3 as cuTexRefSetAddress2D_v2;
 
 /// Also changes the format of linear memory that is bound already.
-pub(super) unsafe fn cuTexRefSetFormat(
+pub(crate) unsafe fn cuTexRefSetFormat(
     call: &Call<'_>,
     tex_ref: CUtexref,
     fmt: CUarray_format,
@@ -191,7 +195,7 @@ pub(super) unsafe fn cuTexRefSetFormat(
     })
 }
 
-pub(super) unsafe fn cuTexRefSetAddressMode(
+pub(crate) unsafe fn cuTexRefSetAddressMode(
     call: &Call<'_>,
     tex_ref: CUtexref,
     dim: c_int,
@@ -207,7 +211,7 @@ fn filter(mode: CUfilter_mode) -> Result<CUfilter_mode, CUresult> {
     if mode <= CU_TR_FILTER_MODE_LINEAR { Ok(mode) } else { Err(INVALID_VALUE) }
 }
 
-pub(super) unsafe fn cuTexRefSetFilterMode(
+pub(crate) unsafe fn cuTexRefSetFilterMode(
     call: &Call<'_>,
     tex_ref: CUtexref,
     fm: CUfilter_mode,
@@ -216,7 +220,7 @@ pub(super) unsafe fn cuTexRefSetFilterMode(
     set(call, tex_ref, |reference| reference.texture.filterMode = mode)
 }
 
-pub(super) unsafe fn cuTexRefSetMipmapFilterMode(
+pub(crate) unsafe fn cuTexRefSetMipmapFilterMode(
     call: &Call<'_>,
     tex_ref: CUtexref,
     fm: CUfilter_mode,
@@ -225,11 +229,11 @@ pub(super) unsafe fn cuTexRefSetMipmapFilterMode(
     set(call, tex_ref, |reference| reference.texture.mipmapFilterMode = mode)
 }
 
-pub(super) unsafe fn cuTexRefSetMipmapLevelBias(call: &Call<'_>, tex_ref: CUtexref, bias: f32) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuTexRefSetMipmapLevelBias(call: &Call<'_>, tex_ref: CUtexref, bias: f32) -> Result<(), CUresult> {
     set(call, tex_ref, |reference| reference.texture.mipmapLevelBias = bias)
 }
 
-pub(super) unsafe fn cuTexRefSetMipmapLevelClamp(
+pub(crate) unsafe fn cuTexRefSetMipmapLevelClamp(
     call: &Call<'_>,
     tex_ref: CUtexref,
     min_mipmap_level_clamp: f32,
@@ -241,7 +245,7 @@ pub(super) unsafe fn cuTexRefSetMipmapLevelClamp(
     })
 }
 
-pub(super) unsafe fn cuTexRefSetMaxAnisotropy(
+pub(crate) unsafe fn cuTexRefSetMaxAnisotropy(
     call: &Call<'_>,
     tex_ref: CUtexref,
     max_aniso: c_uint,
@@ -250,7 +254,7 @@ pub(super) unsafe fn cuTexRefSetMaxAnisotropy(
 }
 
 /// Needs a dimension with the address mode of a border.
-pub(super) unsafe fn cuTexRefSetBorderColor(
+pub(crate) unsafe fn cuTexRefSetBorderColor(
     call: &Call<'_>,
     tex_ref: CUtexref,
     p_border_color: *mut f32,
@@ -264,7 +268,7 @@ pub(super) unsafe fn cuTexRefSetBorderColor(
     set(call, tex_ref, |reference| reference.texture.borderColor = color)
 }
 
-pub(super) unsafe fn cuTexRefSetFlags(call: &Call<'_>, tex_ref: CUtexref, flags: c_uint) -> Result<(), CUresult> {
+pub(crate) unsafe fn cuTexRefSetFlags(call: &Call<'_>, tex_ref: CUtexref, flags: c_uint) -> Result<(), CUresult> {
     if flags & !FLAGS != 0 {
         return Err(INVALID_VALUE);
     }

@@ -2,14 +2,17 @@
 //!
 //! Driver API: [surface references](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__SURFREF__DEPRECATED.html).
 
-use super::texture_object::array_of;
-use super::*;
+use super::object::array_of;
+use crate::driver::Call;
 use crate::objects::texture::of_array;
+use crate::parameters::put;
+use cuarray_abi::*;
+use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The array needs `CUDA_ARRAY3D_SURFACE_LDST`.
-pub(super) unsafe fn cuSurfRefSetArray(
+pub(crate) unsafe fn cuSurfRefSetArray(
     call: &Call<'_>,
     surf_ref: CUsurfref,
     array: CUarray,
@@ -24,7 +27,7 @@ pub(super) unsafe fn cuSurfRefSetArray(
     Ok(())
 }
 
-pub(super) unsafe fn cuSurfRefGetArray(
+pub(crate) unsafe fn cuSurfRefGetArray(
     call: &Call<'_>,
     ph_array: *mut CUarray,
     surf_ref: CUsurfref,
