@@ -206,7 +206,7 @@ test-torch: peers-torch ## run the tests with PyTorch on the simulated driver
 	$(call say,Tests with PyTorch on the simulated driver)
 	CUARRAY_SIM_DEVICES=2 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" PYTHONPATH="$(CURDIR)$(CUPY_PATH)" \
 	    $(TORCH_VENV)/bin/python -m pytest tests/pytorch tests/interop/test_torch.py \
-	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2 $(call expected_skips,torch)
+	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2 $(call expected_skips,$(if $(call made,$(NVCC)),torch,torch-without-nvcc))
 
 # The tests with the libraries of `make peers-all`. Two devices, as some tests copy between them.
 ALL_TESTS = tests/all_libraries tests/mlir tests/toolchain tests/interop/test_warp.py tests/check/test_findings_of_the_kit.py examples/all_of_them
