@@ -5,7 +5,8 @@ use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::Instruction;
 
-/// Whether an instruction computes a result in each lane from the lane's own registers.
+/// Whether an instruction is known to compute its result in each lane from the lane's own registers. One that is not listed
+/// is slower, not wrong.
 fn is_per_lane(opcode: &str) -> bool {
     matches!(
         opcode,

@@ -11,7 +11,7 @@ use crate::grammar::types::{Space, Type};
 
 /// The opcodes of an instruction group that is not supported, and the reason.
 const UNSUPPORTED: &[(&[&str], &str)] = &[
-    (&["wmma", "wgmma", "tcgen05"], "asynchronous instructions of matrices are not supported"),
+    (&["wgmma", "tcgen05"], "asynchronous instructions of matrices are not supported"),
     (&["multimem"], "multicast memory is not supported"),
     (&["tensormap", "clusterlaunchcontrol"], "the instruction is not supported"),
 ];
@@ -30,26 +30,26 @@ const DEVICE_RUNTIME: &[(&str, &str)] = &[
     ),
 ];
 
-/// Modifiers that are neither types nor spaces. A prefix that ends in `::` stands for all words that begin with it.
+/// Modifiers that are neither types nor spaces nor shapes. A prefix that ends in `::` stands for all words that begin with it.
 const WORDS: &str = "\
     rn rz rm rp rna rs rni rzi rmi rpi sat satfinite relu ftz noftz oob approx full cc lo hi wide NaN xorsign abs \
     scaled pack unpack eq ne lt le gt ge ls hs equ neu ltu leu gtu geu num nan finite infinite number notanumber \
     normal subnormal add sub min max inc dec cas exch and or xor popc not clamp wrap mul shiftamt l r f4e b4e rc8 \
-    ecl ecr rc16 shr7 shr15 po rev fix v2 v4 v8 b0 b1 b2 b3 h0 h1 h10 h32 b3210 x y z w a b c d g tf32 e4m3 e5m2 \
-    e4m3x2 e5m2x2 e4m3x4 e5m2x4 e2m1 e2m1x2 e2m1x4 e2m3 e2m3x2 e2m3x4 e3m2 e3m2x2 e3m2x4 ue8m0 ue8m0x2 ue4m3 \
-    s2f6x2 b4 b6 u4 s4 b4x16 b6x16_p32 b4x16_p64 b6p2x16 b8x16 b8x4 b16x2 b32x2 f32x2 s8x4 u8x4 b1024 weak relaxed \
-    acquire release acq_rel sc volatile mmio cta cluster gpu sys gl ca cg cs lu cv wb wt nc L1 L2 L1:: L2:: \
-    level:: evict_last evict_normal evict_first unified tensormap global to base shared:: param:: fractional range \
-    cvt fence proxy alias async async:: generic tensormap:: sync_restrict:: mbarrier_init read write bulk \
-    bulk_group commit_group wait_group wait_all prefetch multicast:: cp_mask ignore_oob mbarrier mbarrier:: \
-    completion tile tile:: im2col im2col:: im2col_no_offs reduce tensor 1d 2d 3d 4d 5d noinc init inval arrive \
-    arrive_drop expect_tx complete_tx test_wait try_wait parity pending_count no_complete ld_reduce st red acc:: \
-    cp_fenceproxy replace try_cancel query_cancel is_canceled get_first_ctaid async_group cp_reduce uni idx sync \
-    aligned warp all any ballot up down bfly noncta wait launch_dependents mode nanosleep load store row col sp \
-    sp:: block_scale scale_vec:: kind:: cta_group:: mma_async trans alloc dealloc relinquish_alloc_permit shift \
-    commit mma ws cp ld b8 a1d a2d cube acube 2dms a2dms grad level texref samplerref surfref trap zero p width \
-    height depth channel_data_type channel_order normalized_coords force_unnormalized_coords filter_mode \
-    addr_mode_0 addr_mode_1 addr_mode_2 array_size num_mipmap_levels num_samples memory_layout entry u2 s2";
+    ecl ecr rc16 shr7 shr15 po rev fix v2 v4 v8 h0 h1 h10 h32 x y z w a b c d g tf32 e4m3 e5m2 e4m3x2 e5m2x2 e4m3x4 \
+    e5m2x4 e2m1 e2m1x2 e2m1x4 e2m3 e2m3x2 e2m3x4 e3m2 e3m2x2 e3m2x4 ue8m0 ue8m0x2 ue4m3 s2f6x2 u4 s4 b6x16_p32 \
+    b4x16_p64 b6p2x16 f32x2 s8x4 u8x4 weak relaxed acquire release acq_rel sc volatile mmio cta cluster gpu sys gl \
+    ca cg cs lu cv wb wt nc L1 L2 L1:: L2:: level:: evict_last evict_normal evict_first unified tensormap to base \
+    shared:: param:: fractional range cvt fence proxy alias async async:: generic tensormap:: sync_restrict:: \
+    mbarrier_init read write bulk bulk_group commit_group wait_group wait_all prefetch multicast:: cp_mask \
+    ignore_oob mbarrier mbarrier:: completion tile tile:: im2col im2col:: im2col_no_offs reduce tensor 1d 2d 3d 4d \
+    5d noinc init inval arrive arrive_drop expect_tx complete_tx test_wait try_wait parity pending_count no_complete \
+    ld_reduce st red acc:: cp_fenceproxy replace try_cancel query_cancel is_canceled get_first_ctaid async_group \
+    cp_reduce uni idx sync aligned warp all any ballot up down bfly noncta wait launch_dependents mode nanosleep \
+    load store row col sp sp:: block_scale scale_vec:: kind:: cta_group:: mma_async trans alloc dealloc \
+    relinquish_alloc_permit shift commit mma ws cp ld a1d a2d cube acube 2dms a2dms grad level texref samplerref \
+    surfref trap zero p width height depth channel_data_type channel_order normalized_coords \
+    force_unnormalized_coords filter_mode addr_mode_0 addr_mode_1 addr_mode_2 array_size num_mipmap_levels \
+    num_samples memory_layout entry u2 s2";
 
 /// Words with a size, such as `m16n8k16`, `x4`, `32x32b`.
 fn is_shape(word: &str) -> bool {
@@ -86,6 +86,40 @@ impl<'a> Builder<'_, 'a> {
         match instruction.modifiers.iter().find(|word| !is_documented(word)) {
             Some(word) => self.wrong(&spelled(instruction), &format!("the modifier .{word} does not exist")),
             None => self.unsupported(&spelled(instruction), message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UNSUPPORTED, WORDS, is_shape};
+    use crate::Error;
+    use crate::grammar::parse;
+    use crate::grammar::types::{Space, Type};
+    use crate::resolve::resolve;
+
+    fn error(instruction: &str) -> Error {
+        let source = format!(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {{ {instruction} }}");
+        let module = parse(&source).unwrap();
+        resolve(std::slice::from_ref(&module)).err().unwrap_or_else(|| panic!("{instruction} was taken"))
+    }
+
+    #[test]
+    fn every_unsupported_opcode_gives_the_message_of_its_row() {
+        for (opcode, message) in
+            UNSUPPORTED.iter().flat_map(|(opcodes, message)| opcodes.iter().map(move |o| (o, message)))
+        {
+            let error = error(&format!("{opcode}.sync;"));
+            assert!(error.unsupported && error.to_string().contains(message), "{opcode}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_word_is_named_once_and_is_no_type_space_or_shape() {
+        let words: Vec<_> = WORDS.split(' ').collect();
+        for (index, word) in words.iter().enumerate() {
+            assert!(!words[..index].contains(word), "{word} is named twice");
+            assert!(Type::named(word).is_none() && Space::named(word).is_none() && !is_shape(word), "{word}");
         }
     }
 }
