@@ -2,16 +2,13 @@
 //! and the guarantee that no panic crosses the C boundary.
 
 use crate::driver::{self, NullStream};
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::cudaChannelFormatDesc;
 use crate::{context, thread, trace};
 use cuarray_abi::Api;
 use std::ffi::{c_char, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-
-/// The result of a chapter's function.
-pub(crate) type Answer = Result<(), cudaError_t>;
 
 /// A call of level `raw`.
 #[inline]
@@ -22,31 +19,31 @@ pub(crate) fn raw<T>(name: &'static str, panicked: T, f: impl FnOnce() -> T) -> 
 
 /// A call of level `host`.
 #[inline]
-pub(crate) fn host(name: &'static str, f: impl FnOnce() -> Answer) -> cudaError_t {
+pub(crate) fn host(name: &'static str, f: impl FnOnce() -> Result) -> cudaError_t {
     finish(name, catch_unwind(AssertUnwindSafe(f)).unwrap_or(Err(cudaError_t::cudaErrorUnknown)))
 }
 
 /// A call of level `driver`.
 #[inline]
-pub(crate) fn driver(name: &'static str, major: u32, null: NullStream, f: impl FnOnce(&Api) -> Answer) -> cudaError_t {
+pub(crate) fn driver(name: &'static str, major: u32, null: NullStream, f: impl FnOnce(&Api) -> Result) -> cudaError_t {
     host(name, || f(driver::ready(major)?.api(null)))
 }
 
 /// A call of level `context`. `f` is called again if the thread has lost the context that it had.
 #[inline]
-pub(crate) fn context(name: &'static str, major: u32, null: NullStream, f: impl Fn(&Api) -> Answer) -> cudaError_t {
+pub(crate) fn context(name: &'static str, major: u32, null: NullStream, f: impl Fn(&Api) -> Result) -> cudaError_t {
     host(name, || {
         let api = driver::ready(major)?.api(null);
         context::bind(api)?;
         match f(api) {
             Err(cudaError_t::cudaErrorDeviceUninitialized) => again(api, f),
-            answer => answer,
+            result => result,
         }
     })
 }
 
 /// Work of a `raw` call that needs a context; its error becomes the last error.
-pub(crate) fn in_context(f: impl FnOnce(&Api) -> Answer) -> Answer {
+pub(crate) fn in_context(f: impl FnOnce(&Api) -> Result) -> Result {
     let result = driver::ready(OLDEST).and_then(|driver| {
         let api = driver.api(NullStream::Legacy);
         context::bind(api)?;
@@ -61,15 +58,15 @@ pub(crate) fn in_context(f: impl FnOnce(&Api) -> Answer) -> Answer {
 const OLDEST: u32 = 12;
 
 #[cold]
-fn again(api: &Api, f: impl Fn(&Api) -> Answer) -> Answer {
+fn again(api: &Api, f: impl Fn(&Api) -> Result) -> Result {
     context::unbind();
     context::bind(api)?;
     f(api)
 }
 
 #[inline]
-fn finish(name: &'static str, answer: Answer) -> cudaError_t {
-    let error = answer.err().unwrap_or(cudaError_t::cudaSuccess);
+fn finish(name: &'static str, result: Result) -> cudaError_t {
+    let error = result.err().unwrap_or(cudaError_t::cudaSuccess);
     trace::call(name, error);
     thread::remember(error)
 }
@@ -98,7 +95,7 @@ panicked! {
 /// # Safety
 /// `pointer` is null or writable.
 #[inline]
-pub(crate) unsafe fn put<T>(pointer: *mut T, value: T) -> Answer {
+pub(crate) unsafe fn put<T>(pointer: *mut T, value: T) -> Result {
     present(pointer)?;
     // SAFETY: by this function's contract; a careless caller may pass an unaligned pointer.
     unsafe { pointer.write_unaligned(value) };
@@ -107,6 +104,6 @@ pub(crate) unsafe fn put<T>(pointer: *mut T, value: T) -> Answer {
 
 /// Checks that a pointer is not null.
 #[inline]
-pub(crate) fn present<T>(pointer: *const T) -> Answer {
+pub(crate) fn present<T>(pointer: *const T) -> Result {
     if pointer.is_null() { Err(cudaError_t::cudaErrorInvalidValue) } else { Ok(()) }
 }

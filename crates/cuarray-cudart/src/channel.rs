@@ -1,7 +1,7 @@
 //! Channel descriptors, and the driver's formats; the format of an array.
 
 use crate::driver::cu;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::{cudaArray_t, cudaChannelFormatDesc};
 use cuarray_abi::*;
 
@@ -29,7 +29,7 @@ fn channels(desc: &cudaChannelFormatDesc) -> Option<u32> {
 ///
 /// # Errors
 /// `cudaErrorInvalidChannelDescriptor` for channels that no format has, `cudaErrorNotSupported` for block-compressed and video formats.
-pub(crate) fn to_format(desc: &cudaChannelFormatDesc) -> Result<(CUarray_format, u32), cudaError_t> {
+pub(crate) fn to_format(desc: &cudaChannelFormatDesc) -> Result<(CUarray_format, u32)> {
     const INVALID: cudaError_t = cudaError_t::cudaErrorInvalidChannelDescriptor;
     if NORMALIZED.contains(&desc.f) {
         let index = desc.f - NORMALIZED.start();
@@ -79,14 +79,14 @@ pub(crate) fn size(desc: &cudaChannelFormatDesc) -> usize {
 }
 
 /// The driver's descriptor of an array.
-pub(crate) fn descriptor(api: &Api, array: cudaArray_t) -> Result<CUDA_ARRAY3D_DESCRIPTOR, cudaError_t> {
+pub(crate) fn descriptor(api: &Api, array: cudaArray_t) -> Result<CUDA_ARRAY3D_DESCRIPTOR> {
     let mut descriptor = CUDA_ARRAY3D_DESCRIPTOR::default();
     cu!(api.cuArray3DGetDescriptor_v2(&raw mut descriptor, array)).map_err(unknown)?;
     Ok(descriptor)
 }
 
 /// The size of an array's texel in bytes.
-pub(crate) fn texel(api: &Api, array: cudaArray_t) -> Result<usize, cudaError_t> {
+pub(crate) fn texel(api: &Api, array: cudaArray_t) -> Result<usize> {
     let descriptor = descriptor(api, array)?;
     Ok(size(&of_format(descriptor.Format, descriptor.NumChannels)))
 }

@@ -6,7 +6,7 @@
 //! repeats the call.
 
 use crate::driver::cu;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::thread;
 use cuarray_abi::{Api, CUcontext};
 use std::ffi::c_int;
@@ -25,7 +25,7 @@ static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 /// Makes sure that the calling thread has a current context.
 #[inline]
-pub(crate) fn bind(api: &Api) -> Result<(), cudaError_t> {
+pub(crate) fn bind(api: &Api) -> Result {
     let generation = GENERATION.load(Ordering::Acquire);
     if thread::with(|thread| thread.bound.get()) == generation { Ok(()) } else { bind_now(api, generation) }
 }
@@ -36,7 +36,7 @@ pub(crate) fn unbind() -> bool {
 }
 
 #[cold]
-fn bind_now(api: &Api, generation: u64) -> Result<(), cudaError_t> {
+fn bind_now(api: &Api, generation: u64) -> Result {
     if current(api)?.is_none() {
         let context = primary(api, thread::with(|thread| thread.device.get()))?;
         cu!(api.cuCtxSetCurrent(context))?;
@@ -46,14 +46,14 @@ fn bind_now(api: &Api, generation: u64) -> Result<(), cudaError_t> {
 }
 
 /// The current context of the calling thread.
-pub(crate) fn current(api: &Api) -> Result<Option<CUcontext>, cudaError_t> {
+pub(crate) fn current(api: &Api) -> Result<Option<CUcontext>> {
     let mut context = CUcontext::default();
     cu!(api.cuCtxGetCurrent(&raw mut context))?;
     Ok((context != CUcontext::default()).then_some(context))
 }
 
 /// The primary context of a device, retained at the first call.
-pub(crate) fn primary(api: &Api, device: c_int) -> Result<CUcontext, cudaError_t> {
+pub(crate) fn primary(api: &Api, device: c_int) -> Result<CUcontext> {
     let slot = usize::try_from(device).ok().and_then(|device| PRIMARY.get(device));
     let slot = slot.ok_or(cudaError_t::cudaErrorInvalidDevice)?;
     let known = slot.load(Ordering::Acquire);
@@ -72,7 +72,7 @@ pub(crate) fn primary(api: &Api, device: c_int) -> Result<CUcontext, cudaError_t
 }
 
 /// Makes the primary context of a device current, and the device that of the thread.
-pub(crate) fn set_device(api: &Api, device: c_int) -> Result<(), cudaError_t> {
+pub(crate) fn set_device(api: &Api, device: c_int) -> Result {
     let context = primary(api, device)?;
     cu!(api.cuCtxSetCurrent(context))?;
     thread::with(|thread| {
@@ -83,7 +83,7 @@ pub(crate) fn set_device(api: &Api, device: c_int) -> Result<(), cudaError_t> {
 }
 
 /// The device of the calling thread: that of its current context, otherwise the chosen one.
-pub(crate) fn device(api: &Api) -> Result<c_int, cudaError_t> {
+pub(crate) fn device(api: &Api) -> Result<c_int> {
     let mut device = 0;
     match cu!(api.cuCtxGetDevice(&raw mut device)) {
         Ok(()) => Ok(device),
@@ -93,7 +93,7 @@ pub(crate) fn device(api: &Api) -> Result<c_int, cudaError_t> {
 }
 
 /// Resets the primary context of a device. Its threads retain it again at their next call.
-pub(crate) fn reset(api: &Api, device: c_int) -> Result<(), cudaError_t> {
+pub(crate) fn reset(api: &Api, device: c_int) -> Result {
     let _lock = RETAIN.lock().unwrap_or_else(PoisonError::into_inner);
     cu!(api.cuDevicePrimaryCtxReset_v2(device))?;
     let slot = usize::try_from(device).ok().and_then(|device| PRIMARY.get(device));

@@ -4,7 +4,7 @@
 //! any library. The driver stays open. Each of its functions is optional: a driver without the function that a call needs
 //! makes the call fail with `cudaErrorCallRequiresNewerDriver`.
 
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use cuarray_abi::{Api, ENTRY_POINTS};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
@@ -73,7 +73,7 @@ pub(crate) fn version() -> c_int {
 /// `cudaErrorInsufficientDriver` without a driver, or with an older one; `cudaErrorInitializationError` in the child of a fork;
 /// otherwise the result of `cuInit`.
 #[inline]
-pub(crate) fn ready(major: u32) -> Result<&'static Driver, cudaError_t> {
+pub(crate) fn ready(major: u32) -> Result<&'static Driver> {
     match DRIVER.get() {
         Some(Some(driver)) if READY.load(Ordering::Acquire) => Ok(driver),
         _ => initialize(major),
@@ -81,7 +81,7 @@ pub(crate) fn ready(major: u32) -> Result<&'static Driver, cudaError_t> {
 }
 
 #[cold]
-fn initialize(major: u32) -> Result<&'static Driver, cudaError_t> {
+fn initialize(major: u32) -> Result<&'static Driver> {
     if is_lost_by_fork() {
         return Err(cudaError_t::cudaErrorInitializationError);
     }

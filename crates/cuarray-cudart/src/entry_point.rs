@@ -5,9 +5,9 @@
 //!
 //! Runtime API: [driver entry point access](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DRIVER__ENTRY__POINT.html).
 
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::driver::cu;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use crate::version::{VERSION_12, VERSION_13};
 use cuarray_abi::Api;
@@ -24,7 +24,7 @@ pub(crate) unsafe fn cudaGetDriverEntryPointByVersion(
     cuda_version: c_uint,
     flags: c_ulonglong,
     driver_status: *mut cudaDriverEntryPointQueryResult,
-) -> Answer {
+) -> Result {
     present(symbol)?;
     present(func_ptr)?;
     let version = c_int::try_from(cuda_version).map_err(|_| cudaError_t::cudaErrorInvalidValue)?;
@@ -49,7 +49,7 @@ pub(crate) unsafe fn cudaGetDriverEntryPoint(
     func_ptr: *mut *mut c_void,
     flags: c_ulonglong,
     driver_status: *mut cudaDriverEntryPointQueryResult,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { cudaGetDriverEntryPointByVersion(api, symbol, func_ptr, VERSION_13.cast_unsigned(), flags, driver_status) }
 }
@@ -61,7 +61,7 @@ pub(crate) unsafe fn cudaGetDriverEntryPoint_v1(
     func_ptr: *mut *mut c_void,
     flags: c_ulonglong,
     driver_status: *mut cudaDriverEntryPointQueryResult,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { cudaGetDriverEntryPointByVersion(api, symbol, func_ptr, VERSION_12.cast_unsigned(), flags, driver_status) }
 }

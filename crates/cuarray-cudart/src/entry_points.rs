@@ -9,9 +9,9 @@
 //!
 //! - the *majors* that export it: `both`, `only_12`, `only_13`;
 //! - the *level*, which says what the wrapper does before it calls the chapter's function:
-//!   - `refused`: no function exists; the call answers `cudaErrorNotSupported`, is counted and traced;
+//!   - `refused`: no function exists; the call returns `cudaErrorNotSupported`, is counted and traced;
 //!   - `raw`: nothing; the function returns the C value, and remembers no error by itself;
-//!   - `host`: nothing; the function returns a [`Result`](crate::call::Answer), and its error becomes the thread's last error;
+//!   - `host`: nothing; the function returns a [`Result`](crate::result::Result), and its error becomes the thread's last error;
 //!   - `driver`: opens and initializes the driver, and passes its table of functions as the first argument;
 //!   - `context`: as `driver`, and a context is current;
 //! - the *function* of the chapter's module, with the parameters of the C function; types have the names of the C headers;

@@ -5,14 +5,14 @@
 //!
 //! Runtime API: [error log management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__LOGS.html).
 
-use crate::call::{Answer, present};
+use crate::call::present;
 use crate::driver::{self, NullStream, cu};
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::{c_char, c_uint, c_void};
 
-fn opened() -> Result<&'static Api, cudaError_t> {
+fn opened() -> Result<&'static Api> {
     let driver = driver::opened().ok_or(cudaError_t::cudaErrorInsufficientDriver)?;
     Ok(driver.api(NullStream::Legacy))
 }
@@ -21,17 +21,17 @@ pub(crate) unsafe fn cudaLogsRegisterCallback(
     callback_func: cudaLogsCallback_t,
     user_data: *mut c_void,
     callback_out: *mut cudaLogsCallbackHandle,
-) -> Answer {
+) -> Result {
     let api = opened()?;
     cu!(api.cuLogsRegisterCallback(callback_func, user_data, callback_out))
 }
 
-pub(crate) unsafe fn cudaLogsUnregisterCallback(callback: cudaLogsCallbackHandle) -> Answer {
+pub(crate) unsafe fn cudaLogsUnregisterCallback(callback: cudaLogsCallbackHandle) -> Result {
     let api = opened()?;
     cu!(api.cuLogsUnregisterCallback(callback))
 }
 
-pub(crate) unsafe fn cudaLogsCurrent(iterator_out: *mut cudaLogIterator, flags: c_uint) -> Answer {
+pub(crate) unsafe fn cudaLogsCurrent(iterator_out: *mut cudaLogIterator, flags: c_uint) -> Result {
     present(iterator_out)?;
     let api = opened()?;
     cu!(api.cuLogsCurrent(iterator_out, flags))
@@ -41,7 +41,7 @@ pub(crate) unsafe fn cudaLogsDumpToFile(
     iterator: *mut cudaLogIterator,
     path_to_file: *const c_char,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     present(path_to_file)?;
     let api = opened()?;
     cu!(api.cuLogsDumpToFile(iterator, path_to_file, flags))
@@ -52,7 +52,7 @@ pub(crate) unsafe fn cudaLogsDumpToMemory(
     buffer: *mut c_char,
     size: *mut usize,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     present(buffer)?;
     present(size)?;
     let api = opened()?;

@@ -5,32 +5,32 @@
 //!
 //! Runtime API: [execution context management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__EXECUTION__CONTEXT.html).
 
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::context;
 use crate::driver::cu;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::{c_int, c_uint, c_ulonglong};
 
 /// Refuses the null context, which the driver would read as the current one.
-fn required(ctx: cudaExecutionContext_t) -> Answer {
+fn required(ctx: cudaExecutionContext_t) -> Result {
     if ctx.is_null() { Err(cudaError_t::cudaErrorInvalidValue) } else { Ok(()) }
 }
 
-pub(crate) unsafe fn cudaDeviceGetExecutionCtx(api: &Api, ctx: *mut cudaExecutionContext_t, device: c_int) -> Answer {
+pub(crate) unsafe fn cudaDeviceGetExecutionCtx(api: &Api, ctx: *mut cudaExecutionContext_t, device: c_int) -> Result {
     present(ctx)?;
     // SAFETY: by the contract of this function.
     unsafe { put(ctx, context::primary(api, device)?) }
 }
 
-pub(crate) unsafe fn cudaExecutionCtxGetDevice(api: &Api, device: *mut c_int, ctx: cudaExecutionContext_t) -> Answer {
+pub(crate) unsafe fn cudaExecutionCtxGetDevice(api: &Api, device: *mut c_int, ctx: cudaExecutionContext_t) -> Result {
     present(device)?;
     required(ctx)?;
     cu!(api.cuCtxGetDevice_v2(device, ctx))
 }
 
-pub(crate) unsafe fn cudaExecutionCtxGetId(api: &Api, ctx: cudaExecutionContext_t, ctx_id: *mut c_ulonglong) -> Answer {
+pub(crate) unsafe fn cudaExecutionCtxGetId(api: &Api, ctx: cudaExecutionContext_t, ctx_id: *mut c_ulonglong) -> Result {
     present(ctx_id)?;
     required(ctx)?;
     cu!(api.cuCtxGetId(ctx, ctx_id))
@@ -43,7 +43,7 @@ pub(crate) unsafe fn cudaExecutionCtxStreamCreate(
     ctx: cudaExecutionContext_t,
     flags: c_uint,
     priority: c_int,
-) -> Answer {
+) -> Result {
     present(ph_stream)?;
     required(ctx)?;
     cu!(api.cuCtxPushCurrent_v2(ctx))?;
@@ -61,17 +61,17 @@ pub(crate) unsafe fn cudaExecutionCtxStreamCreate(
     unsafe { put(ph_stream, stream) }
 }
 
-pub(crate) unsafe fn cudaExecutionCtxSynchronize(api: &Api, ctx: cudaExecutionContext_t) -> Answer {
+pub(crate) unsafe fn cudaExecutionCtxSynchronize(api: &Api, ctx: cudaExecutionContext_t) -> Result {
     required(ctx)?;
     cu!(api.cuCtxSynchronize_v2(ctx))
 }
 
-pub(crate) unsafe fn cudaExecutionCtxRecordEvent(api: &Api, ctx: cudaExecutionContext_t, event: cudaEvent_t) -> Answer {
+pub(crate) unsafe fn cudaExecutionCtxRecordEvent(api: &Api, ctx: cudaExecutionContext_t, event: cudaEvent_t) -> Result {
     required(ctx)?;
     cu!(api.cuCtxRecordEvent(ctx, event))
 }
 
-pub(crate) unsafe fn cudaExecutionCtxWaitEvent(api: &Api, ctx: cudaExecutionContext_t, event: cudaEvent_t) -> Answer {
+pub(crate) unsafe fn cudaExecutionCtxWaitEvent(api: &Api, ctx: cudaExecutionContext_t, event: cudaEvent_t) -> Result {
     required(ctx)?;
     cu!(api.cuCtxWaitEvent(ctx, event))
 }

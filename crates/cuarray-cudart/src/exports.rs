@@ -70,7 +70,7 @@ pub struct EntryPoint {
     pub twin: Option<&'static str>,
     /// The majors that export it.
     pub majors: &'static [u32],
-    /// Whether the function is there. Otherwise it answers `cudaErrorNotSupported`.
+    /// Whether the function is there. Otherwise it returns `cudaErrorNotSupported`.
     pub works: bool,
 }
 

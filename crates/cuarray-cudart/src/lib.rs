@@ -6,14 +6,14 @@
 //!
 //! From top to bottom: `exports` makes the C functions from the one list in `entry_points`. `call` is the work that they share.
 //! Each chapter of the runtime's manual is a module. `context` finds the context of a thread, `thread` has its state, and
-//! `driver` opens the driver. A function that is not there answers `cudaErrorNotSupported`, is counted, and traced
+//! `driver` opens the driver. A function that is not there returns `cudaErrorNotSupported`, is counted, and traced
 //! (`CUARRAY_CUDART_TRACE=refusals` or `=calls`).
 //!
 //! # How a chapter is added
 //!
 //! 1. In `entry_points.rs`, replace `refused` in the chapter's lines by the level: `host`, `driver`, or `context`. A chapter is a
 //!    module of this crate with the chapter's name: `stream.rs`, or `memory/mod.rs` that re-exports the functions of its files.
-//! 2. Write a function with the name and the parameters of the line, as `pub(crate) unsafe fn` that returns [`Answer`](call::Answer).
+//! 2. Write a function with the name and the parameters of the line, as `pub(crate) unsafe fn` that returns [`Result`](result::Result).
 //!    At the levels `driver` and `context` its first parameter is `api: &Api`, the driver's functions. The functions for a
 //!    twin (`_ptsz`, `_ptds`) read a null stream as the per-thread default stream, so pass streams on as they are.
 //! 3. Call the driver by `cu!(api.cuMemAlloc_v2(...))`, which gives `Ok(())` or the runtime's error; write outputs by `put`.

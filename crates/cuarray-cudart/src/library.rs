@@ -5,16 +5,16 @@
 //!
 //! Runtime API: [library management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__LIBRARY.html).
 
-use crate::call::{Answer, present};
+use crate::call::present;
 use crate::driver::cu;
 use crate::registration::{given, kernel_of_handle};
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::{Api, CUkernel};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// Checks the number of options, and that the arrays are there.
-fn options<T, U>(count: c_uint, options: *const T, values: *const U) -> Answer {
+fn options<T, U>(count: c_uint, options: *const T, values: *const U) -> Result {
     if count != 0 {
         present(options)?;
         present(values)?;
@@ -32,7 +32,7 @@ pub(crate) unsafe fn cudaLibraryLoadData(
     library_options: *mut cudaLibraryOption,
     library_option_values: *mut *mut c_void,
     num_library_options: c_uint,
-) -> Answer {
+) -> Result {
     present(library)?;
     present(code)?;
     options(num_jit_options, jit_options, jit_options_values)?;
@@ -59,7 +59,7 @@ pub(crate) unsafe fn cudaLibraryLoadFromFile(
     library_options: *mut cudaLibraryOption,
     library_option_values: *mut *mut c_void,
     num_library_options: c_uint,
-) -> Answer {
+) -> Result {
     present(library)?;
     present(file_name)?;
     options(num_jit_options, jit_options, jit_options_values)?;
@@ -75,7 +75,7 @@ pub(crate) unsafe fn cudaLibraryLoadFromFile(
     ))
 }
 
-pub(crate) unsafe fn cudaLibraryUnload(api: &Api, library: cudaLibrary_t) -> Answer {
+pub(crate) unsafe fn cudaLibraryUnload(api: &Api, library: cudaLibrary_t) -> Result {
     cu!(api.cuLibraryUnload(library))?;
     given::forget(library);
     Ok(())
@@ -86,7 +86,7 @@ pub(crate) unsafe fn cudaLibraryGetKernel(
     p_kernel: *mut cudaKernel_t,
     library: cudaLibrary_t,
     name: *const c_char,
-) -> Answer {
+) -> Result {
     present(p_kernel)?;
     present(name)?;
     cu!(api.cuLibraryGetKernel(p_kernel, library, name))?;
@@ -95,7 +95,7 @@ pub(crate) unsafe fn cudaLibraryGetKernel(
     Ok(())
 }
 
-pub(crate) unsafe fn cudaLibraryGetKernelCount(api: &Api, count: *mut c_uint, lib: cudaLibrary_t) -> Answer {
+pub(crate) unsafe fn cudaLibraryGetKernelCount(api: &Api, count: *mut c_uint, lib: cudaLibrary_t) -> Result {
     present(count)?;
     cu!(api.cuLibraryGetKernelCount(count, lib))
 }
@@ -105,7 +105,7 @@ pub(crate) unsafe fn cudaLibraryEnumerateKernels(
     kernels: *mut cudaKernel_t,
     num_kernels: c_uint,
     lib: cudaLibrary_t,
-) -> Answer {
+) -> Result {
     present(kernels)?;
     let mut count = 0;
     cu!(api.cuLibraryGetKernelCount(&raw mut count, lib))?;
@@ -126,7 +126,7 @@ pub(crate) unsafe fn cudaLibraryGetGlobal(
     bytes: *mut usize,
     library: cudaLibrary_t,
     name: *const c_char,
-) -> Answer {
+) -> Result {
     present(name)?;
     cu!(api.cuLibraryGetGlobal(dptr.cast(), bytes, library, name))
 }
@@ -137,7 +137,7 @@ pub(crate) unsafe fn cudaLibraryGetManaged(
     bytes: *mut usize,
     library: cudaLibrary_t,
     name: *const c_char,
-) -> Answer {
+) -> Result {
     present(name)?;
     cu!(api.cuLibraryGetManaged(dptr.cast(), bytes, library, name))
 }
@@ -148,7 +148,7 @@ pub(crate) unsafe fn cudaKernelSetAttributeForDevice(
     attr: cudaFuncAttribute,
     value: c_int,
     device: c_int,
-) -> Answer {
+) -> Result {
     let kernel = kernel_of_handle(api, kernel)?;
     let attribute = c_int::try_from(attr).map_err(|_| cudaError_t::cudaErrorInvalidValue)?;
     cu!(api.cuKernelSetAttribute(attribute as _, value, kernel, device))
@@ -159,7 +159,7 @@ pub(crate) unsafe fn cudaLibraryGetUnifiedFunction(
     fptr: *mut *mut c_void,
     library: cudaLibrary_t,
     symbol: *const c_char,
-) -> Answer {
+) -> Result {
     present(fptr)?;
     present(symbol)?;
     cu!(api.cuLibraryGetUnifiedFunction(fptr, library, symbol))

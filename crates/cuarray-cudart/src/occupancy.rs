@@ -4,10 +4,11 @@
 //!
 //! Runtime API: [occupancy](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__OCCUPANCY.html).
 
-use crate::call::{Answer, present};
+use crate::call::present;
 use crate::driver::cu;
 use crate::execution::{as_function, driver_config};
 use crate::registration::kernel;
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::{c_int, c_uint, c_void};
@@ -18,7 +19,7 @@ pub(crate) unsafe fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
     func: *const c_void,
     block_size: c_int,
     dynamic_s_mem_size: usize,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe {
         cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(api, num_blocks, func, block_size, dynamic_s_mem_size, 0)
@@ -32,7 +33,7 @@ pub(crate) unsafe fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     block_size: c_int,
     dynamic_s_mem_size: usize,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     present(num_blocks)?;
     let function = as_function(kernel(api, func)?);
     cu!(api.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
@@ -50,7 +51,7 @@ pub(crate) unsafe fn cudaOccupancyAvailableDynamicSMemPerBlock(
     func: *const c_void,
     num_blocks: c_int,
     block_size: c_int,
-) -> Answer {
+) -> Result {
     present(dynamic_smem_size)?;
     let function = as_function(kernel(api, func)?);
     cu!(api.cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size, function, num_blocks, block_size))
@@ -61,7 +62,7 @@ pub(crate) unsafe fn cudaOccupancyMaxPotentialClusterSize(
     cluster_size: *mut c_int,
     func: *const c_void,
     launch_config: *const cudaLaunchConfig_t,
-) -> Answer {
+) -> Result {
     present(cluster_size)?;
     // SAFETY: by the contract of this function.
     let config = unsafe { driver_config(launch_config)? };
@@ -74,7 +75,7 @@ pub(crate) unsafe fn cudaOccupancyMaxActiveClusters(
     num_clusters: *mut c_int,
     func: *const c_void,
     launch_config: *const cudaLaunchConfig_t,
-) -> Answer {
+) -> Result {
     present(num_clusters)?;
     // SAFETY: by the contract of this function.
     let config = unsafe { driver_config(launch_config)? };

@@ -4,23 +4,24 @@
 //!
 //! Runtime API: [stream-ordered allocator](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY__POOLS.html).
 
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::driver::{cu, further};
 use crate::memory::{address, allocated, pointer};
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::{Api, CUdeviceptr};
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
-pub(crate) unsafe fn cudaDeviceGetDefaultMemPool(api: &Api, mem_pool: *mut cudaMemPool_t, device: c_int) -> Answer {
+pub(crate) unsafe fn cudaDeviceGetDefaultMemPool(api: &Api, mem_pool: *mut cudaMemPool_t, device: c_int) -> Result {
     present(mem_pool)?;
     cu!(api.cuDeviceGetDefaultMemPool(mem_pool, device))
 }
 
-pub(crate) unsafe fn cudaDeviceSetMemPool(api: &Api, device: c_int, mem_pool: cudaMemPool_t) -> Answer {
+pub(crate) unsafe fn cudaDeviceSetMemPool(api: &Api, device: c_int, mem_pool: cudaMemPool_t) -> Result {
     cu!(api.cuDeviceSetMemPool(device, mem_pool))
 }
 
-pub(crate) unsafe fn cudaDeviceGetMemPool(api: &Api, mem_pool: *mut cudaMemPool_t, device: c_int) -> Answer {
+pub(crate) unsafe fn cudaDeviceGetMemPool(api: &Api, mem_pool: *mut cudaMemPool_t, device: c_int) -> Result {
     present(mem_pool)?;
     cu!(api.cuDeviceGetMemPool(mem_pool, device))
 }
@@ -30,7 +31,7 @@ pub(crate) unsafe fn cudaMemGetDefaultMemPool(
     mem_pool: *mut cudaMemPool_t,
     location: *mut cudaMemLocation,
     type_: cudaMemAllocationType,
-) -> Answer {
+) -> Result {
     present(mem_pool)?;
     present(location)?;
     cu!(api.cuMemGetDefaultMemPool(mem_pool, location, type_))
@@ -41,7 +42,7 @@ pub(crate) unsafe fn cudaMemGetMemPool(
     mem_pool: *mut cudaMemPool_t,
     location: *mut cudaMemLocation,
     type_: cudaMemAllocationType,
-) -> Answer {
+) -> Result {
     present(mem_pool)?;
     present(location)?;
     cu!(api.cuMemGetMemPool(mem_pool, location, type_))
@@ -52,7 +53,7 @@ pub(crate) unsafe fn cudaMemSetMemPool(
     location: *mut cudaMemLocation,
     type_: cudaMemAllocationType,
     mem_pool: cudaMemPool_t,
-) -> Answer {
+) -> Result {
     present(location)?;
     cu!(api.cuMemSetMemPool(location, type_, mem_pool))
 }
@@ -62,12 +63,12 @@ pub(crate) unsafe fn cudaMallocAsync(
     dev_ptr: *mut *mut c_void,
     size: usize,
     h_stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { allocated(dev_ptr, |address| cu!(api.cuMemAllocAsync(address, size, h_stream))) }
 }
 
-pub(crate) unsafe fn cudaFreeAsync(api: &Api, dev_ptr: *mut c_void, h_stream: cudaStream_t) -> Answer {
+pub(crate) unsafe fn cudaFreeAsync(api: &Api, dev_ptr: *mut c_void, h_stream: cudaStream_t) -> Result {
     if dev_ptr.is_null() {
         return Ok(());
     }
@@ -80,7 +81,7 @@ pub(crate) unsafe fn cudaMallocFromPoolAsync(
     size: usize,
     mem_pool: cudaMemPool_t,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { allocated(ptr, |address| cu!(api.cuMemAllocFromPoolAsync(address, size, mem_pool, stream))) }
 }
@@ -89,17 +90,17 @@ pub(crate) unsafe fn cudaMemPoolCreate(
     api: &Api,
     mem_pool: *mut cudaMemPool_t,
     pool_props: *const cudaMemPoolProps,
-) -> Answer {
+) -> Result {
     present(mem_pool)?;
     present(pool_props)?;
     cu!(api.cuMemPoolCreate(mem_pool, pool_props))
 }
 
-pub(crate) unsafe fn cudaMemPoolDestroy(api: &Api, mem_pool: cudaMemPool_t) -> Answer {
+pub(crate) unsafe fn cudaMemPoolDestroy(api: &Api, mem_pool: cudaMemPool_t) -> Result {
     cu!(api.cuMemPoolDestroy(mem_pool))
 }
 
-pub(crate) unsafe fn cudaMemPoolTrimTo(api: &Api, mem_pool: cudaMemPool_t, min_bytes_to_keep: usize) -> Answer {
+pub(crate) unsafe fn cudaMemPoolTrimTo(api: &Api, mem_pool: cudaMemPool_t, min_bytes_to_keep: usize) -> Result {
     cu!(api.cuMemPoolTrimTo(mem_pool, min_bytes_to_keep))
 }
 
@@ -108,7 +109,7 @@ pub(crate) unsafe fn cudaMemPoolSetAttribute(
     mem_pool: cudaMemPool_t,
     attr: cudaMemPoolAttr,
     value: *mut c_void,
-) -> Answer {
+) -> Result {
     present(value)?;
     cu!(api.cuMemPoolSetAttribute(mem_pool, attr, value))
 }
@@ -118,7 +119,7 @@ pub(crate) unsafe fn cudaMemPoolGetAttribute(
     mem_pool: cudaMemPool_t,
     attr: cudaMemPoolAttr,
     value: *mut c_void,
-) -> Answer {
+) -> Result {
     present(value)?;
     cu!(api.cuMemPoolGetAttribute(mem_pool, attr, value))
 }
@@ -128,7 +129,7 @@ pub(crate) unsafe fn cudaMemPoolSetAccess(
     mem_pool: cudaMemPool_t,
     desc_list: *const cudaMemAccessDesc,
     count: usize,
-) -> Answer {
+) -> Result {
     cu!(api.cuMemPoolSetAccess(mem_pool, desc_list, count))
 }
 
@@ -137,7 +138,7 @@ pub(crate) unsafe fn cudaMemPoolGetAccess(
     flags: *mut cudaMemAccessFlags,
     mem_pool: cudaMemPool_t,
     location: *mut cudaMemLocation,
-) -> Answer {
+) -> Result {
     present(flags)?;
     present(location)?;
     cu!(api.cuMemPoolGetAccess(flags, mem_pool, location))
@@ -149,7 +150,7 @@ pub(crate) unsafe fn cudaMemPoolExportToShareableHandle(
     mem_pool: cudaMemPool_t,
     handle_type: cudaMemAllocationHandleType,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     present(shareable_handle)?;
     let flags = c_ulonglong::from(flags);
     further!(cuMemPoolExportToShareableHandle(
@@ -167,7 +168,7 @@ pub(crate) unsafe fn cudaMemPoolImportFromShareableHandle(
     shareable_handle: *mut c_void,
     handle_type: cudaMemAllocationHandleType,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     present(mem_pool)?;
     let flags = c_ulonglong::from(flags);
     further!(cuMemPoolImportFromShareableHandle(
@@ -182,7 +183,7 @@ pub(crate) unsafe fn cudaMemPoolExportPointer(
     _api: &Api,
     export_data: *mut cudaMemPoolPtrExportData,
     ptr: *mut c_void,
-) -> Answer {
+) -> Result {
     present(export_data)?;
     further!(cuMemPoolExportPointer(export_data => *mut cudaMemPoolPtrExportData, address(ptr) => CUdeviceptr))
 }
@@ -192,7 +193,7 @@ pub(crate) unsafe fn cudaMemPoolImportPointer(
     ptr: *mut *mut c_void,
     mem_pool: cudaMemPool_t,
     export_data: *mut cudaMemPoolPtrExportData,
-) -> Answer {
+) -> Result {
     present(ptr)?;
     present(export_data)?;
     let mut address = 0;

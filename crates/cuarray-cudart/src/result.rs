@@ -16,6 +16,9 @@ use std::fmt;
 #[repr(transparent)]
 pub struct cudaError_t(pub u32);
 
+/// The result of a function of a chapter.
+pub(crate) type Result<T = ()> = std::result::Result<T, cudaError_t>;
+
 /// Converts a literal with exactly one nul, at its end; evaluated at compile time.
 pub(crate) const fn c_str(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {

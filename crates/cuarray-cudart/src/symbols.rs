@@ -4,10 +4,10 @@
 //!
 //! Runtime API: [memory management](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html).
 
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::memory::pointer;
 use crate::registration::variable_of;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::transfer::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, cudaMemcpy, cudaMemcpyAsync};
 use crate::types::*;
 use cuarray_abi::{Api, CUdeviceptr};
@@ -17,7 +17,7 @@ use std::ffi::c_void;
 ///
 /// # Errors
 /// `cudaErrorInvalidSymbol` for an address that is no symbol; the driver's refusal of the image.
-fn find(api: &Api, symbol: *const c_void) -> Result<(CUdeviceptr, usize), cudaError_t> {
+fn find(api: &Api, symbol: *const c_void) -> Result<(CUdeviceptr, usize)> {
     let (binary, variable) = variable_of(symbol).ok_or(cudaError_t::cudaErrorInvalidSymbol)?;
     match variable.place(api, &binary) {
         Err(cudaError_t::cudaErrorSymbolNotFound) => Err(cudaError_t::cudaErrorInvalidSymbol),
@@ -26,7 +26,7 @@ fn find(api: &Api, symbol: *const c_void) -> Result<(CUdeviceptr, usize), cudaEr
 }
 
 /// The address of `count` bytes of a variable, from `offset`.
-fn place(api: &Api, symbol: *const c_void, count: usize, offset: usize) -> Result<*mut c_void, cudaError_t> {
+fn place(api: &Api, symbol: *const c_void, count: usize, offset: usize) -> Result<*mut c_void> {
     let (address, size) = find(api, symbol)?;
     if offset.checked_add(count).is_none_or(|end| end > size) {
         return Err(cudaError_t::cudaErrorInvalidValue);
@@ -41,7 +41,7 @@ pub(crate) fn target(
     count: usize,
     offset: usize,
     kind: cudaMemcpyKind,
-) -> Result<*mut c_void, cudaError_t> {
+) -> Result<*mut c_void> {
     match kind {
         HOST_TO_DEVICE | DEVICE_TO_DEVICE | DEFAULT => place(api, symbol, count, offset),
         _ => Err(cudaError_t::cudaErrorInvalidMemcpyDirection),
@@ -55,7 +55,7 @@ pub(crate) fn source(
     count: usize,
     offset: usize,
     kind: cudaMemcpyKind,
-) -> Result<*mut c_void, cudaError_t> {
+) -> Result<*mut c_void> {
     match kind {
         DEVICE_TO_HOST | DEVICE_TO_DEVICE | DEFAULT => place(api, symbol, count, offset),
         _ => Err(cudaError_t::cudaErrorInvalidMemcpyDirection),
@@ -69,7 +69,7 @@ pub(crate) unsafe fn cudaMemcpyToSymbol(
     count: usize,
     offset: usize,
     kind: cudaMemcpyKind,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { cudaMemcpy(api, target(api, symbol, count, offset, kind)?, src, count, kind) }
 }
@@ -81,7 +81,7 @@ pub(crate) unsafe fn cudaMemcpyFromSymbol(
     count: usize,
     offset: usize,
     kind: cudaMemcpyKind,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { cudaMemcpy(api, dst, source(api, symbol, count, offset, kind)?, count, kind) }
 }
@@ -94,7 +94,7 @@ pub(crate) unsafe fn cudaMemcpyToSymbolAsync(
     offset: usize,
     kind: cudaMemcpyKind,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { cudaMemcpyAsync(api, target(api, symbol, count, offset, kind)?, src, count, kind, stream) }
 }
@@ -107,19 +107,19 @@ pub(crate) unsafe fn cudaMemcpyFromSymbolAsync(
     offset: usize,
     kind: cudaMemcpyKind,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { cudaMemcpyAsync(api, dst, source(api, symbol, count, offset, kind)?, count, kind, stream) }
 }
 
-pub(crate) unsafe fn cudaGetSymbolAddress(api: &Api, dev_ptr: *mut *mut c_void, symbol: *const c_void) -> Answer {
+pub(crate) unsafe fn cudaGetSymbolAddress(api: &Api, dev_ptr: *mut *mut c_void, symbol: *const c_void) -> Result {
     present(dev_ptr)?;
     let (address, _) = find(api, symbol)?;
     // SAFETY: by the contract of this function.
     unsafe { put(dev_ptr, pointer(address)) }
 }
 
-pub(crate) unsafe fn cudaGetSymbolSize(api: &Api, size: *mut usize, symbol: *const c_void) -> Answer {
+pub(crate) unsafe fn cudaGetSymbolSize(api: &Api, size: *mut usize, symbol: *const c_void) -> Result {
     present(size)?;
     let (_, bytes) = find(api, symbol)?;
     // SAFETY: by the contract of this function.

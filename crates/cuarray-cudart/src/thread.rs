@@ -25,7 +25,7 @@ pub(crate) fn with<T>(f: impl FnOnce(&Thread) -> T) -> T {
 
 /// Makes an error the last error of the thread, and returns it.
 ///
-/// `cudaErrorNotReady` is an answer and no error: a program that polls a stream must not find it in an unrelated check.
+/// `cudaErrorNotReady` is a result and no error: a program that polls a stream must not find it in an unrelated check.
 #[inline]
 pub(crate) fn remember(error: cudaError_t) -> cudaError_t {
     if error != cudaError_t::cudaSuccess && error != cudaError_t::cudaErrorNotReady {

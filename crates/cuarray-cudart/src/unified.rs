@@ -4,10 +4,10 @@
 //!
 //! Runtime API: [unified addressing](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__UNIFIED.html).
 
-use crate::call::{Answer, put};
+use crate::call::put;
 use crate::driver::cu;
 use crate::memory::{address, pointer};
-use crate::result::cudaError_t;
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::{
     Api, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER,
@@ -45,7 +45,7 @@ struct cudaPointerAttributes_of_13 {
     reserved: [i64; 7],
 }
 
-fn attributes(api: &Api, ptr: *const c_void) -> Result<cudaPointerAttributes_of_12, cudaError_t> {
+fn attributes(api: &Api, ptr: *const c_void) -> Result<cudaPointerAttributes_of_12> {
     let (mut kind, mut managed): (c_uint, c_uint) = (0, 0);
     let (mut device, mut device_pointer, mut host_pointer) = (INVALID_DEVICE, 0_u64, ptr::null_mut::<c_void>());
     let mut names = [
@@ -80,7 +80,7 @@ pub(crate) unsafe fn cudaPointerGetAttributes(
     api: &Api,
     attributes_out: *mut cudaPointerAttributes,
     ptr: *const c_void,
-) -> Answer {
+) -> Result {
     let attributes = attributes(api, ptr)?;
     let value = cudaPointerAttributes_of_13 { attributes, locality_domain: -1, padding: 0, reserved: [0; 7] };
     // SAFETY: by the contract of this function.
@@ -92,7 +92,7 @@ pub(crate) unsafe fn cudaPointerGetAttributes_v1(
     api: &Api,
     attributes_out: *mut cudaPointerAttributes,
     ptr: *const c_void,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { put(attributes_out.cast(), attributes(api, ptr)?) }
 }

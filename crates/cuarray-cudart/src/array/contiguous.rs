@@ -3,9 +3,8 @@
 //! The bytes of an array follow each other from row to row. So a copy becomes copies of a part of a row, of whole rows, and of a
 //! part of the last row.
 
-use crate::call::Answer;
 use crate::channel::{self, descriptor};
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::transfer::{Order, Side, copy_rows};
 use crate::types::*;
 use cuarray_abi::Api;
@@ -20,7 +19,7 @@ enum Next {
 
 impl Next {
     /// The first byte of a copy in an array.
-    fn in_array(api: &Api, array: cudaArray_t, x: usize, y: usize) -> Result<Next, cudaError_t> {
+    fn in_array(api: &Api, array: cudaArray_t, x: usize, y: usize) -> Result<Next> {
         let found = descriptor(api, array)?;
         let texel = channel::size(&channel::of_format(found.Format, found.NumChannels));
         let pitch = found.Width * texel;
@@ -70,7 +69,7 @@ fn copy_bytes(
     mut count: usize,
     kind: cudaMemcpyKind,
     order: Order,
-) -> Answer {
+) -> Result {
     // Also checks the direction of an empty copy.
     copy_rows(api, dst.side(0), src.side(0), (0, 0), kind, order)?;
     while count > 0 {
@@ -98,7 +97,7 @@ pub(crate) unsafe fn cudaMemcpyToArray(
     src: *const c_void,
     count: usize,
     kind: cudaMemcpyKind,
-) -> Answer {
+) -> Result {
     let sides = (Next::in_array(api, dst, w_offset, h_offset)?, Next::Memory(src));
     copy_bytes(api, sides, count, kind, Order::Plain)
 }
@@ -112,7 +111,7 @@ pub(crate) unsafe fn cudaMemcpyToArrayAsync(
     count: usize,
     kind: cudaMemcpyKind,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let sides = (Next::in_array(api, dst, w_offset, h_offset)?, Next::Memory(src));
     copy_bytes(api, sides, count, kind, Order::InStream(stream))
 }
@@ -125,7 +124,7 @@ pub(crate) unsafe fn cudaMemcpyFromArray(
     h_offset: usize,
     count: usize,
     kind: cudaMemcpyKind,
-) -> Answer {
+) -> Result {
     let sides = (Next::Memory(dst), Next::in_array(api, src, w_offset, h_offset)?);
     copy_bytes(api, sides, count, kind, Order::Plain)
 }
@@ -139,7 +138,7 @@ pub(crate) unsafe fn cudaMemcpyFromArrayAsync(
     count: usize,
     kind: cudaMemcpyKind,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let sides = (Next::Memory(dst), Next::in_array(api, src, w_offset, h_offset)?);
     copy_bytes(api, sides, count, kind, Order::InStream(stream))
 }
@@ -154,7 +153,7 @@ pub(crate) unsafe fn cudaMemcpyArrayToArray(
     h_offset_src: usize,
     count: usize,
     kind: cudaMemcpyKind,
-) -> Answer {
+) -> Result {
     let to = Next::in_array(api, dst, w_offset_dst, h_offset_dst)?;
     let from = Next::in_array(api, src, w_offset_src, h_offset_src)?;
     copy_bytes(api, (to, from), count, kind, Order::Plain)

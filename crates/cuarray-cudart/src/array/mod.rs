@@ -11,10 +11,10 @@ mod rows;
 pub(crate) use contiguous::*;
 pub(crate) use rows::*;
 
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::channel::{self, descriptor, unknown};
 use crate::driver::cu;
-use crate::result::cudaError_t;
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::{Api, CUDA_ARRAY3D_DESCRIPTOR};
 use std::ffi::{c_int, c_uint};
@@ -24,7 +24,7 @@ unsafe fn described(
     desc: *const cudaChannelFormatDesc,
     extent: cudaExtent,
     flags: c_uint,
-) -> Result<CUDA_ARRAY3D_DESCRIPTOR, cudaError_t> {
+) -> Result<CUDA_ARRAY3D_DESCRIPTOR> {
     present(desc)?;
     // SAFETY: by the contract of this function.
     let (format, channels) = channel::to_format(&unsafe { desc.read_unaligned() })?;
@@ -45,7 +45,7 @@ pub(crate) unsafe fn cudaMallocArray(
     width: usize,
     height: usize,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { cudaMalloc3DArray(api, array, desc, cudaExtent { width, height, depth: 0 }, flags) }
 }
@@ -56,14 +56,14 @@ pub(crate) unsafe fn cudaMalloc3DArray(
     desc: *const cudaChannelFormatDesc,
     extent: cudaExtent,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     present(array)?;
     // SAFETY: by the contract of this function.
     let descriptor = unsafe { described(desc, extent, flags)? };
     cu!(api.cuArray3DCreate_v2(array, &raw const descriptor))
 }
 
-pub(crate) unsafe fn cudaFreeArray(api: &Api, array: cudaArray_t) -> Answer {
+pub(crate) unsafe fn cudaFreeArray(api: &Api, array: cudaArray_t) -> Result {
     if array.is_null() {
         return Ok(());
     }
@@ -77,14 +77,14 @@ pub(crate) unsafe fn cudaMallocMipmappedArray(
     extent: cudaExtent,
     num_levels: c_uint,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     present(mipmapped_array)?;
     // SAFETY: by the contract of this function.
     let descriptor = unsafe { described(desc, extent, flags)? };
     cu!(api.cuMipmappedArrayCreate(mipmapped_array, &raw const descriptor, num_levels))
 }
 
-pub(crate) unsafe fn cudaFreeMipmappedArray(api: &Api, mipmapped_array: cudaMipmappedArray_t) -> Answer {
+pub(crate) unsafe fn cudaFreeMipmappedArray(api: &Api, mipmapped_array: cudaMipmappedArray_t) -> Result {
     if mipmapped_array.is_null() {
         return Ok(());
     }
@@ -96,7 +96,7 @@ pub(crate) unsafe fn cudaGetMipmappedArrayLevel(
     level_array: *mut cudaArray_t,
     mipmapped_array: cudaMipmappedArray_const_t,
     level: c_uint,
-) -> Answer {
+) -> Result {
     cu!(api.cuMipmappedArrayGetLevel(level_array, mipmapped_array, level))
 }
 
@@ -106,7 +106,7 @@ pub(crate) unsafe fn cudaArrayGetInfo(
     extent: *mut cudaExtent,
     flags: *mut c_uint,
     array: cudaArray_t,
-) -> Answer {
+) -> Result {
     let found = descriptor(api, array)?;
     // SAFETY: by the contract of this function; each output may be null.
     unsafe {
@@ -128,7 +128,7 @@ pub(crate) unsafe fn cudaArrayGetPlane(
     p_plane_array: *mut cudaArray_t,
     h_array: cudaArray_t,
     plane_idx: c_uint,
-) -> Answer {
+) -> Result {
     cu!(api.cuArrayGetPlane(p_plane_array, h_array, plane_idx))
 }
 
@@ -137,7 +137,7 @@ pub(crate) unsafe fn cudaArrayGetMemoryRequirements(
     memory_requirements: *mut cudaArrayMemoryRequirements,
     array: cudaArray_t,
     device: c_int,
-) -> Answer {
+) -> Result {
     cu!(api.cuArrayGetMemoryRequirements(memory_requirements, array, device))
 }
 
@@ -146,7 +146,7 @@ pub(crate) unsafe fn cudaMipmappedArrayGetMemoryRequirements(
     memory_requirements: *mut cudaArrayMemoryRequirements,
     mipmap: cudaMipmappedArray_t,
     device: c_int,
-) -> Answer {
+) -> Result {
     cu!(api.cuMipmappedArrayGetMemoryRequirements(memory_requirements, mipmap, device))
 }
 
@@ -154,7 +154,7 @@ pub(crate) unsafe fn cudaArrayGetSparseProperties(
     api: &Api,
     sparse_properties: *mut cudaArraySparseProperties,
     array: cudaArray_t,
-) -> Answer {
+) -> Result {
     cu!(api.cuArrayGetSparseProperties(sparse_properties, array))
 }
 
@@ -162,6 +162,6 @@ pub(crate) unsafe fn cudaMipmappedArrayGetSparseProperties(
     api: &Api,
     sparse_properties: *mut cudaArraySparseProperties,
     mipmap: cudaMipmappedArray_t,
-) -> Answer {
+) -> Result {
     cu!(api.cuMipmappedArrayGetSparseProperties(sparse_properties, mipmap))
 }

@@ -1,6 +1,6 @@
 //! Copies of rows to and from arrays.
 
-use crate::call::Answer;
+use crate::result::Result;
 use crate::transfer::{Order, Side, copy_rows};
 use crate::types::*;
 use cuarray_abi::Api;
@@ -16,7 +16,7 @@ pub(crate) unsafe fn cudaMemcpy2DToArray(
     width: usize,
     height: usize,
     kind: cudaMemcpyKind,
-) -> Answer {
+) -> Result {
     let (to, from) = (Side::Array { array: dst, x: w_offset, y: h_offset }, Side::Memory { ptr: src, pitch: spitch });
     copy_rows(api, to, from, (width, height), kind, Order::Plain)
 }
@@ -32,7 +32,7 @@ pub(crate) unsafe fn cudaMemcpy2DToArrayAsync(
     height: usize,
     kind: cudaMemcpyKind,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let (to, from) = (Side::Array { array: dst, x: w_offset, y: h_offset }, Side::Memory { ptr: src, pitch: spitch });
     copy_rows(api, to, from, (width, height), kind, Order::InStream(stream))
 }
@@ -47,7 +47,7 @@ pub(crate) unsafe fn cudaMemcpy2DFromArray(
     width: usize,
     height: usize,
     kind: cudaMemcpyKind,
-) -> Answer {
+) -> Result {
     let (to, from) = (Side::Memory { ptr: dst, pitch: dpitch }, Side::Array { array: src, x: w_offset, y: h_offset });
     copy_rows(api, to, from, (width, height), kind, Order::Plain)
 }
@@ -63,7 +63,7 @@ pub(crate) unsafe fn cudaMemcpy2DFromArrayAsync(
     height: usize,
     kind: cudaMemcpyKind,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let (to, from) = (Side::Memory { ptr: dst, pitch: dpitch }, Side::Array { array: src, x: w_offset, y: h_offset });
     copy_rows(api, to, from, (width, height), kind, Order::InStream(stream))
 }
@@ -79,7 +79,7 @@ pub(crate) unsafe fn cudaMemcpy2DArrayToArray(
     width: usize,
     height: usize,
     kind: cudaMemcpyKind,
-) -> Answer {
+) -> Result {
     let to = Side::Array { array: dst, x: w_offset_dst, y: h_offset_dst };
     let from = Side::Array { array: src, x: w_offset_src, y: h_offset_src };
     copy_rows(api, to, from, (width, height), kind, Order::Plain)

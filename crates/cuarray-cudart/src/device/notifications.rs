@@ -1,7 +1,8 @@
 //! Notifications of devices, and flushes of writes by other devices.
 
-use crate::call::{Answer, present};
+use crate::call::present;
 use crate::driver::cu;
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::{c_int, c_void};
@@ -12,7 +13,7 @@ pub(crate) unsafe fn cudaDeviceRegisterAsyncNotification(
     callback_func: cudaAsyncCallback,
     user_data: *mut c_void,
     callback: *mut cudaAsyncCallbackHandle_t,
-) -> Answer {
+) -> Result {
     present(callback)?;
     cu!(api.cuDeviceRegisterAsyncNotification(device, callback_func, user_data, callback))
 }
@@ -21,7 +22,7 @@ pub(crate) unsafe fn cudaDeviceUnregisterAsyncNotification(
     api: &Api,
     device: c_int,
     callback: cudaAsyncCallbackHandle_t,
-) -> Answer {
+) -> Result {
     cu!(api.cuDeviceUnregisterAsyncNotification(device, callback))
 }
 
@@ -30,6 +31,6 @@ pub(crate) unsafe fn cudaDeviceFlushGPUDirectRDMAWrites(
     api: &Api,
     target: cudaFlushGPUDirectRDMAWritesTarget,
     scope: cudaFlushGPUDirectRDMAWritesScope,
-) -> Answer {
+) -> Result {
     cu!(api.cuFlushGPUDirectRDMAWrites(target, scope))
 }

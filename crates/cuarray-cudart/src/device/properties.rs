@@ -3,9 +3,9 @@
 //! The structure begins with a name, identifiers and the size of the memory, at the same offsets in all versions. The rest are
 //! integers, each the value of an attribute of the driver. An attribute that the driver does not know leaves zero.
 
-use crate::call::{Answer, present};
+use crate::call::present;
 use crate::driver::cu;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use Kind::{Int, Size};
 use Majors::{Both, Only12, Only13};
@@ -164,7 +164,7 @@ fn fields(absent: Majors, mut f: impl FnMut(&'static Field, usize)) {
 }
 
 /// The structure of a device, for the majors without the fields `absent`.
-fn properties(api: &Api, device: c_int, absent: Majors) -> Result<[u8; SIZE_12], cudaError_t> {
+fn properties(api: &Api, device: c_int, absent: Majors) -> Result<[u8; SIZE_12]> {
     let mut bytes = [0; SIZE_12];
     cu!(api.cuDeviceGetName(bytes.as_mut_ptr().cast(), UUID as c_int, device))?;
     let mut uuid = CUuuid { bytes: [0; 16] };
@@ -202,7 +202,7 @@ fn set(bytes: &mut [u8], offset: usize, value: &[u8]) {
 ///
 /// # Safety
 /// `prop` is null, or `size` bytes are writable.
-unsafe fn write(api: &Api, prop: *mut c_void, device: c_int, absent: Majors, size: usize) -> Answer {
+unsafe fn write(api: &Api, prop: *mut c_void, device: c_int, absent: Majors, size: usize) -> Result {
     present(prop)?;
     let bytes = properties(api, device, absent)?;
     // SAFETY: by this function's contract.
@@ -211,31 +211,31 @@ unsafe fn write(api: &Api, prop: *mut c_void, device: c_int, absent: Majors, siz
 }
 
 /// Properties with the structure of CUDA 13.
-pub(crate) unsafe fn cudaGetDeviceProperties(api: &Api, prop: *mut cudaDeviceProp, device: c_int) -> Answer {
+pub(crate) unsafe fn cudaGetDeviceProperties(api: &Api, prop: *mut cudaDeviceProp, device: c_int) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { write(api, prop, device, Only12, SIZE_13) }
 }
 
 /// Properties with the structure of CUDA 12.
-pub(crate) unsafe fn cudaGetDeviceProperties_v2(api: &Api, prop: *mut cudaDeviceProp, device: c_int) -> Answer {
+pub(crate) unsafe fn cudaGetDeviceProperties_v2(api: &Api, prop: *mut cudaDeviceProp, device: c_int) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { write(api, prop, device, Only13, SIZE_12) }
 }
 
 /// Properties with the structure of CUDA 11.
-pub(crate) unsafe fn cudaGetDeviceProperties_v1(api: &Api, prop: *mut cudaDeviceProp_v1, device: c_int) -> Answer {
+pub(crate) unsafe fn cudaGetDeviceProperties_v1(api: &Api, prop: *mut cudaDeviceProp_v1, device: c_int) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { write(api, prop, device, Only13, SIZE_11) }
 }
 
 /// Chooses the device with CUDA 13's structure.
-pub(crate) unsafe fn cudaChooseDevice(api: &Api, device: *mut c_int, prop: *const cudaDeviceProp) -> Answer {
+pub(crate) unsafe fn cudaChooseDevice(api: &Api, device: *mut c_int, prop: *const cudaDeviceProp) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { choose(api, device, prop, Only12, SIZE_13) }
 }
 
 /// Chooses the device with CUDA 12's structure.
-pub(crate) unsafe fn cudaChooseDevice_v1(api: &Api, device: *mut c_int, prop: *const cudaDeviceProp) -> Answer {
+pub(crate) unsafe fn cudaChooseDevice_v1(api: &Api, device: *mut c_int, prop: *const cudaDeviceProp) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { choose(api, device, prop, Only13, SIZE_12) }
 }
@@ -244,7 +244,7 @@ pub(crate) unsafe fn cudaChooseDevice_v1(api: &Api, device: *mut c_int, prop: *c
 ///
 /// # Safety
 /// `device` is null or writable; `prop` is null, or `size` bytes are readable.
-unsafe fn choose(api: &Api, device: *mut c_int, prop: *const c_void, absent: Majors, size: usize) -> Answer {
+unsafe fn choose(api: &Api, device: *mut c_int, prop: *const c_void, absent: Majors, size: usize) -> Result {
     present(device)?;
     present(prop)?;
     let mut wanted = [0; SIZE_12];

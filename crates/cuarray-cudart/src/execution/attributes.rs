@@ -1,10 +1,10 @@
 //! Attributes of kernels.
 
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::context;
 use crate::driver::cu;
 use crate::registration::{given, kernel, library_of};
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::{Api, CUfunction};
 use std::ffi::{c_char, c_int, c_void};
@@ -13,7 +13,7 @@ use std::ffi::{c_char, c_int, c_void};
 const SETTABLE: cudaFuncAttribute = 8;
 const ATTRIBUTES: cudaFuncAttribute = 16;
 
-pub(crate) unsafe fn cudaFuncGetAttributes(api: &Api, attr: *mut cudaFuncAttributes, func: *const c_void) -> Answer {
+pub(crate) unsafe fn cudaFuncGetAttributes(api: &Api, attr: *mut cudaFuncAttributes, func: *const c_void) -> Result {
     present(attr)?;
     let (kernel, device) = (kernel(api, func)?, context::device(api)?);
     let get = |attribute: c_int| {
@@ -51,7 +51,7 @@ pub(crate) unsafe fn cudaFuncSetAttribute(
     func: *const c_void,
     attr: cudaFuncAttribute,
     value: c_int,
-) -> Answer {
+) -> Result {
     let kernel = kernel(api, func)?;
     if !(SETTABLE..ATTRIBUTES).contains(&attr) {
         return Err(cudaError_t::cudaErrorInvalidValue);
@@ -60,18 +60,18 @@ pub(crate) unsafe fn cudaFuncSetAttribute(
     cu!(api.cuKernelSetAttribute(attr as _, value, kernel, device))
 }
 
-pub(crate) unsafe fn cudaFuncSetCacheConfig(api: &Api, func: *const c_void, cache_config: cudaFuncCache) -> Answer {
+pub(crate) unsafe fn cudaFuncSetCacheConfig(api: &Api, func: *const c_void, cache_config: cudaFuncCache) -> Result {
     let (kernel, device) = (kernel(api, func)?, context::device(api)?);
     cu!(api.cuKernelSetCacheConfig(kernel, cache_config as _, device))
 }
 
 /// The width of shared memory's banks is fixed in the devices that this runtime supports.
-pub(crate) unsafe fn cudaFuncSetSharedMemConfig(api: &Api, func: *const c_void, config: cudaSharedMemConfig) -> Answer {
+pub(crate) unsafe fn cudaFuncSetSharedMemConfig(api: &Api, func: *const c_void, config: cudaSharedMemConfig) -> Result {
     kernel(api, func)?;
     if config > 2 { Err(cudaError_t::cudaErrorInvalidValue) } else { Ok(()) }
 }
 
-pub(crate) unsafe fn cudaFuncGetName(api: &Api, name: *mut *const c_char, func: *const c_void) -> Answer {
+pub(crate) unsafe fn cudaFuncGetName(api: &Api, name: *mut *const c_char, func: *const c_void) -> Result {
     present(name)?;
     let kernel = kernel(api, func)?;
     cu!(api.cuKernelGetName(name, kernel))
@@ -83,13 +83,13 @@ pub(crate) unsafe fn cudaFuncGetParamInfo(
     param_index: usize,
     param_offset: *mut usize,
     param_size: *mut usize,
-) -> Answer {
+) -> Result {
     present(param_offset)?;
     let kernel = kernel(api, func)?;
     cu!(api.cuKernelGetParamInfo(kernel, param_index, param_offset, param_size))
 }
 
-pub(crate) unsafe fn cudaFuncGetParamCount(api: &Api, func: *const c_void, param_count: *mut usize) -> Answer {
+pub(crate) unsafe fn cudaFuncGetParamCount(api: &Api, func: *const c_void, param_count: *mut usize) -> Result {
     present(param_count)?;
     let kernel = kernel(api, func)?;
     cu!(api.cuKernelGetParamCount(kernel, param_count))
@@ -99,7 +99,7 @@ pub(crate) unsafe fn cudaGetFuncBySymbol(
     api: &Api,
     function_ptr: *mut cudaFunction_t,
     symbol_ptr: *const c_void,
-) -> Answer {
+) -> Result {
     present(function_ptr)?;
     let kernel = kernel(api, symbol_ptr)?;
     let mut function = CUfunction::default();
@@ -109,7 +109,7 @@ pub(crate) unsafe fn cudaGetFuncBySymbol(
 }
 
 /// Unlike `__cudaGetKernel`, gives the driver's handle, which the program may pass to the driver.
-pub(crate) unsafe fn cudaGetKernel(api: &Api, kernel_ptr: *mut cudaKernel_t, entry_func_addr: *const c_void) -> Answer {
+pub(crate) unsafe fn cudaGetKernel(api: &Api, kernel_ptr: *mut cudaKernel_t, entry_func_addr: *const c_void) -> Result {
     present(kernel_ptr)?;
     let kernel = kernel(api, entry_func_addr)?;
     given::add(library_of(api, entry_func_addr)?, &[kernel]);

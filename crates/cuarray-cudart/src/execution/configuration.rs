@@ -2,8 +2,8 @@
 //!
 //! The arguments of a kernel may themselves launch kernels, so a thread has a short stack of configurations.
 
-use crate::call::{Answer, put};
-use crate::result::cudaError_t;
+use crate::call::put;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::CUstream;
 use std::cell::{Cell, UnsafeCell};
@@ -64,7 +64,7 @@ pub(crate) unsafe fn __cudaPopCallConfiguration(
     block_dim: *mut dim3,
     shared_mem: *mut usize,
     stream: *mut c_void,
-) -> Answer {
+) -> Result {
     let top = STACK.with(|stack| {
         let depth = stack.depth.get().checked_sub(1)?;
         stack.depth.set(depth);

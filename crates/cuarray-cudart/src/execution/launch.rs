@@ -1,9 +1,9 @@
 //! Launches.
 
-use crate::call::{Answer, present};
+use crate::call::present;
 use crate::driver::cu;
 use crate::registration::{kernel, kernel_of_handle};
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::{Api, CUfunction, CUkernel, CUlaunchConfig};
 use std::ffi::{c_uint, c_void};
@@ -11,7 +11,7 @@ use std::ptr;
 
 /// Refuses dimensions that no device has.
 #[inline]
-pub(crate) fn check_dimensions(grid: dim3, block: dim3) -> Answer {
+pub(crate) fn check_dimensions(grid: dim3, block: dim3) -> Result {
     let fits = |value: c_uint, limit: c_uint| (1..=limit).contains(&value);
     let grid = fits(grid.x, 0x7fff_ffff) && fits(grid.y, 0xffff) && fits(grid.z, 0xffff);
     let block = fits(block.x, 1024) && fits(block.y, 1024) && fits(block.z, 64) && block.x * block.y * block.z <= 1024;
@@ -26,7 +26,7 @@ pub(crate) fn as_function(kernel: CUkernel) -> CUfunction {
 
 /// The dynamic shared memory, as the driver counts it.
 #[inline]
-pub(crate) fn shared_bytes(size: usize) -> Result<c_uint, cudaError_t> {
+pub(crate) fn shared_bytes(size: usize) -> Result<c_uint> {
     c_uint::try_from(size).map_err(|_| cudaError_t::cudaErrorInvalidValue)
 }
 
@@ -39,7 +39,7 @@ unsafe fn launch(
     args: *mut *mut c_void,
     shared_mem: usize,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     check_dimensions(grid, block)?;
     let (function, shared) = (as_function(kernel), shared_bytes(shared_mem)?);
     cu!(api.cuLaunchKernel(
@@ -65,7 +65,7 @@ pub(crate) unsafe fn cudaLaunchKernel(
     args: *mut *mut c_void,
     shared_mem: usize,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { launch(api, kernel(api, func)?, grid_dim, block_dim, args, shared_mem, stream) }
 }
@@ -78,7 +78,7 @@ pub(crate) unsafe fn __cudaLaunchKernel(
     args: *mut *mut c_void,
     shared_mem: usize,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { launch(api, kernel_of_handle(api, kernel)?, grid_dim, block_dim, args, shared_mem, stream) }
 }
@@ -91,7 +91,7 @@ pub(crate) unsafe fn cudaLaunchCooperativeKernel(
     args: *mut *mut c_void,
     shared_mem: usize,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let kernel = kernel(api, func)?;
     check_dimensions(grid_dim, block_dim)?;
     let (function, shared) = (as_function(kernel), shared_bytes(shared_mem)?);
@@ -113,7 +113,7 @@ pub(crate) unsafe fn cudaLaunchCooperativeKernel(
 ///
 /// # Safety
 /// `config` is null, or points to a configuration whose attributes are as its manual says.
-pub(crate) unsafe fn driver_config(config: *const cudaLaunchConfig_t) -> Result<CUlaunchConfig, cudaError_t> {
+pub(crate) unsafe fn driver_config(config: *const cudaLaunchConfig_t) -> Result<CUlaunchConfig> {
     present(config)?;
     // SAFETY: by the contract of this function.
     let config = unsafe { config.read_unaligned() };
@@ -140,7 +140,7 @@ pub(crate) unsafe fn cudaLaunchKernelExC(
     config: *const cudaLaunchConfig_t,
     func: *const c_void,
     args: *mut *mut c_void,
-) -> Answer {
+) -> Result {
     present(config)?;
     let kernel = kernel(api, func)?;
     // SAFETY: by the contract of this function.
@@ -153,7 +153,7 @@ pub(crate) unsafe fn cudaLaunchHostFunc(
     stream: cudaStream_t,
     fn_: cudaHostFn_t,
     user_data: *mut c_void,
-) -> Answer {
+) -> Result {
     fn_.ok_or(cudaError_t::cudaErrorInvalidValue)?;
     cu!(api.cuLaunchHostFunc(stream, fn_, user_data))
 }
@@ -164,16 +164,16 @@ pub(crate) unsafe fn cudaLaunchHostFunc_v2(
     fn_: cudaHostFn_t,
     user_data: *mut c_void,
     sync_mode: c_uint,
-) -> Answer {
+) -> Result {
     fn_.ok_or(cudaError_t::cudaErrorInvalidValue)?;
     cu!(api.cuLaunchHostFunc_v2(stream, fn_, user_data, sync_mode))
 }
 
 /// Every supported device computes with doubles, so there is nothing to convert.
-pub(crate) unsafe fn cudaSetDoubleForDevice(d: *mut f64) -> Answer {
+pub(crate) unsafe fn cudaSetDoubleForDevice(d: *mut f64) -> Result {
     present(d)
 }
 
-pub(crate) unsafe fn cudaSetDoubleForHost(d: *mut f64) -> Answer {
+pub(crate) unsafe fn cudaSetDoubleForHost(d: *mut f64) -> Result {
     present(d)
 }

@@ -4,9 +4,9 @@
 //! without the members at the end, which it requires to be zero.
 
 use super::{copy, kernel};
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::driver::cu;
-use crate::result::cudaError_t;
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::{
     Api, CU_GRAPH_NODE_TYPE_CONDITIONAL, CU_GRAPH_NODE_TYPE_HOST, CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY,
@@ -33,7 +33,7 @@ fn set_part<T: Copy>(node: &mut cudaGraphNodeParams, part: T) {
 }
 
 /// Reads the parameters of a node in the driver's form.
-unsafe fn to_driver(api: &Api, params: *const cudaGraphNodeParams) -> Result<cudaGraphNodeParams, cudaError_t> {
+unsafe fn to_driver(api: &Api, params: *const cudaGraphNodeParams) -> Result<cudaGraphNodeParams> {
     // SAFETY: by the contract of this function.
     let mut node = unsafe { super::read(params)? };
     match node.kind {
@@ -98,7 +98,7 @@ fn from_driver(api: &Api, node: &mut cudaGraphNodeParams) {
 }
 
 /// Writes the outputs that the driver has left in the parameters of a new node.
-unsafe fn write_outputs(api: &Api, params: *mut cudaGraphNodeParams, mut node: cudaGraphNodeParams) -> Answer {
+unsafe fn write_outputs(api: &Api, params: *mut cudaGraphNodeParams, mut node: cudaGraphNodeParams) -> Result {
     match node.kind {
         // These have inputs only, which the driver has in another form.
         CU_GRAPH_NODE_TYPE_KERNEL | CU_GRAPH_NODE_TYPE_MEMCPY | CU_GRAPH_NODE_TYPE_MEMSET => Ok(()),
@@ -118,7 +118,7 @@ pub(crate) unsafe fn cudaGraphAddNode(
     dependency_data: *const cudaGraphEdgeData,
     num_dependencies: usize,
     node_params: *mut cudaGraphNodeParams,
-) -> Answer {
+) -> Result {
     present(p_graph_node)?;
     // SAFETY: by the contract of this function.
     let mut node = unsafe { to_driver(api, node_params)? };
@@ -138,7 +138,7 @@ pub(crate) unsafe fn cudaGraphAddNode_v1(
     p_dependencies: *const cudaGraphNode_t,
     num_dependencies: usize,
     node_params: *mut cudaGraphNodeParams,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { cudaGraphAddNode(api, p_graph_node, graph, p_dependencies, ptr::null(), num_dependencies, node_params) }
 }
@@ -147,7 +147,7 @@ pub(crate) unsafe fn cudaGraphNodeSetParams(
     api: &Api,
     node: cudaGraphNode_t,
     node_params: *mut cudaGraphNodeParams,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     let mut params = unsafe { to_driver(api, node_params)? };
     cu!(api.cuGraphNodeSetParams(node, &raw mut params))
@@ -157,7 +157,7 @@ pub(crate) unsafe fn cudaGraphNodeGetParams(
     api: &Api,
     node: cudaGraphNode_t,
     node_params: *mut cudaGraphNodeParams,
-) -> Answer {
+) -> Result {
     present(node_params)?;
     let mut params = cudaGraphNodeParams { kind: 0, reserved0: [0; 3], params: [0; 29], reserved2: 0 };
     cu!(api.cuGraphNodeGetParams(node, &raw mut params))?;
@@ -171,7 +171,7 @@ pub(crate) unsafe fn cudaGraphExecNodeSetParams(
     graph_exec: cudaGraphExec_t,
     node: cudaGraphNode_t,
     node_params: *mut cudaGraphNodeParams,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     let mut params = unsafe { to_driver(api, node_params)? };
     cu!(api.cuGraphExecNodeSetParams(graph_exec, node, &raw mut params))
@@ -183,7 +183,7 @@ pub(crate) unsafe fn cudaGraphConditionalHandleCreate(
     graph: cudaGraph_t,
     default_launch_value: c_uint,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     let ctx = cudaExecutionContext_t::NULL;
     // SAFETY: by the contract of this function.
     unsafe { cudaGraphConditionalHandleCreate_v2(api, p_handle_out, graph, ctx, default_launch_value, flags) }
@@ -196,7 +196,7 @@ pub(crate) unsafe fn cudaGraphConditionalHandleCreate_v2(
     ctx: cudaExecutionContext_t,
     default_launch_value: c_uint,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     present(p_handle_out)?;
     let context = super::context_of(api, ctx)?;
     cu!(api.cuGraphConditionalHandleCreate(p_handle_out, graph, context, default_launch_value, flags))

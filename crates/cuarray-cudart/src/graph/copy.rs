@@ -1,11 +1,11 @@
 //! Nodes that copy and fill memory.
 
 use super::{current, read};
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::channel;
 use crate::driver::cu;
 use crate::memory::pointer;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::symbols;
 use crate::transfer::{self, DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST};
 use crate::types::*;
@@ -52,12 +52,12 @@ pub(super) fn from_driver(api: &Api, copy: &CUDA_MEMCPY3D) -> cudaMemcpy3DParms 
 }
 
 /// The driver's parameters of a node. An empty copy is no node of the driver.
-pub(super) fn to_driver(api: &Api, copy: &cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D, cudaError_t> {
+pub(super) fn to_driver(api: &Api, copy: &cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D> {
     transfer::to_driver(api, copy)?.ok_or(cudaError_t::cudaErrorInvalidValue)
 }
 
 /// Reads the parameters of a copy, and converts them.
-unsafe fn read_copy(api: &Api, parameters: *const cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D, cudaError_t> {
+unsafe fn read_copy(api: &Api, parameters: *const cudaMemcpy3DParms) -> Result<CUDA_MEMCPY3D> {
     // SAFETY: by the contract of this function.
     to_driver(api, &unsafe { read(parameters)? })
 }
@@ -69,7 +69,7 @@ fn linear(
     src: *const c_void,
     count: usize,
     kind: cudaMemcpyKind,
-) -> Result<CUDA_MEMCPY3D, cudaError_t> {
+) -> Result<CUDA_MEMCPY3D> {
     let row = |ptr| cudaPitchedPtr { ptr, pitch: count, xsize: count, ysize: 1 };
     to_driver(
         api,
@@ -94,16 +94,16 @@ struct Place {
     count: usize,
 }
 
-unsafe fn add(api: &Api, place: &Place, copy: &CUDA_MEMCPY3D) -> Answer {
+unsafe fn add(api: &Api, place: &Place, copy: &CUDA_MEMCPY3D) -> Result {
     present(place.node)?;
     cu!(api.cuGraphAddMemcpyNode(place.node, place.graph, place.dependencies, place.count, copy, current(api)?))
 }
 
-unsafe fn set(api: &Api, node: cudaGraphNode_t, copy: &CUDA_MEMCPY3D) -> Answer {
+unsafe fn set(api: &Api, node: cudaGraphNode_t, copy: &CUDA_MEMCPY3D) -> Result {
     cu!(api.cuGraphMemcpyNodeSetParams(node, copy))
 }
 
-unsafe fn set_executable(api: &Api, exec: cudaGraphExec_t, node: cudaGraphNode_t, copy: &CUDA_MEMCPY3D) -> Answer {
+unsafe fn set_executable(api: &Api, exec: cudaGraphExec_t, node: cudaGraphNode_t, copy: &CUDA_MEMCPY3D) -> Result {
     cu!(api.cuGraphExecMemcpyNodeSetParams(exec, node, copy, current(api)?))
 }
 
@@ -117,13 +117,13 @@ macro_rules! copies {
             p_dependencies: *const cudaGraphNode_t,
             num_dependencies: usize,
             $($argument: $ty),*
-        ) -> Answer {
+        ) -> Result {
             let place = Place { node: p_graph_node, graph, dependencies: p_dependencies, count: num_dependencies };
             // SAFETY: by the contract of this function.
             unsafe { add($api, &place, &$copy?) }
         }
 
-        pub(crate) unsafe fn $set($api: &Api, node: cudaGraphNode_t, $($argument: $ty),*) -> Answer {
+        pub(crate) unsafe fn $set($api: &Api, node: cudaGraphNode_t, $($argument: $ty),*) -> Result {
             // SAFETY: by the contract of this function.
             unsafe { set($api, node, &$copy?) }
         }
@@ -133,7 +133,7 @@ macro_rules! copies {
             h_graph_exec: cudaGraphExec_t,
             node: cudaGraphNode_t,
             $($argument: $ty),*
-        ) -> Answer {
+        ) -> Result {
             // SAFETY: by the contract of this function.
             unsafe { set_executable($api, h_graph_exec, node, &$copy?) }
         }
@@ -157,7 +157,7 @@ pub(crate) unsafe fn cudaGraphMemcpyNodeGetParams(
     api: &Api,
     node: cudaGraphNode_t,
     p_node_params: *mut cudaMemcpy3DParms,
-) -> Answer {
+) -> Result {
     present(p_node_params)?;
     let mut copy = MaybeUninit::<CUDA_MEMCPY3D>::zeroed();
     cu!(api.cuGraphMemcpyNodeGetParams(node, copy.as_mut_ptr()))?;
@@ -174,7 +174,7 @@ pub(crate) unsafe fn cudaGraphAddMemsetNode(
     p_dependencies: *const cudaGraphNode_t,
     num_dependencies: usize,
     p_memset_params: *const cudaMemsetParams,
-) -> Answer {
+) -> Result {
     present(p_graph_node)?;
     present(p_memset_params)?;
     let context = current(api)?;
@@ -185,7 +185,7 @@ pub(crate) unsafe fn cudaGraphMemsetNodeGetParams(
     api: &Api,
     node: cudaGraphNode_t,
     p_node_params: *mut cudaMemsetParams,
-) -> Answer {
+) -> Result {
     present(p_node_params)?;
     cu!(api.cuGraphMemsetNodeGetParams(node, p_node_params))
 }
@@ -194,7 +194,7 @@ pub(crate) unsafe fn cudaGraphMemsetNodeSetParams(
     api: &Api,
     node: cudaGraphNode_t,
     p_node_params: *const cudaMemsetParams,
-) -> Answer {
+) -> Result {
     present(p_node_params)?;
     cu!(api.cuGraphMemsetNodeSetParams(node, p_node_params))
 }
@@ -204,7 +204,7 @@ pub(crate) unsafe fn cudaGraphExecMemsetNodeSetParams(
     h_graph_exec: cudaGraphExec_t,
     node: cudaGraphNode_t,
     p_node_params: *const cudaMemsetParams,
-) -> Answer {
+) -> Result {
     present(p_node_params)?;
     cu!(api.cuGraphExecMemsetNodeSetParams(h_graph_exec, node, p_node_params, current(api)?))
 }

@@ -1,7 +1,6 @@
 //! Executable graphs: instantiation, changes, and launches.
 
 use super::passed_on;
-use crate::call::Answer;
 use crate::driver::cu;
 use crate::types::*;
 use cuarray_abi::Api;

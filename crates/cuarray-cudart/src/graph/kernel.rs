@@ -4,10 +4,10 @@
 //! library, or a function of a module.
 
 use super::read;
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::driver::cu;
 use crate::registration;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::{Api, CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v1, CUcontext, CUfunction, CUkernel};
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 static SHOWN: Mutex<Option<HashSet<CUfunction>>> = Mutex::new(None);
 
 /// A kernel as the driver's parameters name it.
-fn named(api: &Api, function: *const c_void) -> Result<(CUfunction, CUkernel), cudaError_t> {
+fn named(api: &Api, function: *const c_void) -> Result<(CUfunction, CUkernel)> {
     let shown = CUfunction(function.addr());
     if SHOWN.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|known| known.contains(&shown)) {
         return Ok((shown, CUkernel::NULL));
@@ -42,7 +42,7 @@ fn shown(api: &Api, function: CUfunction, kernel: CUkernel) -> (*mut c_void, cud
 }
 
 /// The driver's parameters for those of the runtime.
-pub(super) fn to_driver(api: &Api, node: &cudaKernelNodeParamsV2) -> Result<CUDA_KERNEL_NODE_PARAMS, cudaError_t> {
+pub(super) fn to_driver(api: &Api, node: &cudaKernelNodeParamsV2) -> Result<CUDA_KERNEL_NODE_PARAMS> {
     let (func, kern) = match node.functionType {
         UNSPECIFIED | DEVICE_ENTRY => named(api, node.func)?,
         KERNEL => (CUfunction::NULL, registration::kernel_of_handle(api, CUkernel(node.func.addr()))?),
@@ -82,10 +82,7 @@ pub(super) fn from_driver(api: &Api, node: &CUDA_KERNEL_NODE_PARAMS) -> cudaKern
 }
 
 /// Reads the parameters of a kernel node, and converts them.
-unsafe fn read_node(
-    api: &Api,
-    parameters: *const cudaKernelNodeParams,
-) -> Result<CUDA_KERNEL_NODE_PARAMS, cudaError_t> {
+unsafe fn read_node(api: &Api, parameters: *const cudaKernelNodeParams) -> Result<CUDA_KERNEL_NODE_PARAMS> {
     // SAFETY: by the contract of this function.
     let node = unsafe { read(parameters)? };
     to_driver(
@@ -110,7 +107,7 @@ pub(crate) unsafe fn cudaGraphAddKernelNode(
     p_dependencies: *const cudaGraphNode_t,
     num_dependencies: usize,
     p_node_params: *const cudaKernelNodeParams,
-) -> Answer {
+) -> Result {
     present(p_graph_node)?;
     // SAFETY: by the contract of this function.
     let node = unsafe { read_node(api, p_node_params)? };
@@ -121,7 +118,7 @@ pub(crate) unsafe fn cudaGraphKernelNodeGetParams(
     api: &Api,
     node: cudaGraphNode_t,
     p_node_params: *mut cudaKernelNodeParams,
-) -> Answer {
+) -> Result {
     present(p_node_params)?;
     let v1 = CUDA_KERNEL_NODE_PARAMS_v1 {
         func: CUfunction::NULL,
@@ -154,7 +151,7 @@ pub(crate) unsafe fn cudaGraphKernelNodeSetParams(
     api: &Api,
     node: cudaGraphNode_t,
     p_node_params: *const cudaKernelNodeParams,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     let params = unsafe { read_node(api, p_node_params)? };
     cu!(api.cuGraphKernelNodeSetParams_v2(node, &raw const params))
@@ -165,7 +162,7 @@ pub(crate) unsafe fn cudaGraphExecKernelNodeSetParams(
     h_graph_exec: cudaGraphExec_t,
     node: cudaGraphNode_t,
     p_node_params: *const cudaKernelNodeParams,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     let params = unsafe { read_node(api, p_node_params)? };
     cu!(api.cuGraphExecKernelNodeSetParams_v2(h_graph_exec, node, &raw const params))
@@ -175,7 +172,7 @@ pub(crate) unsafe fn cudaGraphKernelNodeCopyAttributes(
     api: &Api,
     h_dst: cudaGraphNode_t,
     h_src: cudaGraphNode_t,
-) -> Answer {
+) -> Result {
     cu!(api.cuGraphKernelNodeCopyAttributes(h_dst, h_src))
 }
 
@@ -184,7 +181,7 @@ pub(crate) unsafe fn cudaGraphKernelNodeCopyAttributes_v1(
     api: &Api,
     h_src: cudaGraphNode_t,
     h_dst: cudaGraphNode_t,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { cudaGraphKernelNodeCopyAttributes(api, h_dst, h_src) }
 }
@@ -194,7 +191,7 @@ pub(crate) unsafe fn cudaGraphKernelNodeGetAttribute(
     h_node: cudaGraphNode_t,
     attr: cudaLaunchAttributeID,
     value_out: *mut cudaLaunchAttributeValue,
-) -> Answer {
+) -> Result {
     present(value_out)?;
     cu!(api.cuGraphKernelNodeGetAttribute(h_node, attr as _, value_out.cast()))
 }
@@ -204,7 +201,7 @@ pub(crate) unsafe fn cudaGraphKernelNodeSetAttribute(
     h_node: cudaGraphNode_t,
     attr: cudaLaunchAttributeID,
     value: *const cudaLaunchAttributeValue,
-) -> Answer {
+) -> Result {
     present(value)?;
     cu!(api.cuGraphKernelNodeSetAttribute(h_node, attr as _, value.cast()))
 }

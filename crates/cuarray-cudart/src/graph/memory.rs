@@ -1,9 +1,9 @@
 //! Memory of graphs: nodes that allocate and free, and the memory that a device keeps for them.
 
 use super::passed_on;
-use crate::call::Answer;
 use crate::driver::cu;
 use crate::memory::address;
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::{c_int, c_void};
@@ -28,12 +28,12 @@ pub(crate) unsafe fn cudaGraphAddMemFreeNode(
     p_dependencies: *const cudaGraphNode_t,
     num_dependencies: usize,
     dptr: *mut c_void,
-) -> Answer {
+) -> Result {
     crate::call::present(p_graph_node)?;
     cu!(api.cuGraphAddMemFreeNode(p_graph_node, graph, p_dependencies, num_dependencies, address(dptr)))
 }
 
-pub(crate) unsafe fn cudaGraphMemFreeNodeGetParams(api: &Api, node: cudaGraphNode_t, dptr_out: *mut c_void) -> Answer {
+pub(crate) unsafe fn cudaGraphMemFreeNodeGetParams(api: &Api, node: cudaGraphNode_t, dptr_out: *mut c_void) -> Result {
     crate::call::present(dptr_out)?;
     cu!(api.cuGraphMemFreeNodeGetParams(node, dptr_out.cast()))
 }

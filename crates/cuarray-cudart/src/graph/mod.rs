@@ -26,14 +26,14 @@ pub(crate) use structure::*;
 
 use crate::call::present;
 use crate::context;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::cudaExecutionContext_t;
 use cuarray_abi::{Api, CUcontext};
 
 /// Functions that pass their arguments on to the driver; the pointers in `needs` must not be null.
 macro_rules! passed_on {
     ($(fn $name:ident($($argument:ident: $ty:ty),* $(,)?) $(needs $($needed:ident)+)? => $function:ident;)*) => {$(
-        pub(crate) unsafe fn $name(api: &Api, $($argument: $ty),*) -> Answer {
+        pub(crate) unsafe fn $name(api: &Api, $($argument: $ty),*) -> $crate::result::Result {
             $($($crate::call::present($needed)?;)+)?
             cu!(api.$function($($argument),*))
         }
@@ -42,12 +42,12 @@ macro_rules! passed_on {
 use passed_on;
 
 /// The context that the nodes of a call run in.
-fn current(api: &Api) -> Result<CUcontext, cudaError_t> {
+fn current(api: &Api) -> Result<CUcontext> {
     context::current(api)?.ok_or(cudaError_t::cudaErrorDeviceUninitialized)
 }
 
 /// The context that an execution context stands for; null is the current one.
-fn context_of(api: &Api, given: cudaExecutionContext_t) -> Result<CUcontext, cudaError_t> {
+fn context_of(api: &Api, given: cudaExecutionContext_t) -> Result<CUcontext> {
     if given.is_null() { current(api) } else { Ok(given) }
 }
 
@@ -55,7 +55,7 @@ fn context_of(api: &Api, given: cudaExecutionContext_t) -> Result<CUcontext, cud
 ///
 /// # Safety
 /// `parameters` is null or readable.
-unsafe fn read<T: Copy>(parameters: *const T) -> Result<T, cudaError_t> {
+unsafe fn read<T: Copy>(parameters: *const T) -> Result<T> {
     present(parameters)?;
     // SAFETY: by the contract of this function.
     Ok(unsafe { parameters.read_unaligned() })

@@ -1,7 +1,6 @@
 //! Nodes whose parameters have the driver's form: host functions, child graphs, events, memory, and empty nodes.
 
 use super::passed_on;
-use crate::call::Answer;
 use crate::driver::cu;
 use crate::types::*;
 use cuarray_abi::Api;

@@ -1,7 +1,6 @@
 //! Objects of the program that graphs keep alive.
 
 use super::passed_on;
-use crate::call::Answer;
 use crate::driver::cu;
 use crate::types::*;
 use cuarray_abi::Api;

@@ -1,7 +1,6 @@
 //! The structure of graphs: nodes, edges, and copies of whole graphs.
 
 use super::passed_on;
-use crate::call::Answer;
 use crate::driver::cu;
 use crate::types::*;
 use cuarray_abi::Api;

@@ -1,13 +1,14 @@
 //! Managed memory: allocation, advice, and prefetches.
 
 use super::{address, allocated};
-use crate::call::{Answer, present};
+use crate::call::present;
 use crate::driver::cu;
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::{c_int, c_uint, c_void};
 
-pub(crate) unsafe fn cudaMallocManaged(api: &Api, dev_ptr: *mut *mut c_void, size: usize, flags: c_uint) -> Answer {
+pub(crate) unsafe fn cudaMallocManaged(api: &Api, dev_ptr: *mut *mut c_void, size: usize, flags: c_uint) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { allocated(dev_ptr, |address| cu!(api.cuMemAllocManaged(address, size, flags))) }
 }
@@ -19,7 +20,7 @@ pub(crate) unsafe fn cudaMemPrefetchAsync(
     location: cudaMemLocation,
     flags: c_uint,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     cu!(api.cuMemPrefetchAsync_v2(address(dev_ptr), count, location, flags, stream))
 }
 
@@ -32,7 +33,7 @@ pub(crate) unsafe fn cudaMemPrefetchAsync_v1(
     count: usize,
     dst_device: c_int,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     cu!(api.cuMemPrefetchAsync(address(dev_ptr), count, dst_device, stream))
 }
 
@@ -42,7 +43,7 @@ pub(crate) unsafe fn cudaMemAdvise(
     count: usize,
     advice: cudaMemoryAdvise,
     location: cudaMemLocation,
-) -> Answer {
+) -> Result {
     cu!(api.cuMemAdvise_v2(address(dev_ptr), count, advice, location))
 }
 
@@ -55,7 +56,7 @@ pub(crate) unsafe fn cudaMemAdvise_v1(
     count: usize,
     advice: cudaMemoryAdvise,
     device: c_int,
-) -> Answer {
+) -> Result {
     cu!(api.cuMemAdvise(address(dev_ptr), count, advice, device))
 }
 
@@ -66,7 +67,7 @@ pub(crate) unsafe fn cudaMemRangeGetAttribute(
     attribute: cudaMemRangeAttribute,
     dev_ptr: *const c_void,
     count: usize,
-) -> Answer {
+) -> Result {
     present(data)?;
     cu!(api.cuMemRangeGetAttribute(data, data_size, attribute, address(dev_ptr), count))
 }
@@ -79,7 +80,7 @@ pub(crate) unsafe fn cudaMemRangeGetAttributes(
     num_attributes: usize,
     dev_ptr: *const c_void,
     count: usize,
-) -> Answer {
+) -> Result {
     present(data)?;
     present(data_sizes)?;
     present(attributes)?;

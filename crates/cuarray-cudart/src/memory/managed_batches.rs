@@ -1,8 +1,9 @@
 //! Prefetches and discards of managed memory in batches, and its locations.
 
 use super::address;
-use crate::call::{Answer, present};
+use crate::call::present;
 use crate::driver::cu;
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::{Api, CUdeviceptr};
 use std::ffi::{c_ulonglong, c_void};
@@ -17,7 +18,7 @@ pub(crate) unsafe fn cudaMemPrefetchBatchAsync(
     num_prefetch_locs: usize,
     flags: c_ulonglong,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let (ranges, locations) = (dptrs.cast::<CUdeviceptr>(), num_prefetch_locs);
     cu!(api.cuMemPrefetchBatchAsync(ranges, sizes, count, prefetch_locs, prefetch_loc_idxs, locations, flags, stream))
 }
@@ -29,7 +30,7 @@ pub(crate) unsafe fn cudaMemDiscardBatchAsync(
     count: usize,
     flags: c_ulonglong,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     cu!(api.cuMemDiscardBatchAsync(dptrs.cast::<CUdeviceptr>(), sizes, count, flags, stream))
 }
 
@@ -43,7 +44,7 @@ pub(crate) unsafe fn cudaMemDiscardAndPrefetchBatchAsync(
     num_prefetch_locs: usize,
     flags: c_ulonglong,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let (ranges, locations) = (dptrs.cast::<CUdeviceptr>(), num_prefetch_locs);
     cu!(api.cuMemDiscardAndPrefetchBatchAsync(
         ranges,
@@ -64,7 +65,7 @@ pub(crate) unsafe fn cudaMemGetLocationInfo(
     summary_granularity: usize,
     sampling_granularity: usize,
     location_out: *mut cudaMemLocation,
-) -> Answer {
+) -> Result {
     present(location_out)?;
     let range = address(dev_ptr);
     cu!(api.cuMemGetLocationInfo(range, size, summary_granularity, sampling_granularity, location_out))

@@ -14,8 +14,9 @@ pub(crate) use managed::*;
 pub(crate) use managed_batches::*;
 pub(crate) use pitched::*;
 
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::driver::cu;
+use crate::result::Result;
 use cuarray_abi::{Api, CUdeviceptr};
 use std::ffi::c_void;
 use std::ptr;
@@ -36,7 +37,7 @@ pub(crate) fn pointer(address: CUdeviceptr) -> *mut c_void {
 ///
 /// # Safety
 /// `out` is null or writable.
-pub(crate) unsafe fn allocated(out: *mut *mut c_void, allocate: impl FnOnce(*mut CUdeviceptr) -> Answer) -> Answer {
+pub(crate) unsafe fn allocated(out: *mut *mut c_void, allocate: impl FnOnce(*mut CUdeviceptr) -> Result) -> Result {
     present(out)?;
     let mut address = 0;
     allocate(&raw mut address)?;
@@ -44,19 +45,19 @@ pub(crate) unsafe fn allocated(out: *mut *mut c_void, allocate: impl FnOnce(*mut
     unsafe { put(out, pointer(address)) }
 }
 
-pub(crate) unsafe fn cudaMalloc(api: &Api, dev_ptr: *mut *mut c_void, size: usize) -> Answer {
+pub(crate) unsafe fn cudaMalloc(api: &Api, dev_ptr: *mut *mut c_void, size: usize) -> Result {
     // SAFETY: by the contract of this function.
     unsafe { allocated(dev_ptr, |address| if size == 0 { Ok(()) } else { cu!(api.cuMemAlloc_v2(address, size)) }) }
 }
 
-pub(crate) unsafe fn cudaFree(api: &Api, dev_ptr: *mut c_void) -> Answer {
+pub(crate) unsafe fn cudaFree(api: &Api, dev_ptr: *mut c_void) -> Result {
     if dev_ptr.is_null() {
         return Ok(());
     }
     cu!(api.cuMemFree_v2(address(dev_ptr)))
 }
 
-pub(crate) unsafe fn cudaMemGetInfo(api: &Api, free: *mut usize, total: *mut usize) -> Answer {
+pub(crate) unsafe fn cudaMemGetInfo(api: &Api, free: *mut usize, total: *mut usize) -> Result {
     present(free)?;
     present(total)?;
     cu!(api.cuMemGetInfo_v2(free, total))

@@ -1,9 +1,9 @@
 //! Allocations of rows with a pitch.
 
 use super::pointer;
-use crate::call::{Answer, present, put};
+use crate::call::{present, put};
 use crate::driver::cu;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::{c_uint, c_void};
@@ -13,7 +13,7 @@ use std::ptr;
 const ELEMENT_SIZE: c_uint = 16;
 
 /// Allocates rows, and returns their address and pitch.
-fn rows(api: &Api, width: usize, height: usize) -> Result<(*mut c_void, usize), cudaError_t> {
+fn rows(api: &Api, width: usize, height: usize) -> Result<(*mut c_void, usize)> {
     if width == 0 || height == 0 {
         return Ok((ptr::null_mut(), 0));
     }
@@ -28,7 +28,7 @@ pub(crate) unsafe fn cudaMallocPitch(
     pitch: *mut usize,
     width: usize,
     height: usize,
-) -> Answer {
+) -> Result {
     present(dev_ptr)?;
     present(pitch)?;
     let (memory, bytes) = rows(api, width, height)?;
@@ -39,7 +39,7 @@ pub(crate) unsafe fn cudaMallocPitch(
     }
 }
 
-pub(crate) unsafe fn cudaMalloc3D(api: &Api, pitched_dev_ptr: *mut cudaPitchedPtr, extent: cudaExtent) -> Answer {
+pub(crate) unsafe fn cudaMalloc3D(api: &Api, pitched_dev_ptr: *mut cudaPitchedPtr, extent: cudaExtent) -> Result {
     present(pitched_dev_ptr)?;
     let height = extent.height.checked_mul(extent.depth).ok_or(cudaError_t::cudaErrorInvalidValue)?;
     let (ptr, pitch) = rows(api, extent.width, height)?;

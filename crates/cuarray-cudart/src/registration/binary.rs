@@ -2,7 +2,7 @@
 
 use super::given;
 use crate::driver::{self, NullStream, cu};
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use cuarray_abi::{Api, CUkernel, CUlibrary};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -45,7 +45,7 @@ pub(super) unsafe fn image(wrapper: *const c_void) -> *const c_void {
 pub(crate) struct Binary {
     image: *const c_void,
     /// The result of loading the image, once it was tried.
-    library: Mutex<Option<Result<CUlibrary, cudaError_t>>>,
+    library: Mutex<Option<Result<CUlibrary>>>,
 }
 
 // SAFETY: the image is constant data of the program, and is only passed to the driver.
@@ -59,7 +59,7 @@ impl Binary {
     }
 
     /// The driver's library of this binary, which the first call loads.
-    pub(crate) fn library(&self, api: &Api) -> Result<CUlibrary, cudaError_t> {
+    pub(crate) fn library(&self, api: &Api) -> Result<CUlibrary> {
         let mut library = self.library.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = *library {
             return known;
@@ -72,7 +72,7 @@ impl Binary {
         loaded
     }
 
-    fn load(&self, api: &Api) -> Result<CUlibrary, cudaError_t> {
+    fn load(&self, api: &Api) -> Result<CUlibrary> {
         if self.image.is_null() {
             return Err(cudaError_t::cudaErrorInvalidKernelImage);
         }
@@ -92,7 +92,7 @@ impl Binary {
     }
 
     /// A kernel by its name in the image.
-    pub(super) fn kernel(&self, api: &Api, name: *const c_char) -> Result<CUkernel, cudaError_t> {
+    pub(super) fn kernel(&self, api: &Api, name: *const c_char) -> Result<CUkernel> {
         let library = self.library(api)?;
         let mut kernel = CUkernel::default();
         match cu!(api.cuLibraryGetKernel(&raw mut kernel, library, name)) {

@@ -16,9 +16,9 @@ use record::Kernel;
 pub(crate) use table::variable_of;
 use table::{Variable, kernel_of};
 
-use crate::call::{Answer, in_context, put};
+use crate::call::{in_context, put};
 use crate::driver::cu;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::{Api, CUfunction, CUkernel};
 use std::ffi::{c_char, c_int, c_void};
@@ -29,7 +29,7 @@ use std::ptr;
 /// # Errors
 /// `cudaErrorInvalidDeviceFunction` for an unknown function; the driver's refusal of the image.
 #[inline]
-pub(crate) fn kernel(api: &Api, function: *const c_void) -> Result<CUkernel, cudaError_t> {
+pub(crate) fn kernel(api: &Api, function: *const c_void) -> Result<CUkernel> {
     match kernel_of(function) {
         Some(kernel) => kernel.loaded(api),
         None => kernel_of_handle(api, CUkernel(function.addr())),
@@ -41,7 +41,7 @@ pub(crate) fn kernel(api: &Api, function: *const c_void) -> Result<CUkernel, cud
 /// # Errors
 /// `cudaErrorInvalidDeviceFunction` for an unknown handle; the driver's refusal of the image.
 #[inline]
-pub(crate) fn kernel_of_handle(api: &Api, handle: cudaKernel_t) -> Result<CUkernel, cudaError_t> {
+pub(crate) fn kernel_of_handle(api: &Api, handle: cudaKernel_t) -> Result<CUkernel> {
     match Kernel::of_handle(handle) {
         Some(kernel) => kernel.loaded(api),
         None if given::contains(handle) => Ok(handle),
@@ -62,7 +62,7 @@ pub(crate) fn host_of(api: &Api, function: CUfunction, kernel: CUkernel) -> Opti
 }
 
 /// The driver's library of a host function.
-pub(crate) fn library_of(api: &Api, function: *const c_void) -> Result<cudaLibrary_t, cudaError_t> {
+pub(crate) fn library_of(api: &Api, function: *const c_void) -> Result<cudaLibrary_t> {
     kernel_of(function).ok_or(cudaError_t::cudaErrorInvalidDeviceFunction)?.library(api)
 }
 
@@ -138,7 +138,7 @@ pub(crate) unsafe fn __cudaInitModule(fat_cubin_handle: *mut *mut c_void) -> c_c
     initialized.is_ok().into()
 }
 
-pub(crate) unsafe fn __cudaGetKernel(kernel: *mut cudaKernel_t, entry_func_addr: *const c_void) -> Answer {
+pub(crate) unsafe fn __cudaGetKernel(kernel: *mut cudaKernel_t, entry_func_addr: *const c_void) -> Result {
     let found = kernel_of(entry_func_addr).ok_or(cudaError_t::cudaErrorInvalidDeviceFunction)?;
     // SAFETY: by the contract of this function.
     unsafe { put(kernel, found.handle()) }

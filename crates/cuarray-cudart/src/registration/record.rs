@@ -5,7 +5,7 @@
 //! a record. One range of addresses holds all of them, so an address outside the range is a handle of the driver.
 
 use super::table;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::cudaKernel_t;
 use cuarray_abi::{Api, CUkernel, CUlibrary};
 use std::ffi::{c_char, c_void};
@@ -81,7 +81,7 @@ impl Kernel {
 
     /// The driver's kernel, which the first call loads.
     #[inline]
-    pub(crate) fn loaded(&self, api: &Api) -> Result<CUkernel, cudaError_t> {
+    pub(crate) fn loaded(&self, api: &Api) -> Result<CUkernel> {
         match self.loaded.load(Ordering::Acquire) {
             0 => self.load(api),
             kernel => Ok(CUkernel(kernel)),
@@ -89,7 +89,7 @@ impl Kernel {
     }
 
     /// The driver's library of the kernel's binary.
-    pub(super) fn library(&self, api: &Api) -> Result<CUlibrary, cudaError_t> {
+    pub(super) fn library(&self, api: &Api) -> Result<CUlibrary> {
         let binary = table::binary(self.binary.load(Ordering::Acquire));
         binary.ok_or(cudaError_t::cudaErrorInvalidDeviceFunction)?.library(api)
     }
@@ -100,7 +100,7 @@ impl Kernel {
     }
 
     #[cold]
-    fn load(&self, api: &Api) -> Result<CUkernel, cudaError_t> {
+    fn load(&self, api: &Api) -> Result<CUkernel> {
         let handle = self.binary.load(Ordering::Acquire);
         let binary = table::binary(handle).ok_or(cudaError_t::cudaErrorInvalidDeviceFunction)?;
         let kernel = binary.kernel(api, self.name.load(Ordering::Relaxed))?;

@@ -3,7 +3,7 @@
 use super::binary::Binary;
 use super::record::Kernel;
 use crate::driver::cu;
-use crate::result::cudaError_t;
+use crate::result::Result;
 use cuarray_abi::{Api, CUdeviceptr, CUkernel};
 use rustc_hash::FxHashMap;
 use std::cell::UnsafeCell;
@@ -32,7 +32,7 @@ impl Variable {
     ///
     /// # Errors
     /// `cudaErrorSymbolNotFound` for a name that the binary does not have; the driver's refusal of the image.
-    pub(crate) fn place(&self, api: &Api, binary: &Binary) -> Result<(CUdeviceptr, usize), cudaError_t> {
+    pub(crate) fn place(&self, api: &Api, binary: &Binary) -> Result<(CUdeviceptr, usize)> {
         let library = binary.library(api)?;
         let (mut address, mut size) = (0, 0);
         match self.managed.is_null() {

@@ -1,13 +1,14 @@
 //! Captures of streams into graphs.
 
-use crate::call::{Answer, present};
+use crate::call::present;
 use crate::driver::cu;
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::{c_uint, c_ulonglong};
 use std::ptr;
 
-pub(crate) unsafe fn cudaStreamBeginCapture(api: &Api, stream: cudaStream_t, mode: cudaStreamCaptureMode) -> Answer {
+pub(crate) unsafe fn cudaStreamBeginCapture(api: &Api, stream: cudaStream_t, mode: cudaStreamCaptureMode) -> Result {
     cu!(api.cuStreamBeginCapture_v2(stream, mode))
 }
 
@@ -19,16 +20,16 @@ pub(crate) unsafe fn cudaStreamBeginCaptureToGraph(
     dependency_data: *const cudaGraphEdgeData,
     num_dependencies: usize,
     mode: cudaStreamCaptureMode,
-) -> Answer {
+) -> Result {
     cu!(api.cuStreamBeginCaptureToGraph(stream, graph, dependencies, dependency_data, num_dependencies, mode))
 }
 
-pub(crate) unsafe fn cudaThreadExchangeStreamCaptureMode(api: &Api, mode: *mut cudaStreamCaptureMode) -> Answer {
+pub(crate) unsafe fn cudaThreadExchangeStreamCaptureMode(api: &Api, mode: *mut cudaStreamCaptureMode) -> Result {
     present(mode)?;
     cu!(api.cuThreadExchangeStreamCaptureMode(mode))
 }
 
-pub(crate) unsafe fn cudaStreamEndCapture(api: &Api, stream: cudaStream_t, p_graph: *mut cudaGraph_t) -> Answer {
+pub(crate) unsafe fn cudaStreamEndCapture(api: &Api, stream: cudaStream_t, p_graph: *mut cudaGraph_t) -> Result {
     cu!(api.cuStreamEndCapture(stream, p_graph))
 }
 
@@ -36,7 +37,7 @@ pub(crate) unsafe fn cudaStreamIsCapturing(
     api: &Api,
     stream: cudaStream_t,
     p_capture_status: *mut cudaStreamCaptureStatus,
-) -> Answer {
+) -> Result {
     present(p_capture_status)?;
     cu!(api.cuStreamIsCapturing(stream, p_capture_status))
 }
@@ -47,7 +48,7 @@ pub(crate) unsafe fn cudaStreamGetCaptureInfo_v1(
     stream: cudaStream_t,
     capture_status_out: *mut cudaStreamCaptureStatus,
     id_out: *mut c_ulonglong,
-) -> Answer {
+) -> Result {
     // SAFETY: by the contract of this function; the other outputs are optional.
     unsafe {
         cudaStreamGetCaptureInfo_v2(
@@ -71,7 +72,7 @@ pub(crate) unsafe fn cudaStreamGetCaptureInfo_v2(
     graph_out: *mut cudaGraph_t,
     dependencies_out: *mut *const cudaGraphNode_t,
     num_dependencies_out: *mut usize,
-) -> Answer {
+) -> Result {
     present(capture_status_out)?;
     cu!(api.cuStreamGetCaptureInfo_v2(
         stream,
@@ -92,7 +93,7 @@ pub(crate) unsafe fn cudaStreamGetCaptureInfo_v3(
     dependencies_out: *mut *const cudaGraphNode_t,
     edge_data_out: *mut *const cudaGraphEdgeData,
     num_dependencies_out: *mut usize,
-) -> Answer {
+) -> Result {
     present(capture_status_out)?;
     let (status, id, graph, nodes) = (capture_status_out, id_out, graph_out, dependencies_out);
     cu!(api.cuStreamGetCaptureInfo_v3(stream, status, id, graph, nodes, edge_data_out, num_dependencies_out))
@@ -107,7 +108,7 @@ pub(crate) unsafe fn cudaStreamUpdateCaptureDependencies_v1(
     dependencies: *mut cudaGraphNode_t,
     num_dependencies: usize,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     cu!(api.cuStreamUpdateCaptureDependencies(stream, dependencies, num_dependencies, flags))
 }
 
@@ -118,7 +119,7 @@ pub(crate) unsafe fn cudaStreamUpdateCaptureDependencies_v2(
     dependency_data: *const cudaGraphEdgeData,
     num_dependencies: usize,
     flags: c_uint,
-) -> Answer {
+) -> Result {
     cu!(api.cuStreamUpdateCaptureDependencies_v2(stream, dependencies, dependency_data, num_dependencies, flags))
 }
 

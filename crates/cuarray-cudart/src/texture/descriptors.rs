@@ -1,7 +1,7 @@
 //! The descriptors of textures, between the runtime and the driver.
 
 use crate::channel;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::*;
 
@@ -28,7 +28,7 @@ fn put_channels(words: &mut Words, desc: &cudaChannelFormatDesc) {
 }
 
 /// The driver's descriptor of a resource.
-pub(super) fn to_driver(kind: u32, words: &Words, flags: u32) -> Result<CUDA_RESOURCE_DESC, cudaError_t> {
+pub(super) fn to_driver(kind: u32, words: &Words, flags: u32) -> Result<CUDA_RESOURCE_DESC> {
     let mut resource = CUDA_RESOURCE_DESC { resType: kind, res: [0; 16], flags };
     resource.res[0] = words[0];
     if matches!(kind, CU_RESOURCE_TYPE_LINEAR | CU_RESOURCE_TYPE_PITCH2D) {
@@ -55,7 +55,7 @@ pub(super) fn to_runtime(resource: &CUDA_RESOURCE_DESC) -> Words {
 ///
 /// # Errors
 /// `cudaErrorInvalidValue` for an unknown read mode.
-pub(super) fn texture_to_driver(texture: &cudaTextureDesc) -> Result<CUDA_TEXTURE_DESC, cudaError_t> {
+pub(super) fn texture_to_driver(texture: &cudaTextureDesc) -> Result<CUDA_TEXTURE_DESC> {
     if texture.readMode > NORMALIZED_FLOAT {
         return Err(cudaError_t::cudaErrorInvalidValue);
     }

@@ -11,8 +11,9 @@ mod object;
 
 pub(crate) use object::*;
 
-use crate::call::{Answer, put};
+use crate::call::put;
 use crate::channel::{self, descriptor};
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::Api;
 use std::ffi::c_int;
@@ -31,7 +32,7 @@ pub(crate) unsafe fn cudaGetChannelDesc(
     api: &Api,
     desc: *mut cudaChannelFormatDesc,
     array: cudaArray_const_t,
-) -> Answer {
+) -> Result {
     let found = descriptor(api, array)?;
     // SAFETY: by the contract of this function.
     unsafe { put(desc, channel::of_format(found.Format, found.NumChannels)) }

@@ -1,8 +1,9 @@
 //! Batches of copies, and copies with attributes. The structures and the errors are those of the driver.
 
-use crate::call::{Answer, present};
+use crate::call::present;
 use crate::driver::cu;
 use crate::memory::address;
+use crate::result::Result;
 use crate::types::*;
 use cuarray_abi::{Api, CUdeviceptr};
 use std::ffi::{c_ulonglong, c_void};
@@ -17,7 +18,7 @@ pub(crate) unsafe fn cudaMemcpyBatchAsync(
     attrs_idxs: *mut usize,
     num_attrs: usize,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let (to, from) = (dsts.cast_mut().cast::<CUdeviceptr>(), srcs.cast_mut().cast::<CUdeviceptr>());
     cu!(api.cuMemcpyBatchAsync_v2(to, from, sizes.cast_mut(), count, attrs, attrs_idxs, num_attrs, stream))
 }
@@ -34,7 +35,7 @@ pub(crate) unsafe fn cudaMemcpyBatchAsync_v1(
     num_attrs: usize,
     fail_idx: *mut usize,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let (to, from) = (dsts.cast::<CUdeviceptr>(), srcs.cast::<CUdeviceptr>());
     cu!(api.cuMemcpyBatchAsync(to, from, sizes, count, attrs, attrs_idxs, num_attrs, fail_idx, stream))
 }
@@ -46,7 +47,7 @@ pub(crate) unsafe fn cudaMemcpyWithAttributesAsync(
     size: usize,
     attr: *mut cudaMemcpyAttributes,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     present(attr)?;
     cu!(api.cuMemcpyWithAttributesAsync(address(dst), address(src), size, attr, stream))
 }
@@ -57,7 +58,7 @@ pub(crate) unsafe fn cudaMemcpy3DBatchAsync(
     op_list: *mut cudaMemcpy3DBatchOp,
     flags: c_ulonglong,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     cu!(api.cuMemcpy3DBatchAsync_v2(num_ops, op_list, flags, stream))
 }
 
@@ -69,7 +70,7 @@ pub(crate) unsafe fn cudaMemcpy3DBatchAsync_v1(
     fail_idx: *mut usize,
     flags: c_ulonglong,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     cu!(api.cuMemcpy3DBatchAsync(num_ops, op_list, fail_idx, flags, stream))
 }
 
@@ -78,7 +79,7 @@ pub(crate) unsafe fn cudaMemcpy3DWithAttributesAsync(
     op: *mut cudaMemcpy3DBatchOp,
     flags: c_ulonglong,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     present(op)?;
     cu!(api.cuMemcpy3DWithAttributesAsync(op, flags, stream))
 }

@@ -12,7 +12,7 @@ fn byte(value: c_int) -> u8 {
     value.to_le_bytes()[0]
 }
 
-pub(crate) unsafe fn cudaMemset(api: &Api, dev_ptr: *mut c_void, value: c_int, count: usize) -> Answer {
+pub(crate) unsafe fn cudaMemset(api: &Api, dev_ptr: *mut c_void, value: c_int, count: usize) -> Result {
     if count == 0 {
         return Ok(());
     }
@@ -25,7 +25,7 @@ pub(crate) unsafe fn cudaMemsetAsync(
     value: c_int,
     count: usize,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     if count == 0 {
         return Ok(());
     }
@@ -39,7 +39,7 @@ pub(crate) unsafe fn cudaMemset2D(
     value: c_int,
     width: usize,
     height: usize,
-) -> Answer {
+) -> Result {
     if width == 0 || height == 0 {
         return Ok(());
     }
@@ -54,7 +54,7 @@ pub(crate) unsafe fn cudaMemset2DAsync(
     width: usize,
     height: usize,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     if width == 0 || height == 0 {
         return Ok(());
     }
@@ -65,8 +65,8 @@ pub(crate) unsafe fn cudaMemset2DAsync(
 fn each_run(
     pitched: &cudaPitchedPtr,
     extent: cudaExtent,
-    mut fill: impl FnMut(CUdeviceptr, usize) -> Answer,
-) -> Answer {
+    mut fill: impl FnMut(CUdeviceptr, usize) -> Result,
+) -> Result {
     if extent.width == 0 || extent.height == 0 || extent.depth == 0 {
         return Ok(());
     }
@@ -89,7 +89,7 @@ pub(crate) unsafe fn cudaMemset3D(
     pitched_dev_ptr: cudaPitchedPtr,
     value: c_int,
     extent: cudaExtent,
-) -> Answer {
+) -> Result {
     each_run(&pitched_dev_ptr, extent, |start, rows| {
         cu!(api.cuMemsetD2D8_v2(start, pitched_dev_ptr.pitch, byte(value), extent.width, rows))
     })
@@ -101,7 +101,7 @@ pub(crate) unsafe fn cudaMemset3DAsync(
     value: c_int,
     extent: cudaExtent,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     each_run(&pitched_dev_ptr, extent, |start, rows| {
         cu!(api.cuMemsetD2D8Async(start, pitched_dev_ptr.pitch, byte(value), extent.width, rows, stream))
     })

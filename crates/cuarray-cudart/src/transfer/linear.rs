@@ -10,7 +10,7 @@ pub(crate) unsafe fn cudaMemcpy(
     src: *const c_void,
     count: usize,
     kind: cudaMemcpyKind,
-) -> Answer {
+) -> Result {
     check_kind(kind)?;
     if count == 0 {
         return Ok(());
@@ -30,7 +30,7 @@ pub(crate) unsafe fn cudaMemcpyAsync(
     count: usize,
     kind: cudaMemcpyKind,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     check_kind(kind)?;
     if count == 0 {
         return Ok(());

@@ -19,9 +19,8 @@ pub(crate) use peer::*;
 pub(crate) use rows::*;
 pub(crate) use slices::*;
 
-use crate::call::Answer;
 use crate::memory::address;
-use crate::result::cudaError_t;
+use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::{CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED, CUdeviceptr, CUmemorytype};
 use std::ffi::c_void;
@@ -35,7 +34,7 @@ pub(crate) const DEFAULT: cudaMemcpyKind = 4;
 
 /// Refuses an unknown direction.
 #[inline]
-pub(crate) fn check_kind(kind: cudaMemcpyKind) -> Answer {
+pub(crate) fn check_kind(kind: cudaMemcpyKind) -> Result {
     if kind > DEFAULT { Err(cudaError_t::cudaErrorInvalidMemcpyDirection) } else { Ok(()) }
 }
 

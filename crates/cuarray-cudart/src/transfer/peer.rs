@@ -13,7 +13,7 @@ pub(crate) unsafe fn cudaMemcpyPeer(
     src: *const c_void,
     src_device: c_int,
     count: usize,
-) -> Answer {
+) -> Result {
     let (to, from) = (context::primary(api, dst_device)?, context::primary(api, src_device)?);
     if count == 0 {
         return Ok(());
@@ -29,7 +29,7 @@ pub(crate) unsafe fn cudaMemcpyPeerAsync(
     src_device: c_int,
     count: usize,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let (to, from) = (context::primary(api, dst_device)?, context::primary(api, src_device)?);
     if count == 0 {
         return Ok(());

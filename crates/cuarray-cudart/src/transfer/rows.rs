@@ -19,7 +19,7 @@ pub(crate) enum Order {
 }
 
 /// Checks that an array is on the device's side of a direction.
-fn check_direction(dst: Side, src: Side, kind: cudaMemcpyKind) -> Answer {
+fn check_direction(dst: Side, src: Side, kind: cudaMemcpyKind) -> Result {
     check_kind(kind)?;
     let to_host = matches!(kind, HOST_TO_HOST | DEVICE_TO_HOST);
     let from_host = matches!(kind, HOST_TO_HOST | HOST_TO_DEVICE);
@@ -37,7 +37,7 @@ pub(crate) fn copy_rows(
     (width, height): (usize, usize),
     kind: cudaMemcpyKind,
     order: Order,
-) -> Answer {
+) -> Result {
     check_direction(dst, src, kind)?;
     for side in [dst, src] {
         if let Side::Memory { pitch, .. } = side
@@ -93,7 +93,7 @@ pub(crate) unsafe fn cudaMemcpy2D(
     width: usize,
     height: usize,
     kind: cudaMemcpyKind,
-) -> Answer {
+) -> Result {
     let (to, from) = (Side::Memory { ptr: dst, pitch: dpitch }, Side::Memory { ptr: src, pitch: spitch });
     copy_rows(api, to, from, (width, height), kind, Order::Plain)
 }
@@ -108,7 +108,7 @@ pub(crate) unsafe fn cudaMemcpy2DAsync(
     height: usize,
     kind: cudaMemcpyKind,
     stream: cudaStream_t,
-) -> Answer {
+) -> Result {
     let (to, from) = (Side::Memory { ptr: dst, pitch: dpitch }, Side::Memory { ptr: src, pitch: spitch });
     copy_rows(api, to, from, (width, height), kind, Order::InStream(stream))
 }

@@ -22,7 +22,7 @@ struct Side {
 ///
 /// # Errors
 /// `cudaErrorInvalidValue` for two arrays with texels of different sizes.
-fn element(api: &Api, src: cudaArray_t, dst: cudaArray_t) -> Result<usize, cudaError_t> {
+fn element(api: &Api, src: cudaArray_t, dst: cudaArray_t) -> Result<usize> {
     match (src.is_null(), dst.is_null()) {
         (true, true) => Ok(1),
         (false, true) => channel::texel(api, src),
@@ -45,7 +45,7 @@ fn side(
     (array, pitched): (cudaArray_t, &cudaPitchedPtr),
     (position, element): (cudaPos, usize),
     width: usize,
-) -> Result<Side, cudaError_t> {
+) -> Result<Side> {
     const OVERFLOW: cudaError_t = cudaError_t::cudaErrorInvalidValue;
     match (array.is_null(), pitched.ptr.is_null()) {
         // Both or neither say where the memory is.
@@ -70,7 +70,7 @@ fn is_empty(extent: cudaExtent) -> bool {
 }
 
 /// The driver's description of a copy; `None` if the copy is empty.
-pub(crate) fn to_driver(api: &Api, copy: &cudaMemcpy3DParms) -> Result<Option<CUDA_MEMCPY3D>, cudaError_t> {
+pub(crate) fn to_driver(api: &Api, copy: &cudaMemcpy3DParms) -> Result<Option<CUDA_MEMCPY3D>> {
     check_kind(copy.kind)?;
     let (src_type, dst_type) = memory_types(copy.kind);
     let element = element(api, copy.srcArray, copy.dstArray)?;
@@ -110,26 +110,26 @@ pub(crate) fn to_driver(api: &Api, copy: &cudaMemcpy3DParms) -> Result<Option<CU
 }
 
 /// Reads the parameters of a copy.
-unsafe fn read<T: Copy>(parameters: *const T) -> Result<T, cudaError_t> {
+unsafe fn read<T: Copy>(parameters: *const T) -> Result<T> {
     present(parameters)?;
     // SAFETY: by the contract of this function.
     Ok(unsafe { parameters.read_unaligned() })
 }
 
-pub(crate) unsafe fn cudaMemcpy3D(api: &Api, p: *const cudaMemcpy3DParms) -> Answer {
+pub(crate) unsafe fn cudaMemcpy3D(api: &Api, p: *const cudaMemcpy3DParms) -> Result {
     // SAFETY: by the contract of this function.
     let Some(copy) = to_driver(api, &unsafe { read(p)? })? else { return Ok(()) };
     cu!(api.cuMemcpy3D_v2(&raw const copy))
 }
 
-pub(crate) unsafe fn cudaMemcpy3DAsync(api: &Api, p: *const cudaMemcpy3DParms, stream: cudaStream_t) -> Answer {
+pub(crate) unsafe fn cudaMemcpy3DAsync(api: &Api, p: *const cudaMemcpy3DParms, stream: cudaStream_t) -> Result {
     // SAFETY: by the contract of this function.
     let Some(copy) = to_driver(api, &unsafe { read(p)? })? else { return Ok(()) };
     cu!(api.cuMemcpy3DAsync_v2(&raw const copy, stream))
 }
 
 /// The driver's description of a copy between devices; `None` if the copy is empty.
-fn between_devices(api: &Api, copy: &cudaMemcpy3DPeerParms) -> Result<Option<CUDA_MEMCPY3D_PEER>, cudaError_t> {
+fn between_devices(api: &Api, copy: &cudaMemcpy3DPeerParms) -> Result<Option<CUDA_MEMCPY3D_PEER>> {
     let element = element(api, copy.srcArray, copy.dstArray)?;
     let width = copy.extent.width.checked_mul(element).ok_or(cudaError_t::cudaErrorInvalidValue)?;
     let source = side(CU_MEMORYTYPE_DEVICE, (copy.srcArray, &copy.srcPtr), (copy.srcPos, element), width)?;
@@ -168,13 +168,13 @@ fn between_devices(api: &Api, copy: &cudaMemcpy3DPeerParms) -> Result<Option<CUD
     }))
 }
 
-pub(crate) unsafe fn cudaMemcpy3DPeer(api: &Api, p: *const cudaMemcpy3DPeerParms) -> Answer {
+pub(crate) unsafe fn cudaMemcpy3DPeer(api: &Api, p: *const cudaMemcpy3DPeerParms) -> Result {
     // SAFETY: by the contract of this function.
     let Some(copy) = between_devices(api, &unsafe { read(p)? })? else { return Ok(()) };
     cu!(api.cuMemcpy3DPeer(&raw const copy))
 }
 
-pub(crate) unsafe fn cudaMemcpy3DPeerAsync(api: &Api, p: *const cudaMemcpy3DPeerParms, stream: cudaStream_t) -> Answer {
+pub(crate) unsafe fn cudaMemcpy3DPeerAsync(api: &Api, p: *const cudaMemcpy3DPeerParms, stream: cudaStream_t) -> Result {
     // SAFETY: by the contract of this function.
     let Some(copy) = between_devices(api, &unsafe { read(p)? })? else { return Ok(()) };
     cu!(api.cuMemcpy3DPeerAsync(&raw const copy, stream))
