@@ -7,7 +7,7 @@
 
 use crate::call::present;
 use crate::driver::cu;
-use crate::registration::{given, kernel_of_handle};
+use crate::registration::{kernel_handles, kernel_of_handle};
 use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::{Api, CUkernel};
@@ -77,7 +77,7 @@ pub(crate) unsafe fn cudaLibraryLoadFromFile(
 
 pub(crate) unsafe fn cudaLibraryUnload(api: &Api, library: cudaLibrary_t) -> Result {
     cu!(api.cuLibraryUnload(library))?;
-    given::forget(library);
+    kernel_handles::forget(library);
     Ok(())
 }
 
@@ -91,7 +91,7 @@ pub(crate) unsafe fn cudaLibraryGetKernel(
     present(name)?;
     cu!(api.cuLibraryGetKernel(p_kernel, library, name))?;
     // SAFETY: the driver has written the handle.
-    given::add(library, &[unsafe { p_kernel.read_unaligned() }]);
+    kernel_handles::add(library, &[unsafe { p_kernel.read_unaligned() }]);
     Ok(())
 }
 
@@ -112,7 +112,7 @@ pub(crate) unsafe fn cudaLibraryEnumerateKernels(
     let mut found = vec![CUkernel::default(); count.min(num_kernels) as usize];
     let number = found.len() as c_uint;
     cu!(api.cuLibraryEnumerateKernels(found.as_mut_ptr(), number, lib))?;
-    given::add(lib, &found);
+    kernel_handles::add(lib, &found);
     for (index, kernel) in found.into_iter().enumerate() {
         // SAFETY: the caller's array has `num_kernels` elements, by the contract of this function.
         unsafe { kernels.add(index).write_unaligned(kernel) };

@@ -3,7 +3,7 @@
 use crate::call::{present, put};
 use crate::context;
 use crate::driver::cu;
-use crate::registration::{given, kernel, library_of};
+use crate::registration::{kernel, kernel_handles, library_of};
 use crate::result::{Result, cudaError_t};
 use crate::types::*;
 use cuarray_abi::{Api, CUfunction};
@@ -112,7 +112,7 @@ pub(crate) unsafe fn cudaGetFuncBySymbol(
 pub(crate) unsafe fn cudaGetKernel(api: &Api, kernel_ptr: *mut cudaKernel_t, entry_func_addr: *const c_void) -> Result {
     present(kernel_ptr)?;
     let kernel = kernel(api, entry_func_addr)?;
-    given::add(library_of(api, entry_func_addr)?, &[kernel]);
+    kernel_handles::add(library_of(api, entry_func_addr)?, &[kernel]);
     // SAFETY: by the contract of this function.
     unsafe { put(kernel_ptr, kernel) }
 }

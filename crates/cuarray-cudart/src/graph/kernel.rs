@@ -33,7 +33,7 @@ fn shown(api: &Api, function: CUfunction, kernel: CUkernel) -> (*mut c_void, cud
         return (host.cast_mut(), DEVICE_ENTRY);
     }
     if function.is_null() {
-        registration::given::add(cudaLibrary_t::NULL, &[kernel]);
+        registration::kernel_handles::add(cudaLibrary_t::NULL, &[kernel]);
         return (ptr::without_provenance_mut(kernel.0), KERNEL);
     }
     let mut known = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! A fat binary that a library has registered, and its image in the driver.
 
-use super::given;
+use super::kernel_handles;
 use crate::driver::{self, NullStream, cu};
 use crate::result::{Result, cudaError_t};
 use cuarray_abi::{Api, CUkernel, CUlibrary};
@@ -109,7 +109,7 @@ impl Binary {
         }
         let library = self.library.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let (Some(Ok(library)), Some(driver)) = (library, driver::opened()) {
-            given::forget(library);
+            kernel_handles::forget(library);
             let api = driver.api(NullStream::Legacy);
             let _ = cu!(api.cuLibraryUnload(library));
         }

@@ -8,7 +8,7 @@
 //! of this module, and the launch loads it: its failure is then the last error.
 
 mod binary;
-pub(crate) mod given;
+pub(crate) mod kernel_handles;
 mod record;
 mod table;
 
@@ -44,7 +44,7 @@ pub(crate) fn kernel(api: &Api, function: *const c_void) -> Result<CUkernel> {
 pub(crate) fn kernel_of_handle(api: &Api, handle: cudaKernel_t) -> Result<CUkernel> {
     match Kernel::of_handle(handle) {
         Some(kernel) => kernel.loaded(api),
-        None if given::contains(handle) => Ok(handle),
+        None if kernel_handles::contains(handle) => Ok(handle),
         None => Err(cudaError_t::cudaErrorInvalidDeviceFunction),
     }
 }
