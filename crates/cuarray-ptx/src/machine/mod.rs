@@ -12,6 +12,7 @@
 //! Blocks are distributed over the cores (`grid`) if the kernel cannot observe their order.
 
 pub(crate) mod access_mode;
+mod access_rows;
 pub(crate) mod address_windows;
 pub(crate) mod alloca;
 pub(crate) mod asynchronous;
@@ -19,7 +20,6 @@ pub(crate) mod atomic;
 pub(crate) mod atomic128;
 mod block;
 pub(crate) mod branching;
-pub(crate) mod causality;
 pub(crate) mod cluster;
 pub(crate) mod dependent;
 #[cfg(target_arch = "x86_64")]
@@ -48,6 +48,7 @@ mod locate;
 mod locate_lane;
 pub(crate) mod matrix;
 pub(crate) mod memory;
+pub(crate) mod memory_model;
 mod misuse;
 mod pattern;
 mod polls;
@@ -56,7 +57,6 @@ mod processor;
 pub(crate) mod program;
 mod recorder;
 mod region;
-mod rows;
 pub(crate) mod services;
 pub(crate) mod special;
 pub(crate) mod surface;

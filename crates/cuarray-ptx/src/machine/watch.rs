@@ -1,14 +1,14 @@
 //! Reports accesses, barriers and fences to race detection.
 //!
 //! Kernels whose threads can synchronize through memory are searched by the memory model: see
-//! [`causality`](super::causality). In the other kernels only barriers and exchanges of lanes order threads.
+//! [`memory_model`](super::memory_model). In the other kernels only barriers and exchanges of lanes order threads.
 
 use super::access_mode::{GUESS, IN_PLACE, STRONG};
+use super::access_rows::{each_row, record_late};
 use super::address_windows::SHARED_WINDOW;
 use super::block::Block;
 use super::cluster::OFFSETS;
 use super::program::{Instruction, LEFT_OUT};
-use super::rows::{each_row, record_late};
 use super::{Launch, Machine, region};
 use crate::races::cell::{Kind, Now, Origin};
 use crate::races::deferred::Scattered;

@@ -35,7 +35,7 @@ pub(super) struct Mark {
     pub one: Slot,
     other: Slot,
     pub pieces: u32,
-    /// The last time of the access, if it is [alone](super::alone).
+    /// The last time of the access, if it is [alone](super::one_warp_lines).
     pub clock: u32,
     pub lanes: Lanes,
     /// For writes, the index of the digests.
@@ -56,7 +56,7 @@ struct Chained {
 
 /// The end of a list, and the index of what is missing.
 pub(super) const END: u32 = u32::MAX;
-/// The bit of a line whose accesses are [alone](super::alone), among its kinds.
+/// The bit of a line whose accesses are [alone](super::one_warp_lines), among its kinds.
 pub(super) const ALONE: u32 = 1 << 31;
 /// The most marks of several pieces of a line.
 const MARKS: usize = 12;

@@ -8,7 +8,6 @@
 //! For each pair of source lines in each variable or allocation, one race is reported: the race of the block with the
 //! smallest number, for any number of cores.
 
-mod alone;
 mod block_line;
 pub(crate) mod blocks;
 pub(crate) mod causality;
@@ -17,6 +16,7 @@ pub(crate) mod deferred;
 pub(crate) mod global_access;
 mod line;
 mod mark;
+mod one_warp_lines;
 pub(crate) mod order;
 pub(crate) mod page;
 mod record;

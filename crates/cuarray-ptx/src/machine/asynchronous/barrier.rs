@@ -9,7 +9,7 @@ use super::copies::Entry;
 use crate::grammar::types::Space;
 use crate::machine::access_mode::Mode;
 use crate::machine::atomic::Word;
-use crate::machine::causality::Write;
+use crate::machine::memory_model::Write;
 use crate::machine::program::{Exec, Instruction, LEFT_OUT};
 use crate::machine::{Flow, Machine};
 use crate::races::causality::phases::Step;

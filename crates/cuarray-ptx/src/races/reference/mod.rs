@@ -7,8 +7,8 @@ use super::page::{PAGE, Shadow};
 use super::span::{Row, bits};
 use std::collections::BTreeSet;
 
-mod alone;
 mod deferred;
+mod one_warp_lines;
 
 /// Reproducible pseudo-random numbers (xorshift64*).
 struct Numbers(u64);
