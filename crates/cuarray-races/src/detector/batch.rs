@@ -3,7 +3,7 @@
 //! A lane orders its operations, and a lane for each copy would cost more than the copies. All accesses of a batch are known at
 //! the call, so they are compared with each other there.
 
-use super::found::Party;
+use super::finding_list::Party;
 use super::region::Region;
 use super::{Detector, Operation};
 use crate::advice::Advice;

@@ -2,7 +2,7 @@
 
 use super::Detector;
 use super::effect::Effect;
-use super::found::Party;
+use super::finding_list::Party;
 use super::operation::{Caller, Operation, Ticket};
 use crate::advice::Advice;
 use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range};

@@ -1,6 +1,6 @@
 //! The report: the findings and the history as plain data.
 
-use super::found::{Again, Findings, Found, Party};
+use super::finding_list::{Again, Findings, Found, Party};
 use super::operation::Operation;
 use super::{Block, Detector, missing_edge};
 use crate::advice::Advice;

@@ -45,7 +45,7 @@ pub(crate) fn take_host_accesses(state: &mut State) {
 fn host_accessed(state: &mut State, fault: &Fault) {
     let (call, access) = if fault.writes { ("host write", AccessKind::Write) } else { ("host read", AccessKind::Read) };
     let thread = thread::number_of(fault.thread);
-    let caller = Caller { site: fault.spot.site(), ..Caller::new(thread, call) };
+    let caller = Caller { site: fault.site.site(), ..Caller::new(thread, call) };
     let State { host_access, detector, running, .. } = state;
     let (start, length) = fault.interrupted.bytes(fault.address, fault.writes);
     let (start, end) = host_access.within_area(fault.address, (start, start.saturating_add(length)));

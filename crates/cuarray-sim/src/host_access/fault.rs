@@ -9,7 +9,7 @@
 
 use super::instruction::Interrupted;
 use crate::memory::page_size;
-use crate::site::Spot;
+use crate::site::RawSite;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -93,7 +93,7 @@ pub(crate) struct Fault {
     /// The thread's number in the operating system.
     pub thread: i32,
     /// The instruction, and the Python frames around it.
-    pub spot: Spot,
+    pub site: RawSite,
 }
 
 impl Fault {
@@ -103,7 +103,7 @@ impl Fault {
         writes: false,
         interrupted: Interrupted::NOTHING,
         thread: 0,
-        spot: Spot::NOWHERE,
+        site: RawSite::NOWHERE,
     };
 }
 
@@ -316,7 +316,7 @@ fn open_and_log(address: u64, writes: Option<bool>, instruction: usize, context:
         fault.interrupted = unsafe { Interrupted::of(context, page_size()) };
         // SAFETY: the call has no preconditions.
         fault.thread = unsafe { libc::gettid() };
-        fault.spot.take(instruction);
+        fault.site.take(instruction);
         slot.state.store(ready(area.driver.load(Relaxed)), Release);
         READY_COUNT.fetch_add(1, Relaxed);
     }

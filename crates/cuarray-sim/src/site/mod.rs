@@ -18,14 +18,14 @@ mod looked_up;
 mod native;
 mod object;
 mod python;
+mod raw_site;
 mod skip;
-mod spot;
 
 pub(crate) use capture::capture;
 pub(crate) use cuda_runtime::seen as runtimes_seen;
 pub(crate) use library::of as library_of;
 pub(crate) use lines::add_lines;
 pub(crate) use native::{Entry, ReturnPlace, calling_object, stack_pointer};
-pub(crate) use spot::Spot;
+pub(crate) use raw_site::RawSite;
 
 use cuarray_races::site::{Frame, Native, Site};

@@ -17,14 +17,14 @@ const MAX_FRAMES: usize = 64;
 
 /// The position of a thread: an instruction, and Python frames.
 #[derive(Clone, Copy)]
-pub(crate) struct Spot {
+pub(crate) struct RawSite {
     instruction: usize,
-    innermost: Raw,
-    user: Raw,
+    innermost: RawFrame,
+    user: RawFrame,
 }
 
 #[derive(Clone, Copy)]
-struct Raw {
+struct RawFrame {
     file: [u8; FILE],
     file_length: usize,
     file_width: usize,
@@ -35,9 +35,16 @@ struct Raw {
     line: u32,
 }
 
-impl Raw {
-    const NONE: Raw =
-        Raw { file: [0; FILE], file_length: 0, file_width: 1, name: [0; NAME], name_length: 0, name_width: 1, line: 0 };
+impl RawFrame {
+    const NONE: RawFrame = RawFrame {
+        file: [0; FILE],
+        file_length: 0,
+        file_width: 1,
+        name: [0; NAME],
+        name_length: 0,
+        name_width: 1,
+        line: 0,
+    };
 
     fn take(&mut self, frame: &frame::Frame<'_>) {
         self.line = 0;
@@ -58,8 +65,8 @@ impl Raw {
     }
 }
 
-impl Spot {
-    pub(crate) const NOWHERE: Spot = Spot { instruction: 0, innermost: Raw::NONE, user: Raw::NONE };
+impl RawSite {
+    pub(crate) const NOWHERE: RawSite = RawSite { instruction: 0, innermost: RawFrame::NONE, user: RawFrame::NONE };
 
     /// Records the calling thread's position: in a signal handler, where it was interrupted, at `instruction`.
     pub(crate) fn take(&mut self, instruction: usize) {
