@@ -12,7 +12,7 @@ from cuarray.check.registry import ORDER
 ROOT = Path(__file__).parents[2]
 DECLARATION = ROOT / "crates/cuarray-races/src/finding.rs"
 PAGE = ROOT / "docs/reference/findings.md"
-PYTHON = ROOT / "python/cuarray-sim/cuarray_sim/found.py"
+PYTHON = ROOT / "python/cuarray-sim/cuarray_sim/findings_report.py"
 
 
 def kinds() -> dict[str, tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cuarray_sim.found import KINDS
+from cuarray_sim.findings_report import KINDS
 from cuarray_sim.selftest import CASES
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

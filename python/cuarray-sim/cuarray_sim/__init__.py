@@ -20,7 +20,7 @@ True
 from .account import Allocation, Statistics, statistics
 from .cuda_runtime import runtime_path
 from .faults import clear_faults, fail_next
-from .found import (
+from .findings_report import (
     Finding,
     Report,
     clear_findings,

@@ -10,7 +10,7 @@ import json
 from typing import TypedDict, cast
 
 from .export import ask
-from .found import Site, Watched
+from .findings_report import Site, Watched
 
 __all__ = ["Allocation", "Handle", "Made", "Statistics", "Watched", "check_settings", "statistics"]
 

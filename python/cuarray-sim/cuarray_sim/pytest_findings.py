@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import pytest
 
 from .account import statistics
-from .found import KINDS, Report, clear_findings, findings, report
+from .findings_report import KINDS, Report, clear_findings, findings, report
 
 __all__ = ["MARKER", "FindingCheck"]
 

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from .account import Allocation, Made, Statistics, statistics
-from .found import clear_findings
+from .findings_report import clear_findings
 
 __all__ = ["MARKER", "LeakCheck"]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ctypes import byref, c_size_t, c_uint, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import NamedTuple
 
-from .found import KINDS, clear_findings, findings
+from .findings_report import KINDS, clear_findings, findings
 from .library import library_path
 
 __all__ = ["CASES", "Case", "run_selftest"]
