@@ -39,13 +39,23 @@ FAULTS = {
     ),
     "shape-is-a-list": (
         PLAIN_MAKE + "return Changed(array, shape=list(shape))",
-        "I1.every-entry-is-read-strictly",
+        "I1.every-entry-is-read-strictly.2",
         "shape",
+    ),
+    "float-in-the-third-dimension": (
+        PLAIN_MAKE + "return Changed(array, shape=(*shape[:2], *map(float, shape[2:])))",
+        "I1.every-entry-is-read-strictly.3",
+        "shape: 4.0 is a float",
+    ),
+    "float-in-the-fifth-stride": (
+        PLAIN_MAKE + "return Changed(array, strides=(*array.strides[:4], *map(float, array.strides[4:])))",
+        "I8.layout-is-exported.sliced-5d",
+        "strides: 8.0 is a float",
     ),
     "shape-is-reversed": (
         PLAIN_MAKE + "return Changed(array, shape=shape[::-1])",
         "I2.shape-has-each-dimension.2",
-        "(3, 2)",
+        "(4, 3)",
     ),
     "typestr-without-byte-order": (
         PLAIN_MAKE + "return Changed(array, typestr=typestr[1:])",

@@ -11,7 +11,7 @@ from typing import Any
 
 from cuarray.check import parts
 
-__all__ = ["BROADCAST", "EMPTY", "FURTHER", "ILLEGAL", "LAYOUTS", "PLAIN", "REVERSED", "Layout", "layout_part"]
+__all__ = ["BROADCAST", "DEEP", "EMPTY", "FURTHER", "ILLEGAL", "LAYOUTS", "PLAIN", "REVERSED", "Layout", "layout_part"]
 
 #: A shape, and the strides in bytes; None means C-contiguous.
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
@@ -24,6 +24,11 @@ LAYOUTS: Mapping[str, Layout] = {
     "transposed-3d": ((2, 3, 4), (4, 32, 8)),
     "one-element-axis": ((3, 1, 4), (16, 16, 4)),
     "zero-dim": ((), ()),
+}
+#: Layouts of more dimensions than those of :mod:`cuarray.testing`.
+DEEP: Mapping[str, Layout] = {
+    "C-order-4d": ((2, 3, 4, 5), (240, 80, 20, 4)),
+    "sliced-5d": ((2, 3, 2, 3, 2), (576, 144, 72, 16, 8)),
 }
 REVERSED: Mapping[str, Layout] = {"reversed-1d": ((5,), (-4,)), "reversed-2d": ((3, 4), (16, -4))}
 BROADCAST: Mapping[str, Layout] = {"broadcast-1d": ((5,), (0,)), "broadcast-2d": ((3, 4), (0, 4))}
@@ -46,6 +51,7 @@ ILLEGAL: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "text": {"shape": "23"},
         "negative": {"shape": (-2, 3)},
         "float": {"shape": (2.0, 3.0)},
+        "float-in-the-last": {"shape": (2, 3.0)},
         "overflow": {"shape": (1 << 62, 1 << 62)},
         "beyond-64-bits": {"shape": (1 << 80,)},
     },
@@ -64,6 +70,7 @@ ILLEGAL: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "I8": {
         "too-few": {"strides": (4,)},
         "float": {"strides": (12.0, 4.0)},
+        "float-in-the-last": {"strides": (12, 4.0)},
         "beyond-64-bits": {"strides": (1 << 70, 4)},
     },
     "I11": {"zero": {"stream": 0}, "negative": {"stream": -1}, "text": {"stream": "1"}},

@@ -8,7 +8,7 @@ from typing import Any
 
 import cuarray
 from cuarray.check import parts
-from cuarray.check.cases import BROADCAST, FURTHER, LAYOUTS, PLAIN, REVERSED, Layout, layout_part
+from cuarray.check.cases import BROADCAST, DEEP, FURTHER, LAYOUTS, PLAIN, REVERSED, Layout, layout_part
 from cuarray.check.clauses import ENTRIES, Level
 from cuarray.check.registry import check
 from cuarray.check.trial import Trial
@@ -39,10 +39,14 @@ def the_attribute_is_a_dict_with_the_required_entries(trial: Trial) -> None:
     trial.expect(not unknown, f"unknown entries: {', '.join(unknown)}", Level.SHOULD)
 
 
-@check("I1", "producer", needs="make", advice="Put the value into the dictionary as the message says.")
-def every_entry_is_read_strictly(trial: Trial) -> None:
-    """A strict reader accepts every entry of a plain array."""
-    array = trial.lib.make((3, 4), "<f4")
+#: Shapes of plain arrays, by the number of dimensions. The lengths differ, so that no two axes can be exchanged unseen.
+_SHAPES: dict[str, tuple[int, ...]] = {"1": (5,), "2": (3, 4), "3": (2, 3, 4), "4": (2, 3, 4, 5), "5": (2, 3, 4, 5, 6)}
+
+
+@check("I1", "producer", needs="make", cases=_SHAPES, advice="Correct each entry as the message says.")
+def every_entry_is_read_strictly(trial: Trial, shape: tuple[int, ...]) -> None:
+    """A strict reader accepts every entry of a plain array of {case} dimensions."""
+    array = trial.lib.make(shape, "<f4")
     entries = trial.interface(array)
     found = _deviations(array, entries, *ENTRIES)
     trial.expect(not found, "; ".join(found))
@@ -54,11 +58,12 @@ def every_entry_is_read_strictly(trial: Trial) -> None:
     needs="make",
     level=Level.SHOULD,
     known="D24",
+    cases=_SHAPES,
     advice="Convert entries with int(), tuple() and bool() before the export.",
 )
-def entries_have_the_exact_builtin_types(trial: Trial) -> None:
-    """The values are of the types dict, tuple, int, bool and str themselves, as some consumers check."""
-    found = unusual_types(trial.interface(trial.lib.make((3, 4), "<f4")))
+def entries_have_the_exact_builtin_types(trial: Trial, shape: tuple[int, ...]) -> None:
+    """The values for {case} dimensions are of the types dict, tuple, int, bool and str themselves, as some consumers check."""
+    found = unusual_types(trial.interface(trial.lib.make(shape, "<f4")))
     unusual = [f"{one.key or 'the dictionary'}: {one.text}" for one in found]
     trial.expect(not unusual, "; ".join(unusual))
 
@@ -67,7 +72,7 @@ def entries_have_the_exact_builtin_types(trial: Trial) -> None:
     "I2",
     "producer",
     needs="make",
-    cases={"0": (), "1": (5,), "2": (2, 3), "3": (2, 3, 4)},
+    cases={"0": (), **_SHAPES},
     advice="Export the shape as a tuple of int.",
 )
 def shape_has_each_dimension(trial: Trial, shape: tuple[int, ...]) -> None:
@@ -229,17 +234,18 @@ def _exports_layout(trial: Trial, layout: Layout) -> None:
     seen = entries.get("strides")
     steps = tuple(seen) if seen is not None else parts.contiguous(shape, 4)
     trial.expect(tuple(entries["shape"]) == shape, f"shape is {entries['shape']!r} in place of {shape}")
+    trial.expect(len(steps) == len(shape), f"strides are {seen!r}, not one for each of the {len(shape)} dimensions")
     relevant = [index for index, length in enumerate(shape) if length > 1]
     wrong = [index for index in relevant if steps[index] != strides[index]]
     trial.expect(not wrong, f"strides are {seen!r}; expected {strides}")
-    found = _deviations(array, entries, "strides", "data")
+    found = _deviations(array, entries, "shape", "strides", "data")
     trial.expect(not found, "; ".join(found))
 
 
 _STRIDES_ADVICE = "Export the strides in bytes; leave them out only if the elements are C-contiguous."
 
 
-@check("I8", "producer", needs="make", cases=LAYOUTS, known="D3", advice=_STRIDES_ADVICE)
+@check("I8", "producer", needs="make", cases={**LAYOUTS, **DEEP}, known="D3", advice=_STRIDES_ADVICE)
 def layout_is_exported(trial: Trial, layout: Layout) -> None:
     """The strides of a layout ({case}) are exported in bytes."""
     _requires_layout(trial, layout)
@@ -265,7 +271,7 @@ def broadcast_layout_is_exported(trial: Trial, layout: Layout) -> None:
     _exports_layout(trial, layout)
 
 
-@check("I8", "producer", needs="make read write", cases={**LAYOUTS, **REVERSED}, advice=_STRIDES_ADVICE)
+@check("I8", "producer", needs="make read write", cases={**LAYOUTS, **DEEP, **REVERSED}, advice=_STRIDES_ADVICE)
 def consumer_reads_the_elements(trial: Trial, layout: Layout) -> None:
     """A consumer that follows the strides ({case}) reads the elements that the library wrote."""
     shape, strides = layout

@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from cuarray.check import parts
-from cuarray.check.cases import BROADCAST, EMPTY, FURTHER, ILLEGAL, LAYOUTS, PLAIN, REVERSED, Layout, layout_part
+from cuarray.check.cases import BROADCAST, DEEP, EMPTY, FURTHER, ILLEGAL, LAYOUTS, PLAIN, REVERSED, Layout, layout_part
 from cuarray.check.clauses import Level
 from cuarray.check.registry import check
 from cuarray.check.trial import Trial
@@ -97,7 +97,7 @@ def older_version_is_read(trial: Trial, version: int) -> None:
     "I8",
     "consumer",
     needs="import_",
-    cases={**LAYOUTS, **REVERSED, **BROADCAST},
+    cases={**LAYOUTS, **DEEP, **REVERSED, **BROADCAST},
     advice="Honour the strides, in bytes, or raise an error for those that the library does not offer.",
 )
 def layout_is_imported(trial: Trial, layout: Layout) -> None:
