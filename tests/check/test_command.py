@@ -72,6 +72,42 @@ def test_adapter_that_cannot_be_loaded_sets_exit_status_2(
     assert message in capsys.readouterr().err
 
 
+def test_adapter_may_be_a_file(
+    driver_kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in_a_file.py").write_text("from cuarray.check.adapters.cuarray import import_, read")
+    assert main(["check", str(tmp_path / "in_a_file.py"), "--only", "I1.plain-array-is-imported"]) == 0
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "in_a_file.py", "--only", "I1.plain-array-is-imported"]) == 0
+    assert capsys.readouterr().out.count("in_a_file unknown: 1 passed") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing.py", "there is no file 'missing.py'; an adapter is the name of a shipped one, a module such as"),
+        ("folder/module", "there is no file 'folder/module'; an adapter is the name of a shipped one"),
+        ("with-hyphen.py", "with-hyphen.py cannot be imported: 'with-hyphen' is no name in Python; rename the file"),
+        ("json.py", "json.py has the name of another module, 'json' of"),
+    ],
+)
+def test_name_that_is_no_adapter_is_explained_in_a_line(
+    name: str,
+    message: str,
+    driver_kind: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for file in ("with-hyphen.py", "json.py"):
+        (tmp_path / file).write_text("def import_(obj): ...")
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", name]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"cuarray check: {message}")
+    assert len(printed.splitlines()) == 1
+
+
 def test_unknown_check_sets_exit_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "cuarray", "--only", "Z9"]) == 2
     assert "no check has the name, clause or part 'Z9'" in capsys.readouterr().err

@@ -111,17 +111,22 @@ class Adapter:
 
     @classmethod
     def load(cls, name: str) -> Adapter:
-        """Load a shipped adapter by the name of its library, or any module by its path.
+        """Load a shipped adapter by the name of its library, or any module by its dotted name or its file.
 
         :raises AdapterError: the module cannot be imported, or is no adapter.
         """
-        path = module_path(name)
-        if os.getcwd() not in sys.path and "" not in sys.path:
-            sys.path.insert(0, os.getcwd())
+        folder, path = _folder_and_module(name)
+        if folder not in sys.path and (folder != os.getcwd() or "" not in sys.path):
+            sys.path.insert(0, folder)
         try:
             module = importlib.import_module(path)
         except (Exception, SystemExit) as error:
             raise AdapterError(f"cannot import {path!r}: {type(error).__name__}: {error}") from error
+        file = getattr(module, "__file__", None) or ""
+        if os.path.isfile(name) and not (file and os.path.samefile(name, file)):
+            raise AdapterError(
+                f"{name} has the name of another module, {path!r} of {file or 'Python'}; rename the file"
+            )
         return cls(module)
 
     def offers(self, name: str) -> bool:
@@ -148,6 +153,26 @@ class Adapter:
         array = self.function("make")(shape, typestr, stream=stream)
         self.function("write")(array, data, stream=stream)
         return array
+
+
+def _folder_and_module(name: str) -> tuple[str, str]:
+    """Return the folder in which an adapter's module is looked for, and the dotted name of the module.
+
+    :raises AdapterError: the name is neither that of a library, nor of a module, nor of a file.
+    """
+    short = module_path(name)
+    if short != name:
+        return os.getcwd(), short
+    if name.endswith(".py") and os.path.isfile(name):
+        folder, file = os.path.split(os.path.abspath(name))
+        name = file.removesuffix(".py")
+        if name.isidentifier():
+            return folder, name
+        raise AdapterError(f"{file} cannot be imported: {name!r} is no name in Python; rename the file")
+    if all(part.isidentifier() for part in name.split(".")) and not name.endswith(".py"):
+        return os.getcwd(), name
+    expected = "an adapter is the name of a shipped one, a module such as mylib.adapter, or a file such as adapter.py"
+    raise AdapterError(f"there is no file {name!r}; {expected}")
 
 
 def module_path(name: str) -> str:

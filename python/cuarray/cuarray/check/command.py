@@ -41,7 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "adapters",
         metavar="ADAPTER",
         nargs="*",
-        help="a module path, or the name of a shipped adapter; two are a producer and a consumer",
+        help="a module, a file, or the name of a shipped adapter; two are a producer and a consumer",
     )
     parser.add_argument(
         "--all", action="store_true", help="check all pairs of installed libraries with shipped adapters"
