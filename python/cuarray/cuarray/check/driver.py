@@ -17,6 +17,9 @@ __all__ = ["DriverError", "call", "context", "is_simulated", "is_started", "libr
 
 NOT_INITIALIZED = 3
 
+# The question takes longer than most checks. A driver that is loaded stays.
+_is_simulated = False
+
 
 class DriverError(RuntimeError):
     """A driver call of the kit failed."""
@@ -58,11 +61,13 @@ def is_started() -> bool:
 
 def is_simulated() -> bool:
     """Return whether the driver is the simulated one, which reports findings."""
-    try:
-        import cuarray_sim
-    except ImportError:
-        return False
-    return cuarray_sim.is_installed()
+    global _is_simulated
+    if not _is_simulated:
+        with contextlib.suppress(ImportError):
+            import cuarray_sim
+
+            _is_simulated = cuarray_sim.is_installed()
+    return _is_simulated
 
 
 def device_count() -> int:

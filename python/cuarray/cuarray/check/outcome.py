@@ -34,7 +34,9 @@ class Outcome:
     evidence: str = ""
     #: A program that shows the failure.
     reproduction: str = ""
-    #: The correction of the usual cause.
+    #: The root cause, if it is recognised.
+    cause: str = ""
+    #: The correction of this cause, or of the usual one.
     advice: str = ""
     #: The disagreement of real libraries that the failure shows.
     disagreement: str | None = None

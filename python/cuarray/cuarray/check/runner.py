@@ -143,7 +143,7 @@ def _compare_with_known(outcome: Outcome, known: dict[str, str]) -> None:
     """Mark a known failure. A name without wildcards whose check passes is reported, so that the list stays true."""
     reason = known_reason(known, outcome.check)
     if outcome.status == FAILED and reason is not None:
-        outcome.status, outcome.advice = KNOWN, reason or outcome.advice
+        outcome.status, outcome.advice, outcome.cause = KNOWN, reason or outcome.advice, ""
     elif outcome.status == PASSED and outcome.check in known:
         outcome.status, outcome.message = UNEXPECTED, f"remove it from KNOWN, which says: {known[outcome.check]}"
 

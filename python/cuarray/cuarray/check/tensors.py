@@ -9,7 +9,7 @@ from typing import Any
 from cuarray.check import parts
 from cuarray.check.adapter import NotClaimed, handle_of
 
-__all__ = ["CPU", "CUDA", "IS_COPIED", "READ_ONLY", "Capsule", "TensorArray", "Table", "exchange_table"]
+__all__ = ["CPU", "CUDA", "IS_COPIED", "READ_ONLY", "Capsule", "NoTensor", "TensorArray", "Table", "exchange_table"]
 
 CPU, CUDA, CUDA_HOST, ROCM, CUDA_MANAGED = 1, 2, 3, 10, 13
 READ_ONLY, IS_COPIED = 1, 2
@@ -70,12 +70,23 @@ _python.PyCapsule_SetName.argtypes = (ctypes.py_object, ctypes.c_char_p)
 _kept: list[Any] = []
 
 
+class NoTensor(Exception):
+    """``__dlpack__`` returned something else than a capsule with a tensor."""
+
+
 class Capsule:
-    """A capsule of another library: reads its tensor, and consumes it."""
+    """A capsule of another library: reads its tensor, and consumes it.
+
+    :raises NoTensor: it is no capsule, or its name says that it holds no tensor.
+    """
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
+        if type(capsule).__name__ != "PyCapsule":
+            raise NoTensor(f"__dlpack__() returns {capsule!r}, no capsule")
         self.name = (_python.PyCapsule_GetName(capsule) or b"").decode()
+        if self.name not in ("dltensor", "dltensor_versioned"):
+            raise NoTensor(f"the capsule's name is {self.name!r}; 'dltensor' and 'dltensor_versioned' hold a tensor")
         kind = _ManagedVersioned if "versioned" in self.name else _Managed
         self._address = _python.PyCapsule_GetPointer(capsule, self.name.encode())
         self.managed = kind.from_address(self._address)

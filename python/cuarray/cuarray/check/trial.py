@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import traceback
+import weakref
 from typing import Any, NoReturn
 
-from cuarray.check import driver, parts, script
+from cuarray.check import driver, parts, script, tensors
 from cuarray.check.adapter import Adapter, NotClaimed
+from cuarray.check.causes import FREED, NO_TENSORS, Cause, Export, Made, cause_of
 from cuarray.check.clauses import Level
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, SKIPPED, UNCLAIMED, Outcome
 from cuarray.check.registry import Check
@@ -19,11 +22,13 @@ _REPORT_LINES = 24
 
 
 class Failed(Exception):
-    """The check failed; the argument says what was seen, and ``reason`` why this is a known difference."""
+    """The check failed; the argument says what was seen, ``reason`` why this is a known difference, and ``cause`` the root cause."""
 
-    def __init__(self, message: str, level: Level = Level.MUST, reason: str | None = None) -> None:
+    def __init__(
+        self, message: str, level: Level = Level.MUST, reason: str | None = None, cause: Cause | None = None
+    ) -> None:
         super().__init__(message)
-        self.level, self.reason = level, reason
+        self.level, self.reason, self.cause = level, reason, cause
 
 
 class Skipped(Exception):
@@ -39,9 +44,56 @@ class Trial:
     def __init__(self, adapter: Adapter, record: str | None = None, consumer: Adapter | None = None) -> None:
         self.adapter, self.consuming = adapter, consumer or adapter
         self.script = Script(modules(adapter, consumer), record)
-        self.lib: Any = Recorder(self.script, "producer" if consumer else "adapter", adapter.function)
+        self.lib: Any = Recorder(self.script, "producer" if consumer else "adapter", self._library)
         self.consumer: Any = Recorder(self.script, "consumer" if consumer else "adapter", self.consuming.function)
-        self.parts: Any = Recorder(self.script, "parts", lambda name: getattr(parts, name))
+        self.parts: Any = Recorder(self.script, "parts", self._part)
+        #: The exports of the library, by which a failure gets its root cause.
+        self.exports: list[Export] = []
+        self._made: dict[int, Made] = {}
+        self._alive: list[weakref.ref[Any]] = []
+
+    def _library(self, name: str) -> Any:
+        """Return a function of the adapter; the layouts of new arrays are noted."""
+        function = self.adapter.function(name)
+        if name not in ("make", "pending"):
+            return function
+
+        def make(shape: tuple[int, ...], typestr: str, *rest: Any, **layout: Any) -> Any:
+            array = function(shape, typestr, *rest, **layout)
+            size = parts.size_of(typestr)
+            strides = layout.get("strides")
+            self._made[id(array)] = Made(shape, parts.contiguous(shape, size) if strides is None else strides, size)
+            with contextlib.suppress(TypeError):
+                self._alive.append(weakref.ref(array))
+            return array
+
+        return make
+
+    def _part(self, name: str) -> Any:
+        """Return a function of the kit; what its consumer reads is noted."""
+        if name != "read_by_the_text":
+            return getattr(parts, name)
+
+        def read(array: Any) -> bytes:
+            entries = array.__cuda_array_interface__
+            self._note_entries(array, entries)
+            return parts.read_by_the_text(entries)
+
+        return read
+
+    def _note_entries(self, array: Any, entries: Any) -> None:
+        if isinstance(entries, dict):
+            data = entries.get("data")
+            pointer = data[0] if isinstance(data, tuple) and data else None
+            self.exports.append(Export(self._made.get(id(array)), pointer, entries.get("strides")))
+
+    def cause(self) -> Cause | None:
+        """Return the root cause of a failure, while the arrays of the check live."""
+        if not self.exports:
+            for array in filter(None, (each() for each in self._alive)):
+                with contextlib.suppress(Exception):
+                    self._note_entries(array, array.__cuda_array_interface__)
+        return cause_of(self.exports)
 
     def interface(self, array: Any) -> dict[str, Any]:
         """Read an array's dictionary."""
@@ -50,14 +102,19 @@ class Trial:
         )
         if not isinstance(entries, dict):
             self.fail(f"__cuda_array_interface__ is a {type(entries).__name__}, not a dict")
+        self._note_entries(array, entries)
         return entries
 
     def dlpack(self, array: Any, **request: Any) -> Any:
         """Ask an array for a tensor."""
         given = ", ".join(f"{key}={self.script.name(value)}" for key, value in request.items())
-        return self.script.record(
+        capsule = self.script.record(
             "capsule", f"{self.script.name(array)}.__dlpack__({given})", lambda: array.__dlpack__(**request)
         )
+        with contextlib.suppress(tensors.NoTensor):
+            tensor = tensors.Capsule(capsule)
+            self.exports.append(Export(self._made.get(id(array)), tensor.pointer, tensor.strides, is_tensor=True))
+        return capsule
 
     def array(self, shape: tuple[int, ...], typestr: str, data: bytes, **layout: Any) -> Any:
         """Make an array of the library with these elements, and wait for them."""
@@ -99,6 +156,8 @@ class Trial:
         """Record that the program drops its references; the check itself has to delete its variables."""
         for array in arrays:
             self.script.add(f"del {self.script.name(array)}")
+        for export in self.exports:
+            export.dropped = True
         gc.collect()
 
     def requires(self, *names: str) -> None:
@@ -112,6 +171,12 @@ class Trial:
         """Fail the check unless a condition holds."""
         if not condition:
             self.fail(otherwise, level)
+
+    def expect_dlpack(self, array: Any) -> Any:
+        """Return an array that has `__dlpack__`, or fail the check."""
+        if not hasattr(array, "__dlpack__"):
+            raise Failed(f"a {type(array).__name__} has no __dlpack__", cause=NO_TENSORS)
+        return array
 
     def fail(self, message: str, level: Level = Level.MUST, reason: str | None = None) -> NoReturn:
         """Fail the check; with a reason the failure is a known difference."""
@@ -152,6 +217,7 @@ def run_check(adapter: Adapter, check: Check, record: str | None = None, consume
         outcome.status, outcome.message = UNCLAIMED, reason
         return outcome
     trial = Trial(adapter, record, consumer)
+    cause: Cause | None = None
     try:
         check.run(trial)
     except NotClaimed as reason:
@@ -163,31 +229,39 @@ def run_check(adapter: Adapter, check: Check, record: str | None = None, consume
         outcome.advice = failure.reason or ""
         if failure.level is Level.SHOULD:
             outcome.level = Level.SHOULD.value
+        # The traceback keeps the arrays of the check.
+        cause = failure.cause or trial.cause()
     except (driver.DriverError, Exception) as error:
         outcome.status, outcome.message = FAILED, f"unexpected {said(error)}"
         outcome.evidence = _traceback(error)
-    _judge_findings(check, outcome)
+        cause = trial.cause()
+    if "use-after-free" in _judge_findings(check, outcome) and not any(each.dropped for each in trial.exports):
+        cause = FREED
+    if outcome.status == FAILED and cause is not None:
+        outcome.cause, outcome.advice = cause
     if outcome.status in (FAILED, KNOWN):
         outcome.advice = outcome.advice or check.advice
         outcome.reproduction = trial.script.program(check, outcome)
     return outcome
 
 
-def _judge_findings(check: Check, outcome: Outcome) -> None:
+def _judge_findings(check: Check, outcome: Outcome) -> list[str]:
+    """Fail a check by the findings of the simulated driver; return their kinds."""
     if not check.findings or outcome.status in (SKIPPED, UNCLAIMED) or not driver.is_simulated():
-        return
+        return []
     import cuarray_sim
 
     found = [each for each in cuarray_sim.findings()["findings"] if each["kind"] in check.findings]
     if not found:
-        return
+        return []
     report = cuarray_sim.report("text").splitlines()
-    kinds = ", ".join(dict.fromkeys(each["kind"] for each in found))
+    kinds = list(dict.fromkeys(each["kind"] for each in found))
     if outcome.status == PASSED:
         outcome.status = FAILED
-        headline = next((line for line in report if line.startswith("[")), kinds)
+        headline = next((line for line in report if line.startswith("[")), ", ".join(kinds))
         outcome.message = f"the simulated driver found: {headline.partition('] ')[2] or headline}"
     outcome.evidence = "\n".join([*report[:_REPORT_LINES], *([outcome.evidence] if outcome.evidence else [])])
+    return kinds
 
 
 def _traceback(error: BaseException) -> str:

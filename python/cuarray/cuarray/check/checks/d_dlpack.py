@@ -22,9 +22,7 @@ _CONSUMES = (
 
 
 def _array(trial: Trial, *arguments: Any, **layout: Any) -> Any:
-    array = trial.lib.make(*arguments, **layout)
-    trial.expect(hasattr(array, "__dlpack__"), f"a {type(array).__name__} has no __dlpack__")
-    return array
+    return trial.expect_dlpack(trial.lib.make(*arguments, **layout))
 
 
 @check("DL1", "producer dlpack", needs="make", advice="Return (2, number) for device memory.")
@@ -73,7 +71,7 @@ def consumer_reads_the_tensors_elements(trial: Trial, strides: tuple[int, int]) 
         trial.requires("strides")
     expected = trial.parts.pattern(48)
     array = trial.array((3, 4), "<f4", expected, strides=strides)
-    trial.expect(hasattr(array, "__dlpack__"), f"a {type(array).__name__} has no __dlpack__")
+    trial.expect_dlpack(array)
     capsule = Capsule(trial.dlpack(array))
     trial.expect(capsule.shape == (3, 4), f"the shape is {capsule.shape}")
     dtype = capsule.tensor.dtype
@@ -90,7 +88,7 @@ _GIVEN = "Make the given stream wait for all pending work on the array; None is 
 
 def _given_stream(trial: Trial, array: Any, expected: bytes, which: Any) -> None:
     """Read a tensor in the stream that was given to its producer."""
-    trial.expect(hasattr(array, "__dlpack__"), f"a {type(array).__name__} has no __dlpack__")
+    trial.expect_dlpack(array)
     own: Any = trial.parts.stream() if which == "handle" else which or 1
     try:
         capsule = Capsule(trial.dlpack(array, stream=own.handle if which == "handle" else which))
@@ -249,7 +247,7 @@ def tensor_keeps_the_memory_until_its_deleter(trial: Trial) -> None:
     """A consumed tensor keeps the memory after the array is gone, and its deleter may be called once."""
     expected = trial.parts.pattern(NBYTES)
     array = trial.array((COUNT,), "<f4", expected)
-    trial.expect(hasattr(array, "__dlpack__"), f"a {type(array).__name__} has no __dlpack__")
+    trial.expect_dlpack(array)
     consumer = Capsule(trial.dlpack(array))
     consumer.consume()
     trial.drop(array)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cuarray.check.clauses import CLAUSES, DISAGREEMENTS
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, SKIPPED, UNCLAIMED, UNEXPECTED, Outcome
-from cuarray.check.report.text import counts, summary
+from cuarray.check.report.text import by_cause, counts, headline, summary
 from cuarray.check.runner import Run
 
 __all__ = ["page", "write_page"]
@@ -94,8 +94,11 @@ def _word(outcome: Outcome) -> str:
 
 
 def _library(number: int, run: Run) -> str:
-    shown = [each for each in run.outcomes if each.status in (FAILED, KNOWN, UNEXPECTED)]
-    body = "".join(_failure(number, each) for each in shown) or "<p>No failures.</p>"
+    body = ""
+    for cause, group in by_cause(run.outcomes):
+        body += f"<p class=fail>{_text(headline(cause, group))}</p>" if cause else ""
+        body += "".join(_failure(number, each) for each in group)
+    body = body or "<p>No failures.</p>"
     return f"<h2 id='{number}'>{_text(run.title)}</h2>{body}"
 
 
@@ -105,6 +108,8 @@ def _failure(number: int, outcome: Outcome) -> str:
         f"<p>{_text(outcome.title)}</p><p class=text>{outcome.clause}: {_text(CLAUSES[outcome.clause])}</p>",
         f"<p><b>Seen:</b> {_text(outcome.message)}</p>",
     ]
+    if outcome.cause:
+        parts.append(f"<p><b>Cause:</b> {_text(outcome.cause)}</p>")
     if outcome.disagreement is not None:
         known = f"{outcome.disagreement}, {DISAGREEMENTS[outcome.disagreement]}"
         parts.append(f"<p><b>Known to differ between libraries:</b> {_text(known)}</p>")

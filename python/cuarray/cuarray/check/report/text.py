@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -10,11 +11,24 @@ from cuarray.check.clauses import CLAUSES, DISAGREEMENTS
 from cuarray.check.outcome import FAILED, KNOWN, PASSED, SKIPPED, UNCLAIMED, UNEXPECTED, Outcome
 from cuarray.check.runner import Run
 
-__all__ = ["MARKS", "Progress", "counts", "failure", "failures", "matrix", "matrix_of_pairs", "summary"]
+__all__ = [
+    "MARKS",
+    "Progress",
+    "by_cause",
+    "counts",
+    "failure",
+    "failures",
+    "headline",
+    "matrix",
+    "matrix_of_pairs",
+    "summary",
+]
 
 #: One character for each status; a failed *should* has a mark of its own.
 MARKS = {PASSED: ".", FAILED: "F", KNOWN: "k", UNEXPECTED: "!", UNCLAIMED: "-", SKIPPED: "s"}
 _COLUMNS = 100
+#: So many checks with the same error have one cause.
+_SEVERAL = 3
 
 
 def mark(outcome: Outcome) -> str:
@@ -88,20 +102,52 @@ def counts(outcomes: Sequence[Outcome]) -> str:
 def failures(run: Run) -> str:
     """Return each failure: the sentence of the text, the observation, a program that shows it, and the correction.
 
-    Of several cases of one check that fail, the first one is shown in full.
+    Failures of one root cause follow its line. Of these, and of several cases of one check, the first one is shown in full.
     """
     lines: list[str] = []
-    groups: dict[tuple[str, str, str], list[Outcome]] = {}
-    for outcome in run.outcomes:
-        if outcome.status in (FAILED, UNEXPECTED, KNOWN):
-            name = ".".join(outcome.check.split(".")[:2])
-            groups.setdefault((name, outcome.level, outcome.status), []).append(outcome)
-    for (name, _, _), (first, *others) in groups.items():
-        lines += ["", *failure(first)]
-        if others:
-            listed = ", ".join(each.check.removeprefix(f"{name}.") for each in others)
-            lines += _wrap(f"{_kind(first)} too: {listed}")
+    for cause, group in by_cause(run.outcomes):
+        names = [each.check for each in group]
+        if cause:
+            lines += ["", *textwrap.wrap(f"CAUSE  {headline(cause, group)}", _COLUMNS, subsequent_indent="       ")]
+        else:
+            names = [name.removeprefix(f"{_without_case(names[0])}.") for name in names]
+        lines += ["", *failure(group[0])]
+        if len(group) > 1:
+            lines += _wrap(f"{_kind(group[0])} too: {', '.join(names[1:])}")
     return "\n".join(lines)
+
+
+def headline(cause: str, group: Sequence[Outcome]) -> str:
+    """Return the line of a root cause."""
+    return f"{cause}: {len(group)} {'check fails' if len(group) == 1 else 'checks fail'} by it"
+
+
+def by_cause(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
+    """Return the failures in groups: first each root cause with all its failures, then the cases of each check.
+
+    An error or the end of the process that several checks see in the same words is a root cause too.
+    """
+    shown = [each for each in outcomes if each.status in (FAILED, UNEXPECTED, KNOWN)]
+    seen = Counter(_error(each) for each in shown)
+    groups: dict[tuple[str, ...], list[Outcome]] = {}
+    for each in shown:
+        error = _error(each)
+        cause = each.cause or (error if error and seen[error] >= _SEVERAL else "")
+        key = (cause,) if cause else ("", _without_case(each.check), each.level, each.status)
+        groups.setdefault(key, []).append(each)
+    # The failures of a root cause are shown by one that must not fail.
+    named = [(key[0], sorted(group, key=lambda each: not each.fails)) for key, group in groups.items()]
+    return sorted(named, key=lambda one: -len(one[1]) if one[0] else 0)
+
+
+def _error(outcome: Outcome) -> str:
+    """Return the exception or the end of the process that a failed check reports; empty for an observation."""
+    is_error = outcome.status == FAILED and outcome.message.startswith(("unexpected ", "the process "))
+    return outcome.message.removeprefix("unexpected ") if is_error else ""
+
+
+def _without_case(check: str) -> str:
+    return ".".join(check.split(".")[:2])
 
 
 def _kind(outcome: Outcome) -> str:
@@ -115,6 +161,8 @@ def failure(outcome: Outcome) -> list[str]:
     lines = [f"{_kind(outcome)}  {outcome.check}  ({outcome.level})", *_wrap(outcome.title)]
     lines += _wrap(f"text: {CLAUSES[outcome.clause]}")
     lines += _wrap(f"seen: {outcome.message}")
+    if outcome.cause:
+        lines += _wrap(f"cause: {outcome.cause}")
     if outcome.status == KNOWN:
         return [*lines, *_wrap(f"known: {outcome.advice}")]
     if outcome.disagreement is not None:
@@ -145,4 +193,11 @@ def summary(run: Run) -> str:
 
 
 def _wrap(text: str) -> list[str]:
-    return textwrap.wrap(text, _COLUMNS, initial_indent="    ", subsequent_indent="          ", break_long_words=False)
+    return textwrap.wrap(
+        text,
+        _COLUMNS,
+        initial_indent="    ",
+        subsequent_indent="          ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
