@@ -114,7 +114,7 @@ install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
 
 # The stamp of the wheels goes, so that the next target that needs the released libraries installs them again.
 .PHONY: dev
-dev: ## after a change in Rust or Python: build the driver and cuarray in seconds, and put them in the place of those in .venv
+dev: ## after a change in Rust or Python: build the driver and cuarray in seconds, and put them in place of those in .venv
 	@[ -e $(INSTALLED) ] || [ -e $(VENV)/.dev ] || $(MAKE) install
 	cargo build --quiet --profile quick -p cuarray-sim -p cuarray-python
 	@rm -f $(INSTALLED) && touch $(VENV)/.dev; packages="$$($(BIN)/$(PRINT_PACKAGES))"; \
@@ -348,7 +348,7 @@ gpu: ## ask the real driver for facts, run the tests and the conformance kit on 
 	@cd tests && "$(PYTHON)" -m gpu run --seconds $(SECONDS) --results "$(RESULTS)"
 
 .PHONY: gpu-rehearsal
-gpu-rehearsal: peers gpu-wheels ## run all that `make gpu` runs on the simulated driver, in the place of the system's; UPDATE=1 records its facts
+gpu-rehearsal: peers gpu-wheels ## run all that `make gpu` runs on the simulated driver, in place of the system's; UPDATE=1 records its facts
 	$(call say,Rehearsal of a run on a GPU)
 	@cd tests && "$(CURDIR)/$(BIN)/python" -m gpu rehearse --seconds $(SECONDS) --results "$(CURDIR)/build/gpu/rehearsal"
 
@@ -585,7 +585,7 @@ $(PEERS): requirements/peers.txt $(TOOLS)
 	    $(or_missing); \
 	fi
 
-# PyTorch has an environment of its own, which sees the packages of $(VENV) too. PyTorch requires other versions of NVIDIA's libraries than
+# PyTorch has its own environment, which sees the packages of $(VENV) too. PyTorch requires other versions of NVIDIA's libraries than
 # numba-cuda, so its dependencies are not checked. It and numba-cuda look for NVIDIA's libraries in their own environment only, so those of
 # $(VENV) are linked here, without NVIDIA's CUDA runtime. Stand-ins take the place of the other libraries that PyTorch links.
 $(TORCH): requirements/torch.txt tests/peers/stand_ins.py $(ENVIRONMENT) | $(PEERS)
@@ -602,7 +602,7 @@ $(TORCH): requirements/torch.txt tests/peers/stand_ins.py $(ENVIRONMENT) | $(PEE
 	$(TORCH_VENV)/bin/python tests/peers/stand_ins.py
 	@touch $@
 
-# CuPy has a folder of its own, which PYTHONPATH names: numba-cuda's own tests have other outcomes if CuPy can be imported.
+# CuPy has its own folder, which PYTHONPATH names: numba-cuda's own tests have other outcomes if CuPy can be imported.
 # The wheel's module `runtime` is rebuilt; the folder also receives CuPy's own tests.
 $(CUPY): requirements/cupy.txt requirements/cupy-source.txt tests/peers/build_cupy.py tests/peers/cupy_settings.py $(ENVIRONMENT) | $(PEERS)
 	$(call say,CuPy: downloads it and builds one module (under a minute, $(CUPY_SIZE)))
@@ -643,7 +643,7 @@ $(NVCC): requirements/nvcc.txt | $(TOOLS)
 	ln -s lib $(@D)/nvidia/cu13/lib64
 	@touch $@
 
-# A folder of its own, which PYTHONPATH names: without it, numba-cuda links through the driver.
+# A separate folder, which PYTHONPATH names: without it, numba-cuda links through the driver.
 $(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
 	$(call say,nvJitLink: $(NVJITLINK_SIZE))
 	rm -rf $(@D)

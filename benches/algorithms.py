@@ -1,6 +1,6 @@
 """Algorithms of CUB and Thrust, and kernels whose threads wait for each other, with the search for races and without.
 
-`make nvcc` installs the compiler. Each setting is a process of its own."""
+`make nvcc` installs the compiler. Each setting runs in its own process."""
 
 import os
 import subprocess

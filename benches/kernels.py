@@ -2,7 +2,7 @@
 
 Both run the same Python functions over the same arrays with the same grid. cuarray-sim executes the PTX that numba-cuda compiles.
 `NUMBA_ENABLE_CUDASIM=1` runs the functions themselves, with a Python thread for each CUDA thread. numba chooses its mode at import, so
-each simulator runs `numba_kernels.py` in a process of its own."""
+each simulator runs `numba_kernels.py` in its own process."""
 
 import json
 import os

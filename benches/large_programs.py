@@ -1,6 +1,6 @@
 """Large programs on the simulated driver: many pending operations with findings on, and a module of many functions.
 
-Each figure comes from a process of its own, because it includes the memory of the process."""
+Each figure comes from its own process, because it includes the memory of the process."""
 
 import ctypes
 import json
@@ -73,7 +73,7 @@ def _operations(count):
 
 
 def _module():
-    """Load a module of many copies of code that NVRTC has compiled, each under names of its own."""
+    """Load a module of many copies of code that NVRTC has compiled, each under its own names."""
     _, call = _driver()
     text = re.sub(r"//.*", "", _MODULE.read_text())
     head, body = re.split(r"(?<=\.address_size 64)", text, maxsplit=1)

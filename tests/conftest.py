@@ -44,7 +44,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     if config.getoption("cuarray_sim"):
-        return None  # the plugin has a line of its own
+        return None  # the plugin has its own line
     return "CUDA driver: " + ("real" if _driver_answers() else "none")
 
 

@@ -1,7 +1,7 @@
 //! The build script of `cuarray-cudart-12`, `cuarray-cudart-13`, `cuarray-cudnn`, and the libraries of `cuarray-toolchain`: SONAME, version node, and a linker that accepts both.
 //!
 //! A program asks for `cudaMalloc@libcudart.so.13`. The directive `.symver` in `exports!` gives each function that node,
-//! and a version script defines the node. rustc passes a version script of its own, without a node. lld accepts the two
+//! and a version script defines the node. rustc passes its own version script, without a node. lld accepts the two
 //! together, and GNU ld refuses them. So this script selects the lld that comes with the toolchain, or one in the search path.
 //! Without any lld, the functions have no node: programs still run, and the loader prints "no version information available".
 //!

@@ -25,7 +25,7 @@ NOT_APPLICABLE = {
     6: "tests CuPy's reductions",
     7: "tests CuPy's reductions",
     8: "tests CuPy's reductions",
-    20: "tests CuPy's current stream; a cuarray array has a home stream of its own (items 11 to 19 are tested with streams)",
+    20: "tests CuPy's current stream; a cuarray array has its own home stream (items 11 to 19 are tested with streams)",
     21: "tests CuPy's current stream",
     22: "tests CuPy's current stream",
 }

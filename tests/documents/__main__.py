@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests python -m documents [--find-links FOLDER] [PAGE ...]
 
-Each page gets an empty folder (an example: a copy of its own) and a virtual environment that holds what the page installs and
+Each page gets an empty folder (an example: its own copy) and a virtual environment that holds what the page installs and
 nothing else. Pages with the same installations share the environment, and run one after the other; others run at the same time. The wheels of cuarray come from ``--find-links`` (default:
 ``dist``), and everything else from pip's registry. :mod:`documents.blocks` has the conventions of a page.
 

@@ -26,7 +26,7 @@ else:
 
 ROOT = Path(__file__).parents[2]
 SESSION = Path(__file__).parent / "session.py"
-# The command for pages without a pip command of their own; docs/introduction.md tells the reader to run it first.
+# The command for pages without their own pip command; docs/introduction.md tells the reader to run it first.
 DEFAULT = "pip install cuarray cuarray-sim"
 
 
@@ -129,7 +129,7 @@ class Machine:
 
     def folder_of(self, page: Path) -> Path:
         """Return the folder in which a page's commands run."""
-        # The commands of an example, or of a page with files of its own, run in the folder of these files.
+        # The commands of an example, or of a page with its own files, run in the folder of these files.
         if page.parts[0] == "examples" or (ROOT / page).with_suffix("").is_dir():
             return self.tree() / page.parent
         with self.lock:
@@ -220,7 +220,7 @@ class Page:
         self.call(f"python {'' if installs else '-m cuarray_sim '}'{SESSION}' {listed.name}")
 
     def rust(self, found: list[Block]) -> None:
-        """Compile and run Rust blocks as documentation tests of a crate of their own."""
+        """Compile and run Rust blocks as documentation tests of a separate crate."""
         crate = self.folder / ".rust"
         (crate / "src").mkdir(parents=True)
         (crate / "Cargo.toml").write_text(

@@ -1,7 +1,7 @@
 """Calls of the Rust crate that wait in the driver release the GIL, also in a function that has no ``Python`` token.
 
 The stream holds a host function in Python. The function returns when a Python thread tells it to. A call that waits for the stream with the GIL held
-waits forever. So each test runs in a process of its own, which is killed after a timeout.
+waits forever. So each test runs in its own process, which is killed after a timeout.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-# `Waits` loads a module of its own.
+# `Waits` loads its own module.
 assert cuarray_sim.statistics()["calls"]["cuModuleLoadDataEx"] == 8 + 1
 """
     )

@@ -1,4 +1,4 @@
-"""Runs the tests of one file in processes of their own. A hang, a crash or a dead context costs one test: another process runs
+"""Runs the tests of one file in their own processes. A hang, a crash or a dead context costs one test: another process runs
 the rest."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``cuda.bindings.runtime`` by chapters of the runtime's manual.
 
-On the simulated driver its functions are those of the package ``cuarray_sim``, in the place of a static runtime inside of the
+On the simulated driver its functions are those of the package ``cuarray_sim``, in place of a static runtime inside of the
 module. On a real driver they are NVIDIA's.
 """
 

@@ -106,7 +106,7 @@ def variants(module: Module, kernel: str) -> Iterator[Variant]:
 
 
 def _renamed(text: str, kernel: str, symbol: str, count: int) -> str:
-    """Return a function with another name. Races between equal lines are reported once, so each variant has lines of its own."""
+    """Return a function with another name. Races between equal lines are reported once, so each variant has its own lines."""
     text = text.replace(f".entry {kernel}(", f".entry {symbol}(").replace(f"{kernel}_param_", f"{symbol}_param_")
     return LINE.sub(lambda place: f"{place[1]}{int(place[2]) + LINES * count}", text)
 

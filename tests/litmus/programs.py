@@ -21,7 +21,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Location:
-    """Bytes of global or shared memory. Each block has shared memory of its own."""
+    """Bytes of global or shared memory. Each block has its own shared memory."""
 
     space: str
     offset: int

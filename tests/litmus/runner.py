@@ -1,4 +1,4 @@
-"""Runs kernels on the simulated driver, in a process with settings of its own: ``python -m litmus.runner KERNELS RESULTS``.
+"""Runs kernels on the simulated driver, in a process with its own settings: ``python -m litmus.runner KERNELS RESULTS``.
 
 ``KERNELS`` is a pickled list of :class:`litmus.kernels.Text`. ``RESULTS`` gets, for each, the words that its threads stored, its
 global memory, and the pairs of source lines of its findings.

@@ -10,5 +10,5 @@ import pytest
 
 @pytest.fixture
 def run_python() -> Callable[..., str]:
-    """Runs a program in a process of its own."""
+    """Runs a program in its own process."""
     return driver_probe.run_python

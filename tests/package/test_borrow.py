@@ -237,7 +237,7 @@ def test_array_and_mask_in_one_stream_share_one_edge(
     assert (calls["cuEventRecord"], calls["cuStreamWaitEvent"]) == (2, 2)
     with pytest.raises(BufferError, match="borrow has ended"):
         assert array.mask.ptr
-    # A mask with another stream needs edges of its own.
+    # A mask with another stream needs its own edges.
     other = ForeignStream()
     apart = foreign(memory, stream=producer_stream.handle, mask=foreign(valid, stream=other.handle))
     with contextlib.ExitStack() as stack:

@@ -1,6 +1,6 @@
 """Two devices: allocation with `device=`, copies between devices, and the current context.
 
-Each test is a program in a process of its own, because the number of devices is fixed when a process starts. The simulated driver
+Each test is a program in its own process, because the number of devices is fixed when a process starts. The simulated driver
 provides two devices.
 """
 

@@ -1,6 +1,6 @@
 """Driver errors: `CudaError` names the error and the call, and a failed operation releases everything.
 
-The simulated driver fails on demand, and each program runs in a process of its own.
+The simulated driver fails on demand, and each program runs in its own process.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 
 Run = Callable[..., str]
 
-# A driver that is already loaded would be found regardless of the variable, so each test has a process of its own.
+# A driver that is already loaded would be found regardless of the variable, so each test has its own process.
 WITHOUT = {"CUARRAY_DRIVER": "/nonexistent/libcuda.so.1"}
 
 PRELUDE = """

@@ -2,7 +2,7 @@
 
 The released wheel has an empty file there. It is imported before any other part of CuPy's extension modules.
 
-Four modules of the wheel contain a static CUDA runtime of their own. It does not start on the simulated driver, and these modules do
+Four modules of the wheel contain their own static CUDA runtime. It does not start on the simulated driver, and these modules do
 not check its results, so they would return wrong numbers. Their functions that launch work raise an error instead."""
 
 import importlib.machinery

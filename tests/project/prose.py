@@ -29,7 +29,7 @@ BANNED = {
     r"that which": "name the thing",
     r"put by": "deferred",
     r"(?:of|in|at|by|from|after|before|for) whom": "name the subject",
-    r"of which": "a sentence of its own, or `whose`",
+    r"of which": "a separate sentence, or `whose`",
     r"(?:no|any|some)body(?: else)?(?:'s)?": "name the subject: the program, the caller, a thread, another library",
     r"who(?:m|so)?ever": "name the subject",
     r"what it is that": "name the thing",
@@ -74,6 +74,9 @@ BANNED = {
     r"(?:which|that) (?:is|are) (?-i:none)": "state the fact",
     r"mends?|mended|amiss": "fix, wrong",
     r"a (?:good|great) (?:many|deal)": "many",
+    r"in the place of": "instead of, in place of",
+    r"besides,": "leave it out",
+    r"an? [\w-]+ of (?:its|their) own": "its own, a separate",
 }
 
 OPENINGS = (

@@ -30,7 +30,7 @@ def documented(text: str) -> dict[str, set[str]]:
     for body, name in re.findall(comment, text, re.DOTALL):
         lists = re.findall(r"^\s*\*?\s*\\returns?\b(.*?)(?=\\note|\\sa\b|\Z)", body, re.DOTALL | re.MULTILINE)
         listed = set(re.findall(r"CUDA_ERROR_(\w+)", lists[-1])) if lists else set()
-        # Declarations without comments of their own follow at the end of the header.
+        # Declarations without their own comments follow at the end of the header.
         found.setdefault(name, listed.intersection(CODES))
     return found
 

@@ -29,12 +29,12 @@ GOOD = {
         What is a race? Two accesses are a race if nothing orders them.
 
         - The first item of a list has a sentence with about a dozen words in it.
-        - The second item of the list has as many words, and it is a paragraph of its own.
+        - The second item of the list has as many words, and it is a separate paragraph.
         - The third item of the list makes the whole list longer than the longest sentence.
 
         | column | another |
         |---|---|
-        | a cell is a text of its own, so its words are counted alone | and so are those of the next cell in the row |
+        | a cell is its own text, so its words are counted alone | and so are those of the next cell in the row |
 
         ```python
         whoever = "What is in a block of code is not checked"
@@ -150,6 +150,8 @@ def test_opening_inside_a_paragraph_is_found() -> None:
         "had it not",
         "lets go of",
         "and its kin",
+        "in the place of",
+        "in a process of its own",
     ],
 )
 @pytest.mark.parametrize(

@@ -293,7 +293,7 @@ group(
         "`torch.cuda.Stream()`, `wait_stream`, `record_stream`": second_stream,
         "`torch.cuda.Event(enable_timing=True)`": event,
         "`torch.cuda.graph(g)` of copies": graph,
-        "`torch.cuda.graph(g)` with memory of its own": graph_with_memory,
+        "`torch.cuda.graph(g)` with its own memory": graph_with_memory,
         "`torch.cuda.synchronize()`": lambda: torch.cuda.synchronize() is None,
         "`torch.cuda.ExternalStream(handle)`": lambda: torch.cuda.ExternalStream(
             torch.cuda.Stream().cuda_stream

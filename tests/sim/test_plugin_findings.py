@@ -308,7 +308,7 @@ def test_allowed_finding_passes_present_or_absent(suite: pytest.Pytester) -> Non
     [
         ("expect='race'", "*expect='race'*expected one of data-race, *"),
         ("allow=3", "*allow=3*expected one of data-race, *"),
-        ("allow='leak'", "*leaks have a marker of their own, cuarray_sim_leaks"),
+        ("allow='leak'", "*leaks have their own marker, cuarray_sim_leaks"),
         ("'data-race'", "*takes expect= and allow=*"),
         ("expects='data-race'", "*takes expect= and allow=*"),
         ("", "*takes expect= and allow=*"),

@@ -71,7 +71,7 @@ def c_type(rust: str) -> str:
     """The C++ type of a Rust type: ``*const *mut c_void`` is ``void *const *``."""
     if pointer := re.fullmatch(r"\*(const|mut) (.+)", rust):
         return f"{c_type(pointer[2])}{' const' if pointer[1] == 'const' else ''} *"
-    # A structure that differs between the majors has a name of its own in Rust.
+    # A structure that differs between the majors has its own name in Rust.
     return C_TYPES.get(rust, re.sub(r"_of_1[23]$", "", rust))
 
 
@@ -155,7 +155,7 @@ def test_signatures_are_those_of_the_headers(major: int, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("major", MAJORS)
 def test_sizes_of_structures_are_those_of_the_headers(major: int, tmp_path: Path) -> None:
-    """A structure that differs between the majors has a name of its own in Rust, which ends in ``_of_12`` or ``_of_13``."""
+    """A structure that differs between the majors has its own name in Rust, which ends in ``_of_12`` or ``_of_13``."""
     checks = []
     for source in SOURCES.glob("**/*.rs"):
         for name, size in re.findall(r"size_of::<(\w+)>\(\) == (\d+)\)", source.read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""The list of stand-ins: each has a folder and a switch of its own, and the note at the end names the ones that were used."""
+"""The list of stand-ins: each has its own folder and switch, and the note at the end names the ones that were used."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_note_at_exit_names_the_files_that_processes_used(run: Callable, tmp_pat
     files = {"launcher": "libcudart.so.13, libcudart.so.12", "pytest": "libcudart.so.13"}[start]
     done = run(*arguments)
     assert done.returncode == 0, done.stderr + done.stdout
-    note = f"cuarray-sim: used in the place of NVIDIA's: {files}; CUARRAY_SIM_RUNTIME=0 to use NVIDIA's\n"
+    note = f"cuarray-sim: used instead of NVIDIA's: {files}; CUARRAY_SIM_RUNTIME=0 to use NVIDIA's\n"
     assert done.stderr.count(note) == 1
 
 

@@ -1,7 +1,7 @@
 """Clause N6: the text's example of a non-default stream, with `import cuarray as cuda`.
 
 An array has one of two streams as its home stream. Work on the array runs in the other stream, an event orders the two, and a consumer
-reads the array. The text launches a kernel; here the driver makes a copy, because cuarray would order a copy of its own without
+reads the array. The text launches a kernel; here the driver makes a copy, because cuarray would order its own copy without
 the event.
 """
 
@@ -32,7 +32,7 @@ def initialize_array(stream: cuda.Stream, x: cuda.DeviceArray, indices: cuda.Dev
 
 
 class OtherCaiLibrary:
-    """A consumer that waits only for the exported stream, and reads in a stream of its own."""
+    """A consumer that waits only for the exported stream, and reads in its own stream."""
 
     def __init__(self) -> None:
         self.own_stream = cuda.stream()

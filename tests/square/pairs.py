@@ -1,4 +1,4 @@
-"""Run the checks of one pair, in processes of their own."""
+"""Run the checks of one pair, in their own processes."""
 
 from __future__ import annotations
 

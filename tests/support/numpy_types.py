@@ -1,6 +1,6 @@
 """A hypothesis strategy for every NumPy type: both byte orders, units, sizes, and structures of all kinds.
 
-Types that no array interface can describe have tests of their own: Python objects, overlapping or unordered fields, fields without
+Types that no array interface can describe have separate tests: Python objects, overlapping or unordered fields, fields without
 a name, titles that are not strings, and types of extensions.
 """
 

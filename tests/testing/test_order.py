@@ -1,6 +1,6 @@
 """``assert_ordered``: ordered work passes, and work without an edge fails with the simulator's report.
 
-Blocks that fail run in processes of their own, because a finding fails a test under ``--cuarray-sim``.
+Blocks that fail run in their own processes, because a finding fails a test under ``--cuarray-sim``.
 """
 
 from __future__ import annotations

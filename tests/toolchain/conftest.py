@@ -17,7 +17,7 @@ def _on_the_simulated_driver(driver_kind: str) -> None:
 def nvjitlink() -> None:
     """Require the stand-in for nvJitLink, which is in place where ``nvidia-nvjitlink`` is installed."""
     if not stand_ins.loaded("libnvJitLink.so.13"):
-        pytest.skip("no stand-in for nvJitLink, which `make test-python` installs for a run of its own")
+        pytest.skip("no stand-in for nvJitLink, which `make test-python` installs for its own run")
 
 
 @pytest.fixture

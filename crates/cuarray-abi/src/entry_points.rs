@@ -1,7 +1,7 @@
 //! The single list of the driver's entry points.
 //!
 //! A driver is a table of C functions. The library calls through such a table; the simulator implements one. Both pass
-//! this list to macros of their own, so their signatures cannot differ.
+//! this list to their own macros, so their signatures cannot differ.
 //!
 //! A line has this form:
 //!

@@ -178,7 +178,7 @@ fn check_captures(lanes: &[Lane<'_>]) -> Outcome {
     let captures = lanes.iter().map(Lane::capture).collect::<Outcome<Vec<_>>>()?;
     if captures.windows(2).any(|pair| pair[0] != pair[1]) {
         return Err(Error::usage(
-            "the streams of the ranks are not in one capture: operations of several ranks in graphs of their own are not supported",
+            "the streams of the ranks are not in one capture: operations of several ranks in their own graphs are not supported",
         ));
     }
     Ok(())

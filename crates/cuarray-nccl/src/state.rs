@@ -288,7 +288,7 @@ impl State {
                 Some(device) => {
                     place.destroy();
                     self.comms.remove(&handle);
-                    Err(Error::usage(format!("two ranks use device {device}; each rank needs a device of its own")))
+                    Err(Error::usage(format!("two ranks use device {device}; each rank needs its own device")))
                 }
             };
             let _ = ticket.set(outcome);

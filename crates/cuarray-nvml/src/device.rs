@@ -77,7 +77,7 @@ numbers! {
     nvmlDeviceGetMinorNumber: c_uint = |device| device.index;
     /// `nvmlDeviceGetBoardId`.
     nvmlDeviceGetBoardId: c_uint = |device| device.bus << 8;
-    /// `nvmlDeviceGetMultiGpuBoard`: each device has a board of its own.
+    /// `nvmlDeviceGetMultiGpuBoard`: each device has its own board.
     nvmlDeviceGetMultiGpuBoard: c_uint = |_device| 0;
     /// `nvmlDeviceGetBrand`: `NVML_BRAND_NVIDIA`.
     nvmlDeviceGetBrand: c_uint = |_device| 14;

@@ -89,7 +89,7 @@ advice! {
          even with one value",
     ClusterBarrier => "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two",
     OrderBlocks =>
-        "give each block its own memory, use atomic operations, or order the blocks: two kernels in the place of one, or a barrier of \
+        "give each block its own memory, use atomic operations, or order the blocks: two kernels in place of one, or a barrier of \
          the grid in a cooperative launch",
     MakeBothAtomic => "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two",
     WarpBarrier => "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered",

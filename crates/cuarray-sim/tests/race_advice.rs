@@ -60,7 +60,7 @@ fn widest_synchronization_is_named() {
     // Threads of one warp race at the same lines as those of two warps, and of two blocks.
     assert!(advice(NEXT, 1, 64).contains("__syncthreads"));
     let between = advice(NEXT, 2, 64);
-    assert!(between.contains("two kernels in the place of one, or a barrier of the grid"), "{between}");
+    assert!(between.contains("two kernels in place of one, or a barrier of the grid"), "{between}");
 }
 
 #[test]

@@ -338,7 +338,7 @@ fn importer_outlives_the_exporters_event() {
 const HANDLE: &str = "CUARRAY_TEST_EVENT";
 const MODE: &str = "CUARRAY_TEST_MODE";
 
-/// Not a test of its own: the program of the child process.
+/// Not a test: the program of the child process.
 #[test]
 fn child_that_uses_an_event() {
     let Ok(mode) = std::env::var(MODE) else { return };

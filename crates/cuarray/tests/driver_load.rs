@@ -1,7 +1,7 @@
 //! Finding and loading a driver, and the errors if there is none.
 //!
 //! `Driver::load` depends on the process: its environment, its loaded libraries, and its loader. So these tests run
-//! this program again, as [`child_process_loads_a_driver`], in an environment of their own.
+//! this program again, as [`child_process_loads_a_driver`], in their own environment.
 
 use cuarray::{DeviceArray, Driver, Error, Stream};
 use cuarray_abi::{Api, CUresult};

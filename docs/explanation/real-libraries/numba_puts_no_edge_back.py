@@ -1,4 +1,4 @@
-"""numba-cuda reads in a stream of its own, and nothing keeps the producer's stream from writing meanwhile."""
+"""numba-cuda reads in its own stream, and nothing keeps the producer's stream from writing meanwhile."""
 
 import numpy as np
 from numba import cuda

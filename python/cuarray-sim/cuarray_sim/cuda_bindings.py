@@ -1,4 +1,4 @@
-"""The package's CUDA runtime under ``cuda.bindings.runtime``, in the place of the static runtime inside of that module.
+"""The package's CUDA runtime under ``cuda.bindings.runtime``, in place of the static runtime inside of that module.
 
 The static runtime needs undocumented tables of NVIDIA's driver, so all its calls fail on the simulated driver. ``cuda.core``
 calls it, for example in ``Device.sync``.

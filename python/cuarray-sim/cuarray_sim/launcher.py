@@ -175,9 +175,9 @@ def _parser() -> argparse.ArgumentParser:
         dest="runtime",
         action="store_const",
         const=False,
-        help="keep NVIDIA's CUDA runtime, whose calls fail, in the place of the one of cuarray-sim",
+        help="keep NVIDIA's CUDA runtime, whose calls fail, in place of the one of cuarray-sim",
     )
-    parser.add_argument("--verbose", action="store_true", help="print each file that is put in the place of NVIDIA's")
+    parser.add_argument("--verbose", action="store_true", help="print each file that is put in place of NVIDIA's")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.add_argument(
         "--selftest",

@@ -65,9 +65,7 @@ def _kinds(name: str, value: object) -> tuple[str, ...]:
     kinds = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (tuple, list, set)) else (value,)
     for kind in kinds:
         if kind == "leak":
-            raise ValueError(
-                f"@pytest.mark.{MARKER}({name}='leak'): leaks have a marker of their own, cuarray_sim_leaks"
-            )
+            raise ValueError(f"@pytest.mark.{MARKER}({name}='leak'): leaks have their own marker, cuarray_sim_leaks")
         if kind not in _KINDS:
             raise ValueError(f"@pytest.mark.{MARKER}({name}={kind!r}): expected one of {', '.join(_KINDS)}")
     return kinds

@@ -127,7 +127,7 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         return _Operation(self, func, args, kwargs, device).enqueue()
 
     def _register_kernels(self) -> torch.library.Library:
-        """Put functions in the place of PyTorch's kernels for the compiler. They are removed with the returned object."""
+        """Put functions in place of PyTorch's kernels for the compiler. They are removed with the returned object."""
         library = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,11 +1,11 @@
-"""Stand-ins: files of the package in the place of NVIDIA's. One list says what they are; the rest of this module loads them.
+"""Stand-ins: files of the package in place of NVIDIA's. One list says what they are; the rest of this module loads them.
 
 A process loads a stand-in library before the program can load NVIDIA's. The dynamic loader then takes it for every request of its
 SONAME, also for libraries whose RPATH names the folder of NVIDIA's file. Python processes that this one starts do the same: their
 interpreter reads ``cuarray_sim.pth``, which imports :mod:`cuarray_sim.child`. Other programs find the folders in ``LD_LIBRARY_PATH``
 and ``PATH``.
 
-Each stand-in has a folder of its own, so that its switch removes it from the search paths. A stand-in that is used appends the name of
+Each stand-in has its own folder, so that its switch removes it from the search paths. A stand-in that is used appends the name of
 its file to the file ``CUARRAY_USED_STAND_INS``, once in a process. The launcher and the pytest plugin name those files at the end.
 """
 
@@ -266,7 +266,7 @@ def note_at_exit() -> None:
                 sys.stdout.flush()
             switches = [stand_in.switch for stand_in in STAND_INS if set(stand_in.files) & set(files)]
             print(
-                f"cuarray-sim: used in the place of NVIDIA's: {', '.join(files)}; {'=0, '.join(switches)}=0 to use NVIDIA's",
+                f"cuarray-sim: used instead of NVIDIA's: {', '.join(files)}; {'=0, '.join(switches)}=0 to use NVIDIA's",
                 file=sys.stderr,
                 flush=True,
             )

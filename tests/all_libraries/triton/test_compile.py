@@ -114,7 +114,7 @@ def test_training_step_is_right() -> None:
         losses = []
         for _ in range(2):
             value = loss(parameters, x.to(device), y.to(device))
-            # Without a gradient, PyTorch makes one with a kernel of its own.
+            # Without a gradient, PyTorch makes one with its own kernel.
             gradients = torch.autograd.grad(value, parameters, torch.tensor(1.0).to(device))
             with torch.no_grad():
                 step([parameter.detach() for parameter in parameters], list(gradients))

@@ -125,7 +125,7 @@ class Order:
 
 
 class Call:
-    """A call in a thread of its own, in the context of the thread that made it."""
+    """A call in a separate thread, in the context of the thread that made it."""
 
     def __init__(self, driver: Driver, call: Callable[[], Any]) -> None:
         self.result: Any = None

@@ -39,7 +39,7 @@ QUESTIONS: dict[str, Question] = {}
 
 
 def question(name: str, **settings: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Declare a question: ``answer(driver, facts)``. It gets a process of its own."""
+    """Declare a question: ``answer(driver, facts)``. It gets its own process."""
 
     def declare(answer: Callable[..., None]) -> Callable[..., None]:
         assert name not in QUESTIONS, f"two questions are named {name}"

@@ -19,7 +19,7 @@ KERNEL(histogram_in_global_memory) {
     atomicAdd(&out[in[I] % 16], 1);
 }
 
-// Each warp has bins of its own, without atomics between warps.
+// Each warp has its own bins, without atomics between warps.
 // grid: 1 x 64
 // out: np.bincount(x[:64] % 8, minlength=8)
 KERNEL(histogram_of_warps) {

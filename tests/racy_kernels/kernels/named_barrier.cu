@@ -6,7 +6,7 @@ __device__ void arrive(int number, int threads) { asm volatile("bar.arrive %0, %
 
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
-// Each half of the block has a barrier of its own, and the halves exchange elements.
+// Each half of the block has its own barrier, and the halves exchange elements.
 // racy: tile
 // grid: 1 x 128
 // out: x[:128][::-1]

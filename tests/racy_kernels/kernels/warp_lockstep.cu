@@ -122,7 +122,7 @@ KERNEL(mask_without_writer) {
     if (T != 0) out[T] = word;  // races
 }
 
-// Quads of four lanes exchange within themselves, with a mask of their own.
+// Quads of four lanes exchange within themselves, with their own mask.
 // clean: the mask names all lanes that exchange
 // grid: 1 x 32
 // out: x[:32].reshape(8, 4)[:, ::-1]

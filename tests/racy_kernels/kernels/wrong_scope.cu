@@ -17,7 +17,7 @@ KERNEL(counter_of_block_scope) {
     CLEAN(atomicAdd(&out[0], 1);) RACY(atomicAdd_block(&out[0], 1);)  // races
 }
 
-// Each block has a counter of its own, so that the scope of a block suffices.
+// Each block has its own counter, so that the scope of a block suffices.
 // clean: no other block uses the counter
 // grid: 4 x 64
 // out: np.full(4, 64)

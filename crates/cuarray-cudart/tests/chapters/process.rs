@@ -1,4 +1,4 @@
-//! Cases that need a process of their own: another driver or none, faults, fork, and exit.
+//! Cases that need their own process: another driver or none, faults, fork, and exit.
 
 use crate::driver::{ok, open};
 use crate::execution::{ONE, PTX, register};

@@ -25,7 +25,7 @@ impl Machine<'_> {
         Flow::Next
     }
 
-    /// Lets the lanes outside of the mask continue as a fragment of their own.
+    /// Lets the lanes outside of the mask continue as a separate fragment.
     pub(super) fn leave_rest(&mut self) {
         let rest = self.active & !self.mask;
         if rest != 0 {
@@ -129,7 +129,7 @@ pub(crate) unsafe fn call_address(machine: &mut Machine<'_>, instruction: &Instr
     let addresses = unsafe { machine.slots::<[u64; 32]>(instruction.a).read() };
     let lane = Machine::first(machine.mask);
     let address = addresses[lane as usize];
-    // Lanes that call another function follow in a fragment of their own.
+    // Lanes that call another function follow in a separate fragment.
     let same = (0..32).filter(|lane| machine.mask >> lane & 1 == 1 && addresses[*lane as usize] == address);
     let same = same.fold(0_u32, |mask, lane| mask | 1 << lane);
     let others = machine.mask & !same;

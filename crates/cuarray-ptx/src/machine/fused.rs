@@ -1,6 +1,6 @@
 //! Two loads and the multiply-add of their values in one step, as in the inner loop of a matrix product.
 //!
-//! The resolver puts [`loads_and_multiply_add`] in the place of the first load. The other two instructions follow it, and are
+//! The resolver puts [`loads_and_multiply_add`] in place of the first load. The other two instructions follow it, and are
 //! executed as usual if the step is not possible. In an unrolled loop, a step continues with the next one that adds to its sum.
 
 use super::access_mode::slot;

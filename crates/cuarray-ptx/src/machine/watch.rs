@@ -185,7 +185,7 @@ impl Machine<'_> {
 
     /// Reports that the lanes set conditions of graphs: each is compared as a word at the address that its handle has as a number.
     ///
-    /// Possibly concurrent calls for one condition are undefined, whatever their values. So each thread writes a value of its own.
+    /// Possibly concurrent calls for one condition are undefined, whatever their values. So each thread writes its own value.
     #[cold]
     pub(super) fn watch_conditions(&mut self, handles: &[u64; 32]) {
         let is_handle = |handle: u64| handle >> 56 == 0 && handle.is_multiple_of(CONDITION.into());

@@ -23,7 +23,7 @@ pub(crate) struct Groups {
     pub size: u32,
 }
 
-/// An access of some lanes of a warp, each with an address of its own.
+/// An access of some lanes of a warp, each with its own address.
 #[derive(Clone, Copy)]
 pub(crate) struct Scattered {
     /// The offsets in shared memory.
@@ -34,7 +34,7 @@ pub(crate) struct Scattered {
     pub chains: [u32; 3],
 }
 
-/// Addresses that several listed accesses share, each with an offset of its own.
+/// Addresses that several listed accesses share, each with its own offset.
 #[derive(Clone, Copy)]
 struct Base {
     groups: Groups,

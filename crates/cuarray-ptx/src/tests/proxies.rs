@@ -50,7 +50,7 @@ fn bulk_copy_of_what_threads_have_written_needs_a_proxy_fence() {
         (format!("{fence} {FILL} bar.sync 0; {STORE}"), true),
         // The copying thread executes the fence, behind the barrier.
         (format!("{FILL} bar.sync 0; {fence} {STORE}"), false),
-        // A later write has a fence of its own.
+        // A later write has its own fence.
         (format!("{FILL} {fence} bar.sync 0; {whole} bar.sync 0; {FILL} bar.sync 0; {STORE}"), true),
         (format!("{FILL} {fence} bar.sync 0; {whole} bar.sync 0; {FILL} {fence} bar.sync 0; {STORE}"), false),
         (format!("red.shared.add.u32 [%s], 1; bar.sync 0; {STORE}"), true),

@@ -36,7 +36,7 @@ pub struct Level {
 
 /// The texels of a texture or surface, in device memory.
 ///
-/// A resource view is an image of its own: with the format of the view, and only its levels and layers.
+/// A resource view is a separate image: with the format of the view, and only its levels and layers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Image {
     /// The dimensions.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct Texture {
     /// The texels.
     pub image: Image,
-    /// The sampler, which an instruction with a sampler of its own replaces.
+    /// The sampler, which an instruction with its own sampler replaces.
     pub sampler: Sampler,
     /// The conversion of integers.
     pub read: ReadMode,

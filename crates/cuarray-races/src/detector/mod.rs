@@ -117,7 +117,7 @@ struct HeapChange {
 /// The [crate's documentation](crate) shows how to feed events to it.
 pub struct Detector {
     on: bool,
-    /// Whether each host thread is a lane of its own.
+    /// Whether each host thread is its own lane.
     strict: bool,
     lanes: Vec<LaneInfo>,
     /// The lanes of host threads by their numbers. Without `strict`, all threads share one lane, under 0.

@@ -56,7 +56,7 @@ pub(crate) fn action(side: &Side, finding: &Finding) -> String {
     }
 }
 
-/// More about an operation: the name of its kernel, printed beside the call, or a remark on a line of its own.
+/// More about an operation: the name of its kernel, printed beside the call, or a remark on its own line.
 pub(crate) enum Detail<'a> {
     /// No detail.
     None,

@@ -26,7 +26,7 @@ pub(crate) fn allocate(call: &Call<'_>, size: u64, kind: Kind) -> Result<u64, CU
     Ok(address)
 }
 
-/// Runs the work that may still use an allocation, then frees it. That is the work of its own and the current context,
+/// Runs the work that may still use an allocation, then frees it. That is the work of its context and of the current one,
 /// and of all contexts for memory that each of them reaches (pool and host memory).
 pub(crate) fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current: CUcontext) {
     let Some(allocation) = state.memory.starting_at(address) else { return };

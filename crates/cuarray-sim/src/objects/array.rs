@@ -1,6 +1,6 @@
 //! Arrays, whose layout is opaque to programs, and mipmapped arrays.
 //!
-//! The texels of an array lie row after row in an allocation of its own, without gaps. Programs get a handle and no address.
+//! The texels of an array lie row after row in a separate allocation, without gaps. Programs get a handle and no address.
 //! A mipmapped array is one allocation. Each of its levels is an array that the program cannot destroy.
 
 use crate::handle::Table;

@@ -1,7 +1,7 @@
 //! Memory pools, the source of stream-ordered allocations.
 //!
 //! A pool only counts bytes. Addresses of device memory come from the device's address range, and those of host and managed
-//! memory from pages of their own; physical memory is freed at once. *Used* is the size of live allocations. *Reserved* is
+//! memory from its own pages; physical memory is freed at once. *Used* is the size of live allocations. *Reserved* is
 //! the memory that a real pool would hold. It grows with use, and falls to the release threshold (never below *used*) when
 //! a synchronization or a trim lets the pool release memory.
 

@@ -109,7 +109,7 @@ mod tests {
         let inlined = [helper.clone(), stub.clone(), kernel.clone(), main.clone()];
         assert_eq!(leading(&inlined, &mut None), 3);
         assert_eq!(outside(inlined.to_vec()).and_then(|frame| frame.function).as_deref(), Some("main"));
-        // Without inlining, each is a frame of its own.
+        // Without inlining, each is a separate frame.
         let mut stub_name = None;
         let counts = [helper, stub, kernel.clone(), main].map(|frame| leading(&[frame], &mut stub_name));
         assert_eq!(counts, [1, 1, 1, 0]);

@@ -60,7 +60,7 @@ fn limits_that_a_launched_kernel_uses_do_not_change() {
     let mut heap = 0;
     ok!(p, cuCtxGetLimit(&mut heap, CU_LIMIT_MALLOC_HEAP_SIZE));
     assert_eq!(heap, 1 << 20);
-    // A context of its own has limits of its own.
+    // Another context has its own limits.
     let mut other = CUcontext::NULL;
     ok!(p, cuCtxCreate_v2(&mut other, 0, 0));
     ok!(p, cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 2 << 20));

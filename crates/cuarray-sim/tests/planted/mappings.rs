@@ -5,7 +5,7 @@ use crate::*;
 
 const UNIT: usize = 2 << 20;
 
-/// The addresses of one physical allocation that is mapped twice, in reservations of their own, or side by side in one.
+/// The addresses of one physical allocation that is mapped twice, in their own reservations, or side by side in one.
 fn twice(p: &Program, side_by_side: bool) -> [CUdeviceptr; 2] {
     let location = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_DEVICE, id: 0 };
     // SAFETY: all bytes zero are a value of the structure.

@@ -137,7 +137,7 @@ pairs! {
         let modules = [0, 1].map(|_| module(p));
         let [one, other] = [0, 1].map(|_| p.stream(NON_BLOCKING));
         launch(p, modules[0], c"increment", (0, 0), one);
-        // The other module has a variable of its own under the name.
+        // The other module has its own variable under the name.
         let count = variable(p, modules[usize::from(right)], c"count");
         launch(p, modules[1], c"set", (count, 0), other);
         ok!(p, cuCtxSynchronize());

@@ -24,7 +24,7 @@ struct Functions(HashMap<&'static str, usize>);
 
 static LIBRARIES: [Library<Functions>; 2] = [Library::new("libnvrtc.so.12"), Library::new("libnvrtc.so.13")];
 
-/// The programs that were compiled to PTX in the place of machine code.
+/// The programs that were compiled to PTX in place of machine code.
 static COMPILED_TO_PTX: LazyLock<Mutex<HashSet<usize>>> = LazyLock::new(Mutex::default);
 
 fn compiled_to_ptx() -> std::sync::MutexGuard<'static, HashSet<usize>> {
@@ -121,7 +121,7 @@ pub fn nvrtcGetErrorString(major: u32, result: c_int) -> *const c_char {
     unsafe { mem::transmute::<*const c_void, unsafe extern "C" fn(c_int) -> *const c_char>(function)(result) }
 }
 
-/// `nvrtcCompileProgram`, with a virtual architecture in the place of a device's.
+/// `nvrtcCompileProgram`, with a virtual architecture in place of a device's.
 ///
 /// # Safety
 /// As the manual of NVRTC says.

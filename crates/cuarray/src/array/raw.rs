@@ -127,7 +127,7 @@ impl RawDeviceArray {
 
     /// The shape, strides, element type, address and home stream.
     pub fn interface(&self) -> &Interface {
-        // Another library may make a view of the memory, with a home stream of its own.
+        // Another library may make a view of the memory, with its own home stream.
         self.view.known_sync_states(Access::Read).for_each(|(state, _)| state.expose());
         self.private_interface()
     }

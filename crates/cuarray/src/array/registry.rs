@@ -84,7 +84,7 @@ impl End {
 }
 
 struct Registry {
-    /// The extent of each entry, in a list of its own because each registration scans it. A free slot has an empty extent.
+    /// The extent of each entry, in its own list because each registration scans it. A free slot has an empty extent.
     extents: Vec<Extent>,
     entries: Vec<Entry>,
     free: Vec<u32>,

@@ -16,7 +16,7 @@ struct Data {
     entries: Entries,
 }
 
-/// Creates views, each with a stream of its own. Their driver is never called.
+/// Creates views, each with its own stream. Their driver is never called.
 fn views<const N: usize>() -> [std::sync::Arc<Data>; N] {
     extern "C" fn init(_flags: c_uint) -> CUresult {
         CUresult::CUDA_SUCCESS

@@ -1,7 +1,7 @@
 //! Kernels that a context keeps loaded, for [`Context::kernel`].
 //!
 //! The cache is part of the context's state, and its modules are unloaded before the context is released. Another library may destroy
-//! a context of its own, and the driver may reuse the handle. So each entry has the id of its context, which the driver never reuses.
+//! its own context, and the driver may reuse the handle. So each entry has the id of its context, which the driver never reuses.
 
 use super::{Function, Module, function::Kernel};
 use crate::{
@@ -47,7 +47,7 @@ impl ContextData for KernelCache {
 
 impl Context {
     /// The kernel with a name in PTX. The first call in each context loads the PTX, and later calls find it, in every thread. So a
-    /// function that launches a kernel needs no static of its own:
+    /// function that launches a kernel needs no static:
     ///
     /// ```
     /// # cuarray::__simulated!(driver, context, stream);

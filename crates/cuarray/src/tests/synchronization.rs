@@ -267,7 +267,7 @@ fn transitively_ordered_work_is_not_waited_for_again() {
     assert_eq!(waits(&state, &reader, Access::Read, None), 0, "the stream waits already");
     assert_eq!(waits(&state, &writer, Access::Write, Some(3)), 1, "the reader is ordered after the producer");
     assert_eq!(waits(&state, &last, Access::Write, Some(4)), 1, "the writer is ordered after both");
-    // An unordered access beside it needs a wait of its own.
+    // An unordered access beside it needs its own wait.
     let beside = data.sync_state(None);
     beside.record(&home, Access::Read).unwrap();
     assert_eq!(waits(&state, &writer, Access::Write, Some(5)), 2);

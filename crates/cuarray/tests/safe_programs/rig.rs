@@ -131,7 +131,7 @@ impl Rig {
         let contexts: Vec<Context> =
             driver.devices().unwrap().iter().map(|device| device.primary_context().unwrap()).collect();
         let kernels = contexts.iter().map(|context| {
-            // A module of its own would keep the streams of its launches.
+            // A separate module would keep the streams of its launches.
             let kernel = |name| context.kernel(PTX, name).unwrap();
             Kernels { set: kernel("set"), look: kernel("look"), copy: kernel("copy") }
         });

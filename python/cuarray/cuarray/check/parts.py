@@ -223,7 +223,7 @@ def write_bytes(array: Any, data: bytes, device: int = 0) -> None:
 
 
 def bytes_at(pointer: int, nbytes: int, on: Any = None) -> bytes:
-    """Return bytes of device memory, copied in a stream of their own that waits for no other work."""
+    """Return bytes of device memory, copied in a separate stream that waits for no other work."""
     if nbytes == 0:
         return b""
     host = Pinned(bytes(nbytes))

@@ -81,7 +81,7 @@ def check(
     of_producer: str = "",
     of_consumer: str = "",
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a check. ``parts`` and ``needs`` are names separated by spaces, and each entry of ``cases`` is a check of its own.
+    """Register a check. ``parts`` and ``needs`` are names separated by spaces, and each entry of ``cases`` is a separate check.
 
     ``consumer`` names the functions of the second adapter, for a check of two libraries. ``of_producer`` and ``of_consumer`` name
     the checks of one library that test its side; ``{case}`` stands for the case.

@@ -1,4 +1,4 @@
-"""Run checks of a library in processes of their own, on the machine's driver or on the simulated one."""
+"""Run checks of a library in their own processes, on the machine's driver or on the simulated one."""
 
 from __future__ import annotations
 

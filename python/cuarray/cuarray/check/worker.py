@@ -64,7 +64,7 @@ class _Subject:
 def _known_of_pair(producer: Adapter, consumer: Adapter) -> dict[str, str]:
     """Return the known differences of a pair, by patterns.
 
-    A library that is known to fail a check of its own is known to fail the check of a pair that tests this side. Such a check of a
+    A library that is known to fail its own check is known to fail the check of a pair that tests this side. Such a check of a
     pair may pass, because the partner can make up for it. So each name is written as a pattern, which :class:`Session` does not report.
     """
     known: dict[str, str] = {}

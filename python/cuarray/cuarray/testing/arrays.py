@@ -59,7 +59,7 @@ ARRAYS: Sequence[str] = tuple(_CASES)
 
 
 class Array:
-    """An array of no library, in memory of its own.
+    """An array of no library, in its own memory.
 
     Its ``__cuda_array_interface__`` is all that a library sees. The other attributes are for the test that passes it on.
     """

@@ -140,7 +140,7 @@ def hostile_interfaces(draw: st.DrawFn) -> Hostile:
 
 @st.composite
 def arrays(draw: st.DrawFn, *, max_dims: int = 4) -> Array:
-    """Arrays of no library with memory of their own, of every layout; each draw allocates."""
+    """Arrays of no library with their own memory, of every layout; each draw allocates."""
     typestr = draw(st.sampled_from(_TYPES))
     shape, strides, _ = draw(layouts(itemsize=parts.size_of(typestr), max_dims=max_dims))
     return of_layout(shape, strides, typestr, readonly=draw(st.booleans()))

@@ -210,7 +210,7 @@ unsafe fn side(machine: &Machine<'_>, instruction: &Instruction) -> Option<u32> 
 }
 
 /// Defines `$name`, which returns a function for this processor: it calls `$equal`, and if that returns `false`, it calls `$linear` or the
-/// usual function. `$linear` is a function of its own, so that the other ways save no registers.
+/// usual function. `$linear` is a separate function, so that the other ways save no registers.
 macro_rules! ways {
     ($(#[$doc:meta])* fn $name:ident<$($generic:ident: $bound:path),*>($($operation:ident)?) = $equal:ident, $linear:ident if $known:ident;) => {
         $(#[$doc])*

@@ -27,9 +27,9 @@
 //!
 //! **Barrier objects.** An `mbarrier` hands over by its phases ([`phases`]): an arrival releases to the threads that wait for its phase, and
 //! to no other. Otherwise its operations are strong accesses to the object, and its initialization is a plain write. An initialization is an
-//! access of an agent of its own, one for each thread, because `fence.mbarrier_init` releases initializations and nothing else.
+//! access of a separate agent, one for each thread, because `fence.mbarrier_init` releases initializations and nothing else.
 //!
-//! **Asynchronous copies.** A copy that has landed is an access of an agent of its own, one for each thread. A thread that waits for the
+//! **Asynchronous copies.** A copy that has landed is an access of a separate agent, one for each thread. A thread that waits for the
 //! copy learns the time of the agent. The accesses of the copying thread between the start and the wait are no part of that.
 //!
 //! **Races.** Two overlapping accesses of different threads race if one of them writes, causality does not order them, and they

@@ -395,7 +395,7 @@ impl Threads {
             }
         }
         for (warp, lanes) in arrivals.waiting.into_iter().enumerate().filter(|(_, lanes)| *lanes != 0) {
-            // Exited lanes have no view of their own any more.
+            // Exited lanes have no view any more.
             self.set(warp as u32, lanes | dead(warp), &known, &arrivals.released);
         }
         self.clock.tick();

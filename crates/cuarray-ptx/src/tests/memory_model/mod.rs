@@ -13,7 +13,7 @@ const BEGIN: &str = ".reg .pred %p, %q; .reg .b32 %t, %b, %v, %w; .reg .b64 %out
 
 /// The races of a kernel of `blocks` blocks of `threads` threads.
 fn races_of(body: &str, (blocks, threads): (u32, u32), strict: bool) -> Vec<Race> {
-    // Each instruction has a line of its own, so that races of different instructions are different.
+    // Each instruction has its own line, so that races of different instructions are different.
     let lines = body.split_inclusive(';').enumerate().map(|(line, text)| format!(".loc 1 {} 0\n{text}\n", line + 1));
     let body: String = lines.collect();
     let source = format!(".file 1 \"k.cu\"\n.visible .entry k(.param .u64 out) {{ {BEGIN} {body}\n DONE: ret; }}");

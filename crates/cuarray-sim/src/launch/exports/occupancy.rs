@@ -151,7 +151,7 @@ pub(crate) unsafe fn cuOccupancyMaxActiveClusters(
     let (shape, _) = unsafe { shape_of(call, config)? };
     let resolved = call.current()?.0.code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
-    // Without clusters, each block is a cluster of its own.
+    // Without clusters, each block is its own cluster.
     let extents = cluster(&resolved, &shape, capability)?.unwrap_or([1; 3]);
     let clusters = active_clusters(&resolved, &shape, extents.iter().product(), capability);
     // SAFETY: the caller's pointer, by the driver's contract.

@@ -167,7 +167,7 @@ fn described(transfer: &Transfer) -> CUDA_MEMCPY3D {
         _ => Corner { array: CUarray::NULL, origin: [0; 3] },
     };
     let place = |end: &End| match end.declared {
-        // An array has a pitch and a height of its own.
+        // An array has its own pitch and height.
         Declared::Array(_) => Place::row(0),
         _ => end.place,
     };

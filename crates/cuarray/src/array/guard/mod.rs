@@ -49,7 +49,7 @@ macro_rules! guard {
         /// over one memory. Elements decide, not extents, so `x[::2]` and `x[1::2]` may both be written. Arrays without elements never
         /// conflict. Views whose comparison would take long count as overlapping.
         ///
-        /// Not checked: guards of other extension modules, which have a registry of their own, and accesses by Python code and other libraries.
+        /// Not checked: guards of other extension modules, which have their own registry, and accesses by Python code and other libraries.
         /// Unordered addresses (`acquire_unordered`) are not registered. A Python argument is not registered by its extraction, only while a
         /// guard is live: `f(x, x)` is an error if `f` acquires both at once and writes one.
         ///

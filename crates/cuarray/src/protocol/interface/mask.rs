@@ -7,7 +7,7 @@
 use crate::protocol::layout::Tuple;
 use crate::{Error, Interface, Kind, Layout, Result};
 
-/// The mask of an array: an interface of its own, whose elements are true where the array's are valid (clause I10).
+/// The mask of an array: a separate interface, whose elements are true where the array's are valid (clause I10).
 ///
 /// ```
 /// use cuarray::{Bool8, Interface, Layout, Mask, TypeStr};

@@ -38,7 +38,7 @@ pub enum Kind {
     Bytes,
     /// `U`: a string of fixed length in characters of four bytes.
     Unicode,
-    /// `V`: bytes without a meaning of their own, for structures and for types without a letter.
+    /// `V`: bytes without their own meaning, for structures and for types without a letter.
     Void,
 }
 

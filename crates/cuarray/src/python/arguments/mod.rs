@@ -235,8 +235,8 @@ impl<'py, T: Element, D: Dimension, L: LayoutPolicy> DeviceView<'py, T, D, L> {
         self.raw.interface().data()
     }
 
-    /// The array's home stream: the stream that its interface names, or the legacy default stream of its device. A function without a
-    /// stream of its own can work there without waiting for other streams.
+    /// The array's home stream: the stream that its interface names, or the legacy default stream of its device. A function without
+    /// its own stream can work there without waiting for other streams.
     ///
     /// ```
     /// use cuarray::python::DeviceViewMut1;

@@ -59,7 +59,7 @@ impl<const N: usize> TypeBits<N> {
         (known & !1 == kind as usize).then_some(known & 1 == 1)
     }
 
-    /// Stores the bit of a type in the place of an older entry. A type that has no weak references is not stored.
+    /// Stores the bit of a type in place of an older entry. A type that has no weak references is not stored.
     ///
     /// PyO3 must know that this thread is attached.
     pub(in crate::python) fn set(&'static self, kind: &Bound<'_, PyType>, bit: bool) {

@@ -22,7 +22,7 @@ NOT_CLAIMED = {
 KNOWN = {
     "I8.broadcast-layout-is-exported.*": "D1: broadcast arrays are exported without strides",
     "P1.exported-stream-covers-work-in-another-stream": "the array's own stream is exported, whichever stream works on it",
-    "P1.work-on-an-array-without-a-stream-is-exported": "D17: an array without a stream of its own exports None",
+    "P1.work-on-an-array-without-a-stream-is-exported": "D17: an array without its own stream exports None",
     "P2.exported-stream-covers-work-in-two-streams": "the array's own stream is exported, whichever stream works on it",
     "S3.exported-stream-waits-for-the-consumers-work": "D18: the user makes the producer's stream wait, as the manual says",
 }

@@ -180,7 +180,7 @@ def work_in_another_stream_waits_for_the_exported_stream(trial: Trial, which: st
 
 @check("S3", "consumer ordering streams", needs="import_ write new_stream", known="D18", advice=_BACK)
 def exported_stream_waits_for_the_consumers_work(trial: Trial) -> None:
-    """Later work in the exported stream runs after the library's work on the import in a stream of its own."""
+    """Later work in the exported stream runs after the library's work on the import in its own stream."""
     memory = trial.parts.memory(bytes(NBYTES))
     stream, own = trial.parts.stream(), trial.lib.new_stream()
     obj = trial.parts.foreign(memory, (COUNT,), "<f4", stream=stream)

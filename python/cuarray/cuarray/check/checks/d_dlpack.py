@@ -169,7 +169,7 @@ def unknown_device_is_a_buffer_error(trial: Trial) -> None:
     advice="Copy for copy=True, do not for copy=False, and raise BufferError if that is impossible.",
 )
 def copy_flag_is_honoured(trial: Trial) -> None:
-    """With `copy=True` the tensor has memory of its own, and with `copy=False` it has the array's; else a `BufferError`."""
+    """With `copy=True` the tensor has its own memory, and with `copy=False` it has the array's; else a `BufferError`."""
     array = _array(trial, (64,), "<f4")
     shared = Capsule(trial.dlpack(array, max_version=VERSIONED, copy=False))
     try:

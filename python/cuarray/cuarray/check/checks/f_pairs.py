@@ -208,7 +208,7 @@ _WAITS = "S2.import-waits-for-the-exported-stream.handle S2.work-in-another-stre
     of_consumer=_WAITS,
 )
 def pair_orders_the_consumer_after_the_producer(trial: Trial) -> None:
-    """The consumer reads in a stream of its own after the producer's work, which is pending in another stream."""
+    """The consumer reads in its own stream after the producer's work, which is pending in another stream."""
     first, second = _stream(trial, trial.lib, trial.adapter), _stream(trial, trial.consumer, trial.consuming)
     for stream in first.values():
         trial.parts.hold(stream)
@@ -247,7 +247,7 @@ def pair_orders_work_without_streams(trial: Trial) -> None:
     of_consumer="S3.exported-stream-waits-for-the-consumers-work",
 )
 def pair_orders_the_producer_after_the_consumer(trial: Trial) -> None:
-    """The producer's later read in its stream runs after the consumer's write in a stream of its own."""
+    """The producer's later read in its stream runs after the consumer's write in its own stream."""
     first, second = _stream(trial, trial.lib, trial.adapter), _stream(trial, trial.consumer, trial.consuming)
     array = trial.lib.make((COUNT,), "<f4", **first)
     trial.lib.write(array, trial.parts.values(trial.parts.pattern(NBYTES)), **first)
@@ -271,7 +271,7 @@ def pair_orders_the_producer_after_the_consumer(trial: Trial) -> None:
     of_consumer="DL3.import-asks-for-the-stream-that-it-works-in DL3.import-for-a-stream-asks-for-that-stream",
 )
 def pair_orders_a_tensor(trial: Trial) -> None:
-    """The consumer reads a tensor of the producer in a stream of its own after the producer's work."""
+    """The consumer reads a tensor of the producer in its own stream after the producer's work."""
     first, second = _stream(trial, trial.lib, trial.adapter), _stream(trial, trial.consumer, trial.consuming)
     for stream in first.values():
         trial.parts.hold(stream)

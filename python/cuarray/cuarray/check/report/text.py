@@ -24,7 +24,7 @@ __all__ = [
     "summary",
 ]
 
-#: One character for each status; a failed *should* has a mark of its own.
+#: One character for each status; a failed *should* has its own mark.
 MARKS = {PASSED: ".", FAILED: "F", KNOWN: "k", UNEXPECTED: "!", UNCLAIMED: "-", SKIPPED: "s"}
 _COLUMNS = 100
 #: So many checks with the same error have one cause.

@@ -17,7 +17,7 @@ from .stage import changes_process, leave_contexts, retire, stage
 DEFAULT_STREAM = "default_stream"
 
 WITHOUT_STATE = ("initialization", "logs", "profiler", "coredump")
-"""The groups of functions that may work before ``cuInit``. Each of their functions has a process of its own."""
+"""The groups of functions that may work before ``cuInit``. Each of their functions has its own process."""
 
 
 def symbols() -> Iterable[str]:

@@ -43,7 +43,7 @@ def limit(driver: Driver, number: int) -> Any:
 
 
 def set_limit(number: int, value: int) -> Callable[[Driver], dict[str, Any]]:
-    """Set a limit in a context of its own. By docs/reference/simulator.md, limits are stored only."""
+    """Set a limit in a separate context. By docs/reference/simulator.md, limits are stored only."""
 
     def case(driver: Driver) -> dict[str, Any]:
         current = driver.made("cuCtxGetCurrent")

@@ -193,7 +193,7 @@ def printf_buffer(driver: Driver, facts: Facts, size: int) -> None:
     facts["set_after_a_launch"] = driver.code("cuCtxSetLimit", LIMITS["printf_fifo_size"], 1 << 21)
 
 
-# The size cannot change after a launch, so each question has a process of its own.
+# The size cannot change after a launch, so each question has its own process.
 for label, number in (("1_KiB", 1 << 10), ("64_KiB", 1 << 16), ("1_MiB", 1 << 20)):
     question(f"kernel.printf.buffer.{label}")(functools.partial(printf_buffer, size=number))
 
