@@ -147,6 +147,18 @@ pub enum Space {
 }
 
 impl Space {
+    /// The memory of the space in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Space::Generic => "memory by generic addresses",
+            Space::Global => "global memory",
+            Space::Const => "constant memory",
+            Space::Shared => "shared memory",
+            Space::Local => "local memory",
+            Space::Param => "parameters",
+        }
+    }
+
     /// Looks up the space of a name without its dot.
     pub(crate) fn named(name: &str) -> Option<Space> {
         Some(match name {

@@ -285,12 +285,19 @@ impl Machine<'_> {
         self.block.shared.clear();
         self.block.shared.resize(bytes.div_ceil(16) as usize, u128::MAX);
         let shared = self.block.shared_base();
+        let reserved = self.program.reserved_shared();
+        if !reserved.is_empty() {
+            let bytes = (reserved.end - reserved.start) as usize;
+            // SAFETY: the reserved area is a part of the static shared memory, which was just allocated.
+            unsafe { shared.add(reserved.start as usize).write_bytes(0, bytes) };
+        }
         self.clusters[slot].block_starts(rank, shared);
         if self.races.on && self.recorder.enabled {
             // Other blocks of a cluster write shared memory too, so there all of it counts as written.
             let written = if self.block.rank_bits > 0 { u64::MAX } else { 0 };
             self.block.shared_written.clear();
             self.block.shared_written.resize(bytes.div_ceil(64) as usize, written);
+            self.block.set_written(reserved.start, reserved.end);
         }
         self.block.printed.clear();
         if self.races.on {

@@ -58,6 +58,10 @@ pub struct Launch<'a> {
     pub time: u64,
     /// The cycles of the device in a millisecond.
     pub clock_rate: u32,
+    /// The most warps that a multiprocessor of the device holds: `%nwarpid`.
+    pub resident_warps: u32,
+    /// The number of the launch, unlike that of any other: `%gridid`.
+    pub number: u64,
     /// The maximum number of host threads to use.
     pub workers: usize,
     /// The textures and surfaces by handle.
@@ -93,6 +97,8 @@ impl<'a> Launch<'a> {
             cooperative: false,
             time: 0,
             clock_rate: 1_000_000,
+            resident_warps: 64,
+            number: 1,
             workers: 1,
             textures: Textures::NONE,
             service: &NoService,

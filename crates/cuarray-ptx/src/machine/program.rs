@@ -221,8 +221,12 @@ pub struct Program {
     pub(crate) kernels: HashMap<String, u32>,
     /// The names of source files, by number.
     pub(crate) files: HashMap<u32, String>,
-    /// Static shared memory in bytes; dynamic shared memory follows.
+    /// Static shared memory in bytes, with the reserved area; dynamic shared memory follows.
     pub(crate) shared: u64,
+    /// Whether code reads where the reserved shared memory is. Only then blocks have it.
+    pub(crate) reserves: bool,
+    /// The offset of the reserved shared memory.
+    pub(crate) reserved: u64,
     /// The bytes of static shared memory that lie between two variables, in ascending order.
     pub(crate) shared_gaps: Vec<(u64, u64)>,
     pub(crate) version: u32,
@@ -240,6 +244,9 @@ pub struct Program {
     /// Whether whole warps may access memory directly; see `machine::direct`. Only tests forbid it.
     pub(crate) direct: bool,
 }
+
+/// The bytes of shared memory of a block that are reserved for system software, from `sm_80` on.
+pub(crate) const RESERVED_SHARED: u64 = 1024;
 
 /// The base of function addresses. The address of a function is this base plus 16 times its index.
 pub(crate) const FUNCTION_WINDOW: u64 = 0x0400_0000_0000_0000;
@@ -303,9 +310,14 @@ impl Program {
         &self.kernels
     }
 
-    /// Bytes of static shared memory, with those between variables; dynamic shared memory follows.
+    /// Bytes of static shared memory, with the reserved ones and those between variables; dynamic shared memory follows.
     pub fn static_shared(&self) -> u64 {
         self.shared
+    }
+
+    /// The offsets of the reserved shared memory in a block; empty if no code reads where it is.
+    pub(crate) fn reserved_shared(&self) -> std::ops::Range<u64> {
+        self.reserved..self.reserved + if self.reserves { RESERVED_SHARED } else { 0 }
     }
 
     /// The `.version`: ten times the major version plus the minor version.

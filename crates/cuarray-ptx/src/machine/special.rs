@@ -7,7 +7,7 @@ use super::block::CYCLES;
 use super::launch::index_in;
 use super::memory::Slot;
 use super::{Flow, Machine};
-use crate::machine::program::Instruction;
+use crate::machine::program::{Instruction, RESERVED_SHARED};
 use Read::{Lane, Thread, Time, Warp};
 
 /// How a special register is read.
@@ -23,7 +23,8 @@ pub(crate) enum Read {
     Thread(usize),
 }
 
-/// The special registers and their readers.
+/// The special registers and their readers. The manual does not define the performance counters `%pm`. Of the registers that
+/// the driver defines, `%envreg`, only those of the workspace of a cooperative launch have a documented use.
 pub(crate) const REGISTERS: &[(&str, Read)] = &[
     ("%tid.x", Thread(0)),
     ("%tid.y", Thread(1)),
@@ -39,10 +40,10 @@ pub(crate) const REGISTERS: &[(&str, Read)] = &[
     ("%nctaid.z", Warp(|machine| machine.launch.grid[2].into())),
     ("%laneid", Lane(|lane| lane.into())),
     ("%warpid", Warp(|machine| machine.warp.number.into())),
-    ("%nwarpid", Warp(|machine| machine.launch.threads.iter().product::<u32>().div_ceil(32).into())),
+    ("%nwarpid", Warp(|machine| machine.launch.resident_warps.into())),
     ("%smid", Warp(|machine| machine.block.number % 132)),
     ("%nsmid", Warp(|_| 132)),
-    ("%gridid", Warp(|_| 1)),
+    ("%gridid", Warp(|machine| machine.launch.number)),
     ("%lanemask_eq", Lane(|lane| 1 << lane)),
     ("%lanemask_lt", Lane(|lane| (1 << lane) - 1)),
     ("%lanemask_le", Lane(|lane| (2 << lane) - 1)),
@@ -56,8 +57,14 @@ pub(crate) const REGISTERS: &[(&str, Read)] = &[
     ("%globaltimer_hi", Time(|machine| timer(machine) >> 32)),
     ("%dynamic_smem_size", Warp(|machine| machine.launch.dynamic_shared.into())),
     ("%total_smem_size", Warp(shared_bytes)),
-    ("%aggr_smem_size", Warp(shared_bytes)),
-    ("%is_explicit_cluster", Warp(|machine| machine.launch.cluster.is_some().into())),
+    ("%aggr_smem_size", Warp(|machine| shared_bytes(machine) + RESERVED_SHARED)),
+    ("%reserved_smem_offset_begin", Warp(|machine| machine.program.reserved_shared().start)),
+    ("%reserved_smem_offset_end", Warp(|machine| machine.program.reserved_shared().end)),
+    ("%reserved_smem_offset_cap", Warp(|_| RESERVED_SHARED)),
+    ("%reserved_smem_offset_0", Warp(|machine| machine.program.reserved_shared().start)),
+    ("%reserved_smem_offset_1", Warp(|machine| machine.program.reserved_shared().start + RESERVED_SHARED / 2)),
+    // The simulated driver refuses graphs that kernels launch, and elsewhere the register is zero.
+    ("%current_graph_exec", Warp(|_| 0)),
     ("%clusterid.x", Warp(|machine| machine.cluster().index[0].into())),
     ("%clusterid.y", Warp(|machine| machine.cluster().index[1].into())),
     ("%clusterid.z", Warp(|machine| machine.cluster().index[2].into())),
@@ -89,6 +96,48 @@ fn clock(machine: &Machine<'_>) -> u64 {
 /// The time of the device in nanoseconds.
 fn timer(machine: &Machine<'_>) -> u64 {
     machine.launch.time + machine.launch.nanoseconds(clock(machine))
+}
+
+/// A special register for the resolver: the widths in which code may read it, and the target and version that have it.
+pub(crate) struct Form {
+    pub bits: &'static [u32],
+    pub target: u32,
+    pub version: (u32, u32),
+}
+
+/// The form of a special register, by the [manual](https://docs.nvidia.com/cuda/parallel-thread-execution/#special-registers).
+pub(crate) fn form(name: &str) -> Form {
+    let bits: &[u32] = match name {
+        "%gridid" => &[16, 32, 64],
+        "%clock64" | "%globaltimer" | "%current_graph_exec" => &[64],
+        // Version 1 of PTX had these in 16 bits.
+        _ if LEGACY.iter().any(|start| name.starts_with(start)) => &[16, 32],
+        _ => &[32],
+    };
+    let (target, version) = match name {
+        "%aggr_smem_size" => (90, (8, 1)),
+        "%current_graph_exec" => (50, (8, 0)),
+        _ if name.starts_with("%reserved_smem_offset_") => (80, (7, 6)),
+        _ if name.contains("cluster") => (90, (7, 8)),
+        _ => (0, (0, 0)),
+    };
+    Form { bits, target, version }
+}
+
+const LEGACY: [&str; 4] = ["%tid.", "%ntid.", "%ctaid.", "%nctaid."];
+
+/// The vectors of special registers. Their fourth component is zero.
+pub(crate) const VECTORS: [&str; 8] =
+    ["%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"];
+
+/// Whether the manual has a special register that is refused here.
+pub(crate) fn is_refused(name: &str) -> bool {
+    let below = |digits: &str, limit: u32| {
+        (digits == "0" || !digits.starts_with('0')) && digits.parse::<u32>().is_ok_and(|number| number < limit)
+    };
+    let counter = name.strip_prefix("%pm").map(|rest| rest.strip_suffix("_64").unwrap_or(rest));
+    counter.is_some_and(|digits| below(digits, 8))
+        || name.strip_prefix("%envreg").is_some_and(|digits| below(digits, 32))
 }
 
 /// The number of a special register.
@@ -143,7 +192,8 @@ impl Machine<'_> {
     }
 }
 
-/// The bytes of shared memory of a block, without those between variables.
+/// The bytes of shared memory of a block, without those between variables, in units of allocation of the architecture.
 fn shared_bytes(machine: &Machine<'_>) -> u64 {
-    machine.program.shared_bytes(machine.launch.kernel) + u64::from(machine.launch.dynamic_shared)
+    let bytes = machine.program.shared_bytes(machine.launch.kernel) + u64::from(machine.launch.dynamic_shared);
+    bytes.next_multiple_of(if machine.program.target() < 80 { 256 } else { 128 })
 }

@@ -5,7 +5,7 @@
 use super::builder::Builder;
 use super::draft::{Draft, Operand, Results};
 use super::floating::{quiet32, quiet64};
-use super::operand::Modifiers;
+use super::operand::{Modifiers, spelled};
 use super::ordering::Ordering;
 use super::wide_atomic::Vectored;
 use crate::Error;
@@ -25,6 +25,9 @@ impl<'a> Builder<'_, 'a> {
         let Ordering { releases, strength, .. } = ordering;
         words.drop_hints(&["L1", "L2", "level", "noftz"]);
         let space = words.space().unwrap_or(Space::Generic);
+        if matches!(space, Space::Local | Space::Const | Space::Param) {
+            return Err(self.wrong(&spelled(instruction), "atomic operations access global and shared memory only"));
+        }
         let operation = words.one_of(&["and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"]);
         let operation = self.needed(instruction, operation)?;
         let ty = words.ty();
@@ -60,7 +63,9 @@ impl<'a> Builder<'_, 'a> {
             d = self.target(target, ty)?;
         }
         let (Some(address), Some(value)) = (rest.next(), rest.next()) else { return self.refuse(instruction) };
-        let mut address = self.address(address, space)?;
+        let written = address;
+        let mut address = self.address(written, space)?;
+        self.check_access(written, (space, None), true, &mut address)?;
         // An exchange does not depend on the old contents.
         (address.mode.releases, address.mode.updates) = (releases, operation != 4);
         address.mode.strength = strength;

@@ -11,8 +11,9 @@ use rustc_hash::FxHashMap;
 /// A variable of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
-    /// A variable in local memory: its offset in the frame, its size, and the size of its elements.
-    Memory { offset: u32, size: u32, element: u32 },
+    /// A variable in local memory, of the space `.local` or `.param`: its offset in the frame, its size, and the size of its
+    /// elements.
+    Memory { space: Space, offset: u32, size: u32, element: u32 },
     /// A parameter of a kernel.
     Parameter { offset: u32, size: u32 },
     /// A variable of the program that only this function names.
@@ -48,6 +49,8 @@ pub(super) struct Built {
     pub local: u32,
     pub local_variables: u32,
     pub shared: Vec<u32>,
+    /// Whether the code reads where the reserved shared memory is.
+    pub reserves: bool,
     pub calls: Vec<u32>,
     pub calls_address: bool,
     pub ordered: bool,
@@ -101,6 +104,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             local: 0,
             local_variables: 0,
             shared: Vec::new(),
+            reserves: false,
             calls: Vec::new(),
             calls_address: false,
             ordered: false,
@@ -159,7 +163,10 @@ impl<'s, 'a> Builder<'s, 'a> {
             place = offset + if entry { variable.size() } else { variable.size().next_multiple_of(8) };
             let (offset, size) = (offset as u32, variable.size() as u32);
             let element = variable.ty.size() as u32;
-            let local = if entry { Local::Parameter { offset, size } } else { Local::Memory { offset, size, element } };
+            let local = match entry {
+                true => Local::Parameter { offset, size },
+                false => Local::Memory { space: Space::Param, offset, size, element },
+            };
             if variable.space != Space::Param {
                 // A parameter in a register is loaded when the function begins.
                 let register = self.register(variable.ty.width());
@@ -274,7 +281,8 @@ impl<'s, 'a> Builder<'s, 'a> {
                 if variable.space == Space::Local {
                     self.built.local_variables += variable.size() as u32;
                 }
-                Local::Memory { offset, size: variable.size() as u32, element: variable.ty.size() as u32 }
+                let space = if variable.space == Space::Param { Space::Param } else { Space::Local };
+                Local::Memory { space, offset, size: variable.size() as u32, element: variable.ty.size() as u32 }
             }
             Space::Shared | Space::Global | Space::Const => {
                 self.built.variables.push(self.symbols.inside(self.module, variable)?);
@@ -380,6 +388,13 @@ impl<'s, 'a> Builder<'s, 'a> {
             Some(own) => &self.built.variables[own as usize],
             None => &self.symbols.variables[number as usize],
         }
+    }
+
+    /// The number and size of each variable in constant memory that the function may name.
+    pub(super) fn constant_variables(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let all = self.symbols.variables.iter().chain(&self.built.variables);
+        let numbered = all.enumerate().filter(|(_, variable)| variable.space == Space::Const);
+        numbered.map(|(number, variable)| (number as u32, variable.size))
     }
 
     /// The size of the elements of a variable of the program in bytes.

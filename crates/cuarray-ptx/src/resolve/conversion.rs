@@ -13,7 +13,7 @@ use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use crate::machine::cluster;
-use crate::machine::lanes::{compare, map_coded, map1, map2};
+use crate::machine::lanes::{compare, map_coded, map1, map2, masks};
 use crate::machine::program::{Constant, Exec};
 
 /// The types of a conversion by their number in its code.
@@ -333,6 +333,25 @@ impl<'a> Builder<'_, 'a> {
                 self.push(draft);
                 return Ok(());
             }
+            if space == Space::Const {
+                let is_constant = self.is_constant_address(a);
+                self.emit(masks(|is_constant, _| is_constant), d, [is_constant, is_constant, Operand::Nothing]);
+                return Ok(());
+            }
+            if space == Space::Global {
+                // The window of a kernel's parameters is in the global one, and constant memory is not.
+                let (is_constant, param) =
+                    (self.is_constant_address(a), Operand::Register(self.register(Width::Predicate)));
+                let window = self.constant(Constant::Bits(PARAM_WINDOW), Width::W64);
+                let outside = compare(|a: u64, param: u64| a >> 56 == 0 || a >> 56 == param >> 56);
+                self.emit_always(outside, param, [a, window, Operand::Nothing]);
+                self.emit(
+                    masks(|global, is_constant| global & !is_constant),
+                    d,
+                    [param, is_constant, Operand::Nothing],
+                );
+                return Ok(());
+            }
             let window = self.constant(Constant::Bits(window), Width::W64);
             self.emit(compare(|a: u64, window: u64| a >> 56 == window >> 56), d, [a, window, Operand::Nothing]);
             return Ok(());
@@ -340,12 +359,20 @@ impl<'a> Builder<'_, 'a> {
         let ty = words.ty();
         let ty = self.needed(instruction, ty)?;
         if ty != Type::U64 {
-            return self.refuse(instruction);
+            return Err(self.wrong(&spelled(instruction), "generic addresses have 64 bits"));
         }
         let (d, a) = (self.target(&operands[0], ty)?, self.source(&operands[1], ty)?);
-        // The address of a parameter is already generic.
-        let by = if space == Space::Param { 0 } else { window };
-        let by = self.constant(Constant::Bits(by), Width::W64);
+        let named = match &operands[1] {
+            Written::Name(name) | Written::Sum(name, _) => self.space_of(name).map(|own| (*name, own)),
+            _ => None,
+        };
+        if let Some((name, own)) = named {
+            self.match_space(name, own, space)?;
+        }
+        // The parameters of a function are in local memory.
+        let window =
+            if named.is_some() && space == Space::Param && !self.function.entry { LOCAL_WINDOW } else { window };
+        let by = self.constant(Constant::Bits(window), Width::W64);
         let exec = if to {
             map2(|a: u64, window: u64| a.wrapping_sub(window))
         } else {

@@ -96,6 +96,7 @@ pub(super) fn encode(
         None => number,
     };
     program.variables.extend(built.variables);
+    program.reserves |= built.reserves;
     let constant_places = built.constants.iter().map(|(value, width)| match value {
         Constant::Variable(number, offset) => {
             constants.place(Constant::Variable(final_number(*number), *offset), *width)

@@ -14,10 +14,21 @@ use crate::grammar::types::{Space, Type};
 use crate::machine::matrix::movement::{Distribution, Form, Source, load, store, transpose};
 
 impl<'a> Builder<'_, 'a> {
-    /// Checks that the module's target and version have a feature, with the messages of NVIDIA's assembler.
+    /// Checks that the module's target and version have a feature of an instruction, with the messages of NVIDIA's assembler.
     pub(super) fn requires(
         &self,
         instruction: &Instruction<'_>,
+        feature: &str,
+        target: u32,
+        version: (u32, u32),
+    ) -> Result<(), Error> {
+        self.requires_for(&spelled(instruction), feature, target, version)
+    }
+
+    /// As `requires`, for any token of the source.
+    pub(super) fn requires_for(
+        &self,
+        token: &str,
         feature: &str,
         target: u32,
         version: (u32, u32),
@@ -31,7 +42,7 @@ impl<'a> Builder<'_, 'a> {
         } else {
             return Ok(());
         };
-        Err(self.wrong(&spelled(instruction), &message))
+        Err(self.wrong(token, &message))
     }
 
     /// Checks a feature of targets from `sm_100` on, for one architecture (`a`) or a family of them (`f`) only.
@@ -164,6 +175,8 @@ impl<'a> Builder<'_, 'a> {
         let (value, address) = if loads { (0, 1) } else { (1, 0) };
         let count = form.registers as usize;
         let mut extra = self.fragment(instruction, (value, &operands[value]), Type::B32, count, loads)?;
+        // These instructions access shared memory only, so an address of 32 bits is one there.
+        let space = if self.has_narrow_base(&operands[address]) { Space::Shared } else { space };
         let (a, imm, mode) = self.place(&operands[address], space)?;
         let written = if loads { count } else { 0 };
         extra.extend([self.all_lanes(), Operand::Number(form.code())]);

@@ -55,6 +55,7 @@ impl<'a> Builder<'_, 'a> {
             words.take(hint);
         }
         words.drop_hints(&["L1", "L2", "level", "unified"]);
+        let qualifier = words.rest().iter().copied().find(|word| word.starts_with("param::"));
         let space = words.space().unwrap_or(Space::Generic);
         let vector = words.one_of(&["v2", "v4", "v8"]).map(|index| 2_usize << index);
         let ty = words.ty();
@@ -67,7 +68,9 @@ impl<'a> Builder<'_, 'a> {
         self.count(instruction, &[2, 3])?;
         let stores = opcode == "st";
         let (value, address) = if stores { (&operands[1], &operands[0]) } else { (&operands[0], &operands[1]) };
-        let mut address = self.address(address, space)?;
+        let written = address;
+        let mut address = self.address(written, space)?;
+        self.check_access(written, (space, qualifier), stores, &mut address)?;
         (address.mode.strong, address.mode.releases) = (strong, releases);
         (address.mode.acquires, address.mode.scope) = (ordering.acquires, ordering.scope);
         address.mode.read_only = read_only && !stores;

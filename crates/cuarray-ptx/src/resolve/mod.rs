@@ -97,5 +97,21 @@ fn program(modules: &[Module<'_>], relocatable: bool) -> Result<Program, Error> 
     })?;
     symbols::place_shared(&mut program);
     program.constants = constants.list;
+    // The linker counts the variables of relocatable code.
+    let kernels = bodies.iter().filter(|(_, function, _)| function.entry && !relocatable);
+    for (module, function, _) in kernels {
+        let Some(&number) = program.kernels.get(function.name) else { continue };
+        let bytes = program.shared_bytes(number);
+        if bytes > MOST_STATIC_SHARED {
+            let message = format!(
+                "the kernel uses too much static shared memory ({bytes:#x} bytes, {MOST_STATIC_SHARED:#x} at most): use \
+                 dynamic shared memory"
+            );
+            return Err(Error::new(function.line, function.name, &message).in_module(modules[*module].name));
+        }
+    }
     Ok(program)
 }
+
+/// The most static shared memory of a kernel, on every architecture.
+const MOST_STATIC_SHARED: u64 = 48 << 10;

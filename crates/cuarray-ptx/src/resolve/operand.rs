@@ -9,7 +9,7 @@ use crate::grammar::types::{Space, Type, Width};
 use crate::machine::cluster::is_explicit;
 use crate::machine::linear::Operation;
 use crate::machine::program::{Constant, FUNCTION_WINDOW, constant_bits};
-use crate::machine::{address_windows, lanes, special};
+use crate::machine::{lanes, special};
 
 /// The modifiers after an opcode. Each must be used.
 pub(super) struct Modifiers<'a> {
@@ -191,37 +191,58 @@ impl<'a> Builder<'_, 'a> {
     }
 
     pub(super) fn special(&mut self, name: &str, ty: Type) -> Result<Operand, Error> {
-        let workspace = matches!(name, "%envreg1" | "%envreg2");
-        if !workspace && NOTHING_TO_READ.iter().any(|start| name.starts_with(start)) {
+        let zero = name.strip_suffix(".w").is_some_and(|vector| special::VECTORS.contains(&vector));
+        let number = match special::number(name) {
+            Some(number) => number,
+            None if zero => 0,
+            None if special::is_refused(name) => {
+                return Err(self.unsupported(name, "the simulated driver has no value for this special register"));
+            }
+            None => return Err(self.wrong(name, "the register is not declared")),
+        };
+        let special::Form { bits, target, version } = special::form(name);
+        self.requires_for(name, name, target, version)?;
+        let exec = match ty.width() {
+            Width::W32 if bits.contains(&ty.bits()) => special::read::<u32>,
+            Width::W64 if bits.contains(&64) => special::read::<u64>,
+            _ => {
+                let bits: Vec<String> = bits.iter().map(u32::to_string).collect();
+                let bits = bits.join(" or ");
+                return Err(self.wrong(name, &format!("the special register has {bits} bits, and not the type's")));
+            }
+        };
+        if zero {
             return Ok(self.bits(ty, 0));
         }
-        let number = special::number(name).ok_or_else(|| self.wrong(name, "the register is not declared"))?;
-        let exec = match ty.width() {
-            Width::W32 => special::read::<u32>,
-            Width::W64 => special::read::<u64>,
-            _ => return Err(self.wrong(name, "a special register is not a predicate")),
-        };
+        self.built().reserves |= name.starts_with("%reserved_smem_offset_");
         let register = Operand::Register(self.register(ty.width()));
         // The instructions that ran before count for the value of a clock.
         let per_lane = self.per_lane && !special::changes(number);
         let linear = Some(Operation::Special);
         let draft = Draft { d: register, imm: number, guard: None, per_lane, linear, ..self.draft(exec) };
         self.push(draft);
+        if ty.bits() == 16 {
+            let low = Operand::Register(self.register(Width::W32));
+            self.emit_always(lanes::map1(|a: u32| a & 0xffff), low, [register, Operand::Nothing, Operand::Nothing]);
+            return Ok(low);
+        }
         Ok(register)
     }
 
-    /// Resolves the address of a variable or function in its space, or the generic address of a parameter.
+    /// Resolves the address of a variable, parameter or function in its space. The parameters of a function are in local
+    /// memory.
     pub(super) fn address_of(&mut self, name: &str, offset: i64, ty: Type) -> Result<Operand, Error> {
         let width = ty.width();
         if !matches!(width, Width::W32 | Width::W64) {
             return Err(self.wrong(name, "the value does not fit the instruction's type"));
         }
         let base = match self.find_variable(name) {
+            Some(Local::Memory { space: Space::Param, .. }) if !self.is_param(name) => {
+                return Err(self.wrong(name, "the address of a parameter of a call cannot be taken"));
+            }
             Some(Local::Memory { offset: place, .. }) => {
-                let window = if self.is_param(name) { address_windows::LOCAL_WINDOW } else { 0 };
                 let base = Operand::Register(self.frame_base());
-                let by = (u64::from(place) + window).wrapping_add(offset as u64);
-                let by = self.constant(Constant::Bits(by), Width::W64);
+                let by = self.constant(Constant::Bits(u64::from(place).wrapping_add(offset as u64)), Width::W64);
                 let sum = Operand::Register(self.register(Width::W64));
                 self.emit_always(lanes::map2(|a: u64, b: u64| a.wrapping_add(b)), sum, [base, by, Operand::Nothing]);
                 if width == Width::W64 {
@@ -232,11 +253,11 @@ impl<'a> Builder<'_, 'a> {
                 return Ok(narrow);
             }
             Some(Local::Parameter { offset: place, .. }) => {
-                Constant::Bits((address_windows::PARAM_WINDOW + u64::from(place)).wrapping_add(offset as u64))
+                Constant::Bits(u64::from(place).wrapping_add(offset as u64))
             }
-            Some(Local::Program(number)) => self.variable_address(number, offset),
+            Some(Local::Program(number)) => self.address_in(number, offset, width)?,
             None => match self.symbols.lookup(self.module, name) {
-                Some(Symbol::Variable(number)) => self.variable_address(number, offset),
+                Some(Symbol::Variable(number)) => self.address_in(number, offset, width)?,
                 Some(Symbol::Function(number)) => {
                     self.built().calls.push(number);
                     Constant::Bits(FUNCTION_WINDOW + u64::from(number) * 16)
@@ -250,8 +271,17 @@ impl<'a> Builder<'_, 'a> {
         Ok(self.constant(base, width))
     }
 
-    /// Whether a variable of the function is a parameter; programs use its generic address.
-    fn is_param(&self, name: &str) -> bool {
+    /// The address of a variable as a value; one in global memory needs 64 bits.
+    fn address_in(&mut self, number: u32, offset: i64, width: Width) -> Result<Constant, Error> {
+        let variable = self.program_variable(number);
+        if width == Width::W32 && variable.space == Space::Global {
+            return Err(self.wrong(&variable.name.clone(), "an address in global memory has 64 bits"));
+        }
+        Ok(self.variable_address(number, offset))
+    }
+
+    /// Whether a variable of the function is one of its parameters or results.
+    pub(super) fn is_param(&self, name: &str) -> bool {
         let parameters = self.function.results.iter().chain(&self.function.parameters);
         parameters.into_iter().any(|parameter| parameter.name == name)
     }
@@ -280,24 +310,21 @@ impl<'a> Builder<'_, 'a> {
     /// Resolves a predicate that is read, and may be negated.
     pub(super) fn predicate(&mut self, operand: &Written<'a>) -> Result<Operand, Error> {
         let (name, negated) = match operand {
-            Written::Name("%is_explicit_cluster") => {
-                let d = Operand::Register(self.register(Width::Predicate));
-                let draft = Draft { d, guard: None, ..self.draft(is_explicit) };
-                self.push(draft);
-                return Ok(d);
-            }
             Written::Name(name) => (name, false),
             Written::Not(name) => (name, true),
             Written::Integer(value) => return Ok(self.bits(Type::Pred, u64::from(*value != 0))),
             _ => return Err(self.wrong(&text(operand), "a predicate is expected")),
         };
-        if *name == "%is_explicit_cluster" {
-            let (flag, zero) = (self.special(name, Type::U32)?, self.bits(Type::U32, 0));
-            let holds = Operand::Register(self.register(Width::Predicate));
-            self.emit_always(lanes::compare(|a: u32, b: u32| a != b), holds, [flag, zero, Operand::Nothing]);
-            return Ok(holds);
-        }
-        let register = self.predicate_target(name)?;
+        let register = if *name == "%is_explicit_cluster" {
+            let special::Form { target, version, .. } = special::form(name);
+            self.requires_for(name, name, target, version)?;
+            let d = Operand::Register(self.register(Width::Predicate));
+            let draft = Draft { d, guard: None, ..self.draft(is_explicit) };
+            self.push(draft);
+            d
+        } else {
+            self.predicate_target(name)?
+        };
         if !negated {
             return Ok(register);
         }
@@ -306,9 +333,6 @@ impl<'a> Builder<'_, 'a> {
         Ok(other)
     }
 }
-
-/// Special registers that are always zero: no profiler counts, no driver sets them, and no shared memory is reserved.
-const NOTHING_TO_READ: &[&str] = &["%pm", "%envreg", "%reserved_smem_offset_", "%current_graph_exec"];
 
 /// The opcode of an instruction with its modifiers.
 pub(super) fn spelled(instruction: &Instruction<'_>) -> String {

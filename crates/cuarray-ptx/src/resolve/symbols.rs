@@ -4,7 +4,7 @@ use super::sampler;
 use crate::Error;
 use crate::grammar::ast::{Function, Linkage, Module, Value, Variable as Declared};
 use crate::grammar::types::Space;
-use crate::machine::program::{self, Constant, Parameter, Program, Variable};
+use crate::machine::program::{self, Constant, Parameter, Program, RESERVED_SHARED, Variable};
 use crate::machine::services::PROVIDED;
 use rustc_hash::FxHashMap;
 
@@ -230,6 +230,8 @@ impl<'a> Symbols<'a> {
             kernels: Default::default(),
             files: Default::default(),
             shared: 0,
+            reserves: false,
+            reserved: 0,
             shared_gaps: Vec::new(),
             version: 0,
             target: 0,
@@ -356,7 +358,7 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
     })
 }
 
-/// Assigns offsets to shared variables; arrays of open size start after all others. Between two variables are bytes of
+/// Assigns offsets to shared variables; the reserved area and arrays of open size start after all others. Between two variables are bytes of
 /// neither, so that an index that is a little too large is found.
 pub(super) fn place_shared(program: &mut Program) {
     let (mut end, mut last) = (0_u64, 0);
@@ -367,6 +369,13 @@ pub(super) fn place_shared(program: &mut Program) {
             program.shared_gaps.push((end, variable.offset));
         }
         (end, last) = (variable.offset + variable.size, variable.size);
+    }
+    if program.reserves {
+        program.reserved = (end + shared_gap(last)).next_multiple_of(16);
+        if last > 0 {
+            program.shared_gaps.push((end, program.reserved));
+        }
+        (end, last) = (program.reserved + RESERVED_SHARED, 0);
     }
     let open = |variable: &&mut Variable| variable.size == 0;
     let align = program.variables.iter_mut().filter(shared).filter(open).map(|variable| variable.align).max();

@@ -21,6 +21,8 @@ mod proxies;
 mod random;
 mod recent;
 mod shared_shapes;
+mod special_registers;
+mod state_spaces;
 mod stray_stores;
 mod surfaces;
 mod texture_objects;
@@ -194,6 +196,8 @@ impl Run<'_> {
             cooperative: self.cooperative,
             time: 0,
             clock_rate: 1_000_000,
+            resident_warps: 48,
+            number: 7,
             workers,
             textures: &self.textures,
             service: &NoService,

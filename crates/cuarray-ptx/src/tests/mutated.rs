@@ -135,6 +135,8 @@ fn launch(program: &Program, kernel: u32) {
         cooperative: false,
         time: 0,
         clock_rate: 1_000_000,
+        resident_warps: 64,
+        number: 1,
         workers: 2,
         textures: Textures::NONE,
         service: &NoService,

@@ -72,6 +72,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     let textures = textures::table(state);
     let services =
         Services { heap: heap.map(LaunchHeap::new), assertions: Mutex::default(), conditions: Mutex::default() };
+    state.code.executed_launches += 1;
     let kernel = cuarray_ptx::Launch {
         program: &launch.program,
         kernel: launch.kernel,
@@ -94,6 +95,8 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         cooperative: launch.cooperative,
         time: state.time(),
         clock_rate: launch.settings.clock_rate,
+        resident_warps: launch.settings.resident_warps,
+        number: state.code.executed_launches,
         workers: workers(launch.settings.cores),
         textures: &textures,
         service: &services,

@@ -25,6 +25,8 @@ pub(crate) struct Code {
     pub heaps: HashMap<CUcontext, Arc<Heap>>,
     /// The number of instructions that kernels have executed, counted per thread.
     pub executed_instructions: u64,
+    /// The number of launches that have begun.
+    pub executed_launches: u64,
     /// The launches whose memory was searched for races only in part.
     pub partly_searched: Partly,
     /// Whether a kernel has failed in some context; shared with the driver, which reads it without its lock.

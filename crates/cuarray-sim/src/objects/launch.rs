@@ -108,6 +108,8 @@ pub(crate) struct Settings {
     pub searched: u64,
     /// The cycles of a device in a millisecond.
     pub clock_rate: u32,
+    /// The most warps that a multiprocessor holds.
+    pub resident_warps: u32,
     /// Whether the first read of a compare-and-swap loop can race.
     pub guesses: bool,
     /// Whether races between threads are reported by the letter of the manual.

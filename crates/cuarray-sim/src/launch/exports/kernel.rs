@@ -196,6 +196,7 @@ pub(crate) unsafe fn prepare(
             races: settings.findings && settings.kernel_races,
             searched: settings.searched_memory(),
             clock_rate: identity::CLOCK_RATE,
+            resident_warps: identity::multiprocessor(settings.compute_capability).warps,
             guesses: settings.guessed_reads,
             strict: settings.strict_kernel_races,
             order: settings.kernel_order,
