@@ -162,7 +162,7 @@ check: dev ## check a change in under two minutes: format, lints, prose and the 
 	$(call say,Rust tests)
 	PROPTEST_CASES=16 cargo test --quiet --features cuarray/half --lib --tests
 	$(call say,Python tests on the simulated driver)
-	$(BIN)/python -m pytest tests/spec tests/dlpack tests/c_interface tests/project tests/package/test_device_array.py \
+	$(BIN)/python -m pytest tests/spec/clauses tests/dlpack tests/c_interface tests/project tests/package/test_device_array.py \
 	    tests/package/test_docstrings.py tests/package/test_errors.py --cuarray-sim --quiet --hypothesis-profile quick \
 	    --numprocesses 2
 

@@ -1,10 +1,10 @@
 """Report which tests check which clause: ``pytest --spec-coverage docs/results/spec-coverage.md``.
 
-The report is made from file and function names; there is no other record to maintain:
+The report is made from file and function names in ``tests/spec``; there is no other record to maintain:
 
-- ``tests/spec/``: clauses. ``test_i3_i9_...`` checks I3 and I9. A function without ids in its name counts for its file's ids.
-- ``tests/disagreements/``: ``test_d07_....py`` is disagreement D7. The first line of its docstring is its title.
-- ``tests/checklists/``: ``test_4b_14_15_...`` checks items 14 and 15 of checklist 4B. The table ``NOT_APPLICABLE`` of one module
+- ``clauses/``: clauses. ``test_i3_i9_...`` checks I3 and I9. A function without ids in its name counts for its file's ids.
+- ``disagreements/``: ``test_d07_....py`` is disagreement D7. The first line of its docstring is its title.
+- ``checklists/``: ``test_4b_14_15_...`` checks items 14 and 15 of checklist 4B. The table ``NOT_APPLICABLE`` of one module
   for each checklist gives the reason for each item that has no test.
 
 ``tests/spec/clauses.toml`` lists everything there is to check. The report holds no times, case counts or versions, so it changes
@@ -52,16 +52,16 @@ class Subject(NamedTuple):
 def subjects(path: str, function: str) -> list[Subject]:
     """Subjects that a test checks, from its path (relative to ``tests``, with ``/``) and its name.
 
-    >>> [str(each) for each in subjects("spec/test_i3_i9_types.py", "test_i3_byte_order")]
+    >>> [str(each) for each in subjects("spec/clauses/test_i3_i9_types.py", "test_i3_byte_order")]
     ['I3']
     """
-    folder, _, file = path.partition("/")
-    if folder == "spec":
+    folder, _, file = path.rpartition("/")
+    if folder == "spec/clauses":
         ids = _leading_ids(function) or _leading_ids(file.removesuffix(".py"))
         return [Subject("clauses", each) for each in ids]
-    if folder == "disagreements" and (found := DISAGREEMENT.match(file)):
+    if folder == "spec/disagreements" and (found := DISAGREEMENT.match(file)):
         return [Subject("disagreements", f"D{int(found[1])}")]
-    if folder == "checklists" and (found := CHECKLIST.match(function)):
+    if folder == "spec/checklists" and (found := CHECKLIST.match(function)):
         return [Subject(found[1].upper(), str(int(number))) for number in found[2].split("_")]
     return []
 
@@ -283,7 +283,7 @@ class _Collector:
                     title = (item.module.__doc__ or "").partition("\n")[0]
                     self.coverage.titles[subject.id] = title.removeprefix(f"{subject.id}: ").rstrip(".")
             for checklist in self.coverage.lists["checklist"]:
-                if path == f"checklists/{checklist['reasons']}":
+                if path == f"spec/checklists/{checklist['reasons']}":
                     for number, reason in item.module.NOT_APPLICABLE.items():
                         self.coverage.not_applicable[Subject(checklist["id"], str(number))] = reason
 

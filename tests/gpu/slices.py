@@ -30,8 +30,8 @@ class Slice:
 
 
 SLICES = (
-    Slice("exchange", ("tests/spec", "tests/package", "tests/dlpack", "tests/c_interface")),
-    Slice("libraries", ("tests/interop", "tests/mlir", "tests/disagreements", "tests/checklists")),
+    Slice("exchange", ("tests/spec/clauses", "tests/package", "tests/dlpack", "tests/c_interface")),
+    Slice("libraries", ("tests/interop", "tests/mlir", "tests/spec/disagreements", "tests/spec/checklists")),
     Slice("programs", ("tests/extensions", "tests/testing")),
     Slice("kernels", ("tests/kernels",)),
     Slice(

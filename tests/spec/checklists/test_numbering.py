@@ -18,7 +18,7 @@ def test_each_item_has_a_test_or_a_reason(checklist: str) -> None:
         int(subject.id)
         for file in folder.glob("test_*.py")
         for function in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
-        for subject in spec_coverage.subjects(f"checklists/{file.name}", function)
+        for subject in spec_coverage.subjects(f"spec/checklists/{file.name}", function)
         if subject.list == checklist
     }
     text = (folder / CHECKLISTS[checklist]["reasons"]).read_text()
