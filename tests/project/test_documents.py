@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -110,6 +111,16 @@ def test_the_glossary_has_all_clauses_and_disagreements() -> None:
         for clause, text in family["clauses"].items():
             assert f"| {clause} | {text} |" in page
     assert len(re.findall(r"^\| D\d+ \|", page, re.MULTILINE)) == lists["disagreements"]["count"]
+
+
+def test_every_folder_of_tests_has_a_rule_for_what_lives_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rule = text[text.index("## Where a test lives") : text.index("## When the targets run")]
+    files = subprocess.run(["git", "ls-files", "-z", "tests"], cwd=ROOT, capture_output=True, text=True, check=True)
+    folders = {name.split("/")[1] for name in files.stdout.split("\0") if name.count("/") > 1}
+    named = {name.removeprefix("tests/").split("/")[0] for name in re.findall(r"`([\w/]+)`", rule)}
+    assert "spec" in folders
+    assert folders <= named, f"without a row: {sorted(folders - named)}"
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
-"""Fixtures of the tests of the disagreements: the real libraries that disagree.
+"""Fixtures of the tests by clause: the real libraries to exchange arrays with, and counts of driver calls.
 
-A test is skipped if its peer is not installed. Each peer's wrong behaviour is asserted too, so that a test fails if its reason
-is gone: the peers have fixed versions (``requirements/peers.txt``), and a newer version may behave correctly.
+A test is skipped if its peer is not installed. The tests of the disagreements assert each peer's wrong behaviour too, so that a test
+fails if its reason is gone: the peers have fixed versions (``requirements/peers.txt``), and a newer version may behave correctly.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -57,3 +58,65 @@ def mpi_buffer() -> Callable[[object], Any]:
     package.rc.initialize = False
     buffer: Callable[[object], Any] = importlib.import_module("mpi4py.MPI").buffer
     return buffer
+
+
+class CallCount:
+    """The number of driver calls of some names since this object was made, as counted by the simulated driver."""
+
+    names: tuple[str, ...]
+
+    def __init__(self) -> None:
+        self._before = self._calls()
+
+    @staticmethod
+    def _calls() -> Counter[str]:
+        from cuarray_sim import statistics
+
+        return Counter(statistics()["calls"])
+
+    @property
+    def count(self) -> int:
+        calls = self._calls() - self._before
+        return sum(calls[name] for name in calls if name.startswith(self.names))
+
+
+class Waits(CallCount):
+    """Counts waits for a stream."""
+
+    names = ("cuStreamSynchronize", "cuCtxSynchronize")
+
+
+class Frees(CallCount):
+    """Counts releases of memory."""
+
+    names = ("cuMemFree",)
+
+
+class Copies(CallCount):
+    """Counts copies."""
+
+    names = ("cuMemcpy",)
+
+
+def account(driver_kind: str, kind: type[CallCount]) -> type[CallCount]:
+    if driver_kind != "simulated":
+        pytest.skip("only the simulated driver counts its calls")
+    return kind
+
+
+@pytest.fixture
+def waits(driver_kind: str) -> type[CallCount]:
+    """Starts a count of waits."""
+    return account(driver_kind, Waits)
+
+
+@pytest.fixture
+def frees(driver_kind: str) -> type[CallCount]:
+    """Starts a count of releases."""
+    return account(driver_kind, Frees)
+
+
+@pytest.fixture
+def copies(driver_kind: str) -> type[CallCount]:
+    """Starts a count of copies."""
+    return account(driver_kind, Copies)
