@@ -4,6 +4,8 @@ An adapter is a module with plain functions, all optional except one of ``make``
 
 ``make(shape, typestr, *, strides=None, readonly=False, stream=None, device=0)``
     Return a new array with this layout. ``strides`` are in bytes; None means C-contiguous. The contents do not matter.
+``make_in(kind, shape, typestr)``
+    Return a new array in ``"managed"`` or ``"pinned"`` memory.
 ``write(array, data, *, stream=None)``
     Enqueue a write of all elements without waiting: in ``stream``, or else where the library enqueues work on this array. ``data``
     is a buffer of bytes in C order, in page-locked memory that stays valid.
@@ -45,6 +47,7 @@ __all__ = ["FUNCTIONS", "PARTS", "Adapter", "AdapterError", "NotClaimed", "handl
 #: The functions of an adapter.
 FUNCTIONS = (
     "make",
+    "make_in",
     "write",
     "read",
     "pending",
@@ -72,6 +75,8 @@ PARTS: Mapping[str, str] = {
     "read-only": "read-only arrays",
     "old-versions": "arrays of versions 0 to 2",
     "devices": "arrays on a device other than the first",
+    "managed": "arrays in managed memory",
+    "pinned": "arrays in pinned host memory",
     "capture": "stream capture",
     "dlpack": "__dlpack__ and from_dlpack",
     "dlpack-versioned": "DLPack 1.0 and later",

@@ -85,6 +85,9 @@ CLAUSES: Mapping[str, str] = {
     "when the data is no longer needed.",
     "DL7": "An unconsumed capsule's destructor calls the deleter.",
     "DL8": "The strides of the tensor, in number of elements; can be NULL before version 1.2, which means compact and row-major.",
+    "DL9": "The type of an element: a code, the bits of a lane, and the lanes. A vector type has several lanes; for a scalar type the "
+    "number of lanes is 1.",
+    "DL10": "If the tensor is of size zero, then the data pointer should be set to NULL.",
     "DLX1": "__dlpack_c_exchange_api__ is a capsule 'dlpack_exchange_api' on the type, with a table of C functions.",
     "DLX2": "The table's functions export without synchronization; current_work_stream returns the stream in which the producer "
     "currently enqueues work.",

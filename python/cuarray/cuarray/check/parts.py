@@ -16,6 +16,7 @@ from cuarray.check.adapter import handle_of
 from cuarray.check.driver import DriverError, call, context, device_count, is_simulated
 
 __all__ = [
+    "KINDS",
     "DriverError",
     "Foreign",
     "Memory",
@@ -42,6 +43,9 @@ __all__ = [
 
 #: How long a held stream is busy, on a GPU.
 _BUSY_MICROSECONDS = 300_000
+
+#: The kinds of memory that a device can use, and their numbers in DLPack.
+KINDS = {"device": 2, "pinned": 3, "managed": 13}
 
 _kept: list[Any] = []
 
@@ -71,18 +75,33 @@ class Stream:
 
 
 class Memory:
-    """Device memory of the kit; released with the object."""
+    """Memory of the kit, of a kind of :data:`KINDS`; released with the object."""
 
-    def __init__(self, nbytes: int, device: int = 0) -> None:
+    def __init__(self, nbytes: int, device: int = 0, kind: str = "device") -> None:
         pointer = ctypes.c_uint64()
-        self.nbytes, self.device = nbytes, device
+        self.nbytes, self.device, self.kind = nbytes, device, kind
+        size, out = ctypes.c_size_t(max(nbytes, 1)), ctypes.byref(pointer)
         with context(device):
-            call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(max(nbytes, 1)))
+            if kind == "managed":
+                call("cuMemAllocManaged", out, size, ctypes.c_uint(1))
+            elif kind == "pinned":
+                # Portable, and mapped into the address space of each device.
+                call("cuMemHostAlloc", out, size, ctypes.c_uint(3))
+            else:
+                call("cuMemAlloc_v2", out, size)
         self.pointer = pointer.value
+
+    @property
+    def dlpack_device(self) -> tuple[int, int]:
+        """The kind of memory and the device, by the numbers of DLPack. Pinned memory belongs to no device, so it has the number 0."""
+        return (KINDS[self.kind], 0 if self.kind == "pinned" else self.device)
 
     def set(self, data: bytes) -> Memory:
         """Write bytes from the beginning, and wait."""
-        write_bytes(self.pointer, data, self.device)
+        if self.kind == "pinned":
+            ctypes.memmove(self.pointer, data, len(data))
+        else:
+            write_bytes(self.pointer, data, self.device)
         return self
 
     def get(self) -> bytes:
@@ -91,7 +110,7 @@ class Memory:
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception), context(self.device):
-            call("cuMemFree_v2", ctypes.c_uint64(self.pointer))
+            call("cuMemFreeHost" if self.kind == "pinned" else "cuMemFree_v2", ctypes.c_uint64(self.pointer))
 
 
 class Pinned:
@@ -129,9 +148,9 @@ def stream() -> Stream:
     return made
 
 
-def memory(data: bytes, device: int = 0) -> Memory:
-    """Return device memory with these bytes."""
-    return Memory(len(data), device).set(data)
+def memory(data: bytes, device: int = 0, kind: str = "device") -> Memory:
+    """Return memory with these bytes."""
+    return Memory(len(data), device, kind).set(data)
 
 
 def values(data: bytes) -> memoryview:

@@ -15,6 +15,7 @@ __all__ = ["Recorder", "Script"]
 #: The variable that holds the result of a function.
 _RESULTS = {
     "make": "array",
+    "make_in": "array",
     "pending": "array",
     "import_": "imported",
     "from_dlpack": "imported",

@@ -9,11 +9,25 @@ from typing import Any
 from cuarray.check import parts
 from cuarray.check.adapter import NotClaimed, handle_of
 
-__all__ = ["CPU", "CUDA", "IS_COPIED", "READ_ONLY", "Capsule", "NoTensor", "TensorArray", "Table", "exchange_table"]
+__all__ = [
+    "BFLOAT",
+    "CODES",
+    "CPU",
+    "CUDA",
+    "IS_COPIED",
+    "READ_ONLY",
+    "Capsule",
+    "NoTensor",
+    "TensorArray",
+    "Table",
+    "exchange_table",
+]
 
 CPU, CUDA, CUDA_HOST, ROCM, CUDA_MANAGED = 1, 2, 3, 10, 13
 READ_ONLY, IS_COPIED = 1, 2
-_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+BFLOAT = 4
+#: The codes of types, by the kinds of the dictionary's type strings.
+CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 
 class _Version(ctypes.Structure):
@@ -120,6 +134,17 @@ class Capsule:
         return tuple(self.tensor.shape[axis] for axis in range(self.tensor.ndim))
 
     @property
+    def device(self) -> tuple[int, int]:
+        """The kind of memory and the number of the device."""
+        return (int(self.tensor.device.kind), int(self.tensor.device.number))
+
+    @property
+    def dtype(self) -> tuple[int, int, int]:
+        """The code of the type, its bits and its lanes."""
+        found = self.tensor.dtype
+        return (int(found.code), int(found.bits), int(found.lanes))
+
+    @property
     def strides(self) -> tuple[int, ...] | None:
         """The strides in elements; None for a null pointer."""
         return tuple(self.tensor.strides[axis] for axis in range(self.tensor.ndim)) if self.tensor.strides else None
@@ -159,12 +184,17 @@ class TensorArray:
         strides: Sequence[int] | None = None,
         null_strides: bool = False,
         offset: int = 0,
+        first: int = 0,
+        pointer: int | None = None,
+        dtype: tuple[int, int, int] | None = None,
+        no_deleter: bool = False,
         pending: Any = None,
         legacy: bool = False,
         flags: int = 0,
         version: tuple[int, int] = (1, 0),
-        device: tuple[int, int] = (CUDA, 0),
+        device: tuple[int, int] | None = None,
     ) -> None:
+        """Describe memory. ``first`` is added to the pointer, and ``offset`` is a byte offset; ``dtype`` is a code, bits and lanes."""
         size = parts.size_of(typestr)
         steps = strides if strides is not None else [step // size for step in parts.contiguous(shape, size)]
         self.owner, self.pending, self.legacy = owner, pending, legacy
@@ -175,12 +205,14 @@ class TensorArray:
         self._shape = (ctypes.c_int64 * max(len(shape), 1))(*shape)
         self._strides = (ctypes.c_int64 * max(len(shape), 1))(*steps)
         self._deleter = _DELETER(self._delete)
-        tensor = Tensor(owner.pointer, _Device(*device), len(shape), _Type(_CODES[typestr[1]], size * 8, 1))
+        data = owner.pointer + first if pointer is None else pointer
+        where = _Device(*(owner.dlpack_device if device is None else device))
+        tensor = Tensor(data, where, len(shape), _Type(*(dtype or (CODES[typestr[1]], size * 8, 1))))
         tensor.shape = ctypes.cast(self._shape, ctypes.POINTER(ctypes.c_int64))
         if not null_strides:
             tensor.strides = ctypes.cast(self._strides, ctypes.POINTER(ctypes.c_int64))
         tensor.byte_offset = offset
-        deleter = ctypes.cast(self._deleter, ctypes.c_void_p).value
+        deleter = None if no_deleter else ctypes.cast(self._deleter, ctypes.c_void_p).value
         self._unversioned = _Managed(tensor=tensor, deleter=deleter)
         self.managed: Any = self._unversioned
         if not legacy:

@@ -90,9 +90,10 @@ class Trial:
     def cause(self) -> Cause | None:
         """Return the root cause of a failure, while the arrays of the check live."""
         if not self.exports:
-            for array in filter(None, (each() for each in self._alive)):
+            for array in (each() for each in self._alive):
                 with contextlib.suppress(Exception):
-                    self._note_entries(array, array.__cuda_array_interface__)
+                    # An array that is gone has no attribute.
+                    self._note_entries(array, getattr(array, "__cuda_array_interface__", None))
         return cause_of(self.exports)
 
     def interface(self, array: Any) -> dict[str, Any]:
@@ -128,18 +129,17 @@ class Trial:
         seen = self.lib.read(array)
         self.expect(seen == data, f"write() and read() disagree: wrote {shown(data)}, read {shown(seen)}")
 
-    def import_legal(self, obj: Any, part: str | None = None) -> Any:
-        """Import an array that the text allows.
+    def import_legal(self, obj: Any, *parts: str, by: str = "import_") -> Any:
+        """Import an array that the text allows, or a tensor by ``from_dlpack``.
 
-        A refusal fails the check as a *should*, because the library stays safe. If ``part`` is not claimed, it is expected.
+        A refusal fails the check as a *should*, because the library stays safe. If one of the parts is not claimed, it is expected.
         """
         try:
-            return self.lib.import_(obj)
+            return getattr(self.lib, by)(obj)
         except NotClaimed:
             raise
         except Exception as error:
-            if part is not None:
-                self.requires(part)
+            self.requires(*parts)
             raise Failed(f"the import refuses a legal array: {said(error)}", Level.SHOULD) from error
 
     def refusal(self, obj: Any) -> Exception | None:
@@ -177,6 +177,10 @@ class Trial:
         if not hasattr(array, "__dlpack__"):
             raise Failed(f"a {type(array).__name__} has no __dlpack__", cause=NO_TENSORS)
         return array
+
+    def exporter(self, *arguments: Any, **layout: Any) -> Any:
+        """Make an array of the library that has `__dlpack__`, or fail the check."""
+        return self.expect_dlpack(self.lib.make(*arguments, **layout))
 
     def fail(self, message: str, level: Level = Level.MUST, reason: str | None = None) -> NoReturn:
         """Fail the check; with a reason the failure is a known difference."""

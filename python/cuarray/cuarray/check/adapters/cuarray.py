@@ -10,6 +10,10 @@ import cuarray
 from cuarray.check import parts
 
 NAME, VERSION = "cuarray", cuarray.__version__
+KNOWN = {
+    "DL1.*.empty*": "an array without elements has no memory that the driver could be asked about",
+    "DL1.device-of-an-empty-*": "an array without elements has no memory that the driver could be asked about",
+}
 
 
 def make(
@@ -28,6 +32,10 @@ def make(
         entries = dict(array.__cuda_array_interface__, data=(array.ptr, True))
         return cuarray.from_cuda_array_interface(entries, owner=array)
     return array
+
+
+def make_in(kind: str, shape: tuple[int, ...], typestr: str) -> Any:
+    return (cuarray.managed_array if kind == "managed" else cuarray.mapped_array)(shape, typestr)
 
 
 def _view(shape: tuple[int, ...], typestr: str, strides: tuple[int, ...], device: int) -> Any:

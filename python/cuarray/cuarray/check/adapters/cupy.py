@@ -7,7 +7,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from cuarray.check import parts
+from cuarray.check import NotClaimed, parts
 
 NAME, VERSION = "CuPy", cupy.__version__
 NOT_CLAIMED = {
@@ -17,6 +17,8 @@ NOT_CLAIMED = {
     "structures": "the manual lists no structured types",
 }
 KNOWN = {
+    "DL1.device-of-an-empty-*": "memory without bytes is not allocated, and so it is of no kind",
+    "DL8.tensor-has-the-arrays-layout.reversed-*": "negative strides are divided as unsigned numbers; docs/findings/cupy.md",
     "DL3.given-stream-is-ordered-after-work-in-another-stream.*": "D4: __dlpack__ orders the current stream only",
     "I1.subclass-of-tuple-is-read.*": "D24: tuples only",
     "I5.zero-size-array-is-imported.strided": "D13: the device of a null pointer is asked for; docs/findings/cupy.md",
@@ -35,6 +37,12 @@ def make(shape, typestr, *, strides=None, readonly=False, stream=None, device=0)
             return cupy.empty(shape, typestr)
         first, end = parts.extent(shape, strides, np.dtype(typestr).itemsize)
         return cupy.ndarray(shape, typestr, cupy.cuda.alloc(end - first) - first, strides)
+
+
+def make_in(kind, shape, typestr) -> Any:
+    if kind != "managed":
+        raise NotClaimed("pinned memory is an array of NumPy")
+    return cupy.ndarray(shape, typestr, cupy.cuda.malloc_managed(int(np.prod(shape)) * np.dtype(typestr).itemsize))
 
 
 def write(array, data, *, stream=None) -> None:

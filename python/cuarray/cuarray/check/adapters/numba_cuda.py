@@ -44,6 +44,10 @@ def make(
     return DeviceNDArray(shape, strides, np.dtype(typestr), stream=stream or 0, gpu_data=memory.view(-first))
 
 
+def make_in(kind: str, shape: tuple[int, ...], typestr: str) -> Any:
+    return (cuda.managed_array if kind == "managed" else cuda.mapped_array)(shape, typestr)
+
+
 def write(array: Any, data: Any, *, stream: Any = None) -> None:
     if not array.flags["C_CONTIGUOUS"]:
         raise NotClaimed("copies write contiguous arrays only")

@@ -22,6 +22,10 @@ KNOWN = {
     "P2.*": "D17: tensors export version 2, without a stream",
     "S2.*": "D16: as_tensor does not read the stream; pytorch/pytorch#54418",
     "S3.*": "D18: as_tensor does not read the stream",
+    "I6.pointer-to-other-memory-is-known-to-the-driver.pinned": "a pinned tensor is one of the host, without the interface",
+    "DL1.device-names-the-kind-of-memory.pinned": "the capsule of a pinned tensor says (1, 0), and __dlpack_device__ says (3, 0)",
+    "DL1.device-of-an-empty-*": "memory without bytes is not pinned",
+    "DL1.device-is-the-chosen-one.*": "a tensor is exported only while its device is current",
     "DL3.given-stream-is-ordered-after-work-in-another-stream.*": "D4: __dlpack__ orders the current stream only",
 }
 
@@ -36,6 +40,12 @@ def make(shape, typestr, *, strides=None, readonly=False, stream=None, device=0)
             return torch.empty(shape, dtype=dtype, device=f"cuda:{device}")
         elements = [step // np.dtype(typestr).itemsize for step in strides]
         return torch.empty_strided(shape, elements, dtype=dtype, device=f"cuda:{device}")
+
+
+def make_in(kind, shape, typestr) -> Any:
+    if kind != "pinned":
+        raise NotClaimed("tensors have no managed memory")
+    return torch.empty(shape, dtype=torch.from_numpy(np.empty(0, typestr)).dtype, pin_memory=True)
 
 
 def _view(memory: Any, array: Any) -> Any:

@@ -192,6 +192,21 @@ def pointer_is_known_to_the_driver(trial: Trial) -> None:
     trial.expect(not found, "; ".join(found))
 
 
+@check(
+    "I6",
+    "producer",
+    needs="make_in",
+    cases={"managed": "managed", "pinned": "pinned"},
+    advice="Export the device pointer of the memory, as cuPointerGetAttribute gives it.",
+)
+def pointer_to_other_memory_is_known_to_the_driver(trial: Trial, kind: str) -> None:
+    """The driver knows the pointer of an array in {case} memory, and a device can use it."""
+    trial.requires(kind)
+    array = trial.lib.make_in(kind, (64, 4), "<f4")
+    found = _deviations(array, trial.interface(array), "data")
+    trial.expect(not found, "; ".join(found))
+
+
 @check("I6", "producer devices", needs="make", known="D11", advice="Allocate on the device that the user chose.")
 def pointer_is_on_the_chosen_device(trial: Trial) -> None:
     """An array on the second device has a pointer of that device."""

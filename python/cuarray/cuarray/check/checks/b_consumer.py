@@ -276,3 +276,17 @@ def array_on_second_device_is_imported(trial: Trial) -> None:
     expected = trial.parts.pattern(24)
     obj = trial.parts.foreign(trial.parts.memory(expected, device), (2, 3), "<f4")
     _compare(trial, trial.import_legal(obj), expected)
+
+
+@check(
+    "I6",
+    "consumer",
+    needs="import_",
+    cases={"managed": "managed", "pinned": "pinned"},
+    advice="Ask the driver for the kind of memory; a device can use managed and pinned memory.",
+)
+def array_in_other_memory_is_imported(trial: Trial, kind: str) -> None:
+    """An import reads an array in {case} memory, or refuses it."""
+    expected = trial.parts.pattern(24)
+    obj = trial.parts.foreign(trial.parts.memory(expected, 0, kind), (2, 3), "<f4")
+    _compare(trial, trial.import_legal(obj, kind), expected)
