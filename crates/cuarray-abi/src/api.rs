@@ -35,11 +35,29 @@ pub struct Flags {
     /// A capture in mode `CU_STREAM_CAPTURE_MODE_GLOBAL` forbids the call, since a graph would not repeat it. The
     /// manual names allocation as an example and leaves the list open; drivers refuse freeing too.
     pub capture_unsafe: bool,
+    /// The call works before `cuInit`, and in host functions.
+    pub early: bool,
+    /// The call works before `cuInit`, because it is the one that initializes.
+    pub initializes: bool,
+    /// Libraries make the call when they only look for a driver.
+    pub looks: bool,
+    /// The call waits for the completion of an object of its group, or queries it.
+    pub completion: bool,
 }
 
 impl Flags {
     /// No flag.
-    pub const NONE: Flags = Flags { waits: false, locates: false, orders: false, edge: false, capture_unsafe: false };
+    pub const NONE: Flags = Flags {
+        waits: false,
+        locates: false,
+        orders: false,
+        edge: false,
+        capture_unsafe: false,
+        early: false,
+        initializes: false,
+        looks: false,
+        completion: false,
+    };
 }
 
 macro_rules! make_api {

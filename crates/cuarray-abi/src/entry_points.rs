@@ -28,17 +28,17 @@ macro_rules! entry_points {
     ($callback:ident) => {
         $callback! {
             initialization {
-                "cuInit" @ 2000 fn cuInit(flags: c_uint);
-                "cuDriverGetVersion" @ 2020 fn cuDriverGetVersion(driver_version: *mut c_int);
-                "cuGetProcAddress" @ 11030 fn cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, driver_version: c_int, flags: u64);
-                "cuGetProcAddress" @ 12000 fn cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, driver_version: c_int, flags: u64, symbol_found: *mut CUdriverProcAddressQueryResult) per_thread cuGetProcAddress_v2_ptsz;
-                "cuGetErrorName" @ 6000 fn cuGetErrorName(error: CUresult, p_str: *mut *const c_char);
-                "cuGetErrorString" @ 6000 fn cuGetErrorString(error: CUresult, p_str: *mut *const c_char);
-                "cuGetExportTable" @ 3000 fn cuGetExportTable(pp_export_table: *mut *const c_void, p_export_table_id: *const CUuuid);
+                "cuInit" @ 2000 [initializes looks] fn cuInit(flags: c_uint);
+                "cuDriverGetVersion" @ 2020 [early looks] fn cuDriverGetVersion(driver_version: *mut c_int);
+                "cuGetProcAddress" @ 11030 [early looks] fn cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, driver_version: c_int, flags: u64);
+                "cuGetProcAddress" @ 12000 [early looks] fn cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, driver_version: c_int, flags: u64, symbol_found: *mut CUdriverProcAddressQueryResult) per_thread cuGetProcAddress_v2_ptsz;
+                "cuGetErrorName" @ 6000 [early looks] fn cuGetErrorName(error: CUresult, p_str: *mut *const c_char);
+                "cuGetErrorString" @ 6000 [early looks] fn cuGetErrorString(error: CUresult, p_str: *mut *const c_char);
+                "cuGetExportTable" @ 3000 [early] fn cuGetExportTable(pp_export_table: *mut *const c_void, p_export_table_id: *const CUuuid);
             }
             device {
-                "cuDeviceGet" @ 2000 fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int);
-                "cuDeviceGetCount" @ 2000 fn cuDeviceGetCount(count: *mut c_int);
+                "cuDeviceGet" @ 2000 [looks] fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int);
+                "cuDeviceGetCount" @ 2000 [looks] fn cuDeviceGetCount(count: *mut c_int);
                 "cuDeviceGetName" @ 2000 fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice);
                 "cuDeviceGetUuid" @ 9020 fn cuDeviceGetUuid(uuid: *mut CUuuid, dev: CUdevice);
                 "cuDeviceGetUuid" @ 11040 fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice);
@@ -88,8 +88,8 @@ macro_rules! entry_points {
                 "cuCtxGetFlags" @ 7000 fn cuCtxGetFlags(flags: *mut c_uint);
                 "cuCtxSetFlags" @ 12010 [locates] fn cuCtxSetFlags(flags: c_uint);
                 "cuCtxGetId" @ 12000 fn cuCtxGetId(ctx: CUcontext, ctx_id: *mut u64);
-                "cuCtxSynchronize" @ 2000 [waits locates orders edge] fn cuCtxSynchronize();
-                "cuCtxSynchronize" @ 13000 [waits locates orders edge] fn cuCtxSynchronize_v2(ctx: CUcontext);
+                "cuCtxSynchronize" @ 2000 [waits locates orders edge completion] fn cuCtxSynchronize();
+                "cuCtxSynchronize" @ 13000 [waits locates orders edge completion] fn cuCtxSynchronize_v2(ctx: CUcontext);
                 "cuCtxSetLimit" @ 3010 [locates] fn cuCtxSetLimit(limit: CUlimit, value: usize);
                 "cuCtxGetLimit" @ 3010 fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit);
                 "cuCtxGetCacheConfig" @ 3020 fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache);
@@ -277,8 +277,8 @@ macro_rules! entry_points {
                 "cuStreamCreateWithPriority" @ 5050 [waits locates] fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
                 "cuStreamDestroy" @ 2000 [waits locates] fn cuStreamDestroy(stream: CUstream);
                 "cuStreamDestroy" @ 4000 [waits locates] fn cuStreamDestroy_v2(stream: CUstream);
-                "cuStreamSynchronize" @ 2000 [waits locates orders edge] fn cuStreamSynchronize(stream: CUstream) per_thread cuStreamSynchronize_ptsz;
-                "cuStreamQuery" @ 2000 [waits locates orders] fn cuStreamQuery(stream: CUstream) per_thread cuStreamQuery_ptsz;
+                "cuStreamSynchronize" @ 2000 [waits locates orders edge completion] fn cuStreamSynchronize(stream: CUstream) per_thread cuStreamSynchronize_ptsz;
+                "cuStreamQuery" @ 2000 [waits locates orders completion] fn cuStreamQuery(stream: CUstream) per_thread cuStreamQuery_ptsz;
                 "cuStreamWaitEvent" @ 3020 [waits locates orders edge] fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) per_thread cuStreamWaitEvent_ptsz;
                 "cuStreamAddCallback" @ 5000 [waits locates] fn cuStreamAddCallback(stream: CUstream, callback: CUstreamCallback, user_data: *mut c_void, flags: c_uint) per_thread cuStreamAddCallback_ptsz;
                 "cuLaunchHostFunc" @ 10000 [waits locates] fn cuLaunchHostFunc(stream: CUstream, function: CUhostFn, user_data: *mut c_void) per_thread cuLaunchHostFunc_ptsz;
@@ -313,8 +313,8 @@ macro_rules! entry_points {
                 "cuEventCreate" @ 2000 [waits locates] fn cuEventCreate(event: *mut CUevent, flags: c_uint);
                 "cuEventRecord" @ 2000 [waits locates orders edge] fn cuEventRecord(event: CUevent, stream: CUstream) per_thread cuEventRecord_ptsz;
                 "cuEventRecordWithFlags" @ 11010 [waits locates orders edge] fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, flags: c_uint) per_thread cuEventRecordWithFlags_ptsz;
-                "cuEventQuery" @ 2000 [waits locates orders] fn cuEventQuery(event: CUevent);
-                "cuEventSynchronize" @ 2000 [waits locates orders edge] fn cuEventSynchronize(event: CUevent);
+                "cuEventQuery" @ 2000 [waits locates orders completion] fn cuEventQuery(event: CUevent);
+                "cuEventSynchronize" @ 2000 [waits locates orders edge completion] fn cuEventSynchronize(event: CUevent);
                 "cuEventDestroy" @ 2000 [waits locates] fn cuEventDestroy(event: CUevent);
                 "cuEventDestroy" @ 4000 [waits locates] fn cuEventDestroy_v2(event: CUevent);
                 "cuEventElapsedTime" @ 2000 [waits locates] fn cuEventElapsedTime(p_milliseconds: *mut f32, h_start: CUevent, h_end: CUevent);
@@ -549,11 +549,11 @@ macro_rules! entry_points {
                 "cuCoredumpSetAttributeGlobal" @ 12010 fn cuCoredumpSetAttributeGlobal(attrib: CUcoredumpSettings, value: *mut c_void, size: *mut usize);
             }
             logs {
-                "cuLogsRegisterCallback" @ 12090 fn cuLogsRegisterCallback(callback_func: CUlogsCallback, user_data: *mut c_void, callback_out: *mut CUlogsCallbackHandle);
-                "cuLogsUnregisterCallback" @ 12090 fn cuLogsUnregisterCallback(callback: CUlogsCallbackHandle);
-                "cuLogsCurrent" @ 12090 fn cuLogsCurrent(iterator_out: *mut CUlogIterator, flags: c_uint);
-                "cuLogsDumpToFile" @ 12090 fn cuLogsDumpToFile(iterator: *mut CUlogIterator, path_to_file: *const c_char, flags: c_uint);
-                "cuLogsDumpToMemory" @ 12090 fn cuLogsDumpToMemory(iterator: *mut CUlogIterator, buffer: *mut c_char, size: *mut usize, flags: c_uint);
+                "cuLogsRegisterCallback" @ 12090 [early] fn cuLogsRegisterCallback(callback_func: CUlogsCallback, user_data: *mut c_void, callback_out: *mut CUlogsCallbackHandle);
+                "cuLogsUnregisterCallback" @ 12090 [early] fn cuLogsUnregisterCallback(callback: CUlogsCallbackHandle);
+                "cuLogsCurrent" @ 12090 [early] fn cuLogsCurrent(iterator_out: *mut CUlogIterator, flags: c_uint);
+                "cuLogsDumpToFile" @ 12090 [early] fn cuLogsDumpToFile(iterator: *mut CUlogIterator, path_to_file: *const c_char, flags: c_uint);
+                "cuLogsDumpToMemory" @ 12090 [early] fn cuLogsDumpToMemory(iterator: *mut CUlogIterator, buffer: *mut c_char, size: *mut usize, flags: c_uint);
             }
             profiler {
                 "cuProfilerStart" @ 4000 fn cuProfilerStart();

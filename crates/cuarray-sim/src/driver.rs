@@ -13,6 +13,7 @@ use crate::objects::stream::Kind;
 use crate::ordering_calls::OrderingCalls;
 use crate::schedule::Schedule;
 use crate::schedule::mode::Mode;
+use crate::site::Entry;
 use crate::state::{Execute, State};
 use crate::thread;
 use crate::trace::Trace;
@@ -285,6 +286,8 @@ pub(crate) struct Call<'a> {
     pub driver: &'a Arc<Driver>,
     /// The call site; unknown for queries, and while neither findings nor a timeline need it.
     pub site: &'a Arc<Site>,
+    /// The exported function, whose caller a message may name.
+    pub entry: Entry<'a>,
     /// The number of the calling thread.
     pub thread: u64,
     /// Whether a null stream means the per-thread default stream.

@@ -5,7 +5,7 @@
 //! enqueued. A batch guarantees no order among its copies. Here they run in the order of the list, and copies that share bytes are
 //! a finding.
 
-use super::memory_batches::{captures, check_order, check_stream, read, wait_for_sources};
+use super::memory_batches::{captures, check_order, check_stream, wait_for_sources};
 use super::transfer::{transfer_batch, transfer_of};
 use super::*;
 use crate::objects::array::texel_size;
@@ -15,14 +15,11 @@ use crate::state::State;
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The bytes of a texel of an operand; `None` for memory.
-///
-/// # Safety
-/// The operand has the member that its kind names.
-unsafe fn texel_of(state: &State, operand: &CUmemcpy3DOperand) -> Result<Option<u64>, CUresult> {
+fn texel_of(state: &State, operand: &CUmemcpy3DOperand) -> Result<Option<u64>, CUresult> {
     match operand.kind {
         CU_MEMCPY_OPERAND_TYPE_POINTER => Ok(None),
         CU_MEMCPY_OPERAND_TYPE_ARRAY => {
-            // SAFETY: by this function's contract.
+            // SAFETY: any bytes are a valid member of the union.
             let array = unsafe { operand.op.array.array };
             let descriptor = &state.arrays.arrays.get(&array).ok_or(INVALID_VALUE)?.descriptor;
             texel_size(descriptor.Format, descriptor.NumChannels).map(Some)
@@ -43,18 +40,15 @@ struct Side {
 }
 
 /// One side of a copy, in bytes.
-///
-/// # Safety
-/// The operand has the member that its kind names.
-unsafe fn side(operand: &CUmemcpy3DOperand, extent: CUextent3D, element: usize) -> Result<Side, CUresult> {
+fn side(operand: &CUmemcpy3DOperand, extent: CUextent3D, element: usize) -> Result<Side, CUresult> {
     if operand.kind == CU_MEMCPY_OPERAND_TYPE_ARRAY {
-        // SAFETY: by this function's contract.
+        // SAFETY: any bytes are a valid member of the union.
         let CUmemcpy3DArray { array, offset } = unsafe { operand.op.array };
         let x = offset.x.checked_mul(element).ok_or(INVALID_VALUE)?;
         let origin = [x, offset.y, offset.z];
         return Ok(Side { kind: CU_MEMORYTYPE_ARRAY, device: 0, array, origin, pitch: 0, height: 0 });
     }
-    // SAFETY: by this function's contract.
+    // SAFETY: any bytes are a valid member of the union.
     let CUmemcpy3DPointer { ptr, rowLength, layerHeight, .. } = unsafe { operand.op.ptr };
     let covers = |length: usize, extent: usize| length == 0 || length >= extent;
     if !covers(rowLength, extent.width) || !covers(layerHeight, extent.height) {
@@ -66,22 +60,17 @@ unsafe fn side(operand: &CUmemcpy3DOperand, extent: CUextent3D, element: usize) 
 }
 
 /// The copy that an operation describes.
-///
-/// # Safety
-/// The operands have the members that their kinds name.
-unsafe fn transfer_of_operation(state: &mut State, op: &CUDA_MEMCPY3D_BATCH_OP) -> Result<Transfer, CUresult> {
+fn transfer_of_operation(state: &mut State, op: &CUDA_MEMCPY3D_BATCH_OP) -> Result<Transfer, CUresult> {
     check_order(op.srcAccessOrder, op.flags)?;
     let CUextent3D { width, height, depth } = op.extent;
     if width == 0 || height == 0 || depth == 0 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: by this function's contract.
-    let element = match unsafe { (texel_of(state, &op.src)?, texel_of(state, &op.dst)?) } {
+    let element = match (texel_of(state, &op.src)?, texel_of(state, &op.dst)?) {
         (Some(source), Some(target)) if source != target => return Err(INVALID_VALUE),
         (source, target) => source.or(target).unwrap_or(1) as usize,
     };
-    // SAFETY: by this function's contract.
-    let (source, target) = unsafe { (side(&op.src, op.extent, element)?, side(&op.dst, op.extent, element)?) };
+    let (source, target) = (side(&op.src, op.extent, element)?, side(&op.dst, op.extent, element)?);
     let copy = CUDA_MEMCPY3D {
         srcXInBytes: source.origin[0],
         srcY: source.origin[1],
@@ -113,10 +102,7 @@ unsafe fn transfer_of_operation(state: &mut State, op: &CUDA_MEMCPY3D_BATCH_OP) 
 }
 
 /// Enqueues copies. An error that belongs to one of them has its index.
-///
-/// # Safety
-/// The operands have the members that their kinds name.
-unsafe fn enqueue(
+fn enqueue(
     call: &Call<'_>,
     operations: &[CUDA_MEMCPY3D_BATCH_OP],
     flags: u64,
@@ -128,8 +114,7 @@ unsafe fn enqueue(
     let captured = captures(call, stream).map_err(|error| (error, None))?;
     let mut copies = Vec::new();
     for (index, operation) in operations.iter().enumerate() {
-        // SAFETY: by this function's contract.
-        let copy = unsafe { transfer_of_operation(&mut call.lock(), operation) };
+        let copy = transfer_of_operation(&mut call.lock(), operation);
         copies.push(copy.map_err(|error| (error, Some(index)))?);
     }
     transfer_batch(call, &copies, stream).map_err(|(error, index)| (error, Some(index)))?;
@@ -137,49 +122,47 @@ unsafe fn enqueue(
     wait_for_sources(call, stream, captured, orders).map_err(|error| (error, None))
 }
 
-pub(super) unsafe fn cuMemcpy3DBatchAsync_v2(
+pub(super) fn cuMemcpy3DBatchAsync_v2(
     call: &Call<'_>,
     num_ops: usize,
-    op_list: *mut CUDA_MEMCPY3D_BATCH_OP,
+    op_list: In<'_, CUDA_MEMCPY3D_BATCH_OP>,
     flags: u64,
     stream: CUstream,
 ) -> Result<(), CUresult> {
     check_stream(call, stream)?;
-    // SAFETY: the caller's list, by the driver's contract.
-    unsafe { enqueue(call, &read(op_list, num_ops)?, flags, stream).map_err(|(error, _)| error) }
+    op_list.present()?;
+    // SAFETY: the manual gives the list this length.
+    let operations = unsafe { op_list.list(num_ops)? };
+    enqueue(call, &operations, flags, stream).map_err(|(error, _)| error)
 }
 
 /// As the second version. `fail_idx` gets the index of the copy that failed, or its largest value if none did.
-pub(super) unsafe fn cuMemcpy3DBatchAsync(
+pub(super) fn cuMemcpy3DBatchAsync(
     call: &Call<'_>,
     num_ops: usize,
-    op_list: *mut CUDA_MEMCPY3D_BATCH_OP,
-    fail_idx: *mut usize,
+    op_list: In<'_, CUDA_MEMCPY3D_BATCH_OP>,
+    fail_idx: Out<'_, usize>,
     flags: u64,
     stream: CUstream,
 ) -> Result<(), CUresult> {
     let whole = |error| (error, None);
     let result = check_stream(call, stream)
         .map_err(whole)
-        // SAFETY: the caller's list, by the driver's contract.
-        .and_then(|()| unsafe { read(op_list, num_ops) }.map_err(whole))
-        // SAFETY: as above.
-        .and_then(|operations| unsafe { enqueue(call, &operations, flags, stream) });
-    if let Err((_, index)) = result
-        && !fail_idx.is_null()
-    {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        unsafe { put(fail_idx, index.unwrap_or(usize::MAX))? };
+        .and_then(|()| op_list.present().map_err(whole))
+        // SAFETY: the manual gives the list this length.
+        .and_then(|()| unsafe { op_list.list(num_ops) }.map_err(whole))
+        .and_then(|operations| enqueue(call, &operations, flags, stream));
+    if let Err((_, index)) = result {
+        fail_idx.put_if_present(index.unwrap_or(usize::MAX));
     }
     result.map_err(|(error, _)| error)
 }
 
-pub(super) unsafe fn cuMemcpy3DWithAttributesAsync(
+pub(super) fn cuMemcpy3DWithAttributesAsync(
     call: &Call<'_>,
-    op: *mut CUDA_MEMCPY3D_BATCH_OP,
+    op: In<'_, CUDA_MEMCPY3D_BATCH_OP>,
     flags: u64,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's operation, by the driver's contract.
-    unsafe { enqueue(call, &read(op, 1)?, flags, stream).map_err(|(error, _)| error) }
+    enqueue(call, &[op.read()?], flags, stream).map_err(|(error, _)| error)
 }

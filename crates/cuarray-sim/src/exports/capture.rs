@@ -14,12 +14,11 @@ use crate::work::streams::stream;
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// Captures in the global mode, as drivers before CUDA 10.1 did.
-pub(super) unsafe fn cuStreamBeginCapture(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuStreamBeginCapture_v2(call, stream, CU_STREAM_CAPTURE_MODE_GLOBAL) }
+pub(super) fn cuStreamBeginCapture(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
+    cuStreamBeginCapture_v2(call, stream, CU_STREAM_CAPTURE_MODE_GLOBAL)
 }
 
-pub(super) unsafe fn cuStreamBeginCapture_v2(
+pub(super) fn cuStreamBeginCapture_v2(
     call: &Call<'_>,
     stream: CUstream,
     mode: CUstreamCaptureMode,
@@ -28,23 +27,23 @@ pub(super) unsafe fn cuStreamBeginCapture_v2(
     capture::begin_capture(&mut state, handle, call.thread, mode, Target::New)
 }
 
-pub(super) unsafe fn cuStreamBeginCaptureToGraph(
+pub(super) fn cuStreamBeginCaptureToGraph(
     call: &Call<'_>,
     stream: CUstream,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    dependency_data: *const CUgraphEdgeData,
+    dependencies: In<'_, CUgraphNode>,
+    dependency_data: In<'_, CUgraphEdgeData>,
     num_dependencies: usize,
     mode: CUstreamCaptureMode,
 ) -> Result<(), CUresult> {
-    // SAFETY: arrays of that many entries, by the driver's contract.
+    // SAFETY: the manual gives the lists this length.
     let after = unsafe { edge_list(dependencies, dependency_data, num_dependencies)? };
     let (mut state, handle) = self::stream(call, stream)?;
     capture::begin_capture(&mut state, handle, call.thread, mode, Target::Existing(graph, after))
 }
 
 /// Begins a capture of the nodes that a graph has already.
-pub(super) unsafe fn cuStreamBeginRecaptureToGraph(
+pub(super) fn cuStreamBeginRecaptureToGraph(
     call: &Call<'_>,
     stream: CUstream,
     mode: CUstreamCaptureMode,
@@ -60,22 +59,17 @@ pub(super) unsafe fn cuStreamBeginRecaptureToGraph(
 }
 
 /// Ends a failed capture too, without a graph.
-pub(super) unsafe fn cuStreamEndCapture(
-    call: &Call<'_>,
-    stream: CUstream,
-    p_graph: *mut CUgraph,
-) -> Result<(), CUresult> {
+pub(super) fn cuStreamEndCapture(call: &Call<'_>, stream: CUstream, p_graph: Out<'_, CUgraph>) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     // The program has the handle of a graph that it gave itself.
     let capture = capture::capture_of(&state, handle).and_then(|id| state.captures.get(&id));
     if capture.is_some_and(|capture| capture.owns_graph) {
-        present(p_graph)?;
+        p_graph.present()?;
     }
     let ended = capture::end_capture(&mut state, handle, call.thread);
     drop(outside::bury(call.driver, state));
     if !p_graph.is_null() {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        unsafe { put(p_graph, *ended.as_ref().unwrap_or(&CUgraph::NULL))? };
+        p_graph.put(*ended.as_ref().unwrap_or(&CUgraph::NULL))?;
     }
     ended.map(|_| ())
 }
@@ -119,66 +113,57 @@ fn info(call: &Call<'_>, stream: CUstream) -> Result<Info, CUresult> {
     })
 }
 
-pub(super) unsafe fn cuStreamIsCapturing(
+pub(super) fn cuStreamIsCapturing(
     call: &Call<'_>,
     stream: CUstream,
-    capture_status: *mut CUstreamCaptureStatus,
+    capture_status: Out<'_, CUstreamCaptureStatus>,
 ) -> Result<(), CUresult> {
-    present(capture_status)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(capture_status, info(call, stream)?.status) }
+    capture_status.present()?;
+    capture_status.put(info(call, stream)?.status)
 }
 
-pub(super) unsafe fn cuStreamGetCaptureInfo(
+pub(super) fn cuStreamGetCaptureInfo(
     call: &Call<'_>,
     stream: CUstream,
-    capture_status_out: *mut CUstreamCaptureStatus,
-    id_out: *mut u64,
+    capture_status_out: Out<'_, CUstreamCaptureStatus>,
+    id_out: Out<'_, u64>,
 ) -> Result<(), CUresult> {
-    let none: *mut c_void = std::ptr::null_mut();
-    // SAFETY: both functions have the same contract; null outputs are not written.
-    unsafe {
-        cuStreamGetCaptureInfo_v2(call, stream, capture_status_out, id_out, none.cast(), none.cast(), none.cast())
-    }
+    cuStreamGetCaptureInfo_v2(call, stream, capture_status_out, id_out, Out::NULL, Out::NULL, Out::NULL)
 }
 
-pub(super) unsafe fn cuStreamGetCaptureInfo_v2(
+pub(super) fn cuStreamGetCaptureInfo_v2(
     call: &Call<'_>,
     stream: CUstream,
-    capture_status_out: *mut CUstreamCaptureStatus,
-    id_out: *mut u64,
-    graph_out: *mut CUgraph,
-    dependencies_out: *mut *const CUgraphNode,
-    num_dependencies_out: *mut usize,
+    capture_status_out: Out<'_, CUstreamCaptureStatus>,
+    id_out: Out<'_, u64>,
+    graph_out: Out<'_, CUgraph>,
+    dependencies_out: Out<'_, *const CUgraphNode>,
+    num_dependencies_out: Out<'_, usize>,
 ) -> Result<(), CUresult> {
-    let (none, nodes) = (std::ptr::null_mut(), dependencies_out);
-    // SAFETY: both functions have the same contract; null outputs are not written.
-    unsafe {
-        cuStreamGetCaptureInfo_v3(
-            call,
-            stream,
-            capture_status_out,
-            id_out,
-            graph_out,
-            nodes,
-            none,
-            num_dependencies_out,
-        )
-    }
+    cuStreamGetCaptureInfo_v3(
+        call,
+        stream,
+        capture_status_out,
+        id_out,
+        graph_out,
+        dependencies_out,
+        Out::NULL,
+        num_dependencies_out,
+    )
 }
 
 /// Writes only the status of a stream that does not capture, as the manual defines. The arrays belong to the stream.
-pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
+pub(super) fn cuStreamGetCaptureInfo_v3(
     call: &Call<'_>,
     stream: CUstream,
-    capture_status_out: *mut CUstreamCaptureStatus,
-    id_out: *mut u64,
-    graph_out: *mut CUgraph,
-    dependencies_out: *mut *const CUgraphNode,
-    edge_data_out: *mut *const CUgraphEdgeData,
-    num_dependencies_out: *mut usize,
+    capture_status_out: Out<'_, CUstreamCaptureStatus>,
+    id_out: Out<'_, u64>,
+    graph_out: Out<'_, CUgraph>,
+    dependencies_out: Out<'_, *const CUgraphNode>,
+    edge_data_out: Out<'_, *const CUgraphEdgeData>,
+    num_dependencies_out: Out<'_, usize>,
 ) -> Result<(), CUresult> {
-    present(capture_status_out)?;
+    capture_status_out.present()?;
     if !edge_data_out.is_null() && dependencies_out.is_null() {
         return Err(INVALID_VALUE);
     }
@@ -187,54 +172,41 @@ pub(super) unsafe fn cuStreamGetCaptureInfo_v3(
     if info.has_data && !dependencies_out.is_null() && edge_data_out.is_null() {
         return Err(CUresult::CUDA_ERROR_LOSSY_QUERY);
     }
-    // SAFETY: the caller's pointers, by the driver's contract; null outputs are not written.
-    unsafe {
-        put(capture_status_out, info.status)?;
-        if active && !id_out.is_null() {
-            put(id_out, info.id)?;
-        }
-        if active && !graph_out.is_null() {
-            put(graph_out, info.graph)?;
-        }
-        if active && !dependencies_out.is_null() {
-            put(dependencies_out, info.dependencies.0)?;
-        }
-        if active && !edge_data_out.is_null() {
-            put(edge_data_out, info.dependencies.1)?;
-        }
-        if active && !num_dependencies_out.is_null() {
-            put(num_dependencies_out, info.dependencies.2)?;
-        }
+    capture_status_out.put(info.status)?;
+    if active {
+        id_out.put_if_present(info.id);
+        graph_out.put_if_present(info.graph);
+        dependencies_out.put_if_present(info.dependencies.0);
+        edge_data_out.put_if_present(info.dependencies.1);
+        num_dependencies_out.put_if_present(info.dependencies.2);
     }
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamUpdateCaptureDependencies(
+pub(super) fn cuStreamUpdateCaptureDependencies(
     call: &Call<'_>,
     stream: CUstream,
-    dependencies: *mut CUgraphNode,
+    dependencies: In<'_, CUgraphNode>,
     num_dependencies: usize,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    let data = std::ptr::null();
-    // SAFETY: both functions have the same contract.
-    unsafe { cuStreamUpdateCaptureDependencies_v2(call, stream, dependencies, data, num_dependencies, flags) }
+    cuStreamUpdateCaptureDependencies_v2(call, stream, dependencies, In::NULL, num_dependencies, flags)
 }
 
 /// Adds to the dependencies of the stream's next node, or replaces them.
-pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
+pub(super) fn cuStreamUpdateCaptureDependencies_v2(
     call: &Call<'_>,
     stream: CUstream,
-    dependencies: *mut CUgraphNode,
-    dependency_data: *const CUgraphEdgeData,
+    dependencies: In<'_, CUgraphNode>,
+    dependency_data: In<'_, CUgraphEdgeData>,
     num_dependencies: usize,
     flags: c_uint,
 ) -> Result<(), CUresult> {
     if flags & !CU_STREAM_SET_CAPTURE_DEPENDENCIES != 0 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: arrays of that many entries, by the driver's contract.
-    let edges = unsafe { edge_list(dependencies.cast_const(), dependency_data, num_dependencies)? };
+    // SAFETY: the manual gives the lists this length.
+    let edges = unsafe { edge_list(dependencies, dependency_data, num_dependencies)? };
     let (mut state, handle) = self::stream(call, stream)?;
     let id = capture::capture_of(&state, handle).ok_or(CUresult::CUDA_ERROR_ILLEGAL_STATE)?;
     if !capture::captures(&mut state, handle)? {
@@ -251,17 +223,14 @@ pub(super) unsafe fn cuStreamUpdateCaptureDependencies_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuThreadExchangeStreamCaptureMode(
+pub(super) fn cuThreadExchangeStreamCaptureMode(
     _: &Call<'_>,
-    mode: *mut CUstreamCaptureMode,
+    mode: InOut<'_, CUstreamCaptureMode>,
 ) -> Result<(), CUresult> {
-    present(mode)?;
-    // SAFETY: the caller's pointer, by the driver's contract; it may be unaligned.
-    let wanted = unsafe { mode.read_unaligned() };
+    let wanted = mode.read()?;
     if wanted > CU_STREAM_CAPTURE_MODE_RELAXED {
         return Err(INVALID_VALUE);
     }
     let before = thread::with(|thread| thread.capture_mode.replace(wanted));
-    // SAFETY: as above.
-    unsafe { put(mode, before.ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?) }
+    mode.put(before.ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?)
 }

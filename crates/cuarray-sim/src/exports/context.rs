@@ -32,13 +32,13 @@ fn given_or_current<'a>(call: &Call<'a>, ctx: CUcontext) -> Result<(crate::drive
     Ok((state, ctx))
 }
 
-pub(super) unsafe fn cuCtxCreate_v2(
+pub(super) fn cuCtxCreate_v2(
     call: &Call<'_>,
-    pctx: *mut CUcontext,
+    pctx: Out<'_, CUcontext>,
     flags: c_uint,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
-    present(pctx)?;
+    pctx.present()?;
     check_flags(flags)?;
     let mut state = call.lock();
     state.device(dev)?;
@@ -46,48 +46,46 @@ pub(super) unsafe fn cuCtxCreate_v2(
     contexts::open(&mut state, handle, dev as usize, false, flags);
     calls::created(&mut state, "context", handle.0 as u64);
     stack(call, |stack| stack.push(handle))?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pctx, handle) }
+    pctx.put(handle)
 }
 
-pub(super) unsafe fn cuCtxCreate_v3(
+pub(super) fn cuCtxCreate_v3(
     call: &Call<'_>,
-    pctx: *mut CUcontext,
-    _params_array: *mut CUexecAffinityParam,
+    pctx: Out<'_, CUcontext>,
+    _params_array: In<'_, CUexecAffinityParam>,
     num_params: c_int,
     flags: c_uint,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
     match num_params {
-        // SAFETY: both functions have the same contract.
-        0 => unsafe { cuCtxCreate_v2(call, pctx, flags, dev) },
+        0 => cuCtxCreate_v2(call, pctx, flags, dev),
         _ => Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY),
     }
 }
 
-pub(super) unsafe fn cuCtxCreate_v4(
+pub(super) fn cuCtxCreate_v4(
     call: &Call<'_>,
-    pctx: *mut CUcontext,
-    ctx_create_params: *mut CUctxCreateParams,
+    pctx: Out<'_, CUcontext>,
+    ctx_create_params: In<'_, CUctxCreateParams>,
     flags: c_uint,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
     if ctx_create_params.is_null() {
-        // SAFETY: both functions have the same contract.
-        return unsafe { cuCtxCreate_v2(call, pctx, flags, dev) };
+        return cuCtxCreate_v2(call, pctx, flags, dev);
     }
-    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
-    let CUctxCreateParams { execAffinityParams, numExecAffinityParams, cigParams } =
-        unsafe { ctx_create_params.read_unaligned() };
+    let CUctxCreateParams { execAffinityParams, numExecAffinityParams, cigParams } = ctx_create_params.read()?;
     match (execAffinityParams.is_null(), cigParams.is_null()) {
         (false, false) => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         (_, false) => unsupported(),
-        // SAFETY: both functions have the same contract.
-        _ => unsafe { cuCtxCreate_v3(call, pctx, execAffinityParams, numExecAffinityParams, flags, dev) },
+        _ => {
+            // SAFETY: the pointer is a member of the program's parameters.
+            let affinity = unsafe { In::received(execAffinityParams) };
+            cuCtxCreate_v3(call, pctx, affinity, numExecAffinityParams, flags, dev)
+        }
     }
 }
 
-pub(super) unsafe fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(super) fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     not_null(ctx)?;
     let state = call.lock();
     if state.context(ctx)?.primary {
@@ -97,23 +95,22 @@ pub(super) unsafe fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Result<
     stack(call, |stack| stack.pop_if(|top| *top == ctx)).map(|_| ())
 }
 
-pub(super) unsafe fn cuCtxPushCurrent_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(super) fn cuCtxPushCurrent_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     not_null(ctx)?;
     call.lock().context(ctx)?;
     stack(call, |stack| stack.push(ctx))
 }
 
-pub(super) unsafe fn cuCtxPopCurrent_v2(call: &Call<'_>, pctx: *mut CUcontext) -> Result<(), CUresult> {
+pub(super) fn cuCtxPopCurrent_v2(call: &Call<'_>, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
     let top = stack(call, |stack| stack.pop())?.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
     if !pctx.is_null() {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        unsafe { put(pctx, top)? };
+        pctx.put(top)?;
     }
     Ok(())
 }
 
 /// Replaces the top of the stack; null pops it.
-pub(super) unsafe fn cuCtxSetCurrent(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(super) fn cuCtxSetCurrent(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     if !ctx.is_null() {
         call.lock().context(ctx)?;
     }
@@ -125,51 +122,45 @@ pub(super) unsafe fn cuCtxSetCurrent(call: &Call<'_>, ctx: CUcontext) -> Result<
     })
 }
 
-pub(super) unsafe fn cuCtxGetCurrent(call: &Call<'_>, pctx: *mut CUcontext) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pctx, call.top_context().unwrap_or(CUcontext::NULL)) }
+pub(super) fn cuCtxGetCurrent(call: &Call<'_>, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
+    pctx.put(call.top_context().unwrap_or(CUcontext::NULL))
 }
 
-pub(super) unsafe fn cuCtxGetDevice(call: &Call<'_>, device: *mut CUdevice) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract; null means the current context.
-    unsafe { cuCtxGetDevice_v2(call, device, CUcontext::NULL) }
+pub(super) fn cuCtxGetDevice(call: &Call<'_>, device: Out<'_, CUdevice>) -> Result<(), CUresult> {
+    cuCtxGetDevice_v2(call, device, CUcontext::NULL)
 }
 
-pub(super) unsafe fn cuCtxGetDevice_v2(call: &Call<'_>, device: *mut CUdevice, ctx: CUcontext) -> Result<(), CUresult> {
-    present(device)?;
+pub(super) fn cuCtxGetDevice_v2(call: &Call<'_>, device: Out<'_, CUdevice>, ctx: CUcontext) -> Result<(), CUresult> {
+    device.present()?;
     let (state, handle) = given_or_current(call, ctx)?;
     let ordinal = state.context(handle)?.device as CUdevice;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(device, ordinal) }
+    device.put(ordinal)
 }
 
-pub(super) unsafe fn cuCtxGetFlags(call: &Call<'_>, flags: *mut c_uint) -> Result<(), CUresult> {
-    present(flags)?;
+pub(super) fn cuCtxGetFlags(call: &Call<'_>, flags: Out<'_, c_uint>) -> Result<(), CUresult> {
+    flags.present()?;
     let (state, handle) = call.current()?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(flags, state.context(handle)?.flags) }
+    flags.put(state.context(handle)?.flags)
 }
 
-pub(super) unsafe fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Result<(), CUresult> {
+pub(super) fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Result<(), CUresult> {
     check_flags(flags)?;
     let (mut state, handle) = call.current()?;
     state.context_mut(handle)?.flags = flags;
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxGetId(call: &Call<'_>, ctx: CUcontext, ctx_id: *mut u64) -> Result<(), CUresult> {
-    present(ctx_id)?;
+pub(super) fn cuCtxGetId(call: &Call<'_>, ctx: CUcontext, ctx_id: Out<'_, u64>) -> Result<(), CUresult> {
+    ctx_id.present()?;
     let (state, handle) = given_or_current(call, ctx)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(ctx_id, state.context(handle)?.id) }
+    ctx_id.put(state.context(handle)?.id)
 }
 
-pub(super) unsafe fn cuCtxSynchronize(call: &Call<'_>) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract; null means the current context.
-    unsafe { cuCtxSynchronize_v2(call, CUcontext::NULL) }
+pub(super) fn cuCtxSynchronize(call: &Call<'_>) -> Result<(), CUresult> {
+    cuCtxSynchronize_v2(call, CUcontext::NULL)
 }
 
-pub(super) unsafe fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(super) fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     let (mut state, handle) = given_or_current(call, ctx)?;
     capture::forbid_beside_capture(&mut state, handle)?;
     let clocks = edges::clocks_of_context(&state, handle);
@@ -178,7 +169,7 @@ pub(super) unsafe fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Res
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> Result<(), CUresult> {
+pub(super) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     let context = state.context_mut(handle)?;
     let place = context.limits.get_mut(limit as usize).ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)?;
@@ -192,22 +183,20 @@ pub(super) unsafe fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxGetLimit(call: &Call<'_>, pvalue: *mut usize, limit: CUlimit) -> Result<(), CUresult> {
-    present(pvalue)?;
+pub(super) fn cuCtxGetLimit(call: &Call<'_>, pvalue: Out<'_, usize>, limit: CUlimit) -> Result<(), CUresult> {
+    pvalue.present()?;
     let (state, handle) = call.current()?;
     let value = state.context(handle)?.limits.get(limit as usize).copied();
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pvalue, value.ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)?) }
+    pvalue.put(value.ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)?)
 }
 
-pub(super) unsafe fn cuCtxGetCacheConfig(call: &Call<'_>, pconfig: *mut CUfunc_cache) -> Result<(), CUresult> {
-    present(pconfig)?;
+pub(super) fn cuCtxGetCacheConfig(call: &Call<'_>, pconfig: Out<'_, CUfunc_cache>) -> Result<(), CUresult> {
+    pconfig.present()?;
     let (state, handle) = call.current()?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pconfig, state.context(handle)?.cache_config) }
+    pconfig.put(state.context(handle)?.cache_config)
 }
 
-pub(super) unsafe fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Result<(), CUresult> {
+pub(super) fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     if config > CU_FUNC_CACHE_PREFER_EQUAL {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -216,14 +205,13 @@ pub(super) unsafe fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) 
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxGetSharedMemConfig(call: &Call<'_>, p_config: *mut CUsharedconfig) -> Result<(), CUresult> {
-    present(p_config)?;
+pub(super) fn cuCtxGetSharedMemConfig(call: &Call<'_>, p_config: Out<'_, CUsharedconfig>) -> Result<(), CUresult> {
+    p_config.present()?;
     let (state, handle) = call.current()?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_config, state.context(handle)?.shared_memory_config) }
+    p_config.put(state.context(handle)?.shared_memory_config)
 }
 
-pub(super) unsafe fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedconfig) -> Result<(), CUresult> {
+pub(super) fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedconfig) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     if config > 2 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -232,45 +220,40 @@ pub(super) unsafe fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedco
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxGetApiVersion(call: &Call<'_>, ctx: CUcontext, version: *mut c_uint) -> Result<(), CUresult> {
-    present(version)?;
+pub(super) fn cuCtxGetApiVersion(call: &Call<'_>, ctx: CUcontext, version: Out<'_, c_uint>) -> Result<(), CUresult> {
+    version.present()?;
     drop(given_or_current(call, ctx)?);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(version, 3020) }
+    version.put(3020)
 }
 
-pub(super) unsafe fn cuCtxGetStreamPriorityRange(
+pub(super) fn cuCtxGetStreamPriorityRange(
     call: &Call<'_>,
-    least_priority: *mut c_int,
-    greatest_priority: *mut c_int,
+    least_priority: Out<'_, c_int>,
+    greatest_priority: Out<'_, c_int>,
 ) -> Result<(), CUresult> {
     drop(call.current()?);
     for (place, value) in [(least_priority, LEAST_PRIORITY), (greatest_priority, GREATEST_PRIORITY)] {
-        if !place.is_null() {
-            // SAFETY: the caller's pointers, by the driver's contract.
-            unsafe { put(place, value)? };
-        }
+        place.put_if_present(value);
     }
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxResetPersistingL2Cache(call: &Call<'_>) -> Result<(), CUresult> {
+pub(super) fn cuCtxResetPersistingL2Cache(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxAttach(call: &Call<'_>, pctx: *mut CUcontext, flags: c_uint) -> Result<(), CUresult> {
-    present(pctx)?;
+pub(super) fn cuCtxAttach(call: &Call<'_>, pctx: Out<'_, CUcontext>, flags: c_uint) -> Result<(), CUresult> {
+    pctx.present()?;
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let (mut state, handle) = call.current()?;
     state.context_mut(handle)?.attached += 1;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pctx, handle) }
+    pctx.put(handle)
 }
 
-pub(super) unsafe fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(super) fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     if call.top_context() != Some(ctx) {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
@@ -286,11 +269,7 @@ pub(super) unsafe fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), 
 
 /// Lets kernels of the current context access memory that was allocated in the peer context, except memory of pools and
 /// graphs.
-pub(super) unsafe fn cuCtxEnablePeerAccess(
-    call: &Call<'_>,
-    peer_context: CUcontext,
-    flags: c_uint,
-) -> Result<(), CUresult> {
+pub(super) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer_context: CUcontext, flags: c_uint) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     let peer = state.context(peer_context)?.device;
     if flags != 0 {
@@ -308,7 +287,7 @@ pub(super) unsafe fn cuCtxEnablePeerAccess(
     new.then_some(()).ok_or(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
 }
 
-pub(super) unsafe fn cuCtxDisablePeerAccess(call: &Call<'_>, peer_context: CUcontext) -> Result<(), CUresult> {
+pub(super) fn cuCtxDisablePeerAccess(call: &Call<'_>, peer_context: CUcontext) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     state.context(peer_context)?;
     let known = state.context_mut(handle)?.peers.remove(&peer_context);
@@ -321,12 +300,12 @@ pub(super) use self::cuCtxDestroy_v2 as cuCtxDestroy;
 pub(super) use self::cuCtxPopCurrent_v2 as cuCtxPopCurrent;
 pub(super) use self::cuCtxPushCurrent_v2 as cuCtxPushCurrent;
 
-pub(super) unsafe fn cuCtxGetExecAffinity(
+pub(super) fn cuCtxGetExecAffinity(
     call: &Call<'_>,
-    p_exec_affinity: *mut CUexecAffinityParam,
+    p_exec_affinity: Out<'_, CUexecAffinityParam>,
     _kind: c_uint,
 ) -> Result<(), CUresult> {
-    present(p_exec_affinity)?;
+    p_exec_affinity.present()?;
     drop(call.current()?);
     Err(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY)
 }

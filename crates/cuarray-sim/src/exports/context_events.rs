@@ -22,7 +22,7 @@ fn with_context<'a>(call: &Call<'a>, ctx: CUcontext) -> Result<Guard<'a>, CUresu
     }
 }
 
-pub(super) unsafe fn cuCtxRecordEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) -> Result<(), CUresult> {
+pub(super) fn cuCtxRecordEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_context(call, ctx)?;
     if state.event(event)?.context != ctx {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -44,7 +44,7 @@ pub(super) unsafe fn cuCtxRecordEvent(call: &Call<'_>, ctx: CUcontext, event: CU
     Ok(())
 }
 
-pub(super) unsafe fn cuCtxWaitEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) -> Result<(), CUresult> {
+pub(super) fn cuCtxWaitEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_context(call, ctx)?;
     let waited = state.event(event)?;
     let captured = waited.captured.as_ref().map(|captured| captured.id);

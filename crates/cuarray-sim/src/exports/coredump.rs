@@ -32,17 +32,11 @@ fn value_of(state: &State, context: Option<CUcontext>, setting: CUcoredumpSettin
 }
 
 /// Writes a value, or the size that it needs if there is no buffer.
-///
-/// # Safety
-/// `size` is null or valid, and `value` is null or has as many bytes as `size` says.
-unsafe fn get(found: &Value, value: *mut c_void, size: *mut usize) -> Result<(), CUresult> {
-    present(size)?;
+fn get(found: &Value, value: Out<'_, c_void>, size: InOut<'_, usize>) -> Result<(), CUresult> {
     if value.is_null() {
-        // SAFETY: by this function's contract.
-        return unsafe { put(size, found.size()) };
+        return size.put(found.size());
     }
-    // SAFETY: by this function's contract; the size may be unaligned.
-    let room = unsafe { size.read_unaligned() };
+    let room = size.read()?;
     let bytes = match found {
         Value::Switch(on) => vec![u8::from(*on)],
         Value::Name(name) => [name.as_slice(), &[0]].concat(),
@@ -51,35 +45,27 @@ unsafe fn get(found: &Value, value: *mut c_void, size: *mut usize) -> Result<(),
     if bytes.len() > room {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: the buffer has `room` bytes, which are enough.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.cast(), bytes.len()) };
-    Ok(())
+    // SAFETY: by the manual, the buffer has `room` bytes, which are enough.
+    unsafe { value.cast::<u8>().put_all(bytes) }
 }
 
 /// Reads a value of the same kind as `old`; `None` if the call only asks for its size, which is written.
-///
-/// # Safety
-/// As for [`get`].
-unsafe fn read(old: &Value, value: *const c_void, size: *mut usize) -> Result<Option<Value>, CUresult> {
-    present(size)?;
+fn read(old: &Value, value: In<'_, c_void>, size: InOut<'_, usize>) -> Result<Option<Value>, CUresult> {
     if value.is_null() {
-        // SAFETY: by this function's contract.
-        unsafe { put(size, old.size())? };
+        size.put(old.size())?;
         return Ok(None);
     }
-    // SAFETY: by this function's contract; the size may be unaligned.
-    let room = unsafe { size.read_unaligned() };
+    let room = size.read()?;
     let least = if let Value::Name(_) = old { 1 } else { old.size() };
     if room < least {
         return Err(INVALID_VALUE);
     }
-    let bytes = value.cast::<u8>();
     Ok(Some(match old {
         // SAFETY: the value has at least one byte.
-        Value::Switch(_) => Value::Switch(unsafe { bytes.read() } != 0),
+        Value::Switch(_) => Value::Switch(unsafe { value.cast::<u8>() }.read()? != 0),
         Value::Flags(_) => {
-            // SAFETY: the value has at least four bytes, and may be unaligned.
-            let flags = unsafe { value.cast::<u32>().read_unaligned() };
+            // SAFETY: the value has at least four bytes.
+            let flags = unsafe { value.cast::<u32>() }.read()?;
             if flags & !CU_COREDUMP_ALL_FLAGS != 0 {
                 return Err(INVALID_VALUE);
             }
@@ -87,7 +73,7 @@ unsafe fn read(old: &Value, value: *const c_void, size: *mut usize) -> Result<Op
         }
         Value::Name(_) => {
             // SAFETY: the value has `room` bytes, and the iterator stops at a nul.
-            let name = (0..room).map(|index| unsafe { bytes.add(index).read() });
+            let name = (0..room).map(|index| unsafe { value.pointer().cast::<u8>().add(index).read() });
             let name: Vec<u8> = name.take(NAME_SIZE).take_while(|byte| *byte != 0).collect();
             if name.is_empty() || name.len() >= NAME_SIZE {
                 return Err(INVALID_VALUE);
@@ -105,39 +91,36 @@ fn warn(call: &Call<'_>, setting: CUcoredumpSettings, value: &Value) {
     }
 }
 
-pub(super) unsafe fn cuCoredumpGetAttribute(
+pub(super) fn cuCoredumpGetAttribute(
     call: &Call<'_>,
     attrib: CUcoredumpSettings,
-    value: *mut c_void,
-    size: *mut usize,
+    value: Out<'_, c_void>,
+    size: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
     let (state, context) = call.current()?;
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe { get(&value_of(&state, Some(context), attrib)?, value, size) }
+    get(&value_of(&state, Some(context), attrib)?, value, size)
 }
 
-pub(super) unsafe fn cuCoredumpGetAttributeGlobal(
+pub(super) fn cuCoredumpGetAttributeGlobal(
     call: &Call<'_>,
     attrib: CUcoredumpSettings,
-    value: *mut c_void,
-    size: *mut usize,
+    value: Out<'_, c_void>,
+    size: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
     let state = call.lock();
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe { get(&value_of(&state, None, attrib)?, value, size) }
+    get(&value_of(&state, None, attrib)?, value, size)
 }
 
 /// Sets a value for the current context. The pipe and its switch belong to all contexts.
-pub(super) unsafe fn cuCoredumpSetAttribute(
+pub(super) fn cuCoredumpSetAttribute(
     call: &Call<'_>,
     attrib: CUcoredumpSettings,
-    value: *mut c_void,
-    size: *mut usize,
+    value: In<'_, c_void>,
+    size: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
     let (mut state, context) = call.current()?;
     let old = value_of(&state, Some(context), attrib)?;
-    // SAFETY: the caller's pointers, by the driver's contract.
-    let Some(new) = (unsafe { read(&old, value, size)? }) else { return Ok(()) };
+    let Some(new) = read(&old, value, size)? else { return Ok(()) };
     if matches!(attrib, CU_COREDUMP_ENABLE_USER_TRIGGER | CU_COREDUMP_PIPE) {
         return Err(NOT_PERMITTED);
     }
@@ -147,16 +130,15 @@ pub(super) unsafe fn cuCoredumpSetAttribute(
 }
 
 /// Sets a value for all contexts. The pipe stays as it is once its switch is on.
-pub(super) unsafe fn cuCoredumpSetAttributeGlobal(
+pub(super) fn cuCoredumpSetAttributeGlobal(
     call: &Call<'_>,
     attrib: CUcoredumpSettings,
-    value: *mut c_void,
-    size: *mut usize,
+    value: In<'_, c_void>,
+    size: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
     let old = value_of(&state, None, attrib)?;
-    // SAFETY: the caller's pointers, by the driver's contract.
-    let Some(new) = (unsafe { read(&old, value, size)? }) else { return Ok(()) };
+    let Some(new) = read(&old, value, size)? else { return Ok(()) };
     let is_monitored = value_of(&state, None, CU_COREDUMP_ENABLE_USER_TRIGGER)? == Value::Switch(true);
     if attrib == CU_COREDUMP_PIPE && is_monitored {
         return Err(NOT_PERMITTED);

@@ -13,8 +13,8 @@ use crate::objects::graph_data::Action;
 use crate::objects::work::Work;
 use crate::work::{pools, shared_events, streams};
 
-pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: c_uint) -> Result<(), CUresult> {
-    present(event)?;
+pub(super) fn cuEventCreate(call: &Call<'_>, event: Out<'_, CUevent>, flags: c_uint) -> Result<(), CUresult> {
+    event.present()?;
     let known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     let between_processes = flags & CU_EVENT_INTERPROCESS != 0;
     if flags & !known != 0 || (between_processes && flags & CU_EVENT_DISABLE_TIMING == 0) {
@@ -28,12 +28,11 @@ pub(super) unsafe fn cuEventCreate(call: &Call<'_>, event: *mut CUevent, flags: 
     };
     state.events.insert(handle, Event::new(context, flags, shared));
     calls::created(&mut state, "event", handle.0 as u64);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(event, handle) }
+    event.put(handle)
 }
 
 /// Sets the event to this point of the stream, or of its capture. Stream and event must belong to one context.
-pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Result<(), CUresult> {
+pub(super) fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = streams::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context);
     if Some(state.event(event)?.context) != context {
@@ -60,7 +59,7 @@ pub(super) unsafe fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUst
     Ok(())
 }
 
-pub(super) unsafe fn cuEventRecordWithFlags(
+pub(super) fn cuEventRecordWithFlags(
     call: &Call<'_>,
     event: CUevent,
     stream: CUstream,
@@ -75,8 +74,7 @@ pub(super) unsafe fn cuEventRecordWithFlags(
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: both functions have the same contract.
-    unsafe { cuEventRecord(call, event, stream) }
+    cuEventRecord(call, event, stream)
 }
 
 /// Locks the driver for a call that uses the event's context instead of the current one.
@@ -92,7 +90,7 @@ fn with_event<'a>(call: &Call<'a>, event: CUevent) -> Result<Guard<'a>, CUresult
     }
 }
 
-pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
+pub(super) fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     capture::forbid_captured(&mut state, event)?;
     capture::forbid_unsafe(&mut state, call.thread, call.capture_mode())?;
@@ -104,7 +102,7 @@ pub(super) unsafe fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(),
     super::stream::query(call, state, recorded.into_iter().collect(), clock.into_iter().collect())
 }
 
-pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
+pub(super) fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     capture::forbid_captured(&mut state, event)?;
     capture::forbid_unsafe(&mut state, call.thread, call.capture_mode())?;
@@ -125,7 +123,7 @@ pub(super) unsafe fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Resu
 }
 
 /// Destroys the event. Pending waits keep the point of its last record.
-pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
+pub(super) fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     calls::destroyed(&mut state, "event", event.0 as u64);
@@ -134,13 +132,13 @@ pub(super) unsafe fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Resul
 
 /// Queries both events first, as `cuEventQuery` does. So a program may poll with this call alone, and success means
 /// that both events have completed.
-pub(super) unsafe fn cuEventElapsedTime(
+pub(super) fn cuEventElapsedTime(
     call: &Call<'_>,
-    p_milliseconds: *mut f32,
+    p_milliseconds: Out<'_, f32>,
     h_start: CUevent,
     h_end: CUevent,
 ) -> Result<(), CUresult> {
-    present(p_milliseconds)?;
+    p_milliseconds.present()?;
     let mut state = with_event(call, h_start)?;
     let (mut points, mut clocks) = (Vec::new(), Vec::new());
     for event in [h_start, h_end] {
@@ -160,40 +158,37 @@ pub(super) unsafe fn cuEventElapsedTime(
     drop(state);
     // Signed, because the events may have completed in the opposite order.
     let nanoseconds = times[1] as f64 - times[0] as f64;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_milliseconds, (nanoseconds / 1e6) as f32) }
+    p_milliseconds.put((nanoseconds / 1e6) as f32)
 }
 
-pub(super) unsafe fn cuEventElapsedTime_v2(
+pub(super) fn cuEventElapsedTime_v2(
     call: &Call<'_>,
-    p_milliseconds: *mut f32,
+    p_milliseconds: Out<'_, f32>,
     h_start: CUevent,
     h_end: CUevent,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuEventElapsedTime(call, p_milliseconds, h_start, h_end) }
+    cuEventElapsedTime(call, p_milliseconds, h_start, h_end)
 }
 
 /// Returns the handle of an interprocess event.
-pub(super) unsafe fn cuIpcGetEventHandle(
+pub(super) fn cuIpcGetEventHandle(
     call: &Call<'_>,
-    p_handle: *mut CUipcEventHandle,
+    p_handle: Out<'_, CUipcEventHandle>,
     event: CUevent,
 ) -> Result<(), CUresult> {
-    present(p_handle)?;
+    p_handle.present()?;
     let state = with_event(call, event)?;
     let shared = state.event(event)?.shared.as_ref().ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_handle, shared.handle()) }
+    p_handle.put(shared.handle())
 }
 
 /// Opens an event of another process, as an event of the current context.
-pub(super) unsafe fn cuIpcOpenEventHandle(
+pub(super) fn cuIpcOpenEventHandle(
     call: &Call<'_>,
-    event: *mut CUevent,
+    event: Out<'_, CUevent>,
     handle: CUipcEventHandle,
 ) -> Result<(), CUresult> {
-    present(event)?;
+    event.present()?;
     let (mut state, context) = call.current()?;
     let shared = SharedEvent::open(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     let own = |known: &Event| !known.imported && known.shared.as_ref().is_some_and(|known| known.same(&shared));
@@ -204,8 +199,7 @@ pub(super) unsafe fn cuIpcOpenEventHandle(
     let flags = CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     state.events.insert(new, Event { imported: true, ..Event::new(context, flags, Some(shared)) });
     calls::created(&mut state, "event", new.0 as u64);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(event, new) }
+    event.put(new)
 }
 
 // Older symbols with the same signature.

@@ -14,13 +14,9 @@ const OF_THE_RUNTIME: [[u8; 16]; 2] = [
 ];
 
 /// Reports the library whose runtime asked for a table: in the error log, and once for each library on standard error.
-///
-/// # Safety
-/// `table` is null, or points at the 16 bytes of a table's id.
 #[cold]
-pub(super) unsafe fn explain(driver: &Driver, entry: Entry<'_>, table: *const [u8; 16]) {
-    // SAFETY: this function's contract.
-    if table.is_null() || !OF_THE_RUNTIME.contains(&unsafe { table.read_unaligned() }) {
+pub(super) fn explain(driver: &Driver, entry: Entry<'_>, table: &[u8; 16]) {
+    if !OF_THE_RUNTIME.contains(table) {
         return;
     }
     let Some(object) = site::calling_object(entry) else { return };

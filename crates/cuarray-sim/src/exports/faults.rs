@@ -14,7 +14,8 @@ use crate::process::current;
 pub(crate) unsafe extern "C" fn cuarraySimFailNext(fault: *const c_char) -> CUresult {
     tool(|| {
         // SAFETY: by this function's contract.
-        let fault: Fault = unsafe { read(fault)? }.parse().map_err(|()| CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        let fault: Fault =
+            read(unsafe { Text::received(fault) })?.parse().map_err(|()| CUresult::CUDA_ERROR_INVALID_VALUE)?;
         let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         inject(&driver, fault).map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)
     })
@@ -29,10 +30,8 @@ pub(crate) unsafe extern "C" fn cuarraySimClearFaults(left: *mut u64) -> CUresul
     tool(|| {
         let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         let count = driver.clear_faults() as u64;
-        if left.is_null() {
-            return Ok(());
-        }
         // SAFETY: by this function's contract.
-        unsafe { put(left, count) }
+        unsafe { Out::received(left) }.put_if_present(count);
+        Ok(())
     })
 }

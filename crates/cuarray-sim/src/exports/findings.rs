@@ -6,7 +6,6 @@
 use super::statistics::write_text;
 use super::*;
 use crate::process::{current, report};
-use std::ffi::CStr;
 
 /// Calls `f` with the calling thread's driver, if that driver works in this process.
 fn with_driver(f: impl FnOnce(&Driver) -> Result<(), CUresult>) -> CUresult {
@@ -81,7 +80,7 @@ pub(crate) extern "C" fn cuarraySimClearFindings() -> CUresult {
 pub(crate) unsafe extern "C" fn cuarraySimDropOrdering(n: u64, library: *const c_char) -> CUresult {
     with_driver(|driver| {
         // SAFETY: by this function's contract.
-        let library = (!library.is_null()).then(|| unsafe { CStr::from_ptr(library) }.to_string_lossy().into_owned());
+        let library = unsafe { Text::received(library) }.name().ok();
         driver.ordering_calls.drop_nth(n, library);
         Ok(())
     })
@@ -97,12 +96,10 @@ pub(crate) unsafe extern "C" fn cuarraySimOrderingCalls(made: *mut u64, dropped:
     with_driver(|driver| {
         let (count, left_out) = driver.ordering_calls.made();
         // SAFETY: this function's contract.
-        unsafe {
-            if !made.is_null() {
-                put(made, count)?;
-            }
-            if dropped.is_null() { Ok(()) } else { put(dropped, c_int::from(left_out)) }
-        }
+        unsafe { Out::received(made) }.put_if_present(count);
+        // SAFETY: this function's contract.
+        unsafe { Out::received(dropped) }.put_if_present(c_int::from(left_out));
+        Ok(())
     })
 }
 

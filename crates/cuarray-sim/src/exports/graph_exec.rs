@@ -16,74 +16,64 @@ use crate::work::streams::stream;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) unsafe fn cuGraphInstantiate(
+pub(super) fn cuGraphInstantiate(
     call: &Call<'_>,
-    p_exec: *mut CUgraphExec,
+    p_exec: Out<'_, CUgraphExec>,
     graph: CUgraph,
-    p_error_node: *mut CUgraphNode,
-    log_buffer: *mut c_char,
+    p_error_node: Out<'_, CUgraphNode>,
+    log_buffer: Out<'_, c_char>,
     buffer_size: usize,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuGraphInstantiate_v2(call, p_exec, graph, p_error_node, log_buffer, buffer_size) }
+    cuGraphInstantiate_v2(call, p_exec, graph, p_error_node, log_buffer, buffer_size)
 }
 
 /// Writes a sentence about the result to the log.
-pub(super) unsafe fn cuGraphInstantiate_v2(
+pub(super) fn cuGraphInstantiate_v2(
     call: &Call<'_>,
-    p_exec: *mut CUgraphExec,
+    p_exec: Out<'_, CUgraphExec>,
     graph: CUgraph,
-    p_error_node: *mut CUgraphNode,
-    log_buffer: *mut c_char,
+    p_error_node: Out<'_, CUgraphNode>,
+    log_buffer: Out<'_, c_char>,
     buffer_size: usize,
 ) -> Result<(), CUresult> {
-    present(p_exec)?;
+    p_exec.present()?;
     let made = exec::instantiate(&mut call.lock(), graph, 0);
     let (node, text) = match &made {
         Ok(_) => (CUgraphNode::NULL, ""),
         Err((code, node)) if node.is_null() => (*node, code.name().unwrap_or_default()),
         Err((_, node)) => (*node, "the edges form a cycle"),
     };
-    // SAFETY: the caller's pointers, by the driver's contract; null outputs are not written.
-    unsafe {
-        if !p_error_node.is_null() {
-            put(p_error_node, node)?;
-        }
-        if !log_buffer.is_null() && buffer_size > 0 {
-            let length = text.len().min(buffer_size - 1);
-            std::ptr::copy_nonoverlapping(text.as_ptr(), log_buffer.cast(), length);
-            log_buffer.add(length).write(0);
-        }
-        put(p_exec, made.map_err(|(code, _)| code)?)
+    p_error_node.put_if_present(node);
+    if !log_buffer.is_null() && buffer_size > 0 {
+        // SAFETY: by the manual, the buffer has this size.
+        unsafe { log_buffer.put_text(text, buffer_size)? };
     }
+    p_exec.put(made.map_err(|(code, _)| code)?)
 }
 
-pub(super) unsafe fn cuGraphInstantiateWithFlags(
+pub(super) fn cuGraphInstantiateWithFlags(
     call: &Call<'_>,
-    p_exec: *mut CUgraphExec,
+    p_exec: Out<'_, CUgraphExec>,
     graph: CUgraph,
     flags: u64,
 ) -> Result<(), CUresult> {
-    present(p_exec)?;
+    p_exec.present()?;
     // Uploading needs a stream.
     if flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD != 0 {
         return Err(INVALID_VALUE);
     }
     let exec = exec::instantiate(&mut call.lock(), graph, flags).map_err(|(code, _)| code)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_exec, exec) }
+    p_exec.put(exec)
 }
 
-pub(super) unsafe fn cuGraphInstantiateWithParams(
+pub(super) fn cuGraphInstantiateWithParams(
     call: &Call<'_>,
-    p_exec: *mut CUgraphExec,
+    p_exec: Out<'_, CUgraphExec>,
     graph: CUgraph,
-    instantiate_params: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
+    instantiate_params: InOut<'_, CUDA_GRAPH_INSTANTIATE_PARAMS>,
 ) -> Result<(), CUresult> {
-    present(p_exec)?;
-    present(instantiate_params)?;
-    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
-    let mut params = unsafe { instantiate_params.read_unaligned() };
+    p_exec.present()?;
+    let mut params = instantiate_params.read()?;
     let made = exec::instantiate(&mut call.lock(), graph, params.flags);
     (params.result_out, params.hErrNode_out) = match made {
         Ok(_) => (CUDA_GRAPH_INSTANTIATE_SUCCESS, CUgraphNode::NULL),
@@ -93,33 +83,24 @@ pub(super) unsafe fn cuGraphInstantiateWithParams(
         Err((_, node)) if node.is_null() => (CUDA_GRAPH_INSTANTIATE_ERROR, node),
         Err((_, node)) => (CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, node),
     };
-    // SAFETY: as above.
-    unsafe { put(instantiate_params, params)? };
+    instantiate_params.put(params)?;
     let exec = made.map_err(|(code, _)| code)?;
     if params.flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD != 0 {
-        // SAFETY: both functions have the same contract.
-        unsafe { cuGraphUpload(call, exec, params.hUploadStream)? };
+        cuGraphUpload(call, exec, params.hUploadStream)?;
     }
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_exec, exec) }
+    p_exec.put(exec)
 }
 
-pub(super) unsafe fn cuGraphExecGetFlags(call: &Call<'_>, exec: CUgraphExec, flags: *mut u64) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(flags, call.lock().exec(exec)?.flags) }
+pub(super) fn cuGraphExecGetFlags(call: &Call<'_>, exec: CUgraphExec, flags: Out<'_, u64>) -> Result<(), CUresult> {
+    flags.put(call.lock().exec(exec)?.flags)
 }
 
-pub(super) unsafe fn cuGraphExecGetId(
-    call: &Call<'_>,
-    exec: CUgraphExec,
-    graph_id: *mut c_uint,
-) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(graph_id, call.lock().exec(exec)?.id) }
+pub(super) fn cuGraphExecGetId(call: &Call<'_>, exec: CUgraphExec, graph_id: Out<'_, c_uint>) -> Result<(), CUresult> {
+    graph_id.put(call.lock().exec(exec)?.id)
 }
 
 /// Enqueues an operation without effect: a simulated graph needs no upload.
-pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
+pub(super) fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     state.exec(exec)?;
     capture::forbid_in_capture(&mut state, handle)?;
@@ -128,7 +109,7 @@ pub(super) unsafe fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: C
 }
 
 /// Launches a graph; in a capturing stream, adds it as a child graph node.
-pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
+pub(super) fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     let graph = state.exec(exec)?.graph;
     if capture::captures(&mut state, handle)? {
@@ -150,39 +131,36 @@ pub(super) unsafe fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: C
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphExecDestroy(call: &Call<'_>, exec: CUgraphExec) -> Result<(), CUresult> {
+pub(super) fn cuGraphExecDestroy(call: &Call<'_>, exec: CUgraphExec) -> Result<(), CUresult> {
     let mut state = call.lock();
     exec::destroy_exec(&mut state, exec)?;
     drop(outside::bury(call.driver, state));
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphExecUpdate(
+pub(super) fn cuGraphExecUpdate(
     call: &Call<'_>,
     exec: CUgraphExec,
     graph: CUgraph,
-    error_node_out: *mut CUgraphNode,
-    update_result_out: *mut CUgraphExecUpdateResult,
+    error_node_out: Out<'_, CUgraphNode>,
+    update_result_out: Out<'_, CUgraphExecUpdateResult>,
 ) -> Result<(), CUresult> {
-    present(error_node_out)?;
-    present(update_result_out)?;
+    error_node_out.present()?;
+    update_result_out.present()?;
     let mut info = CUgraphExecUpdateResultInfo::default();
-    // SAFETY: both functions have the same contract; the node is a local variable.
-    unsafe {
-        let updated = cuGraphExecUpdate_v2(call, exec, graph, &mut info);
-        put(error_node_out, info.errorNode)?;
-        put(update_result_out, info.result)?;
-        updated
-    }
+    let updated = cuGraphExecUpdate_v2(call, exec, graph, Out::of(&mut info));
+    error_node_out.put(info.errorNode)?;
+    update_result_out.put(info.result)?;
+    updated
 }
 
-pub(super) unsafe fn cuGraphExecUpdate_v2(
+pub(super) fn cuGraphExecUpdate_v2(
     call: &Call<'_>,
     exec: CUgraphExec,
     graph: CUgraph,
-    result_info: *mut CUgraphExecUpdateResultInfo,
+    result_info: Out<'_, CUgraphExecUpdateResultInfo>,
 ) -> Result<(), CUresult> {
-    present(result_info)?;
+    result_info.present()?;
     let mut state = call.lock();
     state.exec(exec)?;
     state.graph(graph)?;
@@ -195,8 +173,7 @@ pub(super) unsafe fn cuGraphExecUpdate_v2(
             CUgraphExecUpdateResultInfo { result, errorNode: node, errorFromNode: from }
         }
     };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(result_info, info)? };
+    result_info.put(info)?;
     updated.map_err(|_| CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
 }
 
@@ -205,66 +182,60 @@ fn update(mut state: Guard<'_>, exec: CUgraphExec, node: CUgraphNode, action: Ac
     update::update_node(&mut state, exec, node, action)
 }
 
-pub(super) unsafe fn cuGraphExecNodeSetParams(
+pub(super) fn cuGraphExecNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
-    node_params: *mut CUgraphNodeParams,
+    node_params: In<'_, CUgraphNodeParams>,
 ) -> Result<(), CUresult> {
-    present(node_params)?;
+    let params = node_params.read()?;
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
-    let params = unsafe { node_params.read_unaligned() };
-    // SAFETY: as above.
+    // SAFETY: the parameters are the program's.
     match unsafe { node_action(&mut state, call, &params)? } {
         Action::Child(child) => {
             drop(state);
-            // SAFETY: both functions have the same contract.
-            unsafe { cuGraphExecChildGraphNodeSetParams(call, exec, node, child) }
+            cuGraphExecChildGraphNodeSetParams(call, exec, node, child)
         }
         Action::Allocate(_) | Action::Free(_) | Action::Empty => unsupported(),
         action => update(state, exec, node, action),
     }
 }
 
-pub(super) unsafe fn cuGraphExecMemcpyNodeSetParams(
+pub(super) fn cuGraphExecMemcpyNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
-    copy_params: *const CUDA_MEMCPY3D,
+    copy_params: In<'_, CUDA_MEMCPY3D>,
     ctx: CUcontext,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { copy_action(&mut state, call, copy_params, ctx)? };
+    let action = copy_action(&mut state, call, &copy_params.read()?, ctx)?;
     update(state, exec, node, action)
 }
 
-pub(super) unsafe fn cuGraphExecMemsetNodeSetParams(
+pub(super) fn cuGraphExecMemsetNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
-    memset_params: *const CUDA_MEMSET_NODE_PARAMS,
+    memset_params: In<'_, CUDA_MEMSET_NODE_PARAMS>,
     ctx: CUcontext,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { fill_action(&mut state, call, memset_params, ctx)? };
+    let action = fill_action(&mut state, call, memset_params.read()?, ctx)?;
     update(state, exec, node, action)
 }
 
-pub(super) unsafe fn cuGraphExecHostNodeSetParams(
+pub(super) fn cuGraphExecHostNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
-    node_params: *const CUDA_HOST_NODE_PARAMS,
+    node_params: In<'_, CUDA_HOST_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { host_action(node_params)? };
+    let action = host_action(node_params.read()?)?;
     update(call.lock(), exec, node, action)
 }
 
-pub(super) unsafe fn cuGraphExecChildGraphNodeSetParams(
+pub(super) fn cuGraphExecChildGraphNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -275,7 +246,7 @@ pub(super) unsafe fn cuGraphExecChildGraphNodeSetParams(
     update::update_child(&mut state, exec, node, child_graph)
 }
 
-pub(super) unsafe fn cuGraphExecEventRecordNodeSetEvent(
+pub(super) fn cuGraphExecEventRecordNodeSetEvent(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -286,7 +257,7 @@ pub(super) unsafe fn cuGraphExecEventRecordNodeSetEvent(
     update(state, exec, node, Action::Record(event))
 }
 
-pub(super) unsafe fn cuGraphExecEventWaitNodeSetEvent(
+pub(super) fn cuGraphExecEventWaitNodeSetEvent(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -306,7 +277,7 @@ fn switchable(state: &Guard<'_>, exec: CUgraphExec, node: CUgraphNode) -> Result
     }
 }
 
-pub(super) unsafe fn cuGraphNodeSetEnabled(
+pub(super) fn cuGraphNodeSetEnabled(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -322,14 +293,13 @@ pub(super) unsafe fn cuGraphNodeSetEnabled(
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphNodeGetEnabled(
+pub(super) fn cuGraphNodeGetEnabled(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
-    is_enabled: *mut c_uint,
+    is_enabled: Out<'_, c_uint>,
 ) -> Result<(), CUresult> {
     let state = call.lock();
     let own = switchable(&state, exec, node)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(is_enabled, c_uint::from(!state.exec(exec)?.disabled.contains(&own))) }
+    is_enabled.put(c_uint::from(!state.exec(exec)?.disabled.contains(&own)))
 }

@@ -15,94 +15,90 @@ const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 /// `CUDA_ERROR_INVALID_VALUE` for more access descriptions than devices, and for a description of no device.
 ///
 /// # Safety
-/// The access descriptions are null, or as many as the parameters say.
+/// The parameters are the program's: their list has the length that they state.
 pub(super) unsafe fn allocate_action(state: &State, params: &CUDA_MEM_ALLOC_NODE_PARAMS) -> Result<Action, CUresult> {
     let &CUDA_MEM_ALLOC_NODE_PARAMS { poolProps, accessDescs, accessDescCount, bytesize, .. } = params;
     if accessDescCount > state.devices.len() {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: by this function's contract.
-    let access = unsafe { super::pool::descriptions(state, accessDescs, accessDescCount) };
+    // SAFETY: this function's contract.
+    let access = unsafe { In::received(accessDescs).list(accessDescCount) };
+    let access = access.and_then(|access| super::pool::checked_access(state, access));
     let access = access.map_err(|_| INVALID_VALUE)?.into_iter().collect();
     Ok(Action::Allocate(Box::new(AllocateNode::new(poolProps, &access, bytesize as u64))))
 }
 
 /// Adds the node and writes the address of its memory into the parameters.
-pub(super) unsafe fn cuGraphAddMemAllocNode(
+pub(super) fn cuGraphAddMemAllocNode(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
+    dependencies: In<'_, CUgraphNode>,
     num_dependencies: usize,
-    node_params: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
+    node_params: InOut<'_, CUDA_MEM_ALLOC_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
-    present(node_params)?;
-    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
-    let params = unsafe { node_params.read_unaligned() };
+    let params = node_params.read()?;
+    p_node.present()?;
+    // SAFETY: the parameters are the program's.
+    let action = |state: &mut State| unsafe { allocate_action(state, &params) };
     let mut node = CUgraphNode::NULL;
-    // SAFETY: as above; `node` is a local variable.
-    unsafe {
-        let action = |state: &mut State| allocate_action(state, &params);
-        present(p_node)?;
-        add_and_return(call, &mut node, graph, (dependencies, num_dependencies), action)?;
-        // By the header, only the address is an output.
-        let mut added = params;
-        cuGraphMemAllocNodeGetParams(call, node, &mut added)?;
-        put(node_params, CUDA_MEM_ALLOC_NODE_PARAMS { dptr: added.dptr, ..params })?;
-        put(p_node, node)
-    }
+    // SAFETY: the manual gives the list this length.
+    unsafe { add_and_return(call, Out::of(&mut node), graph, (dependencies, num_dependencies), action)? };
+    // By the header, only the address is an output.
+    let mut added = params;
+    cuGraphMemAllocNodeGetParams(call, node, Out::of(&mut added))?;
+    node_params.put(CUDA_MEM_ALLOC_NODE_PARAMS { dptr: added.dptr, ..params })?;
+    p_node.put(node)
 }
 
-pub(super) unsafe fn cuGraphMemAllocNodeGetParams(
+pub(super) fn cuGraphMemAllocNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
-    params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
+    params_out: Out<'_, CUDA_MEM_ALLOC_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
     match &call.lock().node(node)?.action {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Allocate(node) => unsafe { put(params_out, node.params()) },
+        Action::Allocate(node) => params_out.put(node.params()),
         _ => Err(INVALID_VALUE),
     }
 }
 
-pub(super) unsafe fn cuGraphAddMemFreeNode(
+pub(super) fn cuGraphAddMemFreeNode(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
+    dependencies: In<'_, CUgraphNode>,
     num_dependencies: usize,
     dptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointers, by the driver's contract.
+    // SAFETY: the manual gives the list this length.
     unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Free(dptr))) }
 }
 
-pub(super) unsafe fn cuGraphMemFreeNodeGetParams(
+pub(super) fn cuGraphMemFreeNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
-    dptr_out: *mut CUdeviceptr,
+    dptr_out: Out<'_, CUdeviceptr>,
 ) -> Result<(), CUresult> {
     match call.lock().node(node)?.action {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Free(address) => unsafe { put(dptr_out, address) },
+        Action::Free(address) => dptr_out.put(address),
         _ => Err(INVALID_VALUE),
     }
 }
 
 /// Releases reserved memory that is not in use.
-pub(super) unsafe fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Result<(), CUresult> {
+pub(super) fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.device_mut(device)?.graph_memory.trim();
     Ok(())
 }
 
-pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
+pub(super) fn cuDeviceGetGraphMemAttribute(
     call: &Call<'_>,
     device: CUdevice,
     attr: CUgraphMem_attribute,
-    value: *mut c_void,
+    value: Out<'_, c_void>,
 ) -> Result<(), CUresult> {
-    present(value)?;
+    value.present()?;
     let memory = call.lock().device(device)?.graph_memory;
     let result = match attr {
         CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => memory.used,
@@ -111,20 +107,19 @@ pub(super) unsafe fn cuDeviceGetGraphMemAttribute(
         CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => memory.reserved_high,
         _ => return Err(INVALID_VALUE),
     };
-    // SAFETY: the caller's pointer to 64 bits, by the driver's contract.
-    unsafe { put(value.cast::<u64>(), result) }
+    // SAFETY: by the manual, each value has 64 bits.
+    unsafe { value.cast::<u64>() }.put(result)
 }
 
 /// Resets a high watermark; zero is the only valid value.
-pub(super) unsafe fn cuDeviceSetGraphMemAttribute(
+pub(super) fn cuDeviceSetGraphMemAttribute(
     call: &Call<'_>,
     device: CUdevice,
     attr: CUgraphMem_attribute,
-    value: *mut c_void,
+    value: In<'_, c_void>,
 ) -> Result<(), CUresult> {
-    present(value)?;
-    // SAFETY: the caller's pointer to 64 bits, by the driver's contract; it may be unaligned.
-    let wanted = unsafe { value.cast::<u64>().read_unaligned() };
+    // SAFETY: by the manual, each value has 64 bits.
+    let wanted = unsafe { value.cast::<u64>() }.read()?;
     let mut state = call.lock();
     let memory = &mut state.device_mut(device)?.graph_memory;
     match (attr, wanted) {

@@ -5,9 +5,8 @@
 
 use super::*;
 use crate::memory::probe;
-use crate::objects::build_log::{Buffer, Log};
+use crate::objects::build_log::Log;
 use cuarray_ptx::{Error, Image, ImageError, Program};
-use std::ffi::CStr;
 use std::sync::Arc;
 
 /// The options that have an effect.
@@ -21,38 +20,24 @@ impl Options {
     /// Reads options and their values.
     ///
     /// # Safety
-    /// The arrays are null or hold `count` elements.
+    /// The lists are the program's, with `count` elements.
     pub(super) unsafe fn read(
         count: c_uint,
-        options: *const CUjit_option,
-        values: *mut *mut c_void,
+        options: In<'_, CUjit_option>,
+        values: In<'_, *mut c_void>,
     ) -> Result<Options, CUresult> {
         let mut read = Options::default();
-        if count == 0 {
-            return Ok(read);
-        }
-        present(options)?;
-        present(values)?;
-        for index in 0..count as usize {
-            // SAFETY: this function's contract; the arrays may be unaligned.
-            let (option, place) = unsafe { (options.add(index).read_unaligned(), values.add(index)) };
-            // SAFETY: as above. A value is a pointer, or a number stored as a pointer.
-            let value = unsafe { place.read_unaligned() } as usize;
-            match option {
-                CU_JIT_MAX_REGISTERS => read.max_registers = u32::try_from(value).unwrap_or(0),
-                CU_JIT_INFO_LOG_BUFFER => read.log.info.address = value,
-                CU_JIT_ERROR_LOG_BUFFER => read.log.error.address = value,
-                CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => {
-                    // The upper half of the value is undefined.
-                    let size = value & 0xffff_ffff;
-                    read.log.info = Buffer { size, written: place as usize, ..read.log.info };
-                }
-                CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES => {
-                    let size = value & 0xffff_ffff;
-                    read.log.error = Buffer { size, written: place as usize, ..read.log.error };
-                }
-                _ => {}
+        let count = count as usize;
+        // SAFETY: this function's contract.
+        let (options, given) = unsafe { (options.list(count)?, values.list(count)?) };
+        for (index, (option, value)) in options.into_iter().zip(given).enumerate() {
+            // A value is a pointer, or a number stored as a pointer.
+            let value = value as usize;
+            if option == CU_JIT_MAX_REGISTERS {
+                read.max_registers = u32::try_from(value).unwrap_or(0);
             }
+            // SAFETY: this function's contract.
+            unsafe { read.log.take(option, value, values.pointer().wrapping_add(index) as usize) };
         }
         Ok(read)
     }
@@ -71,16 +56,12 @@ const ADD_PTX: &str = "let nvcc add PTX with -gencode arch=compute_90,code=compu
 load the PTX";
 
 /// Reports why an image was refused, in the log and once on standard error.
-///
-/// # Safety
-/// The log's buffers belong to the program and are still valid.
-pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> CUresult {
+pub(super) fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> CUresult {
     let (reason, code) = match error {
         ImageError::MachineCode => {
             call.driver.refused_machine_code.fetch_add(1, Ordering::Relaxed);
             call.driver.explain(&format!("machine code was refused: {HOW}"));
-            // SAFETY: this function's contract.
-            unsafe { log.error.write(&format!("error   : {HOW}\n")) };
+            log.error.write(&format!("error   : {HOW}\n"));
             return CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU;
         }
         ImageError::Intermediate => (format!("{error}; {LINK_FIRST}"), CUresult::CUDA_ERROR_INVALID_IMAGE),
@@ -89,8 +70,7 @@ pub(super) unsafe fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> C
         ImageError::Unknown => return CUresult::CUDA_ERROR_INVALID_IMAGE,
     };
     call.driver.explain(&format!("an image was refused: {reason}"));
-    // SAFETY: this function's contract.
-    unsafe { log.error.write(&format!("error   : {reason}\n")) };
+    log.error.write(&format!("error   : {reason}\n"));
     code
 }
 
@@ -115,10 +95,7 @@ fn newest_ptx(driver_version: i32) -> (u32, u32) {
 /// # Errors
 /// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` for a version that is too new. `CUDA_ERROR_INVALID_PTX` for another target, as
 /// for every failure of the driver's compiler.
-///
-/// # Safety
-/// The log's buffers belong to the program and are still valid.
-pub(super) unsafe fn check_headers(call: &Call<'_>, image: &Image, log: &Log) -> Result<(), CUresult> {
+pub(super) fn check_headers(call: &Call<'_>, image: &Image, log: &Log) -> Result<(), CUresult> {
     // A module without a header is refused when it is parsed.
     let Ok(headers) = cuarray_ptx::headers(image) else { return Ok(()) };
     let (driver, device) = (call.driver.settings().driver_version, capability(call));
@@ -145,8 +122,7 @@ pub(super) unsafe fn check_headers(call: &Call<'_>, image: &Image, log: &Log) ->
         };
         let name = if name.is_empty() { "application ptx input" } else { name };
         call.driver.explain(&format!("PTX was refused: {text}"));
-        // SAFETY: this function's contract.
-        unsafe { log.error.write(&format!("ptxas {name}, line {line}; fatal   : {text}\n")) };
+        log.error.write(&format!("ptxas {name}, line {line}; fatal   : {text}\n"));
         return Err(code);
     }
     Ok(())
@@ -163,17 +139,13 @@ pub(super) fn assembler_message(error: &Error) -> String {
 /// # Errors
 /// Those of [`check_headers`]; `CUDA_ERROR_INVALID_PTX` for invalid PTX; `CUDA_ERROR_NOT_SUPPORTED` for PTX that this driver cannot execute. The
 /// log names the error and its line.
-///
-/// # Safety
-/// The log's buffers belong to the program and are still valid.
-pub(super) unsafe fn compile(
+pub(super) fn compile(
     call: &Call<'_>,
     image: &Image,
     log: &Log,
     describe: fn(&Error) -> String,
 ) -> Result<Arc<Program>, CUresult> {
-    // SAFETY: this function's contract.
-    unsafe { check_headers(call, image, log)? };
+    check_headers(call, image, log)?;
     let (info, error, result) = match cuarray_ptx::load(image) {
         Ok(program) => {
             let functions = program.functions().len();
@@ -190,70 +162,40 @@ pub(super) unsafe fn compile(
             (String::new(), describe(&error), Err(code))
         }
     };
-    // SAFETY: this function's contract.
-    unsafe {
-        log.info.write(&info);
-        log.error.write(&error);
-    }
+    log.info.write(&info);
+    log.error.write(&error);
     result
 }
 
 /// The program of an image in memory.
-///
-/// # Safety
-/// `image` is null or an image, as the driver's contract defines; the log's buffers are valid.
-pub(super) unsafe fn program_at(
-    call: &Call<'_>,
-    image: *const c_void,
-    options: &Options,
-) -> Result<Arc<Program>, CUresult> {
-    present(image)?;
+pub(super) fn program_at(call: &Call<'_>, image: In<'_, c_void>, options: &Options) -> Result<Arc<Program>, CUresult> {
+    image.present()?;
     // A damaged image may state more bytes than the program has.
     let readable = |address: *const u8, length: usize| probe::is_each_page_readable(address as u64, length as u64);
-    // SAFETY: this function's contract.
-    unsafe {
-        let image = Image::from_readable(image.cast(), capability(call), readable)
-            .map_err(|error| refused(call, &options.log, error))?;
-        program_of(call, image, options)
-    }
+    // SAFETY: the image is the program's, and the bytes that it may state too many are checked.
+    let image = unsafe { Image::from_readable(image.pointer().cast(), capability(call), readable) };
+    program_of(call, image.map_err(|error| refused(call, &options.log, error))?, options)
 }
 
-unsafe fn program_of(call: &Call<'_>, mut image: Image, options: &Options) -> Result<Arc<Program>, CUresult> {
+fn program_of(call: &Call<'_>, mut image: Image, options: &Options) -> Result<Arc<Program>, CUresult> {
     if image.modules.is_empty() {
         return Err(CUresult::CUDA_ERROR_INVALID_IMAGE);
     }
     if options.max_registers != 0 {
         image.max_registers = options.max_registers;
     }
-    // SAFETY: the caller's contract.
-    unsafe { compile(call, &image, &options.log, assembler_message) }
+    compile(call, &image, &options.log, assembler_message)
 }
 
 /// The program of an image in a file.
-///
-/// # Safety
-/// `path` is null or a nul-terminated string; the log's buffers are valid.
-pub(super) unsafe fn program_in(
-    call: &Call<'_>,
-    path: *const c_char,
-    options: &Options,
-) -> Result<Arc<Program>, CUresult> {
-    // SAFETY: this function's contract.
-    unsafe {
-        let image =
-            Image::read_for(&file(path)?, capability(call)).map_err(|error| refused(call, &options.log, error))?;
-        program_of(call, image, options)
-    }
+pub(super) fn program_in(call: &Call<'_>, path: Text<'_>, options: &Options) -> Result<Arc<Program>, CUresult> {
+    let image = Image::read_for(&file(path)?, capability(call)).map_err(|error| refused(call, &options.log, error))?;
+    program_of(call, image, options)
 }
 
 /// The bytes of a file.
-///
-/// # Safety
-/// `path` is null or a nul-terminated string.
-pub(super) unsafe fn file(path: *const c_char) -> Result<Vec<u8>, CUresult> {
+pub(super) fn file(path: Text<'_>) -> Result<Vec<u8>, CUresult> {
     use std::os::unix::ffi::OsStrExt as _;
-    present(path)?;
-    // SAFETY: this function's contract.
-    let path = std::ffi::OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes());
+    let path = std::ffi::OsStr::from_bytes(path.read()?.to_bytes());
     std::fs::read(path).map_err(|_| CUresult::CUDA_ERROR_FILE_NOT_FOUND)
 }

@@ -7,53 +7,48 @@ use super::module::{kernels, put_both};
 use super::*;
 use crate::execution::drain;
 use crate::launch::exports::{self as execution, attribute, set_attribute};
-use crate::parameters::name;
 use crate::work::modules;
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
-pub(super) unsafe fn cuLibraryLoadData(
+pub(super) fn cuLibraryLoadData(
     call: &Call<'_>,
-    library: *mut CUlibrary,
-    code: *const c_void,
-    jit_options: *mut CUjit_option,
-    jit_options_values: *mut *mut c_void,
+    library: Out<'_, CUlibrary>,
+    code: In<'_, c_void>,
+    jit_options: In<'_, CUjit_option>,
+    jit_options_values: In<'_, *mut c_void>,
     num_jit_options: c_uint,
-    _library_options: *mut CUlibraryOption,
-    _library_option_values: *mut *mut c_void,
+    _library_options: In<'_, CUlibraryOption>,
+    _library_option_values: In<'_, *mut c_void>,
     _num_library_options: c_uint,
 ) -> Result<(), CUresult> {
-    present(library)?;
-    // SAFETY: the caller's image and arrays, by the driver's contract.
-    unsafe {
-        let options = Options::read(num_jit_options, jit_options, jit_options_values)?;
-        let program = program_at(call, code, &options)?;
-        put(library, modules::add_library(&mut call.lock(), program))
-    }
+    library.present()?;
+    // SAFETY: the manual gives the lists this length.
+    let options = unsafe { Options::read(num_jit_options, jit_options, jit_options_values)? };
+    let program = program_at(call, code, &options)?;
+    library.put(modules::add_library(&mut call.lock(), program))
 }
 
-pub(super) unsafe fn cuLibraryLoadFromFile(
+pub(super) fn cuLibraryLoadFromFile(
     call: &Call<'_>,
-    library: *mut CUlibrary,
-    file_name: *const c_char,
-    jit_options: *mut CUjit_option,
-    jit_options_values: *mut *mut c_void,
+    library: Out<'_, CUlibrary>,
+    file_name: Text<'_>,
+    jit_options: In<'_, CUjit_option>,
+    jit_options_values: In<'_, *mut c_void>,
     num_jit_options: c_uint,
-    _library_options: *mut CUlibraryOption,
-    _library_option_values: *mut *mut c_void,
+    _library_options: In<'_, CUlibraryOption>,
+    _library_option_values: In<'_, *mut c_void>,
     _num_library_options: c_uint,
 ) -> Result<(), CUresult> {
-    present(library)?;
-    // SAFETY: the caller's string and arrays, by the driver's contract.
-    unsafe {
-        let options = Options::read(num_jit_options, jit_options, jit_options_values)?;
-        let program = program_in(call, file_name, &options)?;
-        put(library, modules::add_library(&mut call.lock(), program))
-    }
+    library.present()?;
+    // SAFETY: the manual gives the lists this length.
+    let options = unsafe { Options::read(num_jit_options, jit_options, jit_options_values)? };
+    let program = program_in(call, file_name, &options)?;
+    library.put(modules::add_library(&mut call.lock(), program))
 }
 
 /// Runs pending work first, which may include the library's kernels.
-pub(super) unsafe fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Result<(), CUresult> {
+pub(super) fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Result<(), CUresult> {
     let mut state = call.lock();
     let loaded = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
     let contexts: Vec<CUcontext> = loaded.modules.keys().copied().collect();
@@ -63,89 +58,75 @@ pub(super) unsafe fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Res
     modules::unload_library(&mut state, library)
 }
 
-pub(super) unsafe fn cuLibraryGetKernel(
+pub(super) fn cuLibraryGetKernel(
     call: &Call<'_>,
-    p_kernel: *mut CUkernel,
+    p_kernel: Out<'_, CUkernel>,
     library: CUlibrary,
-    name: *const c_char,
+    name: Text<'_>,
 ) -> Result<(), CUresult> {
-    present(p_kernel)?;
-    // SAFETY: the caller's string and pointer, by the driver's contract.
-    unsafe {
-        let name = self::name(name)?;
-        put(p_kernel, call.lock().code.kernel(library, &name)?)
-    }
+    p_kernel.present()?;
+    let name = name.name()?;
+    p_kernel.put(call.lock().code.kernel(library, &name)?)
 }
 
-pub(super) unsafe fn cuLibraryGetKernelCount(
-    call: &Call<'_>,
-    count: *mut c_uint,
-    lib: CUlibrary,
-) -> Result<(), CUresult> {
+pub(super) fn cuLibraryGetKernelCount(call: &Call<'_>, count: Out<'_, c_uint>, lib: CUlibrary) -> Result<(), CUresult> {
     let kernels = call.lock().code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program.kernels().len();
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(count, kernels as c_uint) }
+    count.put(kernels as c_uint)
 }
 
-pub(super) unsafe fn cuLibraryEnumerateKernels(
+pub(super) fn cuLibraryEnumerateKernels(
     call: &Call<'_>,
-    kernels: *mut CUkernel,
+    kernels: Out<'_, CUkernel>,
     num_kernels: c_uint,
     lib: CUlibrary,
 ) -> Result<(), CUresult> {
-    present(kernels)?;
+    kernels.present()?;
     let mut state = call.lock();
     let names = self::kernels(&state.code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program);
-    for (index, name) in names.iter().take(num_kernels as usize).enumerate() {
-        let kernel = state.code.kernel(lib, name)?;
-        // SAFETY: the caller's array of `num_kernels` elements, by the driver's contract.
-        unsafe { put(kernels.add(index), kernel)? };
-    }
-    Ok(())
+    let names = names.iter().take(num_kernels as usize);
+    let found = names.map(|name| state.code.kernel(lib, name)).collect::<Result<Vec<_>, _>>()?;
+    // SAFETY: by the manual, the list has `num_kernels` elements, of which no more are written.
+    unsafe { kernels.put_all(found) }
 }
 
-pub(super) unsafe fn cuLibraryGetModule(
+pub(super) fn cuLibraryGetModule(
     call: &Call<'_>,
-    p_mod: *mut CUmodule,
+    p_mod: Out<'_, CUmodule>,
     library: CUlibrary,
 ) -> Result<(), CUresult> {
-    present(p_mod)?;
+    p_mod.present()?;
     let (mut state, context) = call.current()?;
     let module = modules::module_of(&mut state, library, context)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_mod, module) }
+    p_mod.put(module)
 }
 
-pub(super) unsafe fn cuLibraryGetGlobal(
+pub(super) fn cuLibraryGetGlobal(
     call: &Call<'_>,
-    dptr: *mut CUdeviceptr,
-    bytes: *mut usize,
+    dptr: Out<'_, CUdeviceptr>,
+    bytes: Out<'_, usize>,
     library: CUlibrary,
-    name: *const c_char,
+    name: Text<'_>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's string, by the driver's contract.
-    let name = unsafe { self::name(name)? };
+    let name = name.name()?;
     let (mut state, context) = call.current()?;
     let module = modules::module_of(&mut state, library, context)?;
     let (address, size) = modules::global(&state, module, &name)?;
-    // SAFETY: the caller's pointers, by the driver's contract; either may be null.
-    unsafe { put_both(dptr, bytes, address, size) }
+    put_both(dptr, bytes, address, size)
 }
 
 /// Loads the library into the current context first, if there is one: by the manual, managed memory is registered when the
 /// library is loaded into at least one context.
-pub(super) unsafe fn cuLibraryGetManaged(
+pub(super) fn cuLibraryGetManaged(
     call: &Call<'_>,
-    dptr: *mut CUdeviceptr,
-    bytes: *mut usize,
+    dptr: Out<'_, CUdeviceptr>,
+    bytes: Out<'_, usize>,
     library: CUlibrary,
-    name: *const c_char,
+    name: Text<'_>,
 ) -> Result<(), CUresult> {
     if dptr.is_null() && bytes.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: the caller's string, by the driver's contract.
-    let name = unsafe { self::name(name)? };
+    let name = name.name()?;
     let state = match call.current() {
         Ok((mut state, context)) => {
             modules::module_of(&mut state, library, context)?;
@@ -154,97 +135,83 @@ pub(super) unsafe fn cuLibraryGetManaged(
         Err(_) => call.lock(),
     };
     let (address, size) = modules::managed(&state, library, &name)?;
-    // SAFETY: the caller's pointers, by the driver's contract; either may be null.
-    unsafe { put_both(dptr, bytes, address, size) }
+    put_both(dptr, bytes, address, size)
 }
 
 /// Finds no unified function: by the manual, devices without CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS have none.
-pub(super) unsafe fn cuLibraryGetUnifiedFunction(
+pub(super) fn cuLibraryGetUnifiedFunction(
     call: &Call<'_>,
-    fptr: *mut *mut c_void,
+    fptr: Out<'_, *mut c_void>,
     library: CUlibrary,
-    symbol: *const c_char,
+    symbol: Text<'_>,
 ) -> Result<(), CUresult> {
-    present(fptr)?;
-    present(symbol)?;
+    fptr.present()?;
+    symbol.present()?;
     if !call.lock().code.libraries.contains_key(&library) {
         return Err(INVALID_HANDLE);
     }
     Err(CUresult::CUDA_ERROR_NOT_FOUND)
 }
 
-pub(super) unsafe fn cuKernelGetFunction(
+pub(super) fn cuKernelGetFunction(
     call: &Call<'_>,
-    p_func: *mut CUfunction,
+    p_func: Out<'_, CUfunction>,
     kernel: CUkernel,
 ) -> Result<(), CUresult> {
-    present(p_func)?;
+    p_func.present()?;
     let (mut state, context) = call.current()?;
     let function = modules::function_of(&mut state, kernel, context)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_func, function) }
+    p_func.put(function)
 }
 
-pub(super) unsafe fn cuKernelGetLibrary(
-    call: &Call<'_>,
-    p_lib: *mut CUlibrary,
-    kernel: CUkernel,
-) -> Result<(), CUresult> {
+pub(super) fn cuKernelGetLibrary(call: &Call<'_>, p_lib: Out<'_, CUlibrary>, kernel: CUkernel) -> Result<(), CUresult> {
     let library = call.lock().code.kernels.get(&kernel).ok_or(INVALID_HANDLE)?.library;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_lib, library) }
+    p_lib.put(library)
 }
 
-pub(super) unsafe fn cuKernelGetName(
-    call: &Call<'_>,
-    name: *mut *const c_char,
-    hfunc: CUkernel,
-) -> Result<(), CUresult> {
-    present(name)?;
+pub(super) fn cuKernelGetName(call: &Call<'_>, name: Out<'_, *const c_char>, hfunc: CUkernel) -> Result<(), CUresult> {
+    name.present()?;
     if hfunc.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let text = call.lock().code.kernels.get(&hfunc).ok_or(INVALID_HANDLE)?.name.as_ptr();
-    // SAFETY: the caller's pointer, by the driver's contract. The name lives as long as the library.
-    unsafe { put(name, text) }
+    name.put(text)
 }
 
-pub(super) unsafe fn cuKernelGetParamInfo(
+pub(super) fn cuKernelGetParamInfo(
     call: &Call<'_>,
     kernel: CUkernel,
     param_index: usize,
-    param_offset: *mut usize,
-    param_size: *mut usize,
+    param_offset: Out<'_, usize>,
+    param_size: Out<'_, usize>,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract; a kernel's handle is valid as a function's handle.
-    unsafe { execution::cuFuncGetParamInfo(call, CUfunction(kernel.0), param_index, param_offset, param_size) }
+    // A kernel's handle is valid as a function's handle.
+    execution::cuFuncGetParamInfo(call, CUfunction(kernel.0), param_index, param_offset, param_size)
 }
 
-pub(super) unsafe fn cuKernelGetParamCount(
+pub(super) fn cuKernelGetParamCount(
     call: &Call<'_>,
     kernel: CUkernel,
-    param_count: *mut usize,
+    param_count: Out<'_, usize>,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { execution::cuFuncGetParamCount(call, CUfunction(kernel.0), param_count) }
+    execution::cuFuncGetParamCount(call, CUfunction(kernel.0), param_count)
 }
 
-pub(super) unsafe fn cuKernelGetAttribute(
+pub(super) fn cuKernelGetAttribute(
     call: &Call<'_>,
-    pi: *mut c_int,
+    pi: Out<'_, c_int>,
     attrib: CUfunction_attribute,
     kernel: CUkernel,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
-    present(pi)?;
+    pi.present()?;
     let state = call.lock();
     state.device(dev)?;
     let value = attribute(call, &state.code.resolve_kernel(kernel)?, attrib)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pi, value) }
+    pi.put(value)
 }
 
-pub(super) unsafe fn cuKernelSetAttribute(
+pub(super) fn cuKernelSetAttribute(
     call: &Call<'_>,
     attrib: CUfunction_attribute,
     val: c_int,
@@ -259,7 +226,7 @@ pub(super) unsafe fn cuKernelSetAttribute(
     Ok(())
 }
 
-pub(super) unsafe fn cuKernelSetCacheConfig(
+pub(super) fn cuKernelSetCacheConfig(
     call: &Call<'_>,
     kernel: CUkernel,
     config: CUfunc_cache,

@@ -8,83 +8,75 @@ use super::jit::{Options, assembler_message, capability, check_headers, compile,
 use super::*;
 use crate::memory::probe;
 use crate::objects::code::Link;
-use crate::parameters::name;
 use cuarray_ptx::{Error, Image};
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
-pub(super) unsafe fn cuLinkCreate_v2(
+pub(super) fn cuLinkCreate_v2(
     call: &Call<'_>,
     num_options: c_uint,
-    options: *mut CUjit_option,
-    option_values: *mut *mut c_void,
-    state_out: *mut CUlinkState,
+    options: In<'_, CUjit_option>,
+    option_values: In<'_, *mut c_void>,
+    state_out: Out<'_, CUlinkState>,
 ) -> Result<(), CUresult> {
-    present(state_out)?;
-    // SAFETY: the caller's arrays, by the driver's contract; they stay valid until the link is destroyed.
+    state_out.present()?;
+    // SAFETY: the manual gives the lists this length.
     let options = unsafe { Options::read(num_options, options, option_values)? };
     let (mut state, context) = call.current()?;
     let handle = CUlinkState(crate::handle::fresh());
     let Options { log, max_registers } = options;
     let link = Link { context, inputs: Vec::new(), image: Vec::new(), log, max_registers };
     state.links.insert(handle, link);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(state_out, handle) }
+    state_out.put(handle)
 }
 
 /// Adds an input.
-unsafe fn add(call: &Call<'_>, link: CUlinkState, bytes: &[u8], name: String) -> Result<(), CUresult> {
+fn add(call: &Call<'_>, link: CUlinkState, bytes: &[u8], name: String) -> Result<(), CUresult> {
     let log = call.lock().links.get(&link).ok_or(INVALID_HANDLE)?.log;
-    // SAFETY: the log's buffers stay until the link is destroyed, by the driver's contract.
-    let image = Image::read_for(bytes, capability(call)).map_err(|error| unsafe { refused(call, &log, error) })?;
-    // SAFETY: as above.
-    unsafe { check_headers(call, &image, &log)? };
+    let image = Image::read_for(bytes, capability(call)).map_err(|error| refused(call, &log, error))?;
+    check_headers(call, &image, &log)?;
     let mut state = call.lock();
     let link = state.links.get_mut(&link).ok_or(INVALID_HANDLE)?;
     link.inputs.extend(image.modules.into_iter().map(|(_, text)| (name.clone(), text)));
     Ok(())
 }
 
-pub(super) unsafe fn cuLinkAddData_v2(
+pub(super) fn cuLinkAddData_v2(
     call: &Call<'_>,
     state: CUlinkState,
     _kind: CUjitInputType,
-    data: *mut c_void,
+    data: In<'_, c_void>,
     size: usize,
-    name: *const c_char,
+    name: Text<'_>,
     _num_options: c_uint,
-    _options: *mut CUjit_option,
-    _option_values: *mut *mut c_void,
+    _options: In<'_, CUjit_option>,
+    _option_values: In<'_, *mut c_void>,
 ) -> Result<(), CUresult> {
     if !call.lock().links.contains_key(&state) {
         return Err(INVALID_HANDLE);
     }
-    present(data)?;
-    if !probe::is_each_page_readable(data as u64, size as u64) {
+    data.present()?;
+    if !probe::is_each_page_readable(data.pointer() as u64, size as u64) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: the program's buffer of `size` bytes and its string are readable during the call, by the driver's
-    // contract.
-    unsafe {
-        let name = if name.is_null() { String::new() } else { self::name(name)? };
-        add(call, state, std::slice::from_raw_parts(data.cast::<u8>(), size), name)
-    }
+    let name = name.name().unwrap_or_default();
+    // SAFETY: by the manual, the buffer has `size` bytes, and the program does not change them during the call.
+    add(call, state, unsafe { std::slice::from_raw_parts(data.pointer().cast::<u8>(), size) }, name)
 }
 
-pub(super) unsafe fn cuLinkAddFile_v2(
+pub(super) fn cuLinkAddFile_v2(
     call: &Call<'_>,
     state: CUlinkState,
     _kind: CUjitInputType,
-    path: *const c_char,
+    path: Text<'_>,
     _num_options: c_uint,
-    _options: *mut CUjit_option,
-    _option_values: *mut *mut c_void,
+    _options: In<'_, CUjit_option>,
+    _option_values: In<'_, *mut c_void>,
 ) -> Result<(), CUresult> {
     if !call.lock().links.contains_key(&state) {
         return Err(INVALID_HANDLE);
     }
-    // SAFETY: the caller's string, by the driver's contract.
-    unsafe { add(call, state, &file(path)?, name(path)?) }
+    add(call, state, &file(path)?, path.name()?)
 }
 
 /// The message for an error of a link. By cuda.core's tests, that for an undefined name has no end of line.
@@ -93,13 +85,13 @@ fn linker_message(error: &Error) -> String {
 }
 
 /// Completes the link. The link owns the image, and frees it.
-pub(super) unsafe fn cuLinkComplete(
+pub(super) fn cuLinkComplete(
     call: &Call<'_>,
     state: CUlinkState,
-    cubin_out: *mut *mut c_void,
-    size_out: *mut usize,
+    cubin_out: Out<'_, *mut c_void>,
+    size_out: Out<'_, usize>,
 ) -> Result<(), CUresult> {
-    present(cubin_out)?;
+    cubin_out.present()?;
     let (image, log) = {
         let state_of = call.lock();
         let link = state_of.links.get(&state).ok_or(INVALID_HANDLE)?;
@@ -108,22 +100,16 @@ pub(super) unsafe fn cuLinkComplete(
     if image.modules.is_empty() {
         return Err(CUresult::CUDA_ERROR_INVALID_IMAGE);
     }
-    // SAFETY: the log's buffers stay until the link is destroyed, by the driver's contract.
-    unsafe { compile(call, &image, &log, linker_message)? };
+    compile(call, &image, &log, linker_message)?;
     let mut locked = call.lock();
     let link = locked.links.get_mut(&state).ok_or(INVALID_HANDLE)?;
     link.image = image.to_bytes();
-    // SAFETY: the caller's pointers, by the driver's contract; the size is optional.
-    unsafe {
-        put(cubin_out, link.image.as_mut_ptr().cast())?;
-        if !size_out.is_null() {
-            put(size_out, link.image.len())?;
-        }
-    }
+    cubin_out.put(link.image.as_mut_ptr().cast())?;
+    size_out.put_if_present(link.image.len());
     Ok(())
 }
 
-pub(super) unsafe fn cuLinkDestroy(call: &Call<'_>, state: CUlinkState) -> Result<(), CUresult> {
+pub(super) fn cuLinkDestroy(call: &Call<'_>, state: CUlinkState) -> Result<(), CUresult> {
     call.lock().links.remove(&state).map(|_| ()).ok_or(INVALID_HANDLE)
 }
 

@@ -13,46 +13,39 @@ use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
 use crate::work::{allocations, pools};
 
-pub(super) unsafe fn cuMemGetInfo_v2(call: &Call<'_>, free: *mut usize, total: *mut usize) -> Result<(), CUresult> {
-    present(total)?;
+pub(super) fn cuMemGetInfo_v2(call: &Call<'_>, free: Out<'_, usize>, total: Out<'_, usize>) -> Result<(), CUresult> {
+    total.present()?;
     let (state, handle) = call.current()?;
     let device = state.context(handle)?.device;
     let arena = &state.devices[device].arena;
     let left = arena.capacity.saturating_sub(arena.used).saturating_sub(pools::held(&state, device));
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        put(free, left as usize)?;
-        put(total, arena.capacity as usize)
-    }
+    free.put(left as usize)?;
+    total.put(arena.capacity as usize)
 }
 
-pub(super) unsafe fn cuMemAlloc_v2(call: &Call<'_>, dptr: *mut CUdeviceptr, bytesize: usize) -> Result<(), CUresult> {
-    present(dptr)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(dptr, allocate(call, bytesize as u64, Kind::Device)?) }
+pub(super) fn cuMemAlloc_v2(call: &Call<'_>, dptr: Out<'_, CUdeviceptr>, bytesize: usize) -> Result<(), CUresult> {
+    dptr.present()?;
+    dptr.put(allocate(call, bytesize as u64, Kind::Device)?)
 }
 
-pub(super) unsafe fn cuMemAllocPitch_v2(
+pub(super) fn cuMemAllocPitch_v2(
     call: &Call<'_>,
-    dptr: *mut CUdeviceptr,
-    p_pitch: *mut usize,
+    dptr: Out<'_, CUdeviceptr>,
+    p_pitch: Out<'_, usize>,
     width_in_bytes: usize,
     height: usize,
     element_size_bytes: c_uint,
 ) -> Result<(), CUresult> {
-    present(dptr)?;
-    present(p_pitch)?;
+    dptr.present()?;
+    p_pitch.present()?;
     let pitch = width_in_bytes.checked_next_multiple_of(crate::memory::allocator::ALIGNMENT as usize);
     let size = pitch.and_then(|pitch| pitch.checked_mul(height));
     let (Some(pitch), Some(size), 4 | 8 | 16) = (pitch, size, element_size_bytes) else {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     };
     let address = allocate(call, size as u64, Kind::Device)?;
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        put(dptr, address)?;
-        put(p_pitch, pitch)
-    }
+    dptr.put(address)?;
+    p_pitch.put(pitch)
 }
 
 /// Refuses to release an address that is no allocation; reports a double free if it was one.
@@ -61,7 +54,7 @@ pub(super) fn refused_release(mut state: Guard<'_>, address: u64) -> Result<(), 
     Err(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
-pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUresult> {
+pub(super) fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUresult> {
     let (state, current) = call.current()?;
     if dptr == 0 {
         return Ok(());
@@ -77,38 +70,30 @@ pub(super) unsafe fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Result<
     Ok(())
 }
 
-pub(super) unsafe fn cuMemGetAddressRange_v2(
+pub(super) fn cuMemGetAddressRange_v2(
     call: &Call<'_>,
-    pbase: *mut CUdeviceptr,
-    psize: *mut usize,
+    pbase: Out<'_, CUdeviceptr>,
+    psize: Out<'_, usize>,
     dptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
     let state = call.lock();
     let allocation = state.memory.visible(dptr).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
-    // SAFETY: the caller's pointers, by the driver's contract; either may be null.
-    unsafe {
-        if !pbase.is_null() {
-            put(pbase, allocation.address)?;
-        }
-        if !psize.is_null() {
-            put(psize, allocation.size as usize)?;
-        }
-    }
+    pbase.put_if_present(allocation.address);
+    psize.put_if_present(allocation.size as usize);
     Ok(())
 }
 
-pub(super) unsafe fn cuMemAllocHost_v2(call: &Call<'_>, pp: *mut *mut c_void, bytesize: usize) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuMemHostAlloc(call, pp, bytesize, 0) }
+pub(super) fn cuMemAllocHost_v2(call: &Call<'_>, pp: Out<'_, *mut c_void>, bytesize: usize) -> Result<(), CUresult> {
+    cuMemHostAlloc(call, pp, bytesize, 0)
 }
 
-pub(super) unsafe fn cuMemHostAlloc(
+pub(super) fn cuMemHostAlloc(
     call: &Call<'_>,
-    pp: *mut *mut c_void,
+    pp: Out<'_, *mut c_void>,
     bytesize: usize,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    present(pp)?;
+    pp.present()?;
     let known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     if bytesize == 0 || flags & !known != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -120,11 +105,10 @@ pub(super) unsafe fn cuMemHostAlloc(
     let address = pages.address();
     allocations::add(&mut state, (address, size, size), Kind::Pinned { flags, pages }, handle, device);
     calls::allocated(&mut state, address);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pp, address as *mut c_void) }
+    pp.put(address as *mut c_void)
 }
 
-pub(super) unsafe fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
+pub(super) fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
     let (state, current) = call.current()?;
     if p.is_null() {
         return Ok(());
@@ -136,41 +120,39 @@ pub(super) unsafe fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Result<()
     Ok(())
 }
 
-pub(super) unsafe fn cuMemHostGetDevicePointer_v2(
+pub(super) fn cuMemHostGetDevicePointer_v2(
     call: &Call<'_>,
-    pdptr: *mut CUdeviceptr,
+    pdptr: Out<'_, CUdeviceptr>,
     p: *mut c_void,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    present(pdptr)?;
+    pdptr.present()?;
     let (state, _) = call.current()?;
     let found = state.memory.find(p as u64).map(|allocation| &allocation.kind);
     if flags != 0 || !matches!(found, Some(Kind::Pinned { .. } | Kind::Registered { .. })) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pdptr, p as u64) }
+    pdptr.put(p as u64)
 }
 
 /// Reports all pinned memory as mapped, because of unified addressing.
-pub(super) unsafe fn cuMemHostGetFlags(call: &Call<'_>, p_flags: *mut c_uint, p: *mut c_void) -> Result<(), CUresult> {
-    present(p_flags)?;
+pub(super) fn cuMemHostGetFlags(call: &Call<'_>, p_flags: Out<'_, c_uint>, p: *mut c_void) -> Result<(), CUresult> {
+    p_flags.present()?;
     let (state, _) = call.current()?;
     let flags = match state.memory.find(p as u64).map(|allocation| &allocation.kind) {
         Some(Kind::Pinned { flags, .. } | Kind::Registered { flags }) => *flags | CU_MEMHOSTALLOC_DEVICEMAP,
         _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
     };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_flags, flags) }
+    p_flags.put(flags)
 }
 
-pub(super) unsafe fn cuMemAllocManaged(
+pub(super) fn cuMemAllocManaged(
     call: &Call<'_>,
-    dptr: *mut CUdeviceptr,
+    dptr: Out<'_, CUdeviceptr>,
     bytesize: usize,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    present(dptr)?;
+    dptr.present()?;
     if bytesize == 0 || !matches!(flags, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -181,11 +163,10 @@ pub(super) unsafe fn cuMemAllocManaged(
     let address = pages.address();
     allocations::add(&mut state, (address, size, size), Kind::Managed { pages, pool: None }, handle, device);
     calls::allocated(&mut state, address);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(dptr, address) }
+    dptr.put(address)
 }
 
-pub(super) unsafe fn cuMemHostRegister_v2(
+pub(super) fn cuMemHostRegister_v2(
     call: &Call<'_>,
     p: *mut c_void,
     bytesize: usize,
@@ -212,7 +193,7 @@ pub(super) unsafe fn cuMemHostRegister_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
+pub(super) fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
     let (state, current) = call.current()?;
     if p.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -227,12 +208,12 @@ pub(super) unsafe fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Res
 }
 
 /// Returns the handle of the whole allocation, for any of its addresses.
-pub(super) unsafe fn cuIpcGetMemHandle(
+pub(super) fn cuIpcGetMemHandle(
     call: &Call<'_>,
-    p_handle: *mut CUipcMemHandle,
+    p_handle: Out<'_, CUipcMemHandle>,
     dptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
-    present(p_handle)?;
+    p_handle.present()?;
     let (mut state, _) = call.current()?;
     let allocation = state.memory.find(dptr).filter(|allocation| matches!(allocation.kind, Kind::Device));
     let allocation = allocation.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
@@ -240,20 +221,19 @@ pub(super) unsafe fn cuIpcGetMemHandle(
     let device = state.devices.get_mut(device).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     let offset = device.arena.export(address, id, size).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let (exporter, device) = (Exporter::here(device.arena.file())?, device.physical);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_handle, Handle { exporter, device, offset, id, pool: 0 }.to_bytes()) }
+    p_handle.put(Handle { exporter, device, offset, id, pool: 0 }.to_bytes())
 }
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, the only valid flag.
 const LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
 
-pub(super) unsafe fn cuIpcOpenMemHandle_v2(
+pub(super) fn cuIpcOpenMemHandle_v2(
     call: &Call<'_>,
-    pdptr: *mut CUdeviceptr,
+    pdptr: Out<'_, CUdeviceptr>,
     handle: CUipcMemHandle,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    present(pdptr)?;
+    pdptr.present()?;
     if flags != LAZY_ENABLE_PEER_ACCESS {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
@@ -292,12 +272,11 @@ pub(super) unsafe fn cuIpcOpenMemHandle_v2(
     if let (Some(_), Some(Kind::Imported(imported))) = (known, state.memory.find_mut(address).map(|a| &mut a.kind)) {
         imported.opened += 1;
     }
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pdptr, address) }
+    pdptr.put(address)
 }
 
 /// Closes imported memory; like a free, the last close first runs the work that may still use it.
-pub(super) unsafe fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUresult> {
+pub(super) fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
     match allocation.map(|allocation| &mut allocation.kind) {
@@ -314,19 +293,15 @@ pub(super) use self::cuIpcOpenMemHandle_v2 as cuIpcOpenMemHandle;
 pub(super) use self::cuMemHostRegister_v2 as cuMemHostRegister;
 
 /// The form of CUDA 3.1 and earlier, with sizes of 32 bits; larger sizes are returned as the largest number.
-pub(super) unsafe fn cuMemGetInfo(call: &Call<'_>, free: *mut c_uint, total: *mut c_uint) -> Result<(), CUresult> {
-    present(free)?;
+pub(super) fn cuMemGetInfo(call: &Call<'_>, free: Out<'_, c_uint>, total: Out<'_, c_uint>) -> Result<(), CUresult> {
+    free.present()?;
     let (mut left, mut capacity) = (0, 0);
-    // SAFETY: the caller's pointers, by the driver's contract; the others are variables of this function.
-    unsafe {
-        cuMemGetInfo_v2(call, &mut left, &mut capacity)?;
-        put(free, c_uint::try_from(left).unwrap_or(c_uint::MAX))?;
-        put(total, c_uint::try_from(capacity).unwrap_or(c_uint::MAX))
-    }
+    cuMemGetInfo_v2(call, Out::of(&mut left), Out::of(&mut capacity))?;
+    free.put(c_uint::try_from(left).unwrap_or(c_uint::MAX))?;
+    total.put(c_uint::try_from(capacity).unwrap_or(c_uint::MAX))
 }
 
 /// The form of CUDA 3.1 and earlier, with a size of 32 bits.
-pub(super) unsafe fn cuMemAllocHost(call: &Call<'_>, pp: *mut *mut c_void, bytesize: c_uint) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuMemAllocHost_v2(call, pp, bytesize as usize) }
+pub(super) fn cuMemAllocHost(call: &Call<'_>, pp: Out<'_, *mut c_void>, bytesize: c_uint) -> Result<(), CUresult> {
+    cuMemAllocHost_v2(call, pp, bytesize as usize)
 }

@@ -20,19 +20,6 @@ pub(super) fn check_order(order: CUmemcpySrcAccessOrder, flags: c_uint) -> Resul
     if is_valid { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
-/// Reads the list of a batch: `count` elements, which may be unaligned.
-///
-/// # Safety
-/// `list` is null, or holds `count` elements.
-pub(super) unsafe fn read<T: Copy>(list: *const T, count: usize) -> Result<Vec<T>, CUresult> {
-    present(list)?;
-    let mut read = Vec::new();
-    read.try_reserve_exact(count).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-    // SAFETY: by this function's contract.
-    read.extend((0..count).map(|index| unsafe { list.add(index).read_unaligned() }));
-    Ok(read)
-}
-
 /// Checks the indices at which the attributes begin to apply: they begin with 0, ascend, and are less than `count`.
 fn check_indices(indices: &[usize], count: usize) -> Result<(), CUresult> {
     let ascends = indices.windows(2).all(|pair| pair[0] < pair[1]);
@@ -52,45 +39,44 @@ pub(super) fn captures(call: &Call<'_>, stream: CUstream) -> Result<bool, CUresu
     capture::captures(&mut state, handle)
 }
 
-pub(super) unsafe fn cuMemcpyBatchAsync_v2(
+pub(super) fn cuMemcpyBatchAsync_v2(
     call: &Call<'_>,
-    dsts: *mut CUdeviceptr,
-    srcs: *mut CUdeviceptr,
-    sizes: *mut usize,
+    dsts: In<'_, CUdeviceptr>,
+    srcs: In<'_, CUdeviceptr>,
+    sizes: In<'_, usize>,
     count: usize,
-    attrs: *mut CUmemcpyAttributes,
-    attrs_idxs: *mut usize,
+    attrs: In<'_, CUmemcpyAttributes>,
+    attrs_idxs: In<'_, usize>,
     num_attrs: usize,
     stream: CUstream,
 ) -> Result<(), CUresult> {
     check_stream(call, stream)?;
-    // SAFETY: both functions have the same contract.
+    // SAFETY: the manual gives the lists these lengths.
     unsafe { copy(call, dsts, srcs, sizes, count, attrs, attrs_idxs, num_attrs, stream) }
 }
 
 /// Enqueues the copies of a batch in any stream.
 ///
 /// # Safety
-/// The lists are null, or have as many elements as the counts say.
+/// The lists have these lengths.
 unsafe fn copy(
     call: &Call<'_>,
-    dsts: *mut CUdeviceptr,
-    srcs: *mut CUdeviceptr,
-    sizes: *mut usize,
+    dsts: In<'_, CUdeviceptr>,
+    srcs: In<'_, CUdeviceptr>,
+    sizes: In<'_, usize>,
     count: usize,
-    attrs: *mut CUmemcpyAttributes,
-    attrs_idxs: *mut usize,
+    attrs: In<'_, CUmemcpyAttributes>,
+    attrs_idxs: In<'_, usize>,
     num_attrs: usize,
     stream: CUstream,
 ) -> Result<(), CUresult> {
     if count == 0 || num_attrs == 0 || num_attrs > count {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: by this function's contract.
-    let (targets, sources, sizes, attributes, indices) = unsafe {
-        let ends = (read(dsts, count)?, read(srcs, count)?, read(sizes, count)?);
-        (ends.0, ends.1, ends.2, read(attrs, num_attrs)?, read(attrs_idxs, num_attrs)?)
-    };
+    // SAFETY: the manual gives these lists this length.
+    let (targets, sources, sizes) = unsafe { (dsts.list(count)?, srcs.list(count)?, sizes.list(count)?) };
+    // SAFETY: the manual gives these lists this length.
+    let (attributes, indices) = unsafe { (attrs.list(num_attrs)?, attrs_idxs.list(num_attrs)?) };
     check_indices(&indices, count)?;
     attributes.iter().try_for_each(|one| check_order(one.srcAccessOrder, one.flags))?;
     let captured = captures(call, stream)?;
@@ -113,53 +99,49 @@ pub(super) fn wait_for_sources(
     if captured || !orders.any(|order| order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL) {
         return Ok(());
     }
-    // SAFETY: the call has no further preconditions.
-    unsafe { cuStreamSynchronize(call, stream) }
+    cuStreamSynchronize(call, stream)
 }
 
 /// As the second version. No failure belongs to one copy, so `fail_idx` gets its largest value, as the manual of 12.8 says.
-pub(super) unsafe fn cuMemcpyBatchAsync(
+pub(super) fn cuMemcpyBatchAsync(
     call: &Call<'_>,
-    dsts: *mut CUdeviceptr,
-    srcs: *mut CUdeviceptr,
-    sizes: *mut usize,
+    dsts: In<'_, CUdeviceptr>,
+    srcs: In<'_, CUdeviceptr>,
+    sizes: In<'_, usize>,
     count: usize,
-    attrs: *mut CUmemcpyAttributes,
-    attrs_idxs: *mut usize,
+    attrs: In<'_, CUmemcpyAttributes>,
+    attrs_idxs: In<'_, usize>,
     num_attrs: usize,
-    fail_idx: *mut usize,
+    fail_idx: Out<'_, usize>,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract; the caller's pointer may be null.
-    unsafe {
-        let copied = cuMemcpyBatchAsync_v2(call, dsts, srcs, sizes, count, attrs, attrs_idxs, num_attrs, stream);
-        if copied.is_err() && !fail_idx.is_null() {
-            put(fail_idx, usize::MAX)?;
-        }
-        copied
+    let copied = cuMemcpyBatchAsync_v2(call, dsts, srcs, sizes, count, attrs, attrs_idxs, num_attrs, stream);
+    if copied.is_err() {
+        fail_idx.put_if_present(usize::MAX);
     }
+    copied
 }
 
-pub(super) unsafe fn cuMemcpyWithAttributesAsync(
+pub(super) fn cuMemcpyWithAttributesAsync(
     call: &Call<'_>,
     dst: CUdeviceptr,
     src: CUdeviceptr,
     size: usize,
-    attr: *mut CUmemcpyAttributes,
+    attr: In<'_, CUmemcpyAttributes>,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    let (mut dst, mut src, mut size, mut first) = (dst, src, size, 0);
-    // SAFETY: the lists hold one element each.
-    unsafe { copy(call, &mut dst, &mut src, &mut size, 1, attr, &mut first, 1, stream) }
+    let (dst, src, size) = (In::of(&dst), In::of(&src), In::of(&size));
+    // SAFETY: the lists have one element each.
+    unsafe { copy(call, dst, src, size, 1, attr, In::of(&0), 1, stream) }
 }
 
-pub(super) unsafe fn cuMemPrefetchBatchAsync(
+pub(super) fn cuMemPrefetchBatchAsync(
     call: &Call<'_>,
-    dptrs: *mut CUdeviceptr,
-    sizes: *mut usize,
+    dptrs: In<'_, CUdeviceptr>,
+    sizes: In<'_, usize>,
     count: usize,
-    prefetch_locs: *mut CUmemLocation,
-    prefetch_loc_idxs: *mut usize,
+    prefetch_locs: In<'_, CUmemLocation>,
+    prefetch_loc_idxs: In<'_, usize>,
     num_prefetch_locs: usize,
     flags: u64,
     stream: CUstream,
@@ -168,26 +150,25 @@ pub(super) unsafe fn cuMemPrefetchBatchAsync(
         return Err(INVALID_VALUE);
     }
     check_stream(call, stream)?;
-    // SAFETY: the caller's lists, by the driver's contract.
-    let (addresses, sizes, locations, indices) = unsafe {
-        let ranges = (read(dptrs, count)?, read(sizes, count)?);
-        (ranges.0, ranges.1, read(prefetch_locs, num_prefetch_locs)?, read(prefetch_loc_idxs, num_prefetch_locs)?)
-    };
+    // SAFETY: the manual gives these lists this length.
+    let (addresses, sizes) = unsafe { (dptrs.list(count)?, sizes.list(count)?) };
+    // SAFETY: the manual gives these lists this length.
+    let (locations, indices) =
+        unsafe { (prefetch_locs.list(num_prefetch_locs)?, prefetch_loc_idxs.list(num_prefetch_locs)?) };
     check_indices(&indices, count)?;
     for (index, (address, size)) in addresses.into_iter().zip(sizes).enumerate() {
         let location = indices.iter().rposition(|first| *first <= index).unwrap_or(0);
-        // SAFETY: the call has no preconditions on its values.
-        unsafe { cuMemPrefetchAsync_v2(call, address, size, locations[location], 0, stream)? };
+        cuMemPrefetchAsync_v2(call, address, size, locations[location], 0, stream)?;
     }
     Ok(())
 }
 
 /// Discards ranges of managed memory: reads return an indeterminate value. Here the bytes are overwritten in stream order, so
 /// the search for races takes a discard as a write.
-pub(super) unsafe fn cuMemDiscardBatchAsync(
+pub(super) fn cuMemDiscardBatchAsync(
     call: &Call<'_>,
-    dptrs: *mut CUdeviceptr,
-    sizes: *mut usize,
+    dptrs: In<'_, CUdeviceptr>,
+    sizes: In<'_, usize>,
     count: usize,
     flags: u64,
     stream: CUstream,
@@ -196,8 +177,8 @@ pub(super) unsafe fn cuMemDiscardBatchAsync(
         return Err(INVALID_VALUE);
     }
     check_stream(call, stream)?;
-    // SAFETY: the caller's lists, by the driver's contract.
-    let (addresses, sizes) = unsafe { (read(dptrs, count)?, read(sizes, count)?) };
+    // SAFETY: the manual gives these lists this length.
+    let (addresses, sizes) = unsafe { (dptrs.list(count)?, sizes.list(count)?) };
     let (mut state, handle) = streams::stream(call, stream)?;
     capture::forbid_in_capture(&mut state, handle)?;
     addresses.iter().zip(&sizes).try_for_each(|(address, size)| check_managed(&mut state, *address, *size))?;
@@ -205,49 +186,46 @@ pub(super) unsafe fn cuMemDiscardBatchAsync(
     addresses.into_iter().zip(sizes).try_for_each(|(address, size)| overwrite(call, address, size, stream))
 }
 
-pub(super) unsafe fn cuMemDiscardAndPrefetchBatchAsync(
+pub(super) fn cuMemDiscardAndPrefetchBatchAsync(
     call: &Call<'_>,
-    dptrs: *mut CUdeviceptr,
-    sizes: *mut usize,
+    dptrs: In<'_, CUdeviceptr>,
+    sizes: In<'_, usize>,
     count: usize,
-    prefetch_locs: *mut CUmemLocation,
-    prefetch_loc_idxs: *mut usize,
+    prefetch_locs: In<'_, CUmemLocation>,
+    prefetch_loc_idxs: In<'_, usize>,
     num_prefetch_locs: usize,
     flags: u64,
     stream: CUstream,
 ) -> Result<(), CUresult> {
     // The prefetch checks all arguments, and a prefetch before the discard has the same effect.
-    // SAFETY: both functions have the same contract.
-    unsafe {
-        cuMemPrefetchBatchAsync(
-            call,
-            dptrs,
-            sizes,
-            count,
-            prefetch_locs,
-            prefetch_loc_idxs,
-            num_prefetch_locs,
-            flags,
-            stream,
-        )?;
-        cuMemDiscardBatchAsync(call, dptrs, sizes, count, flags, stream)
-    }
+    cuMemPrefetchBatchAsync(
+        call,
+        dptrs,
+        sizes,
+        count,
+        prefetch_locs,
+        prefetch_loc_idxs,
+        num_prefetch_locs,
+        flags,
+        stream,
+    )?;
+    cuMemDiscardBatchAsync(call, dptrs, sizes, count, flags, stream)
 }
 
 /// Returns the location of each part of a range: for managed memory that of its last prefetch, and otherwise the host.
-pub(super) unsafe fn cuMemGetLocationInfo(
+pub(super) fn cuMemGetLocationInfo(
     call: &Call<'_>,
     ptr: CUdeviceptr,
     size: usize,
     summary_granularity: usize,
     sampling_granularity: usize,
-    location_out: *mut CUmemLocation,
+    location_out: Out<'_, CUmemLocation>,
 ) -> Result<(), CUresult> {
-    present(location_out)?;
+    location_out.present()?;
     if summary_granularity == 0 || summary_granularity > size || sampling_granularity > summary_granularity {
         return Err(INVALID_VALUE);
     }
     let location = locations(&call.lock(), ptr, size)?;
-    // SAFETY: the caller's list has an element for each part, by the driver's contract.
-    (0..size.div_ceil(summary_granularity)).try_for_each(|part| unsafe { put(location_out.add(part), location) })
+    // SAFETY: by the manual, the list has an element for each part.
+    unsafe { location_out.put_all(std::iter::repeat_n(location, size.div_ceil(summary_granularity))) }
 }

@@ -22,26 +22,17 @@ const LONGEST: usize = 256;
 /// Those of [`MemoryOperation::of`]; `CUDA_ERROR_INVALID_VALUE` for a null list and a list that is too long.
 ///
 /// # Safety
-/// `params` is null, or points at `count` elements.
+/// The list is the program's, with `count` elements.
 pub(super) unsafe fn batch(
-    params: *const CUstreamBatchMemOpParams,
+    params: In<'_, CUstreamBatchMemOpParams>,
     count: c_uint,
     first_version: bool,
 ) -> Result<(Vec<MemoryOperation>, Vec<[u64; 6]>), CUresult> {
     let count = usize::try_from(count).ok().filter(|count| *count < LONGEST).ok_or(INVALID_VALUE)?;
-    if count > 0 && params.is_null() {
-        return Err(INVALID_VALUE);
-    }
-    let mut operations = Vec::with_capacity(count);
-    let mut given = Vec::with_capacity(count);
-    for index in 0..count {
-        // SAFETY: by this function's contract; the elements may be unaligned, and every bit pattern is valid.
-        let (element, words) =
-            unsafe { (params.add(index).read_unaligned(), params.add(index).cast::<[u64; 6]>().read_unaligned()) };
-        operations.push(MemoryOperation::of(&element, first_version)?);
-        given.push(words);
-    }
-    Ok((operations, given))
+    // SAFETY: this function's contract; every bit pattern is valid.
+    let (elements, given) = unsafe { (params.list(count)?, params.cast::<[u64; 6]>().list(count)?) };
+    let operations = elements.iter().map(|element| MemoryOperation::of(element, first_version));
+    Ok((operations.collect::<Result<_, _>>()?, given))
 }
 
 /// Enqueues operations in a stream, or captures them as one node.
@@ -97,7 +88,7 @@ fn write(
 
 macro_rules! values {
     ($($symbol:ident $function:ident $ty:ty, $size:literal $(, $first_version:literal)?;)*) => {$(
-        pub(super) unsafe fn $symbol(
+        pub(super) fn $symbol(
             call: &Call<'_>,
             stream: CUstream,
             addr: CUdeviceptr,
@@ -126,35 +117,35 @@ values! {
 unsafe fn enqueue_batch(
     call: &Call<'_>,
     stream: CUstream,
-    list: (*mut CUstreamBatchMemOpParams, c_uint),
+    list: (In<'_, CUstreamBatchMemOpParams>, c_uint),
     flags: c_uint,
     first_version: bool,
 ) -> Result<(), CUresult> {
     if flags != 0 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: by this function's contract.
+    // SAFETY: this function's contract.
     enqueue(call, stream, unsafe { batch(list.0, list.1, first_version)? })
 }
 
-pub(super) unsafe fn cuStreamBatchMemOp(
+pub(super) fn cuStreamBatchMemOp(
     call: &Call<'_>,
     stream: CUstream,
     count: c_uint,
-    param_array: *mut CUstreamBatchMemOpParams,
+    param_array: In<'_, CUstreamBatchMemOpParams>,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's list, by the driver's contract.
+    // SAFETY: the manual gives the list this length.
     unsafe { enqueue_batch(call, stream, (param_array, count), flags, true) }
 }
 
-pub(super) unsafe fn cuStreamBatchMemOp_v2(
+pub(super) fn cuStreamBatchMemOp_v2(
     call: &Call<'_>,
     stream: CUstream,
     count: c_uint,
-    param_array: *mut CUstreamBatchMemOpParams,
+    param_array: In<'_, CUstreamBatchMemOpParams>,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's list, by the driver's contract.
+    // SAFETY: the manual gives the list this length.
     unsafe { enqueue_batch(call, stream, (param_array, count), flags, false) }
 }

@@ -2,7 +2,8 @@
 //! this folder.
 //!
 //! The modules are the groups of the driver's manual, and their functions have the names of the exported symbols. The
-//! functions return `Result` and take the [`Call`] before the driver's own parameters. The wrapper does the work that
+//! functions are safe: they return `Result`, and take the [`Call`] before the driver's own parameters, which the wrapper makes from
+//! those of the program ([`parameters`](crate::parameters)). The wrapper does the work that
 //! all calls share. It stops panics at the C boundary. It refuses calls before `cuInit`, after `fork`, inside host
 //! functions, and unsafe calls during captures. It injects faults, counts, traces, and captures the call site.
 // Names and parameters are the driver's.
@@ -50,7 +51,7 @@ use crate::execution::{backlog, chosen, thread_sanitizer};
 use crate::happens_before::{calls, host};
 use crate::host_access;
 use crate::launch::exports::{self as execution, deprecated as execution_deprecated};
-use crate::parameters::{self, present, put, unsupported};
+use crate::parameters::{In, InOut, Out, Received, Text, unsupported};
 use crate::process::{current, exit};
 use crate::site::{self, Entry, ReturnPlace};
 use crate::texture::exports::{
@@ -72,10 +73,9 @@ use std::time::Duration;
 /// An exported function, as the wrapper sees it.
 struct Export {
     index: usize,
+    group: &'static str,
     symbol: &'static str,
     per_thread: bool,
-    /// Whether the function works before `cuInit` and inside host functions.
-    always: bool,
     flags: Flags,
 }
 
@@ -97,19 +97,16 @@ fn dispatch<const N: usize>(
         thread_sanitizer::call_begins();
         let begun = driver.trace.as_ref().map(|trace| trace.begin(&shown));
         let count = driver.calls_of[export.index].fetch_add(1, Ordering::Relaxed) + 1;
-        let allowed = if export.always {
-            Ok(())
-        } else if inside {
-            Err(CUresult::CUDA_ERROR_NOT_PERMITTED)
-        } else if export.symbol == "cuInit" {
-            Ok(())
-        } else {
-            driver.ready()
+        let allowed = match export.flags {
+            Flags { early: true, .. } => Ok(()),
+            _ if inside => Err(CUresult::CUDA_ERROR_NOT_PERMITTED),
+            Flags { initializes: true, .. } => Ok(()),
+            _ => driver.ready(),
         };
         let fault = driver.fault(export.symbol, count).map_or(Ok(()), Err);
         let captured = (export.flags.locates && allowed.is_ok() && driver.names_sites()).then(|| site::capture(entry));
         let site = captured.as_ref().unwrap_or_else(|| Site::unknown());
-        let call = Call { driver: &driver, site, thread: number, per_thread: export.per_thread };
+        let call = Call { driver: &driver, site, entry, thread: number, per_thread: export.per_thread };
         let caller = |site| Caller { site, orders: export.flags.orders, ..Caller::new(number, export.symbol) };
         let own = driver.names_sites().then(|| caller(call.site.clone()));
         thread::with(|thread| {
@@ -141,17 +138,12 @@ fn dispatch<const N: usize>(
         let result = match result {
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => {
-                if export.symbol == "cuGetExportTable" {
-                    let table = arguments().get(1).map_or(0, |(_, word)| *word);
-                    // SAFETY: the second argument points at an id, by the driver's contract.
-                    unsafe { export_table::explain(&driver, entry, table as *const [u8; 16]) };
-                }
                 if driver.finds() && allowed.is_ok() {
                     if !export.flags.locates {
                         let site = site::capture(entry);
                         thread::with(|thread| thread.caller.replace(Some(caller(site))));
                     }
-                    report_refusal(&call, export.symbol, code, &arguments());
+                    report_refusal(&call, &export, code, &arguments());
                 }
                 if code != CUresult::CUDA_ERROR_NOT_READY {
                     driver.log.add(CU_LOG_LEVEL_ERROR, number, &refusal(export.symbol, &shown(), code));
@@ -198,21 +190,18 @@ fn refuse_after_shutdown(symbol: &'static str, shown: impl Fn() -> String) -> CU
 
 /// Adds a finding if a refusal shows a mistake of the program: the use of a destroyed object, or a wait for a capturing
 /// stream.
-fn report_refusal(call: &Call<'_>, symbol: &str, refusal: CUresult, arguments: &[(&'static str, u64)]) {
+fn report_refusal(call: &Call<'_>, export: &Export, refusal: CUresult, arguments: &[(&'static str, u64)]) {
     let current = match refusal {
         CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED => call.top_context().map(|context| context.0 as u64),
         CUresult::CUDA_ERROR_INVALID_HANDLE | CUresult::CUDA_ERROR_INVALID_CONTEXT => None,
         CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
         | CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
         | CUresult::CUDA_ERROR_CAPTURED_EVENT => {
-            let kind = match symbol {
-                "cuStreamSynchronize" | "cuStreamQuery" => "stream",
-                "cuEventSynchronize" | "cuEventQuery" => "event",
-                "cuCtxSynchronize" | "cuCtxSynchronize_v2" => "context",
-                _ => return,
-            };
-            let handle = arguments.first().map_or(0, |(_, word)| *word);
-            return calls::captured_synchronized(&mut call.lock(), kind, handle);
+            if export.flags.completion {
+                let handle = arguments.first().map_or(0, |(_, word)| *word);
+                calls::captured_synchronized(&mut call.lock(), export.group, handle);
+            }
+            return;
         }
         _ => return,
     };
@@ -253,17 +242,19 @@ macro_rules! export {
             #[allow(clippy::needless_update)] // some entries set every flag
             let export = Export {
                 index: Index::$symbol as usize,
+                group: stringify!($group),
                 symbol: stringify!($symbol),
                 per_thread: $per_thread,
-                always: matches!(stringify!($group).as_bytes(), b"initialization" | b"logs") && !matches!(stringify!($symbol).as_bytes(), b"cuInit"),
                 flags: Flags { $($flag: true,)* ..Flags::NONE },
             };
             static PLACE: ReturnPlace = ReturnPlace::new();
             let entry = Entry { place: &PLACE, anchor: site::stack_pointer!() };
             let arguments = || [$((stringify!($arg), Word::word(&$arg)),)*];
             let shown = || trace::shown(&[$((stringify!($arg), &$arg),)*]);
-            // SAFETY: the caller keeps the contract of this entry point in the driver's manual.
-            dispatch(export, entry, arguments, shown, |call| unsafe { $group::$symbol(call, $($arg),*) })
+            dispatch(export, entry, arguments, shown, |call| {
+                // SAFETY: the caller passes what the manual of this entry point defines.
+                $group::$symbol(call, $(unsafe { Received::received($arg) }),*)
+            })
         }
     };
     (@variant $group:ident $symbol:ident [] $flags:tt $arguments:tt) => {};

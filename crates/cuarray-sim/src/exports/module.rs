@@ -6,7 +6,6 @@
 use super::jit::{Options, program_at, program_in};
 use super::*;
 use crate::execution::drain;
-use crate::parameters::name;
 use crate::work::modules;
 use cuarray_ptx::Program;
 use std::sync::Arc;
@@ -14,63 +13,53 @@ use std::sync::Arc;
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
 /// Loads a program into the current context.
-unsafe fn load(call: &Call<'_>, module: *mut CUmodule, program: Arc<Program>) -> Result<(), CUresult> {
+fn load(call: &Call<'_>, module: Out<'_, CUmodule>, program: Arc<Program>) -> Result<(), CUresult> {
     let (mut state, context) = call.current()?;
     let handle = modules::load_module(&mut state, context, program, None)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(module, handle) }
+    module.put(handle)
 }
 
-pub(super) unsafe fn cuModuleLoad(
-    call: &Call<'_>,
-    module: *mut CUmodule,
-    fname: *const c_char,
-) -> Result<(), CUresult> {
-    present(module)?;
+pub(super) fn cuModuleLoad(call: &Call<'_>, module: Out<'_, CUmodule>, fname: Text<'_>) -> Result<(), CUresult> {
+    module.present()?;
     drop(call.current()?);
-    // SAFETY: the caller's string, by the driver's contract.
-    unsafe { load(call, module, program_in(call, fname, &Options::default())?) }
+    load(call, module, program_in(call, fname, &Options::default())?)
 }
 
-pub(super) unsafe fn cuModuleLoadData(
+pub(super) fn cuModuleLoadData(
     call: &Call<'_>,
-    module: *mut CUmodule,
-    image: *const c_void,
+    module: Out<'_, CUmodule>,
+    image: In<'_, c_void>,
 ) -> Result<(), CUresult> {
-    present(module)?;
+    module.present()?;
     drop(call.current()?);
-    // SAFETY: the caller's image, by the driver's contract.
-    unsafe { load(call, module, program_at(call, image, &Options::default())?) }
+    load(call, module, program_at(call, image, &Options::default())?)
 }
 
-pub(super) unsafe fn cuModuleLoadDataEx(
+pub(super) fn cuModuleLoadDataEx(
     call: &Call<'_>,
-    module: *mut CUmodule,
-    image: *const c_void,
+    module: Out<'_, CUmodule>,
+    image: In<'_, c_void>,
     num_options: c_uint,
-    options: *mut CUjit_option,
-    option_values: *mut *mut c_void,
+    options: In<'_, CUjit_option>,
+    option_values: In<'_, *mut c_void>,
 ) -> Result<(), CUresult> {
-    present(module)?;
+    module.present()?;
     drop(call.current()?);
-    // SAFETY: the caller's image and arrays, by the driver's contract.
-    unsafe {
-        let options = Options::read(num_options, options, option_values)?;
-        load(call, module, program_at(call, image, &options)?)
-    }
+    // SAFETY: the manual gives the lists this length.
+    let options = unsafe { Options::read(num_options, options, option_values)? };
+    load(call, module, program_at(call, image, &options)?)
 }
 
-pub(super) unsafe fn cuModuleLoadFatBinary(
+pub(super) fn cuModuleLoadFatBinary(
     call: &Call<'_>,
-    module: *mut CUmodule,
-    fat_cubin: *const c_void,
+    module: Out<'_, CUmodule>,
+    fat_cubin: In<'_, c_void>,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuModuleLoadData(call, module, fat_cubin) }
+    cuModuleLoadData(call, module, fat_cubin)
 }
 
 /// Runs the pending work of the module's context first, which may include the module's kernels.
-pub(super) unsafe fn cuModuleUnload(call: &Call<'_>, hmod: CUmodule) -> Result<(), CUresult> {
+pub(super) fn cuModuleUnload(call: &Call<'_>, hmod: CUmodule) -> Result<(), CUresult> {
     let (state, _) = call.current()?;
     let module = state.code.modules.get(&hmod).filter(|module| module.library.is_none()).ok_or(INVALID_HANDLE)?;
     let context = module.context;
@@ -78,46 +67,40 @@ pub(super) unsafe fn cuModuleUnload(call: &Call<'_>, hmod: CUmodule) -> Result<(
     modules::unload_module(&mut state, hmod)
 }
 
-pub(super) unsafe fn cuModuleGetFunction(
+pub(super) fn cuModuleGetFunction(
     call: &Call<'_>,
-    hfunc: *mut CUfunction,
+    hfunc: Out<'_, CUfunction>,
     hmod: CUmodule,
-    name: *const c_char,
+    name: Text<'_>,
 ) -> Result<(), CUresult> {
-    present(hfunc)?;
-    // SAFETY: the caller's string and pointer, by the driver's contract.
-    unsafe {
-        let name = parameters::name(name)?;
-        let (mut state, _) = call.current()?;
-        put(hfunc, state.code.function(hmod, &name)?)
-    }
+    hfunc.present()?;
+    let name = name.name()?;
+    let (mut state, _) = call.current()?;
+    hfunc.put(state.code.function(hmod, &name)?)
 }
 
-pub(super) unsafe fn cuModuleGetFunctionCount(
+pub(super) fn cuModuleGetFunctionCount(
     call: &Call<'_>,
-    count: *mut c_uint,
+    count: Out<'_, c_uint>,
     module: CUmodule,
 ) -> Result<(), CUresult> {
     let count_of = call.lock().code.modules.get(&module).ok_or(INVALID_HANDLE)?.program.kernels().len();
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(count, count_of as c_uint) }
+    count.put(count_of as c_uint)
 }
 
-pub(super) unsafe fn cuModuleEnumerateFunctions(
+pub(super) fn cuModuleEnumerateFunctions(
     call: &Call<'_>,
-    functions: *mut CUfunction,
+    functions: Out<'_, CUfunction>,
     num_functions: c_uint,
     module: CUmodule,
 ) -> Result<(), CUresult> {
-    present(functions)?;
+    functions.present()?;
     let (mut state, _) = call.current()?;
     let names = kernels(&state.code.modules.get(&module).ok_or(INVALID_HANDLE)?.program);
-    for (index, name) in names.iter().take(num_functions as usize).enumerate() {
-        let function = state.code.function(module, name)?;
-        // SAFETY: the caller's array of `num_functions` elements, by the driver's contract.
-        unsafe { put(functions.add(index), function)? };
-    }
-    Ok(())
+    let names = names.iter().take(num_functions as usize);
+    let found = names.map(|name| state.code.function(module, name)).collect::<Result<Vec<_>, _>>()?;
+    // SAFETY: by the manual, the list has `num_functions` elements, of which no more are written.
+    unsafe { functions.put_all(found) }
 }
 
 /// The names of a program's kernels, in source order.
@@ -127,43 +110,30 @@ pub(super) fn kernels(program: &Program) -> Vec<String> {
     kernels.into_iter().map(|(_, name)| name.clone()).collect()
 }
 
-pub(super) unsafe fn cuModuleGetGlobal_v2(
+pub(super) fn cuModuleGetGlobal_v2(
     call: &Call<'_>,
-    dptr: *mut CUdeviceptr,
-    bytes: *mut usize,
+    dptr: Out<'_, CUdeviceptr>,
+    bytes: Out<'_, usize>,
     hmod: CUmodule,
-    name: *const c_char,
+    name: Text<'_>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's string, by the driver's contract.
-    let name = unsafe { self::name(name)? };
+    let name = name.name()?;
     let (address, size) = modules::global(&call.current()?.0, hmod, &name)?;
-    // SAFETY: the caller's pointers, by the driver's contract; either may be null.
-    unsafe { put_both(dptr, bytes, address, size) }
+    put_both(dptr, bytes, address, size)
 }
 
 /// Writes an address and a size; null outputs are skipped.
-///
-/// # Safety
-/// The pointers are null or writable.
-pub(super) unsafe fn put_both(
-    dptr: *mut CUdeviceptr,
-    bytes: *mut usize,
+pub(super) fn put_both(
+    dptr: Out<'_, CUdeviceptr>,
+    bytes: Out<'_, usize>,
     address: u64,
     size: u64,
 ) -> Result<(), CUresult> {
-    // SAFETY: this function's contract.
-    unsafe {
-        if !dptr.is_null() {
-            put(dptr, address)?;
-        }
-        if !bytes.is_null() {
-            put(bytes, size as usize)?;
-        }
-    }
+    dptr.put_if_present(address);
+    bytes.put_if_present(size as usize);
     Ok(())
 }
 
-pub(super) unsafe fn cuModuleGetLoadingMode(_: &Call<'_>, mode: *mut CUmoduleLoadingMode) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(mode, CU_MODULE_EAGER_LOADING) }
+pub(super) fn cuModuleGetLoadingMode(_: &Call<'_>, mode: Out<'_, CUmoduleLoadingMode>) -> Result<(), CUresult> {
+    mode.put(CU_MODULE_EAGER_LOADING)
 }

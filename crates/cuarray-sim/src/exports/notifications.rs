@@ -8,25 +8,24 @@ use super::*;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) unsafe fn cuDeviceRegisterAsyncNotification(
+pub(super) fn cuDeviceRegisterAsyncNotification(
     call: &Call<'_>,
     device: CUdevice,
     callback_func: CUasyncCallback,
     user_data: *mut c_void,
-    callback: *mut CUasyncCallbackHandle,
+    callback: Out<'_, CUasyncCallbackHandle>,
 ) -> Result<(), CUresult> {
     let _ = user_data;
-    present(callback)?;
+    callback.present()?;
     callback_func.ok_or(INVALID_VALUE)?;
     let mut state = call.lock();
     let ordinal = state.device(device)?.ordinal;
     let handle = CUasyncCallbackHandle(crate::handle::fresh());
     state.notifications.insert(handle, ordinal);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(callback, handle) }
+    callback.put(handle)
 }
 
-pub(super) unsafe fn cuDeviceUnregisterAsyncNotification(
+pub(super) fn cuDeviceUnregisterAsyncNotification(
     call: &Call<'_>,
     device: CUdevice,
     callback: CUasyncCallbackHandle,
@@ -40,11 +39,7 @@ pub(super) unsafe fn cuDeviceUnregisterAsyncNotification(
     Ok(())
 }
 
-pub(super) unsafe fn cuFlushGPUDirectRDMAWrites(
-    call: &Call<'_>,
-    target: c_uint,
-    scope: c_uint,
-) -> Result<(), CUresult> {
+pub(super) fn cuFlushGPUDirectRDMAWrites(call: &Call<'_>, target: c_uint, scope: c_uint) -> Result<(), CUresult> {
     let scopes = [CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES];
     if target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX || !scopes.contains(&scope) {
         return Err(INVALID_VALUE);

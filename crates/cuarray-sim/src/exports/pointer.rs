@@ -43,15 +43,15 @@ impl Value {
     /// Writes the value.
     ///
     /// # Safety
-    /// `data` is null or has room for the attribute's type.
-    unsafe fn put(self, data: *mut c_void) -> Result<(), CUresult> {
-        // SAFETY: by this function's contract.
+    /// The place has the type of the attribute.
+    unsafe fn put(self, data: Out<'_, c_void>) -> Result<(), CUresult> {
+        // SAFETY: this function's contract.
         unsafe {
             match self {
-                Value::Bool(value) => put(data.cast(), u8::from(value)),
-                Value::Int(value) => put(data.cast(), value),
-                Value::Unsigned(value) => put(data.cast(), value),
-                Value::Word(value) => put(data.cast(), value),
+                Value::Bool(value) => data.cast().put(u8::from(value)),
+                Value::Int(value) => data.cast().put(value),
+                Value::Unsigned(value) => data.cast().put(value),
+                Value::Word(value) => data.cast().put(value),
             }
         }
     }
@@ -134,9 +134,9 @@ fn reserved_attribute(state: &State, attribute: CUpointer_attribute, ptr: CUdevi
     }
 }
 
-pub(super) unsafe fn cuPointerGetAttribute(
+pub(super) fn cuPointerGetAttribute(
     call: &Call<'_>,
-    data: *mut c_void,
+    data: Out<'_, c_void>,
     attribute: CUpointer_attribute,
     ptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
@@ -149,55 +149,56 @@ pub(super) unsafe fn cuPointerGetAttribute(
         Some(allocation) => self::attribute(&state, current, allocation, attribute, ptr)?,
         None => reserved_attribute(&state, attribute, ptr)?,
     };
-    // SAFETY: the caller's pointer, with room for the attribute's type, by the driver's contract.
+    // SAFETY: by the manual, the place has the attribute's type.
     unsafe { value.put(data) }
 }
 
-pub(super) unsafe fn cuPointerGetAttributes(
+pub(super) fn cuPointerGetAttributes(
     call: &Call<'_>,
     num_attributes: c_uint,
-    attributes: *mut CUpointer_attribute,
-    data: *mut *mut c_void,
+    attributes: In<'_, CUpointer_attribute>,
+    data: In<'_, *mut c_void>,
     ptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
     if num_attributes == 0 {
         return Err(INVALID_VALUE);
     }
-    present(attributes)?;
-    present(data)?;
+    attributes.present()?;
+    data.present()?;
     let current = call.top_context().filter(|handle| !handle.is_null());
     let state = call.lock();
     let allocation = state.memory.visible(ptr);
-    for index in 0..num_attributes as usize {
-        // SAFETY: both arrays have that many elements, by the driver's contract.
-        let (attribute, data) = unsafe { (attributes.add(index).read_unaligned(), data.add(index).read_unaligned()) };
+    let count = num_attributes as usize;
+    // SAFETY: the manual gives both lists this length.
+    let (attributes, places) = unsafe { (attributes.list(count)?, data.list(count)?) };
+    for (attribute, data) in attributes.into_iter().zip(places) {
         let zero = Value::zero(attribute).ok_or(INVALID_VALUE)?;
         let value = match allocation {
             Some(allocation) => self::attribute(&state, current, allocation, attribute, ptr),
             None => reserved_attribute(&state, attribute, ptr),
         };
         let value = value.unwrap_or(zero);
-        // SAFETY: each element has room for its attribute's type, by the driver's contract.
-        unsafe { value.put(data)? };
+        // SAFETY: by the manual, each place of the list has the attribute's type.
+        unsafe { value.put(Out::received(data))? };
     }
     Ok(())
 }
 
-pub(super) unsafe fn cuPointerSetAttribute(
+pub(super) fn cuPointerSetAttribute(
     call: &Call<'_>,
-    value: *const c_void,
+    value: In<'_, c_void>,
     attribute: CUpointer_attribute,
     ptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
-    present(value)?;
+    value.present()?;
     if attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
         return Err(INVALID_VALUE);
     }
     let mut state = call.lock();
     let may_be_set = |kind: &Kind| (kind.on_device() || kind.is_managed()) && !matches!(kind, Kind::Array);
     let allocation = state.memory.find_mut(ptr).filter(|allocation| may_be_set(&allocation.kind));
-    // SAFETY: the value is an unsigned int, by the driver's contract.
-    allocation.ok_or(INVALID_VALUE)?.sync_memops = unsafe { value.cast::<c_uint>().read_unaligned() } != 0;
+    // SAFETY: by the manual, the value is an unsigned int.
+    allocation.ok_or(INVALID_VALUE)?.sync_memops = unsafe { value.cast::<c_uint>() }.read()? != 0;
     Ok(())
 }
 
@@ -270,46 +271,44 @@ fn id_of(location: Option<CUmemLocation>) -> i32 {
 }
 
 /// Returns advice. Advice always applies to the whole allocation.
-pub(super) unsafe fn cuMemRangeGetAttribute(
+pub(super) fn cuMemRangeGetAttribute(
     call: &Call<'_>,
-    data: *mut c_void,
+    data: Out<'_, c_void>,
     data_size: usize,
     attribute: CUmem_range_attribute,
     dev_ptr: CUdeviceptr,
     count: usize,
 ) -> Result<(), CUresult> {
-    present(data)?;
+    data.present()?;
     let mut state = call.lock();
     let values = range_attribute(&managed(&mut state, dev_ptr, count)?.advice, attribute, data_size)?;
-    for (index, value) in values.into_iter().enumerate() {
-        // SAFETY: the buffer has `data_size` bytes, by the driver's contract, and so room for that many values.
-        unsafe { put(data.cast::<i32>().add(index), value)? };
-    }
-    Ok(())
+    // SAFETY: by the manual, the buffer has `data_size` bytes, and so room for these values.
+    unsafe { data.cast::<i32>().put_all(values) }
 }
 
-pub(super) unsafe fn cuMemRangeGetAttributes(
+pub(super) fn cuMemRangeGetAttributes(
     call: &Call<'_>,
-    data: *mut *mut c_void,
-    data_sizes: *mut usize,
-    attributes: *mut CUmem_range_attribute,
+    data: In<'_, *mut c_void>,
+    data_sizes: In<'_, usize>,
+    attributes: In<'_, CUmem_range_attribute>,
     num_attributes: usize,
     dev_ptr: CUdeviceptr,
     count: usize,
 ) -> Result<(), CUresult> {
-    present(data)?;
-    present(data_sizes)?;
-    present(attributes)?;
+    data.present()?;
+    data_sizes.present()?;
+    attributes.present()?;
     if num_attributes == 0 {
         return Err(INVALID_VALUE);
     }
-    for index in 0..num_attributes {
-        // SAFETY: the arrays have that many elements, and each buffer its size, by the driver's contract.
-        unsafe {
-            let (data, size) = (data.add(index).read_unaligned(), data_sizes.add(index).read_unaligned());
-            let attribute = attributes.add(index).read_unaligned();
-            cuMemRangeGetAttribute(call, data, size, attribute, dev_ptr, count)?;
-        }
+    // SAFETY: the manual gives the three lists this length.
+    let (data, sizes) = unsafe { (data.list(num_attributes)?, data_sizes.list(num_attributes)?) };
+    // SAFETY: as above.
+    let attributes = unsafe { attributes.list(num_attributes)? };
+    for ((data, size), attribute) in data.into_iter().zip(sizes).zip(attributes) {
+        // SAFETY: by the manual, each place of the list is a buffer of its size.
+        let data = unsafe { Out::received(data) };
+        cuMemRangeGetAttribute(call, data, size, attribute, dev_ptr, count)?;
     }
     Ok(())
 }
@@ -362,7 +361,7 @@ fn advise(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemAdvise(
+pub(super) fn cuMemAdvise(
     call: &Call<'_>,
     dev_ptr: CUdeviceptr,
     count: usize,
@@ -374,7 +373,7 @@ pub(super) unsafe fn cuMemAdvise(
     advise(&mut state, dev_ptr, count, advice, location)
 }
 
-pub(super) unsafe fn cuMemAdvise_v2(
+pub(super) fn cuMemAdvise_v2(
     call: &Call<'_>,
     dev_ptr: CUdeviceptr,
     count: usize,
@@ -402,7 +401,7 @@ fn prefetch(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemPrefetchAsync(
+pub(super) fn cuMemPrefetchAsync(
     call: &Call<'_>,
     dev_ptr: CUdeviceptr,
     count: usize,
@@ -412,7 +411,7 @@ pub(super) unsafe fn cuMemPrefetchAsync(
     prefetch(call, (dev_ptr, count), |state| location_of(state, dst_device), stream)
 }
 
-pub(super) unsafe fn cuMemPrefetchAsync_v2(
+pub(super) fn cuMemPrefetchAsync_v2(
     call: &Call<'_>,
     dev_ptr: CUdeviceptr,
     count: usize,

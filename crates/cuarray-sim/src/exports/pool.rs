@@ -49,31 +49,29 @@ fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUst
     Ok(address)
 }
 
-pub(super) unsafe fn cuMemAllocAsync(
+pub(super) fn cuMemAllocAsync(
     call: &Call<'_>,
-    dptr: *mut CUdeviceptr,
+    dptr: Out<'_, CUdeviceptr>,
     bytesize: usize,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    present(dptr)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(dptr, allocate(call, bytesize as u64, None, stream)?) }
+    dptr.present()?;
+    dptr.put(allocate(call, bytesize as u64, None, stream)?)
 }
 
-pub(super) unsafe fn cuMemAllocFromPoolAsync(
+pub(super) fn cuMemAllocFromPoolAsync(
     call: &Call<'_>,
-    dptr: *mut CUdeviceptr,
+    dptr: Out<'_, CUdeviceptr>,
     bytesize: usize,
     pool: CUmemoryPool,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    present(dptr)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(dptr, allocate(call, bytesize as u64, Some(pool), stream)?) }
+    dptr.present()?;
+    dptr.put(allocate(call, bytesize as u64, Some(pool), stream)?)
 }
 
 /// Enqueues the release. New work that is enqueued later must not use the memory.
-pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Result<(), CUresult> {
+pub(super) fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, current) = call.current_for(stream)?;
     let stream = streams::stream_of(&mut state, call, current, stream)?;
     let captured = capture::captures(&mut state, stream)?;
@@ -99,15 +97,13 @@ pub(super) unsafe fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: 
 
 /// Creates a pool of the memory of a device or of the host, or of managed memory. Host memory is not shared with other
 /// processes.
-pub(super) unsafe fn cuMemPoolCreate(
+pub(super) fn cuMemPoolCreate(
     call: &Call<'_>,
-    pool: *mut CUmemoryPool,
-    pool_props: *const CUmemPoolProps,
+    pool: Out<'_, CUmemoryPool>,
+    pool_props: In<'_, CUmemPoolProps>,
 ) -> Result<(), CUresult> {
-    present(pool)?;
-    present(pool_props)?;
-    // SAFETY: the caller's properties, by the driver's contract; they may be unaligned.
-    let props = unsafe { pool_props.read_unaligned() };
+    pool.present()?;
+    let props = pool_props.read()?;
     let mut state = call.lock();
     let place = pools::place(&state, props.location, props.allocType)?;
     match props.handleTypes {
@@ -123,37 +119,32 @@ pub(super) unsafe fn cuMemPoolCreate(
     let handle = CUmemoryPool(crate::handle::fresh());
     let (max_size, handle_types) = (props.maxSize as u64, props.handleTypes);
     state.pools.insert(handle, Pool { max_size, handle_types, ..Pool::new(place) });
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pool, handle) }
+    pool.put(handle)
 }
 
-pub(super) unsafe fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Result<(), CUresult> {
+pub(super) fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Result<(), CUresult> {
     pools::destroy(&mut call.lock(), pool)
 }
 
-pub(super) unsafe fn cuMemPoolTrimTo(
-    call: &Call<'_>,
-    pool: CUmemoryPool,
-    min_bytes_to_keep: usize,
-) -> Result<(), CUresult> {
+pub(super) fn cuMemPoolTrimTo(call: &Call<'_>, pool: CUmemoryPool, min_bytes_to_keep: usize) -> Result<(), CUresult> {
     call.lock().pool(pool)?.release_down_to(min_bytes_to_keep as u64);
     Ok(())
 }
 
-pub(super) unsafe fn cuMemPoolSetAttribute(
+pub(super) fn cuMemPoolSetAttribute(
     call: &Call<'_>,
     pool: CUmemoryPool,
     attr: CUmemPool_attribute,
-    value: *mut c_void,
+    value: In<'_, c_void>,
 ) -> Result<(), CUresult> {
-    present(value)?;
+    value.present()?;
     let mut state = call.lock();
     let pool = state.pool(pool)?;
     let is_policy = matches!(attr, 1..=3);
-    // SAFETY: the reuse policies are ints, by the driver's contract.
-    let policy = if is_policy { unsafe { value.cast::<i32>().read_unaligned() } } else { 0 };
-    // SAFETY: all other values are 64 bits wide, by the driver's contract.
-    let bytes = if is_policy { 0 } else { unsafe { value.cast::<u64>().read_unaligned() } };
+    // SAFETY: by the manual, the reuse policies are ints.
+    let policy = if is_policy { unsafe { value.cast::<i32>() }.read()? } else { 0 };
+    // SAFETY: by the manual, all other values have 64 bits.
+    let bytes = if is_policy { 0 } else { unsafe { value.cast::<u64>() }.read()? };
     match attr {
         1..=3 => pool.reuse[attr as usize - 1] = i32::from(policy != 0),
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => pool.release_threshold = bytes,
@@ -165,18 +156,18 @@ pub(super) unsafe fn cuMemPoolSetAttribute(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemPoolGetAttribute(
+pub(super) fn cuMemPoolGetAttribute(
     call: &Call<'_>,
     pool: CUmemoryPool,
     attr: CUmemPool_attribute,
-    value: *mut c_void,
+    value: Out<'_, c_void>,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
     let pool = state.pool(pool)?;
     let bytes = match attr {
         1..=3 => {
-            // SAFETY: these values are ints, by the driver's contract.
-            return unsafe { put(value.cast::<i32>(), pool.reuse[attr as usize - 1]) };
+            // SAFETY: by the manual, these values are ints.
+            return unsafe { value.cast::<i32>() }.put(pool.reuse[attr as usize - 1]);
         }
         9..=12 | CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED | CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID => {
             let number = match attr {
@@ -189,8 +180,8 @@ pub(super) unsafe fn cuMemPoolGetAttribute(
                 CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID => NO_LOCALITY_DOMAIN,
                 _ => 0,
             };
-            // SAFETY: these values are ints and enumerations, by the driver's contract.
-            return unsafe { put(value.cast::<i32>(), number) };
+            // SAFETY: by the manual, these values are ints and enumerations.
+            return unsafe { value.cast::<i32>() }.put(number);
         }
         CU_MEMPOOL_ATTR_MAX_POOL_SIZE => pool.max_size,
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => pool.release_threshold,
@@ -200,25 +191,16 @@ pub(super) unsafe fn cuMemPoolGetAttribute(
         CU_MEMPOOL_ATTR_USED_MEM_HIGH => pool.used_high,
         _ => return Err(INVALID_VALUE),
     };
-    // SAFETY: all other values are 64 bits wide, by the driver's contract.
-    unsafe { put(value.cast::<u64>(), bytes) }
+    // SAFETY: by the manual, all other values have 64 bits.
+    unsafe { value.cast::<u64>() }.put(bytes)
 }
 
-/// Reads descriptions of the access of devices.
-///
-/// # Safety
-/// `map` is null or points to `count` descriptions.
-pub(super) unsafe fn descriptions(
+/// Checks descriptions of the access of devices.
+pub(super) fn checked_access(
     state: &State,
-    map: *const CUmemAccessDesc,
-    count: usize,
+    descriptions: Vec<CUmemAccessDesc>,
 ) -> Result<Vec<(CUdevice, CUmemAccess_flags)>, CUresult> {
-    if count > 0 {
-        present(map)?;
-    }
-    let read = |index| {
-        // SAFETY: by this function's contract.
-        let CUmemAccessDesc { location, flags } = unsafe { map.add(index).read_unaligned() };
+    let checked = |CUmemAccessDesc { location, flags }| {
         let known = matches!(
             flags,
             CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READ | CU_MEM_ACCESS_FLAGS_PROT_READWRITE
@@ -228,21 +210,21 @@ pub(super) unsafe fn descriptions(
         }
         Ok((state.device(location.id)?.ordinal, flags))
     };
-    (0..count).map(read).collect()
+    descriptions.into_iter().map(checked).collect()
 }
 
 /// Sets which devices' kernels may access the memory of a pool; `cuCtxEnablePeerAccess` has no effect on it. A pool's own
 /// device always has access, and managed memory is open to all.
-pub(super) unsafe fn cuMemPoolSetAccess(
+pub(super) fn cuMemPoolSetAccess(
     call: &Call<'_>,
     pool: CUmemoryPool,
-    map: *const CUmemAccessDesc,
+    map: In<'_, CUmemAccessDesc>,
     count: usize,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
     let place = state.pool(pool)?.place;
-    // SAFETY: the caller's array of `count` descriptions, by the driver's contract.
-    let changes = unsafe { descriptions(&state, map, count)? };
+    // SAFETY: the manual gives the list this length.
+    let changes = checked_access(&state, unsafe { map.list(count)? })?;
     let closes = |(device, flags): &(CUdevice, CUmemAccess_flags)| {
         place.is_open_to(*device) && *flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     };
@@ -253,16 +235,14 @@ pub(super) unsafe fn cuMemPoolSetAccess(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemPoolGetAccess(
+pub(super) fn cuMemPoolGetAccess(
     call: &Call<'_>,
-    flags: *mut CUmemAccess_flags,
+    flags: Out<'_, CUmemAccess_flags>,
     mem_pool: CUmemoryPool,
-    location: *mut CUmemLocation,
+    location: In<'_, CUmemLocation>,
 ) -> Result<(), CUresult> {
-    present(flags)?;
-    present(location)?;
-    // SAFETY: the caller's location, by the driver's contract.
-    let location = unsafe { location.read_unaligned() };
+    flags.present()?;
+    let location = location.read()?;
     let mut state = call.lock();
     let access = match location.kind {
         CU_MEM_LOCATION_TYPE_DEVICE => {
@@ -275,19 +255,18 @@ pub(super) unsafe fn cuMemPoolGetAccess(
         CU_MEM_LOCATION_TYPE_HOST => CU_MEM_ACCESS_FLAGS_PROT_NONE,
         _ => return Err(INVALID_VALUE),
     };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(flags, access) }
+    flags.put(access)
 }
 
 /// Exports a pool as a file descriptor, which the program closes.
-pub(super) unsafe fn cuMemPoolExportToShareableHandle(
+pub(super) fn cuMemPoolExportToShareableHandle(
     call: &Call<'_>,
-    handle_out: *mut c_void,
+    handle_out: Out<'_, c_void>,
     pool: CUmemoryPool,
     handle_type: CUmemAllocationHandleType,
     flags: u64,
 ) -> Result<(), CUresult> {
-    present(handle_out)?;
+    handle_out.present()?;
     let mut state = call.lock();
     let Pool { place, handle_types, imported, .. } = *state.pool(pool)?;
     // Only pools of device memory have handle types.
@@ -306,19 +285,19 @@ pub(super) unsafe fn cuMemPoolExportToShareableHandle(
     };
     let file = Backing::new(label).and_then(|backing| backing.export());
     let file = file.map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-    // SAFETY: for this handle type, the caller's pointer is that of an int.
-    unsafe { put(handle_out.cast::<c_int>(), file.into_raw_fd()) }
+    // SAFETY: by the manual, a handle of this type is an int.
+    unsafe { handle_out.cast::<c_int>() }.put(file.into_raw_fd())
 }
 
 /// Imports a pool. By the programming guide, only its own device may access it, whatever the exporter has set.
-pub(super) unsafe fn cuMemPoolImportFromShareableHandle(
+pub(super) fn cuMemPoolImportFromShareableHandle(
     call: &Call<'_>,
-    pool_out: *mut CUmemoryPool,
+    pool_out: Out<'_, CUmemoryPool>,
     handle: *mut c_void,
     handle_type: CUmemAllocationHandleType,
     flags: u64,
 ) -> Result<(), CUresult> {
-    present(pool_out)?;
+    pool_out.present()?;
     if flags != 0 || handle_type == CU_MEM_HANDLE_TYPE_NONE || handle_type >= 16 {
         return Err(INVALID_VALUE);
     }
@@ -333,8 +312,7 @@ pub(super) unsafe fn cuMemPoolImportFromShareableHandle(
     let new = CUmemoryPool(crate::handle::fresh());
     let (place, imported) = (Place::of_device(device), Some(origin));
     state.pools.insert(new, Pool { imported, handle_types, ..Pool::new(place) });
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pool_out, new) }
+    pool_out.put(new)
 }
 
 /// The lower half of a pool's number, which the data of its pointers has.
@@ -343,12 +321,12 @@ fn number_of(pool: u64) -> u32 {
 }
 
 /// Describes an allocation of a pool for other processes, for any of its addresses.
-pub(super) unsafe fn cuMemPoolExportPointer(
+pub(super) fn cuMemPoolExportPointer(
     call: &Call<'_>,
-    share_data_out: *mut CUmemPoolPtrExportData,
+    share_data_out: Out<'_, CUmemPoolPtrExportData>,
     ptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
-    present(share_data_out)?;
+    share_data_out.present()?;
     let mut state = call.lock();
     let allocation = state.memory.find(ptr).ok_or(INVALID_VALUE)?;
     let Kind::Pool(pool) = allocation.kind else { return Err(INVALID_VALUE) };
@@ -361,21 +339,18 @@ pub(super) unsafe fn cuMemPoolExportPointer(
     let (exporter, device) = (Exporter::here(device.arena.file())?, device.physical);
     let handle = Handle { exporter, device, offset, id, pool: number_of(pool.0 as u64) };
     let reserved = handle.to_bytes().reserved.map(|byte| byte as u8);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(share_data_out, CUmemPoolPtrExportData { reserved }) }
+    share_data_out.put(CUmemPoolPtrExportData { reserved })
 }
 
 /// Imports an allocation of a pool, which is freed like one of this process.
-pub(super) unsafe fn cuMemPoolImportPointer(
+pub(super) fn cuMemPoolImportPointer(
     call: &Call<'_>,
-    ptr_out: *mut CUdeviceptr,
+    ptr_out: Out<'_, CUdeviceptr>,
     pool: CUmemoryPool,
-    share_data: *mut CUmemPoolPtrExportData,
+    share_data: In<'_, CUmemPoolPtrExportData>,
 ) -> Result<(), CUresult> {
-    present(ptr_out)?;
-    present(share_data)?;
-    // SAFETY: the caller's data, by the driver's contract; it may be unaligned.
-    let data = unsafe { share_data.read_unaligned() };
+    ptr_out.present()?;
+    let data = share_data.read()?;
     let handle = Handle::from_bytes(&CUipcMemHandle { reserved: data.reserved.map(|byte| byte as c_char) });
     let mut state = call.lock();
     let Pool { imported, place, .. } = *state.pool(pool)?;
@@ -388,6 +363,5 @@ pub(super) unsafe fn cuMemPoolImportPointer(
     let (address, size) = (imported.address(), imported.size);
     allocations::add(&mut state, (address, size, 0), Kind::Imported(Box::new(imported)), CUcontext::NULL, device);
     calls::allocated(&mut state, address);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(ptr_out, address) }
+    ptr_out.put(address)
 }

@@ -13,51 +13,41 @@ use crate::work::pools;
 ///
 /// # Errors
 /// Those of [`pools::place`]; `CUDA_ERROR_INVALID_VALUE` for a null location.
-///
-/// # Safety
-/// `location` is null or readable.
-unsafe fn place(state: &State, location: *const CUmemLocation, kind: CUmemAllocationType) -> Result<Place, CUresult> {
-    present(location)?;
-    // SAFETY: by this function's contract; the location may be unaligned.
-    pools::place(state, unsafe { location.read_unaligned() }, kind)
+fn place(state: &State, location: In<'_, CUmemLocation>, kind: CUmemAllocationType) -> Result<Place, CUresult> {
+    pools::place(state, location.read()?, kind)
 }
 
-pub(super) unsafe fn cuMemGetDefaultMemPool(
+pub(super) fn cuMemGetDefaultMemPool(
     call: &Call<'_>,
-    pool_out: *mut CUmemoryPool,
-    location: *mut CUmemLocation,
+    pool_out: Out<'_, CUmemoryPool>,
+    location: In<'_, CUmemLocation>,
     kind: CUmemAllocationType,
 ) -> Result<(), CUresult> {
-    present(pool_out)?;
+    pool_out.present()?;
     let mut state = call.lock();
-    // SAFETY: the caller's pointer, by the driver's contract.
-    let place = unsafe { place(&state, location, kind)? };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pool_out, pools::of_place(&mut state, place).default) }
+    let place = place(&state, location, kind)?;
+    pool_out.put(pools::of_place(&mut state, place).default)
 }
 
-pub(super) unsafe fn cuMemGetMemPool(
+pub(super) fn cuMemGetMemPool(
     call: &Call<'_>,
-    pool: *mut CUmemoryPool,
-    location: *mut CUmemLocation,
+    pool: Out<'_, CUmemoryPool>,
+    location: In<'_, CUmemLocation>,
     kind: CUmemAllocationType,
 ) -> Result<(), CUresult> {
-    present(pool)?;
+    pool.present()?;
     let mut state = call.lock();
-    // SAFETY: the caller's pointer, by the driver's contract.
-    let place = unsafe { place(&state, location, kind)? };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pool, pools::of_place(&mut state, place).current) }
+    let place = place(&state, location, kind)?;
+    pool.put(pools::of_place(&mut state, place).current)
 }
 
-pub(super) unsafe fn cuMemSetMemPool(
+pub(super) fn cuMemSetMemPool(
     call: &Call<'_>,
-    location: *mut CUmemLocation,
+    location: In<'_, CUmemLocation>,
     kind: CUmemAllocationType,
     pool: CUmemoryPool,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    // SAFETY: the caller's pointer, by the driver's contract.
-    let place = unsafe { place(&state, location, kind)? };
+    let place = place(&state, location, kind)?;
     pools::set_current(&mut state, place, pool)
 }

@@ -7,12 +7,12 @@ use super::*;
 use crate::execution::drain;
 use crate::work::contexts;
 
-pub(super) unsafe fn cuDevicePrimaryCtxRetain(
+pub(super) fn cuDevicePrimaryCtxRetain(
     call: &Call<'_>,
-    pctx: *mut CUcontext,
+    pctx: Out<'_, CUcontext>,
     dev: CUdevice,
 ) -> Result<(), CUresult> {
-    present(pctx)?;
+    pctx.present()?;
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
     device.primary_retained += 1;
@@ -20,11 +20,10 @@ pub(super) unsafe fn cuDevicePrimaryCtxRetain(
     if state.context(handle).is_err() {
         contexts::open(&mut state, handle, dev as usize, true, flags);
     }
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pctx, handle) }
+    pctx.put(handle)
 }
 
-pub(super) unsafe fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
+pub(super) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
     let left = device.primary_retained.checked_sub(1).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
@@ -46,11 +45,7 @@ pub(super) fn check_flags(flags: c_uint) -> Result<(), CUresult> {
     Ok(())
 }
 
-pub(super) unsafe fn cuDevicePrimaryCtxSetFlags_v2(
-    call: &Call<'_>,
-    dev: CUdevice,
-    flags: c_uint,
-) -> Result<(), CUresult> {
+pub(super) fn cuDevicePrimaryCtxSetFlags_v2(call: &Call<'_>, dev: CUdevice, flags: c_uint) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
     check_flags(flags)?;
@@ -62,24 +57,21 @@ pub(super) unsafe fn cuDevicePrimaryCtxSetFlags_v2(
     Ok(())
 }
 
-pub(super) unsafe fn cuDevicePrimaryCtxGetState(
+pub(super) fn cuDevicePrimaryCtxGetState(
     call: &Call<'_>,
     dev: CUdevice,
-    flags: *mut c_uint,
-    active: *mut c_int,
+    flags: Out<'_, c_uint>,
+    active: Out<'_, c_int>,
 ) -> Result<(), CUresult> {
-    present(active)?;
+    active.present()?;
     let state = call.lock();
     let device = state.device(dev)?;
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        put(flags, device.primary_flags)?;
-        put(active, c_int::from(state.context(device.primary).is_ok()))
-    }
+    flags.put(device.primary_flags)?;
+    active.put(c_int::from(state.context(device.primary).is_ok()))
 }
 
 /// Destroys all objects of the context. Each retain still needs its release.
-pub(super) unsafe fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
+pub(super) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
     device.primary_flags = 0;

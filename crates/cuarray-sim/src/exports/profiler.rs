@@ -4,25 +4,25 @@
 
 use super::*;
 
-pub(super) unsafe fn cuProfilerStart(call: &Call<'_>) -> Result<(), CUresult> {
+pub(super) fn cuProfilerStart(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);
     Ok(())
 }
 
-pub(super) unsafe fn cuProfilerStop(call: &Call<'_>) -> Result<(), CUresult> {
+pub(super) fn cuProfilerStop(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);
     Ok(())
 }
 
 /// Refuses to configure a profiler, because none runs.
-pub(super) unsafe fn cuProfilerInitialize(
+pub(super) fn cuProfilerInitialize(
     call: &Call<'_>,
-    config_file: *const c_char,
-    output_file: *const c_char,
+    config_file: Text<'_>,
+    output_file: Text<'_>,
     output_mode: c_uint,
 ) -> Result<(), CUresult> {
-    present(config_file)?;
-    present(output_file)?;
+    config_file.present()?;
+    output_file.present()?;
     // The modes are pairs of keys and values, and comma-separated values.
     if output_mode > 1 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);

@@ -6,17 +6,10 @@ use crate::execution::chosen;
 use crate::process::current;
 use crate::schedule::Schedule;
 use crate::schedule::choices::Choices;
-use std::ffi::CStr;
 
 /// Reads a string that a tool passed.
-///
-/// # Safety
-/// `text` is null or a nul-terminated string.
-pub(super) unsafe fn read<'a>(text: *const c_char) -> Result<&'a str, CUresult> {
-    present(text)?;
-    // SAFETY: by this function's contract.
-    let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)
+pub(super) fn read(text: Text<'_>) -> Result<&str, CUresult> {
+    text.read()?.to_str().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
 /// Keeps panics of these functions from crossing into C, and converts results to codes.
@@ -37,7 +30,7 @@ pub(super) fn tool(body: impl FnOnce() -> Result<(), CUresult>) -> CUresult {
 pub(crate) unsafe extern "C" fn cuarraySimSetSchedule(schedule: *const c_char) -> CUresult {
     tool(|| {
         // SAFETY: by this function's contract.
-        let text = unsafe { read(schedule)? };
+        let text = read(unsafe { Text::received(schedule) })?;
         let schedule: Schedule = text.parse().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
         let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
@@ -84,7 +77,7 @@ pub(crate) unsafe extern "C" fn cuarraySimNextSchedule(
 ) -> CUresult {
     tool(|| {
         // SAFETY: by this function's contract.
-        let text = unsafe { read(schedule)? };
+        let text = read(unsafe { Text::received(schedule) })?;
         let Ok(Schedule::Replay(choices)) = text.parse() else { return Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
         let next: Option<Choices> = choices.next(deviations.try_into().ok());
         let text = next.map(|choices| Schedule::Replay(choices).to_string()).unwrap_or_default();

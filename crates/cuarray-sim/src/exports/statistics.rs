@@ -39,18 +39,15 @@ pub(crate) extern "C" fn cuarraySimSummarize() -> CUresult {
 /// # Safety
 /// `buf` is null or has room for `cap` bytes; `len` is null or writable.
 pub(super) unsafe fn write_text(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Result<(), CUresult> {
-    // SAFETY: by this function's contract.
-    unsafe { put(len, text.len())? };
+    // SAFETY: this function's contract.
+    let (buf, len): (Out<'_, c_char>, Out<'_, usize>) = unsafe { (Out::received(buf), Out::received(len)) };
+    len.put(text.len())?;
     if buf.is_null() {
         return Ok(());
     }
     if text.len() >= cap {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
-    // SAFETY: the buffer has room for `cap` bytes, which is enough for the text and its nul.
-    unsafe {
-        std::ptr::copy_nonoverlapping(text.as_ptr(), buf.cast(), text.len());
-        buf.add(text.len()).write(0);
-    }
-    Ok(())
+    // SAFETY: this function's contract.
+    unsafe { buf.put_text(text, cap) }
 }

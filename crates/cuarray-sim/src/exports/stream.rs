@@ -19,18 +19,17 @@ use cuarray_races::Clock;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) unsafe fn cuStreamCreate(call: &Call<'_>, stream: *mut CUstream, flags: c_uint) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuStreamCreateWithPriority(call, stream, flags, LEAST_PRIORITY) }
+pub(super) fn cuStreamCreate(call: &Call<'_>, stream: Out<'_, CUstream>, flags: c_uint) -> Result<(), CUresult> {
+    cuStreamCreateWithPriority(call, stream, flags, LEAST_PRIORITY)
 }
 
-pub(super) unsafe fn cuStreamCreateWithPriority(
+pub(super) fn cuStreamCreateWithPriority(
     call: &Call<'_>,
-    stream: *mut CUstream,
+    stream: Out<'_, CUstream>,
     flags: c_uint,
     priority: c_int,
 ) -> Result<(), CUresult> {
-    present(stream)?;
+    stream.present()?;
     if flags & !CU_STREAM_NON_BLOCKING != 0 {
         return Err(INVALID_VALUE);
     }
@@ -40,13 +39,12 @@ pub(super) unsafe fn cuStreamCreateWithPriority(
     state.context_mut(current)?.streams.insert(handle);
     state.streams.insert(handle, Stream::new(current, Kind::Created, flags, priority));
     calls::created(&mut state, "stream", handle.0 as u64);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(stream, handle) }
+    stream.put(handle)
 }
 
 /// Returns at once. Pending work of the stream still runs when other work depends on it or the context is
 /// synchronized.
-pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
+pub(super) fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     if stream.is_null() || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
@@ -60,7 +58,7 @@ pub(super) unsafe fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Re
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
+pub(super) fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     capture::forbid_in_capture(&mut state, handle)?;
     let device = state.streams.get(&handle).and_then(|stream| state.contexts.get(&stream.context));
@@ -75,7 +73,7 @@ pub(super) unsafe fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> R
 }
 
 /// Queries a stream. Each query that returns *not ready* runs one operation, so that polling ends.
-pub(super) unsafe fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
+pub(super) fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     capture::forbid_in_capture(&mut state, handle)?;
     let tail = streams::tail(&state, handle);
@@ -102,7 +100,7 @@ pub(super) fn query<'a>(
     Err(CUresult::CUDA_ERROR_NOT_READY)
 }
 
-pub(super) unsafe fn cuStreamWaitEvent(
+pub(super) fn cuStreamWaitEvent(
     call: &Call<'_>,
     stream: CUstream,
     event: CUevent,
@@ -148,7 +146,7 @@ fn enqueue_host_function(call: &Call<'_>, stream: CUstream, function: HostFuncti
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamAddCallback(
+pub(super) fn cuStreamAddCallback(
     call: &Call<'_>,
     stream: CUstream,
     callback: CUstreamCallback,
@@ -162,7 +160,7 @@ pub(super) unsafe fn cuStreamAddCallback(
     enqueue_host_function(call, stream, HostFunction::Callback { function, stream, data: user_data })
 }
 
-pub(super) unsafe fn cuLaunchHostFunc(
+pub(super) fn cuLaunchHostFunc(
     call: &Call<'_>,
     stream: CUstream,
     function: CUhostFn,
@@ -173,7 +171,7 @@ pub(super) unsafe fn cuLaunchHostFunc(
 }
 
 /// Ignores the mode, which on a GPU selects how the device waits for the host function.
-pub(super) unsafe fn cuLaunchHostFunc_v2(
+pub(super) fn cuLaunchHostFunc_v2(
     call: &Call<'_>,
     stream: CUstream,
     function: CUhostFn,
@@ -183,80 +181,59 @@ pub(super) unsafe fn cuLaunchHostFunc_v2(
     if sync_mode > 1 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: both functions have the same contract.
-    unsafe { cuLaunchHostFunc(call, stream, function, user_data) }
+    cuLaunchHostFunc(call, stream, function, user_data)
 }
 
 /// Writes one property of a stream.
-///
-/// # Safety
-/// `place` is null or writable.
-unsafe fn write_property<T>(
+fn write_property<T>(
     call: &Call<'_>,
     stream: CUstream,
-    place: *mut T,
+    place: Out<'_, T>,
     of: impl FnOnce(&Stream) -> T,
 ) -> Result<(), CUresult> {
-    present(place)?;
+    place.present()?;
     let (state, handle) = self::stream(call, stream)?;
     let stream = state.streams.get(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    // SAFETY: by this function's contract.
-    unsafe { put(place, of(stream)) }
+    place.put(of(stream))
 }
 
-pub(super) unsafe fn cuStreamGetPriority(
-    call: &Call<'_>,
-    stream: CUstream,
-    priority: *mut c_int,
-) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { write_property(call, stream, priority, |stream| stream.priority) }
+pub(super) fn cuStreamGetPriority(call: &Call<'_>, stream: CUstream, priority: Out<'_, c_int>) -> Result<(), CUresult> {
+    write_property(call, stream, priority, |stream| stream.priority)
 }
 
-pub(super) unsafe fn cuStreamGetFlags(call: &Call<'_>, stream: CUstream, flags: *mut c_uint) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { write_property(call, stream, flags, |stream| stream.flags) }
+pub(super) fn cuStreamGetFlags(call: &Call<'_>, stream: CUstream, flags: Out<'_, c_uint>) -> Result<(), CUresult> {
+    write_property(call, stream, flags, |stream| stream.flags)
 }
 
-pub(super) unsafe fn cuStreamGetId(call: &Call<'_>, stream: CUstream, stream_id: *mut u64) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { write_property(call, stream, stream_id, |stream| stream.id) }
+pub(super) fn cuStreamGetId(call: &Call<'_>, stream: CUstream, stream_id: Out<'_, u64>) -> Result<(), CUresult> {
+    write_property(call, stream, stream_id, |stream| stream.id)
 }
 
-pub(super) unsafe fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: *mut CUcontext) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { write_property(call, stream, pctx, |stream| stream.context) }
+pub(super) fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
+    write_property(call, stream, pctx, |stream| stream.context)
 }
 
 /// Writes a null green context, because the simulator has no green contexts.
-pub(super) unsafe fn cuStreamGetCtx_v2(
+pub(super) fn cuStreamGetCtx_v2(
     call: &Call<'_>,
     stream: CUstream,
-    pctx: *mut CUcontext,
-    p_green_ctx: *mut CUgreenCtx,
+    pctx: Out<'_, CUcontext>,
+    p_green_ctx: Out<'_, CUgreenCtx>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        write_property(call, stream, pctx, |stream| stream.context)?;
-        if p_green_ctx.is_null() { Ok(()) } else { put(p_green_ctx, CUgreenCtx::NULL) }
-    }
+    write_property(call, stream, pctx, |stream| stream.context)?;
+    if p_green_ctx.is_null() { Ok(()) } else { p_green_ctx.put(CUgreenCtx::NULL) }
 }
 
-pub(super) unsafe fn cuStreamGetDevice(
-    call: &Call<'_>,
-    stream: CUstream,
-    device: *mut CUdevice,
-) -> Result<(), CUresult> {
-    present(device)?;
+pub(super) fn cuStreamGetDevice(call: &Call<'_>, stream: CUstream, device: Out<'_, CUdevice>) -> Result<(), CUresult> {
+    device.present()?;
     let (state, handle) = self::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context).unwrap_or_default();
     let ordinal = state.context(context)?.device as CUdevice;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(device, ordinal) }
+    device.put(ordinal)
 }
 
 /// Enqueues an operation without effect. Simulated managed memory is always accessible, so nothing is attached.
-pub(super) unsafe fn cuStreamAttachMemAsync(
+pub(super) fn cuStreamAttachMemAsync(
     call: &Call<'_>,
     stream: CUstream,
     dptr: CUdeviceptr,

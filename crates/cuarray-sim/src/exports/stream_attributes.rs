@@ -33,34 +33,32 @@ fn set(stream: &mut Stream, attr: CUlaunchAttributeID, value: CUlaunchAttributeV
     Ok(())
 }
 
-pub(super) unsafe fn cuStreamGetAttribute(
+pub(super) fn cuStreamGetAttribute(
     call: &Call<'_>,
     stream: CUstream,
     attr: CUlaunchAttributeID,
-    value_out: *mut CUlaunchAttributeValue,
+    value_out: Out<'_, CUlaunchAttributeValue>,
 ) -> Result<(), CUresult> {
-    present(value_out)?;
+    value_out.present()?;
     let (state, handle) = self::stream(call, stream)?;
     let stream = state.streams.get(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     let value = attribute(stream, attr)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(value_out, value) }
+    value_out.put(value)
 }
 
-pub(super) unsafe fn cuStreamSetAttribute(
+pub(super) fn cuStreamSetAttribute(
     call: &Call<'_>,
     stream: CUstream,
     attr: CUlaunchAttributeID,
-    value: *const CUlaunchAttributeValue,
+    value: In<'_, CUlaunchAttributeValue>,
 ) -> Result<(), CUresult> {
-    present(value)?;
+    value.present()?;
     let (mut state, handle) = self::stream(call, stream)?;
-    // SAFETY: the caller's value, by the driver's contract; it may be unaligned.
-    let value = unsafe { value.read_unaligned() };
+    let value = value.read()?;
     set(state.streams.get_mut(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?, attr, value)
 }
 
-pub(super) unsafe fn cuStreamCopyAttributes(call: &Call<'_>, dst: CUstream, src: CUstream) -> Result<(), CUresult> {
+pub(super) fn cuStreamCopyAttributes(call: &Call<'_>, dst: CUstream, src: CUstream) -> Result<(), CUresult> {
     let (state, source) = self::stream(call, src)?;
     let stream = state.streams.get(&source).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     let (context, priority, attributes) = (stream.context, stream.priority, stream.attributes.clone());

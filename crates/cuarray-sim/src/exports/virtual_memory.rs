@@ -30,15 +30,15 @@ fn is_granular(size: usize) -> bool {
 }
 
 /// Reserves addresses. The memory there is inaccessible until it is mapped and access is set.
-pub(super) unsafe fn cuMemAddressReserve(
+pub(super) fn cuMemAddressReserve(
     call: &Call<'_>,
-    ptr: *mut CUdeviceptr,
+    ptr: Out<'_, CUdeviceptr>,
     size: usize,
     alignment: usize,
     addr: CUdeviceptr,
     flags: u64,
 ) -> Result<(), CUresult> {
-    present(ptr)?;
+    ptr.present()?;
     let page = page_size();
     let whole_pages = size > 0 && (size as u64).is_multiple_of(page) && addr.is_multiple_of(page);
     if flags != 0 || !whole_pages || (alignment != 0 && !alignment.is_power_of_two()) {
@@ -51,12 +51,11 @@ pub(super) unsafe fn cuMemAddressReserve(
     let address = reservation.address;
     state.reservations.insert(address, reservation);
     calls::revived(&mut state, RESERVATION, address);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(ptr, address) }
+    ptr.put(address)
 }
 
 /// Frees a whole reservation, in which nothing is mapped.
-pub(super) unsafe fn cuMemAddressFree(call: &Call<'_>, ptr: CUdeviceptr, size: usize) -> Result<(), CUresult> {
+pub(super) fn cuMemAddressFree(call: &Call<'_>, ptr: CUdeviceptr, size: usize) -> Result<(), CUresult> {
     let mut state = call.lock();
     let known = state.reservations.get(&ptr).is_some_and(|reservation| reservation.size == size as u64);
     if !known || state.memory.overlaps(ptr, size as u64) {
@@ -74,13 +73,8 @@ pub(super) unsafe fn cuMemAddressFree(call: &Call<'_>, ptr: CUdeviceptr, size: u
 /// `CUDA_ERROR_INVALID_VALUE` for contradictory properties, `CUDA_ERROR_INVALID_DEVICE` for an unknown device, and
 /// `CUDA_ERROR_NOT_SUPPORTED` for managed memory, for handle types other than file descriptors, and for memory that
 /// backs sparse arrays or is decompressed by hardware.
-///
-/// # Safety
-/// `prop` is null or points to properties.
-unsafe fn checked(state: &State, prop: *const CUmemAllocationProp) -> Result<CUmemAllocationProp, CUresult> {
-    present(prop)?;
-    // SAFETY: by this function's contract; the properties may be unaligned.
-    let prop = unsafe { prop.read_unaligned() };
+fn checked(state: &State, prop: In<'_, CUmemAllocationProp>) -> Result<CUmemAllocationProp, CUresult> {
+    let prop = prop.read()?;
     let fits = match prop.location.kind {
         CU_MEM_LOCATION_TYPE_DEVICE => state.device(prop.location.id).map(|_| true)?,
         CU_MEM_LOCATION_TYPE_HOST => prop.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE,
@@ -112,20 +106,19 @@ unsafe fn checked(state: &State, prop: *const CUmemAllocationProp) -> Result<CUm
 }
 
 /// Creates physical memory, which counts as used memory of its device.
-pub(super) unsafe fn cuMemCreate(
+pub(super) fn cuMemCreate(
     call: &Call<'_>,
-    handle: *mut CUmemGenericAllocationHandle,
+    handle: Out<'_, CUmemGenericAllocationHandle>,
     size: usize,
-    prop: *const CUmemAllocationProp,
+    prop: In<'_, CUmemAllocationProp>,
     flags: u64,
 ) -> Result<(), CUresult> {
-    present(handle)?;
+    handle.present()?;
     if flags != 0 || !is_granular(size) {
         return Err(INVALID_VALUE);
     }
     let mut state = call.lock();
-    // SAFETY: the caller's properties, by the driver's contract.
-    let prop = unsafe { checked(&state, prop)? };
+    let prop = checked(&state, prop)?;
     let new = crate::handle::fresh() as u64;
     let on_device = prop.location.kind == CU_MEM_LOCATION_TYPE_DEVICE;
     let (size, device) = (size as u64, if on_device { prop.location.id as usize } else { 0 });
@@ -157,8 +150,7 @@ pub(super) unsafe fn cuMemCreate(
     let (mappings, charged) = (BTreeSet::new(), on_device);
     state.physical.insert(new, Physical { backing, location, references: 1, mappings, charged, written: false });
     calls::created(&mut state, HANDLE, new);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(handle, new) }
+    handle.put(new)
 }
 
 /// The physical memory of a handle that the program has not released.
@@ -171,7 +163,7 @@ fn physical(state: &mut State, handle: CUmemGenericAllocationHandle) -> Result<&
 }
 
 /// Releases one reference to physical memory. The memory stays while it is mapped.
-pub(super) unsafe fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle) -> Result<(), CUresult> {
+pub(super) fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle) -> Result<(), CUresult> {
     let mut state = call.lock();
     let physical = physical(&mut state, handle)?;
     physical.references -= 1;
@@ -183,7 +175,7 @@ pub(super) unsafe fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocatio
 }
 
 /// Maps physical memory from its first byte on. No device may access it yet.
-pub(super) unsafe fn cuMemMap(
+pub(super) fn cuMemMap(
     call: &Call<'_>,
     ptr: CUdeviceptr,
     size: usize,
@@ -220,7 +212,7 @@ fn drained<'a>(call: &Call<'a>, state: Guard<'a>) -> Guard<'a> {
 }
 
 /// Removes mappings, after the pending work.
-pub(super) unsafe fn cuMemUnmap(call: &Call<'_>, ptr: CUdeviceptr, size: usize) -> Result<(), CUresult> {
+pub(super) fn cuMemUnmap(call: &Call<'_>, ptr: CUdeviceptr, size: usize) -> Result<(), CUresult> {
     let mut state = call.lock();
     if exactly(&state, ptr, size).is_none() {
         return super::memory::refused_release(state, ptr);
@@ -232,18 +224,9 @@ pub(super) unsafe fn cuMemUnmap(call: &Call<'_>, ptr: CUdeviceptr, size: usize) 
     Ok(())
 }
 
-/// Reads descriptions of access, with the number of a location of the host left out.
-///
-/// # Safety
-/// `desc` points to `count` descriptions.
-unsafe fn descriptions(
-    state: &State,
-    desc: *const CUmemAccessDesc,
-    count: usize,
-) -> Result<Vec<CUmemAccessDesc>, CUresult> {
-    let read = |index| {
-        // SAFETY: by this function's contract; the descriptions may be unaligned.
-        let CUmemAccessDesc { mut location, flags } = unsafe { desc.add(index).read_unaligned() };
+/// Checks descriptions of access, and returns them with the number of a location of the host left out.
+fn checked_access(state: &State, descriptions: Vec<CUmemAccessDesc>) -> Result<Vec<CUmemAccessDesc>, CUresult> {
+    let checked = |CUmemAccessDesc { mut location, flags }| {
         if !matches!(
             flags,
             CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READ | CU_MEM_ACCESS_FLAGS_PROT_READWRITE
@@ -257,24 +240,24 @@ unsafe fn descriptions(
         }
         Ok(CUmemAccessDesc { location, flags })
     };
-    (0..count).map(read).collect()
+    descriptions.into_iter().map(checked).collect()
 }
 
 /// Sets the access of devices, and of the host to memory of the host, for whole mappings.
-pub(super) unsafe fn cuMemSetAccess(
+pub(super) fn cuMemSetAccess(
     call: &Call<'_>,
     ptr: CUdeviceptr,
     size: usize,
-    desc: *const CUmemAccessDesc,
+    desc: In<'_, CUmemAccessDesc>,
     count: usize,
 ) -> Result<(), CUresult> {
-    present(desc)?;
+    desc.present()?;
     if count == 0 {
         return Err(INVALID_VALUE);
     }
     let mut state = call.lock();
-    // SAFETY: the caller's descriptions, by the driver's contract.
-    let descriptions = unsafe { descriptions(&state, desc, count)? };
+    // SAFETY: the manual gives the list this length.
+    let descriptions = checked_access(&state, unsafe { desc.list(count)? })?;
     if exactly(&state, ptr, size).is_none() {
         // An end within a mapping is no access to unmapped memory.
         if mappings::covering(&state, ptr, size as u64).is_none() {
@@ -308,16 +291,14 @@ pub(super) unsafe fn cuMemSetAccess(
     Ok(())
 }
 
-pub(super) unsafe fn cuMemGetAccess(
+pub(super) fn cuMemGetAccess(
     call: &Call<'_>,
-    flags: *mut u64,
-    location: *const CUmemLocation,
+    flags: Out<'_, u64>,
+    location: In<'_, CUmemLocation>,
     ptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
-    present(flags)?;
-    present(location)?;
-    // SAFETY: the caller's location, by the driver's contract; it may be unaligned.
-    let location = unsafe { location.read_unaligned() };
+    flags.present()?;
+    let location = location.read()?;
     let state = call.lock();
     let found = mappings::covering(&state, ptr, 1).ok_or(INVALID_VALUE)?;
     let (_, mapping) = found.first().ok_or(INVALID_VALUE)?;
@@ -326,19 +307,18 @@ pub(super) unsafe fn cuMemGetAccess(
         CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA => mapping.host_access,
         _ => return Err(INVALID_VALUE),
     };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(flags, access.into()) }
+    flags.put(access.into())
 }
 
 /// Exports physical memory as a file descriptor, which the program closes.
-pub(super) unsafe fn cuMemExportToShareableHandle(
+pub(super) fn cuMemExportToShareableHandle(
     call: &Call<'_>,
-    shareable_handle: *mut c_void,
+    shareable_handle: Out<'_, c_void>,
     handle: CUmemGenericAllocationHandle,
     handle_type: CUmemAllocationHandleType,
     flags: u64,
 ) -> Result<(), CUresult> {
-    present(shareable_handle)?;
+    shareable_handle.present()?;
     let mut state = call.lock();
     let physical = physical(&mut state, handle)?;
     let is_allowed = physical.backing.label.handle_types & handle_type != 0;
@@ -348,18 +328,18 @@ pub(super) unsafe fn cuMemExportToShareableHandle(
     // The importer may write the memory unseen.
     physical.written = true;
     let file = physical.backing.export().map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-    // SAFETY: for this handle type, the caller's pointer is that of an int.
-    unsafe { put(shareable_handle.cast::<c_int>(), file.into_raw_fd()) }
+    // SAFETY: by the manual, a handle of this type is an int.
+    unsafe { shareable_handle.cast::<c_int>() }.put(file.into_raw_fd())
 }
 
 /// Imports physical memory. Memory that this process already knows keeps its handle.
-pub(super) unsafe fn cuMemImportFromShareableHandle(
+pub(super) fn cuMemImportFromShareableHandle(
     call: &Call<'_>,
-    handle: *mut CUmemGenericAllocationHandle,
+    handle: Out<'_, CUmemGenericAllocationHandle>,
     os_handle: *mut c_void,
     handle_type: CUmemAllocationHandleType,
 ) -> Result<(), CUresult> {
-    present(handle)?;
+    handle.present()?;
     match handle_type {
         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR => {}
         CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT | CU_MEM_HANDLE_TYPE_FABRIC => return unsupported(),
@@ -393,33 +373,30 @@ pub(super) unsafe fn cuMemImportFromShareableHandle(
     if physical.references == 1 {
         calls::revived(&mut state, HANDLE, new);
     }
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(handle, new) }
+    handle.put(new)
 }
 
 /// Returns one granularity for every kind of memory: 2 MiB.
-pub(super) unsafe fn cuMemGetAllocationGranularity(
+pub(super) fn cuMemGetAllocationGranularity(
     call: &Call<'_>,
-    granularity: *mut usize,
-    prop: *const CUmemAllocationProp,
+    granularity: Out<'_, usize>,
+    prop: In<'_, CUmemAllocationProp>,
     option: CUmemAllocationGranularity_flags,
 ) -> Result<(), CUresult> {
-    present(granularity)?;
+    granularity.present()?;
     if !matches!(option, CU_MEM_ALLOC_GRANULARITY_MINIMUM | CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: the caller's properties, by the driver's contract.
-    unsafe { checked(&call.lock(), prop)? };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(granularity, GRANULARITY as usize) }
+    checked(&call.lock(), prop)?;
+    granularity.put(GRANULARITY as usize)
 }
 
-pub(super) unsafe fn cuMemGetAllocationPropertiesFromHandle(
+pub(super) fn cuMemGetAllocationPropertiesFromHandle(
     call: &Call<'_>,
-    prop: *mut CUmemAllocationProp,
+    prop: Out<'_, CUmemAllocationProp>,
     handle: CUmemGenericAllocationHandle,
 ) -> Result<(), CUresult> {
-    present(prop)?;
+    prop.present()?;
     let mut state = call.lock();
     let Physical { backing, location, .. } = physical(&mut state, handle)?;
     let value = CUmemAllocationProp {
@@ -432,17 +409,16 @@ pub(super) unsafe fn cuMemGetAllocationPropertiesFromHandle(
         usage: 0,
         reserved: [0; 4],
     };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(prop, value) }
+    prop.put(value)
 }
 
 /// Returns the handle of the memory that is mapped at an address, even if the program has released it.
-pub(super) unsafe fn cuMemRetainAllocationHandle(
+pub(super) fn cuMemRetainAllocationHandle(
     call: &Call<'_>,
-    handle: *mut CUmemGenericAllocationHandle,
+    handle: Out<'_, CUmemGenericAllocationHandle>,
     addr: *mut c_void,
 ) -> Result<(), CUresult> {
-    present(handle)?;
+    handle.present()?;
     let mut state = call.lock();
     let found = mappings::covering(&state, addr as u64, 1).ok_or(INVALID_VALUE)?;
     let own = found.first().ok_or(INVALID_VALUE)?.1.handle;
@@ -451,6 +427,5 @@ pub(super) unsafe fn cuMemRetainAllocationHandle(
     if physical.references == 1 {
         calls::revived(&mut state, HANDLE, own);
     }
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(handle, own) }
+    handle.put(own)
 }

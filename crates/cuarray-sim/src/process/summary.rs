@@ -19,24 +19,12 @@ pub(crate) fn request() {
     REQUESTED.store(true, Ordering::Relaxed);
 }
 
-/// The calls that libraries make when they only look for a driver.
-const LOOKING: [&str; 8] = [
-    "cuInit",
-    "cuDriverGetVersion",
-    "cuGetProcAddress",
-    "cuGetProcAddress_v2",
-    "cuDeviceGetCount",
-    "cuDeviceGet",
-    "cuGetErrorName",
-    "cuGetErrorString",
-];
-
 /// Why nothing was checked, if the program used no driver function, or only looked for a driver.
 fn unused(driver: &Driver) -> Option<&'static str> {
     let mut looked = false;
     for (entry, calls) in ENTRY_POINTS.iter().zip(&driver.calls_of) {
         if calls.load(Ordering::Relaxed) > 0 {
-            if !LOOKING.contains(&entry.symbol) {
+            if !entry.flags.looks {
                 return None;
             }
             looked = true;

@@ -1,29 +1,28 @@
 //! The edges of graphs.
 
 use super::super::*;
-use super::{INVALID_VALUE, edge_list, list, write_list};
+use super::{INVALID_VALUE, edge_list, write_list};
 use crate::graph_structure;
 use crate::objects::graph_data::{Edge, EdgeOrder};
 use crate::state::State;
 
-pub(in crate::exports) unsafe fn cuGraphGetEdges(
+pub(in crate::exports) fn cuGraphGetEdges(
     call: &Call<'_>,
     graph: CUgraph,
-    from: *mut CUgraphNode,
-    to: *mut CUgraphNode,
-    num_edges: *mut usize,
+    from: Out<'_, CUgraphNode>,
+    to: Out<'_, CUgraphNode>,
+    num_edges: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract; null edge data is not written.
-    unsafe { cuGraphGetEdges_v2(call, graph, from, to, std::ptr::null_mut(), num_edges) }
+    cuGraphGetEdges_v2(call, graph, from, to, Out::NULL, num_edges)
 }
 
-pub(in crate::exports) unsafe fn cuGraphGetEdges_v2(
+pub(in crate::exports) fn cuGraphGetEdges_v2(
     call: &Call<'_>,
     graph: CUgraph,
-    from: *mut CUgraphNode,
-    to: *mut CUgraphNode,
-    edge_data: *mut CUgraphEdgeData,
-    num_edges: *mut usize,
+    from: Out<'_, CUgraphNode>,
+    to: Out<'_, CUgraphNode>,
+    edge_data: Out<'_, CUgraphEdgeData>,
+    num_edges: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
     if from.is_null() != to.is_null() || (from.is_null() && !edge_data.is_null()) {
         return Err(INVALID_VALUE);
@@ -31,20 +30,20 @@ pub(in crate::exports) unsafe fn cuGraphGetEdges_v2(
     let state = call.lock();
     let (found, second): (Vec<_>, Vec<_>) = graph_structure::edges(&state, state.graph(graph)?).into_iter().unzip();
     let (first, data) = split(&found);
-    present(num_edges)?;
+    num_edges.present()?;
     if !from.is_null() && edge_data.is_null() {
         check_lossless(&found)?;
     }
-    // SAFETY: the caller's arrays, by the driver's contract; each call reads the room left.
+    let mut room = num_edges.read()?;
+    // SAFETY: the manual gives the lists this length.
     unsafe {
-        let mut room = num_edges.read_unaligned();
-        write_list(&first, CUgraphNode::NULL, from, &mut { room })?;
+        write_list(&first, CUgraphNode::NULL, from, InOut::of(&mut { room }))?;
         if !edge_data.is_null() {
-            write_list(&data, CUgraphEdgeData::default(), edge_data, &mut { room })?;
+            write_list(&data, CUgraphEdgeData::default(), edge_data, InOut::of(&mut { room }))?;
         }
-        write_list(&second, CUgraphNode::NULL, to, &mut room)?;
-        put(num_edges, room)
+        write_list(&second, CUgraphNode::NULL, to, InOut::of(&mut room))?;
     }
+    num_edges.put(room)
 }
 
 /// The nodes and the data of edges, as a program gets them.
@@ -61,44 +60,43 @@ fn check_lossless(edges: &[Edge]) -> Result<(), CUresult> {
 /// Reads edges of one graph, with the node that each leads to.
 ///
 /// # Safety
-/// The pointers are null or point to `count` entries.
+/// The lists have `count` elements.
 unsafe fn pairs(
     state: &State,
     graph: CUgraph,
-    (from, to, data): (*const CUgraphNode, *const CUgraphNode, *const CUgraphEdgeData),
+    (from, to, data): (In<'_, CUgraphNode>, In<'_, CUgraphNode>, In<'_, CUgraphEdgeData>),
     count: usize,
 ) -> Result<Vec<(Edge, CUgraphNode)>, CUresult> {
     state.graph(graph)?;
-    // SAFETY: both functions have the same contract.
-    let (from, to) = unsafe { (edge_list(from, data, count)?, list(to, count)?) };
+    // SAFETY: this function's contract.
+    let (from, to) = unsafe { (edge_list(from, data, count)?, to.list(count)?) };
     let mut nodes = from.iter().map(|edge| edge.from).chain(to.iter().copied());
     let all = nodes.all(|node| graph_structure::is_in(state, node, graph));
     if all { Ok(from.into_iter().zip(to).collect()) } else { Err(INVALID_VALUE) }
 }
 
-pub(in crate::exports) unsafe fn cuGraphAddDependencies(
+pub(in crate::exports) fn cuGraphAddDependencies(
     call: &Call<'_>,
     graph: CUgraph,
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
+    from: In<'_, CUgraphNode>,
+    to: In<'_, CUgraphNode>,
     num_dependencies: usize,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuGraphAddDependencies_v2(call, graph, from, to, std::ptr::null(), num_dependencies) }
+    cuGraphAddDependencies_v2(call, graph, from, to, In::NULL, num_dependencies)
 }
 
 /// Refuses an edge between two nodes that have one: by the manual, the two nodes alone define a dependency. A cycle is an
 /// error at instantiation.
-pub(in crate::exports) unsafe fn cuGraphAddDependencies_v2(
+pub(in crate::exports) fn cuGraphAddDependencies_v2(
     call: &Call<'_>,
     graph: CUgraph,
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
-    edge_data: *const CUgraphEdgeData,
+    from: In<'_, CUgraphNode>,
+    to: In<'_, CUgraphNode>,
+    edge_data: In<'_, CUgraphEdgeData>,
     num_dependencies: usize,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    // SAFETY: arrays of that many entries, by the driver's contract.
+    // SAFETY: the manual gives the lists this length.
     let pairs = unsafe { pairs(&state, graph, (from, to, edge_data), num_dependencies)? };
     for (index, (edge, to)) in pairs.iter().enumerate() {
         let node = state.node(*to)?;
@@ -117,27 +115,26 @@ pub(in crate::exports) unsafe fn cuGraphAddDependencies_v2(
     Ok(())
 }
 
-pub(in crate::exports) unsafe fn cuGraphRemoveDependencies(
+pub(in crate::exports) fn cuGraphRemoveDependencies(
     call: &Call<'_>,
     graph: CUgraph,
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
+    from: In<'_, CUgraphNode>,
+    to: In<'_, CUgraphNode>,
     num_dependencies: usize,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuGraphRemoveDependencies_v2(call, graph, from, to, std::ptr::null(), num_dependencies) }
+    cuGraphRemoveDependencies_v2(call, graph, from, to, In::NULL, num_dependencies)
 }
 
-pub(in crate::exports) unsafe fn cuGraphRemoveDependencies_v2(
+pub(in crate::exports) fn cuGraphRemoveDependencies_v2(
     call: &Call<'_>,
     graph: CUgraph,
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
-    edge_data: *const CUgraphEdgeData,
+    from: In<'_, CUgraphNode>,
+    to: In<'_, CUgraphNode>,
+    edge_data: In<'_, CUgraphEdgeData>,
     num_dependencies: usize,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    // SAFETY: arrays of that many entries, by the driver's contract.
+    // SAFETY: the manual gives the lists this length.
     let pairs = unsafe { pairs(&state, graph, (from, to, edge_data), num_dependencies)? };
     if graph_structure::has_memory_nodes(&state, graph) {
         return unsupported();
@@ -159,14 +156,14 @@ pub(in crate::exports) unsafe fn cuGraphRemoveDependencies_v2(
 /// Returns the nodes and the data of edges.
 ///
 /// # Safety
-/// As for [`write_list`], for both arrays.
+/// As for [`write_list`], for both lists.
 unsafe fn write_nodes(
     found: &[Edge],
-    nodes: *mut CUgraphNode,
-    edge_data: *mut CUgraphEdgeData,
-    count: *mut usize,
+    nodes: Out<'_, CUgraphNode>,
+    edge_data: Out<'_, CUgraphEdgeData>,
+    count: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
-    present(count)?;
+    count.present()?;
     if nodes.is_null() && !edge_data.is_null() {
         return Err(INVALID_VALUE);
     }
@@ -174,58 +171,56 @@ unsafe fn write_nodes(
         check_lossless(found)?;
     }
     let (from, data) = split(found);
-    // SAFETY: both functions have the same contract.
+    // SAFETY: this function's contract.
     unsafe {
         if !edge_data.is_null() {
-            write_list(&data, CUgraphEdgeData::default(), edge_data, &mut { count.read_unaligned() })?;
+            write_list(&data, CUgraphEdgeData::default(), edge_data, InOut::of(&mut { count.read()? }))?;
         }
         write_list(&from, CUgraphNode::NULL, nodes, count)
     }
 }
 
-pub(in crate::exports) unsafe fn cuGraphNodeGetDependencies(
+pub(in crate::exports) fn cuGraphNodeGetDependencies(
     call: &Call<'_>,
     node: CUgraphNode,
-    dependencies: *mut CUgraphNode,
-    num_dependencies: *mut usize,
+    dependencies: Out<'_, CUgraphNode>,
+    num_dependencies: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract; null edge data is not written.
-    unsafe { cuGraphNodeGetDependencies_v2(call, node, dependencies, std::ptr::null_mut(), num_dependencies) }
+    cuGraphNodeGetDependencies_v2(call, node, dependencies, Out::NULL, num_dependencies)
 }
 
-pub(in crate::exports) unsafe fn cuGraphNodeGetDependencies_v2(
+pub(in crate::exports) fn cuGraphNodeGetDependencies_v2(
     call: &Call<'_>,
     node: CUgraphNode,
-    dependencies: *mut CUgraphNode,
-    edge_data: *mut CUgraphEdgeData,
-    num_dependencies: *mut usize,
+    dependencies: Out<'_, CUgraphNode>,
+    edge_data: Out<'_, CUgraphEdgeData>,
+    num_dependencies: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
     let found = call.lock().node(node)?.after.clone();
-    // SAFETY: the caller's arrays, by the driver's contract.
+    // SAFETY: the manual gives the lists this length.
     unsafe { write_nodes(&found, dependencies, edge_data, num_dependencies) }
 }
 
-pub(in crate::exports) unsafe fn cuGraphNodeGetDependentNodes(
+pub(in crate::exports) fn cuGraphNodeGetDependentNodes(
     call: &Call<'_>,
     node: CUgraphNode,
-    dependents: *mut CUgraphNode,
-    num_dependents: *mut usize,
+    dependents: Out<'_, CUgraphNode>,
+    num_dependents: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract; null edge data is not written.
-    unsafe { cuGraphNodeGetDependentNodes_v2(call, node, dependents, std::ptr::null_mut(), num_dependents) }
+    cuGraphNodeGetDependentNodes_v2(call, node, dependents, Out::NULL, num_dependents)
 }
 
-pub(in crate::exports) unsafe fn cuGraphNodeGetDependentNodes_v2(
+pub(in crate::exports) fn cuGraphNodeGetDependentNodes_v2(
     call: &Call<'_>,
     node: CUgraphNode,
-    dependents: *mut CUgraphNode,
-    edge_data: *mut CUgraphEdgeData,
-    num_dependents: *mut usize,
+    dependents: Out<'_, CUgraphNode>,
+    edge_data: Out<'_, CUgraphEdgeData>,
+    num_dependents: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
     let state = call.lock();
     let graph = state.graph(state.node(node)?.graph)?;
     let comes_after = |(edge, to): (Edge, CUgraphNode)| (edge.from == node).then_some(Edge { from: to, ..edge });
     let found: Vec<Edge> = graph_structure::edges(&state, graph).into_iter().filter_map(comes_after).collect();
-    // SAFETY: the caller's arrays, by the driver's contract.
+    // SAFETY: the manual gives the lists this length.
     unsafe { write_nodes(&found, dependents, edge_data, num_dependents) }
 }

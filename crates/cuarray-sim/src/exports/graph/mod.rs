@@ -8,47 +8,34 @@ mod user_objects;
 pub(super) use edges::*;
 pub(super) use user_objects::*;
 
-use super::{present, put, unsupported};
+use super::{In, InOut, Out, Text, unsupported};
 use crate::driver::Call;
 use crate::execution::outside;
 use crate::graph_structure::{self, conditions, dot};
 use crate::objects::graph_data::{Action, Edge, Graph, Owner};
 use crate::state::State;
 use cuarray_abi::*;
-use std::ffi::{CStr, OsStr, c_char, c_uint};
+use std::ffi::{OsStr, c_uint};
 use std::os::unix::ffi::OsStrExt;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// Reads an array of the program.
-///
-/// # Safety
-/// `entries` is null or points to `count` entries.
-pub(super) unsafe fn list<T: Copy>(entries: *const T, count: usize) -> Result<Vec<T>, CUresult> {
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    present(entries)?;
-    // SAFETY: by this function's contract; entries may be unaligned.
-    Ok((0..count).map(|index| unsafe { entries.add(index).read_unaligned() }).collect())
-}
-
 /// Reads edges; without data they are full dependencies.
 ///
 /// # Safety
-/// Both pointers are null or point to `count` entries.
+/// The lists have `count` elements.
 pub(super) unsafe fn edge_list(
-    from: *const CUgraphNode,
-    data: *const CUgraphEdgeData,
+    from: In<'_, CUgraphNode>,
+    data: In<'_, CUgraphEdgeData>,
     count: usize,
 ) -> Result<Vec<Edge>, CUresult> {
-    // SAFETY: both functions have the same contract.
-    let from = unsafe { list(from, count)? };
+    // SAFETY: this function's contract.
+    let from = unsafe { from.list(count)? };
     if data.is_null() {
         return Ok(from.into_iter().map(Edge::full).collect());
     }
-    // SAFETY: both functions have the same contract.
-    let data = unsafe { list(data, count)? };
+    // SAFETY: this function's contract.
+    let data = unsafe { data.list(count)? };
     Ok(from.into_iter().zip(data).map(|(from, data)| Edge { from, data }).collect())
 }
 
@@ -56,30 +43,30 @@ pub(super) unsafe fn edge_list(
 /// with `nothing`, and returns the number of entries written.
 ///
 /// # Safety
-/// `count` is null or readable and writable; `array` is null or has room for `*count` entries.
-unsafe fn write_list<T: Copy>(entries: &[T], nothing: T, array: *mut T, count: *mut usize) -> Result<(), CUresult> {
-    present(count)?;
-    // SAFETY: by this function's contract.
-    unsafe {
-        if array.is_null() {
-            return put(count, entries.len());
-        }
-        let room = count.read_unaligned();
-        for index in 0..room {
-            put(array.add(index), entries.get(index).copied().unwrap_or(nothing))?;
-        }
-        put(count, room.min(entries.len()))
+/// The array has `count` elements.
+unsafe fn write_list<T: Copy>(
+    entries: &[T],
+    nothing: T,
+    array: Out<'_, T>,
+    count: InOut<'_, usize>,
+) -> Result<(), CUresult> {
+    if array.is_null() {
+        return count.put(entries.len());
     }
+    let room = count.read()?;
+    let padded = entries.iter().copied().chain(std::iter::repeat(nothing));
+    // SAFETY: this function's contract.
+    unsafe { array.put_all(padded.take(room))? };
+    count.put(room.min(entries.len()))
 }
 
-pub(super) unsafe fn cuGraphCreate(call: &Call<'_>, p_graph: *mut CUgraph, flags: c_uint) -> Result<(), CUresult> {
-    present(p_graph)?;
+pub(super) fn cuGraphCreate(call: &Call<'_>, p_graph: Out<'_, CUgraph>, flags: c_uint) -> Result<(), CUresult> {
+    p_graph.present()?;
     if flags != 0 {
         return Err(INVALID_VALUE);
     }
     let graph = graph_structure::new_graph(&mut call.lock(), Owner::Program);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_graph, graph) }
+    p_graph.put(graph)
 }
 
 /// Checks that the program may change a graph: it is neither a child graph nor the target of a capture.
@@ -87,7 +74,7 @@ fn check_owned(graph: &Graph) -> Result<(), CUresult> {
     if graph.owner == Owner::Program && graph.capture.is_none() { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
-pub(super) unsafe fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Result<(), CUresult> {
+pub(super) fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Result<(), CUresult> {
     let mut state = call.lock();
     check_owned(state.graph(graph)?)?;
     graph_structure::remove_graph(&mut state, graph);
@@ -95,8 +82,8 @@ pub(super) unsafe fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Result<(
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphClone(call: &Call<'_>, p_clone: *mut CUgraph, original: CUgraph) -> Result<(), CUresult> {
-    present(p_clone)?;
+pub(super) fn cuGraphClone(call: &Call<'_>, p_clone: Out<'_, CUgraph>, original: CUgraph) -> Result<(), CUresult> {
+    p_clone.present()?;
     let mut state = call.lock();
     state.graph(original)?;
     let conditional = !conditions::handles_of(&state, original).is_empty();
@@ -104,53 +91,50 @@ pub(super) unsafe fn cuGraphClone(call: &Call<'_>, p_clone: *mut CUgraph, origin
         return unsupported();
     }
     let clone = graph_structure::clone_graph(&mut state, original, Owner::Program)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_clone, clone) }
+    p_clone.put(clone)
 }
 
-pub(super) unsafe fn cuGraphNodeFindInClone(
+pub(super) fn cuGraphNodeFindInClone(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     original: CUgraphNode,
     clone: CUgraph,
 ) -> Result<(), CUresult> {
-    present(p_node)?;
+    p_node.present()?;
     let state = call.lock();
     let found = state.graph(clone)?.clones.get(&original).filter(|node| state.graph_nodes.contains_key(node));
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_node, *found.ok_or(INVALID_VALUE)?) }
+    p_node.put(*found.ok_or(INVALID_VALUE)?)
 }
 
-pub(super) unsafe fn cuGraphGetId(call: &Call<'_>, graph: CUgraph, graph_id: *mut c_uint) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(graph_id, call.lock().graph(graph)?.id) }
+pub(super) fn cuGraphGetId(call: &Call<'_>, graph: CUgraph, graph_id: Out<'_, c_uint>) -> Result<(), CUresult> {
+    graph_id.put(call.lock().graph(graph)?.id)
 }
 
-pub(super) unsafe fn cuGraphGetNodes(
+pub(super) fn cuGraphGetNodes(
     call: &Call<'_>,
     graph: CUgraph,
-    nodes: *mut CUgraphNode,
-    num_nodes: *mut usize,
+    nodes: Out<'_, CUgraphNode>,
+    num_nodes: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
     let found = call.lock().graph(graph)?.nodes.clone();
-    // SAFETY: the caller's array, by the driver's contract.
+    // SAFETY: the manual gives the list this length.
     unsafe { write_list(&found, CUgraphNode::NULL, nodes, num_nodes) }
 }
 
-pub(super) unsafe fn cuGraphGetRootNodes(
+pub(super) fn cuGraphGetRootNodes(
     call: &Call<'_>,
     graph: CUgraph,
-    nodes: *mut CUgraphNode,
-    num_nodes: *mut usize,
+    nodes: Out<'_, CUgraphNode>,
+    num_nodes: InOut<'_, usize>,
 ) -> Result<(), CUresult> {
     let state = call.lock();
     let is_root = |node: &CUgraphNode| state.graph_nodes.get(node).is_some_and(|node| node.after.is_empty());
     let roots: Vec<CUgraphNode> = state.graph(graph)?.nodes.iter().copied().filter(is_root).collect();
-    // SAFETY: the caller's array, by the driver's contract.
+    // SAFETY: the manual gives the list this length.
     unsafe { write_list(&roots, CUgraphNode::NULL, nodes, num_nodes) }
 }
 
-pub(super) unsafe fn cuGraphDestroyNode(call: &Call<'_>, node: CUgraphNode) -> Result<(), CUresult> {
+pub(super) fn cuGraphDestroyNode(call: &Call<'_>, node: CUgraphNode) -> Result<(), CUresult> {
     let mut state = call.lock();
     let graph = state.node(node)?.graph;
     if state.graph(graph)?.capture.is_some() {
@@ -164,61 +148,55 @@ pub(super) unsafe fn cuGraphDestroyNode(call: &Call<'_>, node: CUgraphNode) -> R
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphNodeGetType(
+pub(super) fn cuGraphNodeGetType(
     call: &Call<'_>,
     node: CUgraphNode,
-    kind: *mut CUgraphNodeType,
+    kind: Out<'_, CUgraphNodeType>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(kind, call.lock().node(node)?.action.kind()) }
+    kind.put(call.lock().node(node)?.action.kind())
 }
 
-pub(super) unsafe fn cuGraphNodeGetContainingGraph(
+pub(super) fn cuGraphNodeGetContainingGraph(
     call: &Call<'_>,
     node: CUgraphNode,
-    p_graph: *mut CUgraph,
+    p_graph: Out<'_, CUgraph>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_graph, call.lock().node(node)?.graph) }
+    p_graph.put(call.lock().node(node)?.graph)
 }
 
-pub(super) unsafe fn cuGraphNodeGetLocalId(
+pub(super) fn cuGraphNodeGetLocalId(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_id: *mut c_uint,
+    node_id: Out<'_, c_uint>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(node_id, call.lock().node(node)?.number) }
+    node_id.put(call.lock().node(node)?.number)
 }
 
 /// The numbers of the graph and of the node in it, which no two nodes of a process have in common.
-pub(super) unsafe fn cuGraphNodeGetToolsId(
+pub(super) fn cuGraphNodeGetToolsId(
     call: &Call<'_>,
     node: CUgraphNode,
-    tools_node_id: *mut u64,
+    tools_node_id: Out<'_, u64>,
 ) -> Result<(), CUresult> {
     let state = call.lock();
     let found = state.node(node)?;
     let id = u64::from(state.graph(found.graph)?.id) << 32 | u64::from(found.number);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(tools_node_id, id) }
+    tools_node_id.put(id)
 }
 
 /// Writes a DOT file. The flags select its content; only those for handles have an effect.
-pub(super) unsafe fn cuGraphDebugDotPrint(
+pub(super) fn cuGraphDebugDotPrint(
     call: &Call<'_>,
     graph: CUgraph,
-    path: *const c_char,
+    path: Text<'_>,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    present(path)?;
+    let path = OsStr::from_bytes(path.read()?.to_bytes());
     let handles = flags & (CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE | CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES) != 0;
     let state = call.lock();
     state.graph(graph)?;
     let text = dot::dot(&state, graph, handles);
     drop(state);
-    // SAFETY: a nul-terminated string, by the driver's contract.
-    let path = OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes());
     std::fs::write(path, text).map_err(|_| CUresult::CUDA_ERROR_OPERATING_SYSTEM)
 }
 

@@ -8,29 +8,28 @@ use crate::objects::graph_data::UserObject;
 use crate::objects::work::HostFunction;
 use std::collections::BTreeMap;
 
-pub(in crate::exports) unsafe fn cuUserObjectCreate(
+pub(in crate::exports) fn cuUserObjectCreate(
     call: &Call<'_>,
-    object_out: *mut CUuserObject,
+    object_out: Out<'_, CUuserObject>,
     ptr: *mut c_void,
     destroy: CUhostFn,
     initial_refcount: c_uint,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    present(object_out)?;
+    object_out.present()?;
     let (Some(function), CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) = (destroy, flags) else { return Err(INVALID_VALUE) };
     check_count(initial_refcount)?;
     let object = CUuserObject(crate::handle::fresh());
     let destroy = HostFunction::Launched { function, data: ptr };
     call.lock().user_objects.insert(object, UserObject { destroy, references: u64::from(initial_refcount) });
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(object_out, object) }
+    object_out.put(object)
 }
 
 fn check_count(count: c_uint) -> Result<(), CUresult> {
     if (1..=c_int::MAX as c_uint).contains(&count) { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
-pub(in crate::exports) unsafe fn cuUserObjectRetain(
+pub(in crate::exports) fn cuUserObjectRetain(
     call: &Call<'_>,
     object: CUuserObject,
     count: c_uint,
@@ -40,7 +39,7 @@ pub(in crate::exports) unsafe fn cuUserObjectRetain(
     Ok(())
 }
 
-pub(in crate::exports) unsafe fn cuUserObjectRelease(
+pub(in crate::exports) fn cuUserObjectRelease(
     call: &Call<'_>,
     object: CUuserObject,
     count: c_uint,
@@ -56,7 +55,7 @@ pub(in crate::exports) unsafe fn cuUserObjectRelease(
 }
 
 /// Adds references. With the move flag, the caller's references are transferred instead.
-pub(in crate::exports) unsafe fn cuGraphRetainUserObject(
+pub(in crate::exports) fn cuGraphRetainUserObject(
     call: &Call<'_>,
     graph: CUgraph,
     object: CUuserObject,
@@ -77,7 +76,7 @@ pub(in crate::exports) unsafe fn cuGraphRetainUserObject(
     Ok(())
 }
 
-pub(in crate::exports) unsafe fn cuGraphReleaseUserObject(
+pub(in crate::exports) fn cuGraphReleaseUserObject(
     call: &Call<'_>,
     graph: CUgraph,
     object: CUuserObject,

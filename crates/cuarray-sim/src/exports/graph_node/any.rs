@@ -7,20 +7,35 @@ use super::*;
 use crate::execution::outside;
 use crate::exports::unsupported;
 
-/// Reads the parameters of one kind from the union.
+/// Parameters of one kind of nodes: a member of the union.
 ///
 /// # Safety
-/// `T` is a member of the union; any bytes are a valid `T`.
-pub(super) unsafe fn member<T: Copy>(params: &CUgraphNodeParams) -> T {
+/// Any bytes are a value of the type.
+pub(super) unsafe trait Member: Copy {}
+
+macro_rules! members {
+    ($($ty:ty)*) => {$(
+        // SAFETY: the type has numbers, addresses and optional functions only, in the layout of C.
+        unsafe impl Member for $ty {}
+    )*};
+}
+members! {
+    CUDA_KERNEL_NODE_PARAMS CUDA_MEMCPY_NODE_PARAMS CUDA_MEMSET_NODE_PARAMS_v2 CUDA_HOST_NODE_PARAMS
+    CUDA_CHILD_GRAPH_NODE_PARAMS CUDA_MEM_ALLOC_NODE_PARAMS CUDA_BATCH_MEM_OP_NODE_PARAMS
+    CUDA_CONDITIONAL_NODE_PARAMS CUevent CUdeviceptr
+}
+
+/// Reads the parameters of one kind from the union.
+pub(super) fn member<T: Member>(params: &CUgraphNodeParams) -> T {
     const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
-    // SAFETY: by this function's contract; the union is large enough.
+    // SAFETY: the union is large enough, and any bytes are a value.
     unsafe { params.params.as_ptr().cast::<T>().read_unaligned() }
 }
 
 /// The action of a node with these parameters. An allocation has no address yet, and a child graph is not cloned yet.
 ///
 /// # Safety
-/// The parameters are of the kind that they name.
+/// The parameters are the program's: their pointers are as the manual defines.
 pub(in crate::exports) unsafe fn node_action(
     state: &mut State,
     call: &Call<'_>,
@@ -29,96 +44,85 @@ pub(in crate::exports) unsafe fn node_action(
     if params.reserved0 != [0; 3] || params.reserved2 != 0 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: by this function's contract.
-    unsafe {
-        match params.kind {
-            CU_GRAPH_NODE_TYPE_EMPTY => Ok(Action::Empty),
-            CU_GRAPH_NODE_TYPE_MEMCPY => {
-                let node: CUDA_MEMCPY_NODE_PARAMS = member(params);
-                copy_action(state, call, &node.copyParams, node.copyCtx)
-            }
-            CU_GRAPH_NODE_TYPE_MEMSET => {
-                let node: CUDA_MEMSET_NODE_PARAMS_v2 = member(params);
-                fill_action(state, call, &node.memset, node.ctx)
-            }
-            CU_GRAPH_NODE_TYPE_HOST => host_action(&member::<CUDA_HOST_NODE_PARAMS>(params)),
-            CU_GRAPH_NODE_TYPE_GRAPH => {
-                let node: CUDA_CHILD_GRAPH_NODE_PARAMS = member(params);
-                state.graph(node.graph)?;
-                Ok(Action::Child(node.graph))
-            }
-            CU_GRAPH_NODE_TYPE_WAIT_EVENT => state.event(member(params)).map(|_| Action::Wait(member(params))),
-            CU_GRAPH_NODE_TYPE_EVENT_RECORD => state.event(member(params)).map(|_| Action::Record(member(params))),
-            CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
-                let node: CUDA_MEM_ALLOC_NODE_PARAMS = member(params);
-                allocate_action(state, &node)
-            }
-            CU_GRAPH_NODE_TYPE_MEM_FREE => Ok(Action::Free(member(params))),
-            CU_GRAPH_NODE_TYPE_KERNEL => launch_action(state, call, &member(params)),
-            CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => batch_action(state, call, &member(params)),
-            CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL | CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT => {
-                call.driver.explain_refusal("a semaphore node", "no semaphore can be imported: use an event node");
-                Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
-            }
-            // A conditional node is made with its graph, and cannot be changed.
-            CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
-            _ => Err(INVALID_VALUE),
+    match params.kind {
+        CU_GRAPH_NODE_TYPE_EMPTY => Ok(Action::Empty),
+        CU_GRAPH_NODE_TYPE_MEMCPY => {
+            let node: CUDA_MEMCPY_NODE_PARAMS = member(params);
+            copy_action(state, call, &node.copyParams, node.copyCtx)
         }
+        CU_GRAPH_NODE_TYPE_MEMSET => {
+            let node: CUDA_MEMSET_NODE_PARAMS_v2 = member(params);
+            fill_action(state, call, node.memset, node.ctx)
+        }
+        CU_GRAPH_NODE_TYPE_HOST => host_action(member(params)),
+        CU_GRAPH_NODE_TYPE_GRAPH => {
+            let node: CUDA_CHILD_GRAPH_NODE_PARAMS = member(params);
+            state.graph(node.graph)?;
+            Ok(Action::Child(node.graph))
+        }
+        CU_GRAPH_NODE_TYPE_WAIT_EVENT => state.event(member(params)).map(|_| Action::Wait(member(params))),
+        CU_GRAPH_NODE_TYPE_EVENT_RECORD => state.event(member(params)).map(|_| Action::Record(member(params))),
+        // SAFETY: this function's contract.
+        CU_GRAPH_NODE_TYPE_MEM_ALLOC => unsafe { allocate_action(state, &member(params)) },
+        CU_GRAPH_NODE_TYPE_MEM_FREE => Ok(Action::Free(member(params))),
+        // SAFETY: this function's contract.
+        CU_GRAPH_NODE_TYPE_KERNEL => unsafe { launch_action(state, call, &member(params)) },
+        // SAFETY: this function's contract.
+        CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => unsafe { batch_action(state, call, member(params)) },
+        CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL | CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT => {
+            call.driver.explain_refusal("a semaphore node", "no semaphore can be imported: use an event node");
+            Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+        }
+        // A conditional node is made with its graph, and cannot be changed.
+        CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+        _ => Err(INVALID_VALUE),
     }
 }
 
-pub(in crate::exports) unsafe fn cuGraphAddNode(
+pub(in crate::exports) fn cuGraphAddNode(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
+    dependencies: In<'_, CUgraphNode>,
     num_dependencies: usize,
-    node_params: *mut CUgraphNodeParams,
+    node_params: InOut<'_, CUgraphNodeParams>,
 ) -> Result<(), CUresult> {
-    let data = std::ptr::null();
-    // SAFETY: both functions have the same contract.
-    unsafe { cuGraphAddNode_v2(call, p_node, graph, dependencies, data, num_dependencies, node_params) }
+    cuGraphAddNode_v2(call, p_node, graph, dependencies, In::NULL, num_dependencies, node_params)
 }
 
 /// Adds the node and writes the address of an allocation, or the bodies of a conditional node, into the parameters.
-pub(in crate::exports) unsafe fn cuGraphAddNode_v2(
+pub(in crate::exports) fn cuGraphAddNode_v2(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    dependency_data: *const CUgraphEdgeData,
+    dependencies: In<'_, CUgraphNode>,
+    dependency_data: In<'_, CUgraphEdgeData>,
     num_dependencies: usize,
-    node_params: *mut CUgraphNodeParams,
+    node_params: InOut<'_, CUgraphNodeParams>,
 ) -> Result<(), CUresult> {
-    present(p_node)?;
-    present(node_params)?;
+    p_node.present()?;
+    let mut params = node_params.read()?;
     let mut state = call.lock();
-    // SAFETY: the caller's pointers and arrays, by the driver's contract; they may be unaligned.
-    unsafe {
-        let mut params = node_params.read_unaligned();
-        let action = match params.kind {
-            CU_GRAPH_NODE_TYPE_CONDITIONAL => conditional_action(&state, graph, &params)?,
-            _ => node_action(&mut state, call, &params)?,
-        };
-        let moves = matches!(action, Action::Child(_)) && moves(&params)?;
-        let place = place(graph, (dependencies, dependency_data), num_dependencies)?;
-        let node = add(&mut state, place, action, moves)?;
-        fill_in(&state, node, &mut params)?;
-        put(node_params, params)?;
-        put(p_node, node)
-    }
+    let action = match params.kind {
+        CU_GRAPH_NODE_TYPE_CONDITIONAL => conditional_action(&state, graph, &params)?,
+        // SAFETY: the parameters are the program's.
+        _ => unsafe { node_action(&mut state, call, &params)? },
+    };
+    let moves = matches!(action, Action::Child(_)) && moves(&params)?;
+    // SAFETY: the manual gives the lists this length.
+    let after = unsafe { edge_list(dependencies, dependency_data, num_dependencies)? };
+    let node = add(&mut state, Place { graph, after }, action, moves)?;
+    fill_in(&state, node, &mut params)?;
+    node_params.put(params)?;
+    p_node.put(node)
 }
 
 /// Whether the parameters of a child graph node move the graph into the node.
 ///
 /// # Errors
 /// `CUDA_ERROR_INVALID_VALUE` for an unknown ownership, such as that of a query.
-///
-/// # Safety
-/// The parameters are those of a child graph node.
-unsafe fn moves(params: &CUgraphNodeParams) -> Result<bool, CUresult> {
-    // SAFETY: by this function's contract.
-    match unsafe { member::<CUDA_CHILD_GRAPH_NODE_PARAMS>(params) }.ownership {
+fn moves(params: &CUgraphNodeParams) -> Result<bool, CUresult> {
+    match member::<CUDA_CHILD_GRAPH_NODE_PARAMS>(params).ownership {
         CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => Ok(false),
         CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => Ok(true),
         _ => Err(INVALID_VALUE),
@@ -133,8 +137,7 @@ fn check_context(call: &Call<'_>, params: &CUgraphNodeParams) -> Result<(), CUre
     if params.kind != CU_GRAPH_NODE_TYPE_KERNEL {
         return Ok(());
     }
-    // SAFETY: the parameters are those of a kernel node.
-    let CUDA_KERNEL_NODE_PARAMS { v1, ctx, .. } = unsafe { member(params) };
+    let CUDA_KERNEL_NODE_PARAMS { v1, ctx, .. } = member(params);
     let state = call.lock();
     let function = state.code.functions.get(&v1.func).and_then(|function| state.code.modules.get(&function.module));
     match function {
@@ -144,20 +147,17 @@ fn check_context(call: &Call<'_>, params: &CUgraphNodeParams) -> Result<(), CUre
 }
 
 /// As the second version, with a check of the context of a kernel node.
-pub(in crate::exports) unsafe fn cuGraphAddNode_v3(
+pub(in crate::exports) fn cuGraphAddNode_v3(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    dependency_data: *const CUgraphEdgeData,
+    dependencies: In<'_, CUgraphNode>,
+    dependency_data: In<'_, CUgraphEdgeData>,
     num_dependencies: usize,
-    node_params: *mut CUgraphNodeParams,
+    node_params: InOut<'_, CUgraphNodeParams>,
 ) -> Result<(), CUresult> {
-    present(node_params)?;
-    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
-    check_context(call, &unsafe { node_params.read_unaligned() })?;
-    // SAFETY: both functions have the same contract.
-    unsafe { cuGraphAddNode_v2(call, p_node, graph, dependencies, dependency_data, num_dependencies, node_params) }
+    check_context(call, &node_params.read()?)?;
+    cuGraphAddNode_v2(call, p_node, graph, dependencies, dependency_data, num_dependencies, node_params)
 }
 
 /// Writes the parameters that exist only after the node is added: the address of an allocation, the graph of a
@@ -165,14 +165,12 @@ pub(in crate::exports) unsafe fn cuGraphAddNode_v3(
 fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> Result<(), CUresult> {
     match &state.node(node)?.action {
         Action::Allocate(of) => {
-            // SAFETY: the parameters are those of an allocation node.
-            let node: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { member(params) };
+            let node: CUDA_MEM_ALLOC_NODE_PARAMS = member(params);
             set_member(params, CUDA_MEM_ALLOC_NODE_PARAMS { dptr: of.address, ..node });
         }
         Action::Conditional(of) => set_member(params, of.params()),
         Action::Child(child) => {
-            // SAFETY: the parameters are those of a child graph node.
-            let node: CUDA_CHILD_GRAPH_NODE_PARAMS = unsafe { member(params) };
+            let node: CUDA_CHILD_GRAPH_NODE_PARAMS = member(params);
             set_member(params, CUDA_CHILD_GRAPH_NODE_PARAMS { graph: *child, ..node });
         }
         _ => {}
@@ -181,21 +179,20 @@ fn fill_in(state: &State, node: CUgraphNode, params: &mut CUgraphNodeParams) -> 
 }
 
 /// Writes the parameters of one kind into the union.
-fn set_member<T: Copy>(params: &mut CUgraphNodeParams, value: T) {
+fn set_member<T: Member>(params: &mut CUgraphNodeParams, value: T) {
     const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
-    // SAFETY: the union is large enough, and any bytes are valid integers.
+    // SAFETY: the union is large enough, and any bytes are integers.
     unsafe { params.params.as_mut_ptr().cast::<T>().write_unaligned(value) };
 }
 
-pub(in crate::exports) unsafe fn cuGraphNodeGetParams(
+pub(in crate::exports) fn cuGraphNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params: *mut CUgraphNodeParams,
+    node_params: Out<'_, CUgraphNodeParams>,
 ) -> Result<(), CUresult> {
-    present(node_params)?;
+    node_params.present()?;
     let params = params_of(&call.lock().node(node)?.action);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(node_params, params) }
+    node_params.put(params)
 }
 
 /// The parameters of a node with an action, which they point into.
@@ -226,22 +223,19 @@ pub(in crate::exports) fn params_of(action: &Action) -> CUgraphNodeParams {
     params
 }
 
-pub(in crate::exports) unsafe fn cuGraphNodeSetParams(
+pub(in crate::exports) fn cuGraphNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params: *mut CUgraphNodeParams,
+    node_params: In<'_, CUgraphNodeParams>,
 ) -> Result<(), CUresult> {
-    present(node_params)?;
+    let params = node_params.read()?;
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
-    let params = unsafe { node_params.read_unaligned() };
-    // SAFETY: as above.
+    // SAFETY: the parameters are the program's.
     let action = unsafe { node_action(&mut state, call, &params)? };
     match action {
         Action::Allocate(_) | Action::Free(_) => unsupported(),
         Action::Child(given) => {
-            // SAFETY: the parameters are those of a child graph node.
-            let moves = unsafe { moves(&params)? };
+            let moves = moves(&params)?;
             let graph = state.node(node)?.graph;
             child_of(&state, node)?;
             let child = own_child(&mut state, graph, given, moves)?;
@@ -255,14 +249,11 @@ pub(in crate::exports) unsafe fn cuGraphNodeSetParams(
 }
 
 /// As the first version, with a check of the context of a kernel node.
-pub(in crate::exports) unsafe fn cuGraphNodeSetParams_v2(
+pub(in crate::exports) fn cuGraphNodeSetParams_v2(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params: *mut CUgraphNodeParams,
+    node_params: In<'_, CUgraphNodeParams>,
 ) -> Result<(), CUresult> {
-    present(node_params)?;
-    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
-    check_context(call, &unsafe { node_params.read_unaligned() })?;
-    // SAFETY: both functions have the same contract.
-    unsafe { cuGraphNodeSetParams(call, node, node_params) }
+    check_context(call, &node_params.read()?)?;
+    cuGraphNodeSetParams(call, node, node_params)
 }

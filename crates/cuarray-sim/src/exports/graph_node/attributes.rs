@@ -20,11 +20,11 @@ fn launch_of(state: &State, node: CUgraphNode) -> Result<&Arc<Launch>, CUresult>
     }
 }
 
-pub(in crate::exports) unsafe fn cuGraphKernelNodeGetAttribute(
+pub(in crate::exports) fn cuGraphKernelNodeGetAttribute(
     call: &Call<'_>,
     node: CUgraphNode,
     attr: CUlaunchAttributeID,
-    value_out: *mut CUlaunchAttributeValue,
+    value_out: Out<'_, CUlaunchAttributeValue>,
 ) -> Result<(), CUresult> {
     let state = call.lock();
     let launch = launch_of(&state, node)?;
@@ -34,8 +34,7 @@ pub(in crate::exports) unsafe fn cuGraphKernelNodeGetAttribute(
         CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => of_extents(launch.cluster_attribute.unwrap_or_default()),
         _ => value,
     };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(value_out, value) }
+    value_out.put(value)
 }
 
 /// Gives a node the groups and the attributes of a shape, which has the node's extents.
@@ -56,15 +55,13 @@ fn reshape(call: &Call<'_>, state: &mut State, node: CUgraphNode, shape: Shape) 
     Ok(())
 }
 
-pub(in crate::exports) unsafe fn cuGraphKernelNodeSetAttribute(
+pub(in crate::exports) fn cuGraphKernelNodeSetAttribute(
     call: &Call<'_>,
     node: CUgraphNode,
     attr: CUlaunchAttributeID,
-    value: *const CUlaunchAttributeValue,
+    value: In<'_, CUlaunchAttributeValue>,
 ) -> Result<(), CUresult> {
-    present(value)?;
-    // SAFETY: the caller's value, by the driver's contract; it may be unaligned.
-    let value = unsafe { value.read_unaligned() };
+    let value = value.read()?;
     let mut state = call.lock();
     let mut shape = Shape::of(launch_of(&state, node)?);
     check_attribute(call, Holder::Node, attr, &value)?;
@@ -73,7 +70,7 @@ pub(in crate::exports) unsafe fn cuGraphKernelNodeSetAttribute(
 }
 
 /// Copies all attributes. By the manual, both nodes have the same context.
-pub(in crate::exports) unsafe fn cuGraphKernelNodeCopyAttributes(
+pub(in crate::exports) fn cuGraphKernelNodeCopyAttributes(
     call: &Call<'_>,
     dst: CUgraphNode,
     src: CUgraphNode,

@@ -15,21 +15,19 @@ use crate::work::memory_operations::{User, check};
 /// Those of [`batch`] and [`check`]; `CUDA_ERROR_INVALID_VALUE` for flags, as the manual has none.
 ///
 /// # Safety
-/// `params` is null or readable, and its list has `count` elements.
+/// The parameters are the program's: their list has the length that they state.
 pub(in crate::exports) unsafe fn batch_action(
     state: &mut State,
     call: &Call<'_>,
-    params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    params: CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> Result<Action, CUresult> {
-    present(params)?;
-    // SAFETY: by this function's contract; the parameters may be unaligned.
-    let CUDA_BATCH_MEM_OP_NODE_PARAMS { ctx, count, paramArray: list, flags } = unsafe { params.read_unaligned() };
+    let CUDA_BATCH_MEM_OP_NODE_PARAMS { ctx, count, paramArray: list, flags } = params;
     if flags != 0 {
         return Err(INVALID_VALUE);
     }
     let context = context_of(state, call, ctx)?;
-    // SAFETY: by this function's contract.
-    let (operations, params) = unsafe { batch(list, count, false)? };
+    // SAFETY: this function's contract.
+    let (operations, params) = unsafe { batch(In::received(list), count, false)? };
     check(state, context, &operations, User::Node)?;
     Ok(Action::Memory(Box::new(Batch { context, flags, params, operations })))
 }
@@ -40,53 +38,51 @@ pub(super) fn batch_params(batch: &Batch) -> CUDA_BATCH_MEM_OP_NODE_PARAMS {
     CUDA_BATCH_MEM_OP_NODE_PARAMS { ctx: batch.context, count, paramArray: list, flags: batch.flags }
 }
 
-pub(in crate::exports) unsafe fn cuGraphAddBatchMemOpNode(
+pub(in crate::exports) fn cuGraphAddBatchMemOpNode(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
+    dependencies: In<'_, CUgraphNode>,
     num_dependencies: usize,
-    node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    node_params: In<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        let action = |state: &mut State| batch_action(state, call, node_params);
-        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
-    }
+    // SAFETY: the parameters are the program's.
+    let action = |state: &mut State| unsafe { batch_action(state, call, node_params.read()?) };
+    // SAFETY: the manual gives the list this length.
+    unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), action) }
 }
 
-pub(in crate::exports) unsafe fn cuGraphBatchMemOpNodeGetParams(
+pub(in crate::exports) fn cuGraphBatchMemOpNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params_out: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    node_params_out: Out<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
     match &call.lock().node(node)?.action {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Memory(batch) => unsafe { put(node_params_out, batch_params(batch)) },
+        Action::Memory(batch) => node_params_out.put(batch_params(batch)),
         _ => Err(INVALID_VALUE),
     }
 }
 
-pub(in crate::exports) unsafe fn cuGraphBatchMemOpNodeSetParams(
+pub(in crate::exports) fn cuGraphBatchMemOpNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    node_params: In<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { batch_action(&mut state, call, node_params)? };
+    // SAFETY: the parameters are the program's.
+    let action = unsafe { batch_action(&mut state, call, node_params.read()?)? };
     change(&mut state, node, action)
 }
 
 /// Changes the words and the values of a node; the operations stay of their kinds.
-pub(in crate::exports) unsafe fn cuGraphExecBatchMemOpNodeSetParams(
+pub(in crate::exports) fn cuGraphExecBatchMemOpNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
-    node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    node_params: In<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { batch_action(&mut state, call, node_params)? };
+    // SAFETY: the parameters are the program's.
+    let action = unsafe { batch_action(&mut state, call, node_params.read()?)? };
     update::update_node(&mut state, exec, node, action)
 }

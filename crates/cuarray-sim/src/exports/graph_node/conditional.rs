@@ -10,10 +10,7 @@ use crate::objects::graph_data::Action;
 use crate::state::State;
 
 /// The action of a conditional node in `graph` with these parameters, without its bodies.
-///
-/// # Safety
-/// The parameters are those of a conditional node.
-pub(super) unsafe fn conditional_action(
+pub(super) fn conditional_action(
     state: &State,
     graph: CUgraph,
     params: &CUgraphNodeParams,
@@ -21,26 +18,24 @@ pub(super) unsafe fn conditional_action(
     if params.reserved0 != [0; 3] || params.reserved2 != 0 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: by this function's contract.
-    let node = conditions::new_node(state, graph, &unsafe { member(params) })?;
+    let node = conditions::new_node(state, graph, &member(params))?;
     Ok(Action::Conditional(Box::new(node)))
 }
 
 /// A null context stands for the current one.
-pub(in crate::exports) unsafe fn cuGraphConditionalHandleCreate(
+pub(in crate::exports) fn cuGraphConditionalHandleCreate(
     call: &Call<'_>,
-    p_handle_out: *mut CUgraphConditionalHandle,
+    p_handle_out: Out<'_, CUgraphConditionalHandle>,
     graph: CUgraph,
     ctx: CUcontext,
     default_launch_value: c_uint,
     flags: c_uint,
 ) -> Result<(), CUresult> {
-    present(p_handle_out)?;
+    p_handle_out.present()?;
     let ctx = if ctx.is_null() { call.top_context().unwrap_or_default() } else { ctx };
     let mut state = call.lock();
     let handle = conditions::create(&mut state, graph, ctx, default_launch_value, flags)?;
     calls::condition_made(&mut state, handle, ctx);
     drop(state);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_handle_out, handle) }
+    p_handle_out.put(handle)
 }

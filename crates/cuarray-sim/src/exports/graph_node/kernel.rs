@@ -7,7 +7,7 @@
 use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change, context_of};
 use crate::graph_launch::update;
-use crate::launch::exports::{Shape, prepare};
+use crate::launch::exports::{Arguments, Shape, prepare};
 use crate::objects::graph_data::Action;
 use crate::objects::launch::Launch;
 use crate::state::State;
@@ -15,7 +15,7 @@ use crate::state::State;
 /// The action of a kernel node with these parameters.
 ///
 /// # Safety
-/// The lists of arguments are as the driver's manual defines.
+/// The parameters are the program's: their lists are those of the kernel.
 pub(in crate::exports) unsafe fn launch_action(
     state: &mut State,
     call: &Call<'_>,
@@ -34,8 +34,9 @@ pub(in crate::exports) unsafe fn launch_action(
         shared: v1.sharedMemBytes,
         ..Shape::default()
     };
-    // SAFETY: by this function's contract.
-    unsafe { prepare(call, state, context, function, &shape, (v1.kernelParams, v1.extra)).map(Action::Launch) }
+    // SAFETY: this function's contract.
+    let lists = unsafe { Arguments::of(v1.kernelParams, v1.extra) };
+    prepare(call, state, context, function, &shape, lists).map(Action::Launch)
 }
 
 /// The parameters of a kernel node.
@@ -64,104 +65,92 @@ fn params_of(state: &State, node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS
 }
 
 /// Converts parameters of CUDA 10 to the current ones.
-///
-/// # Safety
-/// `params` is null or readable.
-unsafe fn from_version_10(params: *const CUDA_KERNEL_NODE_PARAMS_v1) -> Result<CUDA_KERNEL_NODE_PARAMS, CUresult> {
-    present(params)?;
-    // SAFETY: by this function's contract; the parameters may be unaligned.
-    let v1 = unsafe { params.read_unaligned() };
+fn from_version_10(params: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>) -> Result<CUDA_KERNEL_NODE_PARAMS, CUresult> {
+    let v1 = params.read()?;
     Ok(CUDA_KERNEL_NODE_PARAMS { v1, kern: CUkernel::NULL, ctx: CUcontext::NULL })
 }
 
-pub(in crate::exports) unsafe fn cuGraphAddKernelNode(
+pub(in crate::exports) fn cuGraphAddKernelNode(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
+    dependencies: In<'_, CUgraphNode>,
     num_dependencies: usize,
-    node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    node_params: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe {
-        cuGraphAddKernelNode_v2(call, p_node, graph, dependencies, num_dependencies, &from_version_10(node_params)?)
-    }
+    let params = from_version_10(node_params)?;
+    cuGraphAddKernelNode_v2(call, p_node, graph, dependencies, num_dependencies, In::of(&params))
 }
 
-pub(in crate::exports) unsafe fn cuGraphAddKernelNode_v2(
+pub(in crate::exports) fn cuGraphAddKernelNode_v2(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
+    dependencies: In<'_, CUgraphNode>,
     num_dependencies: usize,
-    node_params: *const CUDA_KERNEL_NODE_PARAMS,
+    node_params: In<'_, CUDA_KERNEL_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
-    present(node_params)?;
-    // SAFETY: the caller's pointers, by the driver's contract; they may be unaligned.
-    unsafe {
-        let action = |state: &mut State| launch_action(state, call, &node_params.read_unaligned());
-        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
-    }
+    node_params.present()?;
+    // SAFETY: the parameters are the program's.
+    let action = |state: &mut State| unsafe { launch_action(state, call, &node_params.read()?) };
+    // SAFETY: the manual gives the list this length.
+    unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), action) }
 }
 
-pub(in crate::exports) unsafe fn cuGraphKernelNodeGetParams(
+pub(in crate::exports) fn cuGraphKernelNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params: *mut CUDA_KERNEL_NODE_PARAMS_v1,
+    node_params: Out<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(node_params, params_of(&call.lock(), node)?.v1) }
+    node_params.put(params_of(&call.lock(), node)?.v1)
 }
 
-pub(in crate::exports) unsafe fn cuGraphKernelNodeGetParams_v2(
+pub(in crate::exports) fn cuGraphKernelNodeGetParams_v2(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params: *mut CUDA_KERNEL_NODE_PARAMS,
+    node_params: Out<'_, CUDA_KERNEL_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(node_params, params_of(&call.lock(), node)?) }
+    node_params.put(params_of(&call.lock(), node)?)
 }
 
-pub(in crate::exports) unsafe fn cuGraphKernelNodeSetParams(
+pub(in crate::exports) fn cuGraphKernelNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    node_params: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuGraphKernelNodeSetParams_v2(call, node, &from_version_10(node_params)?) }
+    cuGraphKernelNodeSetParams_v2(call, node, In::of(&from_version_10(node_params)?))
 }
 
-pub(in crate::exports) unsafe fn cuGraphKernelNodeSetParams_v2(
+pub(in crate::exports) fn cuGraphKernelNodeSetParams_v2(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params: *const CUDA_KERNEL_NODE_PARAMS,
+    node_params: In<'_, CUDA_KERNEL_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
-    present(node_params)?;
+    node_params.present()?;
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
-    let action = unsafe { launch_action(&mut state, call, &node_params.read_unaligned())? };
+    // SAFETY: the parameters are the program's.
+    let action = unsafe { launch_action(&mut state, call, &node_params.read()?)? };
     change(&mut state, node, action)
 }
 
-pub(in crate::exports) unsafe fn cuGraphExecKernelNodeSetParams(
+pub(in crate::exports) fn cuGraphExecKernelNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
-    node_params: *const CUDA_KERNEL_NODE_PARAMS_v1,
+    node_params: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuGraphExecKernelNodeSetParams_v2(call, exec, node, &from_version_10(node_params)?) }
+    cuGraphExecKernelNodeSetParams_v2(call, exec, node, In::of(&from_version_10(node_params)?))
 }
 
-pub(in crate::exports) unsafe fn cuGraphExecKernelNodeSetParams_v2(
+pub(in crate::exports) fn cuGraphExecKernelNodeSetParams_v2(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
-    node_params: *const CUDA_KERNEL_NODE_PARAMS,
+    node_params: In<'_, CUDA_KERNEL_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
-    present(node_params)?;
+    node_params.present()?;
     let mut state = call.lock();
-    // SAFETY: the caller's parameters, by the driver's contract; they may be unaligned.
-    let action = unsafe { launch_action(&mut state, call, &node_params.read_unaligned())? };
+    // SAFETY: the parameters are the program's.
+    let action = unsafe { launch_action(&mut state, call, &node_params.read()?)? };
     update::update_node(&mut state, exec, node, action)
 }

@@ -21,7 +21,7 @@ pub(super) use kernel::*;
 
 use super::graph::{child_of, edge_list};
 use super::graph_memory::allocate_action;
-use super::{present, put};
+use super::{In, Out};
 use crate::driver::Call;
 use crate::graph_structure::{self, conditions, reservations};
 use crate::objects::graph_data::{Action, Edge, Owner};
@@ -39,13 +39,7 @@ pub(super) fn context_of(state: &State, call: &Call<'_>, ctx: CUcontext) -> Resu
 }
 
 /// The action of a host node with these parameters.
-///
-/// # Safety
-/// `params` is null or readable.
-pub(super) unsafe fn host_action(params: *const CUDA_HOST_NODE_PARAMS) -> Result<Action, CUresult> {
-    present(params)?;
-    // SAFETY: by this function's contract; the parameters may be unaligned.
-    let params = unsafe { params.read_unaligned() };
+pub(super) fn host_action(params: CUDA_HOST_NODE_PARAMS) -> Result<Action, CUresult> {
     let function = params.function.ok_or(INVALID_VALUE)?;
     Ok(Action::Host(HostFunction::Launched { function, data: params.userData }))
 }
@@ -54,19 +48,6 @@ pub(super) unsafe fn host_action(params: *const CUDA_HOST_NODE_PARAMS) -> Result
 struct Place {
     graph: CUgraph,
     after: Vec<Edge>,
-}
-
-/// Reads the place of a new node.
-///
-/// # Safety
-/// `dependencies` and `data` are null or point to `count` entries.
-unsafe fn place(
-    graph: CUgraph,
-    (dependencies, data): (*const CUgraphNode, *const CUgraphEdgeData),
-    count: usize,
-) -> Result<Place, CUresult> {
-    // SAFETY: both functions have the same contract.
-    Ok(Place { graph, after: unsafe { edge_list(dependencies, data, count)? } })
 }
 
 /// The graph that a node in `graph` will own: a clone of the given one, or the given one if `moves`.
@@ -135,23 +116,21 @@ fn add(state: &mut State, place: Place, action: Action, moves: bool) -> Result<C
 /// Adds a node and returns its handle.
 ///
 /// # Safety
-/// `p_node` is null or writable; `dependencies` is null or points to `count` nodes.
+/// The list of dependencies has the given length.
 pub(super) unsafe fn add_and_return(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    (dependencies, count): (*const CUgraphNode, usize),
+    (dependencies, count): (In<'_, CUgraphNode>, usize),
     action: impl FnOnce(&mut State) -> Result<Action, CUresult>,
 ) -> Result<(), CUresult> {
-    present(p_node)?;
+    p_node.present()?;
     let mut state = call.lock();
     let action = action(&mut state)?;
-    // SAFETY: by this function's contract.
-    unsafe {
-        let place = place(graph, (dependencies, std::ptr::null()), count)?;
-        let node = add(&mut state, place, action, false)?;
-        put(p_node, node)
-    }
+    // SAFETY: this function's contract.
+    let after = unsafe { edge_list(dependencies, In::NULL, count)? };
+    let node = add(&mut state, Place { graph, after }, action, false)?;
+    p_node.put(node)
 }
 
 /// Changes a node's action to one of the same kind. Executable graphs of its graph do not change.
@@ -165,19 +144,17 @@ pub(super) fn change(state: &mut State, node: CUgraphNode, mut action: Action) -
     Ok(())
 }
 
-pub(super) unsafe fn cuGraphAddHostNode(
+pub(super) fn cuGraphAddHostNode(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
+    dependencies: In<'_, CUgraphNode>,
     num_dependencies: usize,
-    node_params: *const CUDA_HOST_NODE_PARAMS,
+    node_params: In<'_, CUDA_HOST_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        let action = |_: &mut State| host_action(node_params);
-        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
-    }
+    let action = |_: &mut State| host_action(node_params.read()?);
+    // SAFETY: the manual gives the list this length.
+    unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), action) }
 }
 
 fn host_params(function: HostFunction) -> CUDA_HOST_NODE_PARAMS {
@@ -188,60 +165,55 @@ fn host_params(function: HostFunction) -> CUDA_HOST_NODE_PARAMS {
     }
 }
 
-pub(super) unsafe fn cuGraphHostNodeGetParams(
+pub(super) fn cuGraphHostNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params: *mut CUDA_HOST_NODE_PARAMS,
+    node_params: Out<'_, CUDA_HOST_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
     match call.lock().node(node)?.action {
-        // SAFETY: the caller's pointer, by the driver's contract.
-        Action::Host(function) => unsafe { put(node_params, host_params(function)) },
+        Action::Host(function) => node_params.put(host_params(function)),
         _ => Err(INVALID_VALUE),
     }
 }
 
-pub(super) unsafe fn cuGraphHostNodeSetParams(
+pub(super) fn cuGraphHostNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
-    node_params: *const CUDA_HOST_NODE_PARAMS,
+    node_params: In<'_, CUDA_HOST_NODE_PARAMS>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's parameters, by the driver's contract.
-    let action = unsafe { host_action(node_params)? };
+    let action = host_action(node_params.read()?)?;
     change(&mut call.lock(), node, action)
 }
 
-pub(super) unsafe fn cuGraphAddChildGraphNode(
+pub(super) fn cuGraphAddChildGraphNode(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
+    dependencies: In<'_, CUgraphNode>,
     num_dependencies: usize,
     child_graph: CUgraph,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        let action = |_: &mut State| Ok(Action::Child(child_graph));
-        add_and_return(call, p_node, graph, (dependencies, num_dependencies), action)
-    }
+    let action = |_: &mut State| Ok(Action::Child(child_graph));
+    // SAFETY: the manual gives the list this length.
+    unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), action) }
 }
 
 /// Returns the node's own clone, whose nodes may be changed.
-pub(super) unsafe fn cuGraphChildGraphNodeGetGraph(
+pub(super) fn cuGraphChildGraphNodeGetGraph(
     call: &Call<'_>,
     node: CUgraphNode,
-    p_graph: *mut CUgraph,
+    p_graph: Out<'_, CUgraph>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_graph, child_of(&call.lock(), node)?) }
+    p_graph.put(child_of(&call.lock(), node)?)
 }
 
-pub(super) unsafe fn cuGraphAddEmptyNode(
+pub(super) fn cuGraphAddEmptyNode(
     call: &Call<'_>,
-    p_node: *mut CUgraphNode,
+    p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
-    dependencies: *const CUgraphNode,
+    dependencies: In<'_, CUgraphNode>,
     num_dependencies: usize,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's pointers, by the driver's contract.
+    // SAFETY: the manual gives the list this length.
     unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Empty)) }
 }

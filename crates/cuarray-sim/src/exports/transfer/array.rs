@@ -57,7 +57,7 @@ fn dense(end: End, extent: Extent) -> End {
     End { place: Place { pitch: extent.width, slice: 0, ..end.place }, ..end }
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyAtoA_v2(
+pub(in crate::exports) fn cuMemcpyAtoA_v2(
     call: &Call<'_>,
     dst_array: CUarray,
     dst_offset: usize,
@@ -76,7 +76,7 @@ pub(in crate::exports) unsafe fn cuMemcpyAtoA_v2(
     transfer(call, target, source, extent, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyAtoD_v2(
+pub(in crate::exports) fn cuMemcpyAtoD_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_array: CUarray,
@@ -87,7 +87,7 @@ pub(in crate::exports) unsafe fn cuMemcpyAtoD_v2(
     transfer(call, dense(End::device(dst_device), extent), source, extent, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyDtoA_v2(
+pub(in crate::exports) fn cuMemcpyDtoA_v2(
     call: &Call<'_>,
     dst_array: CUarray,
     dst_offset: usize,
@@ -120,7 +120,7 @@ fn to_array(
     transfer(call, target, dense(End::host(host), extent), extent, mode)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyAtoH_v2(
+pub(in crate::exports) fn cuMemcpyAtoH_v2(
     call: &Call<'_>,
     dst_host: *mut c_void,
     src_array: CUarray,
@@ -130,7 +130,7 @@ pub(in crate::exports) unsafe fn cuMemcpyAtoH_v2(
     to_host(call, dst_host, (src_array, src_offset, byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyHtoA_v2(
+pub(in crate::exports) fn cuMemcpyHtoA_v2(
     call: &Call<'_>,
     dst_array: CUarray,
     dst_offset: usize,
@@ -140,7 +140,7 @@ pub(in crate::exports) unsafe fn cuMemcpyHtoA_v2(
     to_array(call, src_host, (dst_array, dst_offset, byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyAtoHAsync_v2(
+pub(in crate::exports) fn cuMemcpyAtoHAsync_v2(
     call: &Call<'_>,
     dst_host: *mut c_void,
     src_array: CUarray,
@@ -151,7 +151,7 @@ pub(in crate::exports) unsafe fn cuMemcpyAtoHAsync_v2(
     to_host(call, dst_host, (src_array, src_offset, byte_count), SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyHtoAAsync_v2(
+pub(in crate::exports) fn cuMemcpyHtoAAsync_v2(
     call: &Call<'_>,
     dst_array: CUarray,
     dst_offset: usize,

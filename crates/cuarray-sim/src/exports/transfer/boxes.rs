@@ -53,13 +53,8 @@ fn end(state: &mut State, side: Described, extent: Extent) -> Result<End, CUresu
 }
 
 /// Reads a 2-D descriptor.
-///
-/// # Safety
-/// `p_copy` is null or points to a descriptor.
-unsafe fn ends_2d(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Result<(End, End, Extent), CUresult> {
-    present(p_copy)?;
-    // SAFETY: by this function's contract; the descriptor may be unaligned.
-    let copy = unsafe { p_copy.read_unaligned() };
+fn ends_2d(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY2D>) -> Result<(End, End, Extent), CUresult> {
+    let copy = p_copy.read()?;
     let extent = Extent { width: copy.WidthInBytes as u64, height: copy.Height as u64, depth: 1 };
     let source = Described {
         kind: copy.srcMemoryType,
@@ -128,55 +123,43 @@ pub(in crate::exports) fn transfer_of(state: &mut State, copy: &CUDA_MEMCPY3D) -
     Ok(Transfer { target, source, extent })
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY2D) -> Result<(), CUresult> {
-    // SAFETY: the caller's descriptor, by the driver's contract.
-    let (target, source, extent) = unsafe { ends_2d(call, p_copy)? };
+pub(in crate::exports) fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY2D>) -> Result<(), CUresult> {
+    let (target, source, extent) = ends_2d(call, p_copy)?;
     transfer(call, target, source, extent, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy2DUnaligned_v2(
+pub(in crate::exports) fn cuMemcpy2DUnaligned_v2(
     call: &Call<'_>,
-    p_copy: *const CUDA_MEMCPY2D,
+    p_copy: In<'_, CUDA_MEMCPY2D>,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract; this implementation accepts any pitch in both.
-    unsafe { cuMemcpy2D_v2(call, p_copy) }
+    cuMemcpy2D_v2(call, p_copy)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy2DAsync_v2(
+pub(in crate::exports) fn cuMemcpy2DAsync_v2(
     call: &Call<'_>,
-    p_copy: *const CUDA_MEMCPY2D,
+    p_copy: In<'_, CUDA_MEMCPY2D>,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's descriptor, by the driver's contract.
-    let (target, source, extent) = unsafe { ends_2d(call, p_copy)? };
+    let (target, source, extent) = ends_2d(call, p_copy)?;
     transfer(call, target, source, extent, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy3D_v2(call: &Call<'_>, p_copy: *const CUDA_MEMCPY3D) -> Result<(), CUresult> {
-    present(p_copy)?;
-    // SAFETY: the caller's descriptor, by the driver's contract.
-    let (target, source, extent) = ends_3d!(&mut call.lock(), unsafe { p_copy.read_unaligned() });
+pub(in crate::exports) fn cuMemcpy3D_v2(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY3D>) -> Result<(), CUresult> {
+    let (target, source, extent) = ends_3d!(&mut call.lock(), p_copy.read()?);
     transfer(call, target, source, extent, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy3DAsync_v2(
+pub(in crate::exports) fn cuMemcpy3DAsync_v2(
     call: &Call<'_>,
-    p_copy: *const CUDA_MEMCPY3D,
+    p_copy: In<'_, CUDA_MEMCPY3D>,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    present(p_copy)?;
-    // SAFETY: the caller's descriptor, by the driver's contract.
-    let (target, source, extent) = ends_3d!(&mut call.lock(), unsafe { p_copy.read_unaligned() });
+    let (target, source, extent) = ends_3d!(&mut call.lock(), p_copy.read()?);
     transfer(call, target, source, extent, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy3DPeer(
-    call: &Call<'_>,
-    p_copy: *const CUDA_MEMCPY3D_PEER,
-) -> Result<(), CUresult> {
-    present(p_copy)?;
-    // SAFETY: the caller's descriptor, by the driver's contract.
-    let copy = unsafe { p_copy.read_unaligned() };
+pub(in crate::exports) fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY3D_PEER>) -> Result<(), CUresult> {
+    let copy = p_copy.read()?;
     let (target, source, extent) = ends_3d!(&mut call.lock(), copy);
     let (target, source) = (target.of_context(copy.dstContext), source.of_context(copy.srcContext));
     serialized(call, [copy.dstContext, copy.srcContext], || {
@@ -184,14 +167,12 @@ pub(in crate::exports) unsafe fn cuMemcpy3DPeer(
     })
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy3DPeerAsync(
+pub(in crate::exports) fn cuMemcpy3DPeerAsync(
     call: &Call<'_>,
-    p_copy: *const CUDA_MEMCPY3D_PEER,
+    p_copy: In<'_, CUDA_MEMCPY3D_PEER>,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    present(p_copy)?;
-    // SAFETY: the caller's descriptor, by the driver's contract.
-    let copy = unsafe { p_copy.read_unaligned() };
+    let copy = p_copy.read()?;
     let (target, source, extent) = ends_3d!(&mut call.lock(), copy);
     for context in [copy.dstContext, copy.srcContext] {
         call.lock().context(context)?;

@@ -77,7 +77,7 @@ fn row(byte_count: usize) -> Extent {
     Extent::row(byte_count as u64)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpy(
+pub(in crate::exports) fn cuMemcpy(
     call: &Call<'_>,
     dst: CUdeviceptr,
     src: CUdeviceptr,
@@ -86,7 +86,7 @@ pub(in crate::exports) unsafe fn cuMemcpy(
     transfer(call, End::unified(dst), End::unified(src), row(byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyHtoD_v2(
+pub(in crate::exports) fn cuMemcpyHtoD_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_host: *const c_void,
@@ -95,7 +95,7 @@ pub(in crate::exports) unsafe fn cuMemcpyHtoD_v2(
     transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyDtoH_v2(
+pub(in crate::exports) fn cuMemcpyDtoH_v2(
     call: &Call<'_>,
     dst_host: *mut c_void,
     src_device: CUdeviceptr,
@@ -104,7 +104,7 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoH_v2(
     transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyDtoD_v2(
+pub(in crate::exports) fn cuMemcpyDtoD_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_device: CUdeviceptr,
@@ -113,7 +113,7 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoD_v2(
     transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyAsync(
+pub(in crate::exports) fn cuMemcpyAsync(
     call: &Call<'_>,
     dst: CUdeviceptr,
     src: CUdeviceptr,
@@ -123,7 +123,7 @@ pub(in crate::exports) unsafe fn cuMemcpyAsync(
     transfer(call, End::unified(dst), End::unified(src), row(byte_count), SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyHtoDAsync_v2(
+pub(in crate::exports) fn cuMemcpyHtoDAsync_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_host: *const c_void,
@@ -133,7 +133,7 @@ pub(in crate::exports) unsafe fn cuMemcpyHtoDAsync_v2(
     transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyDtoHAsync_v2(
+pub(in crate::exports) fn cuMemcpyDtoHAsync_v2(
     call: &Call<'_>,
     dst_host: *mut c_void,
     src_device: CUdeviceptr,
@@ -143,7 +143,7 @@ pub(in crate::exports) unsafe fn cuMemcpyDtoHAsync_v2(
     transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyDtoDAsync_v2(
+pub(in crate::exports) fn cuMemcpyDtoDAsync_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_device: CUdeviceptr,
@@ -198,7 +198,7 @@ pub(super) fn serialized(
     Ok(())
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyPeer(
+pub(in crate::exports) fn cuMemcpyPeer(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_context: CUcontext,
@@ -215,7 +215,7 @@ pub(in crate::exports) unsafe fn cuMemcpyPeer(
     })
 }
 
-pub(in crate::exports) unsafe fn cuMemcpyPeerAsync(
+pub(in crate::exports) fn cuMemcpyPeerAsync(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_context: CUcontext,

@@ -78,7 +78,7 @@ fn pitched(address: CUdeviceptr, pitch: usize) -> Place {
     Place { address, pitch: pitch as u64, slice: 0 }
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD8_v2(
+pub(in crate::exports) fn cuMemsetD8_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     uc: u8,
@@ -87,7 +87,7 @@ pub(in crate::exports) unsafe fn cuMemsetD8_v2(
     fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD8Async(
+pub(in crate::exports) fn cuMemsetD8Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     uc: u8,
@@ -97,7 +97,7 @@ pub(in crate::exports) unsafe fn cuMemsetD8Async(
     fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD2D8_v2(
+pub(in crate::exports) fn cuMemsetD2D8_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,
@@ -108,7 +108,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D8_v2(
     fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD2D8Async(
+pub(in crate::exports) fn cuMemsetD2D8Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,
@@ -120,7 +120,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D8Async(
     fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD16_v2(
+pub(in crate::exports) fn cuMemsetD16_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     us: u16,
@@ -129,7 +129,7 @@ pub(in crate::exports) unsafe fn cuMemsetD16_v2(
     fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD16Async(
+pub(in crate::exports) fn cuMemsetD16Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     us: u16,
@@ -139,7 +139,7 @@ pub(in crate::exports) unsafe fn cuMemsetD16Async(
     fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD2D16_v2(
+pub(in crate::exports) fn cuMemsetD2D16_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,
@@ -150,7 +150,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D16_v2(
     fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD2D16Async(
+pub(in crate::exports) fn cuMemsetD2D16Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,
@@ -162,7 +162,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D16Async(
     fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD32_v2(
+pub(in crate::exports) fn cuMemsetD32_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     ui: c_uint,
@@ -171,7 +171,7 @@ pub(in crate::exports) unsafe fn cuMemsetD32_v2(
     fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD32Async(
+pub(in crate::exports) fn cuMemsetD32Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     ui: c_uint,
@@ -181,7 +181,7 @@ pub(in crate::exports) unsafe fn cuMemsetD32Async(
     fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD2D32_v2(
+pub(in crate::exports) fn cuMemsetD2D32_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,
@@ -192,7 +192,7 @@ pub(in crate::exports) unsafe fn cuMemsetD2D32_v2(
     fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) unsafe fn cuMemsetD2D32Async(
+pub(in crate::exports) fn cuMemsetD2D32Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,

@@ -5,9 +5,9 @@
 //! block shape, shared memory and argument bytes between calls; the launch itself is an ordinary launch.
 
 use crate::driver::Call;
-use crate::launch::exports::{self as execution, PARAM_BUFFER_POINTER, PARAM_BUFFER_SIZE, PARAM_END, Shape};
+use crate::launch::exports::{self as execution, Arguments, PARAM_BUFFER_POINTER, PARAM_BUFFER_SIZE, PARAM_END, Shape};
 use crate::objects::code::NextLaunch;
-use crate::parameters::present;
+use crate::parameters::In;
 use cuarray_abi::*;
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
@@ -40,7 +40,7 @@ fn set(call: &Call<'_>, handle: CUfunction, offset: c_int, bytes: &[u8]) -> Resu
     })
 }
 
-pub(crate) unsafe fn cuFuncSetBlockShape(
+pub(crate) fn cuFuncSetBlockShape(
     call: &Call<'_>,
     hfunc: CUfunction,
     x: c_int,
@@ -59,7 +59,7 @@ pub(crate) unsafe fn cuFuncSetBlockShape(
     })
 }
 
-pub(crate) unsafe fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, bytes: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, bytes: c_uint) -> Result<(), CUresult> {
     let most = execution::dynamic_shared(&call.current()?.0.code.resolve(hfunc)?);
     if bytes > most {
         return Err(INVALID_VALUE);
@@ -70,7 +70,7 @@ pub(crate) unsafe fn cuFuncSetSharedSize(call: &Call<'_>, hfunc: CUfunction, byt
     })
 }
 
-pub(crate) unsafe fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes: c_uint) -> Result<(), CUresult> {
     if numbytes as usize > MAX_PARAMETER_BYTES {
         return Err(INVALID_VALUE);
     }
@@ -80,26 +80,16 @@ pub(crate) unsafe fn cuParamSetSize(call: &Call<'_>, hfunc: CUfunction, numbytes
     })
 }
 
-pub(crate) unsafe fn cuParamSeti(
-    call: &Call<'_>,
-    hfunc: CUfunction,
-    offset: c_int,
-    value: c_uint,
-) -> Result<(), CUresult> {
+pub(crate) fn cuParamSeti(call: &Call<'_>, hfunc: CUfunction, offset: c_int, value: c_uint) -> Result<(), CUresult> {
     set(call, hfunc, offset, &value.to_ne_bytes())
 }
 
-pub(crate) unsafe fn cuParamSetf(
-    call: &Call<'_>,
-    hfunc: CUfunction,
-    offset: c_int,
-    value: f32,
-) -> Result<(), CUresult> {
+pub(crate) fn cuParamSetf(call: &Call<'_>, hfunc: CUfunction, offset: c_int, value: f32) -> Result<(), CUresult> {
     set(call, hfunc, offset, &value.to_ne_bytes())
 }
 
 /// Checks the arguments and changes nothing: a kernel reads the references of its module in any case.
-pub(crate) unsafe fn cuParamSetTexRef(
+pub(crate) fn cuParamSetTexRef(
     call: &Call<'_>,
     hfunc: CUfunction,
     texunit: c_int,
@@ -113,39 +103,36 @@ pub(crate) unsafe fn cuParamSetTexRef(
     Ok(())
 }
 
-pub(crate) unsafe fn cuParamSetv(
+pub(crate) fn cuParamSetv(
     call: &Call<'_>,
     hfunc: CUfunction,
     offset: c_int,
-    ptr: *mut c_void,
+    ptr: In<'_, c_void>,
     numbytes: c_uint,
 ) -> Result<(), CUresult> {
-    present(ptr)?;
+    ptr.present()?;
     if numbytes as usize > MAX_PARAMETER_BYTES {
         return Err(INVALID_VALUE);
     }
-    let mut bytes = vec![0_u8; numbytes as usize];
-    // SAFETY: the caller's bytes, by the driver's contract; the buffer has room for exactly as many.
-    unsafe { ptr::copy_nonoverlapping(ptr.cast(), bytes.as_mut_ptr(), bytes.len()) };
+    // SAFETY: the manual gives the buffer this length.
+    let bytes = unsafe { ptr.cast::<u8>().list(numbytes as usize)? };
     set(call, hfunc, offset, &bytes)
 }
 
-pub(crate) unsafe fn cuLaunch(call: &Call<'_>, f: CUfunction) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuLaunchGridAsync(call, f, 1, 1, CUstream::NULL) }
+pub(crate) fn cuLaunch(call: &Call<'_>, f: CUfunction) -> Result<(), CUresult> {
+    cuLaunchGridAsync(call, f, 1, 1, CUstream::NULL)
 }
 
-pub(crate) unsafe fn cuLaunchGrid(
+pub(crate) fn cuLaunchGrid(
     call: &Call<'_>,
     f: CUfunction,
     grid_width: c_int,
     grid_height: c_int,
 ) -> Result<(), CUresult> {
-    // SAFETY: both functions have the same contract.
-    unsafe { cuLaunchGridAsync(call, f, grid_width, grid_height, CUstream::NULL) }
+    cuLaunchGridAsync(call, f, grid_width, grid_height, CUstream::NULL)
 }
 
-pub(crate) unsafe fn cuLaunchGridAsync(
+pub(crate) fn cuLaunchGridAsync(
     call: &Call<'_>,
     f: CUfunction,
     grid_width: c_int,
@@ -156,16 +143,17 @@ pub(crate) unsafe fn cuLaunchGridAsync(
         call.current_for(stream)?.0.code.functions.get(&f).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.next.clone();
     let [width, height] = [grid_width, grid_height].map(|extent| u32::try_from(extent).unwrap_or(0));
     let shape = Shape { grid: [width, height, 1], threads: next.threads, shared: next.shared, ..Shape::default() };
-    let mut arguments = next.arguments;
-    let mut size = arguments.len();
+    let mut bytes = next.arguments;
+    let mut size = bytes.len();
     let word = |number: usize| ptr::without_provenance_mut::<c_void>(number);
     let mut extra = [
         word(PARAM_BUFFER_POINTER),
-        arguments.as_mut_ptr().cast(),
+        bytes.as_mut_ptr().cast(),
         word(PARAM_BUFFER_SIZE),
         (&raw mut size).cast(),
         word(PARAM_END),
     ];
-    // SAFETY: the buffer has the stated size, and the list is terminated.
-    unsafe { execution::launch(call, f, &shape, stream, (ptr::null_mut(), extra.as_mut_ptr())) }
+    // SAFETY: the list is terminated, and has the buffer of the function's arguments with its size.
+    let arguments = unsafe { Arguments::of(ptr::null_mut(), extra.as_mut_ptr()) };
+    execution::launch(call, f, &shape, stream, arguments)
 }

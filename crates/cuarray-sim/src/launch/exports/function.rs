@@ -3,7 +3,7 @@
 use super::{INVALID_HANDLE, INVALID_VALUE, SHARED, most_shared};
 use crate::driver::Call;
 use crate::objects::code::{ResolvedKernel, Settings};
-use crate::parameters::{present, put};
+use crate::parameters::Out;
 use crate::state::State;
 use cuarray_abi::*;
 use std::ffi::{c_char, c_int, c_uint};
@@ -67,20 +67,19 @@ pub(crate) fn set_attribute(
     Ok(settings)
 }
 
-pub(crate) unsafe fn cuFuncGetAttribute(
+pub(crate) fn cuFuncGetAttribute(
     call: &Call<'_>,
-    pi: *mut c_int,
+    pi: Out<'_, c_int>,
     attrib: CUfunction_attribute,
     hfunc: CUfunction,
 ) -> Result<(), CUresult> {
-    present(pi)?;
+    pi.present()?;
     let resolved = call.current()?.0.code.resolve(hfunc)?;
     let value = attribute(call, &resolved, attrib)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pi, value) }
+    pi.put(value)
 }
 
-pub(crate) unsafe fn cuFuncSetAttribute(
+pub(crate) fn cuFuncSetAttribute(
     call: &Call<'_>,
     hfunc: CUfunction,
     attrib: CUfunction_attribute,
@@ -101,11 +100,7 @@ fn change(state: &mut State, handle: CUfunction, change: impl FnOnce(&mut Settin
     Ok(())
 }
 
-pub(crate) unsafe fn cuFuncSetCacheConfig(
-    call: &Call<'_>,
-    hfunc: CUfunction,
-    config: CUfunc_cache,
-) -> Result<(), CUresult> {
+pub(crate) fn cuFuncSetCacheConfig(call: &Call<'_>, hfunc: CUfunction, config: CUfunc_cache) -> Result<(), CUresult> {
     if config > CU_FUNC_CACHE_PREFER_EQUAL {
         return Err(INVALID_VALUE);
     }
@@ -113,7 +108,7 @@ pub(crate) unsafe fn cuFuncSetCacheConfig(
 }
 
 /// Checks and discards the width of the banks, which changes no result. Devices since compute capability 5.0 ignore it.
-pub(crate) unsafe fn cuFuncSetSharedMemConfig(
+pub(crate) fn cuFuncSetSharedMemConfig(
     call: &Call<'_>,
     hfunc: CUfunction,
     config: CUsharedconfig,
@@ -124,18 +119,13 @@ pub(crate) unsafe fn cuFuncSetSharedMemConfig(
     change(&mut call.current()?.0, hfunc, |_| {})
 }
 
-pub(crate) unsafe fn cuFuncGetModule(call: &Call<'_>, hmod: *mut CUmodule, hfunc: CUfunction) -> Result<(), CUresult> {
+pub(crate) fn cuFuncGetModule(call: &Call<'_>, hmod: Out<'_, CUmodule>, hfunc: CUfunction) -> Result<(), CUresult> {
     let module = call.current()?.0.code.functions.get(&hfunc).ok_or(INVALID_HANDLE)?.module;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(hmod, module) }
+    hmod.put(module)
 }
 
-pub(crate) unsafe fn cuFuncGetName(
-    call: &Call<'_>,
-    name: *mut *const c_char,
-    hfunc: CUfunction,
-) -> Result<(), CUresult> {
-    present(name)?;
+pub(crate) fn cuFuncGetName(call: &Call<'_>, name: Out<'_, *const c_char>, hfunc: CUfunction) -> Result<(), CUresult> {
+    name.present()?;
     if hfunc.is_null() {
         return Err(INVALID_VALUE);
     }
@@ -144,51 +134,43 @@ pub(crate) unsafe fn cuFuncGetName(
         Some(function) => function.name.as_ptr(),
         None => state.code.kernels.get(&CUkernel(hfunc.0)).ok_or(INVALID_HANDLE)?.name.as_ptr(),
     };
-    // SAFETY: the caller's pointer, by the driver's contract. The name lives as long as the module.
-    unsafe { put(name, text) }
+    name.put(text)
 }
 
-pub(crate) unsafe fn cuFuncGetParamInfo(
+pub(crate) fn cuFuncGetParamInfo(
     call: &Call<'_>,
     func: CUfunction,
     param_index: usize,
-    param_offset: *mut usize,
-    param_size: *mut usize,
+    param_offset: Out<'_, usize>,
+    param_size: Out<'_, usize>,
 ) -> Result<(), CUresult> {
     // The manual is silent about the context; cuda.core's tests expect an error without one.
     let resolved = call.current()?.0.code.resolve(func)?;
     let parameter =
         resolved.program.functions()[resolved.number as usize].parameters.get(param_index).ok_or(INVALID_VALUE)?;
-    // SAFETY: the caller's pointers, by the driver's contract; the size may be left out.
-    unsafe {
-        put(param_offset, parameter.offset as usize)?;
-        if !param_size.is_null() {
-            put(param_size, parameter.size as usize)?;
-        }
-    }
+    param_offset.put(parameter.offset as usize)?;
+    param_size.put_if_present(parameter.size as usize);
     Ok(())
 }
 
-pub(crate) unsafe fn cuFuncGetParamCount(
+pub(crate) fn cuFuncGetParamCount(
     call: &Call<'_>,
     func: CUfunction,
-    param_count: *mut usize,
+    param_count: Out<'_, usize>,
 ) -> Result<(), CUresult> {
     let resolved = call.lock().code.resolve(func)?;
     let count = resolved.program.functions()[resolved.number as usize].parameters.len();
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(param_count, count) }
+    param_count.put(count)
 }
 
 /// `CU_FUNCTION_LOADING_STATE_LOADED`: code is loaded with its module.
 const LOADED: c_uint = 1;
 
-pub(crate) unsafe fn cuFuncIsLoaded(call: &Call<'_>, state: *mut c_uint, function: CUfunction) -> Result<(), CUresult> {
+pub(crate) fn cuFuncIsLoaded(call: &Call<'_>, state: Out<'_, c_uint>, function: CUfunction) -> Result<(), CUresult> {
     call.lock().code.resolve(function)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(state, LOADED) }
+    state.put(LOADED)
 }
 
-pub(crate) unsafe fn cuFuncLoad(call: &Call<'_>, function: CUfunction) -> Result<(), CUresult> {
+pub(crate) fn cuFuncLoad(call: &Call<'_>, function: CUfunction) -> Result<(), CUresult> {
     call.lock().code.resolve(function).map(|_| ())
 }

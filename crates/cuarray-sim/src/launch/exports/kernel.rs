@@ -10,7 +10,7 @@ use crate::objects::code::ResolvedKernel;
 use crate::objects::launch::{Launch, divides};
 use crate::objects::launch_attributes::{self, Attributes, Holder};
 use crate::objects::work::Work;
-use crate::parameters::present;
+use crate::parameters::{In, Received, present};
 use crate::state::State;
 use crate::work::{modules, streams};
 use cuarray_abi::*;
@@ -52,57 +52,68 @@ pub(super) const PARAM_END: usize = 0;
 pub(super) const PARAM_BUFFER_POINTER: usize = 1;
 pub(super) const PARAM_BUFFER_SIZE: usize = 2;
 
-/// The arguments of a kernel as 64-bit words.
-///
-/// # Safety
-/// The lists are as the driver's manual defines: a pointer for each parameter, or a buffer of the given size.
-unsafe fn arguments(
-    resolved: &ResolvedKernel,
-    params: *mut *mut c_void,
-    extra: *mut *mut c_void,
-) -> Result<Vec<u64>, CUresult> {
-    let function = &resolved.program.functions()[resolved.number as usize];
-    let size = resolved.program.parameter_bytes(resolved.number) as usize;
-    let mut words = vec![0_u64; size.div_ceil(8)];
-    let target = words.as_mut_ptr().cast::<u8>();
-    if !params.is_null() {
-        for (index, parameter) in function.parameters.iter().enumerate() {
-            // SAFETY: this function's contract; the words have room for every parameter.
-            unsafe {
-                let source = params.add(index).read_unaligned().cast::<u8>();
-                present(source)?;
-                std::ptr::copy_nonoverlapping(source, target.add(parameter.offset as usize), parameter.size as usize);
+/// The arguments of a launch, as the program passed them: a pointer for each parameter, or a list with a buffer.
+#[derive(Clone, Copy)]
+pub(crate) struct Arguments<'call> {
+    params: In<'call, *mut c_void>,
+    extra: In<'call, *mut c_void>,
+}
+
+impl Arguments<'_> {
+    /// # Safety
+    /// The lists are the program's, and as the driver's manual defines for the kernel of the launch.
+    pub(crate) unsafe fn of(params: *mut *mut c_void, extra: *mut *mut c_void) -> Self {
+        // SAFETY: this function's contract.
+        unsafe { Arguments { params: In::received(params), extra: In::received(extra) } }
+    }
+
+    /// The arguments as 64-bit words.
+    fn words(self, resolved: &ResolvedKernel) -> Result<Vec<u64>, CUresult> {
+        let function = &resolved.program.functions()[resolved.number as usize];
+        let size = resolved.program.parameter_bytes(resolved.number) as usize;
+        let mut words = vec![0_u64; size.div_ceil(8)];
+        let target = words.as_mut_ptr().cast::<u8>();
+        let (params, extra) = (self.params.pointer(), self.extra.pointer());
+        if !params.is_null() {
+            for (index, parameter) in function.parameters.iter().enumerate() {
+                // SAFETY: the list has a pointer to a value for each parameter; the words have room for all of them.
+                unsafe {
+                    let source = params.add(index).read_unaligned().cast::<u8>();
+                    present(source)?;
+                    let place = target.add(parameter.offset as usize);
+                    std::ptr::copy_nonoverlapping(source, place, parameter.size as usize);
+                }
             }
+            return Ok(words);
         }
-        return Ok(words);
-    }
-    if extra.is_null() {
-        return if function.parameters.is_empty() { Ok(words) } else { Err(INVALID_VALUE) };
-    }
-    let (mut buffer, mut length, mut at) = (std::ptr::null::<u8>(), 0, 0);
-    loop {
-        // SAFETY: by this function's contract the list is terminated.
-        let (key, value) = unsafe {
-            let key = extra.add(at).read_unaligned() as usize;
-            if key == PARAM_END {
-                break;
+        if extra.is_null() {
+            return if function.parameters.is_empty() { Ok(words) } else { Err(INVALID_VALUE) };
+        }
+        let (mut buffer, mut length, mut at) = (std::ptr::null::<u8>(), 0, 0);
+        loop {
+            // SAFETY: the list is terminated.
+            let (key, value) = unsafe {
+                let key = extra.add(at).read_unaligned() as usize;
+                if key == PARAM_END {
+                    break;
+                }
+                (key, extra.add(at + 1).read_unaligned())
+            };
+            match key {
+                PARAM_BUFFER_POINTER => buffer = value.cast(),
+                // SAFETY: this value of the list is a pointer to a size.
+                PARAM_BUFFER_SIZE => length = unsafe { value.cast::<usize>().read_unaligned() },
+                _ => return Err(INVALID_VALUE),
             }
-            (key, extra.add(at + 1).read_unaligned())
-        };
-        match key {
-            PARAM_BUFFER_POINTER => buffer = value.cast(),
-            // SAFETY: the value is a pointer to a size, by this function's contract.
-            PARAM_BUFFER_SIZE => length = unsafe { value.cast::<usize>().read_unaligned() },
-            _ => return Err(INVALID_VALUE),
+            at += 2;
         }
-        at += 2;
+        if buffer.is_null() || length < size {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: the buffer has `length` bytes.
+        unsafe { std::ptr::copy_nonoverlapping(buffer, target, size) };
+        Ok(words)
     }
-    if buffer.is_null() || length < size {
-        return Err(INVALID_VALUE);
-    }
-    // SAFETY: the buffer has `length` bytes, by this function's contract.
-    unsafe { std::ptr::copy_nonoverlapping(buffer, target, size) };
-    Ok(words)
 }
 
 /// Checks the clusters and the cooperation of blocks; returns the cluster.
@@ -130,16 +141,13 @@ pub(crate) fn check_groups(
 }
 
 /// Checks a launch and prepares it.
-///
-/// # Safety
-/// As for [`arguments`].
-pub(crate) unsafe fn prepare(
+pub(crate) fn prepare(
     call: &Call<'_>,
     state: &mut State,
     context: CUcontext,
     handle: CUfunction,
     shape: &Shape,
-    (params, extra): (*mut *mut c_void, *mut *mut c_void),
+    arguments: Arguments<'_>,
 ) -> Result<Arc<Launch>, CUresult> {
     // The handle of a library's kernel is replaced by the kernel's function in the context.
     let handle = match state.code.functions.contains_key(&handle) {
@@ -169,8 +177,7 @@ pub(crate) unsafe fn prepare(
     let cluster = check_groups(&resolved, shape, settings.compute_capability)?;
     let overlaps = settings.compute_capability.0 >= 9;
     let (constants, managed) = (module.constants.clone(), module.managed.clone());
-    // SAFETY: this function's contract.
-    let parameters = unsafe { arguments(&resolved, params, extra)? };
+    let parameters = arguments.words(&resolved)?;
     Ok(Arc::new(Launch {
         context,
         function: handle,
@@ -206,21 +213,17 @@ pub(crate) unsafe fn prepare(
 }
 
 /// Enqueues a launch, or adds it to a capture as a node.
-///
-/// # Safety
-/// As for [`arguments`].
-pub(super) unsafe fn launch(
+pub(super) fn launch(
     call: &Call<'_>,
     function: CUfunction,
     shape: &Shape,
     stream: CUstream,
-    lists: (*mut *mut c_void, *mut *mut c_void),
+    arguments: Arguments<'_>,
 ) -> Result<(), CUresult> {
     let (mut state, current) = call.current_for(stream)?;
     let handle = streams::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&handle).map_or(current, |stream| stream.context);
-    // SAFETY: the caller's lists, by the driver's contract.
-    let mut launch = unsafe { prepare(call, &mut state, context, function, shape, lists)? };
+    let mut launch = prepare(call, &mut state, context, function, shape, arguments)?;
     if capture::capture_launch(&mut state, handle, &mut launch)? {
         return Ok(());
     }
@@ -232,7 +235,7 @@ pub(super) unsafe fn launch(
     Ok(())
 }
 
-pub(crate) unsafe fn cuLaunchKernel(
+pub(crate) fn cuLaunchKernel(
     call: &Call<'_>,
     f: CUfunction,
     grid_dim_x: c_uint,
@@ -243,16 +246,15 @@ pub(crate) unsafe fn cuLaunchKernel(
     block_dim_z: c_uint,
     shared_mem_bytes: c_uint,
     stream: CUstream,
-    kernel_params: *mut *mut c_void,
-    extra: *mut *mut c_void,
+    kernel_params: In<'_, *mut c_void>,
+    extra: In<'_, *mut c_void>,
 ) -> Result<(), CUresult> {
     if !kernel_params.is_null() && !extra.is_null() {
         return Err(INVALID_VALUE);
     }
     let (grid, threads) = ([grid_dim_x, grid_dim_y, grid_dim_z], [block_dim_x, block_dim_y, block_dim_z]);
     let shape = Shape { grid, threads, shared: shared_mem_bytes, ..Shape::default() };
-    // SAFETY: both functions have the same contract.
-    unsafe { launch(call, f, &shape, stream, (kernel_params, extra)) }
+    launch(call, f, &shape, stream, Arguments { params: kernel_params, extra })
 }
 
 /// The most blocks of a cluster that every device of compute capability 9.0 supports, and the most that some support.
@@ -329,25 +331,16 @@ impl Shape {
 }
 
 /// The shape and the stream of a launch.
-///
-/// # Safety
-/// `config` is null or readable, with `numAttrs` attributes.
-pub(super) unsafe fn shape_of(call: &Call<'_>, config: *const CUlaunchConfig) -> Result<(Shape, CUstream), CUresult> {
-    present(config)?;
-    // SAFETY: by this function's contract; the structure may be unaligned.
-    let config = unsafe { config.read_unaligned() };
-    if config.numAttrs > 0 {
-        present(config.attrs)?;
-    }
+pub(super) fn shape_of(call: &Call<'_>, config: In<'_, CUlaunchConfig>) -> Result<(Shape, CUstream), CUresult> {
+    let config = config.read()?;
     let mut shape = Shape {
         grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
         threads: [config.blockDimX, config.blockDimY, config.blockDimZ],
         shared: config.sharedMemBytes,
         ..Shape::default()
     };
-    for index in 0..config.numAttrs as usize {
-        // SAFETY: by this function's contract.
-        let attribute = unsafe { config.attrs.add(index).read_unaligned() };
+    // SAFETY: the list is a member of the program's structure, which states its length.
+    for attribute in unsafe { In::received(config.attrs).list(config.numAttrs as usize)? } {
         if attribute.id == CU_LAUNCH_ATTRIBUTE_IGNORE {
             continue;
         }
@@ -358,21 +351,18 @@ pub(super) unsafe fn shape_of(call: &Call<'_>, config: *const CUlaunchConfig) ->
     Ok((shape, config.hStream))
 }
 
-pub(crate) unsafe fn cuLaunchKernelEx(
+pub(crate) fn cuLaunchKernelEx(
     call: &Call<'_>,
-    config: *const CUlaunchConfig,
+    config: In<'_, CUlaunchConfig>,
     f: CUfunction,
-    kernel_params: *mut *mut c_void,
-    extra: *mut *mut c_void,
+    kernel_params: In<'_, *mut c_void>,
+    extra: In<'_, *mut c_void>,
 ) -> Result<(), CUresult> {
-    // SAFETY: the caller's structure and lists, by the driver's contract.
-    unsafe {
-        let (shape, stream) = shape_of(call, config)?;
-        launch(call, f, &shape, stream, (kernel_params, extra))
-    }
+    let (shape, stream) = shape_of(call, config)?;
+    launch(call, f, &shape, stream, Arguments { params: kernel_params, extra })
 }
 
-pub(crate) unsafe fn cuLaunchCooperativeKernel(
+pub(crate) fn cuLaunchCooperativeKernel(
     call: &Call<'_>,
     f: CUfunction,
     grid_dim_x: c_uint,
@@ -383,10 +373,9 @@ pub(crate) unsafe fn cuLaunchCooperativeKernel(
     block_dim_z: c_uint,
     shared_mem_bytes: c_uint,
     stream: CUstream,
-    kernel_params: *mut *mut c_void,
+    kernel_params: In<'_, *mut c_void>,
 ) -> Result<(), CUresult> {
     let (grid, threads) = ([grid_dim_x, grid_dim_y, grid_dim_z], [block_dim_x, block_dim_y, block_dim_z]);
     let shape = Shape { grid, threads, shared: shared_mem_bytes, cooperative: true, ..Shape::default() };
-    // SAFETY: both functions have the same contract.
-    unsafe { launch(call, f, &shape, stream, (kernel_params, std::ptr::null_mut())) }
+    launch(call, f, &shape, stream, Arguments { params: kernel_params, extra: In::NULL })
 }

@@ -5,7 +5,7 @@ use super::kernel::{cluster, most_cluster, shape_of};
 use super::{INVALID_CLUSTER_SIZE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared};
 use crate::driver::Call;
 use crate::objects::code::ResolvedKernel;
-use crate::parameters::{present, put};
+use crate::parameters::{In, Out};
 use cuarray_abi::*;
 use std::ffi::{c_int, c_uint};
 
@@ -17,22 +17,21 @@ fn active_blocks(call: &Call<'_>, func: CUfunction, block_size: c_int, dynamic: 
     Ok(resolved.blocks(threads, dynamic as u64, capability) as c_int)
 }
 
-pub(crate) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+pub(crate) fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     call: &Call<'_>,
-    num_blocks: *mut c_int,
+    num_blocks: Out<'_, c_int>,
     func: CUfunction,
     block_size: c_int,
     dynamic_smem_size: usize,
 ) -> Result<(), CUresult> {
-    present(num_blocks)?;
+    num_blocks.present()?;
     let blocks = active_blocks(call, func, block_size, dynamic_smem_size)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(num_blocks, blocks) }
+    num_blocks.put(blocks)
 }
 
-pub(crate) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+pub(crate) fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     call: &Call<'_>,
-    num_blocks: *mut c_int,
+    num_blocks: Out<'_, c_int>,
     func: CUfunction,
     block_size: c_int,
     dynamic_smem_size: usize,
@@ -41,21 +40,20 @@ pub(crate) unsafe fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     if flags > 1 {
         return Err(INVALID_VALUE);
     }
-    // SAFETY: both functions have the same contract.
-    unsafe { cuOccupancyMaxActiveBlocksPerMultiprocessor(call, num_blocks, func, block_size, dynamic_smem_size) }
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(call, num_blocks, func, block_size, dynamic_smem_size)
 }
 
-pub(crate) unsafe fn cuOccupancyMaxPotentialBlockSize(
+pub(crate) fn cuOccupancyMaxPotentialBlockSize(
     call: &Call<'_>,
-    min_grid_size: *mut c_int,
-    block_size: *mut c_int,
+    min_grid_size: Out<'_, c_int>,
+    block_size: Out<'_, c_int>,
     func: CUfunction,
     block_size_to_dynamic_smem_size: CUoccupancyB2DSize,
     dynamic_smem_size: usize,
     block_size_limit: c_int,
 ) -> Result<(), CUresult> {
-    present(min_grid_size)?;
-    present(block_size)?;
+    min_grid_size.present()?;
+    block_size.present()?;
     let resolved = call.current()?.0.code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
     let limit = u32::try_from(block_size_limit).map_err(|_| INVALID_VALUE)?;
@@ -72,17 +70,14 @@ pub(crate) unsafe fn cuOccupancyMaxPotentialBlockSize(
             best = (blocks * threads, threads, blocks);
         }
     }
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        put(min_grid_size, (u64::from(best.2) * MULTIPROCESSORS) as c_int)?;
-        put(block_size, best.1 as c_int)
-    }
+    min_grid_size.put((u64::from(best.2) * MULTIPROCESSORS) as c_int)?;
+    block_size.put(best.1 as c_int)
 }
 
-pub(crate) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+pub(crate) fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     call: &Call<'_>,
-    min_grid_size: *mut c_int,
-    block_size: *mut c_int,
+    min_grid_size: Out<'_, c_int>,
+    block_size: Out<'_, c_int>,
     func: CUfunction,
     block_size_to_dynamic_smem_size: CUoccupancyB2DSize,
     dynamic_smem_size: usize,
@@ -93,28 +88,25 @@ pub(crate) unsafe fn cuOccupancyMaxPotentialBlockSizeWithFlags(
         return Err(INVALID_VALUE);
     }
     let by_size = block_size_to_dynamic_smem_size;
-    // SAFETY: both functions have the same contract.
-    unsafe {
-        cuOccupancyMaxPotentialBlockSize(
-            call,
-            min_grid_size,
-            block_size,
-            func,
-            by_size,
-            dynamic_smem_size,
-            block_size_limit,
-        )
-    }
+    cuOccupancyMaxPotentialBlockSize(
+        call,
+        min_grid_size,
+        block_size,
+        func,
+        by_size,
+        dynamic_smem_size,
+        block_size_limit,
+    )
 }
 
-pub(crate) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
+pub(crate) fn cuOccupancyAvailableDynamicSMemPerBlock(
     call: &Call<'_>,
-    dynamic_smem_size: *mut usize,
+    dynamic_smem_size: Out<'_, usize>,
     func: CUfunction,
     num_blocks: c_int,
     block_size: c_int,
 ) -> Result<(), CUresult> {
-    present(dynamic_smem_size)?;
+    dynamic_smem_size.present()?;
     let wanted = u32::try_from(num_blocks).ok().filter(|blocks| *blocks > 0).ok_or(INVALID_VALUE)?;
     let threads = u32::try_from(block_size).ok().filter(|threads| *threads > 0).ok_or(INVALID_VALUE)?;
     let resolved = call.current()?.0.code.resolve(func)?;
@@ -129,8 +121,7 @@ pub(crate) unsafe fn cuOccupancyAvailableDynamicSMemPerBlock(
         let middle = (low + high).div_ceil(2);
         if resolved.blocks(threads, middle, capability) >= wanted { low = middle } else { high = middle - 1 }
     }
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(dynamic_smem_size, low as usize) }
+    dynamic_smem_size.put(low as usize)
 }
 
 /// The number of clusters of a size that fit on a device at once.
@@ -140,33 +131,30 @@ fn active_clusters(resolved: &ResolvedKernel, shape: &Shape, blocks: u32, capabi
     resident / u64::from(blocks)
 }
 
-pub(crate) unsafe fn cuOccupancyMaxActiveClusters(
+pub(crate) fn cuOccupancyMaxActiveClusters(
     call: &Call<'_>,
-    num_clusters: *mut c_int,
+    num_clusters: Out<'_, c_int>,
     func: CUfunction,
-    config: *const CUlaunchConfig,
+    config: In<'_, CUlaunchConfig>,
 ) -> Result<(), CUresult> {
-    present(num_clusters)?;
-    // SAFETY: the caller's structure, by the driver's contract.
-    let (shape, _) = unsafe { shape_of(call, config)? };
+    num_clusters.present()?;
+    let (shape, _) = shape_of(call, config)?;
     let resolved = call.current()?.0.code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
     // Without clusters, each block is its own cluster.
     let extents = cluster(&resolved, &shape, capability)?.unwrap_or([1; 3]);
     let clusters = active_clusters(&resolved, &shape, extents.iter().product(), capability);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(num_clusters, clusters as c_int) }
+    num_clusters.put(clusters as c_int)
 }
 
-pub(crate) unsafe fn cuOccupancyMaxPotentialClusterSize(
+pub(crate) fn cuOccupancyMaxPotentialClusterSize(
     call: &Call<'_>,
-    cluster_size: *mut c_int,
+    cluster_size: Out<'_, c_int>,
     func: CUfunction,
-    config: *const CUlaunchConfig,
+    config: In<'_, CUlaunchConfig>,
 ) -> Result<(), CUresult> {
-    present(cluster_size)?;
-    // SAFETY: the caller's structure, by the driver's contract.
-    let (shape, _) = unsafe { shape_of(call, config)? };
+    cluster_size.present()?;
+    let (shape, _) = shape_of(call, config)?;
     let resolved = call.current()?.0.code.resolve(func)?;
     let capability = call.driver.settings().compute_capability;
     if capability.0 < 9 {
@@ -175,6 +163,5 @@ pub(crate) unsafe fn cuOccupancyMaxPotentialClusterSize(
     let most = most_cluster(&resolved, &shape);
     let sizes = (0..=most.ilog2()).rev().map(|power| 1 << power);
     let size = sizes.into_iter().find(|size| active_clusters(&resolved, &shape, *size, capability) > 0);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(cluster_size, size.unwrap_or(0) as c_int) }
+    cluster_size.put(size.unwrap_or(0) as c_int)
 }

@@ -10,7 +10,7 @@ use crate::execution::device_memory;
 use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
 use crate::objects::array::{self, Array, Mipmapped, Rows, texel_size};
-use crate::parameters::{present, put};
+use crate::parameters::{In, Out};
 use crate::state::State;
 use cuarray_abi::*;
 use std::ffi::c_uint;
@@ -104,39 +104,35 @@ fn allocate(call: &Call<'_>, size: Option<u64>) -> Result<(u64, CUcontext), CUre
     Ok((address, allocation.context))
 }
 
-fn create(call: &Call<'_>, p_handle: *mut CUarray, descriptor: CUDA_ARRAY3D_DESCRIPTOR) -> Result<(), CUresult> {
+fn create(call: &Call<'_>, p_handle: Out<'_, CUarray>, descriptor: CUDA_ARRAY3D_DESCRIPTOR) -> Result<(), CUresult> {
     drop(call.current()?);
     check(call, &descriptor, false)?;
     let (address, context) = allocate(call, Rows::of(&descriptor).size())?;
     let handle = CUarray(crate::handle::fresh());
     let array = Array { context, address, descriptor, level_of: None };
     call.lock().arrays.arrays.insert(handle, array);
-    // SAFETY: the caller's pointer, which is not null.
-    unsafe { put(p_handle, handle) }
+    p_handle.put(handle)
 }
 
-pub(crate) unsafe fn cuArrayCreate_v2(
+pub(crate) fn cuArrayCreate_v2(
     call: &Call<'_>,
-    p_handle: *mut CUarray,
-    p_allocate_array: *const CUDA_ARRAY_DESCRIPTOR,
+    p_handle: Out<'_, CUarray>,
+    p_allocate_array: In<'_, CUDA_ARRAY_DESCRIPTOR>,
 ) -> Result<(), CUresult> {
-    present(p_handle)?;
-    present(p_allocate_array)?;
-    // SAFETY: the caller's descriptor, by the driver's contract; it may be unaligned.
-    let given = unsafe { p_allocate_array.read_unaligned() };
+    p_handle.present()?;
+    let given = p_allocate_array.read()?;
     let CUDA_ARRAY_DESCRIPTOR { Width, Height, Format, NumChannels } = given;
     create(call, p_handle, CUDA_ARRAY3D_DESCRIPTOR { Width, Height, Depth: 0, Format, NumChannels, Flags: 0 })
 }
 
-pub(crate) unsafe fn cuArray3DCreate_v2(
+pub(crate) fn cuArray3DCreate_v2(
     call: &Call<'_>,
-    p_handle: *mut CUarray,
-    p_allocate_array: *const CUDA_ARRAY3D_DESCRIPTOR,
+    p_handle: Out<'_, CUarray>,
+    p_allocate_array: In<'_, CUDA_ARRAY3D_DESCRIPTOR>,
 ) -> Result<(), CUresult> {
-    present(p_handle)?;
-    present(p_allocate_array)?;
-    // SAFETY: the caller's descriptor, by the driver's contract; it may be unaligned.
-    create(call, p_handle, unsafe { p_allocate_array.read_unaligned() })
+    p_handle.present()?;
+    p_allocate_array.present()?;
+    create(call, p_handle, p_allocate_array.read()?)
 }
 
 /// The array of a handle that a program passed.
@@ -148,25 +144,23 @@ fn mipmapped_of(state: &State, handle: CUmipmappedArray) -> Result<&Mipmapped, C
     state.arrays.mipmapped.get(&handle).ok_or(INVALID_HANDLE)
 }
 
-pub(crate) unsafe fn cuArrayGetDescriptor_v2(
+pub(crate) fn cuArrayGetDescriptor_v2(
     call: &Call<'_>,
-    p_array_descriptor: *mut CUDA_ARRAY_DESCRIPTOR,
+    p_array_descriptor: Out<'_, CUDA_ARRAY_DESCRIPTOR>,
     array: CUarray,
 ) -> Result<(), CUresult> {
     let (state, _) = call.current()?;
     let CUDA_ARRAY3D_DESCRIPTOR { Width, Height, Format, NumChannels, .. } = array_of(&state, array)?.descriptor;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_array_descriptor, CUDA_ARRAY_DESCRIPTOR { Width, Height, Format, NumChannels }) }
+    p_array_descriptor.put(CUDA_ARRAY_DESCRIPTOR { Width, Height, Format, NumChannels })
 }
 
-pub(crate) unsafe fn cuArray3DGetDescriptor_v2(
+pub(crate) fn cuArray3DGetDescriptor_v2(
     call: &Call<'_>,
-    p_array_descriptor: *mut CUDA_ARRAY3D_DESCRIPTOR,
+    p_array_descriptor: Out<'_, CUDA_ARRAY3D_DESCRIPTOR>,
     array: CUarray,
 ) -> Result<(), CUresult> {
     let (state, _) = call.current()?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_array_descriptor, array_of(&state, array)?.descriptor) }
+    p_array_descriptor.put(array_of(&state, array)?.descriptor)
 }
 
 /// Forgets a handle; a later use of it is a finding.
@@ -176,7 +170,7 @@ fn forget(state: &mut State, handle: CUarray) {
 }
 
 /// Runs the work that may still use the array first, as `cuMemFree` does. A level is destroyed with its mipmapped array only.
-pub(crate) unsafe fn cuArrayDestroy(call: &Call<'_>, array: CUarray) -> Result<(), CUresult> {
+pub(crate) fn cuArrayDestroy(call: &Call<'_>, array: CUarray) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let known = array_of(&state, array)?;
     if known.level_of.is_some() {
@@ -189,31 +183,31 @@ pub(crate) unsafe fn cuArrayDestroy(call: &Call<'_>, array: CUarray) -> Result<(
 }
 
 /// Refuses every array, because no array here has a format of several planes.
-pub(crate) unsafe fn cuArrayGetPlane(
+pub(crate) fn cuArrayGetPlane(
     call: &Call<'_>,
-    p_plane_array: *mut CUarray,
+    p_plane_array: Out<'_, CUarray>,
     array: CUarray,
     _plane_idx: c_uint,
 ) -> Result<(), CUresult> {
-    present(p_plane_array)?;
+    p_plane_array.present()?;
     let (state, _) = call.current()?;
     array_of(&state, array)?;
     Err(INVALID_VALUE)
 }
 
 /// Refuses every array, because none is sparse.
-pub(crate) unsafe fn cuArrayGetSparseProperties(
+pub(crate) fn cuArrayGetSparseProperties(
     _: &Call<'_>,
-    _sparse_properties: *mut CUDA_ARRAY_SPARSE_PROPERTIES,
+    _sparse_properties: Out<'_, CUDA_ARRAY_SPARSE_PROPERTIES>,
     _array: CUarray,
 ) -> Result<(), CUresult> {
     Err(INVALID_VALUE)
 }
 
 /// Refuses every array, because all have memory from the start.
-pub(crate) unsafe fn cuArrayGetMemoryRequirements(
+pub(crate) fn cuArrayGetMemoryRequirements(
     _: &Call<'_>,
-    _memory_requirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
+    _memory_requirements: Out<'_, CUDA_ARRAY_MEMORY_REQUIREMENTS>,
     _array: CUarray,
     _device: CUdevice,
 ) -> Result<(), CUresult> {
@@ -221,18 +215,18 @@ pub(crate) unsafe fn cuArrayGetMemoryRequirements(
 }
 
 /// Refuses every array, because none is sparse.
-pub(crate) unsafe fn cuMipmappedArrayGetSparseProperties(
+pub(crate) fn cuMipmappedArrayGetSparseProperties(
     _: &Call<'_>,
-    _sparse_properties: *mut CUDA_ARRAY_SPARSE_PROPERTIES,
+    _sparse_properties: Out<'_, CUDA_ARRAY_SPARSE_PROPERTIES>,
     _mipmap: CUmipmappedArray,
 ) -> Result<(), CUresult> {
     Err(INVALID_VALUE)
 }
 
 /// Refuses every array, because all have memory from the start.
-pub(crate) unsafe fn cuMipmappedArrayGetMemoryRequirements(
+pub(crate) fn cuMipmappedArrayGetMemoryRequirements(
     _: &Call<'_>,
-    _memory_requirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
+    _memory_requirements: Out<'_, CUDA_ARRAY_MEMORY_REQUIREMENTS>,
     _mipmap: CUmipmappedArray,
     _device: CUdevice,
 ) -> Result<(), CUresult> {
@@ -240,17 +234,16 @@ pub(crate) unsafe fn cuMipmappedArrayGetMemoryRequirements(
 }
 
 /// Creates all levels at once; a number of levels that is too large means all levels that the extents allow.
-pub(crate) unsafe fn cuMipmappedArrayCreate(
+pub(crate) fn cuMipmappedArrayCreate(
     call: &Call<'_>,
-    p_handle: *mut CUmipmappedArray,
-    p_mipmapped_array_desc: *const CUDA_ARRAY3D_DESCRIPTOR,
+    p_handle: Out<'_, CUmipmappedArray>,
+    p_mipmapped_array_desc: In<'_, CUDA_ARRAY3D_DESCRIPTOR>,
     num_mipmap_levels: c_uint,
 ) -> Result<(), CUresult> {
-    present(p_handle)?;
-    present(p_mipmapped_array_desc)?;
+    p_handle.present()?;
+    p_mipmapped_array_desc.present()?;
     drop(call.current()?);
-    // SAFETY: the caller's descriptor, by the driver's contract; it may be unaligned.
-    let descriptor = unsafe { p_mipmapped_array_desc.read_unaligned() };
+    let descriptor = p_mipmapped_array_desc.read()?;
     check(call, &descriptor, true)?;
     let count = num_mipmap_levels.clamp(1, array::most_levels(&descriptor));
     let (offsets, size) = array::levels(&descriptor, count).ok_or(INVALID_VALUE)?;
@@ -266,28 +259,23 @@ pub(crate) unsafe fn cuMipmappedArrayCreate(
         levels.push(handle);
     }
     state.arrays.mipmapped.insert(mipmapped, Mipmapped { context, address, levels });
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_handle, mipmapped) }
+    p_handle.put(mipmapped)
 }
 
-pub(crate) unsafe fn cuMipmappedArrayGetLevel(
+pub(crate) fn cuMipmappedArrayGetLevel(
     call: &Call<'_>,
-    p_level_array: *mut CUarray,
+    p_level_array: Out<'_, CUarray>,
     mipmapped_array: CUmipmappedArray,
     level: c_uint,
 ) -> Result<(), CUresult> {
-    present(p_level_array)?;
+    p_level_array.present()?;
     let (state, _) = call.current()?;
     let levels = &mipmapped_of(&state, mipmapped_array)?.levels;
     let handle = levels.get(level as usize).copied().ok_or(INVALID_VALUE)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_level_array, handle) }
+    p_level_array.put(handle)
 }
 
-pub(crate) unsafe fn cuMipmappedArrayDestroy(
-    call: &Call<'_>,
-    mipmapped_array: CUmipmappedArray,
-) -> Result<(), CUresult> {
+pub(crate) fn cuMipmappedArrayDestroy(call: &Call<'_>, mipmapped_array: CUmipmappedArray) -> Result<(), CUresult> {
     let (mut state, current): (Guard<'_>, _) = call.current()?;
     mipmapped_of(&state, mipmapped_array)?;
     let Some(mipmapped) = state.arrays.mipmapped.remove(&mipmapped_array) else { return Err(INVALID_HANDLE) };

@@ -9,7 +9,7 @@ use crate::happens_before::calls;
 use crate::objects::allocation::Declared;
 use crate::objects::array::texel_size;
 use crate::objects::texture::{TextureObject, linear, rows};
-use crate::parameters::{present, put};
+use crate::parameters::{In, Out};
 use crate::state::State;
 use crate::texture::work::format_of_view;
 use crate::work::allocations;
@@ -134,21 +134,18 @@ fn check_view(
     if format && extents && in_levels && in_layers { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
-pub(crate) unsafe fn cuTexObjectCreate(
+pub(crate) fn cuTexObjectCreate(
     call: &Call<'_>,
-    p_tex_object: *mut CUtexObject,
-    p_res_desc: *const CUDA_RESOURCE_DESC,
-    p_tex_desc: *const CUDA_TEXTURE_DESC,
-    p_res_view_desc: *const CUDA_RESOURCE_VIEW_DESC,
+    p_tex_object: Out<'_, CUtexObject>,
+    p_res_desc: In<'_, CUDA_RESOURCE_DESC>,
+    p_tex_desc: In<'_, CUDA_TEXTURE_DESC>,
+    p_res_view_desc: In<'_, CUDA_RESOURCE_VIEW_DESC>,
 ) -> Result<(), CUresult> {
-    present(p_tex_object)?;
-    present(p_res_desc)?;
-    present(p_tex_desc)?;
+    p_tex_object.present()?;
+    p_res_desc.present()?;
+    p_tex_desc.present()?;
     let (mut state, context) = call.current()?;
-    // SAFETY: the caller's descriptors, by the driver's contract; they may be unaligned.
-    let (resource, texture) = unsafe { (p_res_desc.read_unaligned(), p_tex_desc.read_unaligned()) };
-    // SAFETY: as above; a null view means none.
-    let view = (!p_res_view_desc.is_null()).then(|| unsafe { p_res_view_desc.read_unaligned() });
+    let (resource, texture, view) = (p_res_desc.read()?, p_tex_desc.read()?, p_res_view_desc.given());
     if resource.flags != 0 || resource.resType > CU_RESOURCE_TYPE_PITCH2D {
         return Err(INVALID_VALUE);
     }
@@ -163,12 +160,11 @@ pub(crate) unsafe fn cuTexObjectCreate(
     let handle = crate::handle::fresh() as CUtexObject;
     state.textures.objects.insert(handle, TextureObject { context, resource, texture, view });
     calls::created(&mut state, "texture object", handle);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_tex_object, handle) }
+    p_tex_object.put(handle)
 }
 
 /// Waits for nothing: a launch that runs later does not find the object.
-pub(crate) unsafe fn cuTexObjectDestroy(call: &Call<'_>, tex_object: CUtexObject) -> Result<(), CUresult> {
+pub(crate) fn cuTexObjectDestroy(call: &Call<'_>, tex_object: CUtexObject) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     if state.textures.objects.remove(&tex_object).is_none() {
         calls::refused_handle(&mut state, tex_object);
@@ -192,32 +188,29 @@ fn of_object<T>(
     property(object).ok_or(INVALID_VALUE)
 }
 
-pub(crate) unsafe fn cuTexObjectGetResourceDesc(
+pub(crate) fn cuTexObjectGetResourceDesc(
     call: &Call<'_>,
-    p_res_desc: *mut CUDA_RESOURCE_DESC,
+    p_res_desc: Out<'_, CUDA_RESOURCE_DESC>,
     tex_object: CUtexObject,
 ) -> Result<(), CUresult> {
     let resource = of_object(call, tex_object, |object| Some(object.resource))?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_res_desc, resource) }
+    p_res_desc.put(resource)
 }
 
-pub(crate) unsafe fn cuTexObjectGetTextureDesc(
+pub(crate) fn cuTexObjectGetTextureDesc(
     call: &Call<'_>,
-    p_tex_desc: *mut CUDA_TEXTURE_DESC,
+    p_tex_desc: Out<'_, CUDA_TEXTURE_DESC>,
     tex_object: CUtexObject,
 ) -> Result<(), CUresult> {
     let texture = of_object(call, tex_object, |object| Some(object.texture))?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_tex_desc, texture) }
+    p_tex_desc.put(texture)
 }
 
-pub(crate) unsafe fn cuTexObjectGetResourceViewDesc(
+pub(crate) fn cuTexObjectGetResourceViewDesc(
     call: &Call<'_>,
-    p_res_view_desc: *mut CUDA_RESOURCE_VIEW_DESC,
+    p_res_view_desc: Out<'_, CUDA_RESOURCE_VIEW_DESC>,
     tex_object: CUtexObject,
 ) -> Result<(), CUresult> {
     let view = of_object(call, tex_object, |object| object.view)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_res_view_desc, view) }
+    p_res_view_desc.put(view)
 }

@@ -6,22 +6,21 @@ use super::object::array_of;
 use crate::driver::Call;
 use crate::happens_before::calls;
 use crate::objects::texture::SurfaceObject;
-use crate::parameters::{present, put};
+use crate::parameters::{In, Out};
 use cuarray_abi::*;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The array needs `CUDA_ARRAY3D_SURFACE_LDST`.
-pub(crate) unsafe fn cuSurfObjectCreate(
+pub(crate) fn cuSurfObjectCreate(
     call: &Call<'_>,
-    p_surf_object: *mut CUsurfObject,
-    p_res_desc: *const CUDA_RESOURCE_DESC,
+    p_surf_object: Out<'_, CUsurfObject>,
+    p_res_desc: In<'_, CUDA_RESOURCE_DESC>,
 ) -> Result<(), CUresult> {
-    present(p_surf_object)?;
-    present(p_res_desc)?;
+    p_surf_object.present()?;
+    p_res_desc.present()?;
     let (mut state, context) = call.current()?;
-    // SAFETY: the caller's descriptor, by the driver's contract; it may be unaligned.
-    let resource = unsafe { p_res_desc.read_unaligned() };
+    let resource = p_res_desc.read()?;
     if resource.flags != 0 || resource.resType != CU_RESOURCE_TYPE_ARRAY {
         return Err(INVALID_VALUE);
     }
@@ -32,12 +31,11 @@ pub(crate) unsafe fn cuSurfObjectCreate(
     let handle = crate::handle::fresh() as CUsurfObject;
     state.textures.surfaces.insert(handle, SurfaceObject { context, resource });
     calls::created(&mut state, "surface object", handle);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_surf_object, handle) }
+    p_surf_object.put(handle)
 }
 
 /// Waits for nothing: a launch that runs later does not find the object.
-pub(crate) unsafe fn cuSurfObjectDestroy(call: &Call<'_>, surf_object: CUsurfObject) -> Result<(), CUresult> {
+pub(crate) fn cuSurfObjectDestroy(call: &Call<'_>, surf_object: CUsurfObject) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     if state.textures.surfaces.remove(&surf_object).is_none() {
         calls::refused_handle(&mut state, surf_object);
@@ -47,9 +45,9 @@ pub(crate) unsafe fn cuSurfObjectDestroy(call: &Call<'_>, surf_object: CUsurfObj
     Ok(())
 }
 
-pub(crate) unsafe fn cuSurfObjectGetResourceDesc(
+pub(crate) fn cuSurfObjectGetResourceDesc(
     call: &Call<'_>,
-    p_res_desc: *mut CUDA_RESOURCE_DESC,
+    p_res_desc: Out<'_, CUDA_RESOURCE_DESC>,
     surf_object: CUsurfObject,
 ) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
@@ -57,6 +55,5 @@ pub(crate) unsafe fn cuSurfObjectGetResourceDesc(
         calls::refused_handle(&mut state, surf_object);
         return Err(INVALID_VALUE);
     };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_res_desc, resource) }
+    p_res_desc.put(resource)
 }

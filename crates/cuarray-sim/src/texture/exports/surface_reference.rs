@@ -5,14 +5,14 @@
 use super::object::array_of;
 use crate::driver::Call;
 use crate::objects::texture::of_array;
-use crate::parameters::put;
+use crate::parameters::Out;
 use cuarray_abi::*;
 use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The array needs `CUDA_ARRAY3D_SURFACE_LDST`.
-pub(crate) unsafe fn cuSurfRefSetArray(
+pub(crate) fn cuSurfRefSetArray(
     call: &Call<'_>,
     surf_ref: CUsurfref,
     array: CUarray,
@@ -27,13 +27,12 @@ pub(crate) unsafe fn cuSurfRefSetArray(
     Ok(())
 }
 
-pub(crate) unsafe fn cuSurfRefGetArray(
+pub(crate) fn cuSurfRefGetArray(
     call: &Call<'_>,
-    ph_array: *mut CUarray,
+    ph_array: Out<'_, CUarray>,
     surf_ref: CUsurfref,
 ) -> Result<(), CUresult> {
     let (state, _) = call.current()?;
     let array = state.textures.surface_references.get(&surf_ref).and_then(|reference| reference.array);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(ph_array, array.ok_or(INVALID_VALUE)?) }
+    ph_array.put(array.ok_or(INVALID_VALUE)?)
 }

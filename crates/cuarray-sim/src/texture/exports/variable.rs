@@ -5,22 +5,19 @@
 
 use crate::driver::Call;
 use crate::objects::texture::{SurfaceReference, TextureReference};
-use crate::parameters;
-use crate::parameters::{present, put};
+use crate::parameters::{Out, Text};
 use crate::texture::work::variable;
 use cuarray_abi::*;
 use cuarray_ptx::Opaque;
-use std::ffi::c_char;
 
-pub(crate) unsafe fn cuModuleGetTexRef(
+pub(crate) fn cuModuleGetTexRef(
     call: &Call<'_>,
-    p_tex_ref: *mut CUtexref,
+    p_tex_ref: Out<'_, CUtexref>,
     hmod: CUmodule,
-    name: *const c_char,
+    name: Text<'_>,
 ) -> Result<(), CUresult> {
-    present(p_tex_ref)?;
-    // SAFETY: the caller's string, by the driver's contract.
-    let name = unsafe { parameters::name(name)? };
+    p_tex_ref.present()?;
+    let name = name.name()?;
     let (mut state, context) = call.current()?;
     let address = variable(&state, hmod, &name, |opaque| *opaque == Opaque::Texture)?;
     let place = Some((hmod, address));
@@ -33,19 +30,17 @@ pub(crate) unsafe fn cuModuleGetTexRef(
             handle
         }
     };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_tex_ref, handle) }
+    p_tex_ref.put(handle)
 }
 
-pub(crate) unsafe fn cuModuleGetSurfRef(
+pub(crate) fn cuModuleGetSurfRef(
     call: &Call<'_>,
-    p_surf_ref: *mut CUsurfref,
+    p_surf_ref: Out<'_, CUsurfref>,
     hmod: CUmodule,
-    name: *const c_char,
+    name: Text<'_>,
 ) -> Result<(), CUresult> {
-    present(p_surf_ref)?;
-    // SAFETY: the caller's string, by the driver's contract.
-    let name = unsafe { parameters::name(name)? };
+    p_surf_ref.present()?;
+    let name = name.name()?;
     let (mut state, _) = call.current()?;
     let address = variable(&state, hmod, &name, |opaque| *opaque == Opaque::Surface)?;
     let references = &mut state.textures.surface_references;
@@ -58,6 +53,5 @@ pub(crate) unsafe fn cuModuleGetSurfRef(
             handle
         }
     };
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_surf_ref, handle) }
+    p_surf_ref.put(handle)
 }

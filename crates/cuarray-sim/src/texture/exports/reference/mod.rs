@@ -10,7 +10,7 @@ use crate::driver::Call;
 use crate::happens_before::calls;
 use crate::objects::array::texel_size;
 use crate::objects::texture::{TextureReference, linear, of_array, of_linear, of_mipmapped, of_rows};
-use crate::parameters::{present, put};
+use crate::parameters::{In, Out};
 use crate::state::State;
 use crate::texture::exports::object::{array_of, check_linear};
 use cuarray_abi::*;
@@ -66,18 +66,17 @@ fn bind(state: &mut State, handle: CUtexref, resource: CUDA_RESOURCE_DESC, forma
     }
 }
 
-pub(crate) unsafe fn cuTexRefCreate(call: &Call<'_>, p_tex_ref: *mut CUtexref) -> Result<(), CUresult> {
-    present(p_tex_ref)?;
+pub(crate) fn cuTexRefCreate(call: &Call<'_>, p_tex_ref: Out<'_, CUtexref>) -> Result<(), CUresult> {
+    p_tex_ref.present()?;
     let (mut state, context) = call.current()?;
     let handle = CUtexref(crate::handle::fresh());
     state.textures.references.insert(handle, TextureReference::new(context, None));
     calls::created(&mut state, "texture reference", handle.0 as u64);
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_tex_ref, handle) }
+    p_tex_ref.put(handle)
 }
 
 /// The reference of a module ends with the module.
-pub(crate) unsafe fn cuTexRefDestroy(call: &Call<'_>, tex_ref: CUtexref) -> Result<(), CUresult> {
+pub(crate) fn cuTexRefDestroy(call: &Call<'_>, tex_ref: CUtexref) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     if state.textures.references.get(&tex_ref).is_none_or(|reference| reference.variable.is_some()) {
         calls::refused_handle(&mut state, tex_ref.0 as u64);
@@ -98,7 +97,7 @@ fn set_array(call: &Call<'_>, tex_ref: CUtexref, resource: CUDA_RESOURCE_DESC, f
     })
 }
 
-pub(crate) unsafe fn cuTexRefSetArray(
+pub(crate) fn cuTexRefSetArray(
     call: &Call<'_>,
     tex_ref: CUtexref,
     array: CUarray,
@@ -107,7 +106,7 @@ pub(crate) unsafe fn cuTexRefSetArray(
     set_array(call, tex_ref, of_array(array), flags)
 }
 
-pub(crate) unsafe fn cuTexRefSetMipmappedArray(
+pub(crate) fn cuTexRefSetMipmappedArray(
     call: &Call<'_>,
     tex_ref: CUtexref,
     mipmapped_array: CUmipmappedArray,
@@ -117,9 +116,9 @@ pub(crate) unsafe fn cuTexRefSetMipmappedArray(
 }
 
 /// Binds the memory from the aligned address before `dptr` on, whose distance is the byte offset.
-pub(crate) unsafe fn cuTexRefSetAddress_v2(
+pub(crate) fn cuTexRefSetAddress_v2(
     call: &Call<'_>,
-    byte_offset: *mut usize,
+    byte_offset: Out<'_, usize>,
     tex_ref: CUtexref,
     dptr: CUdeviceptr,
     bytes: usize,
@@ -141,23 +140,18 @@ pub(crate) unsafe fn cuTexRefSetAddress_v2(
         bind(state, handle, resource, None);
         Ok(())
     })?;
-    if byte_offset.is_null() {
-        return Ok(());
-    }
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(byte_offset, offset as usize) }
+    byte_offset.put_if_present(offset as usize);
+    Ok(())
 }
 
-pub(crate) unsafe fn cuTexRefSetAddress2D_v3(
+pub(crate) fn cuTexRefSetAddress2D_v3(
     call: &Call<'_>,
     tex_ref: CUtexref,
-    desc: *const CUDA_ARRAY_DESCRIPTOR,
+    desc: In<'_, CUDA_ARRAY_DESCRIPTOR>,
     dptr: CUdeviceptr,
     pitch: usize,
 ) -> Result<(), CUresult> {
-    present(desc)?;
-    // SAFETY: the caller's descriptor, by the driver's contract; it may be unaligned.
-    let CUDA_ARRAY_DESCRIPTOR { Width, Height, Format, NumChannels } = unsafe { desc.read_unaligned() };
+    let CUDA_ARRAY_DESCRIPTOR { Width, Height, Format, NumChannels } = desc.read()?;
     let resource = of_rows(CUDA_RESOURCE_PITCH2D {
         devPtr: dptr,
         format: Format,
@@ -177,7 +171,7 @@ pub(crate) unsafe fn cuTexRefSetAddress2D_v3(
 pub(crate) use self::cuTexRefSetAddress2D_v3 as cuTexRefSetAddress2D_v2;
 
 /// Also changes the format of linear memory that is bound already.
-pub(crate) unsafe fn cuTexRefSetFormat(
+pub(crate) fn cuTexRefSetFormat(
     call: &Call<'_>,
     tex_ref: CUtexref,
     fmt: CUarray_format,
@@ -195,7 +189,7 @@ pub(crate) unsafe fn cuTexRefSetFormat(
     })
 }
 
-pub(crate) unsafe fn cuTexRefSetAddressMode(
+pub(crate) fn cuTexRefSetAddressMode(
     call: &Call<'_>,
     tex_ref: CUtexref,
     dim: c_int,
@@ -211,16 +205,12 @@ fn filter(mode: CUfilter_mode) -> Result<CUfilter_mode, CUresult> {
     if mode <= CU_TR_FILTER_MODE_LINEAR { Ok(mode) } else { Err(INVALID_VALUE) }
 }
 
-pub(crate) unsafe fn cuTexRefSetFilterMode(
-    call: &Call<'_>,
-    tex_ref: CUtexref,
-    fm: CUfilter_mode,
-) -> Result<(), CUresult> {
+pub(crate) fn cuTexRefSetFilterMode(call: &Call<'_>, tex_ref: CUtexref, fm: CUfilter_mode) -> Result<(), CUresult> {
     let mode = filter(fm)?;
     set(call, tex_ref, |reference| reference.texture.filterMode = mode)
 }
 
-pub(crate) unsafe fn cuTexRefSetMipmapFilterMode(
+pub(crate) fn cuTexRefSetMipmapFilterMode(
     call: &Call<'_>,
     tex_ref: CUtexref,
     fm: CUfilter_mode,
@@ -229,11 +219,11 @@ pub(crate) unsafe fn cuTexRefSetMipmapFilterMode(
     set(call, tex_ref, |reference| reference.texture.mipmapFilterMode = mode)
 }
 
-pub(crate) unsafe fn cuTexRefSetMipmapLevelBias(call: &Call<'_>, tex_ref: CUtexref, bias: f32) -> Result<(), CUresult> {
+pub(crate) fn cuTexRefSetMipmapLevelBias(call: &Call<'_>, tex_ref: CUtexref, bias: f32) -> Result<(), CUresult> {
     set(call, tex_ref, |reference| reference.texture.mipmapLevelBias = bias)
 }
 
-pub(crate) unsafe fn cuTexRefSetMipmapLevelClamp(
+pub(crate) fn cuTexRefSetMipmapLevelClamp(
     call: &Call<'_>,
     tex_ref: CUtexref,
     min_mipmap_level_clamp: f32,
@@ -245,30 +235,25 @@ pub(crate) unsafe fn cuTexRefSetMipmapLevelClamp(
     })
 }
 
-pub(crate) unsafe fn cuTexRefSetMaxAnisotropy(
-    call: &Call<'_>,
-    tex_ref: CUtexref,
-    max_aniso: c_uint,
-) -> Result<(), CUresult> {
+pub(crate) fn cuTexRefSetMaxAnisotropy(call: &Call<'_>, tex_ref: CUtexref, max_aniso: c_uint) -> Result<(), CUresult> {
     set(call, tex_ref, |reference| reference.texture.maxAnisotropy = max_aniso)
 }
 
 /// Needs a dimension with the address mode of a border.
-pub(crate) unsafe fn cuTexRefSetBorderColor(
+pub(crate) fn cuTexRefSetBorderColor(
     call: &Call<'_>,
     tex_ref: CUtexref,
-    p_border_color: *mut f32,
+    p_border_color: In<'_, f32>,
 ) -> Result<(), CUresult> {
-    present(p_border_color)?;
-    // SAFETY: the caller's four numbers, by the driver's contract; they may be unaligned.
-    let color = unsafe { p_border_color.cast::<[f32; 4]>().read_unaligned() };
+    // SAFETY: by the manual, the list has four numbers.
+    let color = unsafe { p_border_color.cast::<[f32; 4]>() }.read()?;
     if !get(call, tex_ref, |reference| Some(reference.texture.addressMode))?.contains(&CU_TR_ADDRESS_MODE_BORDER) {
         return Err(INVALID_VALUE);
     }
     set(call, tex_ref, |reference| reference.texture.borderColor = color)
 }
 
-pub(crate) unsafe fn cuTexRefSetFlags(call: &Call<'_>, tex_ref: CUtexref, flags: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuTexRefSetFlags(call: &Call<'_>, tex_ref: CUtexref, flags: c_uint) -> Result<(), CUresult> {
     if flags & !FLAGS != 0 {
         return Err(INVALID_VALUE);
     }

@@ -2,7 +2,7 @@
 
 use super::{INVALID_VALUE, get};
 use crate::driver::Call;
-use crate::parameters::put;
+use crate::parameters::Out;
 use cuarray_abi::*;
 use std::ffi::{c_int, c_uint};
 
@@ -11,138 +11,111 @@ fn bound(call: &Call<'_>, tex_ref: CUtexref, kind: CUresourcetype) -> Result<u64
     get(call, tex_ref, |reference| reference.bound.filter(|bound| bound.resType == kind).map(|bound| bound.res[0]))
 }
 
-pub(crate) unsafe fn cuTexRefGetAddress_v2(
+pub(crate) fn cuTexRefGetAddress_v2(
     call: &Call<'_>,
-    pdptr: *mut CUdeviceptr,
+    pdptr: Out<'_, CUdeviceptr>,
     tex_ref: CUtexref,
 ) -> Result<(), CUresult> {
     let address =
         bound(call, tex_ref, CU_RESOURCE_TYPE_LINEAR).or_else(|_| bound(call, tex_ref, CU_RESOURCE_TYPE_PITCH2D))?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pdptr, address) }
+    pdptr.put(address)
 }
 
-pub(crate) unsafe fn cuTexRefGetArray(
-    call: &Call<'_>,
-    ph_array: *mut CUarray,
-    tex_ref: CUtexref,
-) -> Result<(), CUresult> {
+pub(crate) fn cuTexRefGetArray(call: &Call<'_>, ph_array: Out<'_, CUarray>, tex_ref: CUtexref) -> Result<(), CUresult> {
     let array = bound(call, tex_ref, CU_RESOURCE_TYPE_ARRAY)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(ph_array, CUarray(array as usize)) }
+    ph_array.put(CUarray(array as usize))
 }
 
-pub(crate) unsafe fn cuTexRefGetMipmappedArray(
+pub(crate) fn cuTexRefGetMipmappedArray(
     call: &Call<'_>,
-    ph_mipmapped_array: *mut CUmipmappedArray,
+    ph_mipmapped_array: Out<'_, CUmipmappedArray>,
     tex_ref: CUtexref,
 ) -> Result<(), CUresult> {
     let array = bound(call, tex_ref, CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(ph_mipmapped_array, CUmipmappedArray(array as usize)) }
+    ph_mipmapped_array.put(CUmipmappedArray(array as usize))
 }
 
-pub(crate) unsafe fn cuTexRefGetAddressMode(
+pub(crate) fn cuTexRefGetAddressMode(
     call: &Call<'_>,
-    pam: *mut CUaddress_mode,
+    pam: Out<'_, CUaddress_mode>,
     tex_ref: CUtexref,
     dim: c_int,
 ) -> Result<(), CUresult> {
     let dimension = usize::try_from(dim).map_err(|_| INVALID_VALUE)?;
     let mode = get(call, tex_ref, |reference| reference.texture.addressMode.get(dimension).copied())?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pam, mode) }
+    pam.put(mode)
 }
 
-pub(crate) unsafe fn cuTexRefGetFilterMode(
+pub(crate) fn cuTexRefGetFilterMode(
     call: &Call<'_>,
-    pfm: *mut CUfilter_mode,
+    pfm: Out<'_, CUfilter_mode>,
     tex_ref: CUtexref,
 ) -> Result<(), CUresult> {
     let mode = get(call, tex_ref, |reference| Some(reference.texture.filterMode))?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pfm, mode) }
+    pfm.put(mode)
 }
 
-pub(crate) unsafe fn cuTexRefGetFormat(
+pub(crate) fn cuTexRefGetFormat(
     call: &Call<'_>,
-    p_format: *mut CUarray_format,
-    p_num_channels: *mut c_int,
+    p_format: Out<'_, CUarray_format>,
+    p_num_channels: Out<'_, c_int>,
     tex_ref: CUtexref,
 ) -> Result<(), CUresult> {
     let (format, channels) = get(call, tex_ref, |reference| Some(reference.format))?;
-    // SAFETY: the caller's pointers, by the driver's contract; either may be null.
-    unsafe {
-        if !p_format.is_null() {
-            put(p_format, format)?;
-        }
-        if !p_num_channels.is_null() {
-            put(p_num_channels, channels as c_int)?;
-        }
-    }
+    p_format.put_if_present(format);
+    p_num_channels.put_if_present(channels as c_int);
     Ok(())
 }
 
-pub(crate) unsafe fn cuTexRefGetMipmapFilterMode(
+pub(crate) fn cuTexRefGetMipmapFilterMode(
     call: &Call<'_>,
-    pfm: *mut CUfilter_mode,
+    pfm: Out<'_, CUfilter_mode>,
     tex_ref: CUtexref,
 ) -> Result<(), CUresult> {
     let mode = get(call, tex_ref, |reference| Some(reference.texture.mipmapFilterMode))?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pfm, mode) }
+    pfm.put(mode)
 }
 
-pub(crate) unsafe fn cuTexRefGetMipmapLevelBias(
+pub(crate) fn cuTexRefGetMipmapLevelBias(
     call: &Call<'_>,
-    pbias: *mut f32,
+    pbias: Out<'_, f32>,
     tex_ref: CUtexref,
 ) -> Result<(), CUresult> {
     let bias = get(call, tex_ref, |reference| Some(reference.texture.mipmapLevelBias))?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pbias, bias) }
+    pbias.put(bias)
 }
 
-pub(crate) unsafe fn cuTexRefGetMipmapLevelClamp(
+pub(crate) fn cuTexRefGetMipmapLevelClamp(
     call: &Call<'_>,
-    pmin_mipmap_level_clamp: *mut f32,
-    pmax_mipmap_level_clamp: *mut f32,
+    pmin_mipmap_level_clamp: Out<'_, f32>,
+    pmax_mipmap_level_clamp: Out<'_, f32>,
     tex_ref: CUtexref,
 ) -> Result<(), CUresult> {
     let texture = get(call, tex_ref, |reference| Some(reference.texture))?;
-    // SAFETY: the caller's pointers, by the driver's contract.
-    unsafe {
-        put(pmin_mipmap_level_clamp, texture.minMipmapLevelClamp)?;
-        put(pmax_mipmap_level_clamp, texture.maxMipmapLevelClamp)
-    }
+    pmin_mipmap_level_clamp.put(texture.minMipmapLevelClamp)?;
+    pmax_mipmap_level_clamp.put(texture.maxMipmapLevelClamp)
 }
 
-pub(crate) unsafe fn cuTexRefGetMaxAnisotropy(
+pub(crate) fn cuTexRefGetMaxAnisotropy(
     call: &Call<'_>,
-    pmax_aniso: *mut c_int,
+    pmax_aniso: Out<'_, c_int>,
     tex_ref: CUtexref,
 ) -> Result<(), CUresult> {
     let ratio = get(call, tex_ref, |reference| c_int::try_from(reference.texture.maxAnisotropy).ok())?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(pmax_aniso, ratio) }
+    pmax_aniso.put(ratio)
 }
 
-pub(crate) unsafe fn cuTexRefGetBorderColor(
+pub(crate) fn cuTexRefGetBorderColor(
     call: &Call<'_>,
-    p_border_color: *mut f32,
+    p_border_color: Out<'_, f32>,
     tex_ref: CUtexref,
 ) -> Result<(), CUresult> {
     let color = get(call, tex_ref, |reference| Some(reference.texture.borderColor))?;
-    // SAFETY: the caller's array of four numbers, by the driver's contract.
-    unsafe { put(p_border_color.cast(), color) }
+    // SAFETY: by the manual, the list has four numbers.
+    unsafe { p_border_color.cast::<[f32; 4]>() }.put(color)
 }
 
-pub(crate) unsafe fn cuTexRefGetFlags(
-    call: &Call<'_>,
-    p_flags: *mut c_uint,
-    tex_ref: CUtexref,
-) -> Result<(), CUresult> {
+pub(crate) fn cuTexRefGetFlags(call: &Call<'_>, p_flags: Out<'_, c_uint>, tex_ref: CUtexref) -> Result<(), CUresult> {
     let flags = get(call, tex_ref, |reference| Some(reference.texture.flags))?;
-    // SAFETY: the caller's pointer, by the driver's contract.
-    unsafe { put(p_flags, flags) }
+    p_flags.put(flags)
 }
