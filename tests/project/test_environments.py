@@ -1,0 +1,83 @@
+"""The environments: the Makefile and the table have the same ones, and a part that cannot be installed is an error."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from environments import __main__ as command  # noqa: E402 - found in the root
+from environments import steps  # noqa: E402
+from environments.table import ENVIRONMENTS  # noqa: E402
+
+
+def rules() -> dict[str, str]:
+    """The stamps that the Makefile passes to `environments`, each with the files and stamps that it depends on."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    values = dict(re.findall(r"^([A-Z0-9_]+) := (.*)$", makefile, re.MULTILINE))
+
+    def expanded(text: str) -> str:
+        while text != (text := re.sub(r"\$\((\w+)\)", lambda name: values.get(name[1], name[0]), text)):
+            pass
+        return text
+
+    common = re.search(r"^(.*):\n\t@\$\(BIN\)/python -m environments \$@$", makefile, re.MULTILINE)
+    assert common
+    depends = dict(re.findall(r"^(\$\(\w+\)): (.*)$", makefile, re.MULTILINE))
+    return {expanded(stamp): expanded(depends[stamp]) for stamp in common[1].split()}
+
+
+def test_makefile_makes_the_environments_of_the_table() -> None:
+    assert sorted(rules()) == sorted(ENVIRONMENTS)
+
+
+def test_every_file_of_requirements_makes_its_environment_anew() -> None:
+    """requirements/gpu.txt lists the wheels of `make gpu-wheels`."""
+    watched = {name for files in rules().values() for name in files.split() if name.startswith("requirements/")}
+    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "requirements").glob("*.txt")}
+    assert files - watched == {"requirements/gpu.txt"}
+    assert watched <= files
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+@pytest.mark.parametrize("stamp", [".venv/.peers", "build/mpi4py-tests/.fetched", ".venv/.measured"])
+def test_missing_part_is_an_error_unless_it_is_allowed(
+    stamp: str, allowed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command fails."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "requirements", "requirements")
+    Path(".venv").mkdir()
+    monkeypatch.setattr(steps.sys, "executable", "false")
+    monkeypatch.setenv("ALLOW_MISSING", "1" if allowed else "")
+    if allowed:
+        command.main([stamp])
+    else:
+        with pytest.raises(SystemExit, match="ALLOW_MISSING=1 continues without it"):
+            command.main([stamp])
+    assert re.search("NOT installed|not measured|cannot be downloaded", capsys.readouterr().err)
+    assert not Path(stamp).exists()
+
+
+def test_other_failures_are_errors_in_every_case(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(steps.sys, "executable", "false")
+    monkeypatch.setenv("ALLOW_MISSING", "1")
+    with pytest.raises(SystemExit, match="exit status 1"):
+        command.main(["build/nvcc/.installed"])
+    assert not Path("build/nvcc/.installed").exists()
+
+
+def test_links_of_a_tree_keep_the_files_that_are_there(tmp_path: Path) -> None:
+    for name in ("source/a/one", "source/two", "target/two"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    steps.link_tree(tmp_path / "source", tmp_path / "target")
+    assert (tmp_path / "target/a/one").resolve() == tmp_path / "source/a/one"
+    assert (tmp_path / "target/two").read_text() == "target/two"
