@@ -1,6 +1,7 @@
 //! Checks of the detector: compares an operation with earlier operations, and reports a finding if the two are
 //! unordered.
 
+use super::observed::{Meetings, Observed};
 use super::*;
 
 impl Detector {
@@ -75,129 +76,29 @@ impl Detector {
         let device = lanes.get(clock.lane as usize).and_then(|lane| lane.device);
         let by = Observer { operation, clock, retired, floor, manner: Manner::default(), device };
         shadow.sweep(&by);
-        let heap = if before_wait { None } else { self.heap_changes.remove(&operation.ordinal) };
+        if let Effect::Free { block } = effect {
+            let conflicts = shadow.release(block.address, block.end(), &by);
+            return self.freed(conflicts, operation);
+        }
+        let heap = if before_wait { None } else { self.heap_changes.remove(&operation.ordinal) }.unwrap_or_default();
         // A pointer may be passed on through memory, so an allocation or a free is ordered as an access between an acquire and
         // a release.
         let handed = Observer { manner: Manner { strength: Strength::Weak, released: true, acquired: true }, ..by };
-        for block in heap.iter().flat_map(|change| &change.made) {
+        for block in &heap.made {
             shadow.release(block.address, block.end(), &by);
             shadow.create(block.address, block.end(), false, Some(&handed));
         }
-        let mut races = Vec::new();
-        let mut unwritten = Vec::new();
-        let mut stray = Vec::new();
-        match effect {
-            Effect::Unknown => {}
-            Effect::Fill(region) => races.push((shadow.access(region, AccessKind::Write, &by), AccessKind::Write)),
-            Effect::Copy { from, to, exact } => {
-                let mut holes = Vec::new();
-                if let Some(from) = from {
-                    if *exact {
-                        unwritten.extend(shadow.unwritten_of(from, true));
-                    } else {
-                        holes = shadow.holes(from);
-                    }
-                    races.push((shadow.access(from, AccessKind::Read, &by), AccessKind::Read));
-                }
-                races.push((shadow.access(to, AccessKind::Write, &by), AccessKind::Write));
-                shadow.unwrite(to, &holes);
-            }
-            Effect::Touches(_) | Effect::Ran { .. } | Effect::HostAccess(..) => {
-                let accesses = effect.by_manner();
-                if let Effect::Ran { updated, .. } = effect {
-                    unwritten.extend(updated.iter().filter_map(|region| shadow.unwritten_of(region, false)));
-                }
-                for (region, access, manner) in &accesses {
-                    if !shadow.holds(region.start()) {
-                        stray.push((*region, *access));
-                    } else if *access == AccessKind::Read {
-                        unwritten.extend(shadow.unwritten_of(region, false));
-                    }
-                    races.push((shadow.access(region, *access, &Observer { manner: *manner, ..by }), *access));
-                }
-            }
-            Effect::Allocate { block, written, ordered } => {
-                shadow.create(block.address, block.end(), *written, ordered.then_some(&by));
-                block.same.iter().for_each(|other| shadow.unify(block.address, block.end(), *other));
-            }
-            Effect::Load { blocks } => {
-                blocks.iter().for_each(|block| shadow.create(block.address, block.end(), true, None));
-            }
-            Effect::Unload { blocks } => {
-                // The driver waits for the work that uses a module before it unloads the module.
-                for block in blocks {
-                    shadow.release(block.address, block.end(), &by);
-                }
-            }
-            Effect::Free { block } => {
-                let by_host = hosts.values().any(|host| host.number == operation.lane);
-                for conflict in shadow.release(block.address, block.end(), &by) {
-                    match conflict.access {
-                        // A free outside of any stream must be ordered after accesses, but not after the allocation.
-                        AccessKind::Create if by_host => {}
-                        AccessKind::Create => {
-                            self.unordered(Kind::UseBeforeAllocation, conflict, operation, AccessKind::Release);
-                        }
-                        _ => self.unordered(Kind::FreeBeforePendingWork, conflict, operation, AccessKind::Release),
-                    }
-                }
-                return;
-            }
-        }
-        let freed = heap.iter().flat_map(|change| &change.freed);
-        let freed: Vec<Conflict> =
-            freed.flat_map(|block| shadow.release(block.address, block.end(), &handed)).collect();
+        let Observed { races, unwritten, stray } = Observed::of(shadow, effect, &by);
+        let freed = heap.freed.iter().flat_map(|block| shadow.release(block.address, block.end(), &handed)).collect();
         // Work that has synchronized through memory is ordered, although the driver sees no edge.
         let met = std::mem::take(&mut shadow.met);
-        let is_host = hosts.values().any(|host| host.number == operation.lane);
-        for Met { record, .. } in met.iter().filter(|met| is_host && met.forward) {
-            hosts.values_mut().for_each(|host| host.join_operation(record.lane, record.time));
-        }
-        if !self.waits.is_empty() && self.waits.remove(&operation.ordinal) {
-            for from in met.iter().filter(|met| met.forward).filter_map(|met| met.record.operation.published.get()) {
-                retired.pass(clock, from);
-            }
-        }
-        let is_ordered = |conflict: &Conflict| {
-            let Conflict { other, at, theirs, own, .. } = conflict;
-            let of_it = met.iter().filter(|met| Arc::ptr_eq(&met.record.operation, other));
-            let has_host = theirs.strength == Strength::Host || own.strength == Strength::Host;
-            let host =
-                |forward: bool| has_host && of_it.clone().any(|met| if forward { met.forward } else { met.backward });
-            let knows = |knowing: &Arc<Operation>, of: &Arc<Operation>, at: (LaneNumber, u64), released: bool| {
-                knowing.heard.get().is_some_and(|heard| heard.holds(of.ordinal, at, released, retired))
-            };
-            let own_at = (clock.lane, clock.time);
-            own.acquired && (knows(operation, other, *at, theirs.released) || theirs.released && host(true))
-                || theirs.acquired && knows(other, operation, own_at, own.released)
-                || theirs.acquired && own.released && host(false)
-        };
-        let freed: Vec<Conflict> = freed.into_iter().filter(|conflict| !is_ordered(conflict)).collect();
-        let races: Vec<_> = races
-            .into_iter()
-            .map(|(conflicts, access)| {
-                let mut unordered: Vec<Conflict> = Vec::new();
-                for conflict in conflicts.into_iter().filter(|conflict| !is_ordered(conflict)) {
-                    let same = |known: &&mut Conflict| known.is_of(&conflict.other, conflict.access);
-                    match unordered.iter_mut().find(same) {
-                        Some(known) => known.widen(conflict.start, conflict.end),
-                        None => unordered.push(conflict),
-                    }
-                }
-                (unordered, access)
-            })
-            .collect();
+        self.join_met(&met, operation, clock);
+        let meetings = Meetings { met: &met, operation, at: (clock.lane, clock.time), retired: &self.retired };
+        let freed: Vec<Conflict> = meetings.unordered(freed).collect();
+        let races: Vec<_> =
+            races.into_iter().map(|(conflicts, access)| (meetings.widened(conflicts), access)).collect();
         for (conflicts, access) in races {
-            for conflict in conflicts {
-                let kind = match conflict.access {
-                    AccessKind::Create => Kind::UseBeforeAllocation,
-                    _ => Kind::DataRace,
-                };
-                match missing_edge::wait(&conflict.other, operation).filter(|_| before_wait) {
-                    Some(missing) => self.unordered_without(missing, kind, conflict, operation, access),
-                    None => self.unordered(kind, conflict, operation, access),
-                }
-            }
+            conflicts.into_iter().for_each(|conflict| self.race(conflict, operation, access, before_wait));
         }
         for conflict in freed {
             let kind = match conflict.access {
@@ -206,7 +107,7 @@ impl Detector {
             };
             self.unordered(kind, conflict, operation, AccessKind::Release);
         }
-        for address in heap.into_iter().flat_map(|change| change.wrong) {
+        for address in heap.wrong {
             let size = self.blocks.gone_at(address, 1).map_or(1, |(block, _)| block.end().saturating_sub(address));
             self.stray(Party::of(operation, AccessKind::Release, Some(Range { address, length: size })), None);
         }
@@ -222,6 +123,46 @@ impl Detector {
         }
         for misuse in self.misuses.remove(&operation.ordinal).unwrap_or_default() {
             self.kernel_misuse(operation, misuse);
+        }
+    }
+
+    /// Reports the accesses that a free is not ordered after.
+    fn freed(&mut self, conflicts: Vec<Conflict>, operation: &Arc<Operation>) {
+        let by_host = self.hosts.values().any(|host| host.number == operation.lane);
+        for conflict in conflicts {
+            match conflict.access {
+                // A free outside of any stream must be ordered after accesses, but not after the allocation.
+                AccessKind::Create if by_host => {}
+                AccessKind::Create => {
+                    self.unordered(Kind::UseBeforeAllocation, conflict, operation, AccessKind::Release);
+                }
+                _ => self.unordered(Kind::FreeBeforePendingWork, conflict, operation, AccessKind::Release),
+            }
+        }
+    }
+
+    /// Orders the host, or a wait for a word of memory, after the operations that it has synchronized with.
+    fn join_met(&mut self, met: &[Met], operation: &Arc<Operation>, clock: &Clock) {
+        let is_host = self.hosts.values().any(|host| host.number == operation.lane);
+        for Met { record, .. } in met.iter().filter(|met| is_host && met.forward) {
+            self.hosts.values_mut().for_each(|host| host.join_operation(record.lane, record.time));
+        }
+        if !self.waits.is_empty() && self.waits.remove(&operation.ordinal) {
+            for from in met.iter().filter(|met| met.forward).filter_map(|met| met.record.operation.published.get()) {
+                self.retired.pass(clock, from);
+            }
+        }
+    }
+
+    /// Reports an access that is not ordered after another one.
+    fn race(&mut self, conflict: Conflict, operation: &Arc<Operation>, access: AccessKind, before_wait: bool) {
+        let kind = match conflict.access {
+            AccessKind::Create => Kind::UseBeforeAllocation,
+            _ => Kind::DataRace,
+        };
+        match missing_edge::wait(&conflict.other, operation).filter(|_| before_wait) {
+            Some(missing) => self.unordered_without(missing, kind, conflict, operation, access),
+            None => self.unordered(kind, conflict, operation, access),
         }
     }
 

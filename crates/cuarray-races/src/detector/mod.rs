@@ -17,6 +17,7 @@ mod handles;
 mod lanes;
 mod missing_edge;
 mod nested;
+mod observed;
 mod operation;
 mod queue;
 mod refusal;
@@ -105,6 +106,7 @@ pub struct KernelMisuse {
 }
 
 /// A change of the kernels' heap by one launch.
+#[derive(Default)]
 struct HeapChange {
     made: Vec<Arc<Block>>,
     freed: Vec<Arc<Block>>,
