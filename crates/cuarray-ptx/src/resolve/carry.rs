@@ -8,7 +8,7 @@
 
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
-use super::integer::{high_product, low_product};
+use super::integer_operations::{high_product, low_product};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::Instruction;

@@ -72,90 +72,84 @@ impl<'a> Builder<'_, 'a> {
     }
 
     pub(super) fn control(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
-        let operands = &instruction.operands;
         words.take("uni");
-        match instruction.opcode {
-            "bra" => {
-                self.count(instruction, &[1])?;
-                let Written::Name(label) = &operands[0] else {
-                    return Err(self.wrong("bra", "the target is not a label"));
-                };
-                let to = self.find_label(label)?;
-                let draft = match self.guard() {
-                    Some((predicate, negated)) => Draft {
-                        a: Operand::Register(predicate),
-                        b: Operand::Number(u32::from(negated)),
-                        guard: None,
-                        next: Next::Jump { to, always: false },
-                        ..self.draft(branching::branch_if)
-                    },
-                    None => Draft { next: Next::Jump { to, always: true }, ..self.draft(branching::branch) },
-                };
-                self.push(draft);
-            }
-            "brx" => {
-                words.take("idx");
-                self.count(instruction, &[2])?;
-                let a = self.source(&operands[0], Type::U32)?;
-                let Written::Name(list) = &operands[1] else {
-                    return Err(self.wrong("brx", "the targets are not a list"));
-                };
-                let labels = self.find_targets(list).cloned();
-                let labels = labels.ok_or_else(|| self.wrong(list, "the list of targets is not declared"))?;
-                let blocks = labels.iter().map(|label| self.find_label(label)).collect::<Result<Vec<_>, _>>()?;
-                let draft = Draft {
-                    a,
-                    imm: blocks.len() as i64,
-                    next: Next::Indexed(blocks),
-                    ..self.draft(branching::branch_indexed)
-                };
-                self.push(draft);
-            }
-            "call" => self.call(instruction)?,
-            "ret" => self.leave_function()?,
-            "exit" | "trap" | "brkpt" => {
-                let exec = match instruction.opcode {
-                    "exit" => branching::exit,
-                    "trap" => branching::trap,
-                    _ => branching::breakpoint,
-                };
-                let draft = Draft { next: Next::End, ..self.draft(exec) };
-                self.push(draft);
-            }
+        let draft = match instruction.opcode {
+            "bra" => self.direct_branch(instruction)?,
+            "brx" => self.indexed_branch(instruction, words)?,
+            "call" => return self.call(instruction),
+            "ret" => return self.leave_function(),
+            "exit" => Draft { next: Next::End, ..self.draft(branching::exit) },
+            "trap" => Draft { next: Next::End, ..self.draft(branching::trap) },
+            "brkpt" => Draft { next: Next::End, ..self.draft(branching::breakpoint) },
             "nanosleep" => {
                 words.ty();
                 self.count(instruction, &[1])?;
-                let a = self.source(&operands[0], Type::U32)?;
-                let draft = Draft { a, ..self.draft(branching::sleep) };
-                self.push(draft);
+                let a = self.source(&instruction.operands[0], Type::U32)?;
+                Draft { a, ..self.draft(branching::sleep) }
             }
             "griddepcontrol" => {
                 let action = words.one_of(&["wait", "launch_dependents"]);
                 let waits = self.needed(instruction, action)? == 0;
                 self.count(instruction, &[0])?;
                 self.built().waits |= waits;
-                let draft = self.draft(if waits { dependent::wait } else { branching::nothing });
-                self.push(draft);
+                self.draft(if waits { dependent::wait } else { branching::nothing })
             }
-            opcode => {
-                let fence = matches!(opcode, "membar" | "fence");
-                let mut imm = 0;
-                if fence {
-                    imm = proxy_fence_of(words.rest());
-                    let scope = words.one_of(&["sys", "gl", "gpu"]);
-                    self.built().publishes |= scope.is_some();
-                    self.built().publishes_to_host |= scope == Some(0);
-                    if let Some(fence) = fence_of(opcode, scope, words) {
-                        imm = branching::fence_code(fence);
-                        self.built().hand_over.fences = true;
-                    }
-                }
+            "membar" | "fence" => self.fence(instruction.opcode, words),
+            _ => {
                 words.drop_hints(&[""]);
-                let draft = Draft { imm, ..self.draft(if fence { branching::fence } else { branching::nothing }) };
-                self.push(draft);
+                self.draft(branching::nothing)
             }
-        }
+        };
+        self.push(draft);
         Ok(())
+    }
+
+    /// `bra`.
+    fn direct_branch(&mut self, instruction: &'a Instruction<'a>) -> Result<Draft, Error> {
+        self.count(instruction, &[1])?;
+        let Written::Name(label) = &instruction.operands[0] else {
+            return Err(self.wrong("bra", "the target is not a label"));
+        };
+        let to = self.find_label(label)?;
+        Ok(match self.guard() {
+            Some((predicate, negated)) => Draft {
+                a: Operand::Register(predicate),
+                b: Operand::Number(u32::from(negated)),
+                guard: None,
+                next: Next::Jump { to, always: false },
+                ..self.draft(branching::branch_if)
+            },
+            None => Draft { next: Next::Jump { to, always: true }, ..self.draft(branching::branch) },
+        })
+    }
+
+    /// `brx.idx`.
+    fn indexed_branch(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<Draft, Error> {
+        words.take("idx");
+        self.count(instruction, &[2])?;
+        let a = self.source(&instruction.operands[0], Type::U32)?;
+        let Written::Name(list) = &instruction.operands[1] else {
+            return Err(self.wrong("brx", "the targets are not a list"));
+        };
+        let labels = self.find_targets(list).cloned();
+        let labels = labels.ok_or_else(|| self.wrong(list, "the list of targets is not declared"))?;
+        let blocks = labels.iter().map(|label| self.find_label(label)).collect::<Result<Vec<_>, _>>()?;
+        let imm = blocks.len() as i64;
+        Ok(Draft { a, imm, next: Next::Indexed(blocks), ..self.draft(branching::branch_indexed) })
+    }
+
+    /// `membar` and `fence`.
+    fn fence(&mut self, opcode: &str, words: &mut Modifiers<'a>) -> Draft {
+        let mut imm = proxy_fence_of(words.rest());
+        let scope = words.one_of(&["sys", "gl", "gpu"]);
+        self.built().publishes |= scope.is_some();
+        self.built().publishes_to_host |= scope == Some(0);
+        if let Some(fence) = fence_of(opcode, scope, words) {
+            imm = branching::fence_code(fence);
+            self.built().hand_over.fences = true;
+        }
+        words.drop_hints(&[""]);
+        Draft { imm, ..self.draft(branching::fence) }
     }
 
     /// Returns the offset of an argument in local memory: the offset of its variable, or of a new variable that
@@ -203,6 +197,32 @@ impl<'a> Builder<'_, 'a> {
         Err(self.wrong("call", "the result is not a variable of the function"))
     }
 
+    /// The offsets of results and parameters in a function, and the types of the parameters.
+    fn shape_of_function(&self, name: &str, target: Option<Symbol>) -> Result<Shape, Error> {
+        let Some(Symbol::Function(number)) = target else {
+            return Err(self.wrong(name, "the function is not declared"));
+        };
+        let definition = &self.symbols.definitions[number as usize];
+        if definition.body.is_none() && !self.symbols.relocatable {
+            return Err(self.undefined(name));
+        }
+        let shape = definition.shape;
+        if shape.entry {
+            return Err(self.wrong(name, "a kernel cannot be called"));
+        }
+        Ok(shape_of(&shape.results, &shape.parameters))
+    }
+
+    /// As [`Self::shape_of_function`], for a function that is called by its address.
+    fn shape_of_prototype(&self, name: &str, prototype: Option<&'a Written<'a>>) -> Result<Shape, Error> {
+        let Some(Written::Name(prototype)) = prototype else {
+            return Err(self.wrong(name, "a call of an address needs a prototype"));
+        };
+        let shape = self.find_signature(prototype);
+        let (results, parameters) = shape.ok_or_else(|| self.wrong(prototype, "the prototype is not declared"))?;
+        Ok(shape_of(results, parameters))
+    }
+
     /// `call (results), function, (arguments), prototype;`
     fn call(&mut self, instruction: &'a Instruction<'a>) -> Result<(), Error> {
         let mut rest = instruction.operands.as_slice();
@@ -230,30 +250,12 @@ impl<'a> Builder<'_, 'a> {
             Some((register, _)) => (Some(Operand::Register(register)), None),
             None => (None, self.symbols.lookup(self.module, name)),
         };
-        // The offsets of results and parameters in the callee.
-        let (wanted_results, wanted_arguments, types) = match (address, target) {
-            (None, Some(Symbol::Function(number))) => {
-                let definition = &self.symbols.definitions[number as usize];
-                if definition.body.is_none() && !self.symbols.relocatable {
-                    return Err(self.undefined(name));
-                }
-                let shape = definition.shape;
-                if shape.entry {
-                    return Err(self.wrong(name, "a kernel cannot be called"));
-                }
-                shape_of(&shape.results, &shape.parameters)
-            }
-            (None, Some(Symbol::Provided(index))) => return self.call_provided(index, results, arguments),
-            (Some(_), _) => {
-                let Some(Written::Name(prototype)) = prototype else {
-                    return Err(self.wrong(name, "a call of an address needs a prototype"));
-                };
-                let shape = self.find_signature(prototype);
-                let (results, parameters) =
-                    shape.ok_or_else(|| self.wrong(prototype, "the prototype is not declared"))?;
-                shape_of(results, parameters)
-            }
-            _ => return Err(self.wrong(name, "the function is not declared")),
+        if let (None, Some(Symbol::Provided(index))) = (address, target) {
+            return self.call_provided(index, results, arguments);
+        }
+        let (wanted_results, wanted_arguments, types) = match address {
+            Some(_) => self.shape_of_prototype(name, prototype)?,
+            None => self.shape_of_function(name, target)?,
         };
         if arguments.len() != wanted_arguments.len() {
             return Err(self.wrong(name, "the call and the function differ in the number of arguments"));

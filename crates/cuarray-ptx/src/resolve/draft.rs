@@ -133,3 +133,23 @@ impl ProgramConstants {
         })
     }
 }
+
+/// The registers that an instruction reads.
+pub(super) fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
+    let further = &draft.extra[draft.written.min(draft.extra.len())..];
+    let operands = [draft.a, draft.b, draft.c].into_iter().chain(further.iter().copied());
+    let registers = operands.filter_map(|operand| match operand {
+        Operand::Register(register) => Some(register),
+        _ => None,
+    });
+    registers.chain(draft.guard.map(|(register, _)| register))
+}
+
+/// The registers that an instruction writes.
+pub(super) fn writes(draft: &Draft) -> impl Iterator<Item = u32> {
+    let further = &draft.extra[..draft.written.min(draft.extra.len())];
+    [draft.d].into_iter().chain(further.iter().copied()).filter_map(|operand| match operand {
+        Operand::Register(register) => Some(register),
+        _ => None,
+    })
+}

@@ -2,11 +2,11 @@
 
 use super::block_order::order;
 use super::builder::Built;
-use super::draft::{Access, Draft, Next, Operand, ProgramConstants, Results};
+use super::draft::{Access, Draft, Next, Operand, ProgramConstants, Results, reads, writes};
 use super::fusion;
 use super::guesses;
 use super::in_place;
-use super::registers::{Places, places, reads, successors, writes};
+use super::registers::{Places, places, successors};
 use super::shapes::shape_bits;
 use super::stored;
 use crate::Error;
@@ -17,7 +17,7 @@ use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::fused::loads_and_multiply_add;
 use crate::machine::linear::LINEAR;
 use crate::machine::program::LEFT_OUT;
-use crate::machine::program::{CONSTANT, Constant, Exec, Instruction, Program, Reached, UNGUARDED};
+use crate::machine::program::{CONSTANT, Constant, Exec, Function, Instruction, Location, Program, Reached, UNGUARDED};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.
@@ -84,38 +84,55 @@ pub(super) fn prepare(built: Built) -> Prepared {
 
 /// Appends a function's code to a program, and its constants to those of the program.
 pub(super) fn encode(
-    prepared: Prepared,
+    mut prepared: Prepared,
     program: &mut Program,
     constants: &mut ProgramConstants,
     number: usize,
 ) -> Result<(), Error> {
-    let Prepared { built, order, places, sources, guesses, read_counts, updates } = prepared;
-    let own_variables = program.variables.len() as u32;
-    let final_number = |number: u32| match number.checked_sub(built.first_variable) {
-        Some(own) => own_variables + own,
-        None => number,
-    };
-    program.variables.extend(built.variables);
+    let constant_places = declare(&mut prepared.built, program, constants, number);
+    let line = prepared.built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
+    if prepared.places.frame > WIDEST || program.code.len() > MAX_SIZE {
+        return Err(Error::unsupported(line, &program.functions[number].name, "the function is too large"));
+    }
+    describe(&mut prepared, &mut program.functions[number]);
+    program.functions[number].start = program.code.len() as u32;
+    let starts = vec![u32::MAX; prepared.built.blocks.len()];
+    let (jumps, tables, in_runs) = (Vec::new(), Vec::new(), Vec::new());
+    let mut encoder = Encoder { prepared: &prepared, program, constant_places, starts, jumps, tables, in_runs };
+    for position in 0..prepared.order.len() {
+        encoder.block(position);
+    }
+    encoder.end(number, line);
+    encoder.update_in_place();
+    encoder.resolve();
+    Ok(())
+}
+
+/// Adds a function's variables and constants to the program, and returns the places of the constants.
+fn declare(built: &mut Built, program: &mut Program, constants: &mut ProgramConstants, number: usize) -> Vec<u32> {
+    let (own_variables, first) = (program.variables.len() as u32, built.first_variable);
+    let final_number = |number: u32| number.checked_sub(first).map_or(number, |own| own_variables + own);
+    program.variables.append(&mut built.variables);
     program.reserves |= built.reserves;
-    let constant_places = built.constants.iter().map(|(value, width)| match value {
+    program.functions[number].shared = built.shared.iter().map(|number| final_number(*number)).collect();
+    let place = |(value, width): &(Constant, Width)| match value {
         Constant::Variable(number, offset) => {
             constants.place(Constant::Variable(final_number(*number), *offset), *width)
         }
         Constant::Bits(_) => constants.place(*value, *width),
-    });
-    let constant_places: Vec<u32> = constant_places.collect();
-    let function = &mut program.functions[number];
-    let line = built.blocks.iter().find_map(|block| Some(block.drafts.first()?.location.line)).unwrap_or(0);
-    if places.frame > WIDEST || program.code.len() > MAX_SIZE {
-        return Err(Error::unsupported(line, &function.name, "the function is too large"));
-    }
+    };
+    built.constants.iter().map(place).collect()
+}
+
+/// Sets what the program says of a function.
+fn describe(prepared: &mut Prepared, function: &mut Function) {
+    let Prepared { built, places, sources, .. } = prepared;
     function.frame = places.frame;
-    function.cleared = places.cleared;
+    function.cleared = std::mem::take(&mut places.cleared);
     function.registers = places.words;
     function.local = built.local.max(function.local);
     function.local_variables = built.local_variables;
-    function.shared = built.shared.into_iter().map(final_number).collect();
-    function.calls = built.calls;
+    function.calls = std::mem::take(&mut built.calls);
     function.calls_address = built.calls_address;
     function.ordered = built.ordered;
     function.grid_wide = built.grid_wide;
@@ -130,132 +147,174 @@ pub(super) fn encode(
         words.dedup();
         words
     });
-    function.start = program.code.len() as u32;
-    let mut starts = vec![u32::MAX; built.blocks.len()];
-    // Jump targets are block numbers until all blocks have addresses.
-    let mut jumps: Vec<(usize, usize)> = Vec::new();
-    let mut tables: Vec<(usize, Vec<usize>)> = Vec::new();
-    let place = |operand: Operand| match operand {
-        Operand::Nothing => LEFT_OUT,
-        Operand::Register(register) => places.of[register as usize],
-        Operand::Constant(index) => constant_places[index as usize] | CONSTANT,
-        Operand::Number(number) => number,
-    };
-    let mut in_runs = Vec::new();
-    for (position, index) in order.iter().enumerate() {
-        starts[*index] = program.code.len() as u32;
-        let shapes = shape_bits(&built.blocks[*index]);
+}
+
+/// A function whose code is appended to a program.
+struct Encoder<'a> {
+    prepared: &'a Prepared,
+    program: &'a mut Program,
+    constant_places: Vec<u32>,
+    /// The first instruction of each block; [`u32::MAX`] for one without code.
+    starts: Vec<u32>,
+    /// Instructions with their targets: jump targets are block numbers until all blocks have addresses.
+    jumps: Vec<(usize, usize)>,
+    tables: Vec<(usize, Vec<usize>)>,
+    /// The instructions that may be in a run.
+    in_runs: Vec<usize>,
+}
+
+impl Encoder<'_> {
+    fn place(&self, operand: Operand) -> u32 {
+        match operand {
+            Operand::Nothing => LEFT_OUT,
+            Operand::Register(register) => self.prepared.places.of[register as usize],
+            Operand::Constant(index) => self.constant_places[index as usize] | CONSTANT,
+            Operand::Number(number) => number,
+        }
+    }
+
+    /// Appends the block at a position of the order.
+    fn block(&mut self, position: usize) {
+        let index = self.prepared.order[position];
+        let following = self.prepared.order.get(position + 1);
+        self.starts[index] = self.program.code.len() as u32;
+        let block = &self.prepared.built.blocks[index];
+        let shapes = shape_bits(block);
         let mut end_of_product = 0;
-        for (at_draft, draft) in built.blocks[*index].drafts.iter().enumerate() {
-            let Draft { exec, d, a, b, c, extra, imm, guard, location, .. } = draft;
+        for (at, draft) in block.drafts.iter().enumerate() {
             if let Next::Jump { to, always } = &draft.next {
-                if *always && order.get(position + 1) == Some(to) {
+                if *always && following == Some(to) {
                     continue;
                 }
-                jumps.push((program.code.len(), *to));
+                self.jumps.push((self.program.code.len(), *to));
             }
-            let at = program.operands.len() as u32;
-            if let Next::Indexed(targets) = &draft.next {
-                tables.push((at as usize, targets.clone()));
-                program.operands.resize(program.operands.len() + targets.len(), 0);
-            } else {
-                program.operands.extend(extra.iter().map(|operand| place(*operand)));
-            }
-            let guard =
-                guard.map_or(UNGUARDED, |(register, negated)| places.of[register as usize] << 1 | u32::from(negated));
-            let (d, a, mut b, mut c) = (place(*d), place(*a), place(*b), place(*c));
-            if shapes[at_draft] != 0 {
-                c |= shapes[at_draft];
-            }
-            let mut imm = *imm;
-            match draft.results {
-                Results::Any | Results::CompareAndSwap | Results::Sum | Results::MultiplyAdd => {}
-                Results::Load if guesses.contains(&(*index, at_draft)) => c |= GUESS,
-                Results::Load => {}
-                Results::Vector => c |= unused_bits(places.unused.get(&(*index, at_draft)).copied().unwrap_or(0)),
-                Results::Shuffle => {
-                    let after = &built.blocks[*index].drafts[at_draft + 1..];
-                    imm |= if is_used_at_once(draft, after, &built.widths) { USED_AT_ONCE } else { 0 };
-                }
-            }
-            let (mut exec, mut at) = (*exec, at);
-            if draft.extra.is_empty() && !matches!(draft.next, Next::Indexed(_)) {
-                let (bits, operation) = places.heads.encoded(draft, &built.widths, &built.constants);
-                at = bits;
-                if let Some((operation, width)) = operation
-                    && let Some(function) = operation.function(width == Width::W64)
-                {
-                    imm = program.by_lanes.len() as i64;
-                    program.by_lanes.push(std::mem::replace(&mut exec, function));
-                    c = operation.code().unwrap_or(c);
-                    at |= LINEAR;
-                }
-            }
-            let rest = (&built.blocks[*index].drafts[at_draft..], &shapes[at_draft..]);
-            if let Some(used) = fusion::multiply_add(rest.0, rest.1, &read_counts) {
-                (exec, at) = (loads_and_multiply_add(exec), at | used);
-                if at_draft >= end_of_product
-                    && let Some(product) = fusion::inner_product(rest.0, rest.1, &read_counts)
-                {
-                    end_of_product = at_draft + 3 * product.offsets.len();
-                    b = program.inner_products.len() as u32;
-                    program.inner_products.push(product);
-                }
-            }
-            program.code.push(Instruction { exec, guard, extra: at, d, a, b, c, imm });
-            program.locations.push(*location);
+            let instruction = self.instruction((index, at), draft, shapes[at]);
+            let instruction = self.fused(instruction, (index, at), &shapes, &mut end_of_product);
+            self.program.code.push(instruction);
+            self.program.locations.push(draft.location);
             if can_run_on(draft) {
-                in_runs.push(program.code.len() - 1);
+                self.in_runs.push(self.program.code.len() - 1);
             }
         }
     }
-    // Execution never passes the end of a function.
-    let exec: Exec = if function.entry { branching::exit } else { branching::finish };
-    let nowhere = LEFT_OUT;
-    program.code.push(Instruction {
-        exec,
-        guard: UNGUARDED,
-        extra: 0,
-        d: nowhere,
-        a: nowhere,
-        b: nowhere,
-        c: nowhere,
-        imm: 0,
-    });
-    program.locations.push(crate::machine::program::Location { line, ..Default::default() });
-    program.functions[number].end = program.code.len() as u32;
-    // A block that nothing reaches has no code. Only jumps at the end of a block are left out.
-    let number = |(block, index): &in_place::Place| {
-        Some(starts[*block]).filter(|start| *start != u32::MAX).map(|start| start + *index as u32)
-    };
-    for pair in &updates.pairs {
-        if let (Some(load), Some(store)) = (number(&pair.load), number(&pair.store)) {
-            program.updates.insert((load, store), pair.update);
-            [load, store].into_iter().for_each(|pc| program.code[pc as usize].c |= IN_PLACE);
+
+    /// The instruction of a draft, by itself.
+    fn instruction(&mut self, (block, at_draft): in_place::Place, draft: &Draft, shape: u32) -> Instruction {
+        let built = &self.prepared.built;
+        let places = &self.prepared.places;
+        let Draft { mut exec, mut imm, .. } = *draft;
+        let mut extra = self.program.operands.len() as u32;
+        if let Next::Indexed(targets) = &draft.next {
+            self.tables.push((extra as usize, targets.clone()));
+            self.program.operands.resize(self.program.operands.len() + targets.len(), 0);
+        } else {
+            let operands: Vec<u32> = draft.extra.iter().map(|operand| self.place(*operand)).collect();
+            self.program.operands.extend(operands);
+        }
+        let guard =
+            draft.guard.map_or(UNGUARDED, |(register, negated)| places.of[register as usize] << 1 | u32::from(negated));
+        let (d, a, b) = (self.place(draft.d), self.place(draft.a), self.place(draft.b));
+        let mut c = self.place(draft.c) | shape;
+        match draft.results {
+            Results::Any | Results::CompareAndSwap | Results::Sum | Results::MultiplyAdd => {}
+            Results::Load if self.prepared.guesses.contains(&(block, at_draft)) => c |= GUESS,
+            Results::Load => {}
+            Results::Vector => c |= unused_bits(places.unused.get(&(block, at_draft)).copied().unwrap_or(0)),
+            Results::Shuffle => {
+                let after = &built.blocks[block].drafts[at_draft + 1..];
+                imm |= if is_used_at_once(draft, after, &built.widths) { USED_AT_ONCE } else { 0 };
+            }
+        }
+        if draft.extra.is_empty() && !matches!(draft.next, Next::Indexed(_)) {
+            let (bits, operation) = places.heads.encoded(draft, &built.widths, &built.constants);
+            extra = bits;
+            if let Some((operation, width)) = operation
+                && let Some(function) = operation.function(width == Width::W64)
+            {
+                imm = self.program.by_lanes.len() as i64;
+                self.program.by_lanes.push(std::mem::replace(&mut exec, function));
+                c = operation.code().unwrap_or(c);
+                extra |= LINEAR;
+            }
+        }
+        Instruction { exec, guard, extra, d, a, b, c, imm }
+    }
+
+    /// The instruction that also executes those after it, if it begins loads and a multiplication of what they load.
+    fn fused(
+        &mut self,
+        mut instruction: Instruction,
+        (block, at): in_place::Place,
+        shapes: &[u32],
+        end_of_product: &mut usize,
+    ) -> Instruction {
+        let (drafts, shapes) = (&self.prepared.built.blocks[block].drafts[at..], &shapes[at..]);
+        let read_counts = &self.prepared.read_counts;
+        if let Some(used) = fusion::multiply_add(drafts, shapes, read_counts) {
+            instruction.exec = loads_and_multiply_add(instruction.exec);
+            instruction.extra |= used;
+            if at >= *end_of_product
+                && let Some(product) = fusion::inner_product(drafts, shapes, read_counts)
+            {
+                *end_of_product = at + 3 * product.offsets.len();
+                instruction.b = self.program.inner_products.len() as u32;
+                self.program.inner_products.push(product);
+            }
+        }
+        instruction
+    }
+
+    /// Appends the end, which execution never passes.
+    fn end(&mut self, number: usize, line: u32) {
+        let exec: Exec = if self.program.functions[number].entry { branching::exit } else { branching::finish };
+        let (d, a, b, c) = (LEFT_OUT, LEFT_OUT, LEFT_OUT, LEFT_OUT);
+        self.program.code.push(Instruction { exec, guard: UNGUARDED, extra: 0, d, a, b, c, imm: 0 });
+        self.program.locations.push(Location { line, ..Default::default() });
+        self.program.functions[number].end = self.program.code.len() as u32;
+    }
+
+    /// The number of an instruction. A block that nothing reaches has no code. Only jumps at the end of a block are left out.
+    fn number(&self, (block, index): &in_place::Place) -> Option<u32> {
+        Some(self.starts[*block]).filter(|start| *start != u32::MAX).map(|start| start + *index as u32)
+    }
+
+    /// Marks the updates in place, and the stores that a loaded value reaches.
+    fn update_in_place(&mut self) {
+        let prepared = self.prepared;
+        for pair in &prepared.updates.pairs {
+            if let (Some(load), Some(store)) = (self.number(&pair.load), self.number(&pair.store)) {
+                self.program.updates.insert((load, store), pair.update);
+                [load, store].into_iter().for_each(|pc| self.program.code[pc as usize].c |= IN_PLACE);
+            }
+        }
+        let words = prepared.sources.iter().flatten();
+        let words: Vec<_> = words.filter_map(|(store, words)| Some((self.number(store)?, *words))).collect();
+        self.program.store_words.extend(words);
+        for (load, stores) in &prepared.updates.reached {
+            let Some(load) = self.number(load) else { continue };
+            let reached = stores
+                .iter()
+                .filter_map(|(store, exchanged)| Some(Reached { store: self.number(store)?, exchanged: *exchanged }));
+            let reached: Vec<_> = reached.collect();
+            reached.iter().for_each(|reached| self.program.code[reached.store as usize].c |= IN_PLACE);
+            self.program.reached.insert(load, reached);
         }
     }
-    let stores = sources.iter().flatten();
-    program.store_words.extend(stores.filter_map(|(store, words)| Some((number(store)?, *words))));
-    for (load, stores) in &updates.reached {
-        let Some(load) = number(load) else { continue };
-        let stores = stores
-            .iter()
-            .filter_map(|(store, exchanged)| Some(Reached { store: number(store)?, exchanged: *exchanged }));
-        let stores: Vec<_> = stores.collect();
-        stores.iter().for_each(|reached| program.code[reached.store as usize].c |= IN_PLACE);
-        program.reached.insert(load, stores);
-    }
-    for at in in_runs.into_iter().rev() {
-        let following = program.code.get(at + 1).and_then(|next| next.guard.checked_sub(UNGUARDED)).unwrap_or(0);
-        program.code[at].guard = UNGUARDED + following + 1;
-    }
-    for (at, block) in jumps {
-        program.code[at].imm = i64::from(starts[block]);
-    }
-    for (at, targets) in tables {
-        for (index, block) in targets.iter().enumerate() {
-            program.operands[at + index] = starts[*block];
+
+    /// Writes the lengths of runs and the targets of jumps.
+    fn resolve(self) {
+        let Encoder { program, starts, .. } = self;
+        for at in self.in_runs.into_iter().rev() {
+            let following = program.code.get(at + 1).and_then(|next| next.guard.checked_sub(UNGUARDED)).unwrap_or(0);
+            program.code[at].guard = UNGUARDED + following + 1;
+        }
+        for (at, block) in self.jumps {
+            program.code[at].imm = i64::from(starts[block]);
+        }
+        for (at, targets) in self.tables {
+            for (index, block) in targets.iter().enumerate() {
+                program.operands[at + index] = starts[*block];
+            }
         }
     }
-    Ok(())
 }

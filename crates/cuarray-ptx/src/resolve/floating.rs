@@ -19,7 +19,8 @@ use crate::machine::program::Exec;
 
 /// The bits of a code: the rounding mode, and what happens to the result.
 pub(super) mod code {
-    /// The three lowest bits are the rounding mode; see [`super::direction`].
+    /// The bits of the rounding mode; see [`super::direction`].
+    pub(super) const ROUNDING: i64 = 7;
     pub(in crate::resolve) const FLUSH: i64 = 8;
     pub(in crate::resolve) const SATURATE: i64 = 16;
     /// Negative results become zero.
@@ -32,7 +33,7 @@ pub(super) mod code {
 
 /// The rounding mode of a code.
 pub(super) fn direction(code: i64) -> Rounding {
-    match code & 7 {
+    match code & code::ROUNDING {
         0 => Rounding::Near,
         1 => Rounding::Zero,
         2 => Rounding::Down,
@@ -174,6 +175,65 @@ macro_rules! fast32 {
     };
 }
 
+/// The number of sources of an operation.
+fn sources(opcode: &str) -> usize {
+    match opcode {
+        "fma" | "mad" => 3,
+        "add" | "sub" | "mul" | "div" | "min" | "max" | "copysign" => 2,
+        _ => 1,
+    }
+}
+
+/// An operation that the host's processor computes: rounded to nearest, possibly flushed.
+fn by_processor(opcode: &str, ty: Type, flush: bool, approximate: bool) -> Option<Exec> {
+    Some(match (opcode, ty) {
+        ("add", Type::F32) => fast32!(flush, |a, b| a + b),
+        ("sub", Type::F32) => fast32!(flush, |a, b| a - b),
+        ("mul", Type::F32) => fast32!(flush, |a, b| a * b),
+        ("div", Type::F32) => fast32!(flush, |a, b| a / b),
+        ("min", Type::F32) => fast32!(flush, |a, b| least32(a, b)),
+        ("max", Type::F32) => fast32!(flush, |a, b| most32(a, b)),
+        ("add", Type::F64) => map2(|a: f64, b: f64| quiet64(a + b)),
+        ("sub", Type::F64) => map2(|a: f64, b: f64| quiet64(a - b)),
+        ("mul", Type::F64) => map2(|a: f64, b: f64| quiet64(a * b)),
+        ("div", Type::F64) => map2(|a: f64, b: f64| quiet64(a / b)),
+        ("fma" | "mad", Type::F32) if flush => {
+            map3(|a: f32, b: f32, c: f32| flush32(quiet32(flush32(a).mul_add(flush32(b), flush32(c)))))
+        }
+        ("fma" | "mad", Type::F32) => map3(|a: f32, b: f32, c: f32| quiet32(a.mul_add(b, c))),
+        ("fma" | "mad", Type::F64) => map3(|a: f64, b: f64, c: f64| quiet64(a.mul_add(b, c))),
+        ("sqrt", Type::F32) if flush => map1(|a: f32| quiet32(flush32(a).sqrt()).to_bits()),
+        ("sqrt", Type::F32) => map1(|a: f32| quiet32(a.sqrt()).to_bits()),
+        ("sqrt", Type::F64) => map1(|a: f64| quiet64(a.sqrt()).to_bits()),
+        ("rcp", Type::F32) if flush => map1(|a: f32| flush32(quiet32(1.0 / flush32(a)))),
+        ("rcp", Type::F32) => map1(|a: f32| quiet32(1.0 / a)),
+        // The manual requires that the lower half of the result is zero.
+        ("rcp", Type::F64) if approximate => {
+            map1(|a: f64| f64::from_bits(quiet64(1.0 / flush64(a)).to_bits() & !0xffff_ffff))
+        }
+        ("rcp", Type::F64) => map1(|a: f64| quiet64(1.0 / a)),
+        _ => return None,
+    })
+}
+
+/// An operation that [`computed`] computes by its code, and one that only moves bits.
+fn by_format(opcode: &str, ty: Type) -> Option<Exec> {
+    match (opcode, ty) {
+        ("add", _) => halves!(ty, Add, map_coded),
+        ("sub", _) => halves!(ty, Sub, map_coded),
+        ("mul", _) => halves!(ty, Mul, map_coded),
+        ("div", Type::F32 | Type::F64) => halves!(ty, Div, map_coded),
+        ("fma" | "mad", _) => halves!(ty, Fma, map_coded),
+        ("min", _) => halves!(ty, Min, map_coded),
+        ("max", _) => halves!(ty, Max, map_coded),
+        ("sqrt", Type::F32 | Type::F64) => halves!(ty, Sqrt, map_coded),
+        ("rcp", Type::F32 | Type::F64) => halves!(ty, Reciprocal, map_coded),
+        ("copysign", Type::F32) => Some(map2(|a: u32, b: u32| a & (1 << 31) | b & !(1 << 31))),
+        ("copysign", Type::F64) => Some(map2(|a: u64, b: u64| a & (1 << 63) | b & !(1 << 63))),
+        _ => None,
+    }
+}
+
 impl<'a> Builder<'_, 'a> {
     pub(super) fn floating(
         &mut self,
@@ -213,88 +273,11 @@ impl<'a> Builder<'_, 'a> {
         // The host's processor can compute this: rounded to nearest, possibly flushed.
         let fast = how & !code::FLUSH == 0;
         let flush32s = flush && ty == Type::F32;
-        let mut sources = 2;
-        let exec: Option<Exec> = match (opcode, ty) {
-            ("add", Type::F32) if fast => Some(fast32!(flush32s, |a, b| a + b)),
-            ("sub", Type::F32) if fast => Some(fast32!(flush32s, |a, b| a - b)),
-            ("mul", Type::F32) if fast => Some(fast32!(flush32s, |a, b| a * b)),
-            ("div", Type::F32) if fast => Some(fast32!(flush32s, |a, b| a / b)),
-            ("add", Type::F64) if fast => Some(map2(|a: f64, b: f64| quiet64(a + b))),
-            ("sub", Type::F64) if fast => Some(map2(|a: f64, b: f64| quiet64(a - b))),
-            ("mul", Type::F64) if fast => Some(map2(|a: f64, b: f64| quiet64(a * b))),
-            ("div", Type::F64) if fast => Some(map2(|a: f64, b: f64| quiet64(a / b))),
-            ("fma" | "mad", Type::F32) if fast => {
-                sources = 3;
-                Some(if flush32s {
-                    map3(|a: f32, b: f32, c: f32| flush32(quiet32(flush32(a).mul_add(flush32(b), flush32(c)))))
-                } else {
-                    map3(|a: f32, b: f32, c: f32| quiet32(a.mul_add(b, c)))
-                })
-            }
-            ("fma" | "mad", Type::F64) if fast => {
-                sources = 3;
-                Some(map3(|a: f64, b: f64, c: f64| quiet64(a.mul_add(b, c))))
-            }
-            ("min", Type::F32) if fast => Some(fast32!(flush32s, |a, b| least32(a, b))),
-            ("max", Type::F32) if fast => Some(fast32!(flush32s, |a, b| most32(a, b))),
-            ("add", _) => halves!(ty, Add, map_coded),
-            ("sub", _) => halves!(ty, Sub, map_coded),
-            ("mul", _) => halves!(ty, Mul, map_coded),
-            ("div", Type::F32 | Type::F64) => halves!(ty, Div, map_coded),
-            ("fma" | "mad", _) => {
-                sources = 3;
-                halves!(ty, Fma, map_coded)
-            }
-            ("min", _) => halves!(ty, Min, map_coded),
-            ("max", _) => halves!(ty, Max, map_coded),
-            ("sqrt", Type::F32) if fast => {
-                sources = 1;
-                Some(if flush32s {
-                    map1(|a: f32| quiet32(flush32(a).sqrt()).to_bits())
-                } else {
-                    map1(|a: f32| quiet32(a.sqrt()).to_bits())
-                })
-            }
-            ("sqrt", Type::F64) if fast => {
-                sources = 1;
-                Some(map1(|a: f64| quiet64(a.sqrt()).to_bits()))
-            }
-            ("sqrt", Type::F32 | Type::F64) => {
-                sources = 1;
-                halves!(ty, Sqrt, map_coded)
-            }
-            ("rcp", Type::F32) if fast => {
-                sources = 1;
-                Some(if flush32s {
-                    map1(|a: f32| flush32(quiet32(1.0 / flush32(a))))
-                } else {
-                    map1(|a: f32| quiet32(1.0 / a))
-                })
-            }
-            ("rcp", Type::F64) if fast && approximate => {
-                sources = 1;
-                // The manual requires that the lower half of the result is zero.
-                Some(map1(|a: f64| f64::from_bits(quiet64(1.0 / flush64(a)).to_bits() & !0xffff_ffff)))
-            }
-            ("rcp", Type::F64) if fast => {
-                sources = 1;
-                Some(map1(|a: f64| quiet64(1.0 / a)))
-            }
-            ("rcp", Type::F32 | Type::F64) => {
-                sources = 1;
-                halves!(ty, Reciprocal, map_coded)
-            }
-            ("abs" | "neg", _) => {
-                sources = 1;
-                sign(opcode, ty, flush32s)
-            }
-            ("copysign", Type::F32) => Some(map2(|a: u32, b: u32| a & (1 << 31) | b & !(1 << 31))),
-            ("copysign", Type::F64) => Some(map2(|a: u64, b: u64| a & (1 << 63) | b & !(1 << 63))),
-            _ => {
-                sources = 1;
-                function(opcode, ty, flush)
-            }
-        };
+        let exec = fast.then(|| by_processor(opcode, ty, flush32s, approximate)).flatten();
+        let exec = exec.or_else(|| by_format(opcode, ty)).or_else(|| match opcode {
+            "abs" | "neg" => sign(opcode, ty, flush32s),
+            _ => function(opcode, ty, flush),
+        });
         let Some(exec) = exec else { return self.refuse(instruction) };
         let known = matches!(opcode, "div" | "sqrt" | "rcp" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh");
         if (approximate || full) && !known {
@@ -303,7 +286,7 @@ impl<'a> Builder<'_, 'a> {
         if matches!(opcode, "min" | "max") && instruction.operands.len() == 4 && ty == Type::F32 {
             return self.of_three(instruction, exec, ty, how);
         }
-        self.plain(instruction, exec, ty, &vec![ty; sources], how)?;
+        self.plain(instruction, exec, ty, &vec![ty; sources(opcode)], how)?;
         if matches!(opcode, "fma" | "mad") && ty == Type::F32 && how == 0 {
             self.mark_last(Results::MultiplyAdd);
         }

@@ -1,7 +1,6 @@
 //! Loads that a multiply-add directly follows; see `machine::fused`.
 
-use super::draft::{Access, Block, Draft, Operand, Results};
-use super::registers::reads;
+use super::draft::{Access, Block, Draft, Operand, Results, reads};
 use crate::machine::access_mode::{has_slot, is_kept, slot};
 use crate::machine::program::{CONTINUED, FIRST_USED, InnerProduct, SECOND_USED, SUM_USED};
 

@@ -3,8 +3,7 @@
 //! The CUDA programming guide begins a loop of compare-and-swap operations with such a load. The operation itself finds out
 //! whether the value is current, so a conflict of the load with other operations has no effect.
 
-use super::draft::{Access, Block, Draft, Next, Operand, Results};
-use super::registers::{reads, writes};
+use super::draft::{Access, Block, Draft, Next, Operand, Results, reads, writes};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An address: operand and offset.

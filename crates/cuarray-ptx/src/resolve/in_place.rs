@@ -4,8 +4,7 @@
 //! the guard is false, so the loaded value has no use, and it does not matter whether the load sees the new value. The
 //! stores that the value can reach are known from the code. Whether a thread executes one of them is known when its block ends.
 
-use super::draft::{Access, Block, Draft, Next, Operand, Results};
-use super::registers::{reads, writes};
+use super::draft::{Access, Block, Draft, Next, Operand, Results, reads, writes};
 use crate::machine::program::InPlace;
 use rustc_hash::{FxHashMap, FxHashSet};
 

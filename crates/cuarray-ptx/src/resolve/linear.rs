@@ -4,8 +4,7 @@
 //! read it: if one needs the row of its values, each instruction that writes the register writes the row too.
 
 use super::builder::Builder;
-use super::draft::{Access, Block, Draft, Next, Operand};
-use super::registers::{reads, writes};
+use super::draft::{Access, Block, Draft, Next, Operand, reads, writes};
 use crate::grammar::ast::Instruction;
 use crate::grammar::types::{Type, Width};
 use crate::machine::linear::{A, B, C, D, Operation, ROW_USED, Test};

@@ -41,11 +41,7 @@ impl<'a> Builder<'_, 'a> {
             return self.fill(instruction, words);
         }
         if !matches!(opcode, "ld" | "ldu" | "st") {
-            // Cache hints access no memory.
-            words.space();
-            words.drop_hints(&["L1", "L2", "evict", "tensormap"]);
-            let draft = self.draft(nothing);
-            self.push(draft);
+            self.cache_hint(words);
             return Ok(());
         }
         let ordering = self.ordering(words);
@@ -115,27 +111,48 @@ impl<'a> Builder<'_, 'a> {
         }
         let wide = width == Some(Width::W64);
         if vector.is_none() {
-            if !stores && let Some((place, left)) = address.parameter {
-                if u64::from(left) < ty.size() || u64::from(place) % ty.size() != 0 {
-                    return Err(self.wrong(opcode, "the access is larger than the parameter, or misaligned"));
-                }
-                let exec = cell(ty, wide, PARAMETER);
-                let (d, access) = (registers[0], Access::Parameter(ty.size() as u32));
-                let linear = Some(Operation::Parameter);
-                let draft = Draft { d, imm: place.into(), access, linear, ..self.draft(exec) };
-                self.push(draft);
-                return Ok(());
+            return self.one_moved(opcode, (ty, wide), stores, registers[0], address);
+        }
+        self.moved(ty, wide, stores, registers, &mut address)
+    }
+
+    /// A cache hint, which accesses no memory.
+    fn cache_hint(&mut self, words: &mut Modifiers<'a>) {
+        words.space();
+        words.drop_hints(&["L1", "L2", "evict", "tensormap"]);
+        let draft = self.draft(nothing);
+        self.push(draft);
+    }
+
+    /// Moves one element.
+    fn one_moved(
+        &mut self,
+        opcode: &str,
+        (ty, wide): (Type, bool),
+        stores: bool,
+        register: Operand,
+        address: Address,
+    ) -> Result<(), Error> {
+        let strong = address.mode.strong;
+        if !stores && let Some((place, left)) = address.parameter {
+            if u64::from(left) < ty.size() || u64::from(place) % ty.size() != 0 {
+                return Err(self.wrong(opcode, "the access is larger than the parameter, or misaligned"));
             }
-            let exec = cell(ty, wide, if stores { STORE } else { LOAD });
-            let (d, b) = if stores { (Operand::Nothing, registers[0]) } else { (registers[0], Operand::Nothing) };
-            let (a, c) = (address.base, Operand::Number(address.mode.code()));
-            let results = if stores || strong { Results::Any } else { Results::Load };
-            let access = plain_access(stores, strong, ty.size());
-            let draft = Draft { d, a, b, c, imm: address.offset, results, access, ..self.draft(exec) };
+            let exec = cell(ty, wide, PARAMETER);
+            let (d, access) = (register, Access::Parameter(ty.size() as u32));
+            let linear = Some(Operation::Parameter);
+            let draft = Draft { d, imm: place.into(), access, linear, ..self.draft(exec) };
             self.push(draft);
             return Ok(());
         }
-        self.moved(ty, wide, stores, registers, &mut address)
+        let exec = cell(ty, wide, if stores { STORE } else { LOAD });
+        let (d, b) = if stores { (Operand::Nothing, register) } else { (register, Operand::Nothing) };
+        let (a, c) = (address.base, Operand::Number(address.mode.code()));
+        let results = if stores || strong { Results::Any } else { Results::Load };
+        let access = plain_access(stores, strong, ty.size());
+        let draft = Draft { d, a, b, c, imm: address.offset, results, access, ..self.draft(exec) };
+        self.push(draft);
+        Ok(())
     }
 
     fn vector_register(

@@ -27,6 +27,7 @@ mod guesses;
 mod in_place;
 mod instruction;
 mod integer;
+mod integer_operations;
 mod linear;
 mod logic;
 mod matrix;

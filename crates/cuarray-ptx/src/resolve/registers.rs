@@ -5,7 +5,7 @@
 //! in the order of the code, including loops that it lives through. Diverged threads of a warp use the same places,
 //! but different lanes of them.
 
-use super::draft::{Block, Draft, Next, Operand, Results};
+use super::draft::{Block, Next, Operand, Results, reads, writes};
 use super::linear::Heads;
 use crate::grammar::types::Width;
 use crate::machine::linear::HEAD;
@@ -30,26 +30,6 @@ pub(super) struct Places {
 /// If the product of blocks and registers exceeds this limit, places are not shared.
 const LARGEST: usize = 1 << 28;
 
-/// The registers that an instruction reads.
-pub(super) fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
-    let further = &draft.extra[draft.written.min(draft.extra.len())..];
-    let operands = [draft.a, draft.b, draft.c].into_iter().chain(further.iter().copied());
-    let registers = operands.filter_map(|operand| match operand {
-        Operand::Register(register) => Some(register),
-        _ => None,
-    });
-    registers.chain(draft.guard.map(|(register, _)| register))
-}
-
-/// The registers that an instruction writes.
-pub(super) fn writes(draft: &Draft) -> impl Iterator<Item = u32> {
-    let further = &draft.extra[..draft.written.min(draft.extra.len())];
-    [draft.d].into_iter().chain(further.iter().copied()).filter_map(|operand| match operand {
-        Operand::Register(register) => Some(register),
-        _ => None,
-    })
-}
-
 /// The successors of a block.
 pub(super) fn successors(block: &Block) -> Vec<usize> {
     let mut next = Vec::new();
@@ -70,51 +50,78 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width], consta
     if order.len().saturating_mul(count) > LARGEST {
         return apart(widths);
     }
-    let words = count.div_ceil(64);
-    let bit = |set: &[u64], register: u32| set[register as usize / 64] >> (register % 64) & 1 == 1;
-    let set = |set: &mut [u64], register: u32| set[register as usize / 64] |= 1 << (register % 64);
-    // The registers that each block reads before it writes them, and those that it writes.
-    let mut exposed = vec![vec![0_u64; words]; blocks.len()];
-    let mut written = vec![vec![0_u64; words]; blocks.len()];
-    for index in order {
-        for draft in &blocks[*index].drafts {
-            for register in reads(draft) {
-                if !bit(&written[*index], register) {
-                    set(&mut exposed[*index], register);
-                }
-            }
-            for register in writes(draft) {
-                if draft.guard.is_none() {
-                    set(&mut written[*index], register);
-                } else if !bit(&written[*index], register) {
-                    // A guarded write keeps the old value in some lanes.
-                    set(&mut exposed[*index], register);
-                }
-            }
-        }
-    }
-    // The registers that are live at the start of each block, computed as a fixed point.
-    let next: Vec<Vec<usize>> = blocks.iter().map(successors).collect();
-    let mut alive = exposed.clone();
-    let mut out = vec![vec![0_u64; words]; blocks.len()];
-    loop {
-        let mut changed = false;
-        for index in order.iter().rev() {
-            for word in 0..words {
-                let after = next[*index].iter().fold(0, |all, target| all | alive[*target][word]);
-                out[*index][word] = after;
-                let before = exposed[*index][word] | (after & !written[*index][word]);
-                changed |= before != alive[*index][word];
-                alive[*index][word] = before;
-            }
-        }
-        if !changed {
-            break;
-        }
-    }
+    let Live { alive, out } = Live::of(blocks, order, count);
     let most = order.iter().map(|index| most_live(&blocks[*index], out[*index].clone(), widths)).max().unwrap_or(0);
-    // The first and last position at which each register is live. An instruction reads at an even position and writes
-    // at the next odd position. An instruction that writes several registers counts as reading until then.
+    let spans = spans(blocks, order, count, (&alive, &out));
+    let unused = unused(blocks, order, &out);
+    let entry = order.first().map_or(Vec::new(), |first| alive[*first].clone());
+    let read_first = |register: u32| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register));
+    let heads = Heads::of(blocks, order, (widths, constants), read_first);
+    Places { unused, ..scan(&spans, widths, heads, most, read_first) }
+}
+
+fn bit(set: &[u64], register: u32) -> bool {
+    set[register as usize / 64] >> (register % 64) & 1 == 1
+}
+
+fn set(set: &mut [u64], register: u32) {
+    set[register as usize / 64] |= 1 << (register % 64);
+}
+
+/// The registers that are live at the start and at the end of each block.
+struct Live {
+    alive: Vec<Vec<u64>>,
+    out: Vec<Vec<u64>>,
+}
+
+impl Live {
+    /// Computes the registers as a fixed point.
+    fn of(blocks: &[Block], order: &[usize], count: usize) -> Live {
+        let words = count.div_ceil(64);
+        // The registers that each block reads before it writes them, and those that it writes.
+        let mut exposed = vec![vec![0_u64; words]; blocks.len()];
+        let mut written = vec![vec![0_u64; words]; blocks.len()];
+        for index in order {
+            for draft in &blocks[*index].drafts {
+                for register in reads(draft) {
+                    if !bit(&written[*index], register) {
+                        set(&mut exposed[*index], register);
+                    }
+                }
+                for register in writes(draft) {
+                    if draft.guard.is_none() {
+                        set(&mut written[*index], register);
+                    } else if !bit(&written[*index], register) {
+                        // A guarded write keeps the old value in some lanes.
+                        set(&mut exposed[*index], register);
+                    }
+                }
+            }
+        }
+        let next: Vec<Vec<usize>> = blocks.iter().map(successors).collect();
+        let mut alive = exposed.clone();
+        let mut out = vec![vec![0_u64; words]; blocks.len()];
+        loop {
+            let mut changed = false;
+            for index in order.iter().rev() {
+                for word in 0..words {
+                    let after = next[*index].iter().fold(0, |all, target| all | alive[*target][word]);
+                    out[*index][word] = after;
+                    let before = exposed[*index][word] | (after & !written[*index][word]);
+                    changed |= before != alive[*index][word];
+                    alive[*index][word] = before;
+                }
+            }
+            if !changed {
+                return Live { alive, out };
+            }
+        }
+    }
+}
+
+/// The first and last position at which each register is live. An instruction reads at an even position and writes
+/// at the next odd position. An instruction that writes several registers counts as reading until then.
+fn spans(blocks: &[Block], order: &[usize], count: usize, (alive, out): (&[Vec<u64>], &[Vec<u64>])) -> Vec<(u32, u32)> {
     let mut spans = vec![(u32::MAX, 0_u32); count];
     let mut touch = |register: u32, at: u32| {
         let span = &mut spans[register as usize];
@@ -132,7 +139,11 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width], consta
         members(&out[*index]).for_each(|register| touch(register, at));
         at += 1;
     }
-    // The loads of vectors whose last registers are not live afterwards.
+    spans
+}
+
+/// The loads of vectors whose last registers are not live afterwards, with the number of these registers.
+fn unused(blocks: &[Block], order: &[usize], out: &[Vec<u64>]) -> FxHashMap<(usize, usize), u32> {
     let mut unused = FxHashMap::default();
     for index in order {
         let drafts = &blocks[*index].drafts;
@@ -156,10 +167,7 @@ pub(super) fn places(blocks: &[Block], order: &[usize], widths: &[Width], consta
             reads(draft).for_each(|register| set(&mut live, register));
         }
     }
-    let entry = order.first().map_or(Vec::new(), |first| alive[*first].clone());
-    let read_first = |register: u32| entry.get(register as usize / 64).is_some_and(|_| bit(&entry, register));
-    let heads = Heads::of(blocks, order, (widths, constants), read_first);
-    Places { unused, ..scan(&spans, widths, heads, most, read_first) }
+    unused
 }
 
 /// The registers of a set of bits.

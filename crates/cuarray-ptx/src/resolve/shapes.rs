@@ -3,8 +3,7 @@
 //! Unrolled loops access memory through one register with many offsets. Within a basic block, the first of these accesses
 //! observes the shape, and the others find it in the same slot.
 
-use super::draft::{Access, Block, Draft, Operand};
-use super::registers::writes;
+use super::draft::{Access, Block, Draft, Operand, writes};
 use crate::machine::access_mode::{SLOTS, kept_bits, slot_bits};
 
 /// The shape in a slot.

@@ -6,9 +6,8 @@
 //! address from memory, of an atomic operation, or in a call has an unknown source.
 
 use super::builder::Built;
-use super::draft::{Access, Draft, Operand};
+use super::draft::{Access, Draft, Operand, reads, writes};
 use super::in_place::{Place, drafts as drafts_of};
-use super::registers::{reads, writes};
 use crate::grammar::types::Width;
 use rustc_hash::FxHashMap;
 
