@@ -198,7 +198,7 @@ test-torch: peers-torch ## run the tests with PyTorch on the simulated driver
 	    tests/sim/test_peer_findings.py -k torch --cuarray-sim --numprocesses 2 $(call expected_skips,$(if $(call made,$(NVCC)),torch,torch-without-nvcc))
 
 # The tests with the libraries of `make peers-all`. Two devices, as some tests copy between them.
-ALL_TESTS = tests/all_libraries tests/mlir tests/toolchain tests/interop/test_warp.py tests/check/test_findings_of_the_kit.py examples/all_of_them
+ALL_TESTS = tests/all_libraries tests/mlir tests/toolchain tests/interop/test_warp.py tests/interop/test_jax.py tests/check/test_findings_of_the_kit.py examples/all_of_them
 
 .PHONY: test-all
 test-all: peers-all $(MEASURED) ## run the tests with JAX, Triton, numba-cuda-mlir, Warp and tinygrad on the simulated driver

@@ -1,4 +1,4 @@
-"""Exchange between JAX and cuarray on a GPU, and of JAX's host memory. tests/all_libraries/jax has the exchange on the simulated driver."""
+"""Exchange between JAX and cuarray: element types, shapes, host memory and pending work. `make test-all` installs JAX and runs these tests."""
 
 from __future__ import annotations
 
@@ -32,8 +32,6 @@ def jax():
 @pytest.fixture
 def gpu(jax, driver: Driver):
     """Return JAX's device, or skip."""
-    if driver.is_simulated:
-        pytest.skip("tests/all_libraries/jax has these exchanges on the simulated driver")
     try:
         return jax.devices("cuda")[0]
     except RuntimeError as error:
