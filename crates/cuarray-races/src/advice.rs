@@ -57,9 +57,33 @@ advice! {
     IncludeLane { lane: u64 } =>
         "let lane {lane} execute the shuffle and put it into the mask, or do not use its value: the value of a lane that does not \
          take part is undefined",
-    IncludeWarp { lane: u64 } =>
-        "let all 32 lanes of the warp execute the matrix instruction together: lane {lane} does not take part, so the result is \
-         undefined",
+
+    // Barriers, and instructions of several lanes of a warp.
+    IncludeWarp { lanes: String } =>
+        "let all 32 lanes of the warp execute the matrix instruction together: without {lanes} the result is undefined",
+    StayInMask { mask: String, lanes: String } =>
+        "the member mask {mask} does not name {lanes}, which execute the instruction: name each lane that executes it, or let only \
+         members execute it",
+    AgreeOnMask { mask: String, lanes: String } =>
+        "the member mask {mask} names {lanes}, which execute the instruction with another mask: give all members one mask",
+    BringMembers { mask: String, lanes: String } =>
+        "the member mask {mask} names {lanes}, which do not execute the instruction and have not exited: name only lanes that \
+         execute it, or move it out of the divergent code",
+    AlignBarrier { lanes: String, others: String } =>
+        "{lanes} execute this barrier, and {others} of their warp another one: all threads of a warp must execute an aligned barrier \
+         (bar.sync, __syncthreads) together, so move it out of the divergent code",
+    CountWholeWarps { count: u32 } =>
+        "the barrier counts {count} threads: state a multiple of 32, as barriers count whole warps",
+    CountWithinBlock { count: u32, threads: u32 } =>
+        "the barrier counts {count} threads, and the block has only {threads}, so it never completes: count those that take part",
+    AgreeOnCount { count: u32, other: u32 } =>
+        "the barrier counts {count} threads here, and {other} for another thread that waits there: state one number, or use two \
+         barriers",
+    ReduceTogether { number: u32 } =>
+        "barrier {number} is used with a reduction (bar.red, __syncthreads_count) and without one at the same time: let all threads \
+         use the same form",
+    ArriveOnce { number: u32 } =>
+        "the thread arrives at barrier {number} again before it is complete, and is counted once: wait between the two arrivals",
 
     // Addresses, and the right to use them.
     KeepWithinAllocation { beyond: u64 } => "keep within the allocation: it ends {beyond} bytes before the access does",

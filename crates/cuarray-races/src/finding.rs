@@ -58,7 +58,7 @@ kinds! {
     /// Sides: the access, the release.
     FreeBeforePendingWork = "free-before-pending-work",
     /// A read, by a kernel or to the host, of bytes that nothing has written; a shuffle that uses the value of an absent
-    /// lane; a matrix instruction without its whole warp.
+    /// lane.
     ///
     /// Sides: the read.
     UninitializedRead = "uninitialized-read",
@@ -70,6 +70,11 @@ kinds! {
     ///
     /// Sides: the access.
     MisalignedAccess = "misaligned-access",
+    /// A barrier, or an instruction of several lanes of a warp, that threads of a launch use as the PTX manual forbids: a wrong
+    /// member mask or count, a lane that does not come, or divergent code.
+    ///
+    /// Sides: the instruction; the one that another thread executes or waits at, if it is part of the error.
+    SynchronizationError = "synchronization-error",
     /// A call with a destroyed stream, event, context, array, texture or surface object, with a released memory handle, or
     /// with a freed address reservation; a launch of a graph with a destroyed array.
     ///
@@ -99,7 +104,7 @@ pub enum AccessKind {
     Release,
     /// Names a handle without touching memory.
     Use,
-    /// Waits for a handle.
+    /// Waits for a handle, or synchronizes threads of a kernel.
     Synchronize,
 }
 

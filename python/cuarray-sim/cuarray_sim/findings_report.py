@@ -43,6 +43,7 @@ KINDS = (
     "uninitialized-read",
     "out-of-bounds",
     "misaligned-access",
+    "synchronization-error",
     "destroyed-handle",
     "captured-stream-synchronized",
     "leak",

@@ -39,6 +39,13 @@ _PTX = b"""
 done:
     ret;
 }
+.visible .entry meet(.param .u64 memory, .param .u32 members)
+{
+    .reg .b32 %members;
+    ld.param.u32 %members, [members];
+    bar.warp.sync %members;
+    ret;
+}
 .visible .entry reverse(.param .u64 memory, .param .u32 right)
 {
     .reg .pred %wrong;
@@ -252,6 +259,12 @@ def _unwritten(driver: _Driver, right: bool) -> None:
     if right:
         driver.call("cuMemsetD8_v2", memory, c_uint8(0), c_size_t(_SIZE))
     driver.call("cuMemcpyDtoH_v2", host, memory, c_size_t(_SIZE))
+
+
+@_case("synchronization-error", "lanes outside of the member mask")
+def _mask(driver: _Driver, right: bool) -> None:
+    driver.launch(b"meet", 1, None, driver.memory(), 0xFFFFFFFF if right else 0x1F)
+    driver.call("cuCtxSynchronize")
 
 
 @_case("out-of-bounds", "a fill that is one byte too long")

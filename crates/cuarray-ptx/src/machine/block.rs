@@ -13,16 +13,28 @@ const TURN: u64 = 50_000;
 /// The cycles of an instruction of a warp.
 pub(crate) const CYCLES: u64 = 4;
 
+/// An arrival at a barrier.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Arrival {
+    pub pc: u32,
+    /// The number of the thread in the block.
+    pub thread: u32,
+    /// Whether the barrier has a result for it.
+    pub result: bool,
+}
+
 /// A barrier of a block.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Barrier {
     /// The number of times that the barrier was completed.
     pub turn: u32,
     /// The arrived lanes of each warp, as masks.
-    arrived_lanes: Vec<u32>,
-    arrived: u32,
+    pub arrived_lanes: Vec<u32>,
+    pub arrived: u32,
     /// The expected number of threads; `None` means all of the block.
-    expected: Option<u32>,
+    pub expected: Option<u32>,
+    /// The first arrival since the barrier was completed.
+    pub first: Arrival,
     /// The number of arrived threads with a true predicate.
     held: u32,
     /// The number of threads that arrived in the last turn, and how many of them had a true predicate.

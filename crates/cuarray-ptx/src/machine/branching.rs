@@ -2,6 +2,7 @@
 
 use super::access_mode::{scope_code, scope_of, strength_of};
 use super::fault::FaultKind;
+use super::misuse::MisuseKind;
 use super::program::LEFT_OUT;
 use super::warp::Waiting;
 use super::{Flow, Machine};
@@ -245,10 +246,13 @@ pub(crate) enum BarrierKind {
 const KINDS: [BarrierKind; 5] =
     [BarrierKind::Sync, BarrierKind::Arrive, BarrierKind::Count, BarrierKind::All, BarrierKind::Any];
 
-/// `bar` and `barrier`: `a` is the number, `b` the number of threads or left out, `c` the predicate and `d` the target
-/// of a reduction.
+/// A bit beside the kind: all lanes of the warp must execute the barrier.
+pub(crate) const ALIGNED: i64 = 8;
+
+/// `bar` and `barrier`: `imm` is the kind, with [`ALIGNED`], `a` the number, `b` the number of threads or left out, `c` the predicate and
+/// `d` the target of a reduction.
 pub(crate) unsafe fn barrier(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    let kind = KINDS[instruction.imm as usize];
+    let kind = KINDS[(instruction.imm & (ALIGNED - 1)) as usize];
     let lane = Machine::first(machine.mask);
     // SAFETY: `a` and `b` are registers of 32 bits, or `b` is left out.
     let (number, expected) = unsafe {
@@ -257,7 +261,9 @@ pub(crate) unsafe fn barrier(machine: &mut Machine<'_>, instruction: &Instructio
             (instruction.b != LEFT_OUT).then(|| machine.slots::<u32>(instruction.b).add(lane as usize).read());
         (number as usize, expected)
     };
-    if number >= crate::races::order::BARRIERS || expected.is_some_and(|expected| expected == 0 || expected % 32 != 0) {
+    let partial = expected.filter(|expected| *expected == 0 || expected % 32 != 0);
+    if number >= crate::races::order::BARRIERS || partial.is_some() {
+        partial.iter().for_each(|count| machine.misuse_threads(MisuseKind::PartialCount, lane, (*count, 0), None));
         return machine.fail(FaultKind::IllegalInstruction, lane, 0, 0, false);
     }
     let result = matches!(kind, BarrierKind::Count | BarrierKind::All | BarrierKind::Any);
@@ -266,6 +272,10 @@ pub(crate) unsafe fn barrier(machine: &mut Machine<'_>, instruction: &Instructio
         return reduced(machine, instruction, kind, number);
     }
     machine.leave_rest();
+    if instruction.imm & ALIGNED != 0 {
+        machine.align();
+    }
+    machine.check_arrival(number, expected, result);
     // SAFETY: `c` is a predicate where the barrier has a result.
     let held = if result { unsafe { machine.predicate(instruction.c) } } else { 0 };
     let held = held & machine.mask;

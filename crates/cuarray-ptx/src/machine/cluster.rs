@@ -9,6 +9,7 @@
 use super::address_windows::SHARED_WINDOW;
 use super::asynchronous::Pending;
 use super::block::{Block, GridBarrier};
+use super::branching::ALIGNED;
 use super::fault::FaultKind;
 use super::pattern::Run;
 use super::program::Instruction;
@@ -234,12 +235,15 @@ impl Machine<'_> {
     }
 }
 
-/// `barrier.cluster.arrive`, relaxed if `imm` is 1.
+/// `barrier.cluster.arrive`: `imm` is 1 if it is relaxed, with [`ALIGNED`].
 pub(crate) unsafe fn arrive(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let lanes = machine.mask;
     let twice = machine.warp.cluster_arrived & lanes;
     if twice != 0 {
         return machine.fail(FaultKind::IllegalInstruction, Machine::first(twice), 0, 0, false);
+    }
+    if instruction.imm & ALIGNED != 0 {
+        machine.align();
     }
     let odd = (machine.cluster().barrier.turn & 1).wrapping_neg();
     let warp = &mut machine.warp;
@@ -248,7 +252,7 @@ pub(crate) unsafe fn arrive(machine: &mut Machine<'_>, instruction: &Instruction
     if let Some(watched) = machine.block.watched.as_mut() {
         watched.order.arrive_at_cluster(warp.number);
     }
-    machine.cluster_causally(None, lanes, instruction.imm == 1);
+    machine.cluster_causally(None, lanes, instruction.imm & 1 == 1);
     if machine.clusters[machine.block.cluster].barrier.arrive(lanes.count_ones()) {
         machine.cluster_barrier_completed();
     }

@@ -1,76 +1,13 @@
 //! Instructions that combine values of several lanes of a warp: shuffles, votes, matches, reductions and elections.
 //!
-//! An instruction with a member mask (`.sync`) waits until every lane of the mask has arrived or exited.
+//! An instruction with a member mask (`.sync`) waits until every lane of the mask has arrived or exited: see [`members`](super::members).
 
+use super::members::Value;
 use super::misuse::MisuseKind;
-use super::warp::Waiting;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 
 impl Machine<'_> {
-    /// Returns whether all lanes of the member mask have arrived, and records that they have synchronized. If not, the
-    /// fragment waits and executes the instruction again later.
-    ///
-    /// # Safety
-    /// `operand` is the member mask of the running instruction: a register or constant of 32 bits.
-    pub(super) unsafe fn gathered(&mut self, operand: u32) -> bool {
-        // SAFETY: this function's contract.
-        unsafe { self.gathered_as(operand, false) }
-    }
-
-    /// Like [`Machine::gathered`], by a `barrier` or by another instruction.
-    ///
-    /// # Safety
-    /// As for [`Machine::gathered`].
-    unsafe fn gathered_as(&mut self, operand: u32, barrier: bool) -> bool {
-        // SAFETY: this function's contract.
-        let arrived = unsafe { self.arrived(operand) };
-        if arrived && self.races.on {
-            // SAFETY: this function's contract.
-            let groups = unsafe { self.groups(operand) };
-            self.record_lane_synchronization(groups, barrier);
-        }
-        arrived
-    }
-
-    /// Like [`Machine::gathered`], without a record for the race detection.
-    ///
-    /// # Safety
-    /// As for [`Machine::gathered`].
-    pub(super) unsafe fn arrived(&mut self, operand: u32) -> bool {
-        // SAFETY: this function's contract.
-        let members = unsafe { self.slots::<[u32; 32]>(operand).read() };
-        let wanted = (0..32).filter(|lane| self.mask >> lane & 1 == 1).fold(0, |all, lane| all | members[lane]);
-        if wanted & !self.mask & !self.warp.dead == 0 || std::mem::take(&mut self.forced) {
-            return true;
-        }
-        let rest = self.active & !self.mask;
-        if rest != 0 {
-            self.part(self.pc, rest, Waiting::Nothing);
-        }
-        self.active = self.mask;
-        self.pc -= 1;
-        self.leave(Waiting::Warp);
-        false
-    }
-
-    /// Groups the arrived lanes by their member masks.
-    ///
-    /// # Safety
-    /// As for [`Machine::gathered`].
-    unsafe fn groups(&self, members: u32) -> impl Iterator<Item = u32> + use<> {
-        // SAFETY: this function's contract.
-        let members = unsafe { self.slots::<[u32; 32]>(members).read() };
-        let mut left = self.mask;
-        std::iter::from_fn(move || {
-            let first = (left != 0).then(|| members[Machine::first(left) as usize])?;
-            let group = (0..32).filter(|lane| left >> lane & 1 == 1 && members[*lane] == first);
-            let group = group.fold(0, |group, lane| group | 1_u32 << lane);
-            left &= !group;
-            Some(group)
-        })
-    }
-
     /// # Safety
     /// `target` is a register with slots of 32 bits.
     unsafe fn set32(&mut self, target: u32, values: &[u32; 32]) {
@@ -87,25 +24,30 @@ impl Machine<'_> {
 /// `bar.warp.sync` with the member mask `a`.
 pub(crate) unsafe fn warp_barrier(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: `a` is a member mask.
-    if unsafe { machine.gathered_as(instruction.a, true) } { Flow::Next } else { Flow::Stop }
+    if unsafe { machine.gathered(instruction, instruction.a, Value::Nothing) } { Flow::Next } else { Flow::Stop }
 }
 
 /// A bit of a shuffle's mode: the following instructions use the result without a condition.
 pub(crate) const USED_AT_ONCE: i64 = 4;
+/// Another one: the instruction has no `.sync`, and all lanes as its member mask.
+pub(crate) const WITHOUT_SYNC: i64 = 8;
 
-/// `shfl.sync`: copies `a` of a source lane to `d`. The mode `imm` (up, down, bfly, idx; [`USED_AT_ONCE`]), the offset `b`, and the clamp
-/// and segment mask `c` select the source lane. The first extra operand is an optional predicate, which is set if the source
+/// `shfl.sync`: copies `a` of a source lane to `d`. The mode `imm` (up, down, bfly, idx; [`USED_AT_ONCE`], [`WITHOUT_SYNC`]), the offset
+/// `b`, and the clamp and segment mask `c` select the source lane. The first extra operand is an optional predicate, which is set if the source
 /// lane is in range. The second one is the member mask.
 pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits.
     unsafe {
-        if !machine.gathered(machine.extra(instruction, 1)) {
+        let member_mask = machine.extra(instruction, 1);
+        if instruction.imm & WITHOUT_SYNC != 0 {
+            machine.converged();
+        } else if !machine.gathered(instruction, member_mask, Value::Word) {
             return Flow::Stop;
         }
-        let source = machine.slots::<[u32; 32]>(instruction.a).read();
+        let (source, together) = (machine.words(instruction.a), machine.gathered_lanes());
         let (by, clamp) =
             (machine.slots::<[u32; 32]>(instruction.b).read(), machine.slots::<[u32; 32]>(instruction.c).read());
-        let members = machine.slots::<[u32; 32]>(machine.extra(instruction, 1)).read();
+        let members = machine.slots::<[u32; 32]>(member_mask).read();
         let (mut results, mut inside, mut absent) = ([0; 32], 0_u32, None);
         for lane in 0..32_u32 {
             let index = lane as usize;
@@ -121,9 +63,7 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
                 }
             };
             inside |= u32::from(within) << lane;
-            // Without `.sync` there is no mask.
-            let members = if members[index] == 0 { u32::MAX } else { members[index] };
-            let takes_part = |from: u32| members & machine.mask & !machine.warp.dead & 1 << (from & 31) != 0;
+            let takes_part = |from: u32| members[index] & together & !machine.warp.dead & 1 << (from & 31) != 0;
             if within && machine.mask >> lane & 1 == 1 && !takes_part(from) {
                 absent = absent.or(Some((lane, from & 31)));
             }
@@ -146,13 +86,15 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
 pub(crate) unsafe fn vote(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: `a` is a predicate, `b` a register of 32 bits, `d` a predicate or, for a ballot, a register of 32 bits.
     unsafe {
-        if instruction.c == 1 && !machine.gathered(instruction.b) {
+        if instruction.c == 0 {
+            machine.alone();
+        } else if !machine.gathered(instruction, instruction.b, Value::Predicate) {
             return Flow::Stop;
         }
-        let held = machine.predicate(instruction.a);
+        let held = machine.holding(instruction.a);
         if instruction.imm == 3 {
             let members = machine.slots::<[u32; 32]>(instruction.b).read();
-            machine.set32(instruction.d, &members.map(|members| held & machine.mask & members));
+            machine.set32(instruction.d, &members.map(|members| held & machine.gathered_lanes() & members));
             return Flow::Next;
         }
         let result = machine.groups(instruction.b).fold(0, |result, group| {
@@ -205,10 +147,10 @@ unsafe fn matches(machine: &mut Machine<'_>, instruction: &Instruction, values: 
 pub(crate) unsafe fn match32(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of these widths.
     unsafe {
-        if !machine.gathered(instruction.b) {
+        if !machine.gathered(instruction, instruction.b, Value::Word) {
             return Flow::Stop;
         }
-        let values = machine.slots::<[u32; 32]>(instruction.a).read().map(u64::from);
+        let values = machine.words(instruction.a).map(u64::from);
         matches(machine, instruction, values)
     }
 }
@@ -217,10 +159,10 @@ pub(crate) unsafe fn match32(machine: &mut Machine<'_>, instruction: &Instructio
 pub(crate) unsafe fn match64(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of these widths.
     unsafe {
-        if !machine.gathered(instruction.b) {
+        if !machine.gathered(instruction, instruction.b, Value::Long) {
             return Flow::Stop;
         }
-        let values = machine.slots::<[u64; 32]>(instruction.a).read();
+        let values = machine.longs(instruction.a);
         matches(machine, instruction, values)
     }
 }
@@ -256,25 +198,28 @@ fn extreme(a: u32, b: u32, greatest: bool, nan: bool) -> u32 {
     }
 }
 
-/// `redux.sync`: reduces `a` over the member mask `b`; `imm` is the index of the operation in [`REDUCTIONS`]. If `c` is 1,
-/// the signs are removed first.
+/// A bit in the number of a reduction: the signs are removed first.
+pub(crate) const ABSOLUTE: i64 = 16;
+
+/// `redux.sync`: reduces `a` over the member mask `b`; `imm` is the index of the operation in [`REDUCTIONS`], with [`ABSOLUTE`].
 pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits.
     unsafe {
-        if !machine.gathered(instruction.b) {
+        if !machine.gathered(instruction, instruction.b, Value::Word) {
             return Flow::Stop;
         }
-        let mut values = machine.slots::<[u32; 32]>(instruction.a).read();
-        if instruction.c == 1 {
+        let mut values = machine.words(instruction.a);
+        let operation = (instruction.imm & (ABSOLUTE - 1)) as usize;
+        if instruction.imm & ABSOLUTE != 0 {
             values = values.map(|value| value & 0x7fff_ffff);
         }
         let mut results = [0; 32];
         for group in machine.groups(instruction.b) {
             let lanes = || (0..32).filter(|lane| group >> lane & 1 == 1);
-            let f = REDUCTIONS[instruction.imm as usize];
+            let f = REDUCTIONS[operation];
             let result = lanes().map(|lane| values[lane]).reduce(f).unwrap_or(0);
             // A NaN that is alone is replaced too.
-            let result = if instruction.imm >= 8 { f(result, result) } else { result };
+            let result = if operation >= 8 { f(result, result) } else { result };
             lanes().for_each(|lane| results[lane] = result);
         }
         machine.set32(instruction.d, &results);
@@ -287,7 +232,7 @@ pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction
 pub(crate) unsafe fn elect(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits and a predicate.
     unsafe {
-        if !machine.gathered(instruction.a) {
+        if !machine.gathered(instruction, instruction.a, Value::Nothing) {
             return Flow::Stop;
         }
         let (mut elected, mut first) = (0, [0; 32]);

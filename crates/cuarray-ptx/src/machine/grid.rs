@@ -92,6 +92,7 @@ impl<'a> Machine<'a> {
             local_base: 0,
             resumed: false,
             forced: false,
+            together: None,
             rotated: false,
             executed: 0,
             lanes: 0,

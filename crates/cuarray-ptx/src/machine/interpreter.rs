@@ -44,6 +44,8 @@ pub(crate) struct Machine<'p> {
     pub resumed: bool,
     /// Whether an instruction of several threads must run with only the threads that have arrived.
     pub forced: bool,
+    /// The lanes at other places that execute the instruction with those of the fragment: the index among [`Warp::together`].
+    pub together: Option<usize>,
     /// Whether the fragment runs although others are further behind, so that every fragment gets a turn.
     pub rotated: bool,
     /// Executed instructions, counted once for a warp.

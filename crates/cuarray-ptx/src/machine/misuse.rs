@@ -19,6 +19,24 @@ pub enum MisuseKind {
     AbsentLane,
     /// A matrix instruction without all lanes of its warp.
     PartialWarp,
+    /// A lane that executes an instruction whose member mask does not name it.
+    OutsideMask,
+    /// Lanes of a member mask that execute the instruction with another mask.
+    DifferentMasks,
+    /// Lanes of a member mask that do not execute the instruction, although they have not exited.
+    AbsentMember,
+    /// An aligned barrier that only some lanes of a warp execute, while others execute another one.
+    DivergentBarrier,
+    /// A number of threads at a barrier that is no multiple of 32.
+    PartialCount,
+    /// A number of threads at a barrier that the block does not have.
+    ExcessiveCount,
+    /// Threads that state different numbers for one barrier.
+    DifferentCounts,
+    /// A barrier with a reduction that other threads use without one.
+    MixedReduction,
+    /// A thread that arrives at a barrier again, before the barrier is complete.
+    SecondArrival,
     /// A bulk copy that has not read the shared memory of its block when the block ends.
     SourceOfEndedBlock,
     /// An access to a block of the heap that the launch has freed.
@@ -36,11 +54,14 @@ pub struct Misuse {
     pub block: u64,
     /// The linear number of the thread in the block.
     pub thread: u32,
-    /// The first byte: a device address, or an offset in shared memory. For a shuffle or a matrix
-    /// instruction, the number of the absent lane.
+    /// The first byte: a device address, or an offset in shared memory. For a shuffle, the number of the absent lane. For an
+    /// instruction with a member mask or an aligned one, the mask, and the lanes in question in the upper 32 bits. For a barrier
+    /// with a count, the count, and the one that it is compared with in the upper 32 bits.
     pub address: u64,
     /// The number of bytes.
     pub size: u32,
+    /// The instruction at which another thread in question is, with the linear number of this thread in the block.
+    pub other: Option<(u32, u32)>,
     /// Whether the access writes.
     pub write: bool,
 }
@@ -91,7 +112,32 @@ impl Machine<'_> {
         }
         let pc = self.pc - 1;
         let (block, thread) = (self.block.number, self.warp.number * 32 + lane);
-        self.misuses.keep((kind, pc, object), Misuse { kind, pc, block, thread, address, size, write });
+        self.misuses.keep((kind, pc, object), Misuse { kind, pc, block, thread, address, size, write, other: None });
+    }
+
+    /// Records a misuse of synchronization by lanes of the warp. `numbers` has a mask and the lanes in question. `other` is the place of
+    /// another lane.
+    #[cold]
+    pub(crate) fn misuse_lanes(&mut self, kind: MisuseKind, lane: u32, numbers: (u32, u32), other: Option<(u32, u32)>) {
+        let first = self.warp.number * 32;
+        self.misuse_threads(kind, lane, numbers, other.map(|(pc, lane)| (pc, first + lane)));
+    }
+
+    /// Records a misuse of synchronization by a lane. `other` is the place of another thread of the block.
+    #[cold]
+    pub(crate) fn misuse_threads(
+        &mut self,
+        kind: MisuseKind,
+        lane: u32,
+        (low, high): (u32, u32),
+        other: Option<(u32, u32)>,
+    ) {
+        if !self.recorder.enabled {
+            return;
+        }
+        let (pc, address) = (self.pc - 1, u64::from(low) | u64::from(high) << 32);
+        let (block, thread) = (self.block.number, self.warp.number * 32 + lane);
+        self.misuses.keep((kind, pc, 0), Misuse { kind, pc, block, thread, address, size: 0, write: false, other });
     }
 
     /// Records the accesses of lanes to blocks of the heap that the launch has freed.

@@ -6,6 +6,8 @@
 //! thread that waits for another one does not starve it.
 
 use super::Machine;
+use super::barrier_use::Apart;
+use super::members::Together;
 use super::polls::Poll;
 use crate::machine::program::Function;
 
@@ -19,8 +21,9 @@ pub(crate) enum Waiting {
         turn: u32,
         result: bool,
     },
-    /// Threads of its warp that arrive at the same instruction.
-    Warp,
+    /// Threads of its warp that arrive at the same instruction, or at one of its kind with the same member mask. The mask is 0 where
+    /// several are stated.
+    Warp(u32),
     /// The barrier of the grid, with the number of times that it had been passed.
     Grid(u32),
     /// The barrier of the cluster, with the number of times that it had been passed.
@@ -85,6 +88,10 @@ pub(crate) struct Warp {
     /// The cycles for which the warp has slept.
     pub slept: u64,
     pub poll: Poll,
+    /// The lanes that execute an instruction together at several places.
+    pub together: Vec<Together>,
+    /// Lanes that have executed an aligned instruction without the others, which may follow.
+    pub apart: Vec<Apart>,
 }
 
 /// Instructions in a fragment's turn while others of its warp could run.
@@ -102,6 +109,8 @@ impl Warp {
         self.dead = self.absent;
         (self.cluster_arrived, self.cluster_odd, self.waited, self.slept) = (0, 0, 0, 0);
         self.poll = Poll::default();
+        self.together.clear();
+        self.apart.clear();
         self.fragments.clear();
         self.free.clear();
         for frame in 0..self.frames.len() as u32 {
@@ -200,7 +209,7 @@ impl Machine<'_> {
     /// Chooses a fragment that can run; returns `false` if there is none.
     pub(crate) fn choose(&mut self) -> bool {
         if let [fragment] = self.warp.fragments.as_slice()
-            && fragment.waiting != Waiting::Warp
+            && !matches!(fragment.waiting, Waiting::Warp(_))
         {
             if !self.can_run(fragment) {
                 return false;
@@ -233,7 +242,7 @@ impl Machine<'_> {
         while index < self.warp.fragments.len() {
             let fragment = self.warp.fragments[index];
             let kept =
-                matches!(fragment.waiting, Waiting::Nothing | Waiting::Warp | Waiting::Barrier { result: true, .. });
+                matches!(fragment.waiting, Waiting::Nothing | Waiting::Warp(_) | Waiting::Barrier { result: true, .. });
             if kept || !self.can_run(&fragment) {
                 index += 1;
                 continue;
@@ -255,7 +264,7 @@ impl Machine<'_> {
 
     /// If all fragments wait for threads of the warp, which then cannot arrive, lets the first fragment continue.
     fn force(&mut self) -> bool {
-        let all_wait = self.warp.fragments.iter().all(|fragment| fragment.waiting == Waiting::Warp);
+        let all_wait = self.warp.fragments.iter().all(|fragment| matches!(fragment.waiting, Waiting::Warp(_)));
         let first = self.warp.fragments.iter().enumerate().min_by_key(|(_, fragment)| fragment.pc);
         let Some((index, _)) = first.filter(|_| all_wait) else { return false };
         self.take_up(index);
@@ -267,7 +276,7 @@ impl Machine<'_> {
         match fragment.waiting {
             Waiting::Nothing => true,
             Waiting::Barrier { number, turn, .. } => self.block.barriers[usize::from(number)].turn != turn,
-            Waiting::Warp => false,
+            Waiting::Warp(_) => false,
             Waiting::Grid(turn) => self.grid.turn != turn,
             Waiting::Cluster(turn) => self.cluster().barrier.turn != turn,
         }
@@ -301,7 +310,7 @@ impl Machine<'_> {
             fragment.frame == frame
                 && match fragment.waiting {
                     Waiting::Nothing => !rotated || fragment.pc >= pc,
-                    Waiting::Warp => fragment.pc >= pc,
+                    Waiting::Warp(_) => fragment.pc >= pc,
                     _ => false,
                 }
         });
@@ -322,7 +331,7 @@ impl Machine<'_> {
             let other = self.warp.fragments[index];
             let together = other.pc == pc
                 && other.frame == frame
-                && matches!(other.waiting, Waiting::Nothing | Waiting::Warp)
+                && matches!(other.waiting, Waiting::Nothing | Waiting::Warp(_))
                 && !self.resumed;
             if together {
                 self.active |= other.mask;
@@ -349,7 +358,7 @@ impl Machine<'_> {
         if self.active == 0 {
             return;
         }
-        if matches!(waiting, Waiting::Nothing | Waiting::Warp) {
+        if matches!(waiting, Waiting::Nothing | Waiting::Warp(_)) {
             self.part(self.pc, self.active, waiting);
             self.release(self.frame);
         } else {
@@ -364,7 +373,10 @@ impl Machine<'_> {
     pub(crate) fn part(&mut self, pc: u32, mask: u32, waiting: Waiting) {
         let (frame, ran) = (self.frame, self.executed);
         let together = self.warp.fragments.iter_mut().find(|other| {
-            let alike = other.waiting == waiting && matches!(waiting, Waiting::Nothing | Waiting::Warp);
+            let alike = match waiting {
+                Waiting::Warp(_) => matches!(other.waiting, Waiting::Warp(_)),
+                _ => other.waiting == waiting && waiting == Waiting::Nothing,
+            };
             other.pc == pc && other.frame == frame && alike
         });
         if let Some(other) = together {
@@ -457,7 +469,7 @@ impl Machine<'_> {
         }
         // Fragments that waited for these threads check again.
         for fragment in &mut self.warp.fragments {
-            if fragment.waiting == Waiting::Warp {
+            if matches!(fragment.waiting, Waiting::Warp(_)) {
                 fragment.waiting = Waiting::Nothing;
             }
         }

@@ -72,7 +72,7 @@ impl<'a> Builder<'_, 'a> {
         let (b, c) = (self.source(&operands[2], Type::B32)?, self.source(&operands[3], Type::B32)?);
         let members = match operands.get(4) {
             Some(members) => self.source(members, Type::B32)?,
-            None => self.bits(Type::B32, 0),
+            None => self.bits(Type::B32, u64::from(u32::MAX)),
         };
         let written = usize::from(p != Operand::Nothing);
         let extra = vec![p, members];
@@ -83,7 +83,7 @@ impl<'a> Builder<'_, 'a> {
             c,
             extra,
             written,
-            imm: mode as i64,
+            imm: mode as i64 | if sync { 0 } else { exec::WITHOUT_SYNC },
             results: Results::Shuffle,
             ..self.draft(exec::shuffle)
         })
@@ -155,8 +155,8 @@ impl<'a> Builder<'_, 'a> {
         self.count(instruction, &[3])?;
         let d = self.target(&operands[0], Type::B32)?;
         let (a, b) = (self.source(&operands[1], Type::B32)?, self.source(&operands[2], Type::B32)?);
-        let c = Operand::Number(u32::from(absolute));
-        Ok(Draft { d, a, b, c, imm: number as i64, ..self.draft(exec::reduce) })
+        let imm = number as i64 | if absolute { exec::ABSOLUTE } else { 0 };
+        Ok(Draft { d, a, b, imm, ..self.draft(exec::reduce) })
     }
 
     /// `elect`.

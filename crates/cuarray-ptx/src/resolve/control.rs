@@ -332,8 +332,9 @@ impl<'a> Builder<'_, 'a> {
     pub(super) fn barrier(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let operands = &instruction.operands;
         words.take("cta");
-        words.take("aligned");
+        let aligned = words.take("aligned") || instruction.opcode == "bar";
         words.take("noncta");
+        let form = if aligned { branching::ALIGNED } else { 0 };
         if words.take("cluster") {
             let waits = words.take("wait");
             if waits == words.take("arrive") {
@@ -344,7 +345,7 @@ impl<'a> Builder<'_, 'a> {
             self.count(instruction, &[0])?;
             self.built().hand_over.strong |= relaxed;
             let exec = if waits { cluster::wait } else { cluster::arrive };
-            let draft = Draft { imm: i64::from(relaxed), ..self.draft(exec) };
+            let draft = Draft { imm: i64::from(relaxed) | form, ..self.draft(exec) };
             self.push(draft);
             return Ok(());
         }
@@ -365,7 +366,7 @@ impl<'a> Builder<'_, 'a> {
             if kind == 1 && b == Operand::Nothing {
                 return Err(self.wrong(instruction.opcode, "an arrival must state the number of threads"));
             }
-            let draft = Draft { a, b, imm: kind as i64, ..self.draft(branching::barrier) };
+            let draft = Draft { a, b, imm: kind as i64 | form, ..self.draft(branching::barrier) };
             self.push(draft);
             return Ok(());
         }
@@ -383,7 +384,7 @@ impl<'a> Builder<'_, 'a> {
             (Written::Name(name), _) => self.predicate_target(name)?,
             _ => return Err(self.wrong(instruction.opcode, "the target is not a predicate")),
         };
-        let draft = Draft { d, a, b, c, imm: 2 + reduction as i64, ..self.draft(branching::barrier) };
+        let draft = Draft { d, a, b, c, imm: 2 + reduction as i64 | form, ..self.draft(branching::barrier) };
         self.push(draft);
         Ok(())
     }

@@ -12,6 +12,7 @@ mod forms;
 mod inner_products;
 mod linear;
 mod matrices;
+mod member_masks;
 mod memory_model;
 mod mutated;
 mod orders;

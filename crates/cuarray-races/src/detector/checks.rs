@@ -239,9 +239,10 @@ impl Detector {
 
     /// Reports an access of one thread of a launch.
     fn kernel_misuse(&mut self, operation: &Arc<Operation>, misuse: KernelMisuse) {
-        let KernelMisuse { kind, bytes, owner, variable, access, place, missing } = misuse;
-        let party = Party { place: Some(place), ..Party::of(operation, access, bytes) };
-        self.within_a_launch(kind, owner, bytes, variable, vec![party], (missing, 0));
+        let KernelMisuse { kind, bytes, owner, variable, access, place, other, missing } = misuse;
+        let party = |place| Party { place: Some(place), ..Party::of(operation, access, bytes) };
+        let parties = std::iter::once(place).chain(other).map(party).collect();
+        self.within_a_launch(kind, owner, bytes, variable, parties, (missing, 0));
     }
 
     /// Adds a finding about threads of one launch. `owner` is an address in the allocation that it concerns.

@@ -101,6 +101,8 @@ pub struct KernelMisuse {
     pub access: AccessKind,
     /// The instruction, the block and the thread.
     pub place: KernelPlace,
+    /// The instruction that another thread executes or waits at, if it is part of the error.
+    pub other: Option<KernelPlace>,
     /// The remedy.
     pub missing: Advice,
 }

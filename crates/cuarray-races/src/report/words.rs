@@ -52,6 +52,7 @@ pub(crate) fn action(side: &Side, finding: &Finding) -> String {
             let verb = if side.access == AccessKind::Release { "destroys" } else { does(side.access) };
             format!("{verb} the {}", object.kind)
         }
+        (None, None) if side.access == AccessKind::Synchronize => "synchronizes".to_owned(),
         (None, None) => does(side.access).to_owned(),
     }
 }
@@ -217,6 +218,10 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
             format!("memory is released, and nothing makes the release wait for the pending work of {}", subject(first))
         }
         Kind::UninitializedRead => format!("{} reads {how_many} that nothing has written", subject(last)),
+        Kind::SynchronizationError => {
+            let kernel = kernel_name(first.and_then(|side| side.detail.as_deref()).unwrap_or("a kernel"));
+            format!("threads of {kernel} synchronize in a way that is undefined")
+        }
         Kind::OutOfBounds => format!("{} {} outside of the allocation", subject(last), access(last)),
         Kind::MisalignedAccess => {
             format!("{} {} at an address that is not a multiple of the element size", subject(last), access(last))

@@ -73,11 +73,7 @@ fn is_out_of_bounds(regions: &[Region], outcome: &Outcome, race: &Race, access: 
                     !race.shared && region(misuse.address) == region(race.address)
                 }
                 MisuseKind::BetweenShared => race.shared,
-                MisuseKind::UnwrittenShared
-                | MisuseKind::AbsentLane
-                | MisuseKind::PartialWarp
-                | MisuseKind::SourceOfEndedBlock
-                | MisuseKind::FreedBlock => false,
+                _ => false,
             }
     })
 }
@@ -138,19 +134,17 @@ pub(super) fn misuses(state: &State, launch: &Launch, regions: &[Region], outcom
     let raced = |misuse: &Misuse| races().any(|access| access.pc.and_then(line) == line(misuse.pc));
     let kept = |misuse: &&Misuse| misuse.kind != MisuseKind::UnwrittenShared || !raced(misuse);
     let converted = outcome.misuses.iter().filter(kept).map(|misuse| {
-        let Misuse { kind, pc, block, thread, address, size, write } = *misuse;
-        let place = place(
-            &launch.program,
-            Some(pc),
-            index_in(launch.grid, block),
-            index_in(launch.threads, thread.into()),
-            false,
-        );
+        let Misuse { kind, pc, block, thread, address, size, write, other } = *misuse;
+        let of = |(pc, thread): (u32, u32)| {
+            let (block, thread) = (index_in(launch.grid, block), index_in(launch.threads, thread.into()));
+            place(&launch.program, Some(pc), block, thread, false)
+        };
+        let (place, other) = (of((pc, thread)), other.map(of));
         let access = if write { AccessKind::Write } else { AccessKind::Read };
         let generic = |address| cuarray_ptx::SHARED_WINDOW + address;
         let misuse = |kind, address, variable, missing| {
             let bytes = Some(Range { address, length: size.into() });
-            KernelMisuse { kind, bytes, owner: address, variable, access, place, missing }
+            KernelMisuse { kind, bytes, owner: address, variable, access, place, other, missing }
         };
         match kind {
             MisuseKind::BeyondRegion => {
@@ -173,16 +167,52 @@ pub(super) fn misuses(state: &State, launch: &Launch, regions: &[Region], outcom
                 misuse(Kind::UseAfterFree, generic(address), variable, Advice::AwaitReadBeforeBlockEnds)
             }
             MisuseKind::FreedBlock => misuse(Kind::UseAfterFree, address, None, Advice::FreeHeapBlockLater),
-            MisuseKind::AbsentLane | MisuseKind::PartialWarp => {
-                let missing = match kind {
-                    MisuseKind::AbsentLane => Advice::IncludeLane { lane: address },
-                    _ => Advice::IncludeWarp { lane: address },
-                };
+            MisuseKind::AbsentLane => {
+                let missing = Advice::IncludeLane { lane: address };
                 KernelMisuse { bytes: None, ..misuse(Kind::UninitializedRead, 0, None, missing) }
+            }
+            _ => {
+                let missing = missing_for_synchronization(kind, address as u32, (address >> 32) as u32);
+                let access = AccessKind::Synchronize;
+                KernelMisuse { bytes: None, access, ..misuse(Kind::SynchronizationError, 0, None, missing) }
             }
         }
     });
     converted.collect()
+}
+
+/// The advice for a wrong mask or count, with the lanes or the count that it is compared with.
+fn missing_for_synchronization(kind: MisuseKind, low: u32, high: u32) -> Advice {
+    let (mask, lanes) = (format!("{low:#010x}"), lanes_of(high));
+    match kind {
+        MisuseKind::OutsideMask => Advice::StayInMask { mask, lanes },
+        MisuseKind::DifferentMasks => Advice::AgreeOnMask { mask, lanes },
+        MisuseKind::AbsentMember => Advice::BringMembers { mask, lanes },
+        MisuseKind::DivergentBarrier => Advice::AlignBarrier { lanes: lanes_of(low), others: lanes },
+        MisuseKind::PartialCount => Advice::CountWholeWarps { count: low },
+        MisuseKind::ExcessiveCount => Advice::CountWithinBlock { count: low, threads: high },
+        MisuseKind::DifferentCounts => Advice::AgreeOnCount { count: low, other: high },
+        MisuseKind::MixedReduction => Advice::ReduceTogether { number: low },
+        MisuseKind::SecondArrival => Advice::ArriveOnce { number: low },
+        _ => Advice::IncludeWarp { lanes },
+    }
+}
+
+/// The lanes of a mask in words: `lanes 0, 5-31`.
+fn lanes_of(mask: u32) -> String {
+    let mut parts = Vec::new();
+    let mut lane = 0;
+    while lane < 32 {
+        let length = (mask >> lane).trailing_ones().min(32 - lane);
+        match length {
+            0 => {}
+            1 => parts.push(lane.to_string()),
+            _ => parts.push(format!("{lane}-{}", lane + length - 1)),
+        }
+        lane += length.max(1);
+    }
+    let noun = if mask.count_ones() == 1 { "lane" } else { "lanes" };
+    format!("{noun} {}", parts.join(", "))
 }
 
 /// The variable before bytes of shared memory that no variable holds whole, with the advice.
@@ -238,4 +268,15 @@ pub(super) fn place(
     let inlined_at = location.and_then(|location| line(location.inlined_at));
     let ptx_line = location.map(|location| location.line);
     KernelPlace { block, thread, atomic, source, inlined_at, ptx_line, has_lines: program.has_lines() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lanes_of;
+
+    #[test]
+    fn lanes_of_a_mask_are_ranges() {
+        let texts = [1, 0x8000_0000, 0xffff_ffe1, u32::MAX, 0b101].map(lanes_of);
+        assert_eq!(texts, ["lane 0", "lane 31", "lanes 0, 5-31", "lanes 0-31", "lanes 0, 2"]);
+    }
 }

@@ -29,10 +29,15 @@ impl Machine<'_> {
             return true;
         }
         // SAFETY: this function's contract.
-        let arrived = unsafe { if synchronizes { self.gathered(members) } else { self.arrived(members) } };
-        if arrived && self.mask != u32::MAX && self.recorder.enabled {
-            let absent = Machine::first(!self.mask);
-            self.misuse(MisuseKind::PartialWarp, Machine::first(self.mask), (absent.into(), 0), false, 0);
+        let members = unsafe { self.slots::<[u32; 32]>(members).read() };
+        let arrived = self.arrived(&members, false);
+        if arrived && synchronizes {
+            self.synchronize(&members, false);
+        }
+        if arrived && self.mask != u32::MAX {
+            let absent = !self.mask;
+            let other = self.instruction_of(absent & !self.warp.dead);
+            self.misuse_lanes(MisuseKind::PartialWarp, Machine::first(self.mask), (u32::MAX, absent), other);
         }
         arrived
     }

@@ -1,0 +1,82 @@
+"""Run the kernels of the suite in one process with the simulated driver.
+
+    python -m cuarray_sim -m planted_synchronization.running FOLDER
+
+The folder has the PTX of both builds of each file, which :func:`compile_all` writes. Standard output is one JSON object: the result of
+each run, by the build and the case.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from racy_kernels.kernels import Source
+from racy_kernels.running import Launcher, compile_ptx, difference
+
+from .cases import MACROS, files
+
+BUILDS = ("right", "wrong")
+
+
+def compile_all(folder: Path) -> None:
+    """Write the PTX of both builds of each file."""
+
+    def one(job: tuple[Source, str]) -> None:
+        source, build = job
+        text = source.build(build == "wrong", MACROS)
+        (folder / f"{source.path.stem}.{build}.ptx").write_bytes(compile_ptx(text, source.name))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(one, [(source, build) for source, _ in files() for build in BUILDS]))
+
+
+def findings(source: str) -> list[dict[str, Any]]:
+    """Return the findings so far, with the lines of ``source`` that they name, and forget them."""
+    import cuarray_sim
+
+    found = []
+    for finding in cuarray_sim.findings()["findings"]:
+        lines = []
+        for side in finding["sides"]:
+            place = side["place"] or {}
+            named = [place.get("source"), place.get("inlined_at")]
+            lines += [at["line"] for at in named if at and Path(at["file"]).name == source]
+        found.append({"kind": finding["kind"], "missing": finding["missing"] or "", "lines": lines})
+    cuarray_sim.clear_findings()
+    return found
+
+
+def main(folder: Path) -> None:
+    """Run both builds of each case, and print the results."""
+    launcher, results = Launcher(), {}
+    for source, cases in files():
+        for build in BUILDS:
+            ptx = (folder / f"{source.path.stem}.{build}.ptx").read_bytes()
+            module = launcher.load(ptx)
+            for case in cases:
+                if build == "wrong" and case.words is None:
+                    continue
+                wrong = None
+                try:
+                    buffers = launcher.run(module, case)
+                    if build == "right":
+                        wrong = difference(case, buffers)
+                except RuntimeError as error:
+                    # The context is of no more use.
+                    wrong = str(error) if build == "right" else None
+                    found = findings(source.name)
+                    launcher.check(launcher.driver.cuDevicePrimaryCtxReset(0))
+                    launcher = Launcher(launcher)
+                    module = launcher.load(ptx)
+                else:
+                    found = findings(source.name)
+                results[f"{build} {case.name}"] = {"findings": found, "wrong": wrong}
+    json.dump(results, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
