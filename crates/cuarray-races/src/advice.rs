@@ -137,6 +137,9 @@ advice! {
         "no fence is between the data's access and the flag's write: put __threadfence (or a release of scope gpu) there",
     FenceOrBarrierBeforeFlag =>
         "no fence is between the data's access and the flag's write: put __threadfence_block (or a release) there, or a barrier",
+    FenceBehindData =>
+        "both accesses are strong, but a fence is missing between the data's write and the flag's write, or behind the read of the \
+         flag, so the read may return an old value: put __threadfence on both sides (or release and acquire the flag)",
     AcquireInBlock =>
         "no fence is behind the read of the flag: put __threadfence_block (or use an acquiring read) there",
     AcquireInCluster =>

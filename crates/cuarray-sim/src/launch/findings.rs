@@ -96,6 +96,7 @@ fn hand_over(why: Why, between: bool) -> Advice {
         (Why::NoProxyFence, _) => Advice::ProxyFence,
         (Why::ReadOnlyPath, _) => Advice::LoadPlainly,
         (Why::BarrierObject, _) => Advice::BarrierAroundObject,
+        (Why::OldValue, _) => Advice::FenceBehindData,
         (Why::Texture, _) => Advice::LoadWithoutTexture,
         (Why::RestrictedFence, _) => Advice::UnrestrictedFence,
         (Why::PlainFlag, _) => Advice::WriteFlagStrongly,

@@ -4,6 +4,7 @@ use super::clusters::Clusters;
 use super::mark::{Actor, Conflict, Mark};
 use super::phases::{Phases, Step};
 use super::records::Records;
+use super::stale::Written;
 use super::threads::{Released, SCOPES, Scope, Threads};
 use super::times::{Times, thread};
 use super::{Strong, Why};
@@ -59,6 +60,10 @@ pub(super) struct Location {
     observers: Vec<Observer>,
     /// The last of a thread's observers.
     latest: FxHashMap<u64, usize>,
+    /// By default, what the thread of the last strong store has done before it.
+    before: Times,
+    /// The last strong write, in global memory.
+    pub written: Option<Written>,
     /// The phases, if the bytes are a barrier object.
     phases: Option<Box<Phases>>,
 }
@@ -81,6 +86,11 @@ impl Location {
     /// The recorded accesses.
     pub(super) fn accesses(&self) -> impl Iterator<Item = &Mark> {
         self.marks.iter().map(|entry| &entry.mark)
+    }
+
+    /// Whether a thread has read the location before.
+    pub(super) fn was_read_by(&self, thread: u64) -> bool {
+        self.latest.contains_key(&thread)
     }
 
     /// Whether nothing is recorded any more.
@@ -150,7 +160,7 @@ impl Location {
 
     /// Ends what was released here: a write follows that later reads of these bytes do not synchronize with.
     pub(super) fn end_release(&mut self) {
-        self.head = None;
+        (self.head, self.written, self.before) = (None, None, Times::default());
         self.released.clear();
     }
 
@@ -186,6 +196,10 @@ impl Location {
             // A reduction acquires nothing, but the writes that it has seen precede what its thread does next.
             self.note_observer(threads, actor, false);
         }
+        if !strict && op.kind == Kind::Write {
+            self.before = threads.snapshot(warp, lane);
+            threads.clock.tick();
+        }
         let own = threads.of(warp, lane).own.clone();
         let fenced = |records: &[Records; SCOPES]| records.iter().any(|records| !records.is_empty());
         if own.total.iter().any(Option::is_some) || fenced(&self.total_writes) || fenced(&self.total_reads) {
@@ -197,6 +211,9 @@ impl Location {
         self.last += 1;
         if op.kind != Kind::Atomic || linked.is_none() {
             self.released.clear();
+            if op.kind == Kind::Atomic {
+                self.before = Times::default();
+            }
             self.first = self.last;
         }
         self.head = Some((block, op.scope));
@@ -271,6 +288,9 @@ impl Location {
             return missed.into_iter().for_each(|missed| threads.miss(actor, Some(missed)));
         };
         self.note_observer(threads, actor, true);
+        if !self.before.is_empty() {
+            threads.follow(warp, lane, &self.before);
+        }
         let observed = self.released.observe(block, clusters);
         let released = self.released.of_block(writer);
         let narrow = released.filter(|_| observed.iter().all(Times::is_empty)).and_then(|released| {

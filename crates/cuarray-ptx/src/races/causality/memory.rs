@@ -9,8 +9,9 @@ use super::mark::{Actor, Conflict, Mark};
 pub(super) use super::page::PAGE;
 use super::page::{Cell, Page};
 use super::proxies::Fenced;
+use super::stale::Flags;
 use super::threads::{Group, Scope, Threads};
-use super::times::Times;
+use super::times::{Times, thread};
 use super::{Strong, Why};
 use crate::races::cell::Kind;
 use rustc_hash::FxHashMap;
@@ -41,13 +42,14 @@ pub(crate) struct Memory {
     free: Vec<usize>,
     pub clusters: Clusters,
     pub(super) fenced: Fenced,
+    flags: Flags,
     strict: bool,
 }
 
 impl Memory {
     pub(crate) fn new(strict: bool) -> Memory {
-        let (numbers, last, pages, free, clusters, fenced) = Default::default();
-        Memory { numbers, last, pages, free, clusters, fenced, strict }
+        let (numbers, last, pages, free, clusters, fenced, flags) = Default::default();
+        Memory { numbers, last, pages, free, clusters, fenced, flags, strict }
     }
 
     /// The index of a page, which may be new.
@@ -158,7 +160,7 @@ impl Memory {
     ) {
         let strict = self.strict;
         let index = self.index(address / PAGE);
-        let Memory { pages, clusters, .. } = self;
+        let Memory { pages, clusters, flags, .. } = self;
         let page = &mut pages[index];
         let offset = (address % PAGE) as u32;
         let before = found.len();
@@ -193,8 +195,27 @@ impl Memory {
         // Operations on a barrier object do not race with each other, whatever they order.
         let scope = if op.step.is_some() { Scope::System } else { op.scope };
         location.meet_strong(threads, view, clusters, (actor, mark.kind, scope), found);
+        let passes = op.step.is_none() && !is_shared(address);
+        let own = thread(actor.block, actor.warp, actor.lane);
+        if passes
+            && op.result
+            && let Some(write) = location.written.filter(|write| write.mark.block != actor.block)
+        {
+            let data = op.kind == Kind::Read && !op.acquires && write.mark.kind == Kind::Write;
+            if data && flags.is_behind(own, &write) && !location.was_read_by(own) {
+                let unknown = write.mark.unknown(view, threads.height, actor);
+                let lane = unknown.trailing_zeros();
+                if unknown != 0 && reason(threads, actor, &write.mark, lane).is_some() {
+                    found.push(Conflict { mark: write.mark, lane, why: Some(Why::OldValue) });
+                }
+            }
+            flags.read(own, &write);
+        }
         location.operate(threads, clusters, actor, op, strict);
         location.record(mark, scope);
+        if passes && mark.kind != Kind::Read {
+            location.written = Some(flags.write(own, mark));
+        }
         if let Some(block) = plain.filter(|_| mark.kind != Kind::Write && op.step.is_none()) {
             threads.miss(actor, Some((Some(block), Why::PlainFlag)));
         }
@@ -227,8 +248,13 @@ fn reason(threads: &Threads, actor: Actor, mark: &Mark, lane: u32) -> Option<Why
     }
 }
 
-fn meet(threads: &Threads, view: &Times, actor: Actor, other: &Mark, found: &mut Vec<Conflict>) -> bool {
-    let unknown = other.unknown(view, threads.height, actor);
+/// Compares an access with an earlier one. Unless `strict`, a flag without a fence orders the reads before it: their values were used
+/// before the flag was written.
+fn meet(threads: &Threads, view: &Times, actor: Actor, other: &Mark, strict: bool, found: &mut Vec<Conflict>) -> bool {
+    let mut unknown = other.unknown(view, threads.height, actor);
+    if unknown != 0 && !strict && other.kind == Kind::Read && view.has_followed() {
+        unknown = other.unknown(&view.with_followed(), threads.height, actor);
+    }
     if unknown != 0 {
         let lane = unknown.trailing_zeros();
         found.push(Conflict { mark: *other, lane, why: reason(threads, actor, other, lane) });
@@ -238,7 +264,7 @@ fn meet(threads: &Threads, view: &Times, actor: Actor, other: &Mark, found: &mut
 
 fn read(cell: &mut Cell, threads: &Threads, view: &Times, actor: Actor, mark: Mark, found: &mut Vec<Conflict>) {
     for other in cell.iter().filter(|other| other.kind != Kind::Read) {
-        if !meet(threads, view, actor, other, found) {
+        if !meet(threads, view, actor, other, true, found) {
             found.extend(other.meets_read_only(&mark));
         }
     }
@@ -294,7 +320,7 @@ fn write(
     cell.retain_mut(|other| {
         let equals = !strict && other.kind == Kind::Write && mark.kind == Kind::Write && other.value == mark.value;
         if !equals {
-            if !meet(threads, view, actor, other, found) {
+            if !meet(threads, view, actor, other, strict, found) {
                 found.extend(other.meets_read_only(&mark));
             }
             return false;

@@ -47,6 +47,7 @@ mod page;
 pub(crate) mod phases;
 pub(crate) mod proxies;
 mod records;
+mod stale;
 pub(crate) mod threads;
 pub(crate) mod times;
 
@@ -95,6 +96,8 @@ pub enum Why {
     NoProxyFence,
     /// One access reads by the read-only path (`ld.global.nc`), and the other one writes in the same launch.
     ReadOnlyPath,
+    /// Both accesses are strong, and the second one reads data behind a flag without the fences: it may read the value before the write.
+    OldValue,
     /// One access initializes, invalidates or overwrites a barrier object, and the other one is an operation on it.
     BarrierObject,
     /// The second access is a texture fetch or a surface load, which need not see writes of its own launch.

@@ -237,6 +237,15 @@ impl Threads {
         view
     }
 
+    /// Records that a lane has read a flag: the reads before it are ordered, although no fence is.
+    pub(crate) fn follow(&mut self, warp: u32, lane: u32, before: &Times) {
+        let mut known = self.of(warp, lane).view.clone();
+        known.join_followed(before);
+        if !known.is(&self.of(warp, lane).view) {
+            self.change(warp, 1 << lane, |group| group.view = known.clone());
+        }
+    }
+
     /// The views that the fences of lanes have released, with their scopes. A restricted fence counts where `shared` is set.
     pub(crate) fn released(
         &self,

@@ -158,8 +158,8 @@ pub(crate) fn height(blocks: u64) -> u32 {
 pub(crate) struct Times {
     /// Knowledge about accesses to all memory.
     all: Option<Rc<Node>>,
-    /// Knowledge through instructions whose order of memory the manual does not state. It is passed on like the other two, and
-    /// only [`Times::with_followed`] looks at it.
+    /// Knowledge through instructions whose order of memory the manual does not state, or by default through flags without a fence, for
+    /// the reads before them. It is passed on like the other two, and only [`Times::with_followed`] looks at it.
     followed: Option<Rc<Node>>,
     /// Knowledge about accesses to shared memory alone, through fences that are restricted to it. Only [`Times::of_shared`]
     /// looks at it.
@@ -231,6 +231,17 @@ impl Times {
     /// Sets what is known only through such instructions. `all` has what the clock knows already.
     pub(crate) fn follow(&mut self, all: &Times) {
         self.followed.clone_from(&all.all);
+    }
+
+    /// Adds times to those that are known only through such instructions.
+    pub(crate) fn join_followed(&mut self, more: &Times) {
+        join_trees(&mut self.followed, &more.all);
+        join_trees(&mut self.followed, &more.followed);
+    }
+
+    /// Whether something is known only through such instructions.
+    pub(crate) fn has_followed(&self) -> bool {
+        self.followed.is_some()
     }
 
     /// Raises the times of lanes of a warp.

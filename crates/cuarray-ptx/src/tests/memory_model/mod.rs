@@ -1,6 +1,7 @@
 //! The memory model: published shapes of programs, with each scope and fence.
 
 mod mixed_sizes;
+mod old_values;
 mod restricted_fences;
 mod strict_mode;
 
