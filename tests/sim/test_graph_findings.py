@@ -96,7 +96,7 @@ def test_change_of_a_captured_host_buffer_after_the_launch_is_a_race(run: Run, t
     assert "[2]" not in done.stdout
     assert f"at {program}:{number['the copy']} in <module>\n" in done.stdout
     assert f"at {program}:{number['the wait']} in <module>\n" in done.stdout
-    assert "the bytes changed after the launch of the graph; cuStreamSynchronize found it" in done.stdout
+    assert "the bytes changed after the copy was enqueued; cuStreamSynchronize found it" in done.stdout
     done = run(str(program), "right", CUARRAY_SIM_SCHEDULE=schedule, CUARRAY_SIM_QUIET="1")
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 

@@ -460,6 +460,11 @@ impl Program {
         super::launch::pointers(words, parameters).collect()
     }
 
+    /// Whether a kernel may store at addresses that it loads from memory.
+    pub fn may_load_addresses(&self, kernel: u32) -> bool {
+        self.functions[kernel as usize].stored.is_none()
+    }
+
     /// How a kernel synchronizes with other launches and with the host.
     pub fn synchronization(&self, kernel: u32) -> Synchronization {
         let mut all = Synchronization::default();

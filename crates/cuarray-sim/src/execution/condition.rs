@@ -123,7 +123,7 @@ fn execute_step(
         Task::Nothing | Task::Choose(_) => Work::Wait,
         Task::Copy(copy) => {
             let source = Source::Memory(copy.source.place);
-            Work::Copy(Box::new(Copy { source, target: copy.target.place, extent: copy.extent }))
+            Work::Copy(Box::new(Copy { source, target: copy.target.place, extent: copy.extent, late: true }))
         }
         Task::Fill(fill) => Work::Fill(Box::new(*fill)),
         Task::Launch(launch) => Work::Launch(launch.clone()),

@@ -117,7 +117,8 @@ fn enqueue(
         let copy = transfer_of_operation(&mut call.lock(), operation);
         copies.push(copy.map_err(|error| (error, Some(index)))?);
     }
-    transfer_batch(call, &copies, stream).map_err(|(error, index)| (error, Some(index)))?;
+    let order_of = |index: usize| operations[index].srcAccessOrder;
+    transfer_batch(call, &copies, order_of, stream).map_err(|(error, index)| (error, Some(index)))?;
     let orders = operations.iter().map(|operation| operation.srcAccessOrder);
     wait_for_sources(call, stream, captured, orders).map_err(|error| (error, None))
 }

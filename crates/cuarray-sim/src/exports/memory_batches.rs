@@ -85,7 +85,11 @@ unsafe fn copy(
         Transfer { target: End::unified(target), source: End::unified(source), extent }
     };
     let copies: Vec<Transfer> = targets.into_iter().zip(sources).zip(sizes).map(copy).collect();
-    transfer_batch(call, &copies, stream).map_err(|(error, _)| error)?;
+    let order_of = |index: usize| {
+        let last = indices.partition_point(|first| *first <= index).saturating_sub(1);
+        attributes[last].srcAccessOrder
+    };
+    transfer_batch(call, &copies, order_of, stream).map_err(|(error, _)| error)?;
     wait_for_sources(call, stream, captured, attributes.iter().map(|one| one.srcAccessOrder))
 }
 

@@ -116,7 +116,7 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
         Action::Copy(copy) => {
             let transfer = copy.transfer;
             let source = Source::Memory(transfer.source.place);
-            Work::Copy(Box::new(Copy { source, target: transfer.target.place, extent: transfer.extent }))
+            Work::Copy(Box::new(Copy { source, target: transfer.target.place, extent: transfer.extent, late: true }))
         }
         Action::Fill(fill) => match fill.fill() {
             Ok(fill) => Work::Fill(Box::new(fill)),

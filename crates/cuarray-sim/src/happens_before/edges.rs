@@ -177,7 +177,6 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
     if let Work::Launch(launch) = work {
         caller.detail = Some(launch.name().into());
     }
-    let in_graph = caller.launch.is_some();
     let effect = effect(state, work);
     let watched = state.host_access.watches().then(|| effect.touches());
     let (before, ticket) = issue(state, handle, work, caller, effect)?;
@@ -185,7 +184,7 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
         stream.past = before;
     }
     if let Work::Copy(copy) = work
-        && in_graph
+        && copy.late
     {
         uploads::watch(state, copy, &ticket);
     }
@@ -233,7 +232,7 @@ pub(crate) fn ran(state: &mut State, ticket: &Ticket, accesses: &Accesses) {
 pub(super) fn effect(state: &State, work: &Work) -> Effect {
     match work {
         Work::Copy(copy) => {
-            let Copy { source, target, extent } = &**copy;
+            let Copy { source, target, extent, .. } = &**copy;
             let from = match source {
                 Source::Memory(place) => Some(region(*place, *extent)),
                 Source::Staged(_) => None,

@@ -1,6 +1,6 @@
 //! The host's own accesses to memory that devices use.
 
-use crate::happens_before::uploads;
+use crate::happens_before::{reached, uploads};
 use crate::host_access::{Fault, take_logged};
 use crate::objects::launch::Launch;
 use crate::objects::running::Running;
@@ -27,10 +27,14 @@ pub(super) fn watch_host(
     }
 }
 
-/// Watches all memory whose address a kernel receives, and its managed variables: the kernel may access any of it.
+/// Watches all memory whose address a kernel receives, or can load, and its managed variables: the kernel may access any of it.
 pub(super) fn watch_host_for(state: &mut State, launch: &Launch, operation: &Arc<Operation>, clock: &Clock) {
     let last = state.host_functions == 0;
-    launch.addresses().for_each(|word| state.host_access.given(word, operation, clock, last));
+    let mut words: Vec<u64> = launch.addresses().collect();
+    if launch.program.may_load_addresses(launch.kernel) {
+        words.extend(reached::through_memory(state, &words));
+    }
+    words.into_iter().for_each(|word| state.host_access.given(word, operation, clock, last));
 }
 
 /// Takes the logged host accesses, before the calling thread joins new clocks.

@@ -11,4 +11,5 @@ mod caller;
 pub(crate) mod calls;
 pub(crate) mod edges;
 pub(crate) mod host;
+mod reached;
 pub(crate) mod uploads;

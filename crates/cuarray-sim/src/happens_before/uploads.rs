@@ -1,7 +1,7 @@
-//! Changes of pageable memory that a graph copies, between its launch and the host's wait for the copy.
+//! Changes of pageable memory that a graph or a batch copies, between its launch or call and the host's wait for the copy.
 //!
 //! The pages of such memory cannot be closed. So the bytes at the launch are compared with those at the host's first wait
-//! for the copy: if they differ, the host has changed them meanwhile. Work of the driver may change them too, so the bytes
+//! for the copy: if they differ, the host has changed or freed them meanwhile. Work of the driver may change them too, so the bytes
 //! are compared before it runs, and not again.
 
 use super::caller::caller;
@@ -15,7 +15,7 @@ use cuarray_races::{Caller, Clock, Ticket};
 /// The most bytes that are stored. Further copies are not compared.
 const MOST: usize = 256 << 20;
 
-/// Stores the bytes of a graph's copy from pageable memory.
+/// Stores the bytes of a copy that reads pageable memory when it runs.
 pub(super) fn watch(state: &mut State, copy: &Copy, ticket: &Ticket) {
     let Source::Memory(place) = copy.source else { return };
     if !state.host_access.on() || !is_pageable(state, place) || may_wait_for_the_host(state) {
@@ -80,8 +80,7 @@ fn compare(state: &mut State, uploads: Vec<Upload>) {
     for upload in uploads {
         let Some(call) = caller(state) else { return };
         if let Some(bytes) = upload.changed() {
-            let detail =
-                Some(format!("the bytes changed after the launch of the graph; {} found it", call.call).into());
+            let detail = Some(format!("the bytes changed after the copy was enqueued; {} found it", call.call).into());
             let caller = Caller { call: "host write", detail, launch: None, orders: false, ..call };
             state.detector.host_changed(caller, bytes, &upload.operation);
         }

@@ -103,6 +103,8 @@ pub(crate) struct Copy {
     pub source: Source,
     pub target: Place,
     pub extent: Extent,
+    /// Whether it reads pageable memory of the host when it runs, and so possibly after the call that enqueues it.
+    pub late: bool,
 }
 
 /// A fill with a value of 1, 2 or 4 bytes.

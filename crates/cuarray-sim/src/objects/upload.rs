@@ -1,4 +1,4 @@
-//! Copies of graphs from pageable memory, with the bytes at the launch of the graph.
+//! Copies from pageable memory that read it when they run, with the bytes at the launch of the graph or at the call.
 
 use crate::memory::probe;
 use crate::objects::copy::{Extent, Place, stage};
@@ -27,9 +27,12 @@ impl Upload {
         self.bytes.len()
     }
 
-    /// The addresses from the first changed byte to behind the last one; `None` if no byte has changed.
+    /// The addresses from the first changed byte to behind the last one; `None` if no byte has changed. Memory that is gone has changed.
     pub(crate) fn changed(&self) -> Option<(u64, u64)> {
-        let now = read(self.place, self.extent)?;
+        let Some(now) = read(self.place, self.extent) else {
+            let span = self.place.span(self.extent).unwrap_or_default();
+            return Some((self.place.address, self.place.address + span));
+        };
         if now == self.bytes {
             return None;
         }

@@ -10,16 +10,19 @@ use crate::objects::graph_data::Edge;
 use crate::work::streams;
 
 /// Enqueues the copies of a batch in a stream. The manual promises no order among them: captured ones are nodes side by side,
-/// and others that share bytes are a finding. An error of a copy has its index; the copies before it are enqueued.
+/// and others that share bytes are a finding. `order_of` returns the order in which a copy accesses its source. An error of a copy
+/// has its index; the copies before it are enqueued.
 pub(in crate::exports) fn transfer_batch(
     call: &Call<'_>,
     copies: &[Transfer],
+    order_of: impl Fn(usize) -> CUmemcpySrcAccessOrder,
     stream: CUstream,
 ) -> Result<(), (CUresult, usize)> {
     let mut batch = Batch::begin(call, stream).map_err(|error| (error, 0))?;
     for (index, copy) in copies.iter().enumerate() {
         let Transfer { target, source, extent } = *copy;
-        let enqueued = transfer_noted(call, target, source, extent, SyncMode::Async(stream));
+        let late = order_of(index) != CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+        let enqueued = transfer_noted(call, target, source, extent, SyncMode::Async(stream), late);
         batch.add(call, copy, enqueued.as_ref().copied().unwrap_or(None));
         if let Err(error) = enqueued {
             batch.end(call);

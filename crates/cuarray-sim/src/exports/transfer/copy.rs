@@ -21,16 +21,18 @@ pub(super) fn transfer(
     extent: Extent,
     mode: SyncMode,
 ) -> Result<(), CUresult> {
-    transfer_noted(call, target, source, extent, mode).map(drop)
+    transfer_noted(call, target, source, extent, mode, false).map(drop)
 }
 
-/// As [`transfer`]; returns the copy's place in the history of findings, unless it is captured or empty.
+/// As [`transfer`]; returns the copy's place in the history of findings, unless it is captured or empty. If `late`, the copy reads
+/// pageable memory when it runs.
 pub(super) fn transfer_noted(
     call: &Call<'_>,
     target: End,
     source: End,
     extent: Extent,
     mode: SyncMode,
+    late: bool,
 ) -> Result<Option<u64>, CUresult> {
     let (mut state, current) = call.current_for(mode.stream())?;
     let stream = streams::stream_of(&mut state, call, current, mode.stream())?;
@@ -54,13 +56,14 @@ pub(super) fn transfer_noted(
             to != Side::Device || from != Side::Device || memops
         }
     };
-    let bytes = if from == Side::Pageable && !waits {
+    let late = late && from == Side::Pageable && !waits;
+    let bytes = if from == Side::Pageable && !waits && !late {
         // SAFETY: the program's memory is readable during the call, by the driver's contract.
         Source::Staged(unsafe { stage(source.place, extent)? })
     } else {
         Source::Memory(source.place)
     };
-    let copy = Copy { source: bytes, target: target.place, extent };
+    let copy = Copy { source: bytes, target: target.place, extent, late };
     let (state, point) = submit(call, state, stream, Work::Copy(Box::new(copy)), Vec::new())?;
     let place = edges::clock_of(&state, stream).map(|clock| clock.ordinal);
     match mode {

@@ -1,0 +1,45 @@
+//! Memory that a kernel reaches through addresses that it loads: by a table of pointers, or through a linked structure.
+
+use crate::objects::allocation::{Allocation, Kind};
+use crate::state::State;
+use std::collections::{BTreeSet, VecDeque};
+
+/// The most bytes that are searched for addresses for one launch. Larger allocations hold data, and rarely pointers.
+const MOST: u64 = 16 << 10;
+/// Smaller words are no addresses.
+const LOWEST: u64 = 1 << 32;
+
+/// The addresses of host memory that words in memory hold, beginning with the allocations at the `first` addresses.
+pub(super) fn through_memory(state: &State, first: &[u64]) -> Vec<u64> {
+    let (mut seen, mut found, mut left) = (BTreeSet::new(), Vec::new(), MOST);
+    let mut open: VecDeque<u64> = first.iter().copied().filter(|word| *word >= LOWEST).collect();
+    while let Some(address) = open.pop_front() {
+        let Some(allocation) = state.memory.find(address).filter(|allocation| is_searched(allocation)) else {
+            continue;
+        };
+        if allocation.size > left || !seen.insert(allocation.address) {
+            continue;
+        }
+        left -= allocation.size;
+        for word in words_of(state, allocation).filter(|word| *word >= LOWEST) {
+            let Some(target) = state.memory.find(word) else { continue };
+            if !target.kind.on_device() {
+                found.push(target.address);
+            }
+            open.push_back(word);
+        }
+    }
+    found
+}
+
+/// Whether the driver can read the memory at an address that is never closed.
+fn is_searched(allocation: &Allocation) -> bool {
+    !matches!(allocation.kind, Kind::Registered { .. } | Kind::Imported(_) | Kind::Array | Kind::Code)
+}
+
+/// The words of 8 bytes of an allocation.
+fn words_of(state: &State, allocation: &Allocation) -> impl Iterator<Item = u64> + use<> {
+    let start = state.host_address(allocation.address);
+    // SAFETY: the allocation is live and mapped at this address while the state is locked. The host may write it meanwhile.
+    (0..allocation.size / 8).map(move |index| unsafe { (start as *const u64).add(index as usize).read_volatile() })
+}
