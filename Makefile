@@ -242,6 +242,11 @@ racy-kernels: peers ## run the racy kernels and their right siblings, and compar
 	$(call say,Racy kernels in CUDA C++)
 	PYTHONPATH=tests $(BIN)/python -m racy_kernels
 
+.PHONY: planted-synchronization
+planted-synchronization: peers ## run kernels with planted errors of synchronization and their right siblings, and compare with docs/results/synchronization-errors.md; UPDATE=1 writes it
+	$(call say,Kernels with planted errors of synchronization)
+	PYTHONPATH=tests $(BIN)/python -m planted_synchronization
+
 .PHONY: kernel-sweep
 kernel-sweep: peers ## weaken each barrier, fence and atomic of right kernels, and compare with docs/results/kernel-sweep.md; UPDATE=1 writes it
 	$(call say,Barrier-removal sweep for kernels)

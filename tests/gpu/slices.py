@@ -55,6 +55,7 @@ LEFT_OUT = {
     "tests/peer_suite": "the runner of these suites",
     "tests/peers": "builds of peers for the simulated driver",
     "tests/project": "the project's files",
+    "tests/planted_synchronization": "findings of the simulated driver",
     "tests/racy_kernels": "findings of the simulated driver",
     "tests/sim": "the simulated driver",
     "tests/square": "all pairs of libraries, with findings of the simulated driver",

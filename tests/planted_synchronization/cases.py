@@ -8,7 +8,7 @@ Each file of ``kernels/`` is one class of errors. A case is a kernel with two bu
 - ``// grid: BLOCKS x THREADS``, then ``cooperative`` if the launch is.
 - ``// out: EXPRESSION``: the first elements of ``out`` after the right build has run, in Python.
 
-The finding names a line that ends with ``// error``.
+The finding names a line that ends with ``// error``, or, in a function above the kernels, with ``// error of CASE``.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def read(path: Path) -> tuple[Source, list[Case]]:
     """Read the cases of a file."""
     source, cases = Source(path, path.read_text(encoding="utf-8"), []), []
     comment: list[str] = []
+    elsewhere: dict[str, set[int]] = {}
     for number, line in enumerate(source.text.splitlines(), 1):
         if line.startswith("// "):
             comment.append(line)
@@ -60,7 +61,11 @@ def read(path: Path) -> tuple[Source, list[Case]]:
             cases.append(_case(path, start[1], comment))
         if line.endswith("// error"):
             cases[-1].lines.add(number)
+        if of := re.search(r"// error of (\w+)$", line):
+            elsewhere.setdefault(of[1], set()).add(number)
         comment = []
+    for case in cases:
+        case.lines |= elsewhere.get(case.name, set())
     return source, cases
 
 

@@ -62,16 +62,15 @@ advice! {
     IncludeWarp { lanes: String } =>
         "let all 32 lanes of the warp execute the matrix instruction together: without {lanes} the result is undefined",
     StayInMask { mask: String, lanes: String } =>
-        "the member mask {mask} does not name {lanes}, which execute the instruction: name each lane that executes it, or let only \
-         members execute it",
+        "the member mask {mask} does not name {lanes}: name each lane that executes the instruction, or let only members execute it",
     AgreeOnMask { mask: String, lanes: String } =>
-        "the member mask {mask} names {lanes}, which execute the instruction with another mask: give all members one mask",
+        "members of the mask {mask} execute the instruction with another mask ({lanes}): give all members one mask",
     BringMembers { mask: String, lanes: String } =>
-        "the member mask {mask} names {lanes}, which do not execute the instruction and have not exited: name only lanes that \
-         execute it, or move it out of the divergent code",
+        "members of the mask {mask} do not execute the instruction, and have not exited ({lanes}): name only lanes that execute it, or \
+         move it out of the divergent code",
     AlignBarrier { lanes: String, others: String } =>
-        "{lanes} execute this barrier, and {others} of their warp another one: all threads of a warp must execute an aligned barrier \
-         (bar.sync, __syncthreads) together, so move it out of the divergent code",
+        "all threads of a warp must execute an aligned barrier (bar.sync, __syncthreads) together, and some are at this one ({lanes}), \
+         some at another one ({others}): move it out of the divergent code",
     CountWholeWarps { count: u32 } =>
         "the barrier counts {count} threads: state a multiple of 32, as barriers count whole warps",
     CountWithinBlock { count: u32, threads: u32 } =>

@@ -70,8 +70,8 @@ kinds! {
     ///
     /// Sides: the access.
     MisalignedAccess = "misaligned-access",
-    /// A barrier, or an instruction of several lanes of a warp, that threads of a launch use as the PTX manual forbids: a wrong
-    /// member mask or count, a lane that does not come, or divergent code.
+    /// A use of a barrier, or of an instruction of several lanes of a warp, that the PTX manual forbids; a wrong member mask or
+    /// count, a lane that does not come, divergent code.
     ///
     /// Sides: the instruction; the one that another thread executes or waits at, if it is part of the error.
     SynchronizationError = "synchronization-error",

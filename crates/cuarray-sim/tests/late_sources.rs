@@ -8,7 +8,8 @@ use program::*;
 const BYTES: usize = 4096;
 
 fn attributes(order: CUmemcpySrcAccessOrder) -> CUmemcpyAttributes {
-    CUmemcpyAttributes { srcAccessOrder: order, ..CUmemcpyAttributes::default() }
+    let place = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_INVALID, id: 0 };
+    CUmemcpyAttributes { srcAccessOrder: order, srcLocHint: place, dstLocHint: place, flags: 0 }
 }
 
 /// The findings of a copy with attributes from pageable memory that `change` treats before the wait, and the first copied byte.
@@ -55,7 +56,7 @@ fn late_copy_reads_the_memory_when_it_runs() {
     assert_eq!(first, 5);
 }
 
-/// Writes a word through a pointer that it loads, through as many tables as it is told.
+/// Writes a word through a pointer that it loads behind `depth` tables.
 const KERNEL: &std::ffi::CStr = c"
 .version 8.0
 .target sm_90
@@ -77,31 +78,29 @@ LOOP:
 
 #[test]
 fn host_access_to_memory_whose_address_a_kernel_loads_is_compared() {
-    for schedule in [Schedule::Lazy, Schedule::Eager] {
-        for (pinned, depth) in [(false, 1), (true, 1), (true, 3)] {
-            let p = Program::with(Config { schedule: schedule.clone(), ..Config::default() });
-            let (mut module, mut function, mut managed) = (CUmodule::NULL, CUfunction::NULL, 0);
-            ok!(p, cuModuleLoadData(&mut module, KERNEL.as_ptr().cast()));
-            ok!(p, cuModuleGetFunction(&mut function, module, c"through".as_ptr()));
-            ok!(p, cuMemAllocManaged(&mut managed, BYTES, CU_MEM_ATTACH_GLOBAL));
-            let target = if pinned { p.pinned(BYTES) } else { managed as *mut u8 };
-            let mut address = target as u64;
-            for _ in 0..depth {
-                let table = p.alloc(8);
-                ok!(p, cuMemcpyHtoD_v2(table, (&raw const address).cast(), 8));
-                address = table;
-            }
-            let launch = |access: &dyn Fn()| {
-                let (mut table, mut count) = (address, depth);
-                let mut parameters = [(&raw mut table).cast::<c_void>(), (&raw mut count).cast::<c_void>()];
-                let (stream, none) = (p.stream(CU_STREAM_NON_BLOCKING), std::ptr::null_mut());
-                ok!(p, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters.as_mut_ptr(), none));
-                access();
-                ok!(p, cuCtxSynchronize());
-                p.sim.report().findings.iter().map(|finding| finding.kind).collect::<Vec<_>>()
-            };
-            assert_eq!(launch(&|| write(target.wrapping_add(100), 1)), [], "other bytes");
-            assert_eq!(launch(&|| write(target, 1)), [Kind::DataRace], "{pinned} {depth}");
+    for (pinned, depth) in [(false, 1), (true, 1), (true, 3)] {
+        let p = Program::with(Config { schedule: Schedule::Lazy, ..Config::default() });
+        let (mut module, mut function, mut managed) = (CUmodule::NULL, CUfunction::NULL, 0);
+        ok!(p, cuModuleLoadData(&mut module, KERNEL.as_ptr().cast()));
+        ok!(p, cuModuleGetFunction(&mut function, module, c"through".as_ptr()));
+        ok!(p, cuMemAllocManaged(&mut managed, BYTES, CU_MEM_ATTACH_GLOBAL));
+        let target = if pinned { p.pinned(BYTES) } else { managed as *mut u8 };
+        let mut address = target as u64;
+        for _ in 0..depth {
+            let table = p.alloc(8);
+            ok!(p, cuMemcpyHtoD_v2(table, (&raw const address).cast(), 8));
+            address = table;
         }
+        let launch = |access: &dyn Fn()| {
+            let (mut table, mut count) = (address, depth);
+            let mut parameters = [(&raw mut table).cast::<c_void>(), (&raw mut count).cast::<c_void>()];
+            let (stream, none) = (p.stream(CU_STREAM_NON_BLOCKING), std::ptr::null_mut());
+            ok!(p, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters.as_mut_ptr(), none));
+            access();
+            ok!(p, cuCtxSynchronize());
+            p.sim.report().findings.iter().map(|finding| finding.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(launch(&|| write(target.wrapping_add(100), 1)), [], "other bytes");
+        assert_eq!(launch(&|| write(target, 1)), [Kind::DataRace], "{pinned} {depth}");
     }
 }

@@ -1,7 +1,7 @@
 // Lanes that a member mask names, and that do not execute the instruction.
 
 // The reduction stands in a branch that some lanes do not take.
-// error: names lanes 20-31
+// error: have not exited (lanes 20-31
 // grid: 1 x 32
 // out: np.concatenate([np.full(20, x[:20].sum()), np.zeros(12)])
 KERNEL(reduction_in_a_branch) {
@@ -10,7 +10,7 @@ KERNEL(reduction_in_a_branch) {
 }
 
 // Both branches vote, but in different ways.
-// error: which do not execute the instruction
+// error: do not execute the instruction
 // grid: 1 x 32
 // out: np.ones(32)
 KERNEL(different_votes_in_two_branches) {
@@ -23,7 +23,7 @@ KERNEL(different_votes_in_two_branches) {
 }
 
 // The mask was taken before some lanes have left the branch.
-// error: names lanes 8-15
+// error: have not exited (lanes 8-15
 // grid: 1 x 32
 // out: np.concatenate([np.full(8, x[0]), np.zeros(24)])
 KERNEL(activemask_before_divergence) {
@@ -39,7 +39,7 @@ KERNEL(activemask_before_divergence) {
 }
 
 // A loop that lanes leave after different numbers of rounds.
-// error: which do not execute the instruction
+// error: do not execute the instruction
 // grid: 1 x 32
 // out: np.full(32, 32)
 KERNEL(vote_in_a_loop_of_different_length) {
@@ -50,18 +50,18 @@ KERNEL(vote_in_a_loop_of_different_length) {
     out[T] = rounds;
 }
 
-// The barrier of the warp stands behind a condition, and the others wait at the next one, of another mask.
-// error: names lanes 16-31
+// The barrier of the warp stands behind a condition, and the mask of the others has a lane that waits there.
+// error: have not exited (lane 0)
 // grid: 1 x 32
 // out: x[:32]
 KERNEL(barrier_of_a_warp_in_a_branch) {
     if (T < 16) __syncwarp(RIGHT(0xffffu) WRONG(FULL));  // error
-    else __syncwarp(0xffff0000u | RIGHT(0) WRONG(1));
+    else __syncwarp(0xffff0000u | RIGHT(0) WRONG(1));  // error
     out[T] = in[T];
 }
 
 // A match by the lanes with an element, with the mask of all.
-// error: names lanes 10-31
+// error: have not exited (lanes 10-31
 // grid: 1 x 32
 // out: np.concatenate([np.full(10, 0x3ff), np.zeros(22)])
 KERNEL(match_of_lanes_with_elements) {
@@ -70,7 +70,7 @@ KERNEL(match_of_lanes_with_elements) {
 }
 
 // An election in a branch.
-// error: names lanes 4-31
+// error: have not exited (lanes 4-31
 // grid: 1 x 32
 // out: [1]
 KERNEL(election_in_a_branch) {

@@ -82,14 +82,15 @@ KERNEL(arrival_of_some_lanes) {
     out[T] = in[T];
 }
 
+__device__ __noinline__ void meet(int *out, int value) {
+    __syncthreads();  // error of function_with_a_barrier_in_both_branches
+    *out = value;
+}
+
 // A function with a barrier is called in both branches.
 // error: all threads of a warp must execute an aligned barrier
 // grid: 1 x 64
 // out: x[:64]
-__device__ __noinline__ void meet(int *out, int value) {
-    __syncthreads();  // error
-    *out = value;
-}
 KERNEL(function_with_a_barrier_in_both_branches) {
     if (T < RIGHT(32) WRONG(10)) meet(out + T, in[T]);
     else meet(out + T, in[T]);

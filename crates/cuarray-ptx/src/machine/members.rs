@@ -24,7 +24,7 @@ pub(super) enum Value {
 /// Lanes that execute one instruction together, at several places.
 pub(crate) struct Together {
     lanes: u32,
-    /// Those that have not executed it yet.
+    /// The lanes of these that have not executed it yet.
     left: u32,
     values: [u64; 32],
 }

@@ -384,7 +384,7 @@ impl<'a> Builder<'_, 'a> {
             (Written::Name(name), _) => self.predicate_target(name)?,
             _ => return Err(self.wrong(instruction.opcode, "the target is not a predicate")),
         };
-        let draft = Draft { d, a, b, c, imm: 2 + reduction as i64 | form, ..self.draft(branching::barrier) };
+        let draft = Draft { d, a, b, c, imm: (2 + reduction as i64) | form, ..self.draft(branching::barrier) };
         self.push(draft);
         Ok(())
     }

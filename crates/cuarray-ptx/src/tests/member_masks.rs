@@ -113,7 +113,8 @@ fn complete_groups_do_not_wait_for_others() {
 #[test]
 fn instructions_of_one_kind_meet_at_several_places() {
     let both = |one: &str, other: &str| format!("@!%p bra ELSE; {one} bra.uni END; ELSE: {other} END:");
-    let results: [(&str, fn(u32) -> u32); 7] = [
+    type Result = (&'static str, fn(u32) -> u32);
+    let results: [Result; 7] = [
         ("shfl.sync.bfly.b32 %a0, %t, 16, 31, -1;", |lane| lane ^ 16),
         ("shfl.sync.idx.b32 %a0, %t, 20, 31, -1;", |_| 20),
         ("vote.sync.ballot.b32 %a0, %p, -1;", |_| 0xffff),

@@ -1,10 +1,11 @@
 //! Data that strong accesses pass on behind a flag, without the fences.
 //!
-//! Strong accesses of one location do not race. But nothing orders the write of the data before that of the flag if both are relaxed or
-//! volatile and no fence is between them, so a thread that has read the flag may read old data. It is found where the thread reads the
+//! Strong accesses of one location do not race. But without a fence, nothing orders the write of the data before that of the flag.
+//! So a thread that has read the flag may read old data. It is found where the thread reads the
 //! data for the first time: a thread that reads it again and again waits for the data itself.
 
 use super::mark::Mark;
+use crate::races::cell::Kind;
 use rustc_hash::FxHashMap;
 
 /// The last strong write of a location.
@@ -20,8 +21,9 @@ pub(super) struct Written {
 #[derive(Default)]
 pub(super) struct Flags {
     serial: u64,
-    /// For each thread, the thread that wrote the last flag, and the number of that write.
-    seen: FxHashMap<u64, (u64, u64)>,
+    /// For each thread, the thread that wrote the last flag, and the number of that write: of a store, and of an atomic operation, which
+    /// is never data.
+    seen: FxHashMap<u64, [(u64, u64); 2]>,
 }
 
 impl Flags {
@@ -33,12 +35,13 @@ impl Flags {
 
     /// Whether the last flag that a thread has read was written after this write, by the thread that wrote both.
     pub(super) fn is_behind(&self, thread: u64, write: &Written) -> bool {
-        self.seen.get(&thread).is_some_and(|(writer, serial)| *writer == write.thread && write.serial < *serial)
+        let behind = |(writer, serial): &(u64, u64)| *writer == write.thread && write.serial < *serial;
+        self.seen.get(&thread).is_some_and(|seen| seen.iter().any(behind))
     }
 
     /// Records that a thread has read a write.
     pub(super) fn read(&mut self, thread: u64, write: &Written) {
-        let seen = self.seen.entry(thread).or_default();
+        let seen = &mut self.seen.entry(thread).or_default()[usize::from(write.mark.kind == Kind::Atomic)];
         if seen.0 != write.thread || seen.1 < write.serial {
             *seen = (write.thread, write.serial);
         }
