@@ -85,7 +85,7 @@ pub(super) fn cuLibraryEnumerateKernels(
     let names = self::kernels(&state.code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program);
     let names = names.iter().take(num_kernels as usize);
     let found = names.map(|name| state.code.kernel(lib, name)).collect::<Result<Vec<_>, _>>()?;
-    // SAFETY: by the manual, the list has `num_kernels` elements, of which no more are written.
+    // SAFETY: by the manual, the list has `num_kernels` elements, and no more are written.
     unsafe { kernels.put_all(found) }
 }
 

@@ -99,7 +99,7 @@ pub(super) fn cuModuleEnumerateFunctions(
     let names = kernels(&state.code.modules.get(&module).ok_or(INVALID_HANDLE)?.program);
     let names = names.iter().take(num_functions as usize);
     let found = names.map(|name| state.code.function(module, name)).collect::<Result<Vec<_>, _>>()?;
-    // SAFETY: by the manual, the list has `num_functions` elements, of which no more are written.
+    // SAFETY: by the manual, the list has `num_functions` elements, and no more are written.
     unsafe { functions.put_all(found) }
 }
 
