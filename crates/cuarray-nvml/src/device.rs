@@ -1,7 +1,7 @@
 //! Handles of devices, and their properties.
 
+use crate::bus_name;
 use crate::driver::{self, Device};
-use crate::pci;
 use crate::result::{Outcome, answer, nvmlReturn_t, write, write_text};
 use crate::system::{devices, find, text};
 use std::ffi::{c_char, c_int, c_uint};
@@ -328,7 +328,7 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByUUIDV(uuid: *const nvmlUUID_t, to:
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId(name: *const c_char, to: *mut nvmlDevice_t) -> nvmlReturn_t {
     // SAFETY: the contract is that of both functions.
-    answer(unsafe { write_handle(to, text(name).and_then(|name| pci::device(&name))) })
+    answer(unsafe { write_handle(to, text(name).and_then(|name| bus_name::device(&name))) })
 }
 
 /// `nvmlDeviceGetHandleByPciBusId_v2`.
@@ -338,5 +338,5 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId(name: *const c_char, to: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(name: *const c_char, to: *mut nvmlDevice_t) -> nvmlReturn_t {
     // SAFETY: the contract is that of both functions.
-    answer(unsafe { write_handle(to, text(name).and_then(|name| pci::device(&name))) })
+    answer(unsafe { write_handle(to, text(name).and_then(|name| bus_name::device(&name))) })
 }

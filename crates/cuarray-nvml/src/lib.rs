@@ -10,6 +10,7 @@
 //! Functions without a counterpart in a simulation, for example power, temperature, clocks, MIG and NVLink, are exported and answer
 //! `NVML_ERROR_NOT_SUPPORTED`, as NVML does for a device without the sensor.
 
+mod bus_name;
 mod device;
 mod driver;
 mod memory;

@@ -9,6 +9,7 @@
 
 mod binary;
 pub(crate) mod kernel_handles;
+mod loading;
 mod record;
 mod table;
 

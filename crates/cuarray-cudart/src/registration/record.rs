@@ -4,10 +4,8 @@
 //! library or exits. Records are therefore read without a lock, through atomics, and a freed record is used again only as
 //! a record. One range of addresses holds all of them, so an address outside the range is a handle of the driver.
 
-use super::table;
-use crate::result::{Result, cudaError_t};
 use crate::types::cudaKernel_t;
-use cuarray_abi::{Api, CUkernel, CUlibrary};
+use cuarray_abi::CUkernel;
 use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
@@ -79,35 +77,26 @@ impl Kernel {
         records.get(offset / size_of::<Kernel>())
     }
 
-    /// The driver's kernel, which the first call loads.
-    #[inline]
-    pub(crate) fn loaded(&self, api: &Api) -> Result<CUkernel> {
-        match self.loaded.load(Ordering::Acquire) {
-            0 => self.load(api),
-            kernel => Ok(CUkernel(kernel)),
-        }
+    /// The handle of the binary.
+    pub(super) fn binary(&self) -> *mut *mut c_void {
+        self.binary.load(Ordering::Acquire)
     }
 
-    /// The driver's library of the kernel's binary.
-    pub(super) fn library(&self, api: &Api) -> Result<CUlibrary> {
-        let binary = table::binary(self.binary.load(Ordering::Acquire));
-        binary.ok_or(cudaError_t::cudaErrorInvalidDeviceFunction)?.library(api)
+    /// The name in the image.
+    pub(super) fn name(&self) -> *const c_char {
+        self.name.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the driver's kernel, which was loaded from a binary. Unregistering may have emptied the record in the meantime.
+    pub(super) fn set_loaded(&self, binary: *mut *mut c_void, kernel: CUkernel) {
+        if self.binary() == binary {
+            self.loaded.store(kernel.0, Ordering::Release);
+        }
     }
 
     /// The driver's kernel, if it is loaded.
+    #[inline]
     pub(super) fn loaded_now(&self) -> Option<CUkernel> {
         Some(CUkernel(self.loaded.load(Ordering::Acquire))).filter(|kernel| !kernel.is_null())
-    }
-
-    #[cold]
-    fn load(&self, api: &Api) -> Result<CUkernel> {
-        let handle = self.binary.load(Ordering::Acquire);
-        let binary = table::binary(handle).ok_or(cudaError_t::cudaErrorInvalidDeviceFunction)?;
-        let kernel = binary.kernel(api, self.name.load(Ordering::Relaxed))?;
-        // Unregistering may have emptied the record in the meantime.
-        if self.binary.load(Ordering::Acquire) == handle {
-            self.loaded.store(kernel.0, Ordering::Release);
-        }
-        Ok(kernel)
     }
 }

@@ -1,7 +1,7 @@
 //! A link: its inputs, and its result.
 
 use super::options::Options;
-use super::{Failure, Result, kept, real};
+use super::{Failure, Input, Result, kept, real};
 use cuarray_ptx::{Image, ImageError};
 use std::collections::BTreeSet;
 
@@ -26,17 +26,6 @@ const EMPTY: &str = ".version 6.3\n.target sm_52\n.address_size 64\n";
 const LTO_CONTAINER: [u8; 4] = 0x7f4e_43ed_u32.to_le_bytes();
 const BITCODE: &[u8] = b"BC\xc0\xde";
 const FAT: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
-
-/// An input that NVIDIA's linker compiles.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
-    /// The kind, as the program gave it.
-    pub kind: i32,
-    /// The name, for messages.
-    pub name: String,
-    /// The bytes.
-    pub data: Vec<u8>,
-}
 
 /// A link, from its creation to its results.
 #[derive(Debug, Default)]

@@ -4,12 +4,14 @@
 //! [nvJitLink](https://docs.nvidia.com/cuda/nvjitlink/index.html).
 
 pub mod exports;
+mod input;
 mod kept;
 mod link;
 mod options;
 mod real;
 
-pub use link::{Input, Link, kind};
+pub use input::Input;
+pub use link::{Link, kind};
 pub use options::Options;
 
 /// An error: the result code, and a line for the error log.

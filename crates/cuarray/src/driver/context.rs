@@ -11,20 +11,20 @@
 //! [primary contexts](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
 
 use super::{
-    Device, Driver, Table, call,
+    Device, Driver, call,
+    context_state::{ContextData, ContextState},
     current::{self, Current},
     lock,
     shared_pool::Idle,
 };
 use crate::{Result, interpreter};
-use cuarray_abi::{CUcontext, CUdevice, CUmodule};
+use cuarray_abi::CUcontext;
 use smallvec::SmallVec;
 use std::{
     any::Any,
     fmt,
     hash::{Hash, Hasher},
-    mem,
-    sync::{Arc, Mutex, OnceLock, Weak},
+    sync::{Arc, Weak},
 };
 
 /// A context. A clone is the same context.
@@ -47,29 +47,6 @@ use std::{
 pub struct Context {
     driver: Driver,
     state: Arc<ContextState>,
-}
-
-/// The data of borrowed contexts, by handle. The states of such contexts come and go with the objects that use them.
-pub(super) struct BorrowedData {
-    table: Arc<Table>,
-    known: Mutex<Vec<(CUcontext, Arc<dyn ContextData>)>>,
-}
-
-/// The state shared by all objects of a context.
-pub(super) struct ContextState {
-    table: Arc<Table>,
-    raw: CUcontext,
-    device: OnceLock<CUdevice>,
-    /// Whether this is the device's primary context, retained once by this crate.
-    retained: bool,
-    idle_events: Idle,
-    data: OnceLock<Arc<dyn ContextData>>,
-}
-
-/// Data that another folder keeps for a context: a retained one until it is released, a borrowed one until the driver is dropped.
-pub(crate) trait ContextData: Any + Send + Sync {
-    /// The loaded modules, each with the [`Context::id`] that it was loaded under.
-    fn modules(&self) -> Vec<(u64, CUmodule)>;
 }
 
 impl Driver {
@@ -136,8 +113,21 @@ fn register(contexts: &mut Vec<Weak<ContextState>>, state: &Arc<ContextState>) {
     contexts.push(Arc::downgrade(state));
 }
 
+impl Device {
+    /// The device's primary context, in which CUDA's runtime and nearly every library work.
+    ///
+    /// The context is retained, and released when the last object that holds it is dropped. While a [`Context`]
+    /// exists, a further call only looks it up.
+    ///
+    /// Driver API:
+    /// [`cuDevicePrimaryCtxRetain`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
+    pub fn primary_context(&self) -> Result<Context> {
+        Context::retain_primary(self)
+    }
+}
+
 impl Context {
-    pub(super) fn retain_primary(device: &Device) -> Result<Context> {
+    fn retain_primary(device: &Device) -> Result<Context> {
         let driver = device.driver();
         // Detached as a whole: the lock is held during a driver call that can block.
         let state = interpreter::detached(|| -> Result<_> {
@@ -205,12 +195,12 @@ impl Context {
     /// Driver API: [`cuCtxPushCurrent`,
     /// `cuCtxPopCurrent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn push(&self) -> Result<Current<'_>> {
-        current::push(&self.state)
+        self.state.push()
     }
 
     /// As [`Context::push`], for the release of an object.
     pub(super) fn push_to_release(&self) -> Result<Current<'_>> {
-        current::push_to_release(&self.state)
+        self.state.push_to_release()
     }
 
     /// Waits until all work enqueued in the context is done.
@@ -253,107 +243,6 @@ impl Context {
 
     pub(super) fn idle_events(&self) -> &Idle {
         &self.state.idle_events
-    }
-}
-
-impl BorrowedData {
-    pub(super) fn new(table: Arc<Table>) -> BorrowedData {
-        BorrowedData { table, known: Mutex::default() }
-    }
-
-    fn of(&self, raw: CUcontext, make: impl FnOnce() -> Arc<dyn ContextData>) -> Arc<dyn ContextData> {
-        let mut known = lock(&self.known);
-        if let Some((_, data)) = known.iter().find(|(of, _)| *of == raw) {
-            return data.clone();
-        }
-        let data = make();
-        known.push((raw, data.clone()));
-        data
-    }
-}
-
-impl Drop for BorrowedData {
-    fn drop(&mut self) {
-        for (raw, data) in mem::take(&mut *lock(&self.known)) {
-            let state = ContextState::new(self.table.clone(), raw, None);
-            let _ = state.data.set(data);
-            // The drop of the state unloads the modules.
-        }
-    }
-}
-
-impl ContextState {
-    fn new(table: Arc<Table>, raw: CUcontext, retained_of: Option<CUdevice>) -> Arc<ContextState> {
-        let idle_events = Idle::of(table.pools.get(), raw);
-        Arc::new(ContextState {
-            table,
-            raw,
-            device: retained_of.map_or_else(OnceLock::new, OnceLock::from),
-            retained: retained_of.is_some(),
-            idle_events,
-            data: OnceLock::new(),
-        })
-    }
-
-    fn id(&self) -> Result<Option<u64>> {
-        if self.table.api().cuCtxGetId.is_none() {
-            return Ok(None);
-        }
-        let mut id = 0u64;
-        // SAFETY: the driver writes one number, which outlives the call. It rejects a destroyed context.
-        unsafe { call!(self.table, cuCtxGetId(self.raw, &mut id)) }?;
-        Ok(Some(id))
-    }
-
-    /// Unloads the modules of the context's data. The context is current.
-    fn unload(&self, modules: &[(u64, CUmodule)]) -> Result<()> {
-        let Some(id) = self.id()? else { return Ok(()) };
-        // The driver has unloaded the modules of a context that was destroyed, and may have reused its handle.
-        let mut modules = modules.iter().filter(|(of, _)| *of == id).peekable();
-        if modules.peek().is_none() {
-            return Ok(());
-        }
-        // SAFETY: the call has no arguments.
-        let mut unloaded = unsafe { call!(self.table, cuCtxSynchronize()) };
-        for (_, module) in modules {
-            // SAFETY: the handle came from cuModuleLoadDataEx in this context, and no other object holds it. No kernel runs.
-            unloaded = unloaded.and(unsafe { call!(self.table, cuModuleUnload(*module)) });
-        }
-        unloaded
-    }
-
-    pub(super) fn table(&self) -> &Table {
-        &self.table
-    }
-
-    pub(super) fn handle(&self) -> CUcontext {
-        self.raw
-    }
-}
-
-impl Drop for ContextState {
-    fn drop(&mut self) {
-        let events = self.idle_events.drain();
-        // The data of a borrowed context is shared with the driver.
-        let data = self.data.get_mut().and_then(Arc::get_mut);
-        let modules = data.map(|data| data.modules()).unwrap_or_default();
-        if !events.is_empty() || !modules.is_empty() {
-            match current::push_to_release(self) {
-                Ok(_current) => {
-                    self.table.dropped(self.unload(&modules));
-                    events.into_iter().for_each(|event| {
-                        // SAFETY: the event came from cuEventCreate and was returned to the pool; no other object holds it.
-                        self.table.dropped(unsafe { call!(self.table, cuEventDestroy_v2(event)) });
-                    });
-                }
-                // The events of a destroyed context are destroyed with it.
-                Err(error) => self.table.dropped(Err(error)),
-            }
-        }
-        if let (true, Some(device)) = (self.retained, self.device.get()) {
-            // SAFETY: this state retained the device's primary context once, and this is the matching release.
-            self.table.dropped(unsafe { call!(self.table, cuDevicePrimaryCtxRelease_v2(*device)) });
-        }
     }
 }
 

@@ -3,11 +3,11 @@
 //! Between two calls of this crate, other code may make another context current, so each call queries the current
 //! context. Within one operation of several calls, the thread runs only this crate's code, which pops every context
 //! that it pushes. In such an operation the first result is cached until the operation ends
-//! ([`Driver::remember_current`]).
+//! ([`Driver::remember_current`](super::Driver::remember_current)).
 //!
 //! Driver API: [context management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
 
-use super::{Driver, Table, call, context::ContextState};
+use super::{call, table::Table};
 use crate::Result;
 use cuarray_abi::CUcontext;
 use std::{cell::Cell, fmt, marker::PhantomData, ptr};
@@ -49,21 +49,20 @@ fn remember(table: &Table, raw: Option<CUcontext>) {
 }
 
 /// Makes a context current for this thread, unless it already is.
-pub(super) fn push(state: &ContextState) -> Result<Current<'_>> {
-    let table = state.table();
+pub(super) fn push(table: &Table, context: CUcontext) -> Result<Current<'_>> {
     let before = current(table)?;
-    if before == state.handle() {
-        return Ok(Current { state, pushed_on: None, of_this_thread: PhantomData });
+    if before == context {
+        return Ok(Current { table, context, pushed_on: None, of_this_thread: PhantomData });
     }
     // SAFETY: the handle was retained, or came from the driver. The driver rejects a destroyed context.
-    unsafe { call!(table, cuCtxPushCurrent_v2(state.handle())) }?;
-    remember(table, Some(state.handle()));
-    Ok(Current { state, pushed_on: Some(before), of_this_thread: PhantomData })
+    unsafe { call!(table, cuCtxPushCurrent_v2(context)) }?;
+    remember(table, Some(context));
+    Ok(Current { table, context, pushed_on: Some(before), of_this_thread: PhantomData })
 }
 
 /// As [`push`], for the release of an object. No caller can try a release again, so a failed attempt is repeated once.
-pub(super) fn push_to_release(state: &ContextState) -> Result<Current<'_>> {
-    push(state).or_else(|_| push(state))
+pub(super) fn push_to_release(table: &Table, context: CUcontext) -> Result<Current<'_>> {
+    push(table, context).or_else(|_| push(table, context))
 }
 
 /// A guard that keeps a context current for this thread, from [`Context::push`](super::Context::push).
@@ -80,7 +79,8 @@ pub(super) fn push_to_release(state: &ContextState) -> Result<Current<'_>> {
 /// ```
 #[must_use = "the context is popped when this is dropped"]
 pub struct Current<'a> {
-    state: &'a ContextState,
+    table: &'a Table,
+    context: CUcontext,
     /// The context below the pushed one, null if there was none; `None` if nothing was pushed.
     pushed_on: Option<CUcontext>,
     /// Each thread has its own context stack: the guard must be dropped in the thread that made it.
@@ -90,11 +90,11 @@ pub struct Current<'a> {
 impl Drop for Current<'_> {
     fn drop(&mut self) {
         if let Some(before) = self.pushed_on {
-            let table = self.state.table();
+            let table = self.table;
             let done = pop(table).or_else(|error| {
                 // A failed call may have popped nothing. The context below is another one, so the current one tells.
                 remember(table, None);
-                if current(table)? == self.state.handle() { pop(table) } else { Err(error) }
+                if current(table)? == self.context { pop(table) } else { Err(error) }
             });
             remember(table, done.is_ok().then_some(before));
             table.dropped(done);
@@ -110,12 +110,12 @@ fn pop(table: &Table) -> Result<()> {
 
 impl fmt::Debug for Current<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Current({:#x})", self.state.handle().0)
+        write!(f, "Current({:#x})", self.context.0)
     }
 }
 
 /// A guard that caches this thread's current context, so that the driver is queried only once; from
-/// [`Driver::remember_current`].
+/// [`Driver::remember_current`](super::Driver::remember_current).
 #[must_use = "dropping the guard ends the caching of the current context"]
 pub(crate) struct Remembered {
     before: Cached,
@@ -123,18 +123,14 @@ pub(crate) struct Remembered {
     of_this_thread: PhantomData<*const ()>,
 }
 
-impl Driver {
-    /// Caches this thread's current context until the guard is dropped. Use it in an operation of several calls, during
-    /// which this thread runs only this crate's code. Drop guards, including [`Current`]s, in the reverse order of their
-    /// creation.
-    pub(crate) fn remember_current(&self) -> Remembered {
-        let table = ptr::from_ref::<Table>(self.table());
-        let before = CACHED.get();
-        if !ptr::eq(before.table, table) {
-            CACHED.set(Cached { table, raw: None });
-        }
-        Remembered { before, of_this_thread: PhantomData }
+/// See [`Driver::remember_current`](super::Driver::remember_current).
+pub(super) fn cache(table: &Table) -> Remembered {
+    let table = ptr::from_ref(table);
+    let before = CACHED.get();
+    if !ptr::eq(before.table, table) {
+        CACHED.set(Cached { table, raw: None });
     }
+    Remembered { before, of_this_thread: PhantomData }
 }
 
 impl Drop for Remembered {

@@ -3,7 +3,7 @@
 //! Driver API: [device management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html),
 //! [primary contexts](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
 
-use super::{Context, Driver, call};
+use super::{Driver, call};
 use crate::Result;
 use cuarray_abi::{
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, CUdevice,
@@ -134,16 +134,5 @@ impl Device {
         // SAFETY: the driver writes 16 bytes, which outlive the call.
         unsafe { call!(self.driver, cuDeviceGetUuid_v2 | cuDeviceGetUuid(&mut uuid, self.raw)) }?;
         Ok(uuid.bytes)
-    }
-
-    /// The device's primary context, in which CUDA's runtime and nearly every library work.
-    ///
-    /// The context is retained, and released when the last object that holds it is dropped. While a [`Context`]
-    /// exists, a further call only looks it up.
-    ///
-    /// Driver API:
-    /// [`cuDevicePrimaryCtxRetain`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
-    pub fn primary_context(&self) -> Result<Context> {
-        Context::retain_primary(self)
     }
 }

@@ -1,12 +1,14 @@
 //! [`Driver`]: a loaded driver with its entry points and contexts.
 
 use super::{
-    SharedPools, call,
-    context::{BorrowedData, ContextState},
+    call,
+    context_state::{BorrowedData, ContextState},
+    current::{self, Remembered},
     lock,
+    table::Table,
 };
 use crate::{Error, Result};
-use cuarray_abi::{Api, CUresult};
+use cuarray_abi::Api;
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -38,41 +40,6 @@ pub(super) struct Inner {
     pub(super) default: Mutex<Option<Arc<ContextState>>>,
     /// The data of borrowed contexts.
     pub(super) borrowed: BorrowedData,
-}
-
-/// The parts of a driver that a context's state needs. [`Inner`] holds these states, so they hold this table and not
-/// `Inner`: a reference cycle would keep both alive forever.
-pub(super) struct Table {
-    pub(super) api: Api,
-    pub(super) path: Option<PathBuf>,
-    pub(super) drop_error: Mutex<Option<Error>>,
-    /// Event pools of another copy of this crate, if this copy uses them.
-    pub(super) pools: OnceLock<SharedPools>,
-    /// See [`Driver::address_space`].
-    pub(super) address_space: usize,
-}
-
-impl Table {
-    pub(super) fn api(&self) -> &Api {
-        &self.api
-    }
-
-    /// Records the result of a destructor's call; see the [module](super).
-    pub(super) fn dropped(&self, result: Result<()>) {
-        let Err(error) = result else { return };
-        let gone = matches!(
-            error.driver_code(),
-            Some(
-                CUresult::CUDA_ERROR_DEINITIALIZED
-                    | CUresult::CUDA_ERROR_NOT_INITIALIZED
-                    | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
-                    | CUresult::CUDA_ERROR_INVALID_CONTEXT
-            )
-        );
-        if !gone {
-            lock(&self.drop_error).get_or_insert(error);
-        }
-    }
 }
 
 impl Driver {
@@ -119,6 +86,13 @@ impl Driver {
     #[inline]
     pub(crate) fn address_space(&self) -> usize {
         self.0.table.address_space
+    }
+
+    /// Caches this thread's current context until the guard is dropped. Use it in an operation of several calls, during
+    /// which this thread runs only this crate's code. Drop guards, including [`Current`](super::Current)s, in the reverse
+    /// order of their creation.
+    pub(crate) fn remember_current(&self) -> Remembered {
+        current::cache(self.table())
     }
 
     pub(super) fn table(&self) -> &Arc<Table> {

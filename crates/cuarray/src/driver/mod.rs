@@ -35,6 +35,7 @@
 
 mod capture;
 pub(crate) mod context;
+mod context_state;
 pub mod copy;
 mod current;
 mod deferred;
@@ -49,6 +50,8 @@ mod idle_events;
 mod ipc;
 #[cfg(feature = "python")]
 mod legacy;
+#[cfg(feature = "python")]
+mod lent_pool;
 mod load;
 pub(crate) mod loaded;
 mod memory;
@@ -57,9 +60,11 @@ pub(crate) mod process_end;
 mod relaxed;
 mod shared_pool;
 pub(crate) mod stream;
+mod table;
 
 pub(crate) use capture::CaptureStatus;
-pub(crate) use context::{Context, ContextData};
+pub(crate) use context::Context;
+pub(crate) use context_state::ContextData;
 pub use cuarray_abi::{Api, CUcontext, CUresult};
 pub use current::Current;
 pub(crate) use device::Device;
@@ -72,7 +77,6 @@ pub(crate) use shared_pool::SharedPools;
 pub(crate) use stream::Stream;
 
 pub(crate) use loaded::Driver;
-use loaded::Table;
 
 use crate::Result;
 use crate::interpreter::lock;

@@ -10,9 +10,9 @@ use crate::python::{
     ffi::{error::ERROR_CLASS, shared::Shared},
     import::{self, Reading},
     memory::{
-        event_pools::EVENT_POOLS,
         owner::PyMemory,
-        runtime::{self, context_of},
+        reach::context_of,
+        runtime::{self, EVENT_POOLS},
         stream::{self, PyStream},
     },
     values::dtype::Element,

@@ -13,10 +13,7 @@ use crate::python::{
         raised::passes_through,
     },
     import::{self, Adopted, c_interface},
-    memory::{
-        owner::PyMemory,
-        runtime::{context_on, driver},
-    },
+    memory::{contexts::context_on, owner::PyMemory, runtime::driver},
     values::{
         dtype::Element,
         host::{self, HostArray},

@@ -3,8 +3,9 @@
 use super::{PyDeviceArray, copies::Elements};
 use crate::python::{
     memory::{
+        contexts::context_on,
         owner::PyMemory,
-        runtime::{self, context_on, driver},
+        runtime::{self, driver},
         stream::{self, PyStream},
     },
     values::{dtype::Element, host::HostArray, numbers::numbers},

@@ -18,8 +18,8 @@ use crate::python::{
     memory::{
         array_owner::ArrayOwner,
         owner::PyMemory,
-        reach::Pointer,
-        runtime::{context_of, driver},
+        reach::{Pointer, context_of},
+        runtime::driver,
         stream::{self, PyStream},
     },
     values::dtype,

@@ -1,6 +1,6 @@
 //! Copies between arrays of any layout, on the host and on devices: the driver calls for a [`CopyPlan`].
 
-use crate::python::memory::{reach::Reached, runtime::context_by};
+use crate::python::memory::{contexts::context_by, reach::Reached};
 use crate::{
     Result,
     copy::strided_copy::CopyPlan,

@@ -7,11 +7,7 @@ use crate::{
     python::{
         array::mask::ArrayMask,
         config,
-        memory::{
-            bounds, event,
-            runtime::{context_of, driver},
-            stream,
-        },
+        memory::{bounds, event, reach::context_of, runtime::driver, stream},
         values::options::Options,
     },
 };

@@ -15,7 +15,7 @@ use crate::python::{
     import::{self, Adopted},
     memory::{
         bounds, event,
-        runtime::context_of,
+        reach::context_of,
         stream::{self, PyStream},
     },
     values::options::{Options, Policy},

@@ -33,7 +33,7 @@ use crate::{
         import,
         memory::{
             array_owner::DropDetached,
-            runtime::context_on,
+            contexts::context_on,
             stream::{self, PyStream},
         },
         values::{numbers::ordinal, options},

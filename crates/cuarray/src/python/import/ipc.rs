@@ -10,8 +10,10 @@
 use crate::python::{
     array::{PyDeviceArray, dictionary},
     memory::{
-        bounds, reach,
-        runtime::{self, context_of, context_on, driver},
+        bounds,
+        contexts::context_on,
+        reach::{self, context_of},
+        runtime::{self, driver},
         stream::{self, PyStream},
     },
     values::{

@@ -4,6 +4,7 @@ pub(in crate::python) mod array_owner;
 pub(in crate::python) mod bounds;
 pub(in crate::python) mod c_array;
 pub(in crate::python) mod capsule;
+pub(in crate::python) mod contexts;
 pub mod event;
 pub(in crate::python) mod event_pools;
 pub(in crate::python) mod owner;

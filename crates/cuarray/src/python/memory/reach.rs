@@ -10,7 +10,7 @@
 //! An unknown address may also become valid: memory that a graph allocates exists when the graph runs. So nothing is refused while a
 //! stream captures.
 
-use super::runtime::{context_by, driver};
+use super::{contexts::context_by, runtime::driver};
 use crate::{
     DevicePtr, Error, Result,
     driver::{CaptureStatus, Context, MemoryKind, PointerAttributes, Stream},
@@ -68,7 +68,7 @@ impl<'a> Pointer<'a> {
 }
 
 impl Found<'_> {
-    /// A context of the device, as [`context_of`](super::runtime::context_of).
+    /// A context of the device, as [`context_of`].
     pub(in crate::python) fn context(&self) -> Result<Cow<'_, Context>> {
         match self.pointer.allocated_in {
             Some(context) if context.is_current()? => Ok(Cow::Borrowed(context)),
@@ -105,6 +105,12 @@ impl Reached {
 /// [`Error::is_unsupported`]: no device reaches the memory.
 pub(in crate::python) fn reach(context: &Context, address: DevicePtr, stream: Option<&Stream>) -> Result<Reached> {
     Pointer { address, allocated_in: None }.find()?.reach(context, stream)
+}
+
+/// A context of the device whose memory `pointer` addresses (clauses I6 and A1: the pointer decides on the device). The current context if
+/// it belongs to that device, else the primary one. The default context if the driver does not know the memory.
+pub(in crate::python) fn context_of(pointer: DevicePtr) -> Result<Context> {
+    context_by(attributes(pointer)?.and_then(|attributes| attributes.device_ordinal))
 }
 
 fn is_capturing(status: CaptureStatus) -> bool {

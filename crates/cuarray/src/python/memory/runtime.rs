@@ -1,14 +1,13 @@
 //! The one driver of a Python process, loaded on first use.
 
-use super::{event_pools, reach};
-use crate::python::ffi::shared::Joined;
+use super::event_pools::{self, EventPools};
+use crate::python::ffi::shared::{Joined, Shared};
 use crate::{
-    DevicePtr, Error, Result,
-    driver::{Context, Driver},
-    interpreter,
+    Result,
+    driver::{Driver, SharedPools},
 };
 use pyo3::{prelude::*, types::PyTuple};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
@@ -21,7 +20,7 @@ pub(in crate::python) fn driver() -> Result<&'static Driver> {
     // The driver is joined to other modules before its first use. An interpreter that is ending permits no attachment; the driver
     // then keeps its events to itself.
     let _ = Python::try_attach(|py| {
-        let shared = event_pools::share(py, &driver);
+        let shared = event_pools::share(py, &EVENT_POOLS, &driver);
         // An interpreter that is ending refuses exit functions; the driver works all the same.
         let _ = reclaim_at_exit(py);
         join(py)?;
@@ -35,50 +34,17 @@ pub(in crate::python) fn loaded() -> Option<&'static Driver> {
     DRIVER.get()
 }
 
-/// A context of the device whose memory `pointer` addresses (clauses I6 and A1: the pointer decides on the device). The current context if
-/// it belongs to that device, else the primary one. The default context if the driver does not know the memory.
-pub(in crate::python) fn context_of(pointer: DevicePtr) -> Result<Context> {
-    context_by(reach::attributes(pointer)?.and_then(|attributes| attributes.device_ordinal))
-}
+/// The pools that all modules use.
+pub(in crate::python) static EVENT_POOLS: Shared<EventPools> =
+    Shared::new(c"cuarray.event_pools.v1", &EventPools { event_pools });
 
-/// As [`context_of`], for a known device, or for memory that the driver does not know.
-pub(in crate::python) fn context_by(device: Option<i32>) -> Result<Context> {
-    let driver = driver()?;
-    let Some(ordinal) = device else { return driver.default_context() };
-    current_on(ordinal)?.map_or_else(|| driver.named_device(ordinal).primary_context(), Ok)
-}
-
-/// A context of the device with that ordinal: the current context if it belongs to the device, else the primary one. The primary context
-/// is then retained for the life of the process, so that arrays do not create and destroy it.
+/// [`EventPools::event_pools`] of this module.
 ///
-/// # Errors
-/// An invalid argument: there is no such device.
-pub(in crate::python) fn context_on(ordinal: i32) -> Result<Context> {
-    static RETAINED: Mutex<Vec<(i32, Context)>> = Mutex::new(Vec::new());
-    let driver = driver()?;
-    let count = driver.device_count()?;
-    if !usize::try_from(ordinal).is_ok_and(|ordinal| ordinal < count) {
-        return Err(Error::argument(format!("device is {ordinal}; an int from 0 to {} is expected", count.max(1) - 1)));
-    }
-    if let Some(current) = current_on(ordinal)? {
-        return Ok(current);
-    }
-    // The whole block runs detached from the interpreter: it holds the lock during driver calls that can block.
-    interpreter::detached(|| {
-        let mut retained = interpreter::lock(&RETAINED);
-        if let Some((_, context)) = retained.iter().find(|(device, _)| *device == ordinal) {
-            return Ok(context.clone());
-        }
-        let context = driver.device(ordinal)?.primary_context()?;
-        retained.push((ordinal, context.clone()));
-        Ok(context)
-    })
-}
-
-/// The current context, if it belongs to the device.
-fn current_on(ordinal: i32) -> Result<Option<Context>> {
-    let Some(current) = driver()?.current_context()? else { return Ok(None) };
-    Ok((current.ordinal()? == ordinal).then_some(current))
+/// # Safety
+/// `pools` may be written.
+unsafe extern "C" fn event_pools(pools: *mut SharedPools) -> i32 {
+    // SAFETY: this function's contract.
+    unsafe { event_pools::give(pools, || driver().ok()) }
 }
 
 /// Reports an error of a destructor through `sys.unraisablehook`, as Python does for its own.

@@ -1,6 +1,6 @@
 //! The Python class `Stream`: this library's own streams, the default streams, and foreign ones.
 
-use super::{event::PyEvent, runtime};
+use super::{contexts, event::PyEvent, runtime};
 use crate::python::{
     ffi::{
         inspect::{shown, type_name},
@@ -228,7 +228,7 @@ pub(in crate::python) fn stream(
     #[pyo3(from_py_with = ordinal)] device: Option<i32>,
 ) -> Result<PyStream> {
     py.detach(|| {
-        let context = device.map_or_else(|| runtime::driver()?.default_context(), runtime::context_on)?;
+        let context = device.map_or_else(|| runtime::driver()?.default_context(), contexts::context_on)?;
         Ok(PyStream::new(Stream::new(&context)?, None))
     })
 }
