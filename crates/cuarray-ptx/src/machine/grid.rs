@@ -119,6 +119,8 @@ impl<'a> Machine<'a> {
             recorder: Recorder::new(launch.record, launch.regions.len()).ordered(launch.hands_over()),
             misuses: Misuses::default(),
             freed: BTreeMap::new(),
+            last_errors: BTreeMap::new(),
+            poison: [u64::MAX; 8],
             unused: 0,
             races,
             causality: None,

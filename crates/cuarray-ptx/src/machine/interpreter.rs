@@ -88,6 +88,10 @@ pub(crate) struct Machine<'p> {
     pub misuses: Misuses,
     /// The blocks of the heap that the launch has freed: the address, and the address after the last byte.
     pub freed: BTreeMap<u64, u64>,
+    /// The last error of the device runtime of each thread that has one: its block and its number there.
+    pub last_errors: BTreeMap<(u64, u32), u32>,
+    /// The bytes that a read outside of all regions gives, if the launch goes on behind it.
+    pub poison: [u64; 8],
     /// The last bytes of each lane's access whose values nothing uses.
     pub unused: u32,
     pub races: Races,

@@ -23,6 +23,7 @@ mod block;
 pub(crate) mod branching;
 pub(crate) mod cluster;
 pub(crate) mod dependent;
+pub(crate) mod device_runtime;
 #[cfg(target_arch = "x86_64")]
 mod direct;
 #[cfg(not(target_arch = "x86_64"))]

@@ -330,7 +330,7 @@ impl Program {
         self.target
     }
 
-    /// Whether the program declares `malloc`, which its kernels may call.
+    /// Whether the program declares `malloc` or `cudaMalloc`, which its kernels may call.
     pub fn allocates(&self) -> bool {
         self.allocates
     }

@@ -5,7 +5,7 @@
 //! with parameters in the caller's local memory.
 
 use super::fault::FaultKind;
-use super::{Flow, Machine, printf};
+use super::{Flow, Machine, device_runtime, printf};
 use crate::machine::program::Instruction;
 
 /// A provided function: its name, the sizes of its results and parameters in bytes, and its implementation.
@@ -21,6 +21,38 @@ pub(crate) struct Provided {
 
 /// All provided functions.
 pub(crate) const PROVIDED: &[Provided] = &[
+    Provided {
+        name: device_runtime::ALLOCATE,
+        results: &[4],
+        parameters: &[8, 8],
+        exec: device_runtime::allocate,
+        grid_wide: false,
+        ordered: true,
+    },
+    Provided {
+        name: "__cudaCDP2Free",
+        results: &[4],
+        parameters: &[8],
+        exec: device_runtime::free,
+        grid_wide: false,
+        ordered: true,
+    },
+    Provided {
+        name: "__cudaCDP2GetLastError",
+        results: &[4],
+        parameters: &[],
+        exec: device_runtime::take_error,
+        grid_wide: false,
+        ordered: true,
+    },
+    Provided {
+        name: "__cudaCDP2PeekAtLastError",
+        results: &[4],
+        parameters: &[],
+        exec: device_runtime::peek_error,
+        grid_wide: false,
+        ordered: true,
+    },
     Provided { name: "vprintf", results: &[4], parameters: &[8, 8], exec: print, grid_wide: false, ordered: false },
     Provided { name: "malloc", results: &[8], parameters: &[8], exec: allocate, grid_wide: false, ordered: true },
     Provided { name: "free", results: &[], parameters: &[8], exec: free, grid_wide: false, ordered: true },
@@ -64,12 +96,12 @@ const LONGEST: usize = 1 << 16;
 impl Machine<'_> {
     /// Reads a parameter of the call for a lane. The further operands are the offsets of the parameters and the result
     /// in the caller's local memory.
-    fn parameter(&self, instruction: &Instruction, index: usize, lane: u32) -> u64 {
+    pub(super) fn parameter(&self, instruction: &Instruction, index: usize, lane: u32) -> u64 {
         let place = self.local_base + self.extra(instruction, index);
         self.warp.local[place as usize / 8 * 32 + lane as usize]
     }
 
-    fn set_result(&mut self, instruction: &Instruction, index: usize, lane: u32, value: u64) {
+    pub(super) fn set_result(&mut self, instruction: &Instruction, index: usize, lane: u32, value: u64) {
         let place = self.local_base + self.extra(instruction, index);
         self.warp.local[place as usize / 8 * 32 + lane as usize] = value;
     }
@@ -167,20 +199,22 @@ impl Machine<'_> {
     }
 }
 
-/// Calls a function for each lane, in order.
-fn each(machine: &mut Machine<'_>, mut f: impl FnMut(&mut Machine<'_>, u32) -> Result<(), FaultKind>) -> Flow {
-    for lane in 0..32 {
-        if machine.mask >> lane & 1 == 1
-            && let Err(kind) = f(machine, lane)
-        {
-            return machine.fail(kind, lane, 0, 0, false);
+impl Machine<'_> {
+    /// Calls a function for each lane of the mask, in order.
+    pub(super) fn each_lane(&mut self, mut f: impl FnMut(&mut Self, u32) -> Result<(), FaultKind>) -> Flow {
+        for lane in 0..32 {
+            if self.mask >> lane & 1 == 1
+                && let Err(kind) = f(self, lane)
+            {
+                return self.fail(kind, lane, 0, 0, false);
+            }
         }
+        Flow::Next
     }
-    Flow::Next
 }
 
 unsafe fn print(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    each(machine, |machine, lane| {
+    machine.each_lane(|machine, lane| {
         let (format, arguments) = (machine.parameter(instruction, 0, lane), machine.parameter(instruction, 1, lane));
         let format = machine.text(lane, format)?;
         let count = format.iter().filter(|byte| **byte == b'%').count() as u64;
@@ -191,30 +225,44 @@ unsafe fn print(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     })
 }
 
+impl Machine<'_> {
+    /// Allocates a block of the heap: its address, or 0 if the heap is exhausted.
+    pub(super) fn allocate_block(&mut self, size: u64) -> u64 {
+        let address = self.launch.service.allocate(size);
+        self.forget_accesses(address, size);
+        self.block_is_allocated(address, size);
+        address
+    }
+
+    /// Frees a block of the heap. Returns whether there was one.
+    pub(super) fn free_block(&mut self, address: u64) -> bool {
+        let size = self.launch.service.free(address);
+        if size > 0 {
+            self.block_is_freed(address, size);
+        }
+        size > 0
+    }
+}
+
 unsafe fn allocate(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    each(machine, |machine, lane| {
+    machine.each_lane(|machine, lane| {
         let size = machine.parameter(instruction, 0, lane);
-        let address = machine.launch.service.allocate(size);
-        machine.forget_accesses(address, size);
-        machine.block_is_allocated(address, size);
+        let address = machine.allocate_block(size);
         machine.set_result(instruction, 1, lane, address);
         Ok(())
     })
 }
 
 unsafe fn free(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    each(machine, |machine, lane| {
+    machine.each_lane(|machine, lane| {
         let address = machine.parameter(instruction, 0, lane);
-        let size = machine.launch.service.free(address);
-        if size > 0 {
-            machine.block_is_freed(address, size);
-        }
+        machine.free_block(address);
         Ok(())
     })
 }
 
 unsafe fn assertion(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    each(machine, |machine, lane| {
+    machine.each_lane(|machine, lane| {
         let mut texts = Vec::new();
         for index in [0, 1, 3] {
             let address = machine.parameter(instruction, index, lane);
@@ -231,7 +279,7 @@ unsafe fn assertion(machine: &mut Machine<'_>, instruction: &Instruction) -> Flo
 
 unsafe fn set_condition(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     let mut handles = [0; 32];
-    let flow = each(machine, |machine, lane| {
+    let flow = machine.each_lane(|machine, lane| {
         let (handle, value) = (machine.parameter(instruction, 0, lane), machine.parameter(instruction, 1, lane));
         machine.launch.service.set_condition(handle, value as u32);
         handles[lane as usize] = handle;
@@ -242,7 +290,7 @@ unsafe fn set_condition(machine: &mut Machine<'_>, instruction: &Instruction) ->
 }
 
 unsafe fn grid_handle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    each(machine, |machine, lane| {
+    machine.each_lane(|machine, lane| {
         // A launch that is not cooperative has no grid handle.
         let handle = u64::from(machine.launch.cooperative);
         machine.set_result(instruction, 1, lane, handle);
@@ -251,7 +299,7 @@ unsafe fn grid_handle(machine: &mut Machine<'_>, instruction: &Instruction) -> F
 }
 
 unsafe fn synchronize(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
-    let flow = each(machine, |machine, lane| {
+    let flow = machine.each_lane(|machine, lane| {
         let code = if machine.launch.cooperative { 0 } else { 1 };
         machine.set_result(instruction, 2, lane, code);
         Ok(())

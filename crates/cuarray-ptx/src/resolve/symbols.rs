@@ -4,6 +4,7 @@ use super::sampler;
 use crate::Error;
 use crate::grammar::ast::{Function, Linkage, Module, Value, Variable as Declared};
 use crate::grammar::types::Space;
+use crate::machine::device_runtime::ALLOCATE;
 use crate::machine::program::{self, Constant, Parameter, Program, RESERVED_SHARED, Variable};
 use crate::machine::services::PROVIDED;
 use rustc_hash::FxHashMap;
@@ -254,7 +255,7 @@ impl<'a> Symbols<'a> {
             }
         }
         let declares = |name| modules.iter().flat_map(|module| &module.functions).any(|function| function.name == name);
-        (program.allocates, program.prints) = (declares("malloc"), declares("vprintf"));
+        (program.allocates, program.prints) = (declares("malloc") || declares(ALLOCATE), declares("vprintf"));
         for (number, definition) in self.definitions.iter().enumerate() {
             let shape = definition.shape;
             if shape.entry && definition.body.is_some() {

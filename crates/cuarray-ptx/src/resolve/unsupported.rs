@@ -25,8 +25,16 @@ const DEVICE_RUNTIME: &[(&str, &str)] = &[
         "no module defines the function: kernels cannot launch kernels here (dynamic parallelism): launch them from the host",
     ),
     (
-        "__cudaCDP2",
+        "__cudaCDP2LaunchDevice",
         "no module defines the function: kernels cannot launch kernels here (dynamic parallelism): launch them from the host",
+    ),
+    (
+        "__cudaCDP2GetParameterBuffer",
+        "no module defines the function: kernels cannot launch kernels here (dynamic parallelism): launch them from the host",
+    ),
+    (
+        "__cudaCDP2",
+        "no module defines the function: kernels have only cudaMalloc, cudaFree and the last error of the device runtime here",
     ),
 ];
 

@@ -95,7 +95,9 @@ fn device_functions_of_the_runtime_are_refused_with_a_reason() {
         ("cudaGraphKernelNodeSetParam", "change nodes of graphs"),
         ("cudaGraphKernelNodeUpdatesApply", "change nodes of graphs"),
         ("cudaGraphLaunch", "launch graphs"),
-        ("__cudaCDP2LaunchDevice", "launch kernels"),
+        ("__cudaCDP2LaunchDeviceV2", "launch kernels"),
+        ("__cudaCDP2GetParameterBufferV2", "launch kernels"),
+        ("__cudaCDP2StreamCreateWithFlags", "cudaMalloc, cudaFree"),
     ] {
         let module = format!(
             ".extern .func (.param .b32 result) {name} (.param .b64 a);\n.visible .entry k() {{ .reg .b32 %r; .reg .b64 %a;\n\

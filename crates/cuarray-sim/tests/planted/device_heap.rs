@@ -9,6 +9,8 @@ const CODE: &CStr = c"
 .address_size 64
 .extern .func (.param .b64 result) malloc(.param .b64 size);
 .extern .func free(.param .b64 address);
+.extern .func (.param .b32 code) __cudaCDP2Malloc(.param .b64 place, .param .b64 size);
+.extern .func (.param .b32 code) __cudaCDP2Free(.param .b64 address);
 .visible .entry make(.param .u64 place)
 {
     .param .b64 size, address; .reg .b64 %p, %a;
@@ -94,6 +96,34 @@ const CODE: &CStr = c"
     st.u64 [%a + 56], 5;
     st.param.b64 [address], %b;
     call free, (address);
+    ret;
+}
+.visible .entry of_runtime(.param .u64 place)
+{
+    .param .b64 address, size; .param .b32 code; .reg .b64 %p, %a; .reg .b32 %c;
+    ld.param.u64 %p, [place];
+    st.param.b64 [address], %p;
+    st.param.b64 [size], 64;
+    call (code), __cudaCDP2Malloc, (address, size);
+    ld.global.u64 %a, [%p];
+    st.u64 [%a], 5;
+    st.param.b64 [address], %a;
+    call (code), __cudaCDP2Free, (address);
+    ld.param.b32 %c, [code];
+    st.global.u32 [%p], %c;
+    ret;
+}
+.visible .entry of_runtime_early(.param .u64 place)
+{
+    .param .b64 address, size; .param .b32 code; .reg .b64 %p, %a;
+    ld.param.u64 %p, [place];
+    st.param.b64 [address], %p;
+    st.param.b64 [size], 64;
+    call (code), __cudaCDP2Malloc, (address, size);
+    ld.global.u64 %a, [%p];
+    st.param.b64 [address], %a;
+    call (code), __cudaCDP2Free, (address);
+    st.u64 [%a], 5;
     ret;
 }
 .visible .entry within(.param .u64 place)
@@ -182,6 +212,15 @@ pairs! {
     }
     a_block_that_lives_within_a_kernel_and_is_used_after_free: UseAfterFree ["cuLaunchKernel on stream 1"], |p, right| {
         kernels(p).in_order(p, &[if right { c"within" } else { c"within_early" }]);
+    }
+    a_block_of_the_device_runtime_used_after_free: UseAfterFree ["cuLaunchKernel on stream 1"], |p, right| {
+        let kernels = kernels(p);
+        kernels.in_order(p, &[if right { c"of_runtime" } else { c"of_runtime_early" }]);
+        if right {
+            let mut code = 1_u32;
+            ok!(p, cuMemcpyDtoH_v2((&raw mut code).cast(), kernels.1, 4));
+            assert_eq!(code, 0);
+        }
     }
     a_block_freed_while_a_launch_uses_it: FreeBeforePendingWork ["cuLaunchKernel on stream 1", "cuLaunchKernel on stream 2"], |p, right| {
         let kernels = kernels(p);
