@@ -91,8 +91,13 @@ advice! {
         "keep within the {size} bytes of {name}: the access ends {beyond} bytes behind them",
     KeepWithinArguments { targets: String } => "keep within {targets}: the store reaches another allocation",
     KeepWithinModule => "keep within the variable of the module: the store reaches another allocation",
+    CorrectKernel { failure: String } => "correct the kernel: {failure}",
+    LoadSupported { reason: String } =>
+        "change the module, or set CUARRAY_SIM_REFUSALS=0 in a program that tries modules and has others: {reason}",
     KeepWithinWindow { failure: String } => "keep within it: {failure}",
     UseLiveAddress => "use an address inside a live allocation",
+    LeavePoison =>
+        "use an address inside a live allocation: the read gave poison, and the launch went on (CUARRAY_SIM_STRAY_READS=poison)",
     AlignAddressAndPitch { size: u64 } => "use an address, and a pitch, that {size} divides",
     AlignAddress { size: u32 } => "use an address that is a multiple of {size}",
     LeaveConstant => "do not write constant memory in a kernel: only the host sets it",
@@ -186,6 +191,11 @@ advice! {
 
     // Continuations of another advice.
     MapReserved => "; the address is only reserved: map memory there with cuMemMap",
+    LaunchEnded { and: String } =>
+        "{and}; the launch ended there, so errors and races behind this access are not searched",
+    LaunchEndedAtRead { and: String } =>
+        "{and}; the launch ended there, so errors and races behind this read are not searched; with CUARRAY_SIM_STRAY_READS=poison the read \
+         gives poison and the launch goes on",
     NearestAllocation { size: u64, start: u64, away: u64, side: &'static str } =>
         "; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it",
 }

@@ -66,6 +66,16 @@ kinds! {
     ///
     /// Sides: the access.
     OutOfBounds = "out-of-bounds",
+    /// A kernel that ended before its end: by a trap, a failed assertion, a wrong jump, a stack overflow, threads that wait
+    /// for each other, a limit, or an instruction that cannot be executed. A failed access has another kind.
+    ///
+    /// Sides: the launch.
+    KernelFailure = "kernel-failure",
+    /// A module that a driver can load, and that the simulated driver refuses: an instruction or function that it does not
+    /// support, or machine code.
+    ///
+    /// Sides: the call.
+    RefusedModule = "refused-module",
     /// An access at an address that is not a multiple of its element size.
     ///
     /// Sides: the access.

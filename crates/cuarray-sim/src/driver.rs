@@ -21,7 +21,7 @@ use cuarray_abi::*;
 use cuarray_races::site::Site;
 use cuarray_races::{Detector, HostThreads};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A driver's state, locked.
@@ -63,6 +63,8 @@ pub(crate) struct Driver {
     pub faults: Mutex<Vec<Fault>>,
     pub trace: Option<Trace>,
     explained: AtomicBool,
+    /// The number of parts of the program that are running and expect refusals of modules; see `cuarraySimExpectRefusals`.
+    pub expects_refusals: AtomicI64,
     /// The functions whose refusal was printed.
     explained_refusals: Mutex<BTreeSet<&'static str>>,
     pub ordering_calls: OrderingCalls,
@@ -117,6 +119,7 @@ impl Driver {
             faults: Mutex::new(faults),
             trace,
             explained: AtomicBool::new(false),
+            expects_refusals: AtomicI64::new(0),
             explained_refusals: Mutex::default(),
             ordering_calls: OrderingCalls::default(),
         })

@@ -42,6 +42,8 @@ KINDS = (
     "free-before-pending-work",
     "uninitialized-read",
     "out-of-bounds",
+    "kernel-failure",
+    "refused-module",
     "misaligned-access",
     "synchronization-error",
     "destroyed-handle",

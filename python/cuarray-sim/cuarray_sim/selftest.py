@@ -69,6 +69,15 @@ read:
     st.global.u32 [%at], %value;
     ret;
 }
+.visible .entry stop(.param .u64 memory, .param .u32 right)
+{
+    .reg .pred %wrong;
+    .reg .b32 %right;
+    ld.param.u32 %right, [right];
+    setp.eq.u32 %wrong, %right, 0;
+    @%wrong trap;
+    ret;
+}
 .visible .entry count(.param .u64 memory, .param .u32 right)
 {
     .reg .pred %wrong;
@@ -276,6 +285,21 @@ def _beyond(driver: _Driver, right: bool) -> None:
 def _beyond_in_kernel(driver: _Driver, right: bool) -> None:
     driver.launch(b"fill", 1, None, driver.memory(100), 25 if right else 26)
     driver.call("cuCtxSynchronize")
+
+
+@_case("kernel-failure", "a kernel that traps")
+def _trap(driver: _Driver, right: bool) -> None:
+    driver.launch(b"stop", 1, None, driver.memory(), int(right))
+    driver.try_call("cuCtxSynchronize")
+
+
+@_case("refused-module", "a module that reads a performance counter", ("CUARRAY_SIM_REFUSALS", "0"))
+def _refused(driver: _Driver, right: bool) -> None:
+    register = b"%clock" if right else b"%pm0"
+    text = _PTX.replace(b"mov.u32 %thread, %tid.x;", b"mov.u32 %thread, " + register + b";", 1)
+    module = c_void_p()
+    if not driver.try_call("cuModuleLoadData", byref(module), text):
+        driver.call("cuModuleUnload", module)
 
 
 @_case("misaligned-access", "a fill of words at an odd address")

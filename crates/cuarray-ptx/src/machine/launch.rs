@@ -48,6 +48,8 @@ pub struct Launch<'a> {
     pub guesses: bool,
     /// Whether races are reported by the letter of the PTX manual, also where much working code departs from it.
     pub strict: bool,
+    /// Whether a read outside of all regions gives poison, so that the launch goes on. Needs `record`.
+    pub poisons: bool,
     /// The order in which blocks and warps take turns.
     pub order: KernelOrder,
     /// The maximum number of instructions to execute; an instruction of a warp counts once.
@@ -92,6 +94,7 @@ impl<'a> Launch<'a> {
             dependent: false,
             guesses: false,
             strict: false,
+            poisons: false,
             order: KernelOrder::Forward,
             budget: 1 << 32,
             cooperative: false,

@@ -21,6 +21,10 @@ impl Machine<'_> {
             let generic = if window != 0 && address >> 56 != 0 { u64::MAX } else { window.wrapping_add(address) };
             match self.locate_one(lane, generic, u64::from(size - self.unused), u64::from(size), write) {
                 Ok(pointer) => self.pointers[lane as usize] = pointer,
+                Err(FaultKind::IllegalAddress) if self.poisons(generic, size, write) => {
+                    self.misuse(MisuseKind::StrayRead, lane, (generic, size), false, 0);
+                    self.pointers[lane as usize] = self.poison.as_mut_ptr().cast();
+                }
                 Err(kind) => return self.fail(kind, lane, generic, size, write),
             }
         }
@@ -28,6 +32,12 @@ impl Machine<'_> {
             self.leave_aliases(size);
         }
         Flow::Next
+    }
+
+    /// Whether an access outside of all regions gives poison, and the launch goes on.
+    fn poisons(&self, address: u64, size: u32, write: bool) -> bool {
+        let fits = size as usize <= size_of_val(&self.poison);
+        self.launch.poisons && self.recorder.enabled && !write && address >> 56 == 0 && fits
     }
 
     /// Resolves a generic address of a lane for a weak access.

@@ -41,6 +41,8 @@ pub enum MisuseKind {
     SourceOfEndedBlock,
     /// An access to a block of the heap that the launch has freed.
     FreedBlock,
+    /// A read outside of all regions, behind which the launch goes on.
+    StrayRead,
 }
 
 /// An access with an undefined value, or outside of its variable.

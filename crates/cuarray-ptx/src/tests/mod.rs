@@ -8,6 +8,7 @@ mod clusters;
 mod control_flow;
 mod cooperative;
 mod dependent;
+mod device_runtime;
 mod forms;
 mod inner_products;
 mod linear;
@@ -24,6 +25,7 @@ mod recent;
 mod shared_shapes;
 mod special_registers;
 mod state_spaces;
+mod stray_reads;
 mod stray_stores;
 mod surfaces;
 mod texture_objects;
@@ -77,6 +79,7 @@ struct Run<'a> {
     cooperative: bool,
     dependent: bool,
     strict: bool,
+    poisons: bool,
     order: KernelOrder,
     workers: usize,
     textures: Textures,
@@ -99,6 +102,7 @@ impl Default for Run<'_> {
             cooperative: false,
             dependent: false,
             strict: false,
+            poisons: false,
             order: KernelOrder::Forward,
             workers: 2,
             textures: Textures::default(),
@@ -197,6 +201,7 @@ impl Run<'_> {
             cooperative: self.cooperative,
             time: 0,
             clock_rate: 1_000_000,
+            poisons: self.poisons,
             resident_warps: 48,
             number: 7,
             workers,

@@ -135,6 +135,7 @@ fn launch(program: &Program, kernel: u32) {
         cooperative: false,
         time: 0,
         clock_rate: 1_000_000,
+        poisons: false,
         resident_warps: 64,
         number: 1,
         workers: 2,

@@ -52,6 +52,28 @@ impl Detector {
         self.find(Kind::MisalignedAccess, range, None, vec![party], missing);
     }
 
+    /// Reports a module that is refused although a driver can load it.
+    pub fn refuse_module(&mut self, caller: Caller, reason: String) {
+        let ticket = self.host_operation(caller, Effect::none());
+        let parties = vec![Party::naming(&ticket.operation, AccessKind::Use)];
+        self.find(Kind::RefusedModule, None, None, parties, Advice::LoadSupported { reason });
+    }
+
+    /// Reports a launch that failed by another cause than an access.
+    pub fn kernel_failed(&mut self, ticket: &Ticket, failure: String, place: KernelPlace) {
+        let party = Party { place: Some(place), ..Party::naming(&ticket.operation, AccessKind::Use) };
+        self.find(Kind::KernelFailure, None, None, vec![party], Advice::CorrectKernel { failure });
+    }
+
+    /// Takes the memory of a failed launch's device as written: what the launch did not write any more is no finding.
+    pub fn forgive_unwritten(&mut self, ticket: &Ticket) {
+        let lane = self.lanes.get(ticket.clock.lane as usize);
+        let Some(device) = lane.and_then(|lane| lane.device) else { return };
+        for block in self.blocks.live().filter(|block| block.device == device) {
+            self.shadow.take_as_written(block.address, block.end());
+        }
+    }
+
     /// Reports the access at which a launch failed. `wrong` has the kind of finding and the advice for an access to
     /// live memory; `more` continues the advice for any other access.
     pub fn launch_failed(
@@ -68,13 +90,15 @@ impl Detector {
         self.find(kind, range, None, vec![party], missing);
     }
 
-    /// Reports a launch that failed because of a handle. It is a finding if the handle was destroyed.
-    pub fn launch_used_handle(&mut self, ticket: &Ticket, handle: u64, place: KernelPlace) {
-        let Some((kind, by)) = self.handles.gone(handle).cloned() else { return };
+    /// Reports a launch that failed because of a handle. It is a finding of a destroyed handle if it was destroyed; returns
+    /// whether it was.
+    pub fn launch_used_handle(&mut self, ticket: &Ticket, handle: u64, place: KernelPlace) -> bool {
+        let Some((kind, by)) = self.handles.gone(handle).cloned() else { return false };
         let used = Party { place: Some(place), ..Party::naming(&ticket.operation, AccessKind::Use) };
         let missing = Advice::KeepForKernels { kind };
         let parties = vec![Party::naming(&by, AccessKind::Release), used];
         self.find(Kind::DestroyedHandle, None, Some(Object { kind, handle }), parties, missing);
+        true
     }
 
     /// Reports a call that is refused because of a handle. It is a finding if the handle was destroyed.

@@ -226,6 +226,11 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
         Kind::MisalignedAccess => {
             format!("{} {} at an address that is not a multiple of the element size", subject(last), access(last))
         }
+        Kind::KernelFailure => {
+            let kernel = kernel_name(last.and_then(|side| side.detail.as_deref()).unwrap_or("a kernel"));
+            format!("{kernel} failed, and its context with it")
+        }
+        Kind::RefusedModule => format!("{} loads a module that the simulated driver refuses", name(last)),
         Kind::DestroyedHandle => {
             let object = object.unwrap_or("handle");
             let article = if object.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };

@@ -58,6 +58,11 @@ impl Config {
             Some(())
         })?;
         read("CUARRAY_SIM_GUESSED_READS", "0 or 1", &mut |value| switch(value, &mut config.guessed_reads))?;
+        read("CUARRAY_SIM_REFUSALS", "0 or 1", &mut |value| switch(value, &mut config.refusals))?;
+        read("CUARRAY_SIM_STRAY_READS", "fail or poison", &mut |value| {
+            config.poisons_stray_reads = value == "poison";
+            matches!(value, "fail" | "poison").then_some(())
+        })?;
         read("CUARRAY_SIM_KERNEL_ORDER", "forward, reverse or random:SEED", &mut |value| {
             config.kernel_order = match value {
                 "forward" => KernelOrder::Forward,
@@ -296,6 +301,8 @@ mod tests {
             ("CUARRAY_SIM_KERNEL_RACES", "0"),
             ("CUARRAY_SIM_KERNEL_RACES_MEMORY", "4096"),
             ("CUARRAY_SIM_GUESSED_READS", "1"),
+            ("CUARRAY_SIM_REFUSALS", "0"),
+            ("CUARRAY_SIM_STRAY_READS", "poison"),
             ("CUARRAY_SIM_KERNEL_ORDER", "random:7"),
             ("CUARRAY_SIM_MEMORY", "1073741824"),
             ("CUARRAY_SIM_SCHEDULE", "eager"),
@@ -306,6 +313,7 @@ mod tests {
         .unwrap();
         assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
         assert!(!config.findings && !config.host_accesses && !config.kernel_races && config.guessed_reads);
+        assert!(!config.refusals && config.poisons_stray_reads);
         assert_eq!((config.kernel_races_memory, config.kernel_order), (4096, KernelOrder::Random(7)));
         assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
         let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
@@ -369,6 +377,8 @@ mod tests {
             ("CUARRAY_SIM_HOST_READABLE", "yes"),
             ("CUARRAY_SIM_FINDINGS", "all"),
             ("CUARRAY_SIM_HOST_ACCESSES", "reads"),
+            ("CUARRAY_SIM_REFUSALS", "all"),
+            ("CUARRAY_SIM_STRAY_READS", "1"),
             ("CUARRAY_SIM_KERNEL_RACES", "shared"),
             ("CUARRAY_SIM_KERNEL_RACES_MEMORY", "all"),
             ("CUARRAY_SIM_MEMORY", "1"),

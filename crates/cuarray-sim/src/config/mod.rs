@@ -106,6 +106,10 @@ pub struct Config {
     /// operations (`CUARRAY_SIM_GUESSED_READS`). The CUDA programming guide shows such a loop. Its first read is formally
     /// a race without an effect: the operation compares the value with memory.
     pub guessed_reads: bool,
+    /// Whether a module that a driver can load and this one refuses is a finding (`CUARRAY_SIM_REFUSALS`).
+    pub refusals: bool,
+    /// Whether a read outside of all allocations gives poison, so that the launch goes on (`CUARRAY_SIM_STRAY_READS=poison`).
+    pub poisons_stray_reads: bool,
     /// The order in which the blocks and warps of a launch take turns (`CUARRAY_SIM_KERNEL_ORDER`: `forward`, `reverse` or
     /// `random:SEED`).
     pub kernel_order: KernelOrder,
@@ -146,6 +150,8 @@ impl Default for Config {
             kernel_races_memory: 0,
             strict_kernel_races: false,
             guessed_reads: false,
+            refusals: true,
+            poisons_stray_reads: false,
             kernel_order: KernelOrder::Forward,
             launch_budget: 20_000_000_000,
             memory_wait: Duration::from_secs(30),

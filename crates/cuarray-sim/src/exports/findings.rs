@@ -70,6 +70,19 @@ pub(crate) extern "C" fn cuarraySimClearFindings() -> CUresult {
     })
 }
 
+/// Begins (`change` is 1) or ends (-1) a part of the program that tries modules and has others for those that are refused.
+/// Refusals in such a part are no findings.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn cuarraySimExpectRefusals(change: c_int) -> CUresult {
+    with_driver(|driver| {
+        if !matches!(change, -1 | 1) {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        driver.expects_refusals.fetch_add(change.into(), Ordering::Relaxed);
+        Ok(())
+    })
+}
+
 /// Counts ordering calls from now on, and drops call number `n` (0 drops none). The dropped call only returns
 /// success. A `library` that is not null limits the count to calls of that library, by its name in findings; this
 /// needs findings to be on.

@@ -61,17 +61,30 @@ pub(super) fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> CUresult
         ImageError::MachineCode => {
             call.driver.refused_machine_code.fetch_add(1, Ordering::Relaxed);
             call.driver.explain(&format!("machine code was refused: {HOW}"));
+            note_refusal(call, HOW);
             log.error.write(&format!("error   : {HOW}\n"));
             return CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU;
         }
         ImageError::Intermediate => (format!("{error}; {LINK_FIRST}"), CUresult::CUDA_ERROR_INVALID_IMAGE),
-        ImageError::LtoIr => (format!("{error}; {ADD_PTX}"), CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU),
+        ImageError::LtoIr => {
+            let reason = format!("{error}; {ADD_PTX}");
+            note_refusal(call, &reason);
+            (reason, CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU)
+        }
         ImageError::NewerTarget(_) => (error.to_string(), CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU),
         ImageError::Unknown => return CUresult::CUDA_ERROR_INVALID_IMAGE,
     };
     call.driver.explain(&format!("an image was refused: {reason}"));
     log.error.write(&format!("error   : {reason}\n"));
     code
+}
+
+/// Reports a module as refused that a driver can load.
+fn note_refusal(call: &Call<'_>, reason: &str) {
+    let expected = call.driver.expects_refusals.load(Ordering::Relaxed) > 0;
+    if call.driver.settings().refusals && !expected {
+        calls::refused_module(&mut call.lock(), reason.to_owned());
+    }
 }
 
 /// Ten times the compute capability of the devices.
@@ -155,6 +168,9 @@ pub(super) fn compile(
         Err(error) => {
             call.driver.refused_ptx.fetch_add(1, Ordering::Relaxed);
             call.driver.explain(&format!("PTX was refused: {error}"));
+            if error.unsupported {
+                note_refusal(call, &error.to_string());
+            }
             let code = match error.unsupported {
                 true => CUresult::CUDA_ERROR_NOT_SUPPORTED,
                 false => CUresult::CUDA_ERROR_INVALID_PTX,

@@ -115,9 +115,25 @@ pub(crate) fn launch_failed(
     state.detector.launch_failed(ticket, access, wrong, place, more);
 }
 
-/// Records a launch that failed because of the handle of an object that does not exist.
-pub(crate) fn launch_used_handle(state: &mut State, ticket: &Ticket, handle: u64, place: KernelPlace) {
-    state.detector.launch_used_handle(ticket, handle, place);
+/// Records a launch that failed by another cause than an access.
+pub(crate) fn kernel_failed(state: &mut State, ticket: &Ticket, failure: String, place: KernelPlace) {
+    state.detector.kernel_failed(ticket, failure, place);
+}
+
+/// Takes memory that a failed launch may have left unwritten as written.
+pub(crate) fn forgive_unwritten(state: &mut State, ticket: &Ticket) {
+    state.detector.forgive_unwritten(ticket);
+}
+
+/// Records a module that is refused although a driver can load it.
+pub(crate) fn refused_module(state: &mut State, reason: String) {
+    let Some(caller) = caller(state) else { return };
+    state.detector.refuse_module(caller, reason);
+}
+
+/// Records a launch that failed because of the handle of an object that does not exist. Returns whether that is a finding.
+pub(crate) fn launch_used_handle(state: &mut State, ticket: &Ticket, handle: u64, place: KernelPlace) -> bool {
+    state.detector.launch_used_handle(ticket, handle, place)
 }
 
 /// Records the creation of a stream, an event or a context.

@@ -34,9 +34,17 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     let thread = thread::number_of(unsafe { libc::gettid() });
     state.log.add(CU_LOG_LEVEL_ERROR, thread, &text);
     contexts::fail(state, launch.context, code(fault.kind));
+    if let Some(ticket) = ticket {
+        calls::forgive_unwritten(state, ticket);
+    }
     if let (Some(ticket), FaultKind::NoTexture) = (ticket, fault.kind) {
         match textures::missing(state, fault.address) {
-            Missing::Handle(handle) => calls::launch_used_handle(state, ticket, handle, place),
+            Missing::Handle(handle) => {
+                let found = calls::launch_used_handle(state, ticket, handle, place.clone());
+                if !found {
+                    calls::kernel_failed(state, ticket, what, place);
+                }
+            }
             Missing::Memory { address, size } => {
                 let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
                 calls::launch_failed(state, ticket, (access, Range { address, length: size }), None, place, None);
@@ -48,6 +56,7 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     if let Some(ticket) = ticket.filter(|_| access && (window.is_some() || fault.address >> 56 == 0)) {
         let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
         let bytes = Range { address: fault.address, length: fault.size.into() };
+        let may_go_on = illegal && !fault.write && closed.is_none();
         let wrong = match fault.kind {
             FaultKind::IllegalAddress | FaultKind::ReadOnly if closed.is_some() => {
                 closed.map(|(_, missing)| (finding::Kind::OutOfBounds, missing))
@@ -57,7 +66,14 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
             // Addresses in these windows are valid only in the kernel, and are not memory of the driver.
             _ => window.map(|_| (finding::Kind::OutOfBounds, Advice::KeepWithinWindow { failure: what })),
         };
-        calls::launch_failed(state, ticket, (access, bytes), wrong, place, more);
+        let and = more.map(|more| more.to_string()).unwrap_or_default();
+        let ended = match may_go_on {
+            true => Advice::LaunchEndedAtRead { and },
+            false => Advice::LaunchEnded { and },
+        };
+        calls::launch_failed(state, ticket, (access, bytes), wrong, place, Some(ended));
+    } else if let Some(ticket) = ticket {
+        calls::kernel_failed(state, ticket, what, place);
     }
 }
 

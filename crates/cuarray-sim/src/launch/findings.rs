@@ -167,6 +167,7 @@ pub(super) fn misuses(state: &State, launch: &Launch, regions: &[Region], outcom
                 let variable = Some(shared_variable(launch, address));
                 misuse(Kind::UseAfterFree, generic(address), variable, Advice::AwaitReadBeforeBlockEnds)
             }
+            MisuseKind::StrayRead => misuse(Kind::OutOfBounds, address, None, Advice::LeavePoison),
             MisuseKind::FreedBlock => misuse(Kind::UseAfterFree, address, None, Advice::FreeHeapBlockLater),
             MisuseKind::AbsentLane => {
                 let missing = Advice::IncludeLane { lane: address };

@@ -90,6 +90,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
         searched: launch.settings.searched,
         guesses: launch.settings.guesses,
         strict: launch.settings.strict,
+        poisons: launch.settings.poisons,
         order: launch.settings.order,
         budget: launch.settings.budget,
         cooperative: launch.cooperative,

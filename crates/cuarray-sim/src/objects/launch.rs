@@ -114,6 +114,8 @@ pub(crate) struct Settings {
     pub guesses: bool,
     /// Whether races between threads are reported by the letter of the manual.
     pub strict: bool,
+    /// Whether a read outside of all allocations gives poison.
+    pub poisons: bool,
     /// The order in which blocks and warps take turns.
     pub order: cuarray_ptx::KernelOrder,
 }

@@ -30,6 +30,7 @@ mod message_passing;
 mod module_variables;
 mod polling_hosts;
 mod pools;
+mod refusals;
 mod small_kernels;
 mod streams;
 mod strong_accesses;
@@ -70,7 +71,7 @@ macro_rules! pairs {
 }
 use pairs;
 
-const ALL: [&[Pair]; 27] = [
+const ALL: [&[Pair]; 28] = [
     between_devices::PAIRS,
     between_launches::PAIRS,
     bounds::PAIRS,
@@ -93,6 +94,7 @@ const ALL: [&[Pair]; 27] = [
     module_variables::PAIRS,
     polling_hosts::PAIRS,
     pools::PAIRS,
+    refusals::PAIRS,
     streams::PAIRS,
     strong_accesses::PAIRS,
     thread_values::PAIRS,

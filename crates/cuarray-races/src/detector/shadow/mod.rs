@@ -280,6 +280,11 @@ impl Shadow {
         self.segments.range(..=address).next_back().is_some_and(|(_, segment)| segment.end > address)
     }
 
+    /// Takes the bytes as written, without a record of an access. They begin and end with an allocation.
+    pub(super) fn take_as_written(&mut self, start: u64, end: u64) {
+        self.segments.range_mut(start..end).for_each(|(_, segment)| segment.written = true);
+    }
+
     /// The unwritten parts of `start..end`.
     pub(super) fn unwritten(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);

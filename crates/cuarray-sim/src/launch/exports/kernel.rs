@@ -206,6 +206,7 @@ pub(crate) fn prepare(
             resident_warps: identity::multiprocessor(settings.compute_capability).warps,
             guesses: settings.guessed_reads,
             strict: settings.strict_kernel_races,
+            poisons: settings.poisons_stray_reads,
             order: settings.kernel_order,
         },
         program: resolved.program,
