@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 from torch import nn
+from torch.nn.parallel import comm
 
 from cuarray_sim.pytorch import OnHost
 
@@ -145,8 +146,40 @@ def test_wrong_arguments_are_the_error_of_pytorch(on_host: None) -> None:
         torch.zeros(3).cuda() + torch.zeros(4).cuda()
 
 
+@pytest.mark.cuarray_sim(allow="refused-module")
 def test_operation_outside_is_refused() -> None:
     with OnHost():
         tensor = torch.ones(3, device="cuda")
     with pytest.raises(RuntimeError, match="no kernel image"):
         tensor + 1
+
+
+# PyTorch keeps the communicator of NCCL, which has events.
+@pytest.mark.cuarray_sim_leaks
+def test_operation_on_tensors_of_two_devices_waits_for_both(on_host: None) -> None:
+    first = torch.arange(1.0, 11.0).reshape(2, 5)
+    with torch.cuda.device(1):
+        one, other = first.cuda(0), (first + 10).cuda(1)
+        gathered = comm.gather((one, other), 1)
+        assert gathered.cpu().tolist() == torch.cat((first, first + 10), 1).tolist()
+        assert (one + 1).cpu().tolist() == (first + 1).tolist()
+        [added] = comm.reduce_add_coalesced([[one], [other]], 0)
+        assert (added.device.index, added.cpu().tolist()) == (0, (2 * first + 10).tolist())
+
+
+def test_scaler_steps_parameters_of_two_devices(on_host: None) -> None:
+    parameters = [torch.ones(3, device=device, requires_grad=True) for device in ("cuda:0", "cuda:1")]
+    optimizer, scaler = torch.optim.SGD(parameters, lr=1.0), torch.amp.GradScaler("cuda", init_scale=2.0)
+    loss = sum((parameter.sum() * factor).cpu() for parameter, factor in zip(parameters, (3, 4), strict=True))
+    scaler.scale(loss.cuda(0)).backward()
+    scaler.step(optimizer)
+    assert [parameter.detach().cpu().tolist() for parameter in parameters] == [[-2.0] * 3, [-3.0] * 3]
+
+
+def test_sparse_tensors_stay_sparse(on_host: None) -> None:
+    dense = torch.tensor([[0.0, 2.0], [3.0, 0.0]])
+    sparse = dense.cuda().to_sparse()
+    for made in (sparse, sparse + sparse, sparse.coalesce()):
+        assert (made.layout, made.device.type) == (torch.sparse_coo, "cuda")
+    assert (sparse + sparse).to_dense().cpu().tolist() == (2 * dense).tolist()
+    assert torch.sparse.mm(sparse, dense.cuda()).cpu().tolist() == (dense @ dense).tolist()

@@ -21,6 +21,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
+from .export import call
+
 __all__ = ["OnHost"]
 
 # PyTorch carries these out without a kernel for most layouts and types.
@@ -96,6 +98,8 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
     def __enter__(self) -> OnHost:
         """Begin to carry out operations on the host."""
         super().__enter__()
+        # PyTorch's own kernel is tried first, where an operation may need none.
+        call("cuarraySimExpectRefusals", 1)
         if not _kernels:
             _kernels.append(self._register_kernels())
             self._registered = True
@@ -104,6 +108,7 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
     def __exit__(self, *exception: Any) -> None:
         """Wait for the work, as it uses objects of this one."""
         super().__exit__(*exception)
+        call("cuarraySimExpectRefusals", -1)
         if self._registered:
             _kernels.clear()
             self._registered = False
@@ -147,9 +152,11 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
     def _enqueue(self, work: Callable[[], None], stream: torch.cuda.Stream) -> None:
         number = next(self._numbers)
         self._work[number] = work
-        error = self._runtime.cudaLaunchHostFunc(
-            ctypes.c_void_p(stream.cuda_stream), self._call, ctypes.c_void_p(number)
-        )
+        # The default stream is that of the current device.
+        with torch.cuda.device(stream.device):
+            error = self._runtime.cudaLaunchHostFunc(
+                ctypes.c_void_p(stream.cuda_stream), self._call, ctypes.c_void_p(number)
+            )
         if error:
             del self._work[number]
             raise RuntimeError(f"cudaLaunchHostFunc returned {error}")
@@ -196,6 +203,9 @@ class _Operation:
         self.skipped = self.unread()
 
     def enqueue(self) -> Any:
+        if "sparse" in self.func._schema.name or any(not _is_strided(leaf) for leaf in _tensors((self.args, self.kwargs))):
+            # Tensors without memory do not tell how many elements a sparse result has.
+            return self.compute_now()
         try:
             shapes = self.func(*tree_map(_on_meta, self.args), **tree_map(_on_meta, self.kwargs))
         except (NotImplementedError, RuntimeError):
@@ -215,6 +225,9 @@ class _Operation:
         else:
             result = tree_map(self.make, shapes)
         args, kwargs = tree_map(self.stage, (self.args, self.kwargs))
+        others = self.streams_of_other_devices()
+        for other in others:
+            self.stream.wait_stream(other)
 
         # Without references to tensors on the device, which the caching allocator may reuse.
         buffers = [buffer for _, buffer in self.made]
@@ -225,6 +238,8 @@ class _Operation:
                 buffer.copy_(tensor)
 
         self.mode._enqueue(work, self.stream)
+        for other in others:
+            other.wait_stream(self.stream)
         for tensor in written:
             _, flat, _ = self.staged[id(tensor)]
             _copy(tensor, flat, to_device=True)
@@ -236,14 +251,15 @@ class _Operation:
         """Wait for the stream and compute, as PyTorch does where the shape of a result depends on values."""
         args, kwargs = tree_map(self.stage, (self.args, self.kwargs))
         written = list(self.written())
-        self.stream.synchronize()
+        for stream in (self.stream, *self.streams_of_other_devices()):
+            stream.synchronize()
         found = self.mode._compute(self.func, self.seed, args, kwargs)
         for tensor in written:
             _, flat, host = self.staged[id(tensor)]
             if tensor.shape != host.shape:
                 tensor.resize_(host.shape)
                 flat = host.reshape(-1)
-            if tensor.is_cuda:
+            if tensor.is_cuda and _is_strided(tensor):
                 _copy(tensor, flat, to_device=True)
             else:
                 tensor.copy_(host)
@@ -260,6 +276,11 @@ class _Operation:
         values = {argument.name: value for argument, value in zip(arguments, self.args, strict=False)} | self.kwargs
         for argument in arguments:
             yield argument, _tensors(values.get(argument.name))
+
+    def streams_of_other_devices(self) -> list[torch.cuda.Stream]:
+        """The current streams of the devices of arguments, without the operation's own device: these copy the arguments."""
+        devices = {tensor.device for _, tensors in self.arguments() for tensor in tensors if tensor.is_cuda}
+        return [torch.cuda.current_stream(device) for device in devices - {self.device}]
 
     def written(self) -> Iterator[torch.Tensor]:
         """The arguments that the operation writes."""
@@ -285,7 +306,9 @@ class _Operation:
         if not isinstance(value, torch.Tensor):
             return value
         if id(value) not in self.staged:
-            if value.is_cuda:
+            if not _is_strided(value):
+                flat = host = value.cpu()
+            elif value.is_cuda:
                 flat = torch.empty(_extent(value), dtype=value.dtype, pin_memory=True)
                 if id(value) not in self.skipped:
                     _copy(value, flat, to_device=False)
@@ -316,6 +339,10 @@ def _next_seed(device: torch.device) -> tuple[int, int]:
 
 def _tensors(value: Any) -> list[torch.Tensor]:
     return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def _is_strided(tensor: torch.Tensor) -> bool:
+    return tensor.layout == torch.strided
 
 
 def _device(args: Any, kwargs: Any) -> torch.device | None:
