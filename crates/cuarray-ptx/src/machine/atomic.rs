@@ -108,8 +108,7 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
         if machine.causality.is_some() {
             machine.watch_atomic_causally(instruction, (T::Word::SIZE, 1), instruction.d != LEFT_OUT, kept);
         }
-        machine.note_operation(digest, changed, instruction.d != LEFT_OUT);
-        machine.note_arrival();
+        machine.note_operation((instruction.c, T::Word::SIZE), digest, changed, instruction.d != LEFT_OUT);
     }
     Flow::Next
 }

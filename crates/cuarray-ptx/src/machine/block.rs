@@ -2,6 +2,7 @@
 
 use super::Machine;
 use super::fault::FaultKind;
+use super::waiting::Seen;
 use super::warp::{Pause, Warp};
 use crate::races::Watched;
 use crate::races::order::BARRIERS;
@@ -104,6 +105,9 @@ pub(crate) struct Block {
     pub all_waited: bool,
     /// The number of writes of memory, without those that poll and leave it as it is.
     pub changes: u64,
+    /// The [stamp](super::deadlock::Search::stamp) at which the block was found still, and what it read then.
+    pub still: u64,
+    pub seen: Vec<Seen>,
     pub printed: Vec<u8>,
     /// The records for race detection, if it is on.
     pub watched: Option<Box<Watched>>,
@@ -154,6 +158,17 @@ impl Block {
     /// Whether no byte of a range of shared memory was written.
     pub(crate) fn is_unwritten(&mut self, start: u64, end: u64) -> bool {
         self.written_words(start, end, |word, ones| *word & ones == 0)
+    }
+
+    /// Adds the shared memory and the barriers to a list.
+    pub(super) fn write_shared(&self, state: &mut Vec<u64>) {
+        state.extend(self.shared.iter().flat_map(|word| [*word as u64, (*word >> 64) as u64]));
+        for barrier in &self.barriers {
+            let Barrier { arrived, expected, held, result: (came, counted), ref arrived_lanes, turn: _ } = *barrier;
+            let expected = expected.map_or(u64::MAX, u64::from);
+            state.extend([arrived.into(), expected, held.into(), came.into(), counted.into()]);
+            state.extend(arrived_lanes.iter().map(|lanes| u64::from(*lanes)));
+        }
     }
 
     pub(crate) fn shared_base(&mut self) -> *mut u8 {
@@ -249,6 +264,11 @@ impl Barrier {
         self.arrived_lanes.fill(0);
     }
 
+    /// The threads that have arrived, and those that the barrier needs in a block with `live` threads.
+    pub(super) fn waits_for(&self, live: u32) -> (u32, u32) {
+        (self.arrived, self.expected.unwrap_or(live))
+    }
+
     fn complete_if_all(&mut self, live: u32) -> bool {
         let all = self.arrived > 0 && self.arrived >= self.expected.unwrap_or(live);
         if all {
@@ -272,10 +292,10 @@ pub(crate) enum BlockPause {
     /// No thread of the block can run.
     Blocked,
     Turn,
-    /// All threads of the block that can run poll the grid's barrier.
-    Polls,
     /// All threads of the block wait for others by polls.
     Waits,
+    /// The block repeats a state, and changes no memory.
+    Still,
     Failed,
 }
 
@@ -288,7 +308,8 @@ impl Machine<'_> {
         (self.block.cluster, self.block.rank, self.block.rank_bits) = (slot, rank, self.races.grid.ranks());
         self.block.slot = (number as u32) << self.block.rank_bits | rank;
         (self.block.ran, self.block.slept) = (0, 0);
-        (self.block.waited, self.block.all_waited) = (false, false);
+        (self.block.waited, self.block.all_waited, self.block.still) = (false, false, 0);
+        self.block.seen.clear();
         let threads = self.launch.threads.iter().product::<u32>();
         self.block.live = threads;
         self.block.barriers.iter_mut().for_each(Barrier::reset);
@@ -329,9 +350,15 @@ impl Machine<'_> {
     /// the other `blocks` that take turns. Calls `between` after each warp's turn.
     pub(crate) fn run_block(&mut self, blocks: usize, turn: u64, between: impl FnMut()) -> BlockPause {
         self.block_turn = self.executed;
-        self.polls.begin_turn(blocks, self.block.changes);
-        let pause = self.run_warps(turn, between);
-        self.polls.end_turn(pause == BlockPause::Waits, self.block.changes);
+        let got_on = |machine: &Self| machine.block.changes + machine.search.moved;
+        self.polls.begin_turn(blocks, got_on(self));
+        let observed = self.observe_if_due(self.polls.are_vain(blocks));
+        let pause = observed.unwrap_or_else(|| {
+            let pause = self.run_warps(turn, between);
+            self.search.stamp += 1;
+            self.polls.end_turn(matches!(pause, BlockPause::Waits | BlockPause::Blocked), got_on(self));
+            pause
+        });
         self.block.ran += self.executed - self.block_turn;
         self.block_turn = self.executed;
         pause
@@ -341,7 +368,7 @@ impl Machine<'_> {
         let end = self.executed.saturating_add(turn);
         loop {
             let (before, changes) = (self.executed, self.block.changes);
-            let (mut done, mut polls, mut waits, mut ended) = (true, true, true, false);
+            let (mut done, mut waits, mut ended) = (true, true, false);
             let count = self.block.warps.len();
             let round = self.turns.round(count);
             for place in 0..count {
@@ -351,14 +378,15 @@ impl Machine<'_> {
                 }
                 swap(&mut self.warp, &mut self.block.warps[index]);
                 let started = self.executed;
-                self.grid_word.polled = false;
                 let longest = self.turns.length(turn.min(TURN));
                 let pause = self.run_warp(longest);
-                polls &= self.grid_word.polled || self.executed == started;
                 waits &= self.polls.ended || pause == Pause::Blocked || self.executed == started;
                 ended |= self.polls.ended;
                 swap(&mut self.warp, &mut self.block.warps[index]);
                 between();
+                if self.tick(index) {
+                    return BlockPause::Failed;
+                }
                 match pause {
                     Pause::Failed => return BlockPause::Failed,
                     Pause::Done => {}
@@ -370,9 +398,6 @@ impl Machine<'_> {
             }
             if self.executed == before {
                 return BlockPause::Blocked;
-            }
-            if polls {
-                return BlockPause::Polls;
             }
             if waits && ended && self.block.changes == changes {
                 return BlockPause::Waits;

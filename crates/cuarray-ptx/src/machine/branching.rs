@@ -313,6 +313,7 @@ fn reduced(machine: &mut Machine<'_>, instruction: &Instruction, kind: BarrierKi
 /// Waits for all threads of the grid.
 pub(crate) unsafe fn grid_barrier(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
     machine.leave_rest();
+    machine.search.moved += 1;
     let turn = machine.grid.turn;
     if machine.grid.arrive(machine.mask.count_ones()) {
         return Flow::Next;

@@ -253,6 +253,7 @@ pub(crate) unsafe fn arrive(machine: &mut Machine<'_>, instruction: &Instruction
         watched.order.arrive_at_cluster(warp.number);
     }
     machine.cluster_causally(None, lanes, instruction.imm & 1 == 1);
+    machine.search.moved += 1;
     if machine.clusters[machine.block.cluster].barrier.arrive(lanes.count_ones()) {
         machine.cluster_barrier_completed();
     }

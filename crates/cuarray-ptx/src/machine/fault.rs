@@ -1,5 +1,7 @@
 //! Failures of a launch.
 
+use super::waiting::WaitingThreads;
+
 /// The reason why a launch failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FaultKind {
@@ -23,6 +25,10 @@ pub enum FaultKind {
     Deadlock,
     /// The instruction budget is exhausted.
     Budget,
+    /// The service has ended the launch because of its time.
+    TimeLimit,
+    /// The service has ended the launch because the host was interrupted.
+    Interrupted,
     /// A texture or surface instruction whose handle, in `address`, has no such object.
     NoTexture,
     /// A texture or surface instruction for other dimensions than those of the object, whose handle is in `address`.
@@ -50,4 +56,6 @@ pub struct Fault {
     pub size: u32,
     /// Whether the failed access is a write.
     pub write: bool,
+    /// The threads that had not ended, if the launch did [not end](Fault::is_hang).
+    pub waiting: Vec<WaitingThreads>,
 }

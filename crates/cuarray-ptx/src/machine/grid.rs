@@ -9,6 +9,7 @@ use super::Machine;
 use super::asynchronous::Copying;
 use super::block::{Block, BlockPause, GridBarrier};
 use super::cluster::{Cluster, RANK_SHIFT};
+use super::deadlock::Search;
 use super::direct::Shapes;
 use super::fault::{Fault, FaultKind};
 use super::grid_sync::{self, GridWord};
@@ -78,7 +79,7 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
 }
 
 impl<'a> Machine<'a> {
-    fn new(launch: &'a Launch<'a>) -> Machine<'a> {
+    fn new(launch: &'a Launch<'a>, finished: &'a AtomicU64) -> Machine<'a> {
         let races = Races::new(launch.races, launch.searched, launch.rank_bits());
         Machine {
             bases: [std::ptr::null_mut(), launch.constants.as_ptr().cast_mut().cast()],
@@ -127,6 +128,8 @@ impl<'a> Machine<'a> {
             copying: Copying::default(),
             turns: Turns::new(launch.order),
             polls: Polls::new(launch.order.is_fixed()),
+            search: Search::default(),
+            finished,
             launch,
             program: launch.program,
         }
@@ -149,6 +152,8 @@ struct Shared {
     /// The first failed cluster.
     failed: AtomicU64,
     executed: AtomicU64,
+    /// The number of blocks that have ended.
+    finished: AtomicU64,
     sum: Mutex<Sum>,
 }
 
@@ -168,6 +173,7 @@ fn spread(launch: &Launch<'_>) -> Outcome {
         next: AtomicU64::new(0),
         failed: AtomicU64::new(u64::MAX),
         executed: AtomicU64::new(0),
+        finished: AtomicU64::new(0),
         sum: Mutex::default(),
     };
     if launch.workers.min(clusters(launch) as usize) < 2 {
@@ -214,7 +220,7 @@ fn before_wait(launch: &Launch<'_>, recorder: Option<&Recorder>) -> Vec<TouchedR
 /// Runs clusters until none is left. Calls `help` once, if that takes longer than [`ALONE`].
 fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
     let (total, started) = (clusters(launch), Instant::now());
-    let mut machine = Machine::new(launch);
+    let mut machine = Machine::new(launch, &shared.finished);
     let mut help = Some(help);
     let mut call_if_long = || {
         if help.is_some() && started.elapsed() > ALONE && shared.next.load(Ordering::Relaxed) < total {
@@ -237,12 +243,16 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
             run_alone(&mut machine, number, shared, &mut call_if_long);
         }
         shared.executed.fetch_add(machine.executed - before, Ordering::Relaxed);
+        shared.finished.fetch_add(launch.cluster_blocks().into(), Ordering::Relaxed);
         blocks.iter_mut().for_each(|block| machine.settle_updates(Some(block)));
         machine.settle_updates(None);
         for block in blocks.iter_mut().chain([&mut machine.block]).filter(|block| !block.printed.is_empty()) {
             printed.push((block.number, std::mem::take(&mut block.printed)));
         }
-        if let Some(fault) = machine.fault.take() {
+        if let Some(mut fault) = machine.fault.take() {
+            if fault.is_hang() {
+                fault.waiting = machine.waiting_threads(blocks.iter().chain([&machine.block]));
+            }
             shared.failed.fetch_min(number, Ordering::Relaxed);
             let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
             if sum.fault.as_ref().is_none_or(|(first, _)| number < *first) {
@@ -278,7 +288,12 @@ fn run_alone(machine: &mut Machine<'_>, number: u64, shared: &Shared, mut betwee
         }
         match machine.run_block(1, turn(machine.launch, used), &mut between) {
             BlockPause::Turn | BlockPause::Waits => {}
-            BlockPause::Blocked | BlockPause::Polls => return machine.fail_block(FaultKind::Deadlock),
+            BlockPause::Blocked => return machine.fail_block(FaultKind::Deadlock),
+            BlockPause::Still => {
+                if machine.end_deadlock([].iter()) {
+                    return;
+                }
+            }
             BlockPause::Done => return machine.end_block(),
             BlockPause::Failed => return,
         }
@@ -296,31 +311,25 @@ fn run_cluster(
     let before = machine.executed;
     machine.start_cluster(0, number, blocks);
     while machine.clusters[0].live_blocks > 0 && machine.fault.is_none() {
-        let round = machine.executed;
-        let mut waiting = None;
         let live: Vec<usize> = (0..blocks.len()).filter(|index| blocks[*index].live > 0).collect();
         for index in live.iter().copied() {
             let used = shared.executed.load(Ordering::Relaxed) + (machine.executed - before);
             std::mem::swap(&mut machine.block, &mut blocks[index]);
             match machine.run_block(live.len(), turn(machine.launch, used).min(CLUSTER_TURN), &mut between) {
                 BlockPause::Done => machine.end_block(),
-                BlockPause::Turn | BlockPause::Blocked | BlockPause::Polls | BlockPause::Waits => {
-                    if used > machine.launch.budget {
-                        machine.fail_block(FaultKind::Budget);
+                _ if used > machine.launch.budget => machine.fail_block(FaultKind::Budget),
+                BlockPause::Still => {
+                    let others = live.iter().filter(|other| **other != index).map(|other| &blocks[*other]);
+                    if others.clone().all(|block| block.live == 0 || block.is_still(&machine.search)) {
+                        machine.end_deadlock(others);
                     }
-                    waiting.get_or_insert(index);
                 }
-                BlockPause::Failed => {}
+                BlockPause::Turn | BlockPause::Blocked | BlockPause::Waits | BlockPause::Failed => {}
             }
             std::mem::swap(&mut machine.block, &mut blocks[index]);
             if machine.fault.is_some() {
                 return;
             }
-        }
-        if let Some(index) = waiting.filter(|_| machine.executed == round) {
-            std::mem::swap(&mut machine.block, &mut blocks[index]);
-            machine.fail_block(FaultKind::Deadlock);
-            std::mem::swap(&mut machine.block, &mut blocks[index]);
         }
     }
 }
@@ -333,7 +342,8 @@ fn searches_causally(launch: &Launch<'_>) -> bool {
 fn in_turns(launch: &Launch<'_>) -> Outcome {
     let total = clusters(launch);
     let size = launch.cluster_blocks() as usize;
-    let mut machine = Machine::new(launch);
+    let finished = AtomicU64::new(0);
+    let mut machine = Machine::new(launch, &finished);
     if searches_causally(launch) {
         let blocks = launch.grid.iter().map(|extent| u64::from(*extent)).product();
         let invalidates = launch.program.hand_over(launch.kernel).invalidates;
@@ -346,8 +356,6 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     let mut fresh: VecDeque<Block> = VecDeque::new();
     let (mut spare, mut slots): (Vec<Block>, Vec<usize>) = (Vec::new(), vec![0]);
     let (mut next, mut printed) = (0, Vec::new());
-    // The number of consecutive blocks that could not run.
-    let mut idle = 0;
     machine.turns.begin(0);
     while machine.fault.is_none() {
         let may_begin = next < total && (launch.cooperative || waiting.len() < RESIDENT);
@@ -372,7 +380,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
             Some(block) => machine.block = block,
             None => break,
         }
-        let (before, arrivals) = (machine.executed, machine.grid_word.arrivals);
+        let before = machine.executed;
         // Blocks of a cluster wait for each other, so they take short turns, as in `run_cluster`.
         let longest = if size > 1 { CLUSTER_TURN } else { TURN };
         let longest = machine.turns.length(turn(launch, before).min(longest));
@@ -380,13 +388,18 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
         if machine.executed > launch.budget {
             machine.fail_block(FaultKind::Budget);
         }
-        let polls = pause == BlockPause::Polls && machine.grid_word.arrivals == arrivals;
-        idle = if machine.executed == before || polls { idle + 1 } else { 0 };
-        // A block that polls the grid's barrier needs a turn to observe that it is complete.
-        let stuck = fresh.is_empty() && !begins && !may_begin && idle > machine.turns.patience(waiting.len());
+        if pause == BlockPause::Still
+            && fresh.is_empty()
+            && !may_begin
+            && waiting.iter().all(|block| block.is_still(&machine.search))
+            && machine.fault.is_none()
+        {
+            machine.end_deadlock(waiting.iter());
+        }
         match pause {
             BlockPause::Done => {
                 machine.end_block();
+                finished.fetch_add(1, Ordering::Relaxed);
                 machine.settle_updates(None);
                 printed.push((machine.block.number, std::mem::take(&mut machine.block.printed)));
                 if machine.clusters[machine.block.cluster].live_blocks == 0 {
@@ -394,18 +407,19 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
                 }
                 spare.push(std::mem::take(&mut machine.block));
             }
-            BlockPause::Blocked | BlockPause::Polls if stuck => machine.fail_block(FaultKind::Deadlock),
-            BlockPause::Blocked | BlockPause::Turn | BlockPause::Polls | BlockPause::Waits | BlockPause::Failed => {
-                waiting.push_back(std::mem::take(&mut machine.block));
-            }
+            _ => waiting.push_back(std::mem::take(&mut machine.block)),
         }
+    }
+    let mut fault = machine.fault.take().map(|fault| *fault);
+    if let Some(fault) = fault.as_mut().filter(|fault| fault.is_hang()) {
+        fault.waiting = machine.waiting_threads(waiting.iter());
     }
     machine.settle_updates(None);
     waiting.iter_mut().for_each(|block| machine.settle_updates(Some(block)));
     printed.extend(waiting.iter_mut().map(|block| (block.number, std::mem::take(&mut block.printed))));
     printed.sort_by_key(|(block, _)| *block);
     Outcome {
-        fault: machine.fault.take().map(|fault| *fault),
+        fault,
         races: machine.races.finish(launch, None),
         misuses: machine.misuses.finish(None, |block| block),
         instructions: machine.lanes,

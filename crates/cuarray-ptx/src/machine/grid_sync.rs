@@ -36,20 +36,15 @@ impl Workspace {
 }
 
 /// The use of the workspace.
-#[derive(Default)]
 pub(crate) struct GridWord {
     /// Whether the launch has a workspace: it is cooperative.
     exists: bool,
-    /// The number of atomic operations on the word of the barrier.
-    pub arrivals: u64,
-    /// Whether the warp has polled the word in its turn.
-    pub polled: bool,
 }
 
 impl GridWord {
     pub(crate) fn of(launch: &Launch<'_>) -> GridWord {
         let exists = launch.regions.last().is_some_and(|region| region.start == ADDRESS);
-        GridWord { exists, ..GridWord::default() }
+        GridWord { exists }
     }
 }
 
@@ -68,16 +63,7 @@ impl Machine<'_> {
     #[inline(always)]
     pub(super) fn note_grid_poll(&mut self, instruction: &Instruction) {
         if instruction.c & STRONG != 0 && self.is_in_workspace() {
-            self.grid_word.polled = true;
-            (self.turn_end, self.warp_end) = (self.executed, self.executed);
-        }
-    }
-
-    /// Counts an arrival at the grid's barrier.
-    #[inline(always)]
-    pub(crate) fn note_arrival(&mut self) {
-        if self.is_in_workspace() {
-            self.grid_word.arrivals += 1;
+            self.end_waiting_warp();
         }
     }
 }

@@ -5,6 +5,7 @@
 use super::asynchronous::Copying;
 use super::block::{Block, GridBarrier};
 use super::cluster::Cluster;
+use super::deadlock::Search;
 use super::direct::Shapes;
 use super::fault::{Fault, FaultKind};
 use super::grid_sync::GridWord;
@@ -20,6 +21,7 @@ use crate::machine::program::{Instruction, Program, UNGUARDED};
 use crate::races::Races;
 use crate::races::causality::Causality;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
 
 /// The execution of one block.
 pub(crate) struct Machine<'p> {
@@ -99,6 +101,9 @@ pub(crate) struct Machine<'p> {
     pub causality: Option<Box<Causality>>,
     pub turns: Turns,
     pub polls: Polls,
+    pub search: Search,
+    /// The number of blocks of the launch that have ended.
+    pub finished: &'p AtomicU64,
     /// The copy whose accesses are recorded.
     pub copying: Copying,
     pub launch: &'p Launch<'p>,
@@ -151,7 +156,7 @@ impl Machine<'_> {
         let thread = self.thread_of(lane);
         let pc = self.pc.saturating_sub(1);
         let block = self.block.index;
-        self.fault = Some(Box::new(Fault { kind, pc, block, thread, address, size, write }));
+        self.fault = Some(Box::new(Fault { kind, pc, block, thread, address, size, write, waiting: Vec::new() }));
         Flow::Stop
     }
 

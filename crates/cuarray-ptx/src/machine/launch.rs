@@ -1,7 +1,7 @@
 //! A launch as its caller describes it: the kernel, its memory and limits, the host's services, and the results.
 
 use super::address_windows::SHARED_WINDOW;
-use super::fault::Fault;
+use super::fault::{Fault, FaultKind};
 use super::grid_sync;
 use super::misuse::Misuse;
 use super::program::{Program, constant_bytes};
@@ -288,9 +288,16 @@ pub trait Service: Sync {
     fn assertion(&self, text: &str);
     /// Sets the condition of a graph for `cudaGraphSetConditional`.
     fn set_condition(&self, handle: u64, value: u32);
+    /// Called when all threads wait, and only a change of memory from outside of the launch can end that. `addresses` are those that
+    /// they read. Waits a moment, and returns whether such a change is possible: then the launch looks again. Otherwise it fails.
+    fn may_change(&self, addresses: &[u64]) -> bool;
+    /// Called every few milliseconds, at the instruction `pc` of a thread, when `finished` blocks have ended. Returns the failure with
+    /// which the launch has to end.
+    fn tick(&self, pc: u32, finished: u64) -> Option<FaultKind>;
 }
 
-/// A [`Service`] without a heap, which discards the texts of assertions and the values of conditions.
+/// A [`Service`] without a heap, which discards the texts of assertions and the values of conditions. It changes no memory, and sets no
+/// limit of time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoService;
 
@@ -303,4 +310,10 @@ impl Service for NoService {
     }
     fn assertion(&self, _: &str) {}
     fn set_condition(&self, _: u64, _: u32) {}
+    fn may_change(&self, _: &[u64]) -> bool {
+        false
+    }
+    fn tick(&self, _: u32, _: u64) -> Option<FaultKind> {
+        None
+    }
 }

@@ -3,6 +3,7 @@
 use super::access_mode::{GUESS, READ_ONLY, STRONG, elements, strong};
 use super::address_windows::SHARED_WINDOW;
 use super::asynchronous::{Copying, Place};
+use super::block::Block;
 use super::branching::{PROXY_FENCE, fence_of};
 use super::cluster::{OFFSETS, RANK_SHIFT};
 use super::program::Instruction;
@@ -281,6 +282,19 @@ impl Machine<'_> {
             Place::Global(address) => address,
             Place::Shared(rank, offset) => in_shared(self.block_of_rank(rank), offset),
         }
+    }
+
+    /// The instruction that wrote an address last, with its block and thread: a device address, or a generic one of a block's shared
+    /// memory. Nothing if no thread of the launch has written there, or if the search does not know.
+    pub(super) fn last_writer(&self, block: &Block, address: u64) -> Option<(u32, u64, u32)> {
+        let flat = match address >> 56 {
+            0 => address,
+            _ if address >> 56 == SHARED_WINDOW >> 56 => in_shared(block.number as u32, address & OFFSETS),
+            _ => return None,
+        };
+        let mark = self.causality.as_ref()?.memory.last_write(flat)?;
+        let thread = u32::from(mark.warp) * 32 + mark.lanes.trailing_zeros();
+        Some((mark.pc, mark.block.into(), thread))
     }
 
     fn block_of_rank(&self, rank: u32) -> u32 {

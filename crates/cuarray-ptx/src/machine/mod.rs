@@ -22,6 +22,7 @@ mod barrier_use;
 mod block;
 pub(crate) mod branching;
 pub(crate) mod cluster;
+mod deadlock;
 pub(crate) mod dependent;
 pub(crate) mod device_runtime;
 #[cfg(target_arch = "x86_64")]
@@ -66,6 +67,7 @@ pub(crate) mod surface;
 pub(crate) mod texture;
 pub(crate) mod texture_query;
 mod turns;
+mod waiting;
 mod warp;
 mod watch;
 
@@ -76,6 +78,7 @@ pub use launch::{Launch, NoService, Outcome, Service};
 pub use misuse::{Misuse, MisuseKind};
 pub use region::{AccessKind, Alias, Region, Strength, TouchedRange};
 pub use turns::KernelOrder;
+pub use waiting::{Reason, WaitingThreads};
 
 /// How execution continues after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -63,10 +63,15 @@ impl Polls {
         Polls { never: !ends, ..Polls::default() }
     }
 
-    /// Begins the turn of one of the `blocks` that take turns.
+    /// Whether all of the `blocks` that take turns have waited in vain.
+    pub(super) fn are_vain(&self, blocks: usize) -> bool {
+        self.vain >= blocks
+    }
+
+    /// Begins the turn of one of the `blocks` that take turns. `changes` counts what other threads could wait for.
     pub(super) fn begin_turn(&mut self, blocks: usize, changes: u64) {
-        // If all poll, only the host or the time can end the wait, and a turn is long again.
-        (self.off, self.before) = (self.never || self.vain >= blocks, changes);
+        // If all poll, and are not still, only the host or the time can end the wait, and a turn is long again.
+        (self.off, self.before) = (self.never || self.are_vain(blocks), changes);
     }
 
     /// Ends the turn of a block, which may wait for others.
@@ -97,18 +102,29 @@ impl Machine<'_> {
         if instruction.c & STRONG != 0 && !self.polls.off || self.polls.live {
             // SAFETY: this function's contract.
             let digest = unsafe { self.digest::<M>(count) };
+            if self.search.observing {
+                return self.note_seen(
+                    instruction.c,
+                    count * size_of::<M>() as u32,
+                    instruction.c & STRONG != 0,
+                    false,
+                );
+            }
             if instruction.c & STRONG != 0 { self.note_poll(digest) } else { self.note_between(digest) }
         }
         self.note_grid_poll(instruction);
     }
 
-    /// Records an atomic operation. `digest` has the old words, and `changed` tells whether it has changed memory.
-    pub(super) fn note_operation(&mut self, digest: u64, changed: bool, result: bool) {
+    /// Records an atomic operation on words of `size` bytes, with its mode. `digest` has the old words, and `changed` tells whether it has changed memory.
+    pub(super) fn note_operation(&mut self, (mode, size): (u32, u32), digest: u64, changed: bool, result: bool) {
         if changed {
             return self.disarm();
         }
         // The operation is no change, as which it was counted.
         self.block.changes -= 1;
+        if self.search.observing {
+            return self.note_seen(mode, size, result, false);
+        }
         if result && !self.polls.off || self.polls.live {
             let digest = bits(self.mask).fold(digest, |digest, lane| join(digest, self.addresses[lane as usize]));
             if result { self.note_poll(digest) } else { self.note_between(digest) }
@@ -121,7 +137,9 @@ impl Machine<'_> {
             self.disarm();
         } else {
             self.block.changes -= 1;
-            self.note_between(digest);
+            if !self.search.observing {
+                self.note_between(digest);
+            }
         }
     }
 

@@ -202,6 +202,7 @@ impl Machine<'_> {
 impl Machine<'_> {
     /// Calls a function for each lane of the mask, in order.
     pub(super) fn each_lane(&mut self, mut f: impl FnMut(&mut Self, u32) -> Result<(), FaultKind>) -> Flow {
+        self.search.moved += 1;
         for lane in 0..32 {
             if self.mask >> lane & 1 == 1
                 && let Err(kind) = f(self, lane)

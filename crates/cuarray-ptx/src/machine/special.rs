@@ -156,7 +156,11 @@ pub(crate) unsafe fn read<S: Slot>(machine: &mut Machine<'_>, instruction: &Inst
     // SAFETY: `d` is a register of this width.
     unsafe {
         match reader {
-            Warp(value) | Time(value) => machine.set_uniform(instruction, S::of(value(machine))),
+            Warp(value) => machine.set_uniform(instruction, S::of(value(machine))),
+            Time(value) => {
+                machine.search.moved += 1;
+                machine.set_uniform(instruction, S::of(value(machine)));
+            }
             Lane(value) => machine.set_lanes::<S>(instruction, &std::array::from_fn(|lane| value(lane as u32))),
             Thread(axis) => {
                 let first = machine.thread_of(0);

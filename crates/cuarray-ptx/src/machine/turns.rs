@@ -18,7 +18,7 @@ pub enum KernelOrder {
 
 impl KernelOrder {
     /// Whether the order is the same for all launches: turns are long, and end by polls.
-    pub(super) fn is_fixed(self) -> bool {
+    pub(crate) fn is_fixed(self) -> bool {
         !matches!(self, KernelOrder::Random(_))
     }
 }
@@ -96,12 +96,6 @@ impl Turns {
     /// Whether a block that waits for a turn precedes one that has not run.
     pub(super) fn waits_first(&mut self) -> bool {
         self.is_random() && self.random(2) == 0
-    }
-
-    /// The number of consecutive turns without progress after which `count` blocks are stuck.
-    pub(super) fn patience(&self, count: usize) -> usize {
-        // A random order may choose one block several times before another one.
-        if self.is_random() { 64 * (count + 1) } else { 2 * count + 1 }
     }
 
     /// The length of a turn of at most `longest` instructions.

@@ -30,6 +30,19 @@ pub(crate) enum Waiting {
     Cluster(u32),
 }
 
+impl Waiting {
+    /// A number for the reason, whatever had been passed before.
+    pub(super) fn code(self) -> u64 {
+        match self {
+            Waiting::Nothing => 0,
+            Waiting::Warp => 1,
+            Waiting::Grid(_) => 2,
+            Waiting::Cluster(_) => 3,
+            Waiting::Barrier { number, result, .. } => 4 + u64::from(number) * 2 + u64::from(result),
+        }
+    }
+}
+
 /// Threads at one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fragment {
@@ -63,6 +76,15 @@ pub(crate) struct Frame {
     /// The number of the function.
     pub function: u32,
     pub results: u32,
+    /// The cache lines of its registers.
+    lines: u32,
+}
+
+impl Frame {
+    /// Adds the registers to a list.
+    pub(super) fn write_registers(&self, state: &mut Vec<u64>) {
+        self.registers[..self.lines as usize].iter().for_each(|line| state.extend(line.0));
+    }
 }
 
 /// A warp of a block.
@@ -139,6 +161,7 @@ impl Warp {
                 uses: 0,
                 function: number,
                 results: 0,
+                lines: 0,
             });
             self.frames.len() as u32 - 1
         });
@@ -162,6 +185,7 @@ impl Warp {
         frame.uses = 1;
         frame.function = number;
         frame.results = 0;
+        frame.lines = lines as u32;
         index
     }
 }
@@ -237,7 +261,7 @@ impl Machine<'_> {
     }
 
     /// Releases fragments whose wait is over, and merges those at one instruction.
-    fn wake(&mut self) {
+    pub(super) fn wake(&mut self) {
         let mut index = 0;
         while index < self.warp.fragments.len() {
             let fragment = self.warp.fragments[index];
@@ -260,6 +284,15 @@ impl Machine<'_> {
             }
             index = 0;
         }
+    }
+
+    /// Chooses the fragment that has waited longest for a turn; returns `false` if none can run.
+    pub(super) fn choose_longest_waiting(&mut self) -> bool {
+        let ready = self.warp.fragments.iter().enumerate().filter(|(_, fragment)| self.can_run(fragment));
+        let Some((index, _)) = ready.min_by_key(|(_, fragment)| fragment.ran) else { return self.force() };
+        self.rotated = true;
+        self.take_up(index);
+        true
     }
 
     /// If all fragments wait for threads of the warp, which then cannot arrive, lets the first fragment continue.
@@ -392,11 +425,7 @@ impl Machine<'_> {
     /// Yields to the fragment that has waited longest for a turn.
     pub(crate) fn rotate(&mut self) {
         self.leave(Waiting::Nothing);
-        let ready = self.warp.fragments.iter().enumerate().filter(|(_, fragment)| self.can_run(fragment));
-        if let Some((index, _)) = ready.min_by_key(|(_, fragment)| fragment.ran) {
-            self.rotated = true;
-            self.take_up(index);
-        }
+        self.choose_longest_waiting();
     }
 
     /// Starts a call for all lanes of the running fragment. Returns `false` if there is no memory for it.

@@ -182,6 +182,9 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) 
             machine.step_causally(instruction.c, lane, Step::Waits { complete: complete >> lane & 1 == 1 });
         }
     }
+    if machine.search.observing {
+        machine.note_seen(instruction.c, 8, true, true);
+    }
     if complete & mask != mask {
         // Other threads have to run before the next test can succeed.
         machine.turn_end = machine.executed;

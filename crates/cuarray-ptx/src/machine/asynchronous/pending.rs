@@ -180,6 +180,11 @@ impl Pending {
         &mut block.warps[warp as usize]
     }
 
+    /// The number of copies so far.
+    pub(crate) fn started(&self) -> u64 {
+        self.started
+    }
+
     /// Counts a copy, and returns its number.
     pub(super) fn starts(&mut self) -> u64 {
         self.count += 1;

@@ -137,6 +137,15 @@ impl Memory {
         }
     }
 
+    /// The last recorded write of a byte.
+    pub(crate) fn last_write(&self, address: u64) -> Option<Mark> {
+        let page = self.known_page(address / PAGE)?;
+        page.accesses((address % PAGE) as u32, 1)
+            .filter(|mark| mark.kind != Kind::Read)
+            .max_by_key(|mark| mark.stamp)
+            .copied()
+    }
+
     /// Finds the writes to bytes of at most one page, whether or not they are ordered before a read that need not see them.
     pub(crate) fn unseen(&self, (address, size): (u64, u32), found: &mut Vec<Conflict>) {
         let Some(page) = self.numbers.get(&(address / PAGE)).and_then(|index| self.pages.get(*index)) else { return };

@@ -1,0 +1,144 @@
+//! The threads of a launch that did not end, in groups that wait at one instruction.
+
+use super::Machine;
+use super::block::Block;
+use super::launch::index_in;
+use super::warp::{Fragment, Waiting, Warp};
+use crate::races::span::bits;
+
+/// A read of an observed warp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub warp: u32,
+    pub pc: u32,
+    pub mask: u32,
+    /// The address of its first lane.
+    pub address: u64,
+    pub size: u32,
+    pub strong: bool,
+    /// Whether it tests the phase of a barrier object.
+    pub phase: bool,
+}
+
+/// The reason why threads wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// They read memory again and again.
+    Reads {
+        /// The address that the first of them reads: a device address, or a generic one.
+        address: u64,
+        /// The size of the access in bytes.
+        size: u32,
+        /// Whether they test the phase of a barrier object there.
+        phase: bool,
+        /// Whether other threads of the group read other addresses.
+        several: bool,
+    },
+    /// They run, as far as is known.
+    Runs,
+    /// They wait at a barrier of their block.
+    Barrier {
+        /// The number of the barrier.
+        number: u8,
+        /// The threads that have arrived in the block of the first of them.
+        arrived: u32,
+        /// The threads that it needs there.
+        expected: u32,
+    },
+    /// They wait for lanes of their warp that an instruction names.
+    Warp {
+        /// The lanes of the warp of the first of them that have not arrived and have not exited.
+        missing: u32,
+    },
+    /// They wait at the barrier of the grid.
+    Grid,
+    /// They wait at the barrier of their cluster.
+    Cluster,
+}
+
+/// Threads that wait at one instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaitingThreads {
+    /// The number of the instruction.
+    pub pc: u32,
+    /// The reason of the first of them.
+    pub reason: Reason,
+    /// The index of the block of the first of them.
+    pub block: [u32; 3],
+    /// The index of the first thread in that block.
+    pub thread: [u32; 3],
+    /// The number of these threads.
+    pub threads: u64,
+    /// The number of blocks that they belong to.
+    pub blocks: u64,
+    /// The instruction of this launch that last wrote what they read, with the linear numbers of its block and its thread, as far as
+    /// the search for races knows it.
+    pub writer: Option<(u32, u64, u32)>,
+}
+
+impl Machine<'_> {
+    /// The groups of threads of blocks that have not ended.
+    pub(super) fn waiting_threads<'b>(&self, blocks: impl Iterator<Item = &'b Block>) -> Vec<WaitingThreads> {
+        let mut blocks: Vec<&Block> = blocks.collect();
+        blocks.sort_by_key(|block| block.number);
+        let mut groups: Vec<(WaitingThreads, u64)> = Vec::new();
+        for block in blocks {
+            for warp in &block.warps {
+                for fragment in &warp.fragments {
+                    self.add_fragment(&mut groups, block, warp, fragment);
+                }
+            }
+        }
+        groups.into_iter().map(|(group, _)| group).collect()
+    }
+
+    fn add_fragment(&self, groups: &mut Vec<(WaitingThreads, u64)>, block: &Block, warp: &Warp, fragment: &Fragment) {
+        let polls = || block.seen.iter().filter(|seen| seen.warp == warp.number && seen.mask & fragment.mask != 0);
+        let strong = polls().any(|seen| seen.strong);
+        let reads = |seen: &Seen| {
+            let Seen { address, size, phase, .. } = *seen;
+            (seen.pc, seen.mask & fragment.mask, Reason::Reads { address, size, phase, several: false })
+        };
+        // A thread that waits by strong reads reads its arguments plainly.
+        let found: Vec<(u32, u32, Reason)> = match fragment.waiting {
+            Waiting::Nothing => polls().filter(|seen| seen.strong == strong).map(reads).collect(),
+            Waiting::Barrier { number, result, .. } => {
+                let (arrived, expected) = block.barriers[usize::from(number)].waits_for(block.live);
+                let pc = if result { fragment.pc } else { fragment.pc.saturating_sub(1) };
+                vec![(pc, fragment.mask, Reason::Barrier { number, arrived, expected })]
+            }
+            Waiting::Warp => {
+                let missing = !fragment.mask & !warp.dead;
+                vec![(fragment.pc, fragment.mask, Reason::Warp { missing })]
+            }
+            Waiting::Grid(_) => vec![(fragment.pc.saturating_sub(1), fragment.mask, Reason::Grid)],
+            Waiting::Cluster(_) => vec![(fragment.pc, fragment.mask, Reason::Cluster)],
+        };
+        let found = if found.is_empty() { vec![(fragment.pc, fragment.mask, Reason::Runs)] } else { found };
+        for (pc, mask, reason) in found {
+            let threads = u64::from(mask.count_ones());
+            let known = groups.iter_mut().find(|(group, _)| {
+                group.pc == pc && std::mem::discriminant(&group.reason) == std::mem::discriminant(&reason)
+            });
+            if let Some((group, last)) = known {
+                group.threads += threads;
+                group.blocks += u64::from(*last != block.number);
+                *last = block.number;
+                if let (Reason::Reads { address: one, several, .. }, Reason::Reads { address: other, .. }) =
+                    (&mut group.reason, reason)
+                {
+                    *several |= *one != other;
+                }
+                continue;
+            }
+            let lane = bits(mask).next().unwrap_or(0);
+            let thread = index_in(self.launch.threads, u64::from(warp.number * 32 + lane));
+            let writer = match reason {
+                Reason::Reads { address, .. } => self.last_writer(block, address),
+                _ => None,
+            };
+            let group = WaitingThreads { pc, reason, block: block.index, thread, threads, blocks: 1, writer };
+            groups.push((group, block.number));
+        }
+    }
+}
