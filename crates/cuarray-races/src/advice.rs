@@ -189,6 +189,10 @@ advice! {
     AwaitPhaseRead =>
         "wait at the mbarrier of the copy, for the phase that expects its bytes, before its source is written",
 
+    // Launches that do not end.
+    EndWait { groups: String } =>
+        "change what the threads wait for, or let the missing ones arrive: {groups}",
+
     // Continuations of another advice.
     MapReserved => "; the address is only reserved: map memory there with cuMemMap",
     LaunchEnded { and: String } =>

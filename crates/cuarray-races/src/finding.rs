@@ -94,6 +94,11 @@ kinds! {
     ///
     /// Sides: the call that began the capture, if it is in progress; the synchronization.
     CapturedStreamSynchronized = "captured-stream-synchronized",
+    /// A launch whose threads wait forever: each repeats a state, or waits at a barrier that cannot fill, and nothing outside of the
+    /// launch can end that.
+    ///
+    /// Sides: each group of waiting threads; the work that last wrote what they read.
+    Deadlock = "deadlock",
     /// An object that is alive at the end.
     ///
     /// Sides: the call that made it.
@@ -281,7 +286,7 @@ pub struct Finding {
     pub variable: Option<Variable>,
     /// The handle in question.
     pub object: Option<Object>,
-    /// One or two operations. Of two, the earlier call is first.
+    /// One or two operations. Of two, the earlier call is first. A deadlock has more, one for each group of threads.
     pub sides: Vec<Side>,
     /// The missing edge or the remedy, as a sentence without its full stop.
     pub missing: Option<String>,

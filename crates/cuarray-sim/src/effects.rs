@@ -73,7 +73,7 @@ pub(crate) fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&
             state.host_access.shut(address, false);
         }
         Work::Release { address } => allocations::release(state, address),
-        Work::Launch(launch) => return launches::execute(state, &launch, ticket),
+        Work::Launch(launch) => return launches::execute(state, &launch, at.stream, ticket),
         Work::Memory(operation) => return memory_operations::execute(state, operation, ticket),
         Work::EndExec(exec) => graph_structure::end_exec(state, exec),
     }

@@ -48,6 +48,7 @@ KINDS = (
     "synchronization-error",
     "destroyed-handle",
     "captured-stream-synchronized",
+    "deadlock",
     "leak",
 )
 """The kinds of findings."""

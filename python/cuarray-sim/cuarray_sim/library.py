@@ -119,6 +119,8 @@ def install(
     else:
         warn_of_late_install()
         os.environ.update(options)
+        # Python handles Ctrl-C only once the driver call has ended.
+        os.environ.setdefault("CUARRAY_SIM_INTERRUPTS", "1")
         say(f"{path.name} is {path}")
         if os.environ.get("CUARRAY_SIM_SCHEDULE") == "random":
             # Drawn here, so that child processes get the same seed, and the environment shows it.

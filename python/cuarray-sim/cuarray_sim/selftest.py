@@ -69,6 +69,19 @@ read:
     st.global.u32 [%at], %value;
     ret;
 }
+.visible .entry wait(.param .u64 memory, .param .u32 wanted)
+{
+    .reg .pred %again;
+    .reg .b32 %value, %wanted;
+    .reg .b64 %base;
+    ld.param.u64 %base, [memory];
+    ld.param.u32 %wanted, [wanted];
+poll:
+    ld.volatile.global.u32 %value, [%base];
+    setp.ne.u32 %again, %value, %wanted;
+    @%again bra poll;
+    ret;
+}
 .visible .entry stop(.param .u64 memory, .param .u32 right)
 {
     .reg .pred %wrong;
@@ -325,6 +338,14 @@ def _captured(driver: _Driver, right: bool) -> None:
     driver.try_call("cuStreamEndCapture", stream, byref(graph))
     if graph:
         driver.call("cuGraphDestroy", graph)
+
+
+@_case("deadlock", "a kernel that waits for a flag that no thread sets")
+def _flag(driver: _Driver, right: bool) -> None:
+    memory = driver.memory()
+    driver.call("cuMemsetD32_v2", memory, c_uint(1), c_size_t(1))
+    driver.launch(b"wait", 1, None, memory, 1 if right else 2)
+    driver.try_call("cuCtxSynchronize")
 
 
 @_case("leak", "memory that is never released", ("CUARRAY_SIM_LEAKS", "0"))

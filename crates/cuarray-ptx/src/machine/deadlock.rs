@@ -1,31 +1,33 @@
 //! The proof that the threads of a launch wait forever.
 //!
 //! Memory that does not change gives a thread the same values again. So if a block comes back to a state in which it was before, and
-//! has changed no memory meanwhile, it goes through the same states forever, unless somebody else changes memory. Such a block is
+//! has changed no memory meanwhile, it goes through the same states forever, unless memory is changed from outside. Such a block is
 //! *still*. If all blocks of a launch that have started are still, and no other one can start, only the host can end the launch. The
 //! state of a block is compared as a whole: its registers, local and shared memory, and barriers. So a loop that counts its iterations
 //! is not still, and neither is one that reads the time.
 //!
 //! A block is observed in steps: in each, every fragment that can run executes up to its next jump back. That depends on no order, so
-//! kernels are observed in every order of turns. Blocks are observed once all have waited in vain, and at growing intervals, because a
+//! kernels are observed in every order of turns. Blocks are observed once all have waited without effect, and at growing intervals, because a
 //! loop may wait without a poll that [`polls`](super::polls) recognises.
 
 use super::Machine;
 use super::address_windows::{LOCAL_WINDOW, SHARED_WINDOW};
 use super::block::{Block, BlockPause};
 use super::fault::{Fault, FaultKind};
+use super::launch::Outlook;
 use super::waiting::Seen;
 use super::warp::{Waiting, Warp};
 use std::mem::swap;
 
 /// The instructions before the first observation, and the most between two.
-const FIRST: u64 = 1 << 18;
+const FIRST: u64 = 1 << 16;
 const LONGEST: u64 = 1 << 26;
-/// The steps of the first observation, and the most of one.
-const STEPS: u32 = 1 << 6;
-const MOST_STEPS: u32 = 1 << 13;
+/// The part of the instructions that are observed, as a shift: accesses of an observed block take longer.
+const PART: u32 = 6;
+/// The instructions of an observation of blocks that have all waited.
+const OF_WAITING: u64 = 1 << 20;
 /// The instructions between two calls of [`Service::tick`](super::Service::tick).
-const TICK: u64 = 100_000;
+const TICK: u64 = 10_000;
 
 /// The search for still blocks.
 pub(crate) struct Search {
@@ -41,7 +43,8 @@ pub(crate) struct Search {
     /// The instruction count of the next observation, and the distance to the one after it.
     due: u64,
     gap: u64,
-    steps: u32,
+    /// The instructions of an observation.
+    most: u64,
     /// The instruction count of the next tick.
     tick: u64,
 }
@@ -49,17 +52,21 @@ pub(crate) struct Search {
 impl Default for Search {
     fn default() -> Search {
         let (on, observing, moved, stamp, tick) = (false, false, 0, 1, TICK);
-        Search { on, observing, moved, stamp, due: FIRST, gap: FIRST, steps: STEPS, tick }
+        Search { on, observing, moved, stamp, due: FIRST, gap: FIRST, most: 0, tick }
     }
 }
 
 impl Search {
+    /// The instructions before the next observation, at least 1.
+    pub(super) fn until_due(&self, executed: u64) -> u64 {
+        self.due.saturating_sub(executed).max(1)
+    }
+
     /// Puts off the next observation, because a block has got on.
     fn put_off(&mut self, executed: u64) {
         self.on = false;
         self.due = executed + self.gap;
         self.gap = (self.gap * 2).min(LONGEST);
-        self.steps = (self.steps * 4).min(MOST_STEPS);
     }
 }
 
@@ -71,13 +78,16 @@ impl Block {
 }
 
 impl Machine<'_> {
-    /// Observes the running block if that is due. Returns nothing if it has an ordinary turn.
-    pub(super) fn observe_if_due(&mut self, in_vain: bool) -> Option<BlockPause> {
-        if !self.search.on && !in_vain && self.executed < self.search.due {
+    /// Observes the running block if that is due, or if all blocks have `waited` without effect. Returns nothing if it has an ordinary turn.
+    pub(super) fn observe_if_due(&mut self, waited: bool) -> Option<BlockPause> {
+        if !self.search.on && !waited && self.executed < self.search.due {
             return None;
         }
         if self.block.is_still(&self.search) {
             return Some(BlockPause::Still);
+        }
+        if !self.search.on {
+            self.search.most = if waited { OF_WAITING } else { self.search.gap >> PART };
         }
         self.search.on = true;
         (self.search.observing, self.polls.live) = (true, true);
@@ -94,12 +104,18 @@ impl Machine<'_> {
 
     /// Executes steps of the block until it has a state again, or gets on. Returns nothing if it can go on.
     fn observe(&mut self) -> Option<BlockPause> {
-        let got_on = |machine: &Self| (machine.block.changes, machine.search.moved, machine.block.live);
+        let got_on = |machine: &Self| {
+            // A copy that lands changes memory, also that of other blocks.
+            let pending = &machine.cluster().pending;
+            let copies = (pending.count, pending.started());
+            (machine.block.changes, machine.search.moved, machine.block.live, copies)
+        };
         let before = got_on(self);
         // The state of one warp, and of the block, when the number of steps was last a power of two.
         let (mut of_warp, mut of_block, mut now) = (Vec::new(), Vec::new(), Vec::new());
-        for step in 0..self.search.steps {
-            if step.is_power_of_two() || step == 0 {
+        let end = self.executed + self.search.most;
+        for step in 0_u32.. {
+            if step == 0 || step.is_power_of_two() {
                 self.block.write_warp(&mut of_warp);
                 self.write_block(&mut of_block);
                 self.block.seen.clear();
@@ -108,7 +124,7 @@ impl Machine<'_> {
             if let Some(pause) = self.step() {
                 return Some(pause);
             }
-            if got_on(self) != before {
+            if got_on(self) != before || self.executed >= end {
                 return None;
             }
             if self.executed == executed {
@@ -177,7 +193,7 @@ impl Machine<'_> {
         ended.is_some()
     }
 
-    /// Ends the launch if nobody can change the memory that its still blocks read: `others` and the running one. Returns whether it
+    /// Ends the launch if neither the host nor other work can change the memory that its still blocks read: `others` and the running one. Returns whether it
     /// has.
     pub(super) fn end_deadlock<'b>(&mut self, others: impl Iterator<Item = &'b Block>) -> bool {
         let read = |block: &Block| block.seen.clone().into_iter().map(|seen| seen.address);
@@ -185,12 +201,17 @@ impl Machine<'_> {
         addresses.extend(read(&self.block));
         addresses.sort_unstable();
         addresses.dedup();
-        if self.launch.service.may_change(&addresses) {
-            self.search.stamp += 1;
-            self.search.on = true;
-            return false;
-        }
-        self.fail_block(FaultKind::Deadlock);
+        let kind = match self.launch.service.outlook(&addresses) {
+            Outlook::Never => FaultKind::Deadlock,
+            Outlook::OtherWork => FaultKind::OtherWork,
+            Outlook::Again => {
+                self.search.stamp += 1;
+                // The wait may be long, and few instructions run meanwhile.
+                self.search.tick = 0;
+                return false;
+            }
+        };
+        self.fail_block(kind);
         true
     }
 
@@ -220,9 +241,6 @@ impl Machine<'_> {
             state.extend(warp.fragments.iter().map(|fragment| u64::from(self.can_run(fragment))));
         }
         block.write_shared(state);
-        let pending = &self.cluster().pending;
-        state.push(pending.count as u64);
-        state.push(pending.started());
     }
 }
 
@@ -265,6 +283,13 @@ impl Warp {
 impl Fault {
     /// Whether the launch failed because it did not end.
     pub fn is_hang(&self) -> bool {
-        matches!(self.kind, FaultKind::Deadlock | FaultKind::Budget | FaultKind::TimeLimit | FaultKind::Interrupted)
+        matches!(
+            self.kind,
+            FaultKind::Deadlock
+                | FaultKind::OtherWork
+                | FaultKind::Budget
+                | FaultKind::TimeLimit
+                | FaultKind::Interrupted
+        )
     }
 }

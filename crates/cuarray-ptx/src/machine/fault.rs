@@ -23,6 +23,8 @@ pub enum FaultKind {
     InvalidProgramCounter,
     /// Threads that wait for each other.
     Deadlock,
+    /// Threads that wait for work that does not run before the launch has ended.
+    OtherWork,
     /// The instruction budget is exhausted.
     Budget,
     /// The service has ended the launch because of its time.

@@ -286,7 +286,8 @@ fn run_alone(machine: &mut Machine<'_>, number: u64, shared: &Shared, mut betwee
         if used > machine.launch.budget {
             return machine.fail_block(FaultKind::Budget);
         }
-        match machine.run_block(1, turn(machine.launch, used), &mut between) {
+        let longest = turn(machine.launch, used).min(machine.search.until_due(machine.executed));
+        match machine.run_block(1, longest, &mut between) {
             BlockPause::Turn | BlockPause::Waits => {}
             BlockPause::Blocked => return machine.fail_block(FaultKind::Deadlock),
             BlockPause::Still => {

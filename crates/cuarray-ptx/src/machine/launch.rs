@@ -278,6 +278,17 @@ pub struct Outcome {
     pub printed: Vec<u8>,
 }
 
+/// How a launch can go on whose threads all wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outlook {
+    /// Memory may change, so the launch looks again.
+    Again,
+    /// Memory may change only by work that does not run before the launch has ended, so the launch fails.
+    OtherWork,
+    /// Memory does not change: the threads wait forever.
+    Never,
+}
+
 /// Handles calls of a kernel that need the host.
 pub trait Service: Sync {
     /// Allocates for `malloc`: an address within the launch's regions, or 0 if memory is exhausted.
@@ -289,8 +300,8 @@ pub trait Service: Sync {
     /// Sets the condition of a graph for `cudaGraphSetConditional`.
     fn set_condition(&self, handle: u64, value: u32);
     /// Called when all threads wait, and only a change of memory from outside of the launch can end that. `addresses` are those that
-    /// they read. Waits a moment, and returns whether such a change is possible: then the launch looks again. Otherwise it fails.
-    fn may_change(&self, addresses: &[u64]) -> bool;
+    /// they read.
+    fn outlook(&self, addresses: &[u64]) -> Outlook;
     /// Called every few milliseconds, at the instruction `pc` of a thread, when `finished` blocks have ended. Returns the failure with
     /// which the launch has to end.
     fn tick(&self, pc: u32, finished: u64) -> Option<FaultKind>;
@@ -310,8 +321,8 @@ impl Service for NoService {
     }
     fn assertion(&self, _: &str) {}
     fn set_condition(&self, _: u64, _: u32) {}
-    fn may_change(&self, _: &[u64]) -> bool {
-        false
+    fn outlook(&self, _: &[u64]) -> Outlook {
+        Outlook::Never
     }
     fn tick(&self, _: u32, _: u64) -> Option<FaultKind> {
         None

@@ -74,7 +74,7 @@ mod watch;
 pub use fault::{Fault, FaultKind};
 pub use grid::execute;
 pub(crate) use interpreter::Machine;
-pub use launch::{Launch, NoService, Outcome, Service};
+pub use launch::{Launch, NoService, Outcome, Outlook, Service};
 pub use misuse::{Misuse, MisuseKind};
 pub use region::{AccessKind, Alias, Region, Strength, TouchedRange};
 pub use turns::KernelOrder;

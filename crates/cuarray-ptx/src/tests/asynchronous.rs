@@ -177,7 +177,7 @@ fn a_bulk_copy_completes_the_bytes_of_its_barrier() {
     }
     // More bytes are expected than are copied.
     let (_, outcome) = run(&format!("{init} {} {copy} {wait}", expect.replace("256", "272")), 1);
-    assert_eq!(outcome.fault.map(|fault| fault.kind), Some(FaultKind::Budget));
+    assert_eq!(outcome.fault.map(|fault| fault.kind), Some(FaultKind::Deadlock));
     let (_, outcome) =
         run(&format!("{init} {expect} {}", copy.replace("256", "%w").replace("@%p", "mov.u32 %w, 264; @%p")), 1);
     assert_eq!(outcome.fault.map(|fault| fault.kind), Some(FaultKind::Misaligned));

@@ -24,7 +24,7 @@ fn races_of(body: &str, blocks: u32, strict: bool) -> Vec<Race> {
     // A thread may wait forever at an object that is misused.
     let fault = outcome.fault.map(|fault| fault.kind);
     let misused = body.contains("inval") || !outcome.races.is_empty();
-    assert!(fault.is_none() || fault == Some(FaultKind::Budget) && misused, "{body}: {fault:?}");
+    assert!(fault.is_none() || fault == Some(FaultKind::Deadlock) && misused, "{body}: {fault:?}");
     outcome.races
 }
 

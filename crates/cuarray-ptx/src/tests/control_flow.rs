@@ -143,7 +143,7 @@ fn endless_kernels_end_with_a_fault() {
     let mut out = numbers(64);
     let endless = kernel("LOOP: bra LOOP; mov.u64 %v, 0;");
     let fault = Run { source: &endless, budget: 1 << 20, ..Run::default() }.over(&mut [&mut out]).fault;
-    assert_eq!(fault.map(|fault| fault.kind), Some(FaultKind::Budget));
+    assert_eq!(fault.map(|fault| fault.kind), Some(FaultKind::Deadlock));
     let stuck = kernel("setp.eq.u32 %p1, %t, 0; @%p1 bra W; bar.sync 1, 64;\n W: mov.u64 %v, 0; bar.sync 0;");
     let fault = Run { source: &stuck, threads: [64, 1, 1], ..Run::default() }.over(&mut [&mut out]).fault;
     assert_eq!(fault.map(|fault| fault.kind), Some(FaultKind::Deadlock));
@@ -155,7 +155,7 @@ fn endless_kernels_end_with_a_fault() {
 #[test]
 fn the_instruction_budget_is_respected() {
     // Blocks without an order, and blocks that run in turns; both warps get a turn before the budget is checked.
-    for body in ["LOOP: bra LOOP; mov.u64 %v, 0;", "LOOP: atom.global.add.u64 %v, [%out], 1; bra LOOP;"] {
+    for body in ["LOOP: add.u64 %v, %v, 1; bra LOOP;", "LOOP: atom.global.add.u64 %v, [%out], 1; bra LOOP;"] {
         for (budget, most) in [(1000, 2 * 1010), (100_000, 201_000)] {
             let mut out = numbers(128);
             let source = kernel(body);

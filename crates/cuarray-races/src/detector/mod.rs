@@ -30,6 +30,7 @@ pub use allocations::Block;
 pub use clock::{Clock, Lane, LaneNumber, Past};
 pub use effect::Effect;
 pub use operation::{Caller, Fences, Operation, Ticket};
+pub use refusal::WaitingSide;
 pub use region::{Extent, Manner, Region, Strength, Touch, Touched};
 
 use crate::advice::Advice;

@@ -2,11 +2,21 @@
 
 use super::Detector;
 use super::effect::Effect;
-use super::finding_list::Party;
+use super::finding_list::{Found, Party};
 use super::operation::{Caller, Operation, Ticket};
 use crate::advice::Advice;
-use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range};
+use crate::finding::{AccessKind, KernelPlace, Kind, Object, Range, Variable};
 use std::sync::Arc;
+
+/// A group of threads of a launch that wait forever.
+pub struct WaitingSide {
+    /// A read of memory, a synchronization, or a use if they only run.
+    pub access: AccessKind,
+    /// The bytes that they read.
+    pub bytes: Option<Range>,
+    /// The place of the first of them.
+    pub place: KernelPlace,
+}
 
 impl Detector {
     /// Reports a refused access that lies outside every allocation, or partly so. An access within one allocation is
@@ -88,6 +98,35 @@ impl Detector {
         let Some((kind, missing)) = wrong else { return self.stray(party, more) };
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
         self.find(kind, range, None, vec![party], missing);
+    }
+
+    /// Reports a launch whose threads wait forever. `polled` are the bytes that the first of them reads, with its variable if it is one
+    /// of a block. Unless a thread of the launch has `written` them, the last work that did is a side too.
+    pub fn launch_waits_forever(
+        &mut self,
+        ticket: &Ticket,
+        (sides, written): (Vec<WaitingSide>, bool),
+        (polled, variable): (Option<Range>, Option<Variable>),
+        missing: Advice,
+    ) {
+        let operation = &ticket.operation;
+        let mut parties: Vec<Party> = sides
+            .into_iter()
+            .map(|WaitingSide { access, bytes, place }| Party {
+                place: Some(place),
+                ..Party::of(operation, access, bytes)
+            })
+            .collect();
+        let global = polled.filter(|_| variable.is_none());
+        let writer = global.filter(|_| !written).and_then(|bytes| self.shadow.last_write(bytes.address));
+        let writer = writer.map(|record| record.operation.clone());
+        let writer = writer.filter(|writer| !Arc::ptr_eq(writer, operation));
+        parties.extend(writer.map(|writer| Party::of(&writer, AccessKind::Write, global)));
+        let block = global.and_then(|bytes| self.blocks.at(bytes.address)).cloned();
+        let of_module = |bytes: Range| block.as_ref()?.variable_at(bytes.address);
+        let variable = variable.or_else(|| global.and_then(of_module));
+        let (kind, missing) = (Kind::Deadlock, Some(missing.to_string()));
+        self.findings.add(Found { kind, bytes: polled, block, variable, object: None, parties, missing, width: 0 });
     }
 
     /// Reports a launch that failed because of a handle. It is a finding of a destroyed handle if it was destroyed; returns

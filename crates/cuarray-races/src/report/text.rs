@@ -49,7 +49,7 @@ impl Report {
         let (number, kind) = (finding.number, finding.kind.name());
         let headline = words::headline(finding, &self.lanes);
         let _ = writeln!(text, "{red}[{number}] {kind}:{off} {bold}{headline}{off}{again}");
-        for (letter, side) in ["A", "B"].into_iter().zip(&finding.sides) {
+        for (letter, side) in ('A'..='Z').zip(&finding.sides) {
             let Side { call, ordinal, .. } = side;
             let lane = self.lanes.iter().find(|lane| lane.number == side.lane).map_or("?", |lane| &lane.name);
             let (name, remark) = match words::detail(side.detail.as_deref()) {

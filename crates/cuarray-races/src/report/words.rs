@@ -47,6 +47,9 @@ pub(crate) fn does(access: AccessKind) -> &'static str {
 /// The action of a side of a finding: `writes 4,096 bytes`, `destroys the stream`.
 pub(crate) fn action(side: &Side, finding: &Finding) -> String {
     match (side.bytes, &finding.object) {
+        (None, None) if finding.kind == Kind::Deadlock => {
+            if side.access == AccessKind::Use { "runs" } else { "waits" }.to_owned()
+        }
         (Some(range), _) => format!("{} {}", does(side.access), bytes(range.length)),
         (None, Some(object)) => {
             let verb = if side.access == AccessKind::Release { "destroys" } else { does(side.access) };
@@ -237,6 +240,10 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
             format!("{} names {article} {object} that was destroyed", name(last))
         }
         Kind::CapturedStreamSynchronized => format!("{} waits for a stream that is capturing", name(last)),
+        Kind::Deadlock => {
+            let kernel = kernel_name(first.and_then(|side| side.detail.as_deref()).unwrap_or("a kernel"));
+            format!("the threads of {kernel} wait forever, and nothing can end that")
+        }
         Kind::Leak => match (object, &finding.allocation) {
             (Some(object), _) => format!("a {object} is never destroyed").replace("a event", "an event"),
             (None, Some(allocation)) => {

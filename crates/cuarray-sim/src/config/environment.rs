@@ -63,9 +63,10 @@ impl Config {
             config.poisons_stray_reads = value == "poison";
             matches!(value, "fail" | "poison").then_some(())
         })?;
-        read("CUARRAY_SIM_KERNEL_ORDER", "forward, reverse or random:SEED", &mut |value| {
+        read("CUARRAY_SIM_KERNEL_ORDER", "forward, reverse, random:SEED or all", &mut |value| {
+            config.every_kernel_order = value == "all";
             config.kernel_order = match value {
-                "forward" => KernelOrder::Forward,
+                "forward" | "all" => KernelOrder::Forward,
                 "reverse" => KernelOrder::Reverse,
                 _ => KernelOrder::Random(value.strip_prefix("random:")?.parse().ok()?),
             };
@@ -75,9 +76,13 @@ impl Config {
             config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
             Some(())
         })?;
+        read("CUARRAY_SIM_LAUNCH_SECONDS", "a number of seconds, more than 0", &mut |value| {
+            config.launch_seconds = seconds(value)?;
+            Some(())
+        })?;
+        read("CUARRAY_SIM_INTERRUPTS", "0 or 1", &mut |value| switch(value, &mut config.interrupts))?;
         read("CUARRAY_SIM_MEMORY_WAIT", "a number of seconds, more than 0", &mut |value| {
-            let seconds = value.parse().ok().filter(|seconds| *seconds > 0.0)?;
-            config.memory_wait = Duration::try_from_secs_f64(seconds).ok()?;
+            config.memory_wait = seconds(value)?;
             Some(())
         })?;
         read("CUARRAY_SIM_CORES", "a number of threads, 0 to 1024", &mut |value| {
@@ -251,6 +256,11 @@ fn edits(one: &str, other: &str) -> usize {
     rows[one.len()][other.len()]
 }
 
+fn seconds(value: &str) -> Option<Duration> {
+    let seconds = value.parse().ok().filter(|seconds| *seconds > 0.0)?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
 fn switch(value: &str, setting: &mut bool) -> Option<()> {
     *setting = match value {
         "0" => false,
@@ -304,6 +314,8 @@ mod tests {
             ("CUARRAY_SIM_REFUSALS", "0"),
             ("CUARRAY_SIM_STRAY_READS", "poison"),
             ("CUARRAY_SIM_KERNEL_ORDER", "random:7"),
+            ("CUARRAY_SIM_LAUNCH_SECONDS", "2.5"),
+            ("CUARRAY_SIM_INTERRUPTS", "1"),
             ("CUARRAY_SIM_MEMORY", "1073741824"),
             ("CUARRAY_SIM_SCHEDULE", "eager"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5"),
@@ -313,6 +325,7 @@ mod tests {
         .unwrap();
         assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
         assert!(!config.findings && !config.host_accesses && !config.kernel_races && config.guessed_reads);
+        assert_eq!((config.launch_seconds, config.interrupts), (Duration::from_millis(2500), true));
         assert!(!config.refusals && config.poisons_stray_reads);
         assert_eq!((config.kernel_races_memory, config.kernel_order), (4096, KernelOrder::Random(7)));
         assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
@@ -382,6 +395,8 @@ mod tests {
             ("CUARRAY_SIM_KERNEL_RACES", "shared"),
             ("CUARRAY_SIM_KERNEL_RACES_MEMORY", "all"),
             ("CUARRAY_SIM_MEMORY", "1"),
+            ("CUARRAY_SIM_LAUNCH_SECONDS", "0"),
+            ("CUARRAY_SIM_INTERRUPTS", "yes"),
             ("CUARRAY_SIM_KERNEL_ORDER", "backward"),
             ("CUARRAY_SIM_KERNEL_ORDER", "random:x"),
             ("CUARRAY_SIM_SCHEDULE", "late"),

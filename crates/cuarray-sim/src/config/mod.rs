@@ -113,11 +113,19 @@ pub struct Config {
     /// The order in which the blocks and warps of a launch take turns (`CUARRAY_SIM_KERNEL_ORDER`: `forward`, `reverse` or
     /// `random:SEED`).
     pub kernel_order: KernelOrder,
+    /// Whether each launch runs in several orders, and findings of all are reported (`CUARRAY_SIM_KERNEL_ORDER=all`).
+    pub every_kernel_order: bool,
     /// The number of warp instructions after which a launch ends with `CUDA_ERROR_LAUNCH_TIMEOUT`
     /// (`CUARRAY_SIM_LAUNCH_BUDGET`).
     pub launch_budget: u64,
+    /// The time after which a launch ends with `CUDA_ERROR_LAUNCH_TIMEOUT` (`CUARRAY_SIM_LAUNCH_SECONDS`).
+    pub launch_seconds: Duration,
+    /// Whether a signal that the program handles (SIGINT, SIGTERM, SIGALRM) ends the running launch with
+    /// `CUDA_ERROR_LAUNCH_TIMEOUT` (`CUARRAY_SIM_INTERRUPTS`). The launch then sets handlers for its time.
+    pub interrupts: bool,
     /// The time after which a stream's wait for a word of memory ends with `CUDA_ERROR_LAUNCH_TIMEOUT`, if no pending work
-    /// and no other thread writes the word (`CUARRAY_SIM_MEMORY_WAIT`, in seconds).
+    /// and no other thread writes the word (`CUARRAY_SIM_MEMORY_WAIT`, in seconds). A kernel that waits for another thread of the
+    /// host has as much time.
     pub memory_wait: Duration,
     /// The number of threads that execute the blocks of a launch; 0 for the number of cores (`CUARRAY_SIM_CORES`).
     pub cores: usize,
@@ -153,7 +161,10 @@ impl Default for Config {
             refusals: true,
             poisons_stray_reads: false,
             kernel_order: KernelOrder::Forward,
+            every_kernel_order: false,
             launch_budget: 20_000_000_000,
+            launch_seconds: Duration::from_secs(300),
+            interrupts: false,
             memory_wait: Duration::from_secs(30),
             cores: 0,
         }

@@ -6,8 +6,8 @@ use crate::objects::graph_data::CONDITION_BYTES;
 use crate::state::State;
 use cuarray_abi::{CUcontext, CUgraphConditionalHandle, CUmemGenericAllocationHandle};
 use cuarray_ptx::{Program, Space};
-use cuarray_races::finding::{AccessKind, KernelPlace, Kind, Range};
-use cuarray_races::{Advice, Block, Ticket};
+use cuarray_races::finding::{AccessKind, KernelPlace, Kind, Range, Variable};
+use cuarray_races::{Advice, Block, Ticket, WaitingSide};
 
 /// Records an allocation of the calling thread.
 pub(crate) fn allocated(state: &mut State, address: u64) {
@@ -113,6 +113,17 @@ pub(crate) fn launch_failed(
     more: Option<Advice>,
 ) {
     state.detector.launch_failed(ticket, access, wrong, place, more);
+}
+
+/// Records a launch whose threads wait forever.
+pub(crate) fn launch_waits_forever(
+    state: &mut State,
+    ticket: &Ticket,
+    sides: (Vec<WaitingSide>, bool),
+    polled: (Option<Range>, Option<Variable>),
+    missing: Advice,
+) {
+    state.detector.launch_waits_forever(ticket, sides, polled, missing);
 }
 
 /// Records a launch that failed by another cause than an access.

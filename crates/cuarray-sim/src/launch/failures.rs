@@ -1,5 +1,6 @@
 //! Failures of kernels: their context fails, and a finding names a bad access.
 
+use super::deadlocks;
 use super::findings::place;
 use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
@@ -36,6 +37,10 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     contexts::fail(state, launch.context, code(fault.kind));
     if let Some(ticket) = ticket {
         calls::forgive_unwritten(state, ticket);
+    }
+    if let (Some(ticket), FaultKind::Deadlock) = (ticket, fault.kind) {
+        deadlocks::report(state, launch, ticket, fault);
+        return;
     }
     if let (Some(ticket), FaultKind::NoTexture) = (ticket, fault.kind) {
         match textures::missing(state, fault.address) {
@@ -138,9 +143,26 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
         FaultKind::InvalidProgramCounter => {
             format!("a jump or call to {:#x}, which is not the address of such code", fault.address)
         }
-        FaultKind::Deadlock => "the threads wait for each other forever".to_owned(),
+        FaultKind::Deadlock => format!("the threads wait forever: {}", deadlocks::described(launch, fault)),
         FaultKind::Budget => {
-            format!("the kernel did not end within {} instructions (CUARRAY_SIM_LAUNCH_BUDGET)", launch.settings.budget)
+            let (budget, groups) = (launch.settings.budget, deadlocks::described(launch, fault));
+            format!("the kernel did not end within {budget} instructions (CUARRAY_SIM_LAUNCH_BUDGET): {groups}")
+        }
+        FaultKind::TimeLimit => {
+            let (seconds, groups) = (launch.settings.longest.as_secs_f64(), deadlocks::described(launch, fault));
+            format!("the kernel did not end within {seconds} seconds (CUARRAY_SIM_LAUNCH_SECONDS): {groups}")
+        }
+        FaultKind::Interrupted => {
+            format!(
+                "a signal has interrupted the program while the kernel ran: {}",
+                deadlocks::described(launch, fault)
+            )
+        }
+        FaultKind::OtherWork => {
+            let groups = deadlocks::described(launch, fault);
+            format!(
+                "the threads wait, and only work of another stream can end that, which does not run beside a kernel here: {groups}"
+            )
         }
         FaultKind::NoTexture => {
             let object = if fault.write { "surface" } else { "texture or surface" };
@@ -180,7 +202,11 @@ fn code(kind: FaultKind) -> CUresult {
         FaultKind::Assert => CUresult::CUDA_ERROR_ASSERT,
         FaultKind::Stack => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
         FaultKind::InvalidProgramCounter => CUresult::CUDA_ERROR_INVALID_PC,
-        FaultKind::Deadlock | FaultKind::Budget => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
+        FaultKind::Deadlock
+        | FaultKind::Budget
+        | FaultKind::TimeLimit
+        | FaultKind::Interrupted
+        | FaultKind::OtherWork => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
         FaultKind::IllegalInstruction => CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
     }
 }

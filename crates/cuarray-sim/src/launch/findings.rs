@@ -118,7 +118,7 @@ fn copy_wait(wait: Wait, target: bool, alone: bool) -> Advice {
 }
 
 /// The shared variable at an offset in shared memory.
-fn shared_variable(launch: &Launch, address: u64) -> Variable {
+pub(super) fn shared_variable(launch: &Launch, address: u64) -> Variable {
     let number = launch.program.shared_variable_at(address);
     let variable = number.map(|number| &launch.program.variables()[number]);
     let start = variable.map_or(launch.program.static_shared(), |variable| variable.offset);

@@ -1,10 +1,13 @@
 //! Launches of kernels: their C functions, their execution, and what it reports.
 //!
 //! [`exports`] checks and enqueues launches; [`work`] runs them on the machine of `cuarray-ptx`; [`findings`] and [`failures`]
-//! report what the machine has found. A launch as data is an [object](crate::objects::launch), because streams and graphs hold it.
+//! report what the machine has found, [`deadlocks`] launches that never end, and [`watchdog`] ends long ones. A launch as data is an [object](crate::objects::launch), because streams and graphs hold it.
 
+mod deadlocks;
 pub(crate) mod exports;
 mod failures;
 mod findings;
 mod heap_changes;
+mod orders;
+mod watchdog;
 pub(crate) mod work;

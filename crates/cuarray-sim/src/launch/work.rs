@@ -4,9 +4,12 @@
 //! failing kernel its context has failed, as on a GPU: every later call returns that error until the context is
 //! destroyed.
 
+use super::deadlocks::Others;
 use super::failures::fail_launch;
 use super::findings::{kernel_race, misuses};
 use super::heap_changes::LaunchHeap;
+use super::orders;
+use super::watchdog::Watchdog;
 use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::code::Partly;
@@ -17,21 +20,23 @@ use crate::state::State;
 use crate::texture::work as textures;
 use crate::work::{allocations, conditions, memory_operations, modules};
 use cuarray_abi::*;
-use cuarray_ptx::{AccessKind as TouchKind, Alias, Region, Service, Space, TouchedRange};
+use cuarray_ptx::{AccessKind as TouchKind, Alias, FaultKind, Outlook, Region, Service, Space, TouchedRange};
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The driver's services for the kernels of a launch.
-struct Services {
+struct Services<'a> {
     heap: Option<LaunchHeap>,
     assertions: Mutex<Vec<String>>,
     /// The conditions that the kernel sets, in order.
     conditions: Mutex<Vec<(CUgraphConditionalHandle, u32)>>,
+    watchdog: Watchdog<'a>,
+    others: Others,
 }
 
-impl Service for Services {
+impl Service for Services<'_> {
     fn allocate(&self, size: u64) -> u64 {
         self.heap.as_ref().filter(|_| size > 0).map_or(0, |heap| heap.allocate(size))
     }
@@ -46,6 +51,14 @@ impl Service for Services {
 
     fn set_condition(&self, handle: u64, value: u32) {
         self.conditions.lock().unwrap_or_else(PoisonError::into_inner).push((handle, value));
+    }
+
+    fn outlook(&self, addresses: &[u64]) -> Outlook {
+        self.others.outlook(addresses)
+    }
+
+    fn tick(&self, pc: u32, finished: u64) -> Option<FaultKind> {
+        self.watchdog.look(pc, finished)
     }
 }
 
@@ -63,15 +76,20 @@ pub(crate) fn fix_limits(state: &mut State, launch: &Launch) {
 /// The time in nanoseconds that a launch takes besides that of its kernel.
 const LAUNCH_TIME: u64 = 2_000;
 
-/// Executes a launch; returns its accesses to the program's memory, if findings need them.
-pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket>) -> Accesses {
+/// Executes a launch of a stream; returns its accesses to the program's memory, if findings need them.
+pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, ticket: Option<&Ticket>) -> Accesses {
     fix_limits(state, launch);
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
     let regions = reachable(state, launch.context);
     let aliases = aliases(state, launch.context);
     let textures = textures::table(state);
-    let services =
-        Services { heap: heap.map(LaunchHeap::new), assertions: Mutex::default(), conditions: Mutex::default() };
+    let services = Services {
+        heap: heap.map(LaunchHeap::new),
+        assertions: Mutex::default(),
+        conditions: Mutex::default(),
+        watchdog: Watchdog::new(launch),
+        others: Others::new(state, stream, launch.settings.memory_wait),
+    };
     state.code.executed_launches += 1;
     let kernel = cuarray_ptx::Launch {
         program: &launch.program,
@@ -104,10 +122,15 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, ticket: Option<&Ticket
     };
     // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
     // constants belong to the launch's module.
-    let outcome = unsafe { cuarray_ptx::execute(&kernel) };
+    let outcome = unsafe {
+        match launch.settings.every_order && kernel.races && !launch.program.allocates() {
+            true => orders::execute(&kernel),
+            false => cuarray_ptx::execute(&kernel),
+        }
+    };
     state.time_passes(outcome.nanoseconds + LAUNCH_TIME);
     print(&outcome.printed);
-    let Services { heap, assertions, conditions } = services;
+    let Services { heap, assertions, conditions, .. } = services;
     for text in assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
         eprintln!("{text}");
     }

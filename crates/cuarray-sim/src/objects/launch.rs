@@ -5,6 +5,7 @@ use cuarray_abi::*;
 use cuarray_ptx::Program;
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// A kernel with its arguments.
 pub(crate) struct Launch {
@@ -100,6 +101,12 @@ pub(crate) struct Settings {
     /// Whether the device lets a dependent launch begin early.
     pub overlaps: bool,
     pub budget: u64,
+    /// The limit of the launch's time.
+    pub longest: Duration,
+    /// The time that others have to change memory that the kernel waits for.
+    pub memory_wait: Duration,
+    /// Whether signals that the program handles end the launch.
+    pub interrupts: bool,
     pub cores: usize,
     pub quiet: bool,
     /// Whether races between threads are checked.
@@ -118,4 +125,6 @@ pub(crate) struct Settings {
     pub poisons: bool,
     /// The order in which blocks and warps take turns.
     pub order: cuarray_ptx::KernelOrder,
+    /// Whether the launch is searched for races in other orders too.
+    pub every_order: bool,
 }

@@ -280,6 +280,13 @@ impl Shadow {
         self.segments.range(..=address).next_back().is_some_and(|(_, segment)| segment.end > address)
     }
 
+    /// The record of the last write of an address.
+    pub(super) fn last_write(&self, address: u64) -> Option<&Record> {
+        let (_, segment) = self.segments.range(..=address).next_back().filter(|(_, segment)| segment.end > address)?;
+        let strong = segment.since.iter().rev().find(|record| record.writes());
+        strong.or(segment.write.as_ref())
+    }
+
     /// Takes the bytes as written, without a record of an access. They begin and end with an allocation.
     pub(super) fn take_as_written(&mut self, start: u64, end: u64) {
         self.segments.range_mut(start..end).for_each(|(_, segment)| segment.written = true);

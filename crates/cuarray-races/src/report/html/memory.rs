@@ -14,7 +14,7 @@ const ROW: u64 = 22;
 pub(super) fn draw(finding: &Finding, allocation: &Allocation) -> String {
     let whole = Range { address: allocation.address, length: allocation.size };
     let mut rows = vec![("allocation".to_owned(), "whole", whole)];
-    for (side, letter) in finding.sides.iter().zip(["A", "B"]) {
+    for (side, letter) in finding.sides.iter().zip('A'..='Z') {
         if let Some(range) = side.bytes {
             rows.push((format!("{letter} {}", words::does(side.access)), "range", range));
         }

@@ -131,7 +131,7 @@ impl Report {
             let _ = writeln!(page, "<p class=\"fix\"><b>Missing:</b> {}.</p>", escape(missing));
         }
         page.push_str("<div class=\"sides\">\n");
-        for (side, letter) in finding.sides.iter().zip(["A", "B"]) {
+        for (side, letter) in finding.sides.iter().zip('A'..='Z') {
             self.side(page, finding, side, letter, sources);
         }
         page.push_str("</div>\n");
@@ -151,7 +151,7 @@ impl Report {
         place.map(|place| format!("; stream made at <code>{}</code>", escape(&place))).unwrap_or_default()
     }
 
-    fn side(&self, page: &mut String, finding: &Finding, side: &Side, letter: &str, sources: &mut Sources) {
+    fn side(&self, page: &mut String, finding: &Finding, side: &Side, letter: char, sources: &mut Sources) {
         let lane = self.lanes.iter().find(|lane| lane.number == side.lane);
         let lane = lane.map_or_else(|| format!("lane {}", side.lane), |lane| lane.name.clone());
         let (name, remark) = match words::detail(side.detail.as_deref()) {

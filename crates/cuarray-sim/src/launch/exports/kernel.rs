@@ -198,6 +198,9 @@ pub(crate) fn prepare(
         settings: crate::objects::launch::Settings {
             overlaps,
             budget: settings.launch_budget,
+            longest: settings.launch_seconds,
+            memory_wait: settings.memory_wait,
+            interrupts: settings.interrupts,
             cores: settings.cores,
             quiet: settings.quiet,
             races: settings.findings && settings.kernel_races,
@@ -208,6 +211,7 @@ pub(crate) fn prepare(
             strict: settings.strict_kernel_races,
             poisons: settings.poisons_stray_reads,
             order: settings.kernel_order,
+            every_order: settings.every_kernel_order,
         },
         program: resolved.program,
     }))

@@ -1,0 +1,174 @@
+//! Launches whose threads wait forever: whether the host or other work can end that, and the finding.
+
+use super::findings::{place, shared_variable};
+use crate::happens_before::calls;
+use crate::objects::allocation::{Allocation, Kind};
+use crate::objects::launch::Launch;
+use crate::state::State;
+use cuarray_abi::CUstream;
+use cuarray_ptx::{Fault, Outlook, Reason, WaitingThreads, in_window};
+use cuarray_races::finding::{AccessKind, KernelPlace, Range, Variable};
+use cuarray_races::{Advice, Ticket, WaitingSide};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// The interval at which a launch looks again at memory that the host may change.
+const INTERVAL: Duration = Duration::from_millis(2);
+/// The most groups of threads that are named.
+const GROUPS: usize = 6;
+
+/// Memory that others than the launch can change, and how long it is given for that.
+pub(super) struct Others {
+    /// The ranges of memory that the host or another process can write, in ascending order.
+    ranges: Vec<(u64, u64)>,
+    limit: Duration,
+    /// Whether work of another stream is pending that does not wait for the launch.
+    other_work: bool,
+    /// The time since which all threads wait.
+    since: OnceLock<Instant>,
+}
+
+impl Others {
+    pub(super) fn new(state: &State, stream: CUstream, limit: Duration) -> Others {
+        let open = |allocation: &&Allocation| {
+            let foreign = matches!(allocation.kind, Kind::Imported(_));
+            !allocation.kind.on_device() || foreign || state.host_writes_devices
+        };
+        let ranges = state.memory.iter().filter(open).map(|one| (one.address, one.address + one.size)).collect();
+        let mut others = state.streams.iter().filter(|(handle, _)| **handle != stream);
+        let other_work = others.any(|(_, other)| {
+            let next = other.queue.front().filter(|_| !other.running);
+            next.is_some_and(|next| next.after.iter().all(|point| state.happened(*point)))
+        });
+        Others { ranges, limit, other_work, since: OnceLock::new() }
+    }
+
+    /// How a launch goes on whose threads read these addresses. Another thread of the host, or another process, may write one of them,
+    /// and has some time for that. Waits a moment then.
+    pub(super) fn outlook(&self, addresses: &[u64]) -> Outlook {
+        let holds = |address: u64| {
+            let next = self.ranges.partition_point(|(start, _)| *start <= address);
+            next.checked_sub(1).is_some_and(|index| address < self.ranges[index].1)
+        };
+        let since = self.since.get_or_init(Instant::now);
+        let may_change = addresses.iter().any(|address| holds(*address)) && others_run();
+        match (
+            may_change && since.elapsed() < self.limit,
+            self.other_work && addresses.iter().any(|one| one >> 56 == 0),
+        ) {
+            (true, _) => {
+                std::thread::sleep(INTERVAL);
+                Outlook::Again
+            }
+            (false, true) => Outlook::OtherWork,
+            (false, false) => Outlook::Never,
+        }
+    }
+}
+
+/// Whether the process has threads besides the calling one and those of the driver. Another process may have memory of this one only
+/// through one of its threads, at first.
+fn others_run() -> bool {
+    // SAFETY: the call has no preconditions.
+    let own = unsafe { libc::gettid() };
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return true };
+    tasks.flatten().any(|task| {
+        let name = task.file_name();
+        let number = name.to_str().and_then(|name| name.parse::<i32>().ok());
+        let of_driver =
+            || std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("cuarray"));
+        number != Some(own) && !of_driver()
+    })
+}
+
+/// The groups of threads of a launch that did not end, in words.
+pub(super) fn described(launch: &Launch, fault: &Fault) -> String {
+    let letters = ('A'..='Z').zip(&fault.waiting);
+    let groups: Vec<String> = letters.take(GROUPS).map(|(letter, group)| in_words(launch, letter, group)).collect();
+    let more = fault.waiting.len().saturating_sub(GROUPS);
+    let more = if more > 0 { format!("; {more} more groups") } else { String::new() };
+    format!("{}{more}", groups.join("; "))
+}
+
+fn in_words(launch: &Launch, letter: char, group: &WaitingThreads) -> String {
+    let WaitingThreads { threads, blocks, .. } = *group;
+    let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+    let blocks = if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") };
+    let does = match group.reason {
+        Reason::Reads { address, size, phase, several } => {
+            let what = match in_window(address) {
+                Some(("shared", offset)) => variable_at(launch, offset),
+                Some((space, offset)) => format!("byte {offset} of {space} memory"),
+                None => format!("the {size} bytes at {address:#x}"),
+            };
+            let several = if several { ", each its own" } else { "" };
+            let written = match group.writer {
+                Some((pc, block, thread)) => {
+                    let place = place(
+                        &launch.program,
+                        Some(pc),
+                        index(launch.grid, block),
+                        index(launch.threads, thread.into()),
+                        false,
+                    );
+                    format!(", last written by {place}")
+                }
+                None => ", which no thread of the launch is known to have written".to_owned(),
+            };
+            match phase {
+                true => format!("wait for a phase of the mbarrier in {what}{several}"),
+                false => format!("read {what} again and again{several}{written}"),
+            }
+        }
+        Reason::Runs => "repeat a loop that reads nothing".to_owned(),
+        Reason::Barrier { number, arrived, expected } => {
+            format!("wait at barrier {number}, where {arrived} of {expected} threads of a block have arrived")
+        }
+        Reason::Warp { missing } => format!("wait for lanes of their warp that do not come (mask {missing:#010x})"),
+        Reason::Grid => "wait at the barrier of the grid".to_owned(),
+        Reason::Cluster => "wait at the barrier of their cluster".to_owned(),
+    };
+    format!("{letter}: {threads} of {blocks} {does}")
+}
+
+fn index([x, y, _]: [u32; 3], number: u64) -> [u32; 3] {
+    let (x, y) = (u64::from(x.max(1)), u64::from(y.max(1)));
+    [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32]
+}
+
+fn variable_at(launch: &Launch, offset: u64) -> String {
+    let Variable { name, offset, .. } = shared_variable(launch, offset);
+    match name {
+        Some(name) => format!("byte {offset} of the shared variable {name}"),
+        None => format!("byte {offset} of dynamic shared memory"),
+    }
+}
+
+/// Reports the launch, with a side for each group of threads.
+pub(super) fn report(state: &mut State, launch: &Launch, ticket: &Ticket, fault: &Fault) {
+    let location = |group: &WaitingThreads| -> KernelPlace {
+        place(&launch.program, Some(group.pc), group.block, group.thread, false)
+    };
+    let bytes = |group: &WaitingThreads| match group.reason {
+        Reason::Reads { address, size, .. } => Some(Range { address, length: size.into() }),
+        _ => None,
+    };
+    let side = |group: &WaitingThreads| WaitingSide {
+        access: match group.reason {
+            Reason::Reads { .. } => AccessKind::Read,
+            Reason::Runs => AccessKind::Use,
+            _ => AccessKind::Synchronize,
+        },
+        bytes: bytes(group),
+        place: location(group),
+    };
+    let sides = fault.waiting.iter().take(GROUPS).map(side).collect();
+    let polled = fault.waiting.iter().find_map(bytes);
+    let variable = polled.and_then(|bytes| match in_window(bytes.address) {
+        Some(("shared", offset)) => Some(shared_variable(launch, offset)),
+        _ => None,
+    });
+    let written = fault.waiting.iter().any(|group| group.writer.is_some());
+    let missing = Advice::EndWait { groups: described(launch, fault) };
+    calls::launch_waits_forever(state, ticket, (sides, written), (polled, variable), missing);
+}
