@@ -164,7 +164,8 @@ impl Block {
     pub(super) fn write_shared(&self, state: &mut Vec<u64>) {
         state.extend(self.shared.iter().flat_map(|word| [*word as u64, (*word >> 64) as u64]));
         for barrier in &self.barriers {
-            let Barrier { arrived, expected, held, result: (came, counted), ref arrived_lanes, turn: _ } = *barrier;
+            let Barrier { arrived, expected, held, result: (came, counted), ref arrived_lanes, turn: _, first: _ } =
+                *barrier;
             let expected = expected.map_or(u64::MAX, u64::from);
             state.extend([arrived.into(), expected, held.into(), came.into(), counted.into()]);
             state.extend(arrived_lanes.iter().map(|lanes| u64::from(*lanes)));

@@ -107,7 +107,7 @@ impl Machine<'_> {
                 let pc = if result { fragment.pc } else { fragment.pc.saturating_sub(1) };
                 vec![(pc, fragment.mask, Reason::Barrier { number, arrived, expected })]
             }
-            Waiting::Warp => {
+            Waiting::Warp(_) => {
                 let missing = !fragment.mask & !warp.dead;
                 vec![(fragment.pc, fragment.mask, Reason::Warp { missing })]
             }

@@ -35,7 +35,7 @@ impl Waiting {
     pub(super) fn code(self) -> u64 {
         match self {
             Waiting::Nothing => 0,
-            Waiting::Warp => 1,
+            Waiting::Warp(_) => 1,
             Waiting::Grid(_) => 2,
             Waiting::Cluster(_) => 3,
             Waiting::Barrier { number, result, .. } => 4 + u64::from(number) * 2 + u64::from(result),
