@@ -300,3 +300,22 @@ def test_consumer_stream_waits_for_pending_work_without_home_stream(driver):
         held.release()
     consumer.synchronize()
     assert array.copy_to_host().tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        (lambda a: a.reshape(1, 12)[::-1], (12, 1)),
+        (lambda a: a.reshape(12, 1)[:, ::-1], (1, 1)),
+        (lambda a: a.reshape(3, 1, 4)[::2, ::-1], (8, 4, 1)),
+        (lambda a: a.reshape(3, 4)[::-1][:0], (4, 1)),
+        (lambda a: a[5:6][::-1], (1,)),
+    ],
+)
+def test_axes_of_one_element_are_exported_with_contiguous_strides(driver, view, expected):
+    """mpi4py refuses a negative stride, of an axis with one element too."""
+    array = view(cuarray.to_device(np.arange(12, dtype="int16")))
+    tensor = tensors.content(array.__dlpack__(max_version=(1, 0))).tensor
+    assert tuple(tensor.strides[: tensor.ndim]) == expected
+    strides = array.__cuda_array_interface__["strides"]
+    assert strides == (None if array.is_c_contiguous() else tuple(2 * each for each in expected))

@@ -670,6 +670,17 @@ def test_index_method_that_changes_the_dictionary_is_safe() -> None:
     assert cuarray.from_cuda_array_interface(interface, sync=False).shape == (2,)
 
 
+def test_exception_of_an_index_method_is_the_cause() -> None:
+    class Raises:
+        def __index__(self) -> int:
+            raise ZeroDivisionError("lost")
+
+    for key, value in {"shape": (Raises(),), "strides": (Raises(),), "data": (Raises(), False)}.items():
+        with pytest.raises(ValueError, match=key) as raised:
+            cuarray.from_cuda_array_interface(describe(**{key: value}), sync=False)
+        assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
 def test_repr_that_changes_the_dictionary_is_safe() -> None:
     interface = describe()
 

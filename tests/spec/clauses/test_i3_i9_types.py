@@ -180,6 +180,7 @@ def test_i9_one_unnamed_field_equals_the_plain_type(typestr: str) -> None:
         ([], "adds up to 0 bytes"),
         ([("a", "<f4"), ("a", "<f4")], "two fields named 'a'"),
         ([(("b", "a"), "<f4"), ("b", "<f4")], "two fields named 'b'"),
+        ([("f1", "<f4"), ("", "<f4")], "two fields named 'f1'"),  # NumPy names the second field so
         ([("a", "|O8")], "Python objects"),
         ([("a", "f8")], "byte order"),
         ([("a",)], "is expected"),

@@ -40,6 +40,8 @@ pub(crate) enum ErrorKind {
     NotAnArray(String),
     /// An entry of the interface is missing, or has a wrong type or value.
     Entry { key: Cow<'static, str>, why: String },
+    /// A member of a C structure that describes an array has a wrong value.
+    Member { structure: &'static str, member: Cow<'static, str>, why: String },
     /// The interface is valid, but this caller or this build cannot take it.
     Unsupported(String),
     /// A wrong argument that is not part of an interface.
@@ -59,7 +61,7 @@ pub(crate) enum ErrorKind {
     Unreadable { what: String, cause: pyo3::PyErr },
     /// Python raised while the entry under `key` was read.
     #[cfg(feature = "python")]
-    UnreadableEntry { key: &'static str, why: String, cause: pyo3::PyErr },
+    UnreadableEntry { key: Cow<'static, str>, why: String, cause: pyo3::PyErr },
     /// Python raised outside an interface.
     #[cfg(feature = "python")]
     Python(pyo3::PyErr),
@@ -84,6 +86,23 @@ impl Error {
     /// The error for a wrong argument of a call.
     pub fn argument(what: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Argument(what.into())))
+    }
+
+    /// Converts an error of an interface into one of the C structure that it was read from.
+    pub(crate) fn of_structure(self, structure: &'static str) -> Error {
+        Error(match *self.0 {
+            ErrorKind::Entry { key: member, why } => Box::new(ErrorKind::Member { structure, member, why }),
+            other => Box::new(other),
+        })
+    }
+
+    /// The error for an entry whose value raised `cause` while it was read.
+    #[cfg(feature = "python")]
+    pub(crate) fn because(self, cause: pyo3::PyErr) -> Error {
+        Error(match *self.0 {
+            ErrorKind::Entry { key, why } => Box::new(ErrorKind::UnreadableEntry { key, why, cause }),
+            other => Box::new(other),
+        })
     }
 
     /// Converts an error of an interface into one of an argument, for an array that is being created.
@@ -114,7 +133,9 @@ impl Error {
     pub(crate) fn within(self, key: &'static str) -> Error {
         let why = self.to_string();
         match *self.0 {
-            ErrorKind::Unreadable { cause, .. } => Error(Box::new(ErrorKind::UnreadableEntry { key, why, cause })),
+            ErrorKind::Unreadable { cause, .. } => {
+                Error(Box::new(ErrorKind::UnreadableEntry { key: key.into(), why, cause }))
+            }
             _ => Error::entry(key, why),
         }
     }
@@ -154,20 +175,20 @@ impl Error {
         }
     }
 
-    /// Whether an entry of an interface is missing or wrong (Python: `ValueError`).
+    /// Whether an entry of an interface, or a member of a C structure, is missing or wrong (Python: `ValueError`).
     pub fn is_invalid_interface(&self) -> bool {
         match *self.0 {
-            ErrorKind::Entry { .. } => true,
+            ErrorKind::Entry { .. } | ErrorKind::Member { .. } => true,
             #[cfg(feature = "python")]
             ErrorKind::UnreadableEntry { .. } => true,
             _ => false,
         }
     }
 
-    /// The key of the wrong entry, if [`Error::is_invalid_interface`].
+    /// The key of the wrong entry, or the name of the wrong member, if [`Error::is_invalid_interface`].
     pub fn key(&self) -> Option<&str> {
         match &*self.0 {
-            ErrorKind::Entry { key, .. } => Some(key),
+            ErrorKind::Entry { key, .. } | ErrorKind::Member { member: key, .. } => Some(key),
             #[cfg(feature = "python")]
             ErrorKind::UnreadableEntry { key, .. } => Some(key),
             _ => None,
@@ -231,6 +252,7 @@ impl fmt::Display for Error {
             | ErrorKind::OutOfBounds(what)
             | ErrorKind::AlreadyAcquired(what) => f.write_str(what),
             ErrorKind::Entry { key, why } => write!(f, "__cuda_array_interface__['{key}']: {why}"),
+            ErrorKind::Member { structure, member, why } => write!(f, "{structure}.{member}: {why}"),
             #[cfg(feature = "python")]
             ErrorKind::UnreadableEntry { key, why, .. } => write!(f, "__cuda_array_interface__['{key}']: {why}"),
             ErrorKind::NoDriver { tried } => {

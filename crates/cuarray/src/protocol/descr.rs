@@ -10,7 +10,7 @@
 
 use super::layout::{MAX_NDIM, Tuple};
 use crate::{Dims, Error, Kind, Result, TypeStr, error::Brief};
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, fmt, sync::Arc};
 
 /// The type of a field.
 ///
@@ -184,9 +184,11 @@ impl Descr {
         }
         let mut ends = Vec::with_capacity(fields.len());
         let mut names = HashSet::new();
-        for field in &fields {
-            if let Some(name) = field.names().find(|name| !names.insert(*name)) {
-                return Err(Error::entry("descr", format!("has two fields named {}", Brief(Literal(name)))));
+        for (index, field) in fields.iter().enumerate() {
+            // NumPy's name for a field without one.
+            let given = (field.name.is_empty() && !field.is_padding()).then(|| Cow::from(format!("f{index}")));
+            if let Some(name) = field.names().map(Cow::from).chain(given).find(|name| !names.insert(name.clone())) {
+                return Err(Error::entry("descr", format!("has two fields named {}", Brief(Literal(&name)))));
             }
             match &field.ty {
                 FieldType::TypeStr(typestr) => has_objects |= typestr.kind() == Kind::Object,

@@ -49,6 +49,13 @@ impl Read {
 /// to as many items as its counts say.
 pub(crate) unsafe fn read(raw: *const RawCArray) -> Result<Read> {
     // SAFETY: this function's contract.
+    unsafe { members(raw) }.map_err(|error| error.of_structure("cuarray"))
+}
+
+/// # Safety
+/// As [`read`].
+unsafe fn members(raw: *const RawCArray) -> Result<Read> {
+    // SAFETY: this function's contract.
     let array = unsafe { known(raw) }?;
     // SAFETY: as above.
     let (interface, event) = unsafe { interface(&array) }?;

@@ -20,7 +20,7 @@ pub(crate) const CUDA_MANAGED: i32 = 13;
 ///
 /// # Errors
 /// * [`Error::is_unsupported`]: other memory, or elements without a type string;
-/// * [`Error::is_invalid_interface`], with the key of the wrong entry: a negative or too high number of dimensions, a negative
+/// * [`Error::is_invalid_interface`], with the name of the wrong member: a negative or too high number of dimensions, a negative
 ///   length, a null `shape`, strides or an offset that exceed the address space, a null pointer.
 ///
 /// # Safety
@@ -52,6 +52,13 @@ pub(crate) unsafe fn read_host(tensor: &DLTensor) -> Result<Box<Interface>> {
 /// # Safety
 /// As [`read`].
 unsafe fn described(tensor: &DLTensor) -> Result<Box<Interface>> {
+    // SAFETY: this function's contract.
+    unsafe { interface(tensor) }.map_err(|error| error.of_structure("DLTensor"))
+}
+
+/// # Safety
+/// As [`read`].
+unsafe fn interface(tensor: &DLTensor) -> Result<Box<Interface>> {
     let typestr = dtype::read(tensor.dtype)?;
     let address = (tensor.data as u64).checked_add(tensor.byte_offset).ok_or_else(|| {
         Error::entry(
@@ -83,13 +90,14 @@ unsafe fn described(tensor: &DLTensor) -> Result<Box<Interface>> {
 /// As [`read`], for `shape`.
 #[inline]
 pub(crate) unsafe fn shape(tensor: &DLTensor, into: &mut Dims) -> Result<()> {
-    let ndim = usize::try_from(tensor.ndim).ok().filter(|ndim| *ndim <= MAX_NDIM).ok_or_else(|| {
-        Error::entry("shape", format!("a DLPack tensor of {} dimensions; 0 to {MAX_NDIM} are expected", tensor.ndim))
-    })?;
+    let ndim = usize::try_from(tensor.ndim)
+        .ok()
+        .filter(|ndim| *ndim <= MAX_NDIM)
+        .ok_or_else(|| Error::entry("ndim", format!("{} dimensions; 0 to {MAX_NDIM} are expected", tensor.ndim)))?;
     if tensor.shape.is_null() && ndim > 0 {
         return Err(Error::entry(
             "shape",
-            format!("null in a DLPack tensor of {ndim} dimensions; as many lengths are expected"),
+            format!("null in a tensor of {ndim} dimensions; as many lengths are expected"),
         ));
     }
     *into = Dims::repeat(0, ndim);
@@ -106,7 +114,7 @@ pub(crate) unsafe fn shape(tensor: &DLTensor, into: &mut Dims) -> Result<()> {
 
 #[cold]
 fn negative(length: i64, index: usize) -> Error {
-    let why = format!("length {length} of dimension {index} in a DLPack tensor; at least 0 is expected");
+    let why = format!("length {length} of dimension {index}; at least 0 is expected");
     Error::entry("shape", why)
 }
 
@@ -209,7 +217,7 @@ impl Dimensions {
         let itemsize = interface.layout().itemsize().max(1) as isize;
         let lengths = interface.shape().iter().map(|length| *length as i64);
         let mut numbers: Vec<i64> = lengths.collect();
-        for step in interface.strides() {
+        for step in &interface.layout().canonical_strides() {
             if step % itemsize != 0 {
                 return Err(Error::unsupported(format!(
                     "a stride of {step} bytes is no multiple of the {itemsize} bytes of an element, as DLPack wants it; \

@@ -186,6 +186,21 @@ impl Layout {
         self.is_empty() || is_dense(self.axes(), self.itemsize())
     }
 
+    /// The strides for an export. An axis of length one has the stride that it would have in C order, as some libraries check the
+    /// strides of such axes too. So has every axis of an array without elements.
+    pub(crate) fn canonical_strides(&self) -> Strides {
+        let mut strides: Strides = self.strides.clone();
+        let mut dense = self.itemsize() as isize;
+        for (stride, &length) in strides.iter_mut().zip(&self.shape).rev() {
+            if length == 1 || self.is_empty() {
+                *stride = dense;
+            }
+            // A stride that does not fit is never used: the axes before it have one element.
+            dense = stride.saturating_mul(length as isize);
+        }
+        strides
+    }
+
     /// The bytes of the elements, relative to the data pointer, from the lowest first byte to the end of the highest element.
     /// The range starts below zero if strides are negative, and is `0..0` without elements.
     pub(crate) fn byte_extent(&self) -> Range<isize> {

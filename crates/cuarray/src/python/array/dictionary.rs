@@ -80,7 +80,8 @@ fn constant(py: Python<'_>, interface: &Interface) -> Result<Py<PyDict>> {
     dict.set_item(intern!(py, "typestr"), typestr(py, interface.typestr()))?;
     dict.set_item(intern!(py, "data"), (interface.export_data(), interface.is_read_only()))?;
     if !interface.layout().is_c_contiguous() {
-        dict.set_item(intern!(py, "strides"), strides(py, interface)?)?;
+        let strides = interface.layout().canonical_strides();
+        dict.set_item(intern!(py, "strides"), PyTuple::new(py, strides.iter().map(|&step| PyInt::new(py, step)))?)?;
     }
     Ok(dict.unbind())
 }

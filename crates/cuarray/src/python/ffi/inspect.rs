@@ -3,6 +3,7 @@
 use super::raised::passes_through;
 use crate::{Error, Result};
 use pyo3::{
+    exceptions::PyTypeError,
     ffi,
     prelude::*,
     types::{PyBool, PyInt},
@@ -36,8 +37,19 @@ fn wide_or_index(value: &Bound<'_, PyAny>, key: &'static str, expected: &str) ->
     let py = value.py();
     // SAFETY: `value` is an object; the result is an owned int, or null with an error set.
     let number = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyNumber_Index(value.as_ptr())) }
-        .map_err(|error| if passes_through(py, &error) { error.into() } else { wrong_type(key, value, expected) })?;
+        .map_err(|error| unconverted(value, error, wrong_type(key, value, expected)))?;
     narrow(&number, key, expected)
+}
+
+/// The error for a value whose method raised `error`: `wrong`, with the exception as its cause if it says more than that the type is
+/// wrong. Exceptions that report on the process pass through.
+#[cold]
+pub(in crate::python) fn unconverted(value: &Bound<'_, PyAny>, error: PyErr, wrong: Error) -> Error {
+    match passes_through(value.py(), &error) {
+        true => error.into(),
+        false if error.is_instance_of::<PyTypeError>(value.py()) => wrong,
+        false => wrong.because(error),
+    }
 }
 
 /// Narrows an int to 64 bits, of either sign.

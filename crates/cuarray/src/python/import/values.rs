@@ -4,10 +4,7 @@
 use super::Reading;
 use crate::{
     DevicePtr, Dims, Error, MAX_NDIM, Result, Strides, TypeStr,
-    python::ffi::{
-        inspect::{integer, shown, type_name, wrong_type},
-        raised::passes_through,
-    },
+    python::ffi::inspect::{integer, shown, type_name, unconverted, wrong_type},
 };
 use pyo3::{
     ffi,
@@ -70,13 +67,7 @@ fn sequence<'py>(
     reading.deviation(key, || format!("a {}, read as a tuple", type_name(value)), wrong)?;
     // At most one item more than any shape has, so that an endless iterator is refused for its length.
     let items = value.try_iter().and_then(|items| items.take(MAX_NDIM + 1).collect::<PyResult<Vec<_>>>());
-    Ok(PyTuple::new(value.py(), items.map_err(|error| conversion_error(value, error, wrong))?)?)
-}
-
-/// The error for a value whose method raised `error`: the wrong type, or `error` itself if the exception has to
-/// propagate.
-fn conversion_error(value: &Bound<'_, PyAny>, error: PyErr, wrong: impl FnOnce() -> Error) -> Error {
-    if passes_through(value.py(), &error) { error.into() } else { wrong() }
+    Ok(PyTuple::new(value.py(), items.map_err(|error| unconverted(value, error, wrong()))?)?)
 }
 
 #[inline]
@@ -154,5 +145,5 @@ fn flag(value: &Bound<'_, PyAny>, reading: &mut Reading<'_>) -> Result<bool> {
     }
     let wrong = || wrong_type("data", value, "a read-only flag (bool)");
     reading.deviation("data", || format!("the read-only flag is a {}, read as its truth", type_name(value)), wrong)?;
-    value.is_truthy().map_err(|error| conversion_error(value, error, wrong))
+    value.is_truthy().map_err(|error| unconverted(value, error, wrong()))
 }
