@@ -564,3 +564,14 @@ def test_to_device_of_arbitrary_layout_is_contiguous_and_keeps_values(driver: st
     array = cuarray.to_device(host)
     assert array.is_c_contiguous() or array.is_f_contiguous()
     assert array.copy_to_host().tobytes("C") == np.ascontiguousarray(host).tobytes()
+
+
+@pytest.mark.parametrize("dtype", [">m8", ">M8", "<m8", ">m8[s]", "|S0", "<U0", ">U2", "|V0"])
+def test_copy_to_host_keeps_types_that_numpy_empty_changes(driver, dtype):
+    """`numpy.empty` makes `<m8` of `>m8` and `|S1` of `|S0`."""
+    dtype = np.dtype(dtype)
+    host = np.frombuffer(bytes(range(2 * dtype.itemsize)), "u1").view(dtype) if dtype.itemsize else np.ndarray(2, dtype)
+    array = cuarray.to_device(host)
+    for copied in (array.copy_to_host(), np.asarray(array), array[::-1].copy_to_host()[::-1]):
+        assert copied.dtype == dtype
+        assert copied.tobytes() == host.tobytes()

@@ -48,7 +48,9 @@ impl<'py> HostArray<'py> {
         order: &str,
     ) -> Result<HostArray<'py>> {
         let py = shape.py();
-        HostArray::new(numpy(py)?.call_method1(intern!(py, "empty"), (shape, dtype, order))?)
+        // `numpy.empty` changes some types: `>m8` to `<m8`, `|S0` to `|S1`.
+        let none = py.None();
+        HostArray::new(numpy(py)?.call_method1(intern!(py, "ndarray"), (shape, dtype, &none, 0, &none, order))?)
     }
 
     /// Describes the memory of a NumPy array, without conversion.
