@@ -229,16 +229,21 @@ def test_tensor_not_on_the_reported_host_device_is_refused(memory):
     assert producer.deleted == 1
 
 
-class RefusesCopies(Producer):
+class Placed(Producer):
+    """A producer that reports its device before the export."""
+
+    def __dlpack_device__(self):
+        return (self.device.device_type, self.device.device_id)
+
+
+class IgnoresCopy(Producer):
     def __dlpack__(self, *, stream=None, max_version=None, copy=None):
-        if copy:
-            raise BufferError("copy is not supported")
         return super().__dlpack__(stream=stream, max_version=max_version)
 
 
 @pytest.mark.parametrize("stream", [None, -1, 2, "own"])
-@pytest.mark.parametrize("kind", [Producer, RefusesCopies])
-def test_copy_is_made_by_cuarray_if_producer_refuses_it(memory, kind, stream):
+@pytest.mark.parametrize("kind", [Producer, IgnoresCopy])
+def test_copy_true_copies_whatever_the_producer_does(memory, kind, stream):
     producer = kind(memory, legacy=kind is Producer, shape=(2, 3), strides=(6, 2))
     stream = cuarray.stream() if stream == "own" else stream
     array = cuarray.from_dlpack(producer, copy=True, stream=stream)
@@ -249,10 +254,41 @@ def test_copy_is_made_by_cuarray_if_producer_refuses_it(memory, kind, stream):
     assert array.copy_to_host().tolist() == [[0, 2, 4], [6, 8, 10]]
 
 
-def test_copy_argument_is_passed_to_the_producer(memory):
+def test_copy_false_is_passed_to_the_producer_and_refuses_a_marked_copy(memory):
     producer = Producer(memory)
-    cuarray.from_dlpack(producer, copy=True)
-    assert producer.requests == [{"stream": None, "max_version": (1, 3), "copy": True}]
+    cuarray.from_dlpack(producer, copy=False)
+    assert producer.requests == [{"stream": None, "max_version": (1, 3), "copy": False}]
+    copying = Producer(memory, flags=tensors.IS_COPIED)
+    with pytest.raises(BufferError, match="copy is False, and the DLPack tensor of a .*Producer is marked as a copy"):
+        cuarray.from_dlpack(copying, copy=False)
+    gc.collect()
+    assert copying.deleted == 1
+
+
+@pytest.mark.parametrize("kind", [Producer, Placed])
+@pytest.mark.parametrize("arguments", [{}, {"copy": False}, {"stream": -1}, {"stream": 2}])
+def test_page_locked_memory_is_imported_although_the_tensor_names_the_cpu(driver, kind, arguments):
+    # As PyTorch's page-locked tensors do.
+    pinned = cuarray.mapped_array(4, "float32")
+    pinned.host_view()[:] = [1, 2, 3, 4]
+    producer = kind(data=pinned.ptr + 4, device=(tensors.CPU, 0), shape=(3,))
+    array = cuarray.from_dlpack(producer, **arguments)
+    assert array.__dlpack_device__() == (tensors.CUDA_HOST, 0)
+    assert array.copy_to_host().tolist() == [2, 3, 4]
+
+
+@pytest.mark.parametrize("device", [(tensors.CUDA, 0), (tensors.CUDA_MANAGED, 0), (tensors.CUDA_HOST, 0)])
+@pytest.mark.parametrize("legacy", [False, True])
+def test_tensor_without_elements_keeps_its_device(driver, device, legacy):
+    array = cuarray.from_dlpack(Producer(data=0, device=device, shape=(0, 3), strides=None, legacy=legacy))
+    for each in (array, array[:, 1:], array.reshape(3, 0), cuarray.from_dlpack(array)):
+        assert each.__dlpack_device__() == device
+        assert each.is_managed == (device[0] == tensors.CUDA_MANAGED)
+
+
+def test_capsule_is_refused_by_name(memory):
+    with pytest.raises(TypeError, match="a PyCapsule was passed; the array that made it is expected"):
+        cuarray.from_dlpack(memory.__dlpack__())
 
 
 INVALID = {

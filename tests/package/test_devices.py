@@ -345,3 +345,40 @@ assert cuarray.from_dlpack(memory, device=1, stream=stream).stream == stream
 text = "on device 0, and copy=False forbids a copy to device 1"
 refused(BufferError, text, cuarray.from_dlpack, memory, device=1, copy=False)
 """)
+
+
+def test_device_of_a_tensor_is_current_while_it_is_exported(on_two_devices: Callable[[str], None]) -> None:
+    """PyTorch, for example, exports a tensor only while its device is current."""
+    on_two_devices("""
+class OnlyOfTheCurrentDevice:
+    def __init__(self, array):
+        self.array = array
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+    def __dlpack__(self, **request):
+        if driver_probe.current_context() != context:
+            raise BufferError("another device is current")
+        return self.array.__dlpack__(**request)
+
+with driver_probe.primary_context(1):
+    context = driver_probe.current_context()
+with driver_probe.primary_context(0):
+    before = driver_probe.current_context()
+    producer = OnlyOfTheCurrentDevice(cuarray.to_device(np.arange(3), device=1))
+    for arguments in ({}, {"copy": True}, {"copy": False}, {"stream": -1}, {"device": 1}):
+        imported = cuarray.from_dlpack(producer, **arguments)
+        assert imported.device == 1 and imported.copy_to_host().tolist() == [0, 1, 2]
+        assert driver_probe.current_context() == before
+    del imported, producer
+""")
+
+
+def test_array_without_elements_keeps_its_device(on_two_devices: Callable[[str], None]) -> None:
+    on_two_devices("""
+for array in (cuarray.to_device(np.arange(6).reshape(2, 3), device=1), cuarray.device_array((2, 0), device=1)):
+    for empty in (array[:0], array[2:], array[::-1][:0, :1], array[:, 3:].T, array[:0].copy()):
+        assert empty.device == 1
+        assert empty.__dlpack_device__() == (2, 1)
+        assert cuarray.from_dlpack(empty).device == 1
+        assert cuarray.as_cuda_array(empty, protocol="c").device == 1
+""")

@@ -183,6 +183,16 @@ def test_leaks_are_reported_only_on_request(run: Run, program: Callable[[str], s
     assert launch(run, path, CUARRAY_SIM_LEAKS="1")[0] == 66
 
 
+def test_arrays_that_live_until_the_interpreter_ends_are_no_leak(run: Run, program: Callable[[str], str]) -> None:
+    path = program("""
+import cuarray
+array = cuarray.to_device([1.0])
+imported = cuarray.from_dlpack(array)
+capsule = array.__dlpack__()
+""")
+    assert launch(run, "--leaks", path) == (0, "")
+
+
 def test_child_process_writes_its_own_report_beside_its_parents(
     run: Run, program: Callable[[str], str], tmp_path: Path
 ) -> None:

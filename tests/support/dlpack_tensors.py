@@ -100,7 +100,7 @@ class Producer:
         self._strides = (ctypes.c_int64 * max(len(strides), 1))(*strides) if strides is not None else None
         tensor = Tensor(
             data=entries.pop("data", array.ptr if array is not None else 0x7F0000000000),
-            device=Device(*entries.pop("device", (CUDA, 0))),
+            device=(device := Device(*entries.pop("device", (CUDA, 0)))),
             ndim=entries.pop("ndim", len(shape) if shape is not None else 0),
             dtype=DataType(*entries.pop("dtype", (FLOAT, 32, 1))),
             shape=ctypes.cast(self._shape, ctypes.POINTER(ctypes.c_int64))
@@ -109,6 +109,7 @@ class Producer:
             strides=ctypes.cast(self._strides, ctypes.POINTER(ctypes.c_int64)) if self._strides is not None else None,
             byte_offset=entries.pop("byte_offset", 0),
         )
+        self.device = device
         self._deleter = DELETER(self._delete)
         deleter = None if entries.pop("null_deleter", False) else ctypes.cast(self._deleter, ctypes.c_void_p).value
         if legacy:

@@ -13,6 +13,8 @@ use std::{
 };
 
 #[cfg(feature = "python")]
+pub(crate) use attached::is_attached;
+#[cfg(feature = "python")]
 use attached::{Staying, detached_unchecked};
 
 /// Runs `work` detached from the interpreter, if this thread is attached. As for [`Python::detach`], `work` must not capture values
@@ -116,7 +118,7 @@ mod attached {
     /// `work` uses no Python object and no value that is bound to the interpreter, and its result is no such value.
     #[inline]
     pub(super) unsafe fn detached_unchecked<R>(work: impl FnOnce() -> R) -> R {
-        if Staying::is_required() || !is_attached() {
+        if Staying::is_required() || !may_detach() {
             return work();
         }
         let (work, mut result) = (Unbound(work), Unbound(None));
@@ -213,20 +215,29 @@ mod attached {
         (!found.is_null()).then_some(found)
     }
 
+    /// Whether this thread is attached.
+    #[inline]
+    pub(crate) fn is_attached() -> bool {
+        INTERPRETER.get_or_init(Interpreter::find).as_ref().is_some_and(Interpreter::is_attached)
+    }
+
     /// Whether this thread is attached, and may detach.
     #[inline]
-    fn is_attached() -> bool {
+    fn may_detach() -> bool {
         let Some(interpreter) = INTERPRETER.get_or_init(Interpreter::find) else { return false };
-        // SAFETY: callable in any thread, also without an initialized interpreter.
-        let current = unsafe { (interpreter.current)() };
-        if current.is_null() {
-            return false;
-        }
-        // `PyGILState_Check` is not used: it returns 1 in every thread after a subinterpreter was created.
-        // SAFETY: as above.
-        let is_own = interpreter.is_of_this_thread || current == unsafe { ffi::PyGILState_GetThisThreadState() };
         // While the interpreter ends, no other thread can attach, and this one could not do so again.
-        // SAFETY: as above.
-        is_own && unsafe { (interpreter.is_finalizing)() } == 0
+        // SAFETY: callable in any thread.
+        interpreter.is_attached() && unsafe { (interpreter.is_finalizing)() } == 0
+    }
+
+    impl Interpreter {
+        #[inline]
+        fn is_attached(&self) -> bool {
+            // SAFETY: callable in any thread, also without an initialized interpreter.
+            let current = unsafe { (self.current)() };
+            // `PyGILState_Check` is not used: it returns 1 in every thread after a subinterpreter was created.
+            // SAFETY: as above.
+            !current.is_null() && (self.is_of_this_thread || current == unsafe { ffi::PyGILState_GetThisThreadState() })
+        }
     }
 }

@@ -30,7 +30,10 @@ use crate::{
     driver::{MemoryKind, PointerAttributes, Stream},
     exchange::{
         c_interface::Body,
-        dlpack::{abi::DLTensor, tensor::Prepared},
+        dlpack::{
+            abi::{DLDevice, DLTensor},
+            tensor::{CUDA, CUDA_MANAGED, Prepared},
+        },
     },
     sync::{Access, Pending, SyncState},
 };
@@ -87,10 +90,21 @@ struct Exchanged {
 
 /// The location of memory.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(in crate::python) struct Place {
     /// The device of the memory or of its context; `None` if the driver does not report it.
-    pub(super) device: Option<i32>,
-    pub(super) kind: MemoryKind,
+    pub(in crate::python) device: Option<i32>,
+    pub(in crate::python) kind: MemoryKind,
+}
+
+impl Place {
+    /// The location that a DLPack tensor names.
+    pub(in crate::python) fn of_tensor(device: DLDevice) -> Place {
+        match device.device_type {
+            CUDA => Place { device: Some(device.device_id), kind: MemoryKind::Device },
+            CUDA_MANAGED => Place { device: None, kind: MemoryKind::Managed },
+            _ => Place { device: None, kind: MemoryKind::Pinned },
+        }
+    }
 }
 
 /// The stream and the event that an export names.
@@ -141,7 +155,9 @@ impl PyDeviceArray {
             memory.get().used_in(&stream.get().stream);
         }
         let pending = OnceLock::from(memory.get().pending().clone());
-        PyDeviceArray { pending, ..PyDeviceArray::with_stream(interface, memory.into_any(), stream) }
+        let place = if interface.layout().is_empty() { memory.get().place() } else { None };
+        let array = PyDeviceArray { pending, ..PyDeviceArray::with_stream(interface, memory.into_any(), stream) };
+        array.at(place.map(|(device, kind)| Place { device, kind }))
     }
 
     /// An array that an extension module returns.
@@ -196,8 +212,21 @@ impl PyDeviceArray {
         let pending = OnceLock::from(self.pending().clone());
         let borrow_state = self.borrow_state.as_ref().map(|borrow_state| borrow_state.clone_ref(py));
         let home_thread = self.home_thread;
-        let foreign = PyDeviceArray::foreign(interface, self.owner(py)?);
+        let foreign = PyDeviceArray::foreign(interface, self.owner(py)?).at(self.given_place());
         Ok(PyDeviceArray { borrow_state, stream, home_thread, pending, ..foreign })
+    }
+
+    /// This array at `place`, if it has no elements: the driver may not know its pointer.
+    pub(in crate::python) fn at(self, place: Option<Place>) -> PyDeviceArray {
+        if let Some(place) = place.filter(|_| self.interface.layout().is_empty()) {
+            let _ = self.exchanged().place.set(place);
+        }
+        self
+    }
+
+    /// The location, if it is known without a query.
+    fn given_place(&self) -> Option<Place> {
+        self.exchanged.get().and_then(|exchanged| exchanged.place.get()).copied()
     }
 
     /// This array and its mask, with the home stream `stream`, which `interface` names.
@@ -260,9 +289,20 @@ impl PyDeviceArray {
         self.owner.as_ref().map(|owner| owner.object(py)).transpose()
     }
 
-    /// The ordinal of the device, if the driver knows the memory.
+    /// The ordinal of the device, if it is known.
     pub(super) fn device(&self) -> Result<Option<i32>> {
-        Ok(self.attributes()?.and_then(|attributes| attributes.device_ordinal))
+        match self.given_place() {
+            Some(place) => Ok(place.device),
+            None => Ok(self.attributes()?.and_then(|attributes| attributes.device_ordinal)),
+        }
+    }
+
+    /// The kind of the memory, if it is known.
+    pub(super) fn kind(&self) -> Result<Option<MemoryKind>> {
+        match self.given_place() {
+            Some(place) => Ok(Some(place.kind)),
+            None => Ok(self.attributes()?.map(|attributes| attributes.kind)),
+        }
     }
 
     /// Visits the objects that the array holds, for the garbage collector.
@@ -356,7 +396,8 @@ impl PyDeviceArray {
 
     pub(super) fn attributes(&self) -> Result<Option<PointerAttributes>> {
         self.check_borrow()?;
-        if self.interface.layout().is_empty() {
+        // Exports of arrays without elements have a null pointer (clause I5).
+        if self.interface.data() == 0 {
             return Ok(None);
         }
         PointerAttributes::query(driver()?, self.interface.data())
@@ -365,9 +406,8 @@ impl PyDeviceArray {
     /// The location of the memory, queried once; `None` without a driver, or if the driver does not know the memory.
     pub(super) fn place(&self) -> Result<Option<Place>> {
         self.check_borrow()?;
-        let exchanged = self.exchanged();
-        if let Some(place) = exchanged.place.get() {
-            return Ok(Some(*place));
+        if let Some(place) = self.given_place() {
+            return Ok(Some(place));
         }
         let attributes = match self.attributes() {
             // The interface can be written without a driver, so a driver that is missing or does not start is no error.
@@ -375,7 +415,7 @@ impl PyDeviceArray {
             attributes => attributes?,
         };
         let place = attributes.map(|found| Place { device: found.device_ordinal, kind: found.kind });
-        Ok(place.map(|place| *exchanged.place.get_or_init(|| place)))
+        Ok(place.map(|place| *self.exchanged().place.get_or_init(|| place)))
     }
 
     fn exchanged(&self) -> &Exchanged {

@@ -65,7 +65,9 @@ fn moved(interface: &Interface, typestr: TypeStr, view: View) -> Result<Interfac
             "elements of type '{typestr}' share bytes, so a view can only begin at the first element; another start needs a kernel"
         )));
     }
-    let data = interface.data().wrapping_add_signed(view.offset as i64);
+    // A view without elements keeps the pointer, as one past the end may be the start of other memory.
+    let offset = if view.layout.is_empty() { 0 } else { view.offset };
+    let data = interface.data().wrapping_add_signed(offset as i64);
     Ok(Interface::new(data, typestr, view.layout)?
         .with_version(interface.version())
         .with_read_only(interface.is_read_only())
@@ -311,7 +313,7 @@ pub(in crate::python) fn in_stream<'py>(
 pub(in crate::python) fn host_view<'py>(array: &PyDeviceArray, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
     let interface = array.interface();
     let address = match array.attributes()? {
-        None if interface.layout().is_empty() => 0,
+        _ if interface.layout().is_empty() => 0,
         attributes => attributes.and_then(|attributes| attributes.host_ptr).ok_or_else(|| {
             Error::unsupported("the host cannot access the memory of this array; copy_to_host() copies its elements")
         })?,

@@ -222,7 +222,7 @@ impl PyDeviceArray {
         self.owner(py)
     }
 
-    /// The ordinal of the memory's device (clause A1); None for a zero-size array, or memory that the driver does not know.
+    /// The ordinal of the memory's device (clause A1); None for memory that the driver does not know.
     #[getter(device)]
     fn get_device(&self) -> Result<Option<i32>> {
         self.device()
@@ -231,7 +231,7 @@ impl PyDeviceArray {
     /// Whether the memory is managed (clause A1).
     #[getter]
     fn is_managed(&self) -> Result<bool> {
-        Ok(self.attributes()?.is_some_and(|attributes| attributes.kind == MemoryKind::Managed))
+        Ok(self.kind()? == Some(MemoryKind::Managed))
     }
 
     /// Whether the host may read the memory in place (clause A1).

@@ -3,6 +3,7 @@
 //! A consumer may call the deleter in any thread, with or without the GIL, and after the interpreter has ended. So
 //! the release attaches first. Without an interpreter there is nothing to release.
 
+use crate::interpreter;
 use pyo3::{PyClass, ffi, prelude::*, pyclass::boolean_struct::True};
 use std::mem::ManuallyDrop;
 
@@ -34,7 +35,14 @@ impl<T> Drop for Kept<T> {
         let object = unsafe { ManuallyDrop::take(&mut self.0) };
         let mut object = Some(object);
         Python::try_attach(|_| drop(object.take()));
-        // Without an interpreter, the object's memory is freed already or never used again.
-        std::mem::forget(object);
+        let Some(object) = object else { return };
+        if interpreter::is_attached() {
+            // The interpreter is ending, and drops the last objects of the program in this thread.
+            // SAFETY: this thread holds the GIL, and `object` is a reference that nothing else releases.
+            unsafe { ffi::Py_DECREF(object.into_ptr()) };
+        } else {
+            // Without an interpreter, the object's memory is freed already or never used again.
+            std::mem::forget(object);
+        }
     }
 }

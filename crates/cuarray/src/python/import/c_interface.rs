@@ -12,7 +12,7 @@ use crate::{
     CArray, Error, Layout, Mask, Result,
     exchange::c_interface::{RawCArray, Read},
     python::{
-        array::{PyDeviceArray, mask::ArrayMask},
+        array::{Place, PyDeviceArray, mask::ArrayMask},
         memory::{
             array_owner::{ArrayOwner, DropDetached},
             bounds, event,
@@ -110,7 +110,7 @@ fn array<'py>(
     sync: bool,
     options: &mut Options,
 ) -> Result<Imported<'py>> {
-    let Read { mut interface, mask, event, mask_event, .. } = taken.read()?;
+    let Read { mut interface, mask, event, mask_event, device, memory } = taken.read()?;
     let owner = ArrayOwner::from(taken);
     if options.element.is_some() {
         *interface = with_element(*interface, options.element.take())?;
@@ -133,7 +133,8 @@ fn array<'py>(
             wait_for_producer(py, mask.interface(), mask_event.map(handle))?;
         }
     }
-    let array = PyDeviceArray::with_stream(interface, owner, None).with_mask(mask);
+    let place = memory.map(|kind| Place { device, kind });
+    let array = PyDeviceArray::with_stream(interface, owner, None).with_mask(mask).at(place);
     Ok(Imported { array: Bound::new(py, array)?, event: event.map(handle) })
 }
 

@@ -25,7 +25,7 @@ use crate::{
         tensor,
     },
     python::{
-        array::{PyDeviceArray, copies::Elements, create, host_memory::HostMemory},
+        array::{Place, PyDeviceArray, copies::Elements, create, host_memory::HostMemory, view},
         ffi::{
             fastcall::{self, Arguments, Function},
             vectorcall,
@@ -34,6 +34,7 @@ use crate::{
         memory::{
             array_owner::DropDetached,
             contexts::context_on,
+            runtime::driver,
             stream::{self, PyStream},
         },
         values::{numbers::ordinal, options},
@@ -44,7 +45,7 @@ use pyo3::{
     intern,
     prelude::*,
     sync::PyOnceLock,
-    types::{PyBool, PyString, PyTuple},
+    types::{PyBool, PyCapsule, PyString, PyTuple},
 };
 use std::ffi::CStr;
 
@@ -62,8 +63,9 @@ legacy default stream, or -1 for no ordering. Without `stream`, a type with DLPa
 `device` is the ordinal of the array's device; the default is the tensor's device. A tensor on another device, or in host memory, is
 copied to that device; with `copy=False`, that raises BufferError.
 
-`copy=True` always copies; cuarray makes the copy if the producer cannot. `copy=False` never copies, and raises BufferError if a copy is
-needed. By default a tensor in host memory is refused, and any other is imported without a copy.
+`copy=True` always copies: cuarray makes the copy, so the producer need not support it. `copy=False` never copies, and raises BufferError
+if a copy is needed, or if the producer says that it made one. By default a tensor in host memory is refused, unless the driver has
+page-locked that memory. Any other tensor is imported without a copy.
 
 bfloat16 and the 8-bit floats keep their names. A read-only tensor stays read-only.
 
@@ -97,10 +99,10 @@ without a type string), ValueError if the tensor is wrong.
             && let Some(table) = exchange::cached(&object.get_type())
         {
             return match table {
-                Some(table) => table.import(&object),
+                Some(table) => table.import(&object, true, None),
                 None => match ask(&object, &Ready::Default, None) {
-                    Ok(capsule) => adopt(object.py(), &capsule, Ready::Default),
-                    Err(error) => Python::attach(|_| by_later_table(&object, error)),
+                    Ok(capsule) => adopt(object.py(), taken(&capsule)?, &Ready::Default),
+                    Err(error) => Python::attach(|_| again(&object, error)),
                 },
             };
         }
@@ -125,26 +127,33 @@ pub(in crate::python) fn from_dlpack<'py>(
     if matches!(ready, Ready::Default) && copy.is_none() {
         // Reading the device from the tensor is faster than calling `__dlpack_device__`.
         return match exchange::of_type(&obj.get_type())? {
-            Some(table) => table.import(obj),
+            Some(table) => table.import(obj, true, None),
             None => match ask(obj, &ready, copy) {
-                Ok(capsule) => checked(obj, &capsule, ready),
-                Err(error) => by_later_table(obj, error),
+                Ok(capsule) => checked(obj, &capsule, &ready),
+                Err(error) => again(obj, error),
             },
         };
     }
-    if let Some(device) = device_of(obj)?
-        && device.device_type == tensor::CPU
-    {
-        if copy != Some(true) {
-            tensor::check_device(device)?;
-        }
+    let device = device_of(obj)?;
+    let in_host = device.is_some_and(|device| device.device_type == tensor::CPU);
+    if in_host && copy == Some(true) {
         return copy_from_host(obj, &ready, None);
     }
-    match ask(obj, &ready, copy) {
-        Ok(capsule) => checked(obj, &capsule, ready),
-        Err(error) if copy == Some(true) && cannot_copy(py, &error) => copied(obj, ready),
-        Err(error) => Err(error.into()),
+    // Host memory has no streams.
+    let asked = if in_host { &Ready::Default } else { &ready };
+    let given = match asked_on(device, || ask(obj, asked, copy.filter(|copy| !copy))) {
+        Ok(capsule) => {
+            let tensor = taken(&capsule)?;
+            tensor.refuse_copy(obj, copy)?;
+            unmarked(obj, adopt(py, tensor, &ready)?)?
+        }
+        Err(error) => by_table(obj, &ready, copy, error)?,
+    };
+    if copy != Some(true) {
+        return Ok(given);
     }
+    let (interface, device) = (given.get().interface(), given.get().device()?);
+    filled_at_once(py, interface, Elements::Device(given.get()), ready.argument().as_ref(), device)
 }
 
 /// Implements `from_dlpack(obj, stream=stream, copy=copy, device=device)`.
@@ -184,7 +193,6 @@ fn on_device<'py>(
                 Some(device),
             )
         }
-        // An array without elements belongs to no device.
         _ => Ok(array),
     }
 }
@@ -246,25 +254,26 @@ fn ask<'py>(obj: &Bound<'py, PyAny>, ready: &Ready<'py>, copy: Option<bool>) -> 
             vectorcall::call_method(obj, name, copying.bind(py), [&stream, version.bind(py), copy.as_any()])
         }
     };
-    result.or_else(|error| Python::attach(|_| ask_again(obj, &stream, copy, error)))
+    result.or_else(|error| Python::attach(|_| ask_again(obj, &stream, error)))
 }
 
 /// Calls `__dlpack__` with the oldest keywords after `error`, if the producer may be that old.
 #[cold]
-fn ask_again<'py>(
-    obj: &Bound<'py, PyAny>,
-    stream: &Bound<'py, PyAny>,
-    copy: Option<bool>,
-    error: PyErr,
-) -> PyResult<Bound<'py, PyAny>> {
+fn ask_again<'py>(obj: &Bound<'py, PyAny>, stream: &Bound<'py, PyAny>, error: PyErr) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     let name = intern!(py, "__dlpack__");
     if optional_attribute("not a CUDA array", obj, name, "a method")?.is_none() {
-        let why = format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj));
+        let why = match obj.is_instance_of::<PyCapsule>() {
+            true => {
+                "a PyCapsule was passed; the array that made it is expected, as its __dlpack__ is called with a stream"
+                    .to_owned()
+            }
+            false => format!("a {} has no __dlpack__, and is no DLPack tensor", type_name(obj)),
+        };
         return Err(Error::not_an_array(why).into());
     }
     // Producers before version 1 know only the keyword `stream`.
-    if error.is_instance_of::<PyTypeError>(py) && copy != Some(true) {
+    if error.is_instance_of::<PyTypeError>(py) {
         return vectorcall::call_method(obj, name, Asking::get(py)?.oldest.bind(py), [stream]).inspect_err(|second| {
             // As Python does for nested exceptions: with a newer producer, the first one may be the reason.
             let _ = second.value(py).setattr(intern!(py, "__context__"), error.value(py));
@@ -274,27 +283,58 @@ fn ask_again<'py>(
 }
 
 /// Imports an object whose `__dlpack__` gave `error`. If the object lacks that method, its type may have
-/// got an exchange table since it was queried.
+/// got an exchange table since it was queried. If it has the method, its device may have to be current.
 #[cold]
-fn by_later_table<'py>(obj: &Bound<'py, PyAny>, error: PyErr) -> Result<Bound<'py, PyDeviceArray>> {
+fn again<'py>(obj: &Bound<'py, PyAny>, error: PyErr) -> Result<Bound<'py, PyDeviceArray>> {
     let has_method = !matches!(obj.getattr_opt(intern!(obj.py(), "__dlpack__")), Ok(None));
-    match if has_method { None } else { exchange::of_type_now(&obj.get_type())? } {
-        Some(table) => table.import(obj),
-        None => Err(error.into()),
+    if !has_method {
+        return match exchange::of_type_now(&obj.get_type())? {
+            Some(table) => table.import(obj, true, None),
+            None => Err(error.into()),
+        };
+    }
+    match device_of(obj) {
+        Ok(device) if error.is_instance_of::<PyBufferError>(obj.py()) && is_elsewhere(device)? => {
+            checked(obj, &asked_on(device, || ask(obj, &Ready::Default, None))?, &Ready::Default)
+        }
+        _ => Err(error.into()),
     }
 }
 
-/// Whether a producer did not understand the request for a copy, or refused it.
-fn cannot_copy(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyBufferError>(py)
+/// Imports an object whose `__dlpack__` gave `error`, by its table: PyTorch's method refuses a tensor if PyTorch works on another device, and its
+/// table does not.
+#[cold]
+fn by_table<'py>(
+    obj: &Bound<'py, PyAny>,
+    ready: &Ready<'py>,
+    copy: Option<bool>,
+    error: PyErr,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let table =
+        if error.is_instance_of::<PyBufferError>(obj.py()) { exchange::of_type(&obj.get_type())? } else { None };
+    let Some(table) = table else { return Err(error.into()) };
+    let array = table.import(obj, !matches!(ready, Ready::Never), copy)?;
+    match ready {
+        Ready::On(stream) => view::bind(array.get(), obj.py(), Some(stream.as_any())),
+        Ready::Never | Ready::Default => Ok(array),
+    }
 }
 
-/// Copies the tensor of an object.
-fn copied<'py>(obj: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
-    let (py, stream) = (obj.py(), ready.argument());
-    let source = checked(obj, &ask(obj, &ready, None)?, ready)?;
-    let device = source.get().device()?;
-    filled_at_once(py, source.get().interface(), Elements::Device(source.get()), stream.as_ref(), device)
+/// Whether a tensor's device is not that of the current context.
+fn is_elsewhere(device: Option<DLDevice>) -> Result<bool> {
+    let Some(device) = device.filter(|device| device.device_type == tensor::CUDA) else { return Ok(false) };
+    Ok(driver()?.current_context()?.map(|current| current.ordinal()).transpose()? != Some(device.device_id))
+}
+
+/// Calls a producer with the tensor's device current: PyTorch refuses to export a tensor of another device.
+fn asked_on<T>(device: Option<DLDevice>, ask: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let context = match device {
+        // A driver that is missing or does not know the device is the producer's concern.
+        Some(device) if is_elsewhere(Some(device)).unwrap_or(false) => context_on(device.device_id).ok(),
+        _ => None,
+    };
+    let _current = context.as_ref().map(|context| context.push()).transpose()?;
+    ask()
 }
 
 /// Makes an array with the elements of a tensor. The copy is complete on return, because the tensor is then released.
@@ -318,7 +358,7 @@ fn copy_from_host<'py>(
 ) -> Result<Bound<'py, PyDeviceArray>> {
     let py = obj.py();
     // Host memory has no streams.
-    let tensor = DropDetached::new(Managed::take(&ask(obj, &Ready::Default, None)?)?);
+    let tensor = taken(&ask(obj, &Ready::Default, None)?)?;
     let interface = tensor.host_interface()?;
     import::refuse_lazy_tensor(obj, &interface)?;
     let owner = Bound::new(py, PyDLPackTensor::empty())?;
@@ -354,28 +394,38 @@ impl Asking {
     }
 }
 
-/// Makes the array over the tensor in a capsule, and refuses PyTorch tensors with a conjugate or negative mark, which DLPack loses.
+fn taken(capsule: &Bound<'_, PyAny>) -> Result<DropDetached<Managed>> {
+    Managed::take(capsule).map(DropDetached::new)
+}
+
+/// Makes the array over the tensor in a capsule of `obj`.
 fn checked<'py>(
     obj: &Bound<'py, PyAny>,
     capsule: &Bound<'py, PyAny>,
-    ready: Ready<'py>,
+    ready: &Ready<'py>,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let array = adopt(obj.py(), capsule, ready)?;
+    unmarked(obj, adopt(obj.py(), taken(capsule)?, ready)?)
+}
+
+/// Refuses PyTorch tensors with a conjugate or negative mark, which DLPack loses.
+fn unmarked<'py>(obj: &Bound<'py, PyAny>, array: Bound<'py, PyDeviceArray>) -> Result<Bound<'py, PyDeviceArray>> {
     import::refuse_lazy_tensor(obj, array.get().interface())?;
     Ok(array)
 }
 
-/// Makes the array over the tensor in a capsule.
-fn adopt<'py>(py: Python<'py>, capsule: &Bound<'py, PyAny>, ready: Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
-    let tensor = DropDetached::new(Managed::take(capsule)?);
+/// Makes the array over a tensor.
+fn adopt<'py>(py: Python<'py>, tensor: DropDetached<Managed>, ready: &Ready<'py>) -> Result<Bound<'py, PyDeviceArray>> {
     let mut interface = tensor.interface()?;
     let (entry, stream) = match ready {
         Ready::Never => (StreamEntry::None, None),
         Ready::Default => (StreamEntry::LegacyDefault, None),
-        Ready::On(stream) => (StreamEntry::try_from(stream.get().stream.handle() as i128)?, Some(stream.unbind())),
+        Ready::On(stream) => {
+            (StreamEntry::try_from(stream.get().stream.handle() as i128)?, Some(stream.clone().unbind()))
+        }
     };
     interface.set_stream(entry);
-    Ok(Bound::new(py, PyDeviceArray::with_stream(interface, tensor, stream))?)
+    let place = Place::of_tensor(tensor.tensor()?.0.device);
+    Ok(Bound::new(py, PyDeviceArray::with_stream(interface, tensor, stream).at(Some(place)))?)
 }
 
 /// The device that an object reports; `None` if it reports none.

@@ -19,7 +19,7 @@ use crate::{
         dtype, tensor,
     },
     python::{
-        array::{PyDeviceArray, create},
+        array::{Place, PyDeviceArray, create},
         import,
         memory::array_owner::DropDetached,
         values::dtype::Element,
@@ -188,11 +188,16 @@ fn offered(kind: &Bound<'_, PyType>) -> Result<Option<NonNull<DLPackExchangeAPI>
 }
 
 impl Table {
-    /// Imports `object`; the home stream is the one on which its library works.
+    /// Imports `object`; if `is_ordered`, the home stream is the one on which its library works.
     ///
     /// # Errors
-    /// The library raises. Otherwise as [`Managed::interface`].
-    pub(in crate::python) fn import<'py>(self, object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyDeviceArray>> {
+    /// The library raises. Otherwise as [`Managed::refuse_copy`] and [`Managed::interface`].
+    pub(in crate::python) fn import<'py>(
+        self,
+        object: &Bound<'py, PyAny>,
+        is_ordered: bool,
+        copy: Option<bool>,
+    ) -> Result<Bound<'py, PyDeviceArray>> {
         let py = object.py();
         // SAFETY: the table lives as long as the process, and its version has the layout of this struct.
         let table = unsafe { self.functions.as_ptr().read_unaligned() };
@@ -211,23 +216,25 @@ impl Table {
         let managed =
             NonNull::new(managed).ok_or_else(|| Error::unsupported("the exchange table returned a null tensor"))?;
         let managed = DropDetached::new(Managed::Versioned(managed));
+        managed.refuse_copy(object, copy)?;
         let mut interface = managed.interface()?;
         if self.is_torchs {
             import::refuse_gradient_or_mark(object, &interface)?;
         }
         let device = managed.tensor()?.0.device;
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: as above.
-        if unsafe { stream(device.device_type, device.device_id, &mut raw) } != 0 {
-            return Err(failed(object));
+        if is_ordered {
+            let mut raw = std::ptr::null_mut();
+            // SAFETY: as above.
+            if unsafe { stream(device.device_type, device.device_id, &mut raw) } != 0 {
+                return Err(failed(object));
+            }
+            // The null stream is the legacy default stream, whose handle is 1 here.
+            interface.set_stream(match raw as usize {
+                0 => StreamEntry::LegacyDefault,
+                handle => StreamEntry::try_from(handle as i128)?,
+            });
         }
-        // The null stream is the legacy default stream, whose handle is 1 here.
-        let entry = match raw as usize {
-            0 => StreamEntry::LegacyDefault,
-            handle => StreamEntry::try_from(handle as i128)?,
-        };
-        interface.set_stream(entry);
-        Ok(Bound::new(py, PyDeviceArray::with_stream(interface, managed, None))?)
+        Ok(Bound::new(py, PyDeviceArray::with_stream(interface, managed, None).at(Some(Place::of_tensor(device))))?)
     }
 }
 
@@ -326,8 +333,8 @@ unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut 
         let py = unsafe { Python::assume_attached() };
         let tensor = NonNull::new(tensor).ok_or_else(|| Error::argument("the tensor is null; a tensor is expected"))?;
         let managed = DropDetached::new(Managed::Versioned(tensor));
-        let interface = managed.interface()?;
-        let array = Bound::new(py, PyDeviceArray::with_stream(interface, managed, None))?;
+        let (interface, place) = (managed.interface()?, Place::of_tensor(managed.tensor()?.0.device));
+        let array = Bound::new(py, PyDeviceArray::with_stream(interface, managed, None).at(Some(place)))?;
         Ok::<_, Error>(array.into_ptr())
     });
     match made {

@@ -5,7 +5,7 @@
 
 use super::{c_array::PyCArray, capsule::Managed, owner::PyMemory, tensor::PyDLPackTensor};
 use crate::{
-    CArray,
+    CArray, interpreter,
     owner::chain::{self, Link},
 };
 use pyo3::{PyTraverseError, PyVisit, prelude::*};
@@ -126,13 +126,8 @@ impl<T: Send + 'static> Deref for DropDetached<T> {
 impl<T: Send + 'static> Drop for DropDetached<T> {
     fn drop(&mut self) {
         // SAFETY: the only take, in the destructor of `self`.
-        let mut taken = Some(unsafe { ManuallyDrop::take(&mut self.0) });
-        chain::release(move || {
-            Python::try_attach(|py| {
-                let taken = taken.take();
-                py.detach(|| drop(taken));
-            });
-        });
+        let taken = unsafe { ManuallyDrop::take(&mut self.0) };
+        chain::release(move || interpreter::detached(move || drop(taken)));
     }
 }
 

@@ -3,11 +3,12 @@
 //! The name of a capsule says whether its tensor can still be taken. A consumer renames the capsule, and must then call the deleter. A
 //! capsule whose tensor was not taken calls the deleter itself. So the tensor always has exactly one owner, and its deleter is called once.
 
+use super::reach;
 use crate::python::ffi::inspect::type_name;
 use crate::{
     Error, Interface, Result,
     exchange::dlpack::{
-        abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, READ_ONLY, VERSION},
+        abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, IS_COPIED, READ_ONLY, VERSION},
         tensor,
     },
 };
@@ -89,9 +90,27 @@ impl Managed {
     pub(in crate::python) fn interface(&self) -> Result<Box<Interface>> {
         let (tensor, flags) = self.tensor()?;
         // SAFETY: a tensor has one length and one stride for each dimension.
-        let mut interface = unsafe { tensor::read(&tensor) }?;
+        let mut interface = match unsafe { tensor::read(&tensor) } {
+            Err(refused) if tensor.device.device_type == tensor::CPU => self.page_locked(refused)?,
+            read => read?,
+        };
         interface.set_read_only(flags & READ_ONLY != 0);
         Ok(interface)
+    }
+
+    /// The interface of a tensor in host memory that devices reach: PyTorch names the CPU for page-locked memory too.
+    ///
+    /// # Errors
+    /// `refused`: the driver does not know the memory.
+    #[cold]
+    fn page_locked(&self, refused: Error) -> Result<Box<Interface>> {
+        let host = self.host_interface()?;
+        let device =
+            reach::attributes(host.data()).ok().flatten().and_then(|found| reach::of_device(&found, host.data()));
+        match device {
+            Some(address) => Ok(Box::new(Interface::new(address, host.typestr(), host.layout().clone())?)),
+            None => Err(refused),
+        }
     }
 
     /// The interface of a tensor in host memory.
@@ -102,6 +121,17 @@ impl Managed {
         let (tensor, _) = self.tensor()?;
         // SAFETY: as in `interface`.
         unsafe { tensor::read_host(&tensor) }
+    }
+
+    /// Refuses a tensor that is marked as a copy, if `copy` is `Some(false)`.
+    pub(in crate::python) fn refuse_copy(&self, object: &Bound<'_, PyAny>, copy: Option<bool>) -> Result<()> {
+        if copy == Some(false) && self.tensor()?.1 & IS_COPIED != 0 {
+            return Err(Error::unsupported(format!(
+                "copy is False, and the DLPack tensor of a {} is marked as a copy (DLPACK_FLAG_BITMASK_IS_COPIED)",
+                type_name(object)
+            )));
+        }
+        Ok(())
     }
 
     /// The tensor and its flags.

@@ -5,6 +5,7 @@ use crate::{
     DevicePtr, Stream,
     array::held::Held,
     driver::{Context, MemoryKind},
+    interpreter,
     sync::{Memory, Pending},
 };
 use pyo3::prelude::*;
@@ -40,6 +41,12 @@ impl PyMemory {
         }
     }
 
+    /// The device and the kind of memory that the package allocated.
+    pub(in crate::python) fn place(&self) -> Option<(Option<i32>, MemoryKind)> {
+        let Held::Memory(memory) = &*self.memory else { return None };
+        Some((memory.allocation().context().ordinal().ok(), memory.allocation().kind()))
+    }
+
     /// Registers the home stream of an array over the memory.
     pub(in crate::python) fn used_in(&self, stream: &Stream) {
         self.memory.add_home(stream);
@@ -50,12 +57,9 @@ impl Drop for PyMemory {
     /// Drops without the GIL, because the driver may run a host function that needs it.
     fn drop(&mut self) {
         // SAFETY: the only take, in the destructor of `self`.
-        let mut memory = Some(unsafe { ManuallyDrop::take(&mut self.memory) });
-        Python::try_attach(|py| {
-            let memory = memory.take();
-            py.detach(|| drop(memory));
-            runtime::report_drops(py);
-        });
+        let memory = unsafe { ManuallyDrop::take(&mut self.memory) };
+        interpreter::detached(move || drop(memory));
+        Python::try_attach(runtime::report_drops);
     }
 }
 
