@@ -23,7 +23,7 @@ fn taken(threads: [(usize, &'static [usize]); 2], last: usize) -> (Vec<usize>, V
             let mut taken = Vec::new();
             for release in releases {
                 list.add(driver, *release);
-                taken.extend(list.take(&driver));
+                taken.extend(list.take(&driver, 1));
             }
             taken
         })
@@ -32,7 +32,7 @@ fn taken(threads: [(usize, &'static [usize]); 2], last: usize) -> (Vec<usize>, V
     for thread in threads.map(run) {
         during.extend(thread.join().unwrap());
     }
-    (during, list.take(&last))
+    (during, list.take(&last, usize::MAX))
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn release_added_during_a_take_is_found_by_the_next_take() {
             let list = list.clone();
             thread::spawn(move || list.add(0, 2))
         };
-        let mut all = list.take(&0);
+        let mut all = list.take(&0, usize::MAX);
         adding.join().unwrap();
-        all.extend(list.take(&0));
+        all.extend(list.take(&0, usize::MAX));
         assert_eq!(all, [1, 2]);
     });
 }

@@ -82,7 +82,7 @@ fn panic_of_an_owner_is_reported_and_other_owners_are_dropped_after_their_work()
 
     // The work in stream `one` is done, so an unrelated allocation drops the owner of its array.
     one.synchronize().unwrap();
-    drop(DeviceArray::<u8, _>::empty([4], &one).unwrap());
+    let unrelated = DeviceArray::<u8, _>::empty([4], &one).unwrap();
     assert_eq!(gone.load(SeqCst), 1);
     assert!(dropped(&fixture.driver).contains("panicked"));
 
@@ -90,6 +90,36 @@ fn panic_of_an_owner_is_reported_and_other_owners_are_dropped_after_their_work()
     assert_eq!(gone.load(SeqCst), 3);
     assert!(dropped(&fixture.driver).contains("panicked"));
     assert!(!fixture.driver.reclaim(true), "nothing is deferred any more");
+    drop(unrelated);
+}
+
+/// As a function that a program calls with the arrays of another library, and that allocates nothing.
+#[test]
+fn owners_of_received_arrays_are_dropped_by_later_calls() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let [stream, foreign] = streams(&context);
+    let (memory, gone) = (Arc::new(Allocation::device(&context, LEN).unwrap()), Arc::new(AtomicUsize::new(0)));
+    for call in 0..200 {
+        let mut received = array(&memory, [None, Some(&foreign)][call % 2], &gone, |_| ());
+        let guard = received.acquire_mut(&stream).unwrap();
+        // SAFETY: the array has that many bytes, and the guard orders the fill.
+        unsafe { fill_bytes(&context, memory.device_ptr(), &[1], LEN, Some(&stream)) }.unwrap();
+        drop(guard);
+        drop(received);
+        stream.synchronize().unwrap();
+        foreign.synchronize().unwrap();
+        assert!(gone.load(SeqCst) + 2 > call, "call {call}: {} of the arrays are gone", gone.load(SeqCst));
+    }
+    // Many that became pending at once are dropped too, without a wait.
+    for _ in 0..50 {
+        drop_busy(array(&memory, None, &gone, |_| ()), &stream);
+    }
+    stream.synchronize().unwrap();
+    for _ in 0..26 {
+        drop(array(&memory, None, &gone, |_| ()));
+    }
+    assert_eq!(gone.load(SeqCst), 276);
 }
 
 #[test]

@@ -192,7 +192,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         self.raw.write(stream)
     }
 
-    /// Runs `work` with a guard of [`acquire`](Self::acquire), and releases the guard. In contrast to a guard, a scope cannot be leaked.
+    /// Runs `work` with a guard of [`acquire`](Self::acquire), and releases the guard when `work` has returned or panicked.
     ///
     /// # Errors
     /// As [`DeviceArray::acquire`], those of `work`, and those of the release.
@@ -200,8 +200,8 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         self.acquire(stream)?.scoped(|guard| work(guard))
     }
 
-    /// Runs `work` with a guard of [`acquire_mut`](Self::acquire_mut), and releases the guard. In contrast to a guard, a scope cannot be
-    /// leaked.
+    /// Runs `work` with a guard of [`acquire_mut`](Self::acquire_mut), and releases the guard when `work` has
+    /// returned or panicked.
     ///
     /// ```
     /// # use cuarray::{DeviceArray, Stream};

@@ -49,7 +49,9 @@ impl RawDeviceArray {
     /// [`Error::is_invalid_argument`]: the interface has a mask, or the home stream belongs to another context.
     ///
     /// # Safety
-    /// The memory is known to the driver, and is valid until the owner is dropped.
+    /// * The memory is known to the driver, and is valid until the owner is dropped.
+    /// * Work on the memory that is pending already, such as work on another array over it, is ordered before later work in the home stream.
+    ///   Without a home stream it is done.
     pub unsafe fn from_owner(
         context: &Context,
         interface: Interface,

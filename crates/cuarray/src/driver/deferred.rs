@@ -6,7 +6,13 @@
 
 use super::{Driver, deferred_list::DeferredList, lock};
 use crate::interpreter;
-use std::sync::{LazyLock, Mutex};
+use std::sync::{
+    LazyLock, Mutex,
+    atomic::{
+        AtomicBool,
+        Ordering::{Acquire, Release},
+    },
+};
 
 static DEFERRED: LazyLock<DeferredList<Library, Box<dyn DeferredRelease>>> = LazyLock::new(DeferredList::default);
 
@@ -16,6 +22,9 @@ type Library = (usize, usize);
 /// The number of rounds of a reclaim that waits. A release may defer another one: a graph defers its arrays, an array its leaked guard,
 /// and a leaked guard its memory.
 const CHAIN: usize = 3;
+
+/// The number of releases that a call tries again. Each call defers at most one, so a list whose work gets done becomes shorter.
+const BATCH: usize = 2;
 
 /// The release of a resource whose work may still be pending.
 pub(crate) trait DeferredRelease: Send {
@@ -40,11 +49,40 @@ impl Driver {
     pub fn reclaim(&self, wait: bool) -> bool {
         let mut any = false;
         for _ in 0..if wait { CHAIN } else { 1 } {
-            let deferred = DEFERRED.take(&self.library());
+            let deferred = DEFERRED.take(&self.library(), usize::MAX);
             any |= !deferred.is_empty();
             interpreter::detached(|| deferred.into_iter().for_each(|release| release.attempt(wait)));
         }
         any
+    }
+}
+
+impl Driver {
+    /// Tries a few of the oldest releases again, without a wait. A program that only receives arrays, and so never calls
+    /// [`Driver::reclaim`] by an allocation, keeps no more of them than have pending work.
+    #[inline]
+    pub(crate) fn reclaim_some(&self) {
+        if !DEFERRED.is_empty() {
+            self.reclaim_oldest();
+        }
+    }
+
+    #[cold]
+    fn reclaim_oldest(&self) {
+        /// Whether a thread tries releases. A release drops an owner, whose drop would try further ones, to any depth.
+        static TRYING: AtomicBool = AtomicBool::new(false);
+        struct Tried;
+        impl Drop for Tried {
+            fn drop(&mut self) {
+                TRYING.store(false, Release);
+            }
+        }
+        if TRYING.swap(true, Acquire) {
+            return;
+        }
+        let _tried = Tried;
+        let oldest = DEFERRED.take(&self.library(), BATCH);
+        interpreter::detached(|| oldest.into_iter().for_each(|release| release.attempt(false)));
     }
 }
 

@@ -4,34 +4,50 @@
 //! threads (`tests/deferred_model.rs`).
 
 use super::sync::{AtomicBool, Mutex, PoisonError, Relaxed};
+use std::collections::VecDeque;
 
 /// The deferred releases, of type `T`, each with the key `K` of its driver's library. `take` moves them to the caller.
 pub(super) struct DeferredList<K, T> {
-    entries: Mutex<Vec<(K, T)>>,
+    entries: Mutex<VecDeque<(K, T)>>,
     /// Whether there are entries. It changes under the lock only.
     any: AtomicBool,
 }
 
 impl<K, T> Default for DeferredList<K, T> {
     fn default() -> DeferredList<K, T> {
-        DeferredList { entries: Mutex::new(Vec::new()), any: AtomicBool::new(false) }
+        DeferredList { entries: Mutex::new(VecDeque::new()), any: AtomicBool::new(false) }
     }
 }
 
 impl<K: PartialEq, T> DeferredList<K, T> {
     pub(super) fn add(&self, driver: K, release: T) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.push((driver, release));
+        entries.push_back((driver, release));
         self.any.store(true, Relaxed);
     }
 
-    /// Takes the releases of a driver, oldest first. Without entries, it takes no lock, as each allocation calls it.
-    pub(super) fn take(&self, driver: &K) -> Vec<T> {
-        if !self.any.load(Relaxed) {
+    /// Whether there are no releases. Takes no lock.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        !self.any.load(Relaxed)
+    }
+
+    /// Takes at most `most` releases of a driver, oldest first.
+    pub(super) fn take(&self, driver: &K, most: usize) -> Vec<T> {
+        if self.is_empty() {
             return Vec::new();
         }
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = entries.extract_if(.., |(of, _)| of == driver).map(|(_, release)| release).collect();
+        let (mut taken, mut index) = (Vec::new(), 0);
+        while taken.len() < most
+            && let Some((of, _)) = entries.get(index)
+        {
+            if of == driver {
+                taken.extend(entries.remove(index).map(|(_, release)| release));
+            } else {
+                index += 1;
+            }
+        }
         self.any.store(!entries.is_empty(), Relaxed);
         taken
     }

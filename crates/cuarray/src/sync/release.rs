@@ -65,7 +65,9 @@ impl<R: Resource> Drop for Deferred<R> {
     fn drop(&mut self) {
         // SAFETY: taken once, here, where `self` ends.
         let release = unsafe { ManuallyDrop::take(&mut self.0) };
+        let driver = release.resource.context().driver().clone();
         interpreter::detached(|| release.attempt(false));
+        driver.reclaim_some();
     }
 }
 

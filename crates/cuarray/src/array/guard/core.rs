@@ -93,6 +93,7 @@ impl<'v, S: Scope> GuardCore<'v, S> {
             })?;
             core.has_edges = true;
             core.elements.set_begun(core.in_context.as_ref().unwrap_or(core.stream), core.begun);
+            core.stream().driver().reclaim_some();
         }
         Ok(core)
     }

@@ -91,6 +91,8 @@ impl RawView {
     /// * If the interface names a stream, the owner can be dropped as soon as all work on the memory is enqueued in that stream: a free
     ///   comes after that work.
     /// * Without an owner, the memory also outlives the work of the view's guards.
+    /// * Work on the memory that is pending already is ordered before later work in the stream that the interface names. Without a stream it
+    ///   is done.
     pub unsafe fn new(driver: &Driver, interface: Interface, owner: Option<Owner>) -> Result<RawView> {
         // SAFETY: this function's contract.
         let mut view = unsafe { RawView::from_boxed(Some(driver), Box::new(interface), owner) };

@@ -64,7 +64,7 @@ impl<T: Element, D: Dimension, L: LayoutPolicy> TypedView<T, D, L> {
         Ok(AcquiredMut::new(GuardCore::begin(&self.raw, stream, Access::Write, Anywhere)?))
     }
 
-    /// Runs `work` with a guard of [`acquire`](Self::acquire), and releases the guard. In contrast to a guard, a scope cannot be leaked.
+    /// Runs `work` with a guard of [`acquire`](Self::acquire), and releases the guard when `work` has returned or panicked.
     ///
     /// # Errors
     /// As [`TypedView::acquire`], those of `work`, and those of the release.
@@ -72,8 +72,8 @@ impl<T: Element, D: Dimension, L: LayoutPolicy> TypedView<T, D, L> {
         self.acquire(stream)?.scoped(|guard| work(guard))
     }
 
-    /// Runs `work` with a guard of [`acquire_mut`](Self::acquire_mut), and releases the guard. In contrast to a guard, a scope cannot be
-    /// leaked.
+    /// Runs `work` with a guard of [`acquire_mut`](Self::acquire_mut), and releases the guard when `work` has
+    /// returned or panicked.
     ///
     /// # Errors
     /// As [`TypedView::acquire_mut`], those of `work`, and those of the release.
