@@ -53,7 +53,10 @@ def page(results: dict[str, Any]) -> str:
     found = {case.name for case in planted if is_found(case, results[f"wrong {case.name}"])}
     alarms = {case.name for case in cases if results[f"right {case.name}"]["findings"]}
     lines = [INTRODUCTION]
-    lines += [f"**{len(found)} of {len(planted)} errors found, {len(alarms)} false alarms in {len(cases)} right kernels.**", ""]
+    lines += [
+        f"**{len(found)} of {len(planted)} errors found, {len(alarms)} false alarms in {len(cases)} right kernels.**",
+        "",
+    ]
     lines += ["| class | found | false alarms |", "|---|---:|---:|"]
     for source, of_file in files():
         its = [case for case in of_file if case.words is not None]
@@ -78,13 +81,19 @@ def complaints(results: dict[str, Any]) -> list[str]:
 
 def main() -> int:
     """Run the suite, and compare its results with the page."""
-    parser = argparse.ArgumentParser(description="Run kernels with planted errors of synchronization, and their right siblings.")
+    parser = argparse.ArgumentParser(
+        description="Run kernels with planted errors of synchronization, and their right siblings."
+    )
     parser.add_argument("--show", action="store_true", help="print the findings of each case")
     show = parser.parse_args().show
     results = run()
     if show:
         for name, result in results.items():
-            print(name, *(f"    {finding['kind']} {finding['lines']} {finding['missing']}" for finding in result["findings"]), sep="\n")
+            print(
+                name,
+                *(f"    {finding['kind']} {finding['lines']} {finding['missing']}" for finding in result["findings"]),
+                sep="\n",
+            )
     wrong = complaints(results)
     print("".join(f"{complaint}\n" for complaint in wrong), end="")
     text = page(results)

@@ -203,7 +203,9 @@ class _Operation:
         self.skipped = self.unread()
 
     def enqueue(self) -> Any:
-        if "sparse" in self.func._schema.name or any(not _is_strided(leaf) for leaf in _tensors((self.args, self.kwargs))):
+        if "sparse" in self.func._schema.name or any(
+            not _is_strided(leaf) for leaf in _tensors((self.args, self.kwargs))
+        ):
             # Tensors without memory do not tell how many elements a sparse result has.
             return self.compute_now()
         try:
@@ -342,7 +344,7 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 
 def _is_strided(tensor: torch.Tensor) -> bool:
-    return tensor.layout == torch.strided
+    return bool(tensor.layout == torch.strided)
 
 
 def _device(args: Any, kwargs: Any) -> torch.device | None:

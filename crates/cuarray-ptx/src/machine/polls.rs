@@ -63,7 +63,7 @@ impl Polls {
         Polls { never: !ends, ..Polls::default() }
     }
 
-    /// Whether all of the `blocks` that take turns have waited in vain.
+    /// Whether all of the `blocks` that take turns have waited without effect.
     pub(super) fn are_vain(&self, blocks: usize) -> bool {
         self.vain >= blocks
     }

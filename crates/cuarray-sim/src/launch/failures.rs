@@ -77,7 +77,7 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
             false => Advice::LaunchEnded { and },
         };
         calls::launch_failed(state, ticket, (access, bytes), wrong, place, Some(ended));
-    } else if let Some(ticket) = ticket {
+    } else if let Some(ticket) = ticket.filter(|_| fault.kind != FaultKind::Interrupted) {
         calls::kernel_failed(state, ticket, what, place);
     }
 }
