@@ -37,33 +37,63 @@ impl Config {
     /// As for [`Config::from_env`], and for settings that [`Config::check`] refuses.
     pub fn from_variables(variable: impl Fn(&str) -> Result<Option<String>, String>) -> Result<Config, String> {
         let mut config = Config::default();
-        let read = |name: &'static str, expected: &str, take: &mut dyn FnMut(&str) -> Option<()>| {
-            let Some(value) = variable(name)? else { return Ok(()) };
-            take(value.trim()).ok_or_else(|| format!("{name}={value} is not valid; {expected} is expected"))
-        };
-        read("CUARRAY_SIM_DEVICES", "a number of devices, 1 to 8", &mut |value| {
+        let settings = Settings { variable };
+        settings.driver(&mut config)?;
+        settings.kernels(&mut config)?;
+        settings.order(&mut config)?;
+        settings.output(&mut config)?;
+        settings.identity(&mut config)?;
+        config.visible = (settings.variable)(VISIBLE)?.map(|value| visible(&value, config.devices));
+        config.check()?;
+        Ok(config)
+    }
+}
+
+/// The settings as a function that returns the value of each name.
+struct Settings<F> {
+    variable: F,
+}
+
+impl<F: Fn(&str) -> Result<Option<String>, String>> Settings<F> {
+    /// Takes the value of a setting, if it has one.
+    ///
+    /// # Errors
+    /// A sentence that names the setting, its value, and what is expected.
+    fn read(&self, name: &'static str, expected: &str, take: &mut dyn FnMut(&str) -> Option<()>) -> Result<(), String> {
+        let Some(value) = (self.variable)(name)? else { return Ok(()) };
+        take(value.trim()).ok_or_else(|| format!("{name}={value} is not valid; {expected} is expected"))
+    }
+
+    /// The devices, and what the driver reports of host accesses.
+    fn driver(&self, config: &mut Config) -> Result<(), String> {
+        self.read("CUARRAY_SIM_DEVICES", "a number of devices, 1 to 8", &mut |value| {
             config.devices = value.parse().ok()?;
             (1..=8).contains(&config.devices).then_some(())
         })?;
-        read("CUARRAY_SIM_HOST_READABLE", "0 or 1", &mut |value| switch(value, &mut config.host_readable))?;
-        read("CUARRAY_SIM_QUIET", "0 or 1", &mut |value| switch(value, &mut config.quiet))?;
-        read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
-        read("CUARRAY_SIM_HOST_ACCESSES", "0 or 1", &mut |value| switch(value, &mut config.host_accesses))?;
-        read("CUARRAY_SIM_KERNEL_RACES", "0, 1 or strict", &mut |value| {
+        self.read("CUARRAY_SIM_HOST_READABLE", "0 or 1", &mut |value| switch(value, &mut config.host_readable))?;
+        self.read("CUARRAY_SIM_QUIET", "0 or 1", &mut |value| switch(value, &mut config.quiet))?;
+        self.read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
+        self.read("CUARRAY_SIM_HOST_ACCESSES", "0 or 1", &mut |value| switch(value, &mut config.host_accesses))?;
+        Ok(())
+    }
+
+    /// How kernels run, and what of them is searched.
+    fn kernels(&self, config: &mut Config) -> Result<(), String> {
+        self.read("CUARRAY_SIM_KERNEL_RACES", "0, 1 or strict", &mut |value| {
             config.strict_kernel_races = value == "strict";
             switch(if config.strict_kernel_races { "1" } else { value }, &mut config.kernel_races)
         })?;
-        read("CUARRAY_SIM_KERNEL_RACES_MEMORY", "a number of bytes, or 0", &mut |value| {
+        self.read("CUARRAY_SIM_KERNEL_RACES_MEMORY", "a number of bytes, or 0", &mut |value| {
             config.kernel_races_memory = value.parse().ok()?;
             Some(())
         })?;
-        read("CUARRAY_SIM_GUESSED_READS", "0 or 1", &mut |value| switch(value, &mut config.guessed_reads))?;
-        read("CUARRAY_SIM_REFUSALS", "0 or 1", &mut |value| switch(value, &mut config.refusals))?;
-        read("CUARRAY_SIM_STRAY_READS", "fail or poison", &mut |value| {
+        self.read("CUARRAY_SIM_GUESSED_READS", "0 or 1", &mut |value| switch(value, &mut config.guessed_reads))?;
+        self.read("CUARRAY_SIM_REFUSALS", "0 or 1", &mut |value| switch(value, &mut config.refusals))?;
+        self.read("CUARRAY_SIM_STRAY_READS", "fail or poison", &mut |value| {
             config.poisons_stray_reads = value == "poison";
             matches!(value, "fail" | "poison").then_some(())
         })?;
-        read("CUARRAY_SIM_KERNEL_ORDER", "forward, reverse, random:SEED or all", &mut |value| {
+        self.read("CUARRAY_SIM_KERNEL_ORDER", "forward, reverse, random:SEED or all", &mut |value| {
             config.every_kernel_order = value == "all";
             config.kernel_order = match value {
                 "forward" | "all" => KernelOrder::Forward,
@@ -72,37 +102,44 @@ impl Config {
             };
             Some(())
         })?;
-        read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
+        self.read("CUARRAY_SIM_LAUNCH_BUDGET", "a number of instructions, at least 1", &mut |value| {
             config.launch_budget = value.parse().ok().filter(|budget| *budget > 0)?;
             Some(())
         })?;
-        read("CUARRAY_SIM_LAUNCH_SECONDS", "a number of seconds, more than 0", &mut |value| {
+        self.read("CUARRAY_SIM_LAUNCH_SECONDS", "a number of seconds, more than 0", &mut |value| {
             config.launch_seconds = seconds(value)?;
             Some(())
         })?;
-        read("CUARRAY_SIM_INTERRUPTS", "0 or 1", &mut |value| switch(value, &mut config.interrupts))?;
-        read("CUARRAY_SIM_MEMORY_WAIT", "a number of seconds, more than 0", &mut |value| {
+        self.read("CUARRAY_SIM_INTERRUPTS", "0 or 1", &mut |value| switch(value, &mut config.interrupts))?;
+        self.read("CUARRAY_SIM_MEMORY_WAIT", "a number of seconds, more than 0", &mut |value| {
             config.memory_wait = seconds(value)?;
             Some(())
         })?;
-        read("CUARRAY_SIM_CORES", "a number of threads, 0 to 1024", &mut |value| {
+        self.read("CUARRAY_SIM_CORES", "a number of threads, 0 to 1024", &mut |value| {
             config.cores = value.parse().ok().filter(|cores| *cores <= 1024)?;
             Some(())
         })?;
-        read("CUARRAY_SIM_MEMORY", "a number of bytes, 1048576 to 1099511627776", &mut |value| {
+        Ok(())
+    }
+
+    /// The memory, and the order of work.
+    fn order(&self, config: &mut Config) -> Result<(), String> {
+        self.read("CUARRAY_SIM_MEMORY", "a number of bytes, 1048576 to 1099511627776", &mut |value| {
             config.memory = value.parse().ok()?;
             (LEAST_MEMORY..=MOST_MEMORY).contains(&config.memory).then_some(())
         })?;
-        if let Some(value) = variable("CUARRAY_SIM_SCHEDULE")? {
+        if let Some(value) = (self.variable)("CUARRAY_SIM_SCHEDULE")? {
             config.schedule = value.trim().parse().map_err(|wrong| format!("CUARRAY_SIM_SCHEDULE={value}: {wrong}"))?;
         }
-        read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file that can be written", &mut |value| {
+        self.read("CUARRAY_SIM_SCHEDULE_FILE", "the path of a file that can be written", &mut |value| {
             config.schedule_file = Some(written_at_exit(value)?);
             Some(())
         })?;
-        read("CUARRAY_SIM_LEAKS", "0 or 1", &mut |value| switch(value, config.leaks.insert(true)))?;
-        read("CUARRAY_SIM_FREE_SYNCHRONIZES", "0 or 1", &mut |value| switch(value, &mut config.free_synchronizes))?;
-        read("CUARRAY_SIM_HOST_ORDER", "calls or driver", &mut |value| {
+        self.read("CUARRAY_SIM_LEAKS", "0 or 1", &mut |value| switch(value, config.leaks.insert(true)))?;
+        self.read("CUARRAY_SIM_FREE_SYNCHRONIZES", "0 or 1", &mut |value| {
+            switch(value, &mut config.free_synchronizes)
+        })?;
+        self.read("CUARRAY_SIM_HOST_ORDER", "calls or driver", &mut |value| {
             config.host_order = match value {
                 "calls" => HostOrder::Calls,
                 "driver" => HostOrder::Driver,
@@ -110,16 +147,21 @@ impl Config {
             };
             Some(())
         })?;
+        Ok(())
+    }
+
+    /// The files that the driver writes, and which findings count.
+    fn output(&self, config: &mut Config) -> Result<(), String> {
         let expected = "a file that ends with .txt, .json, .html or .trace.json and can be written";
-        read("CUARRAY_SIM_REPORT", expected, &mut |value| {
+        self.read("CUARRAY_SIM_REPORT", expected, &mut |value| {
             config.report = Some(written_at_exit(value)?);
             Format::of(Path::new(value)).map(drop)
         })?;
-        read("CUARRAY_SIM_EXIT_STATUS", "an exit status, 1 to 255", &mut |value| {
+        self.read("CUARRAY_SIM_EXIT_STATUS", "an exit status, 1 to 255", &mut |value| {
             config.exit_status = Some(value.parse().ok().filter(|status| *status != 0)?);
             Some(())
         })?;
-        if let Some(path) = variable("CUARRAY_SIM_SUPPRESSIONS")? {
+        if let Some(path) = (self.variable)("CUARRAY_SIM_SUPPRESSIONS")? {
             config.suppressions_file = Some(PathBuf::from(&path));
             let lines = std::fs::read_to_string(&path).map_err(|error| error.to_string());
             config.suppressions = lines
@@ -127,19 +169,24 @@ impl Config {
                 .map_err(|wrong| format!("CUARRAY_SIM_SUPPRESSIONS={path}: {wrong}"))?;
         }
         for name in OF_THE_PACKAGE {
-            read(name, "0 or 1", &mut |value| switch(value, &mut true))?;
+            self.read(name, "0 or 1", &mut |value| switch(value, &mut true))?;
         }
         // Sites are captured without a driver, so `site` reads the value itself.
-        read(
+        self.read(
             "CUARRAY_SIM_SKIP_FRAMES",
             "patterns of functions, files or objects, separated by colons",
             &mut |value| (!value.is_empty()).then_some(()),
         )?;
-        read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {
+        self.read("CUARRAY_SIM_TRACE", "the path of a file", &mut |value| {
             config.trace = Some(PathBuf::from(value));
             Some(())
         })?;
-        read(
+        Ok(())
+    }
+
+    /// The identity of the driver and its devices, and its faults.
+    fn identity(&self, config: &mut Config) -> Result<(), String> {
+        self.read(
             "CUARRAY_SIM_COMPUTE_CAPABILITY",
             "7.5, 8.0, 8.6, 8.7, 8.9, 9.0, 10.0, 10.3, 11.0, 12.0 or 12.1",
             &mut |value| {
@@ -148,11 +195,11 @@ impl Config {
                 CAPABILITIES.contains(&config.compute_capability).then_some(())
             },
         )?;
-        read("CUARRAY_SIM_DRIVER_VERSION", "1000 × major + 10 × minor, 11020 to 13999", &mut |value| {
+        self.read("CUARRAY_SIM_DRIVER_VERSION", "1000 × major + 10 × minor, 11020 to 13999", &mut |value| {
             config.driver_version = value.parse().ok()?;
             (11020..14000).contains(&config.driver_version).then_some(())
         })?;
-        read(
+        self.read(
             "CUARRAY_SIM_FAULTS",
             "symbol:call:result[,...], as cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY",
             &mut |value| {
@@ -160,9 +207,7 @@ impl Config {
                 Some(())
             },
         )?;
-        config.visible = variable(VISIBLE)?.map(|value| visible(&value, config.devices));
-        config.check()?;
-        Ok(config)
+        Ok(())
     }
 }
 

@@ -33,26 +33,10 @@ pub(super) fn kernel_race(
     });
     let between = one.block != other.block;
     let same_warp = one.thread / 32 == other.thread / 32;
-    let stray =
-        ['A', 'B'].into_iter().zip([one, other]).find(|(_, access)| is_out_of_bounds(regions, outcome, race, access));
-    let missing = if let Some((access, _)) = stray {
-        Advice::CorrectAddressFirst { access }
-    } else if !race.shared && state.conditions.contains_key(&race.address) {
-        Advice::SetConditionOnce
-    } else if let Some(wait) = one.pending {
-        copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread))
-    } else if let Some(why) = race.why {
-        hand_over(why, between)
-    } else if between && within_cluster {
-        Advice::ClusterBarrier
-    } else if between {
-        Advice::OrderBlocks
-    } else if one.atomic != other.atomic {
-        Advice::MakeBothAtomic
-    } else if same_warp {
-        Advice::WarpBarrier
-    } else {
-        Advice::BlockBarrier
+    let missing = match first_stray(regions, outcome, race) {
+        Some(access) => Advice::CorrectAddressFirst { access },
+        None if !race.shared && state.conditions.contains_key(&race.address) => Advice::SetConditionOnce,
+        None => missing_order(race, between, within_cluster, same_warp),
     };
     let width = match (between, same_warp) {
         (true, _) => 2,
@@ -63,19 +47,37 @@ pub(super) fn kernel_race(
     KernelRace { bytes, variable, sides: [side(one), side(other)], missing, width }
 }
 
+/// The access of a race that is out of bounds, as findings call it.
+fn first_stray(regions: &[Region], outcome: &Outcome, race: &Race) -> Option<char> {
+    let mut named = ['A', 'B'].into_iter().zip(&race.accesses);
+    named.find(|(_, access)| is_out_of_bounds(regions, outcome, race, access)).map(|(name, _)| name)
+}
+
+/// The order that the two threads of a race lack.
+fn missing_order(race: &Race, between: bool, within_cluster: bool, same_warp: bool) -> Advice {
+    let [one, other] = &race.accesses;
+    match (one.pending, race.why) {
+        (Some(wait), _) => copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread)),
+        (None, Some(why)) => hand_over(why, between),
+        _ if between && within_cluster => Advice::ClusterBarrier,
+        _ if between => Advice::OrderBlocks,
+        _ if one.atomic != other.atomic => Advice::MakeBothAtomic,
+        _ if same_warp => Advice::WarpBarrier,
+        _ => Advice::BlockBarrier,
+    }
+}
+
 /// Whether an access of a race is out of bounds: a misuse of its instruction in the memory of the race.
 fn is_out_of_bounds(regions: &[Region], outcome: &Outcome, race: &Race, access: &Access) -> bool {
     let region = |address: u64| regions.partition_point(|region| region.start <= address);
-    outcome.misuses.iter().any(|misuse| {
-        Some(misuse.pc) == access.pc
-            && match misuse.kind {
-                MisuseKind::BeyondRegion | MisuseKind::OtherRegion => {
-                    !race.shared && region(misuse.address) == region(race.address)
-                }
-                MisuseKind::BetweenShared => race.shared,
-                _ => false,
-            }
-    })
+    let is_of_race = |misuse: &Misuse| match misuse.kind {
+        MisuseKind::BeyondRegion | MisuseKind::OtherRegion => {
+            !race.shared && region(misuse.address) == region(race.address)
+        }
+        MisuseKind::BetweenShared => race.shared,
+        _ => false,
+    };
+    outcome.misuses.iter().any(|misuse| Some(misuse.pc) == access.pc && is_of_race(misuse))
 }
 
 /// The advice for a race of threads that synchronize through memory, in one block or `between` blocks.
@@ -134,53 +136,55 @@ pub(super) fn misuses(state: &State, launch: &Launch, regions: &[Region], outcom
     let races = || outcome.races.iter().filter(|race| race.shared).flat_map(|race| &race.accesses);
     let raced = |misuse: &Misuse| races().any(|access| access.pc.and_then(line) == line(misuse.pc));
     let kept = |misuse: &&Misuse| misuse.kind != MisuseKind::UnwrittenShared || !raced(misuse);
-    let converted = outcome.misuses.iter().filter(kept).map(|misuse| {
-        let Misuse { kind, pc, block, thread, address, size, write, other } = *misuse;
-        let of = |(pc, thread): (u32, u32)| {
-            let (block, thread) = (index_in(launch.grid, block), index_in(launch.threads, thread.into()));
-            place(&launch.program, Some(pc), block, thread, false)
-        };
-        let (place, other) = (of((pc, thread)), other.map(of));
-        let access = if write { AccessKind::Write } else { AccessKind::Read };
-        let generic = |address| cuarray_ptx::SHARED_WINDOW + address;
-        let misuse = |kind, address, variable, missing| {
-            let bytes = Some(Range { address, length: size.into() });
-            KernelMisuse { kind, bytes, owner: address, variable, access, place, other, missing }
-        };
-        match kind {
-            MisuseKind::BeyondRegion => {
-                let index = regions.partition_point(|region| region.start <= address).saturating_sub(1);
-                let Region { start, end, .. } = regions[index];
-                let missing = Advice::KeepWithinRegion { size: end - start, beyond: address + u64::from(size) - end };
-                KernelMisuse { owner: start, ..misuse(Kind::OutOfBounds, address, None, missing) }
-            }
-            MisuseKind::OtherRegion => misuse(Kind::OutOfBounds, address, None, aimed_at(state, launch, regions, pc)),
-            MisuseKind::BetweenShared => {
-                let (variable, missing) = variable_before(launch, address, size.into());
-                misuse(Kind::OutOfBounds, generic(address), Some(variable), missing)
-            }
-            MisuseKind::UnwrittenShared => {
-                let variable = Some(shared_variable(launch, address));
-                misuse(Kind::UninitializedRead, generic(address), variable, Advice::WriteSharedFirst)
-            }
-            MisuseKind::SourceOfEndedBlock => {
-                let variable = Some(shared_variable(launch, address));
-                misuse(Kind::UseAfterFree, generic(address), variable, Advice::AwaitReadBeforeBlockEnds)
-            }
-            MisuseKind::StrayRead => misuse(Kind::OutOfBounds, address, None, Advice::LeavePoison),
-            MisuseKind::FreedBlock => misuse(Kind::UseAfterFree, address, None, Advice::FreeHeapBlockLater),
-            MisuseKind::AbsentLane => {
-                let missing = Advice::IncludeLane { lane: address };
-                KernelMisuse { bytes: None, ..misuse(Kind::UninitializedRead, 0, None, missing) }
-            }
-            _ => {
-                let missing = missing_for_synchronization(kind, address as u32, (address >> 32) as u32);
-                let access = AccessKind::Synchronize;
-                KernelMisuse { bytes: None, access, ..misuse(Kind::SynchronizationError, 0, None, missing) }
-            }
+    outcome.misuses.iter().filter(kept).map(|misuse| kernel_misuse(state, launch, regions, misuse)).collect()
+}
+
+/// Converts a misuse by a thread of a launch into the form of a finding.
+fn kernel_misuse(state: &State, launch: &Launch, regions: &[Region], misuse: &Misuse) -> KernelMisuse {
+    let Misuse { kind, pc, block, thread, address, size, write, other } = *misuse;
+    let of = |(pc, thread): (u32, u32)| {
+        let (block, thread) = (index_in(launch.grid, block), index_in(launch.threads, thread.into()));
+        place(&launch.program, Some(pc), block, thread, false)
+    };
+    let (place, other) = (of((pc, thread)), other.map(of));
+    let access = if write { AccessKind::Write } else { AccessKind::Read };
+    let generic = |address| cuarray_ptx::SHARED_WINDOW + address;
+    let misuse = |kind, address, variable, missing| {
+        let bytes = Some(Range { address, length: size.into() });
+        KernelMisuse { kind, bytes, owner: address, variable, access, place, other, missing }
+    };
+    match kind {
+        MisuseKind::BeyondRegion => {
+            let index = regions.partition_point(|region| region.start <= address).saturating_sub(1);
+            let Region { start, end, .. } = regions[index];
+            let missing = Advice::KeepWithinRegion { size: end - start, beyond: address + u64::from(size) - end };
+            KernelMisuse { owner: start, ..misuse(Kind::OutOfBounds, address, None, missing) }
         }
-    });
-    converted.collect()
+        MisuseKind::OtherRegion => misuse(Kind::OutOfBounds, address, None, aimed_at(state, launch, regions, pc)),
+        MisuseKind::BetweenShared => {
+            let (variable, missing) = variable_before(launch, address, size.into());
+            misuse(Kind::OutOfBounds, generic(address), Some(variable), missing)
+        }
+        MisuseKind::UnwrittenShared => {
+            let variable = Some(shared_variable(launch, address));
+            misuse(Kind::UninitializedRead, generic(address), variable, Advice::WriteSharedFirst)
+        }
+        MisuseKind::SourceOfEndedBlock => {
+            let variable = Some(shared_variable(launch, address));
+            misuse(Kind::UseAfterFree, generic(address), variable, Advice::AwaitReadBeforeBlockEnds)
+        }
+        MisuseKind::StrayRead => misuse(Kind::OutOfBounds, address, None, Advice::LeavePoison),
+        MisuseKind::FreedBlock => misuse(Kind::UseAfterFree, address, None, Advice::FreeHeapBlockLater),
+        MisuseKind::AbsentLane => {
+            let missing = Advice::IncludeLane { lane: address };
+            KernelMisuse { bytes: None, ..misuse(Kind::UninitializedRead, 0, None, missing) }
+        }
+        _ => {
+            let missing = missing_for_synchronization(kind, address as u32, (address >> 32) as u32);
+            let access = AccessKind::Synchronize;
+            KernelMisuse { bytes: None, access, ..misuse(Kind::SynchronizationError, 0, None, missing) }
+        }
+    }
 }
 
 /// The advice for a wrong mask or count, with the lanes or the count that it is compared with.

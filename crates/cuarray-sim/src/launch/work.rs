@@ -20,7 +20,7 @@ use crate::state::State;
 use crate::texture::work as textures;
 use crate::work::{allocations, conditions, memory_operations, modules};
 use cuarray_abi::*;
-use cuarray_ptx::{AccessKind as TouchKind, Alias, FaultKind, Outlook, Region, Service, Space, TouchedRange};
+use cuarray_ptx::{AccessKind as TouchKind, Alias, FaultKind, Outcome, Outlook, Region, Service, Space, TouchedRange};
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -75,6 +75,16 @@ pub(crate) fn fix_limits(state: &mut State, launch: &Launch) {
 
 /// The time in nanoseconds that a launch takes besides that of its kernel.
 const LAUNCH_TIME: u64 = 2_000;
+
+/// Tells the detector of the races and misuses within a launch, and of the fences by which it synchronizes.
+fn report_threads(state: &mut State, launch: &Launch, ticket: &Ticket, regions: &[Region], outcome: &Outcome) {
+    let races = outcome.races.iter().map(|race| kernel_race(state, launch, regions, outcome, race)).collect();
+    state.detector.threads_raced(ticket, races);
+    let misuses = misuses(state, launch, regions, outcome);
+    state.detector.threads_misused(ticket, misuses);
+    let [releases, acquires] = outcome.handed_over.map(strength);
+    state.detector.synchronizes(ticket, Fences { releases, acquires });
+}
 
 /// Executes a launch of a stream; returns its accesses to the program's memory, if findings need them.
 pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, ticket: Option<&Ticket>) -> Accesses {
@@ -141,12 +151,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
         fail_launch(state, launch, ticket, fault);
     }
     if let Some(ticket) = ticket {
-        let races = outcome.races.iter().map(|race| kernel_race(state, launch, &regions, &outcome, race)).collect();
-        state.detector.threads_raced(ticket, races);
-        let misuses = misuses(state, launch, &regions, &outcome);
-        state.detector.threads_misused(ticket, misuses);
-        let [releases, acquires] = outcome.handed_over.map(strength);
-        state.detector.synchronizes(ticket, Fences { releases, acquires });
+        report_threads(state, launch, ticket, &regions, &outcome);
     }
     if launch.settings.races && ticket.is_some() {
         let touched = outcome.before_wait.iter().chain(&outcome.touched);
