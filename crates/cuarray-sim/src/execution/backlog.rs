@@ -5,7 +5,7 @@
 
 use super::{Patience, run};
 use crate::driver::Driver;
-use crate::objects::work::Point;
+use crate::objects::point::Point;
 use crate::state::State;
 use std::sync::atomic::Ordering;
 

@@ -8,7 +8,8 @@
 use super::{Step, chosen, execute_next};
 use crate::driver::{Driver, Guard};
 use crate::objects::memory_operation::Word;
-use crate::objects::work::{Point, Work};
+use crate::objects::point::Point;
+use crate::objects::work::Work;
 use crate::state::State;
 use crate::work::{contexts, words};
 use cuarray_abi::*;

@@ -2,7 +2,7 @@
 
 use crate::happens_before::edges;
 use crate::objects::context::Awaited;
-use crate::objects::work::Point;
+use crate::objects::point::Point;
 use crate::state::State;
 use cuarray_abi::*;
 

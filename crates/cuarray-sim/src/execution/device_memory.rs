@@ -4,7 +4,7 @@ use crate::driver::{Call, Guard};
 use crate::execution::drain;
 use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Kind;
-use crate::work::{allocations, graph_memory, pools};
+use crate::work::{allocations, graph_memory, new_allocation, pools};
 use cuarray_abi::*;
 
 /// Allocates device memory in the current context; runs pending work there if only its releases make room.
@@ -21,7 +21,7 @@ pub(crate) fn allocate(call: &Call<'_>, size: u64, kind: Kind) -> Result<u64, CU
     }
     let (address, real) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     state.devices[device].arena.soil(address, size);
-    allocations::add(&mut state, (address, size, real), kind, handle, device);
+    new_allocation::add(&mut state, (address, size, real), kind, handle, device);
     calls::allocated(&mut state, address);
     Ok(address)
 }

@@ -6,7 +6,7 @@ use crate::driver::{Driver, Guard};
 use crate::execution;
 use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Allocation;
-use crate::objects::work::Point;
+use crate::objects::point::Point;
 use crate::state::State;
 use crate::work::{allocations, contexts, pools};
 use cuarray_abi::*;

@@ -2,7 +2,7 @@
 
 use super::thread_sanitizer;
 use crate::driver::{Driver, Guard};
-use crate::objects::work::HostFunction;
+use crate::objects::host_function::HostFunction;
 use crate::thread;
 use cuarray_abi::CUresult;
 

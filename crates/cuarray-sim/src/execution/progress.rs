@@ -7,7 +7,7 @@
 
 use crate::driver::{Driver, Guard};
 use crate::execution;
-use crate::objects::work::Point;
+use crate::objects::point::Point;
 use crate::state::State;
 use std::sync::{Arc, Weak};
 use std::time::Duration;

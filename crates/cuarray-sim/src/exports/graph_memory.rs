@@ -2,31 +2,12 @@
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
-use super::graph_node::add_and_return;
+use super::graph_node::{add_and_return, allocate_action};
 use super::*;
-use crate::objects::graph_data::{Action, AllocateNode};
+use crate::objects::graph_data::Action;
 use crate::state::State;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
-
-/// An allocation node with these parameters, which has no address yet.
-///
-/// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for more access descriptions than devices, and for a description of no device.
-///
-/// # Safety
-/// The parameters are the program's: their list has the length that they state.
-pub(super) unsafe fn allocate_action(state: &State, params: &CUDA_MEM_ALLOC_NODE_PARAMS) -> Result<Action, CUresult> {
-    let &CUDA_MEM_ALLOC_NODE_PARAMS { poolProps, accessDescs, accessDescCount, bytesize, .. } = params;
-    if accessDescCount > state.devices.len() {
-        return Err(INVALID_VALUE);
-    }
-    // SAFETY: this function's contract.
-    let access = unsafe { In::received(accessDescs).list(accessDescCount) };
-    let access = access.and_then(|access| super::pool::checked_access(state, access));
-    let access = access.map_err(|_| INVALID_VALUE)?.into_iter().collect();
-    Ok(Action::Allocate(Box::new(AllocateNode::new(poolProps, &access, bytesize as u64))))
-}
 
 /// Adds the node and writes the address of its memory into the parameters.
 pub(super) fn cuGraphAddMemAllocNode(

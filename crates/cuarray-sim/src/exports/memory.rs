@@ -11,7 +11,7 @@ use crate::happens_before::calls;
 use crate::memory::host_pages::HostPages;
 use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
-use crate::work::{allocations, pools};
+use crate::work::{new_allocation, pools};
 
 pub(super) fn cuMemGetInfo_v2(call: &Call<'_>, free: Out<'_, usize>, total: Out<'_, usize>) -> Result<(), CUresult> {
     total.present()?;
@@ -103,7 +103,7 @@ pub(super) fn cuMemHostAlloc(
     let size = bytesize as u64;
     let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
-    allocations::add(&mut state, (address, size, size), Kind::Pinned { flags, pages }, handle, device);
+    new_allocation::add(&mut state, (address, size, size), Kind::Pinned { flags, pages }, handle, device);
     calls::allocated(&mut state, address);
     pp.put(address as *mut c_void)
 }
@@ -161,7 +161,7 @@ pub(super) fn cuMemAllocManaged(
     let size = bytesize as u64;
     let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
-    allocations::add(&mut state, (address, size, size), Kind::Managed { pages, pool: None }, handle, device);
+    new_allocation::add(&mut state, (address, size, size), Kind::Managed { pages, pool: None }, handle, device);
     calls::allocated(&mut state, address);
     dptr.put(address)
 }
@@ -188,7 +188,7 @@ pub(super) fn cuMemHostRegister_v2(
         return Err(CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     }
     let device = state.context(handle)?.device;
-    allocations::add(&mut state, (address, size, size), Kind::Registered { flags }, handle, device);
+    new_allocation::add(&mut state, (address, size, size), Kind::Registered { flags }, handle, device);
     calls::allocated(&mut state, address);
     Ok(())
 }
@@ -264,7 +264,7 @@ pub(super) fn cuIpcOpenMemHandle_v2(
         None => {
             let imported = Imported::open(handle, call.driver.settings().host_readable)?;
             let (address, size) = (imported.address(), imported.size);
-            allocations::add(&mut state, (address, size, 0), Kind::Imported(Box::new(imported)), current, device);
+            new_allocation::add(&mut state, (address, size, 0), Kind::Imported(Box::new(imported)), current, device);
             calls::allocated(&mut state, address);
             address
         }

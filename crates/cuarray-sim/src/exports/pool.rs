@@ -16,7 +16,7 @@ use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::{allocations, graph_memory, pools, streams};
+use crate::work::{graph_memory, new_allocation, pools, streams};
 use std::os::fd::IntoRawFd;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -361,7 +361,7 @@ pub(super) fn cuMemPoolImportPointer(
     let mut imported = Imported::open(handle, call.driver.settings().host_readable).map_err(|_| INVALID_VALUE)?;
     imported.pool = Some(pool);
     let (address, size) = (imported.address(), imported.size);
-    allocations::add(&mut state, (address, size, 0), Kind::Imported(Box::new(imported)), CUcontext::NULL, device);
+    new_allocation::add(&mut state, (address, size, 0), Kind::Imported(Box::new(imported)), CUcontext::NULL, device);
     calls::allocated(&mut state, address);
     ptr_out.put(address)
 }

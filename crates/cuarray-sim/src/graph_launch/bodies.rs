@@ -1,11 +1,11 @@
 //! The bodies of conditional nodes in a launch.
 
-use crate::graph_launch::exec::lay_out;
+use crate::graph_launch::layout::lay_out;
 use crate::graph_structure::checks;
 use crate::happens_before::bodies;
 use crate::objects::graph_data::{Action, Body, BodyStep, ConditionalNode, Layout, Plan, Run, Step, Task};
 use crate::state::State;
-use crate::work::graph_memory::Refused;
+use crate::work::node_access::Refused;
 use cuarray_abi::*;
 use cuarray_races::{Caller, Clock};
 use std::sync::Arc;

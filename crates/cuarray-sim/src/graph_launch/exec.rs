@@ -6,17 +6,20 @@
 //! executable graph, ordered only by the edges. So branches of a graph can race, as on a device.
 
 use crate::execution;
+use crate::graph_launch::layout::lay_out;
 use crate::graph_launch::{bodies, steps};
 use crate::graph_structure::{self, checks, conditions, references, reservations};
 use crate::happens_before::edges;
-use crate::objects::graph_data::{Action, EdgeOrder, Exec, INVALID_VALUE, Layout, Owner, fresh_id};
-use crate::objects::work::{Point, Work};
+use crate::objects::graph_data::{Action, Exec, INVALID_VALUE, Layout, Owner, fresh_id};
+use crate::objects::point::Point;
+use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::graph_memory::{self, Refused};
+use crate::work::graph_memory;
 use crate::work::memory_operations::{self, User};
+use crate::work::node_access::Refused;
 use crate::work::streams;
 use cuarray_abi::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// The node of an executable graph that corresponds to a node of its source.
 pub(crate) fn node_of_exec(state: &State, exec: CUgraphExec, node: CUgraphNode) -> Result<CUgraphNode, CUresult> {
@@ -104,44 +107,6 @@ fn check_order(state: &State, graph: CUgraph) -> Result<(), CUgraphNode> {
         }
     }
     Ok(())
-}
-
-/// Adds the steps of a graph after the given steps; returns the last steps of the graph.
-pub(super) fn lay_out(state: &State, graph: CUgraph, before: &[usize], layout: &mut Layout) -> Vec<usize> {
-    let mut step_of: HashMap<CUgraphNode, usize> = HashMap::new();
-    let mut ends = Vec::new();
-    for handle in graph_structure::in_order(state, graph).unwrap_or_default() {
-        let Some(node) = state.graph_nodes.get(&handle) else { continue };
-        let before_node = node.after.iter().filter_map(|edge| Some((*step_of.get(&edge.from)?, edge.order())));
-        let before_node: Vec<(usize, EdgeOrder)> = before_node.collect();
-        let (begun, follows): (Vec<_>, Vec<_>) = before_node.iter().partition(|(_, order)| *order == EdgeOrder::Begin);
-        let mut after: Vec<usize> = follows.into_iter().map(|(step, _)| step).collect();
-        ends.retain(|end| !after.contains(end));
-        if after.is_empty() {
-            after.extend(before);
-        }
-        let mut step = layout.add(handle, &after);
-        layout.steps[step].begun = begun.into_iter().map(|(step, _)| step).collect();
-        if before_node.iter().any(|(_, order)| *order == EdgeOrder::Programmatic) {
-            layout.steps[step].early = before_node;
-        }
-        if let Action::Child(child) = node.action {
-            // A child graph has two steps: its beginning and its end.
-            let over = lay_out(state, child, &[step], layout);
-            if !over.is_empty() {
-                step = layout.add(handle, &over);
-                layout.steps[step].closes = true;
-            }
-        }
-        if let Action::Conditional(_) = node.action {
-            // The second step joins the bodies.
-            step = layout.add(handle, &[step]);
-            layout.steps[step].closes = true;
-        }
-        step_of.insert(handle, step);
-        ends.push(step);
-    }
-    ends
 }
 
 /// Enqueues an executable graph in a stream; returns the point at which it is done.

@@ -2,5 +2,6 @@
 
 mod bodies;
 pub(crate) mod exec;
+mod layout;
 mod steps;
 pub(crate) mod update;

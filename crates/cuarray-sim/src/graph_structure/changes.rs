@@ -3,8 +3,8 @@
 use super::Graph;
 use crate::objects::copy::{End, Extent};
 use crate::objects::graph_data::{Action, CopyNode, FillNode};
+use crate::objects::host_function::HostFunction;
 use crate::objects::launch::Launch;
-use crate::objects::work::HostFunction;
 use crate::state::State;
 use cuarray_abi::*;
 use std::collections::HashMap;

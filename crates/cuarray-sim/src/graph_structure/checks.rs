@@ -5,7 +5,7 @@ use crate::objects::copy::End;
 use crate::objects::graph_data::INVALID_VALUE;
 use crate::objects::graph_data::{CopyNode, FillNode};
 use crate::state::State;
-use crate::work::graph_memory::{self, Refused};
+use crate::work::node_access::{self, Refused};
 use cuarray_races::finding::AccessKind;
 
 /// Checks the accesses of a memcpy node.
@@ -15,7 +15,7 @@ pub(crate) fn check_copy(state: &State, node: &CopyNode) -> Result<(), Refused> 
         return Err(INVALID_VALUE.into());
     }
     for (end, access) in [(transfer.target, AccessKind::Write), (transfer.source, AccessKind::Read)] {
-        graph_memory::check_node(state, *context, end, transfer.extent, access)?;
+        node_access::check(state, *context, end, transfer.extent, access)?;
     }
     Ok(())
 }
@@ -24,5 +24,5 @@ pub(crate) fn check_copy(state: &State, node: &CopyNode) -> Result<(), Refused> 
 pub(crate) fn check_fill(state: &State, node: &FillNode) -> Result<(), Refused> {
     let fill = node.fill()?;
     let end = End::new(Declared::Device, fill.target);
-    graph_memory::check_node(state, node.context, end, fill.extent, AccessKind::Write)
+    node_access::check(state, node.context, end, fill.extent, AccessKind::Write)
 }

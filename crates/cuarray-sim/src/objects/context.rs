@@ -5,7 +5,7 @@
 //! with it.
 
 use crate::objects::coredump::Coredump;
-use crate::objects::work::Point;
+use crate::objects::point::Point;
 use cuarray_abi::*;
 use cuarray_races::{Clock, Lane};
 use std::collections::{BTreeSet, HashMap};

@@ -5,7 +5,7 @@
 
 use crate::memory::shared_event::SharedEvent;
 use crate::objects::capturing::Captured;
-use crate::objects::work::Point;
+use crate::objects::point::Point;
 use cuarray_abi::*;
 use cuarray_races::Clock;
 use std::sync::Arc;

@@ -6,7 +6,8 @@
 
 use crate::objects::capturing::Capturing;
 use crate::objects::launch_attributes::Attributes;
-use crate::objects::work::{Operation, Point};
+use crate::objects::point::Point;
+use crate::objects::work::Operation;
 use cuarray_abi::*;
 use cuarray_races::{Lane, Past};
 use std::collections::VecDeque;

@@ -1,22 +1,16 @@
-//! Work in streams: what is enqueued, and the points that other work waits for.
+//! Work in streams: what is enqueued.
 
 use crate::objects::copy::{Copy, Fill};
 use crate::objects::event::Remote;
 use crate::objects::graph_data::Run;
+use crate::objects::host_function::HostFunction;
 use crate::objects::launch::Launch;
 use crate::objects::memory_operation::MemoryOperation;
+use crate::objects::point::Point;
 use crate::trace::timeline::Origin;
 use cuarray_abi::*;
 use cuarray_races::{Clock, Ticket, Touched};
-use std::ffi::c_void;
 use std::sync::Arc;
-
-/// Operation number `operation` of a stream, counted from 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Point {
-    pub stream: CUstream,
-    pub operation: u64,
-}
 
 /// The work of an operation.
 pub(crate) enum Work {
@@ -74,19 +68,6 @@ impl Work {
         matches!(self, Work::HostFunction(_) | Work::Launch(_) | Work::Condition(_) | Work::Memory(_))
     }
 }
-
-/// A function of the program that runs in stream order.
-#[derive(Clone, Copy)]
-pub(crate) enum HostFunction {
-    /// `cuLaunchHostFunc`.
-    Launched { function: unsafe extern "C" fn(*mut c_void), data: *mut c_void },
-    /// `cuStreamAddCallback`, with the stream handle that the program passed.
-    Callback { function: unsafe extern "C" fn(CUstream, CUresult, *mut c_void), stream: CUstream, data: *mut c_void },
-}
-
-// SAFETY: the driver never follows the pointer. By enqueuing the function the program allows calling it with the
-// pointer in any thread.
-unsafe impl Send for HostFunction {}
 
 /// The accesses of work that were not known before it ran.
 #[derive(Default)]

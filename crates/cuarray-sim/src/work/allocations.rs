@@ -2,7 +2,7 @@
 
 use crate::happens_before::calls;
 use crate::memory::probe;
-use crate::objects::allocation::{Advice, Allocation, Declared, DeviceAccess, GraphBytes, Kind, Side};
+use crate::objects::allocation::{Allocation, Declared, DeviceAccess, GraphBytes, Kind, Side};
 use crate::state::State;
 use crate::work::{graph_memory, mappings, pools};
 use cuarray_abi::*;
@@ -139,28 +139,6 @@ pub(crate) fn refuse_closed(state: &mut State, context: CUcontext, access: Acces
     let Some(allocation) = state.memory.holding(address) else { return };
     let missing = missing_access(device, allocation);
     calls::closed(state, access, address, length, missing);
-}
-
-/// Adds a new allocation to the table.
-pub(crate) fn add(
-    state: &mut State,
-    (address, size, taken): (u64, u64, u64),
-    kind: Kind,
-    context: CUcontext,
-    device: usize,
-) {
-    match &kind {
-        Kind::Registered { .. } => state.host_access.add_registered(address, size),
-        kind => {
-            if let Some(pages) = kind.pages() {
-                state.host_access.add(address, size, pages.guardable());
-            }
-        }
-    }
-    let id = crate::handle::fresh() as u64;
-    let (sync_memops, freed, advice) = (false, false, Advice::default());
-    let allocation = Allocation { address, size, taken, kind, context, device, id, sync_memops, freed, advice };
-    state.memory.insert(allocation);
 }
 
 /// Removes an allocation that no pending work needs, and frees its memory.

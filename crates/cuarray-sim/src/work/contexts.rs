@@ -3,8 +3,8 @@
 use crate::objects::context::Context;
 use crate::objects::context::{LIMITS, NEXT_ID};
 use crate::objects::coredump::Coredump;
+use crate::objects::point::Point;
 use crate::objects::stream::{Kind, Stream};
-use crate::objects::work::Point;
 use crate::state::State;
 use cuarray_abi::*;
 use std::collections::{BTreeSet, HashMap};

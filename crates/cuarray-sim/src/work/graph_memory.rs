@@ -3,17 +3,13 @@
 //! Graph memory of the host keeps its pages while its address is reserved. They are closed to the host whenever the
 //! memory is not live, so that a host access before the launch or after the release is found.
 
-use crate::happens_before::calls;
 use crate::memory::host_pages::HostPages;
-use crate::objects::allocation::{Declared, DeviceAccess, GraphBytes, Kind, Side};
-use crate::objects::array::Corner;
-use crate::objects::copy::{End, Extent};
-use crate::objects::graph_data::{GraphMemory, INVALID_VALUE};
+use crate::objects::allocation::{DeviceAccess, GraphBytes, Kind};
+use crate::objects::graph_data::GraphMemory;
 use crate::objects::pool::Place;
 use crate::state::State;
-use crate::work::{allocations, pools};
+use crate::work::{new_allocation, pools};
 use cuarray_abi::*;
-use cuarray_races::finding::AccessKind;
 
 /// Reserves an address at a place for an allocation node of a graph, and returns it. No launch has made it live yet.
 ///
@@ -41,7 +37,7 @@ pub(crate) fn reserve(
     };
     let device = if place.location.kind == CU_MEM_LOCATION_TYPE_DEVICE { place.location.id as usize } else { 0 };
     let kind = Kind::Graph { graph, freed_by: None, users: 1, access, bytes };
-    allocations::add(state, (address, size, taken), kind, CUcontext::NULL, device);
+    new_allocation::add(state, (address, size, taken), kind, CUcontext::NULL, device);
     if let Some(allocation) = state.memory.get_mut(address) {
         allocation.freed = true;
         allocation.advice.preferred = pools::preferred(place);
@@ -106,74 +102,4 @@ fn account_of(state: &mut State, address: u64) -> Option<(&mut GraphMemory, u64)
         return None;
     }
     Some((&mut state.devices.get_mut(device)?.graph_memory, size))
-}
-
-/// Checks an access of a node and returns the memory's side. Graph memory is valid whether or not it is live.
-pub(crate) fn side_of_node(
-    state: &State,
-    address: u64,
-    length: u64,
-    declared: Declared,
-    access: AccessKind,
-) -> Result<Side, CUresult> {
-    if let Some(allocation) = state.memory.holding(address)
-        && matches!(allocation.kind, Kind::Graph { .. })
-    {
-        let fits = length <= allocation.size - (address - allocation.address);
-        let is_declared = declared != Declared::Host || !allocation.kind.on_device();
-        return if fits && is_declared { Ok(allocations::side_of(&allocation.kind)) } else { Err(INVALID_VALUE) };
-    }
-    allocations::side(state, address, length, declared, access)
-}
-
-/// The access of a node that cannot be made.
-pub(crate) struct Refused {
-    code: CUresult,
-    /// The bytes, if they may be those of a finding.
-    access: Option<(AccessKind, End, u64)>,
-    /// The context to which the bytes are closed.
-    closed: Option<CUcontext>,
-}
-
-impl From<CUresult> for Refused {
-    fn from(code: CUresult) -> Refused {
-        Refused { code, access: None, closed: None }
-    }
-}
-
-impl Refused {
-    /// Records a finding for freed memory, for a destroyed array and for bytes outside of all allocations; returns the
-    /// result of the call.
-    pub(crate) fn report(self, state: &mut State) -> CUresult {
-        match self.access {
-            Some((access, end, length)) if let Some(context) = self.closed => {
-                allocations::refuse_closed(state, context, access, end.place.address, length);
-            }
-            Some((_, End { declared: Declared::Array(Corner { array, .. }), .. }, _))
-                if !state.arrays.arrays.contains_key(&array) =>
-            {
-                calls::refused_handle(state, array.0 as u64);
-            }
-            Some((access, end, length)) => calls::refused(state, access, end.place.address, length),
-            None => {}
-        }
-        self.code
-    }
-}
-
-/// Checks an access of a node of a context.
-pub(crate) fn check_node(
-    state: &State,
-    context: CUcontext,
-    end: End,
-    extent: Extent,
-    access: AccessKind,
-) -> Result<(), Refused> {
-    let (length, address, context) = (end.place.span(extent)?, end.place.address, end.context.unwrap_or(context));
-    let refused = |code, closed| Refused { code, access: Some((access, end, length)), closed };
-    if !allocations::is_open_to(state, context, address, length, access) {
-        return Err(refused(INVALID_VALUE, Some(context)));
-    }
-    let side = side_of_node(state, address, length, end.declared, access);
-    side.map(drop).map_err(|code| refused(code, None))
 }

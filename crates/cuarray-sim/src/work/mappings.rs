@@ -6,7 +6,7 @@ use crate::happens_before::calls;
 use crate::memory::reservation::HostAccess;
 use crate::objects::allocation::{Allocation, Declared, DeviceAccess, Kind, Mapping, Side};
 use crate::state::State;
-use crate::work::allocations;
+use crate::work::new_allocation;
 use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
 
@@ -94,7 +94,7 @@ pub(crate) fn map(
         host_access: CU_MEM_ACCESS_FLAGS_PROT_NONE,
     };
     let device = physical.device();
-    allocations::add(state, (address, size, size), Kind::Mapped(mapping), CUcontext::NULL, device);
+    new_allocation::add(state, (address, size, size), Kind::Mapped(mapping), CUcontext::NULL, device);
     calls::mapped(state, address, handle);
     if let Some(physical) = state.physical.get_mut(&handle) {
         physical.mappings.insert(address);

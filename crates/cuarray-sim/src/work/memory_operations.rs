@@ -8,7 +8,7 @@ use crate::objects::memory_operation::{MemoryOperation, Reduction, Word};
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
 use crate::work::words::{live, load};
-use crate::work::{allocations, graph_memory};
+use crate::work::{allocations, node_access};
 use cuarray_abi::*;
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -35,7 +35,7 @@ pub(crate) fn check(
     const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
     let side_of = match user {
         User::Stream => allocations::side,
-        User::Node => graph_memory::side_of_node,
+        User::Node => node_access::side,
     };
     for operation in operations {
         let Some(Word { address, size }) = operation.word() else { continue };

@@ -8,6 +8,8 @@ pub(crate) mod graph_memory;
 pub(crate) mod mappings;
 pub(crate) mod memory_operations;
 pub(crate) mod modules;
+pub(crate) mod new_allocation;
+pub(crate) mod node_access;
 pub(crate) mod pools;
 pub(crate) mod shared_events;
 pub(crate) mod streams;

@@ -6,7 +6,7 @@ use crate::objects::allocation::Kind;
 use crate::objects::code::INVALID_HANDLE;
 use crate::objects::code::{Library, Module};
 use crate::state::State;
-use crate::work::allocations;
+use crate::work::{allocations, new_allocation};
 use cuarray_abi::*;
 use cuarray_ptx::{Program, Space};
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ fn take_managed(
             return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         };
         let address = pages.address();
-        allocations::add(state, (address, size, size), Kind::ManagedVariable(pages), owner, device);
+        new_allocation::add(state, (address, size, size), Kind::ManagedVariable(pages), owner, device);
         addresses.push(address);
     }
     Ok(addresses.into())
@@ -115,7 +115,7 @@ pub(crate) fn take_for_code(state: &mut State, context: CUcontext, size: u64) ->
     let host = arena.shadow_of(address);
     // SAFETY: the range was just allocated, and is mapped at its shadow.
     unsafe { std::ptr::write_bytes(host as *mut u8, 0, size as usize) };
-    allocations::add(state, (address, size, real), Kind::Code, context, device);
+    new_allocation::add(state, (address, size, real), Kind::Code, context, device);
     Ok(address)
 }
 

@@ -4,7 +4,7 @@ use crate::memory::host_pages::HostPages;
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, PlacePools, Pool};
 use crate::state::State;
-use crate::work::allocations;
+use crate::work::new_allocation;
 use cuarray_abi::*;
 
 /// The place that a program means by a location and a type of allocation. The host has one NUMA node, with number 0.
@@ -107,7 +107,7 @@ pub(crate) fn take(state: &mut State, handle: CUmemoryPool, size: u64, stream_de
     };
     state.pool(handle)?.hold(size);
     let device = place.device().unwrap_or(stream_device);
-    allocations::add(state, (address, size, taken), kind, CUcontext::NULL, device);
+    new_allocation::add(state, (address, size, taken), kind, CUcontext::NULL, device);
     if let Some(allocation) = state.memory.get_mut(address) {
         allocation.advice.preferred = preferred(place);
     }

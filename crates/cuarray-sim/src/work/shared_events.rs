@@ -1,7 +1,7 @@
 //! Records of events that processes share.
 
 use crate::objects::event::Published;
-use crate::objects::work::Point;
+use crate::objects::point::Point;
 use crate::state::State;
 use cuarray_abi::*;
 

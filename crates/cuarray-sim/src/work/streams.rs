@@ -2,8 +2,8 @@
 
 use crate::driver::{Call, Guard};
 use crate::happens_before::edges;
+use crate::objects::point::Point;
 use crate::objects::stream::{Kind, Stream};
-use crate::objects::work::Point;
 use crate::state::State;
 use cuarray_abi::*;
 

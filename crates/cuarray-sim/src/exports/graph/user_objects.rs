@@ -5,7 +5,7 @@ use super::INVALID_VALUE;
 use crate::execution::outside;
 use crate::graph_structure::references;
 use crate::objects::graph_data::UserObject;
-use crate::objects::work::HostFunction;
+use crate::objects::host_function::HostFunction;
 use std::collections::BTreeMap;
 
 pub(in crate::exports) fn cuUserObjectCreate(

@@ -3,6 +3,7 @@
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html). Each kind has
 //! its own functions, and a general set takes a union; all of them produce an [`Action`].
 
+mod allocation;
 mod any;
 mod attributes;
 mod batch;
@@ -11,6 +12,7 @@ mod copy;
 mod event;
 mod kernel;
 
+pub(super) use allocation::allocate_action;
 pub(super) use any::*;
 pub(super) use attributes::*;
 pub(super) use batch::*;
@@ -20,12 +22,11 @@ pub(super) use event::*;
 pub(super) use kernel::*;
 
 use super::graph::{child_of, edge_list};
-use super::graph_memory::allocate_action;
 use super::{In, Out};
 use crate::driver::Call;
 use crate::graph_structure::{self, conditions, reservations};
 use crate::objects::graph_data::{Action, Edge, Owner};
-use crate::objects::work::HostFunction;
+use crate::objects::host_function::HostFunction;
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;

@@ -17,7 +17,7 @@ use crate::execution;
 use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Side;
 use crate::objects::copy::{End, Extent};
-use crate::objects::work::Point;
+use crate::objects::point::Point;
 use crate::state::State;
 use crate::work::allocations;
 use array::in_array;

@@ -1,21 +1,14 @@
 //! The actions of graph nodes, and their parameters.
 
-use super::{AllocateNode, ConditionalNode, INVALID_VALUE};
+use super::{AllocateNode, ConditionalNode, Given, INVALID_VALUE};
 use crate::objects::allocation::Declared;
 use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent, Fill, Place, Transfer};
+use crate::objects::host_function::HostFunction;
 use crate::objects::launch::{Launch, divides};
 use crate::objects::memory_operation::Batch;
-use crate::objects::work::HostFunction;
 use cuarray_abi::*;
 use std::sync::Arc;
-
-/// Parameters as the program passed them.
-#[derive(Clone, Copy)]
-pub(crate) struct Given<T>(pub T);
-
-// SAFETY: the pointers belong to the program; the simulator returns them as numbers and never follows them.
-unsafe impl<T> Send for Given<T> {}
 
 /// The action of a node.
 #[derive(Clone)]

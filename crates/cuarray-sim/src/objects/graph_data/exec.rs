@@ -2,7 +2,7 @@
 
 use super::References;
 use super::layout::Step;
-use crate::objects::work::Point;
+use crate::objects::point::Point;
 use cuarray_abi::*;
 use cuarray_races::Clock;
 use std::collections::HashSet;

@@ -10,7 +10,7 @@ mod layout;
 mod reservation;
 mod user_object;
 
-pub(crate) use action::{Action, CopyNode, FillNode, Given};
+pub(crate) use action::{Action, CopyNode, FillNode};
 pub(crate) use allocate::AllocateNode;
 pub(crate) use bodies::{Body, BodyStep, Done, Follows, Frame, Plan, Run, Task};
 pub(crate) use conditional::{CONDITION_BYTES, Condition, ConditionalNode, chosen, kind_name};
@@ -27,6 +27,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The code that the driver's manual defines for an invalid graph or node.
 pub(crate) const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+/// Parameters as the program passed them.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<T>(pub T);
+
+// SAFETY: the pointers belong to the program; the simulator returns them as numbers and never follows them.
+unsafe impl<T> Send for Given<T> {}
 
 /// The owner of a graph. The graph is destroyed with its owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
 //! Objects of the program that graphs keep alive.
 
-use crate::objects::work::HostFunction;
+use crate::objects::host_function::HostFunction;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 
