@@ -65,9 +65,9 @@ impl<R: Resource> Drop for Deferred<R> {
     fn drop(&mut self) {
         // SAFETY: taken once, here, where `self` ends.
         let release = unsafe { ManuallyDrop::take(&mut self.0) };
-        let driver = release.resource.context().driver().clone();
+        // Before the attempt, which may defer this release.
+        release.resource.context().driver().reclaim_some();
         interpreter::detached(|| release.attempt(false));
-        driver.reclaim_some();
     }
 }
 
