@@ -10,10 +10,6 @@ import cuarray
 from cuarray.check import parts
 
 NAME, VERSION = "cuarray", cuarray.__version__
-KNOWN = {
-    "DL1.*.empty*": "an array without elements has no memory that the driver could be asked about",
-    "DL1.device-of-an-empty-*": "an array without elements has no memory that the driver could be asked about",
-}
 
 
 def make(
