@@ -6,6 +6,9 @@ A variant that is found in no mode, and has no reason here, is a miss.
 from __future__ import annotations
 
 NO_ACQUIRE = "a strong read or an atomic result, and no fence after it"
+USED_BEFORE_FLAG = (
+    "a plain read, a strong store of a flag without a fence behind it, and a write by a thread that has read the flag"
+)
 VOTES = "`shfl.sync`, `vote.sync`, `match.sync`, `redux.sync`, `elect.sync`"
 
 ACCEPTED: dict[str, dict[str, str]] = {
@@ -19,7 +22,11 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "message_with_fences": {"membar.gl removed (1)": NO_ACQUIRE, "membar.gl narrowed (1)": NO_ACQUIRE},
     "message_of_blocks": {"ld.acquire.gpu.b32 relaxed (1)": NO_ACQUIRE},
     "message_through_three_blocks": {"ld.acquire.gpu.b32 relaxed (1)": NO_ACQUIRE},
-    "ring": {"ld.acquire.gpu.b32 relaxed (1)": NO_ACQUIRE, "ld.acquire.gpu.b32 relaxed (2)": NO_ACQUIRE},
+    "ring": {
+        "ld.acquire.gpu.b32 relaxed (1)": NO_ACQUIRE,
+        "ld.acquire.gpu.b32 relaxed (2)": NO_ACQUIRE,
+        "st.release.gpu.b32 relaxed (1)": USED_BEFORE_FLAG,
+    },
     "slots_with_flags": {"ld.acquire.gpu.b32 relaxed (1)": NO_ACQUIRE},
     "sum_by_last_block": {"membar.gl removed (2)": NO_ACQUIRE, "membar.gl narrowed (2)": NO_ACQUIRE},
     "chained_scan": {"membar.gl removed (1)": NO_ACQUIRE, "membar.gl narrowed (1)": NO_ACQUIRE},

@@ -62,6 +62,7 @@ def test_every_documented_instruction_is_in_a_test_kernel() -> None:
     assert documented() - ELSEWHERE <= used
 
 
+@pytest.mark.cuarray_sim(allow="refused-module")
 @pytest.mark.parametrize("opcode", refused())
 def test_unsupported_instruction_is_refused_by_name(simulator: str, opcode: str) -> None:
     with pytest.raises(AssertionError, match=f"'{opcode}.sync'"):

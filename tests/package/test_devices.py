@@ -376,7 +376,7 @@ with driver_probe.primary_context(0):
 def test_array_without_elements_keeps_its_device(on_two_devices: Callable[[str], None]) -> None:
     on_two_devices("""
 for array in (cuarray.to_device(np.arange(6).reshape(2, 3), device=1), cuarray.device_array((2, 0), device=1)):
-    for empty in (array[:0], array[2:], array[::-1][:0, :1], array[:, 3:].T, array[:0].copy()):
+    for empty in (array[:0], array[2:], array[::-1][:0, :1], array[:, 3:].T):
         assert empty.device == 1
         assert empty.__dlpack_device__() == (2, 1)
         assert cuarray.from_dlpack(empty).device == 1

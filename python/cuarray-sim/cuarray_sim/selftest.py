@@ -167,10 +167,15 @@ class _Driver:
         self.call("cuEventDestroy_v2", event)
 
     def launch(self, name: bytes, blocks: int, stream: c_void_p | None, address: c_uint64, number: int) -> None:
+        if result := self.try_launch(name, blocks, stream, address, number):
+            raise RuntimeError(f"cuLaunchKernel failed: CUresult {result}")
+
+    def try_launch(self, name: bytes, blocks: int, stream: c_void_p | None, address: c_uint64, number: int) -> int:
+        """Launch a kernel that may fail, at once in the eager schedule."""
         function, value = c_void_p(), c_uint32(number)
         self.call("cuModuleGetFunction", byref(function), self.module, name)
         arguments = (c_void_p * 2)(ctypes.addressof(address), ctypes.addressof(value))
-        self.call("cuLaunchKernel", function, blocks, 1, 1, 64, 1, 1, 0, stream, arguments, None)
+        return self.try_call("cuLaunchKernel", function, blocks, 1, 1, 64, 1, 1, 0, stream, arguments, None)
 
 
 class Case(NamedTuple):
@@ -302,7 +307,7 @@ def _beyond_in_kernel(driver: _Driver, right: bool) -> None:
 
 @_case("kernel-failure", "a kernel that traps")
 def _trap(driver: _Driver, right: bool) -> None:
-    driver.launch(b"stop", 1, None, driver.memory(), int(right))
+    driver.try_launch(b"stop", 1, None, driver.memory(), int(right))
     driver.try_call("cuCtxSynchronize")
 
 
@@ -344,7 +349,7 @@ def _captured(driver: _Driver, right: bool) -> None:
 def _flag(driver: _Driver, right: bool) -> None:
     memory = driver.memory()
     driver.call("cuMemsetD32_v2", memory, c_uint(1), c_size_t(1))
-    driver.launch(b"wait", 1, None, memory, 1 if right else 2)
+    driver.try_launch(b"wait", 1, None, memory, 1 if right else 2)
     driver.try_call("cuCtxSynchronize")
 
 

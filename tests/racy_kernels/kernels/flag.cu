@@ -277,7 +277,7 @@ KERNEL(data_changed_after_flag) {
 }
 
 // Two messages in one buffer: the reader says by a relaxed store that it has read the first one.
-// racy: data
+// strict: data; the value was read before the flag was set
 // grid: 2 x 32
 // out: [1000, 2000]
 KERNEL(buffer_between_two_flags) {

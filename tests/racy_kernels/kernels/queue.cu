@@ -77,7 +77,7 @@ KERNEL(ring_with_relaxed_tail) {
 }
 
 // A ring of four slots: the consumer says by a relaxed store that it has read a slot.
-// racy: data
+// strict: data; the value was read before the flag was set
 // grid: 2 x 32
 // out: [x[:8].sum()]
 KERNEL(ring_with_relaxed_head) {

@@ -88,5 +88,6 @@ def test_memory_unknown_to_driver_has_no_device(driver: str) -> None:
         assert on_host.device is None
 
 
-def test_empty_array_has_no_device(driver: str) -> None:
-    assert cuarray.device_array((0, 3)).device is None
+def test_empty_array_keeps_the_device_of_its_allocation(driver: str) -> None:
+    assert cuarray.device_array((0, 3)).device == 0
+    assert cuarray.from_cuda_array_interface(describe(ptr=0, shape=(0, 3))).device is None

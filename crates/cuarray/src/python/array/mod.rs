@@ -19,7 +19,7 @@ use crate::python::{
         array_owner::ArrayOwner,
         owner::PyMemory,
         reach::{Pointer, context_of},
-        runtime::driver,
+        runtime::{self, driver},
         stream::{self, PyStream},
     },
     values::dtype,
@@ -212,7 +212,8 @@ impl PyDeviceArray {
         let pending = OnceLock::from(self.pending().clone());
         let borrow_state = self.borrow_state.as_ref().map(|borrow_state| borrow_state.clone_ref(py));
         let home_thread = self.home_thread;
-        let foreign = PyDeviceArray::foreign(interface, self.owner(py)?).at(self.given_place());
+        let place = if interface.layout().is_empty() { self.place_of_views() } else { None };
+        let foreign = PyDeviceArray::foreign(interface, self.owner(py)?).at(place);
         Ok(PyDeviceArray { borrow_state, stream, home_thread, pending, ..foreign })
     }
 
@@ -222,6 +223,12 @@ impl PyDeviceArray {
             let _ = self.exchanged().place.set(place);
         }
         self
+    }
+
+    /// The location for a view without elements, whose pointer may be that of other memory: one past the end. A view needs no driver, so
+    /// none is loaded for it.
+    fn place_of_views(&self) -> Option<Place> {
+        self.given_place().or_else(|| runtime::loaded().and_then(|_| self.place().ok().flatten()))
     }
 
     /// The location, if it is known without a query.

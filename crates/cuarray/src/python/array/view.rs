@@ -65,9 +65,7 @@ fn moved(interface: &Interface, typestr: TypeStr, view: View) -> Result<Interfac
             "elements of type '{typestr}' share bytes, so a view can only begin at the first element; another start needs a kernel"
         )));
     }
-    // A view without elements keeps the pointer, as one past the end may be the start of other memory.
-    let offset = if view.layout.is_empty() { 0 } else { view.offset };
-    let data = interface.data().wrapping_add_signed(offset as i64);
+    let data = interface.data().wrapping_add_signed(view.offset as i64);
     Ok(Interface::new(data, typestr, view.layout)?
         .with_version(interface.version())
         .with_read_only(interface.is_read_only())
