@@ -323,14 +323,21 @@ fn by_table<'py>(
 /// Whether a tensor's device is not that of the current context.
 fn is_elsewhere(device: Option<DLDevice>) -> Result<bool> {
     let Some(device) = device.filter(|device| device.device_type == tensor::CUDA) else { return Ok(false) };
-    Ok(driver()?.current_context()?.map(|current| current.ordinal()).transpose()? != Some(device.device_id))
+    let driver = match driver() {
+        Err(error) if error.is_no_driver() => return Ok(false),
+        driver => driver?,
+    };
+    Ok(driver.current_context()?.map(|current| current.ordinal()).transpose()? != Some(device.device_id))
 }
 
 /// Calls a producer with the tensor's device current: PyTorch refuses to export a tensor of another device.
 fn asked_on<T>(device: Option<DLDevice>, ask: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let context = match device {
-        // A driver that is missing or does not know the device is the producer's concern.
-        Some(device) if is_elsewhere(Some(device)).unwrap_or(false) => context_on(device.device_id).ok(),
+        Some(device) if is_elsewhere(Some(device))? => match context_on(device.device_id) {
+            // There is no such device, which is the producer's concern.
+            Err(error) if error.is_invalid_argument() => None,
+            context => Some(context?),
+        },
         _ => None,
     };
     let _current = context.as_ref().map(|context| context.push()).transpose()?;
