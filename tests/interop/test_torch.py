@@ -109,10 +109,10 @@ class TestDLPack(DLPackFacts):
         gc.collect()
         assert cuda.memory_allocated() == before
 
-    def test_tensor_that_requires_gradient_is_refused_by_pytorch(self, torch: Library) -> None:
+    def test_tensor_that_requires_gradient_is_refused(self, torch: Library) -> None:
         from torch import zeros
 
-        with pytest.raises(BufferError, match="gradient"):
+        with pytest.raises(BufferError, match=r"requires_grad .* pass its detach\(\)"):
             cuarray.from_dlpack(zeros(3, device="cuda", requires_grad=True), stream=-1)
 
     def test_import_by_exchange_table_has_the_current_stream(self, torch: Library) -> None:

@@ -189,14 +189,14 @@ fn hostile_structures_are_refused_and_released_once() {
         ("length -3", Box::new(|raw| raw.shape = leaked([-3i64, 2]).cast())),
         ("too big", Box::new(|raw| raw.shape = leaked([i64::MAX, 2]).cast())),
         ("reach further", Box::new(|raw| raw.strides = leaked([i64::MAX, i64::MIN]).cast())),
-        ("'data'", Box::new(|raw| raw.data = 0)),
-        ("'data'", Box::new(|raw| raw.data = u64::MAX - 8)),
-        ("'stream'", Box::new(|raw| raw.flags = abi::HAS_STREAM)),
-        ("'stream'", Box::new(|raw| raw.stream = 1)),
-        ("'event'", Box::new(|raw| raw.flags = abi::HAS_EVENT)),
-        ("'event'", Box::new(|raw| raw.event = 1)),
+        ("cuarray.data: ", Box::new(|raw| raw.data = 0)),
+        ("cuarray.data: ", Box::new(|raw| raw.data = u64::MAX - 8)),
+        ("cuarray.stream: ", Box::new(|raw| raw.flags = abi::HAS_STREAM)),
+        ("cuarray.stream: ", Box::new(|raw| raw.stream = 1)),
+        ("cuarray.event: ", Box::new(|raw| raw.flags = abi::HAS_EVENT)),
+        ("cuarray.event: ", Box::new(|raw| raw.event = 1)),
         ("-2 is not a device", Box::new(|raw| raw.device = -2)),
-        ("'typestr'", Box::new(|raw| raw.typestr = text("float32"))),
+        ("cuarray.typestr: ", Box::new(|raw| raw.typestr = text("float32"))),
         ("not a text", Box::new(|raw| raw.typestr = [b'<'; abi::TEXT])),
         ("not a text", Box::new(|raw| raw.typestr = [0xff; abi::TEXT])),
         ("is named bfloat16", Box::new(|raw| raw.type_name = text("bfloat16"))),
@@ -247,7 +247,7 @@ fn hostile_structures_are_refused_and_released_once() {
         ),
         ("has a mask itself", Box::new(|raw| raw.mask = &raw const *raw)),
         (
-            "'mask'",
+            "cuarray.mask: ",
             Box::new(|raw| {
                 let shape = leaked([7i64]).cast();
                 raw.mask = leaked(RawCArray { release: None, owner: null_mut(), ndim: 1, shape, ..copy(raw) });
