@@ -6,6 +6,7 @@ use crate::Error;
 use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::program::{self, Constant, Exec, HandOver, Location};
+use crate::machine::undefined::Way;
 use rustc_hash::FxHashMap;
 
 /// A variable of a function.
@@ -83,6 +84,8 @@ pub(super) struct Builder<'s, 'a> {
     pub location: Location,
     /// Whether the instruction that is resolved computes per lane; see [`Draft::per_lane`].
     pub per_lane: bool,
+    /// The [`Draft::way`] of its drafts.
+    pub way: Way,
     guard: Option<(u32, bool)>,
     /// The register of the carry flag.
     carry: Option<u32>,
@@ -127,6 +130,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             current: 0,
             location: Location::default(),
             per_lane: false,
+            way: Way::Uses,
             guard: None,
             carry: None,
             frame_base: None,
@@ -454,6 +458,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             per_lane: self.per_lane,
             exchange: false,
             linear: None,
+            way: self.way,
         }
     }
 

@@ -4,6 +4,7 @@ use super::builder::Builder;
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::Instruction;
+use crate::machine::undefined::Way;
 
 /// Whether an instruction is known to compute its result in each lane from the lane's own registers. One that is not listed
 /// is slower, not wrong.
@@ -61,6 +62,25 @@ fn is_per_lane(opcode: &str) -> bool {
             | "testp"
             | "xor"
     )
+}
+
+/// How undefined values reach the results of an instruction, apart from its accesses to memory.
+fn way(instruction: &Instruction<'_>) -> Way {
+    match instruction.opcode {
+        "max" | "min" | "set" | "setp" | "testp" => Way::Compares,
+        _ if instruction.modifiers.iter().any(|word| matches!(*word, "async" | "bulk")) => Way::Uses,
+        // The conversions around an access.
+        "atom" | "ld" | "ldu" | "red" | "st" | "wmma" => Way::Computes,
+        "dp2a" | "dp4a" | "fns" | "mad24" | "match" | "mma" | "movmatrix" | "mul24" | "redux" | "shfl" | "szext"
+        | "vote" => Way::Computes,
+        opcode if is_per_lane(opcode) || is_video(opcode) => Way::Computes,
+        _ => Way::Uses,
+    }
+}
+
+/// Whether an opcode is that of a video instruction.
+fn is_video(opcode: &str) -> bool {
+    opcode.strip_prefix('v').is_some_and(|rest| rest != "ote")
 }
 
 /// Whether another instruction writes no global memory, apart from plain stores.
@@ -126,6 +146,7 @@ impl<'a> Builder<'_, 'a> {
         let mut modifiers = Modifiers::of(instruction);
         let words = &mut modifiers;
         self.per_lane = is_per_lane(instruction.opcode);
+        self.way = way(instruction);
         let writes_none = self.per_lane || writes_no_global_memory(instruction.opcode);
         self.built().writes_otherwise |= !writes_none;
         match instruction.opcode {

@@ -21,13 +21,15 @@ use crate::texture::work as textures;
 use crate::work::{allocations, conditions, memory_operations, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, Alias, FaultKind, Outcome, Outlook, Region, Service, Space, TouchedRange};
-use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
+use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched, Unwritten, Values};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The driver's services for the kernels of a launch.
 struct Services<'a> {
+    /// The memory that nothing has written.
+    unwritten: Option<Unwritten<'a>>,
     heap: Option<LaunchHeap>,
     assertions: Mutex<Vec<String>>,
     /// The conditions that the kernel sets, in order.
@@ -47,6 +49,10 @@ impl Service for Services<'_> {
 
     fn assertion(&self, text: &str) {
         self.assertions.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+    }
+
+    fn unwritten(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        self.unwritten.as_ref().map(|unwritten| unwritten.parts(start, end)).unwrap_or_default()
     }
 
     fn set_condition(&self, handle: u64, value: u32) {
@@ -93,14 +99,15 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
     let regions = reachable(state, launch.context);
     let aliases = aliases(state, launch.context);
     let textures = textures::table(state);
+    state.code.executed_launches += 1;
     let services = Services {
+        unwritten: ticket.map(|ticket| state.detector.unwritten_before(ticket)),
         heap: heap.map(LaunchHeap::new),
         assertions: Mutex::default(),
         conditions: Mutex::default(),
         watchdog: Watchdog::new(launch),
         others: Others::new(state, stream, launch.settings.memory_wait),
     };
-    state.code.executed_launches += 1;
     let kernel = cuarray_ptx::Launch {
         program: &launch.program,
         kernel: launch.kernel,
@@ -138,9 +145,10 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
             false => cuarray_ptx::execute(&kernel),
         }
     };
+    let follows = !kernel.dependent && kernel.aliases.is_empty();
+    let Services { heap, assertions, conditions, .. } = services;
     state.time_passes(outcome.nanoseconds + LAUNCH_TIME);
     print(&outcome.printed);
-    let Services { heap, assertions, conditions, .. } = services;
     for text in assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
         eprintln!("{text}");
     }
@@ -152,6 +160,12 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
     }
     if let Some(ticket) = ticket {
         report_threads(state, launch, ticket, &regions, &outcome);
+        if follows {
+            // The memory of a failed launch counts as written.
+            let undefined = if outcome.fault.is_none() { outcome.undefined.clone() } else { Vec::new() };
+            let read = outcome.unwritten_reads.clone();
+            state.detector.values_followed(ticket, Values { undefined, read });
+        }
     }
     if launch.settings.races && ticket.is_some() {
         let touched = outcome.before_wait.iter().chain(&outcome.touched);
