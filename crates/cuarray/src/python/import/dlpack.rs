@@ -20,6 +20,7 @@ use crate::python::{
 };
 use crate::{
     Error, Interface, Result, StreamEntry,
+    driver::Context,
     exchange::dlpack::{
         abi::{DLDevice, VERSION},
         tensor,
@@ -141,7 +142,7 @@ pub(in crate::python) fn from_dlpack<'py>(
     }
     // Host memory has no streams.
     let asked = if in_host { &Ready::Default } else { &ready };
-    let given = match asked_on(device, || ask(obj, asked, copy.filter(|copy| !copy))) {
+    let given = match asked_in(elsewhere(device)?, || ask(obj, asked, copy.filter(|copy| !copy))) {
         Ok(capsule) => {
             let tensor = taken(&capsule)?;
             tensor.refuse_copy(obj, copy)?;
@@ -149,11 +150,20 @@ pub(in crate::python) fn from_dlpack<'py>(
         }
         Err(error) => by_table(obj, &ready, copy, error)?,
     };
-    if copy != Some(true) {
-        return Ok(given);
+    match copy {
+        Some(true) => copied(&given, &ready, given.get().device()?),
+        _ => Ok(given),
     }
-    let (interface, device) = (given.get().interface(), given.get().device()?);
-    filled_at_once(py, interface, Elements::Device(given.get()), ready.argument().as_ref(), device)
+}
+
+/// Copies an imported array to a device.
+fn copied<'py>(
+    array: &Bound<'py, PyDeviceArray>,
+    ready: &Ready<'py>,
+    device: Option<i32>,
+) -> Result<Bound<'py, PyDeviceArray>> {
+    let (source, stream) = (array.get(), ready.argument());
+    filled_at_once(array.py(), source.interface(), Elements::Device(source), stream.as_ref(), device)
 }
 
 /// Implements `from_dlpack(obj, stream=stream, copy=copy, device=device)`.
@@ -166,7 +176,6 @@ fn on_device<'py>(
     copy: Option<bool>,
     device: i32,
 ) -> Result<Bound<'py, PyDeviceArray>> {
-    let py = obj.py();
     context_on(device)?;
     let ready = Ready::of(stream)?;
     let forbidden = |place: &str| {
@@ -179,19 +188,12 @@ fn on_device<'py>(
             copy_from_host(obj, &ready, Some(device))
         };
     }
-    let array = from_dlpack(obj, stream, copy)?;
+    // A copy is made once, on the wanted device.
+    let array = from_dlpack(obj, stream, copy.filter(|copy| !copy))?;
     match array.get().device()? {
-        Some(place) if place != device => {
-            if copy == Some(false) {
-                return Err(forbidden(&format!("on device {place}")));
-            }
-            filled_at_once(
-                py,
-                array.get().interface(),
-                Elements::Device(array.get()),
-                ready.argument().as_ref(),
-                Some(device),
-            )
+        Some(place) if place != device && copy == Some(false) => Err(forbidden(&format!("on device {place}"))),
+        place if copy == Some(true) || place.is_some_and(|place| place != device) => {
+            copied(&array, &ready, Some(device))
         }
         _ => Ok(array),
     }
@@ -293,11 +295,10 @@ fn again<'py>(obj: &Bound<'py, PyAny>, error: PyErr) -> Result<Bound<'py, PyDevi
             None => Err(error.into()),
         };
     }
-    match device_of(obj) {
-        Ok(device) if error.is_instance_of::<PyBufferError>(obj.py()) && is_elsewhere(device)? => {
-            checked(obj, &asked_on(device, || ask(obj, &Ready::Default, None))?, &Ready::Default)
-        }
-        _ => Err(error.into()),
+    let device = if error.is_instance_of::<PyBufferError>(obj.py()) { device_of(obj).ok().flatten() } else { None };
+    match elsewhere(device)? {
+        None => Err(error.into()),
+        context => checked(obj, &asked_in(context, || ask(obj, &Ready::Default, None))?, &Ready::Default),
     }
 }
 
@@ -320,27 +321,26 @@ fn by_table<'py>(
     }
 }
 
-/// Whether a tensor's device is not that of the current context.
-fn is_elsewhere(device: Option<DLDevice>) -> Result<bool> {
-    let Some(device) = device.filter(|device| device.device_type == tensor::CUDA) else { return Ok(false) };
+/// A context of a tensor's device, if that device is not current.
+fn elsewhere(device: Option<DLDevice>) -> Result<Option<Context>> {
+    let Some(device) = device.filter(|device| device.device_type == tensor::CUDA) else { return Ok(None) };
     let driver = match driver() {
-        Err(error) if error.is_no_driver() => return Ok(false),
+        Err(error) if error.is_no_driver() => return Ok(None),
         driver => driver?,
     };
-    Ok(driver.current_context()?.map(|current| current.ordinal()).transpose()? != Some(device.device_id))
+    if driver.current_context()?.map(|current| current.ordinal()).transpose()? == Some(device.device_id) {
+        return Ok(None);
+    }
+    match context_on(device.device_id) {
+        // There is no such device, which is the producer's concern.
+        Err(error) if error.is_invalid_argument() => Ok(None),
+        context => context.map(Some),
+    }
 }
 
-/// Calls a producer with the tensor's device current: PyTorch refuses to export a tensor of another device.
-fn asked_on<T>(device: Option<DLDevice>, ask: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let context = match device {
-        Some(device) if is_elsewhere(Some(device))? => match context_on(device.device_id) {
-            // There is no such device, which is the producer's concern.
-            Err(error) if error.is_invalid_argument() => None,
-            context => Some(context?),
-        },
-        _ => None,
-    };
-    let _current = context.as_ref().map(|context| context.push()).transpose()?;
+/// Calls a producer with a context of its tensor's device current: PyTorch refuses to export a tensor of another device.
+fn asked_in<T>(context: Option<Context>, ask: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let _current = context.as_ref().map(Context::push).transpose()?;
     ask()
 }
 
