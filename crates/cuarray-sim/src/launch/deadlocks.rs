@@ -2,7 +2,7 @@
 
 use super::findings::{place, shared_variable};
 use crate::happens_before::calls;
-use crate::objects::allocation::{Allocation, Kind};
+use crate::objects::allocation::{Allocation, Kind, Memory};
 use crate::objects::launch::Launch;
 use crate::state::State;
 use cuarray_abi::CUstream;
@@ -17,40 +17,52 @@ const INTERVAL: Duration = Duration::from_millis(2);
 /// The most groups of threads that are named.
 const GROUPS: usize = 6;
 
-/// Memory that others than the launch can change, and how long it is given for that.
-pub(super) struct Others {
-    /// The ranges of memory that the host or another process can write, in ascending order.
-    ranges: Vec<(u64, u64)>,
+/// What others than the launch can change, and how long they are given for that.
+pub(super) struct Others<'a> {
+    memory: &'a Memory,
+    /// Whether the host writes the memory of devices.
+    host_writes_devices: bool,
     limit: Duration,
     /// Whether work of another stream is pending that does not wait for the launch.
     other_work: bool,
-    /// The time since which all threads wait.
-    since: OnceLock<Instant>,
+    waiting: OnceLock<Waiting>,
 }
 
-impl Others {
-    pub(super) fn new(state: &State, stream: CUstream, limit: Duration) -> Others {
-        let open = |allocation: &&Allocation| {
-            let foreign = matches!(allocation.kind, Kind::Imported(_));
-            !allocation.kind.on_device() || foreign || state.host_writes_devices
-        };
-        let ranges = state.memory.iter().filter(open).map(|one| (one.address, one.address + one.size)).collect();
+/// What is looked up when all threads wait for the first time.
+struct Waiting {
+    /// The ranges of memory that the host or another process can write, in ascending order.
+    ranges: Vec<(u64, u64)>,
+    since: Instant,
+}
+
+impl Others<'_> {
+    pub(super) fn new(state: &State, stream: CUstream, limit: Duration) -> Others<'_> {
         let mut others = state.streams.iter().filter(|(handle, _)| **handle != stream);
         let other_work = others.any(|(_, other)| {
             let next = other.queue.front().filter(|_| !other.running);
             next.is_some_and(|next| next.after.iter().all(|point| state.happened(*point)))
         });
-        Others { ranges, limit, other_work, since: OnceLock::new() }
+        let (memory, host_writes_devices) = (&state.memory, state.host_writes_devices);
+        Others { memory, host_writes_devices, limit, other_work, waiting: OnceLock::new() }
+    }
+
+    fn look_up(&self) -> Waiting {
+        let open = |allocation: &&Allocation| {
+            let foreign = matches!(allocation.kind, Kind::Imported(_));
+            !allocation.kind.on_device() || foreign || self.host_writes_devices
+        };
+        let ranges = self.memory.iter().filter(open).map(|one| (one.address, one.address + one.size)).collect();
+        Waiting { ranges, since: Instant::now() }
     }
 
     /// How a launch goes on whose threads read these addresses. Another thread of the host, or another process, may write one of them,
     /// and has some time for that. Waits a moment then.
     pub(super) fn outlook(&self, addresses: &[u64]) -> Outlook {
+        let Waiting { ranges, since } = self.waiting.get_or_init(|| self.look_up());
         let holds = |address: u64| {
-            let next = self.ranges.partition_point(|(start, _)| *start <= address);
-            next.checked_sub(1).is_some_and(|index| address < self.ranges[index].1)
+            let next = ranges.partition_point(|(start, _)| *start <= address);
+            next.checked_sub(1).is_some_and(|index| address < ranges[index].1)
         };
-        let since = self.since.get_or_init(Instant::now);
         let may_change = addresses.iter().any(|address| holds(*address)) && others_run();
         match (
             may_change && since.elapsed() < self.limit,

@@ -28,21 +28,21 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The driver's services for the kernels of a launch.
 struct Services<'a> {
-    heap: Option<LaunchHeap>,
-    assertions: Mutex<Vec<String>>,
+    heap: Option<&'a LaunchHeap>,
+    assertions: &'a Mutex<Vec<String>>,
     /// The conditions that the kernel sets, in order.
-    conditions: Mutex<Vec<(CUgraphConditionalHandle, u32)>>,
+    conditions: &'a Mutex<Vec<(CUgraphConditionalHandle, u32)>>,
     watchdog: Watchdog<'a>,
-    others: Others,
+    others: Others<'a>,
 }
 
 impl Service for Services<'_> {
     fn allocate(&self, size: u64) -> u64 {
-        self.heap.as_ref().filter(|_| size > 0).map_or(0, |heap| heap.allocate(size))
+        self.heap.filter(|_| size > 0).map_or(0, |heap| heap.allocate(size))
     }
 
     fn free(&self, address: u64) -> u64 {
-        self.heap.as_ref().map_or(0, |heap| heap.free(address))
+        self.heap.map_or(0, |heap| heap.free(address))
     }
 
     fn assertion(&self, text: &str) {
@@ -93,14 +93,15 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
     let regions = reachable(state, launch.context);
     let aliases = aliases(state, launch.context);
     let textures = textures::table(state);
+    state.code.executed_launches += 1;
+    let (heap, assertions, conditions) = (heap.map(LaunchHeap::new), Mutex::default(), Mutex::default());
     let services = Services {
-        heap: heap.map(LaunchHeap::new),
-        assertions: Mutex::default(),
-        conditions: Mutex::default(),
+        heap: heap.as_ref(),
+        assertions: &assertions,
+        conditions: &conditions,
         watchdog: Watchdog::new(launch),
         others: Others::new(state, stream, launch.settings.memory_wait),
     };
-    state.code.executed_launches += 1;
     let kernel = cuarray_ptx::Launch {
         program: &launch.program,
         kernel: launch.kernel,
@@ -138,9 +139,9 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
             false => cuarray_ptx::execute(&kernel),
         }
     };
+    drop(services);
     state.time_passes(outcome.nanoseconds + LAUNCH_TIME);
     print(&outcome.printed);
-    let Services { heap, assertions, conditions, .. } = services;
     for text in assertions.into_inner().unwrap_or_else(PoisonError::into_inner) {
         eprintln!("{text}");
     }
