@@ -2,7 +2,7 @@
 
     python -m cuarray_sim -m planted_synchronization.running FOLDER
 
-The folder has the PTX of both builds of each file, which :func:`compile_all` writes. Standard output is one JSON object: the result of
+The folder has the PTX of both builds of each file, which :func:`racy_kernels.running.compile_all` writes. Standard output is one JSON object: the result of
 each run, by the build and the case.
 """
 
@@ -10,28 +10,14 @@ from __future__ import annotations
 
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from racy_kernels.kernels import Source
-from racy_kernels.running import Launcher, compile_ptx, difference
+from racy_kernels.running import Launcher, difference, lines_of
 
-from .cases import MACROS, files
+from .cases import files
 
 BUILDS = ("right", "wrong")
-
-
-def compile_all(folder: Path) -> None:
-    """Write the PTX of both builds of each file."""
-
-    def one(job: tuple[Source, str]) -> None:
-        source, build = job
-        text = source.build(build == "wrong", MACROS)
-        (folder / f"{source.path.stem}.{build}.ptx").write_bytes(compile_ptx(text, source.name))
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(one, [(source, build) for source, _ in files() for build in BUILDS]))
 
 
 def findings(source: str) -> list[dict[str, Any]]:
@@ -40,11 +26,7 @@ def findings(source: str) -> list[dict[str, Any]]:
 
     found = []
     for finding in cuarray_sim.findings()["findings"]:
-        lines = []
-        for side in finding["sides"]:
-            place = side["place"] or {}
-            named = [place.get("source"), place.get("inlined_at")]
-            lines += [at["line"] for at in named if at and Path(at["file"]).name == source]
+        lines = [line for side in finding["sides"] for line in lines_of(side, source)]
         found.append({"kind": finding["kind"], "missing": finding["missing"] or "", "lines": lines})
     cuarray_sim.clear_findings()
     return found
@@ -66,11 +48,9 @@ def main(folder: Path) -> None:
                     if build == "right":
                         wrong = difference(case, buffers)
                 except RuntimeError as error:
-                    # The context is of no more use.
                     wrong = str(error) if build == "right" else None
                     found = findings(source.name)
-                    launcher.check(launcher.driver.cuDevicePrimaryCtxReset(0))
-                    launcher = Launcher(launcher)
+                    launcher = launcher.renewed()
                     module = launcher.load(ptx)
                 else:
                     found = findings(source.name)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from generated import differences
+from racy_kernels.running import compile_all
 from racy_kernels.scoreboard import start
 
-from .cases import Case, files
-from .running import compile_all
+from .cases import MACROS, Case, files
+from .running import BUILDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "synchronization-errors.md"
 
@@ -34,7 +35,7 @@ kernel with any finding.
 def run() -> dict[str, Any]:
     """Compile and run all cases: the result of each run, by the build and the case."""
     with tempfile.TemporaryDirectory() as name:
-        compile_all(Path(name))
+        compile_all(Path(name), [source for source, _ in files()], BUILDS, MACROS)
         return start("planted_synchronization.running", Path(name), "default", "forward")
 
 

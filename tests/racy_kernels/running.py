@@ -57,16 +57,16 @@ def compile_ptx(text: str, name: str) -> bytes:
     return bytes(ptx)
 
 
-def compile_all(folder: Path) -> None:
-    """Write the PTX of both builds of each file."""
+def compile_all(folder: Path, files: list[Source], builds: tuple[str, str], macros: str = "") -> None:
+    """Write the PTX of both builds of each file; the second build is the one with the errors."""
 
     def one(job: tuple[Source, str]) -> None:
         source, build = job
         path = folder / f"{source.path.stem}.{build}.ptx"
-        path.write_bytes(compile_ptx(source.build(build == "racy"), source.name))
+        path.write_bytes(compile_ptx(source.build(build == builds[1], macros), source.name))
 
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(one, [(source, build) for source in sources() for build in BUILDS]))
+        list(pool.map(one, [(source, build) for source in files for build in builds]))
 
 
 def order() -> str:
@@ -108,6 +108,11 @@ class Launcher:
             raise RuntimeError(result[0].name)
         return result[1] if len(result) == 2 else result[1:]
 
+    def renewed(self) -> Launcher:
+        """Return a launcher in a new context, after a failure that leaves the context of no more use."""
+        self.check(self.driver.cuDevicePrimaryCtxReset(0))
+        return Launcher(self)
+
     def load(self, ptx: bytes) -> Any:
         return self.check(self.driver.cuModuleLoadData(ptx.rstrip(b"\0") + b"\0"))
 
@@ -145,6 +150,13 @@ class Launcher:
         return results
 
 
+def lines_of(side: dict[str, Any], source: str) -> list[int]:
+    """Return the lines of ``source`` that a side of a finding names: its own, and that of the call that it is inlined at."""
+    place = side["place"] or {}
+    named = (place.get("source"), place.get("inlined_at"))
+    return [at["line"] for at in named if at and Path(at["file"]).name == source]
+
+
 def races(launcher: Launcher, source: str) -> dict[str, list[dict[str, Any]]]:
     """Return the findings since the last call, by kernel, with the variable and the lines of ``source`` that each of them names."""
     import cuarray_sim
@@ -154,13 +166,8 @@ def races(launcher: Launcher, source: str) -> dict[str, list[dict[str, Any]]]:
     report = cuarray_sim.findings()
     assert report["not_kept"] == 0
     for finding in report["findings"]:
-        lines = []
-        for side in finding["sides"]:
-            place = side["place"] or {}
-            own = [
-                at for at in (place.get("source"), place.get("inlined_at")) if at and Path(at["file"]).name == source
-            ]
-            lines.append(own[-1]["line"] if own else None)
+        named = [lines_of(side, source) for side in finding["sides"]]
+        lines = [own[-1] if own else None for own in named]
         variable, allocation = finding["variable"], finding["allocation"]
         if variable:
             name = shared_variable(variable["name"])
@@ -195,10 +202,8 @@ def main(folder: Path) -> None:
                     buffers = launcher.run(module, kernel)
                     wrong[kernel.name] = difference(kernel, buffers) if build == "clean" else None
                 except RuntimeError as error:
-                    # The context is of no more use.
                     wrong[kernel.name] = str(error)
-                    launcher.check(launcher.driver.cuDevicePrimaryCtxReset(0))
-                    launcher = Launcher(launcher)
+                    launcher = launcher.renewed()
                     module = launcher.load(ptx)
             found = races(launcher, source.name)
             for name in wrong:

@@ -19,7 +19,7 @@ from typing import Any
 from generated import differences
 
 from .kernels import Kernel, Source, sources
-from .running import compile_all
+from .running import BUILDS, compile_all
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "racy-kernels.md"
 MODES = {"default": {}, "strict": {"CUARRAY_SIM_KERNEL_RACES": "strict"}}
@@ -116,7 +116,7 @@ def run(mode: str, folder: Path) -> Results:
 def run_all() -> dict[str, Results]:
     """Compile and run all kernels in each mode."""
     with tempfile.TemporaryDirectory() as name:
-        compile_all(Path(name))
+        compile_all(Path(name), sources(), BUILDS)
         with ThreadPoolExecutor(len(MODES)) as pool:
             return dict(zip(MODES, pool.map(lambda mode: run(mode, Path(name)), MODES), strict=True))
 
