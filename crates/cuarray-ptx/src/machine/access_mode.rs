@@ -30,6 +30,31 @@ pub(crate) struct Mode {
     pub read_only: bool,
 }
 
+/// The three lowest bits are the state space.
+pub(crate) const GENERIC: u32 = 0;
+pub(crate) const GLOBAL: u32 = 1;
+pub(crate) const SHARED: u32 = 2;
+pub(crate) const LOCAL: u32 = 3;
+pub(crate) const PARAM: u32 = 4;
+
+/// The bit of addresses of 64 bits.
+pub(crate) const WIDE: u32 = 1 << 3;
+
+/// The lowest of the four bits of the number of elements.
+const COUNT: u32 = 4;
+
+/// Decodes the state space.
+#[inline(always)]
+pub(crate) fn space(code: u32) -> u32 {
+    code & 7
+}
+
+/// Whether addresses have 64 bits.
+#[inline(always)]
+pub(crate) fn is_wide(code: u32) -> bool {
+    code & WIDE != 0
+}
+
 /// The bit of a strong access.
 pub(crate) const STRONG: u32 = 1 << 16;
 
@@ -164,7 +189,7 @@ pub(crate) fn unused_bits(count: u32) -> u32 {
 
 /// Decodes the number of elements.
 pub(super) fn elements(code: u32) -> u32 {
-    code >> 4 & 0xf
+    code >> COUNT & 0xf
 }
 
 impl Mode {
@@ -186,15 +211,21 @@ impl Mode {
 
     pub(crate) fn code(self) -> u32 {
         let space = match self.space {
-            Space::Generic => 0,
-            Space::Global | Space::Const => 1,
-            Space::Shared => 2,
-            Space::Local => 3,
-            Space::Param => 4,
+            Space::Generic => GENERIC,
+            Space::Global | Space::Const => GLOBAL,
+            Space::Shared => SHARED,
+            Space::Local => LOCAL,
+            Space::Param => PARAM,
         };
-        let order = if self.strong { STRONG } else { 0 } | if self.releases { RELEASES } else { 0 };
-        let order = order | if self.acquires { ACQUIRES } else { 0 } | scope_bits(self.scope);
-        let updates = if self.updates { UPDATES } else { 0 } | if self.read_only { READ_ONLY } else { 0 };
-        space | u32::from(self.wide) << 3 | self.count << 4 | order | updates | strength_bits(self.strength)
+        let flags = [
+            (self.wide, WIDE),
+            (self.strong, STRONG),
+            (self.releases, RELEASES),
+            (self.acquires, ACQUIRES),
+            (self.updates, UPDATES),
+            (self.read_only, READ_ONLY),
+        ];
+        let flags = flags.iter().fold(0, |code, (holds, bit)| if *holds { code | bit } else { code });
+        space | self.count << COUNT | flags | scope_bits(self.scope) | strength_bits(self.strength)
     }
 }

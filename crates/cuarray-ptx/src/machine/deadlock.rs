@@ -11,6 +11,7 @@
 //! loop may wait without a poll that [`polls`](super::polls) recognises.
 
 use super::Machine;
+use super::access_mode::{LOCAL, SHARED, space};
 use super::address_windows::{LOCAL_WINDOW, SHARED_WINDOW};
 use super::block::{Block, BlockPause};
 use super::fault::{Fault, FaultKind};
@@ -220,9 +221,9 @@ impl Machine<'_> {
     pub(super) fn note_seen(&mut self, mode: u32, size: u32, strong: bool, phase: bool) {
         let (warp, pc) = (self.warp.number, self.pc - 1);
         let address = self.addresses[Self::first(self.mask) as usize];
-        let address = match mode & 7 {
-            2 => SHARED_WINDOW | address,
-            3 => LOCAL_WINDOW | address,
+        let address = match space(mode) {
+            SHARED => SHARED_WINDOW | address,
+            LOCAL => LOCAL_WINDOW | address,
             _ => address,
         };
         match self.block.seen.iter_mut().find(|seen| (seen.warp, seen.pc) == (warp, pc)) {

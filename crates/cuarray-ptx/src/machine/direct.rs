@@ -11,7 +11,7 @@
 //! assembly moves several elements with one instruction: the processor does not tear aligned elements of up to 8 bytes, and the
 //! compiler assumes nothing about the memory.
 
-use super::access_mode::{STRONG, is_kept, slot};
+use super::access_mode::{self, GENERIC, GLOBAL, STRONG, is_kept, is_wide, slot, space};
 use super::memory::{Cell, Slot, digests};
 use super::{Machine, processor};
 use crate::machine::address_windows::SHARED_WINDOW;
@@ -214,7 +214,7 @@ unsafe fn observe(machine: &mut Machine<'_>, instruction: &Instruction, size: u6
     let groups = unsafe {
         if let Some(linear) = machine.linear_address(instruction) {
             linear.groups(size)
-        } else if mode & 8 != 0 {
+        } else if is_wide(mode) {
             groups64(machine.slots(instruction.a), size)
         } else {
             groups32(machine.slots(instruction.a), size)
@@ -229,7 +229,7 @@ unsafe fn observe(machine: &mut Machine<'_>, instruction: &Instruction, size: u6
         any |= first;
     }
     // In the upper half, the end of a group could wrap. An offset of 32 bits may be written without its sign.
-    if any >> 63 != 0 || any & (size - 1) != 0 || mode & 8 == 0 && instruction.imm != i64::from(instruction.imm as i32)
+    if any >> 63 != 0 || any & (size - 1) != 0 || !is_wide(mode) && instruction.imm != i64::from(instruction.imm as i32)
     {
         return false;
     }
@@ -280,8 +280,8 @@ struct Memory {
 fn memory(machine: &mut Machine<'_>, instruction: &Instruction, low: u64, end: u64) -> Option<Memory> {
     let (mode, offset) = (instruction.c, instruction.imm);
     let (low, end) = (low.checked_add_signed(offset)?, end.checked_add_signed(offset)?);
-    let start = match (mode & 7, low >> 56) {
-        (0 | 1, 0) => {
+    let start = match (space(mode), low >> 56) {
+        (GENERIC | GLOBAL, 0) => {
             let pc = machine.pc as usize - 1;
             let regions = machine.launch.regions;
             let mut index = machine.found[pc] as usize;
@@ -291,12 +291,12 @@ fn memory(machine: &mut Machine<'_>, instruction: &Instruction, low: u64, end: u
             }
             let region = &regions[index];
             // Addresses of 32 bits wrap.
-            let limit = if mode & 8 != 0 { region.end } else { region.end.min(1 << 32) };
+            let limit = if is_wide(mode) { region.end } else { region.end.min(1 << 32) };
             let Region { start, host, writable, .. } = *region;
             return (end <= limit).then_some(Memory { start, limit, host, writable, region: index as u32 });
         }
-        (0, 1) => SHARED_WINDOW,
-        (2, 0) => 0,
+        (GENERIC, 1) => SHARED_WINDOW,
+        (access_mode::SHARED, 0) => 0,
         _ => return None,
     };
     let limit = start + machine.block.shared_bytes();

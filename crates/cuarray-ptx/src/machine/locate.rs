@@ -4,7 +4,9 @@
 //! of bounds and alignment, the recording and the race detection need only the first and the last lane. If the
 //! addresses have no such pattern, or an access faults, [each lane](super::locate_lane) is resolved separately.
 
-use super::access_mode::{ACQUIRES, GUESS, RELEASES, UPDATES, strength};
+use super::access_mode::{
+    ACQUIRES, GENERIC, GLOBAL, GUESS, LOCAL, RELEASES, SHARED, UPDATES, is_wide, space, strength,
+};
 use super::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use super::misuse::MisuseKind;
 use super::pattern::{Chains, Pattern};
@@ -96,7 +98,7 @@ impl Machine<'_> {
         let (mode, offset) = (instruction.c, instruction.imm as u64);
         // SAFETY: this function's contract.
         let hull = unsafe {
-            if mode & 8 != 0 {
+            if is_wide(mode) {
                 pieces!(self, u64, instruction.a, size, |base| base.wrapping_add(offset))
             } else {
                 // Addresses of 32 bits wrap.
@@ -115,11 +117,11 @@ impl Machine<'_> {
             let (releases, acquires) = (mode & RELEASES != 0, mode & ACQUIRES != 0);
             self.recorder.note_strong(!write || self.recorder.returns, write, (releases, acquires));
         }
-        match mode & 7 {
-            0 => self.locate_generic(hull, size, write),
-            1 => self.locate_global(hull, size, write),
-            2 => self.locate_shared(0, hull, size, write),
-            3 => self.locate_local(hull, size, write),
+        match space(mode) {
+            GENERIC => self.locate_generic(hull, size, write),
+            GLOBAL => self.locate_global(hull, size, write),
+            SHARED => self.locate_shared(0, hull, size, write),
+            LOCAL => self.locate_local(hull, size, write),
             _ => self.locate_each(PARAM_WINDOW, size, write),
         }
     }

@@ -1,6 +1,6 @@
 //! Reports accesses, fences and synchronization to the search for races by the memory model.
 
-use super::access_mode::{GUESS, READ_ONLY, STRONG, elements, strong};
+use super::access_mode::{GENERIC, GLOBAL, GUESS, READ_ONLY, SHARED, STRONG, elements, space, strong};
 use super::address_windows::SHARED_WINDOW;
 use super::asynchronous::{Copying, Place};
 use super::block::Block;
@@ -261,11 +261,11 @@ impl Machine<'_> {
     /// The address of a lane in the memory of the search; `None` for memory of one thread.
     fn flat(&self, mode: u32, lane: usize, at: u32) -> Option<u64> {
         let address = self.addresses[lane].wrapping_add(at.into());
-        let shared = match mode & 7 {
-            1 => false,
-            2 => true,
-            0 if address >> 56 == 0 => false,
-            0 if address >> 56 == SHARED_WINDOW >> 56 => true,
+        let shared = match space(mode) {
+            GLOBAL => false,
+            SHARED => true,
+            GENERIC if address >> 56 == 0 => false,
+            GENERIC if address >> 56 == SHARED_WINDOW >> 56 => true,
             _ => return None,
         };
         if !shared {

@@ -3,7 +3,7 @@
 //! Kernels whose threads can synchronize through memory are searched by the memory model: see
 //! [`memory_model`](super::memory_model). In the other kernels only barriers and exchanges of lanes order threads.
 
-use super::access_mode::{GUESS, IN_PLACE, STRONG};
+use super::access_mode::{GENERIC, GLOBAL, GUESS, IN_PLACE, SHARED, STRONG, space};
 use super::access_rows::{each_row, record_late};
 use super::address_windows::SHARED_WINDOW;
 use super::block::Block;
@@ -295,10 +295,10 @@ impl Machine<'_> {
             let lanes = (0..32).filter(|lane| self.addresses[*lane] >> 56 == window);
             lanes.fold(0, |lanes, lane| lanes | 1 << lane) & self.mask
         };
-        match mode & 7 {
-            1 => (self.mask, 0),
-            2 => (0, self.mask),
-            0 => (in_window(0), in_window(SHARED_WINDOW >> 56)),
+        match space(mode) {
+            GLOBAL => (self.mask, 0),
+            SHARED => (0, self.mask),
+            GENERIC => (in_window(0), in_window(SHARED_WINDOW >> 56)),
             _ => (0, 0),
         }
     }

@@ -10,6 +10,7 @@ use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
+use crate::machine::access_mode::is_wide;
 use crate::machine::asynchronous::copies;
 use crate::machine::branching::nothing;
 
@@ -65,7 +66,7 @@ impl<'a> Builder<'_, 'a> {
         let (target, target_offset, mode) = self.place(&operands[0], Space::Shared)?;
         let (source, source_offset, source_mode) = self.place(&operands[1], Space::Global)?;
         let narrow = |offset: i64| i32::try_from(offset).ok().map(|offset| Operand::Number(offset as u32));
-        let (Some(from), Some(to), true) = (narrow(source_offset), narrow(target_offset), source_mode & 8 != 0) else {
+        let (Some(from), Some(to), true) = (narrow(source_offset), narrow(target_offset), is_wide(source_mode)) else {
             return self.refuse(instruction);
         };
         let (mut count, mut ignored) = (Operand::Nothing, Operand::Nothing);
@@ -79,7 +80,7 @@ impl<'a> Builder<'_, 'a> {
             Some(other) => count = self.source(other, Type::U32)?,
             None => {}
         }
-        let wide = Operand::Number(u32::from(mode & 8 != 0));
+        let wide = Operand::Number(u32::from(is_wide(mode)));
         let draft = Draft {
             a: source,
             b: target,

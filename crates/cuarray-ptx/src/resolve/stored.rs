@@ -9,6 +9,7 @@ use super::builder::Built;
 use super::draft::{Access, Draft, Operand, reads, writes};
 use super::in_place::{Place, drafts as drafts_of};
 use crate::grammar::types::Width;
+use crate::machine::access_mode::{GENERIC, GLOBAL, space};
 use rustc_hash::FxHashMap;
 
 /// The bit of an unknown source. The other bits are words of the parameter buffer, of 8 bytes.
@@ -62,6 +63,5 @@ fn source(draft: &Draft, sources: &[u64]) -> u64 {
 
 /// Whether a store may access global memory.
 fn is_in_global(store: &Draft) -> bool {
-    // The mode's low bits are the state space: generic or global.
-    !matches!(store.c, Operand::Number(mode) if mode & 7 > 1)
+    !matches!(store.c, Operand::Number(mode) if !matches!(space(mode), GENERIC | GLOBAL))
 }

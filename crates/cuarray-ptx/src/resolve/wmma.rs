@@ -13,6 +13,7 @@ use super::wmma_fragment::{Fragment, accumulator, exists, multiplicand, transpos
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
+use crate::machine::access_mode::{WIDE, is_wide};
 use crate::machine::lanes::{map_coded, map1};
 use crate::machine::matrix::element::Element;
 use crate::machine::matrix::product::Form;
@@ -127,14 +128,14 @@ impl<'a> Builder<'_, 'a> {
     fn wmma_address(&mut self, operand: &'a Written<'a>, space: Space) -> Result<(Operand, u32), Error> {
         let (base, offset, mode) = self.place(operand, space)?;
         let address = Operand::Register(self.register(Width::W64));
-        let exec: Exec = if mode & 8 != 0 {
+        let exec: Exec = if is_wide(mode) {
             map_coded(|a: u64, _: u64, _: u64, code: i64| a.wrapping_add(code as u64))
         } else {
             map_coded(|a: u32, _: u32, _: u32, code: i64| u64::from(a.wrapping_add(code as u32)))
         };
         let draft = Draft { d: address, a: base, b: base, c: base, imm: offset, ..self.draft(exec) };
         self.push(draft);
-        Ok((address, mode | 8))
+        Ok((address, mode | WIDE))
     }
 
     /// Adds the loads or stores of a fragment.

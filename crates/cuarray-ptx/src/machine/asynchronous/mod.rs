@@ -16,7 +16,7 @@ mod pending;
 pub(crate) use pending::{Pending, Place};
 
 use super::Machine;
-use super::access_mode::Mode;
+use super::access_mode::{GENERIC, GLOBAL, Mode, SHARED, is_wide, space};
 use super::address_windows::SHARED_WINDOW;
 use super::cluster::{OFFSETS, RANK_SHIFT};
 use super::pattern::{Chains, Pattern};
@@ -103,17 +103,17 @@ impl Machine<'_> {
     unsafe fn generic_addresses(&self, operand: u32, offset: u32, mode: u32) -> [u64; 32] {
         // SAFETY: this function's contract.
         let bases = unsafe {
-            match mode & 8 {
-                0 => self.slots::<[u32; 32]>(operand).read().map(|base| base.wrapping_add(offset).into()),
-                _ => self
+            match is_wide(mode) {
+                false => self.slots::<[u32; 32]>(operand).read().map(|base| base.wrapping_add(offset).into()),
+                true => self
                     .slots::<[u64; 32]>(operand)
                     .read()
                     .map(|base| base.wrapping_add_signed(i64::from(offset as i32))),
             }
         };
-        match mode & 7 {
+        match space(mode) {
             // An address beyond shared memory must not become an address of another space.
-            2 => bases.map(|address: u64| if address >> 56 != 0 { u64::MAX } else { SHARED_WINDOW + address }),
+            SHARED => bases.map(|address: u64| if address >> 56 != 0 { u64::MAX } else { SHARED_WINDOW + address }),
             _ => bases,
         }
     }
@@ -193,14 +193,14 @@ impl Machine<'_> {
 
     /// Reports accesses of the running instruction to bytes of copies that are in flight.
     #[cold]
-    pub(super) fn meet_pending(&mut self, instruction_mode: u32, size: u32, at: u32, kind: Kind) {
-        let (mode, mask) = (instruction_mode & 7, self.mask);
+    pub(super) fn meet_pending(&mut self, mode: u32, size: u32, at: u32, kind: Kind) {
+        let mask = self.mask;
         for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
             let address = self.addresses[lane as usize].wrapping_add(at.into());
-            let place = match (mode, address >> 56) {
-                (1, _) | (0, 0) => Place::Global(address),
-                (2, _) => self.place_of(address | SHARED_WINDOW),
-                (0, window) if window == SHARED_WINDOW >> 56 => self.place_of(address),
+            let place = match (space(mode), address >> 56) {
+                (GLOBAL, _) | (GENERIC, 0) => Place::Global(address),
+                (SHARED, _) => self.place_of(address | SHARED_WINDOW),
+                (GENERIC, window) if window == SHARED_WINDOW >> 56 => self.place_of(address),
                 _ => continue,
             };
             if !self.cluster().pending.may_meet(place, size.into(), kind != Kind::Read) {
