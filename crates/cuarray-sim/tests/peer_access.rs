@@ -94,9 +94,23 @@ fn kernel_reaches_memory_of_a_peer_after_access_is_enabled() {
 fn kernel_fails_after_access_is_disabled() {
     let (program, peer) = two();
     let there = memory_of(&program, peer);
+    // A launch before each change must not decide what later launches reach.
+    assert_eq!(run(&program, c"put", program.alloc(4)), CUresult::CUDA_SUCCESS);
     ok!(program, cuCtxEnablePeerAccess(peer, 0));
+    assert_eq!(run(&program, c"get", there), CUresult::CUDA_SUCCESS);
     ok!(program, cuCtxDisablePeerAccess(peer));
     assert_eq!(run(&program, c"get", there), ILLEGAL);
+}
+
+#[test]
+fn kernel_follows_the_access_of_the_pool() {
+    let (program, peer) = two();
+    let (pool, there) = pool_memory_of(&program, peer);
+    assert_eq!(run(&program, c"put", program.alloc(4)), CUresult::CUDA_SUCCESS);
+    ok!(program, cuMemPoolSetAccess(pool, &access(CU_MEM_ACCESS_FLAGS_PROT_READWRITE), 1));
+    assert_eq!(run(&program, c"put", there), CUresult::CUDA_SUCCESS);
+    ok!(program, cuMemPoolSetAccess(pool, &access(CU_MEM_ACCESS_FLAGS_PROT_NONE), 1));
+    assert_eq!(run(&program, c"put", there), ILLEGAL);
 }
 
 #[test]

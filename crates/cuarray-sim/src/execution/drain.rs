@@ -79,5 +79,6 @@ pub(crate) fn close_context<'a>(driver: &'a Driver, state: Guard<'a>, handle: CU
     for other in state.contexts.values_mut() {
         other.peers.remove(&handle);
     }
+    state.memory.access_changes();
     state
 }

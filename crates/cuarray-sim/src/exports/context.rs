@@ -284,6 +284,7 @@ pub(super) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer_context: CUcontext, fl
         return Err(CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     }
     let new = context.peers.insert(peer_context);
+    state.memory.access_changes();
     new.then_some(()).ok_or(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
 }
 
@@ -291,6 +292,7 @@ pub(super) fn cuCtxDisablePeerAccess(call: &Call<'_>, peer_context: CUcontext) -
     let (mut state, handle) = call.current()?;
     state.context(peer_context)?;
     let known = state.context_mut(handle)?.peers.remove(&peer_context);
+    state.memory.access_changes();
     known.then_some(()).ok_or(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED)
 }
 

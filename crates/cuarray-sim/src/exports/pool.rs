@@ -232,6 +232,7 @@ pub(super) fn cuMemPoolSetAccess(
         return Err(INVALID_VALUE);
     }
     state.pool(pool)?.access.extend(changes);
+    state.memory.access_changes();
     Ok(())
 }
 

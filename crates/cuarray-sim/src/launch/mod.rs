@@ -9,5 +9,6 @@ mod failures;
 mod findings;
 mod heap_changes;
 mod orders;
+mod reachable;
 mod watchdog;
 pub(crate) mod work;

@@ -8,7 +8,9 @@ use crate::memory::host_pages::HostPages;
 use crate::memory::ipc::Imported;
 use crate::objects::array::Corner;
 use cuarray_abi::*;
-use std::collections::BTreeMap;
+use cuarray_ptx::{Alias, Region};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// The access of devices to memory of another device, besides the access that peer contexts have.
 pub(crate) type DeviceAccess = BTreeMap<CUdevice, CUmemAccess_flags>;
@@ -202,10 +204,20 @@ pub(crate) enum Declared {
     Array(Corner),
 }
 
+/// The memory that kernels of a context can reach.
+pub(crate) struct Reachable {
+    /// In ascending order.
+    pub regions: Vec<Region>,
+    /// The mappings of physical memory that is mapped more than once.
+    pub aliases: Vec<Alias>,
+}
+
 /// All allocations of a driver.
 #[derive(Default)]
 pub(crate) struct Memory {
-    pub by_address: BTreeMap<u64, Allocation>,
+    by_address: BTreeMap<u64, Allocation>,
+    /// What kernels of a context can reach, until an allocation or the access to one changes.
+    reachable: HashMap<CUcontext, Arc<Reachable>>,
 }
 
 impl Memory {
@@ -221,6 +233,7 @@ impl Memory {
     }
 
     pub(crate) fn find_mut(&mut self, address: u64) -> Option<&mut Allocation> {
+        self.access_changes();
         let (_, allocation) = self.by_address.range_mut(..=address).next_back()?;
         (address - allocation.address < allocation.size && !allocation.freed).then_some(allocation)
     }
@@ -233,6 +246,7 @@ impl Memory {
 
     /// The allocation that starts at `address`, even if its release is already enqueued.
     pub(crate) fn get_mut(&mut self, address: u64) -> Option<&mut Allocation> {
+        self.access_changes();
         self.by_address.get_mut(&address)
     }
 
@@ -242,10 +256,12 @@ impl Memory {
     }
 
     pub(crate) fn insert(&mut self, allocation: Allocation) {
+        self.access_changes();
         self.by_address.insert(allocation.address, allocation);
     }
 
     pub(crate) fn remove(&mut self, address: u64) -> Option<Allocation> {
+        self.access_changes();
         self.by_address.remove(&address)
     }
 
@@ -256,6 +272,25 @@ impl Memory {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Allocation> {
         self.by_address.values()
+    }
+
+    /// Notes that an allocation, or the access of kernels to one, is about to change.
+    pub(crate) fn access_changes(&mut self) {
+        self.reachable.clear();
+    }
+
+    /// What kernels of a context can reach, if that is known.
+    pub(crate) fn known_reachable(&self, context: CUcontext) -> Option<Arc<Reachable>> {
+        self.reachable.get(&context).cloned()
+    }
+
+    /// Keeps what kernels of a context can reach, unless another process can end a part of it.
+    pub(crate) fn keep_reachable(&mut self, context: CUcontext, reachable: Reachable) -> Arc<Reachable> {
+        let reachable = Arc::new(reachable);
+        if !self.iter().any(|allocation| matches!(allocation.kind, Kind::Imported(_))) {
+            self.reachable.insert(context, reachable.clone());
+        }
+        reachable
     }
 
     /// Whether any allocation has a byte in `address..address + size`.
