@@ -74,6 +74,21 @@ LOOP:
     st.global.u32 [%rd1], %r1;
     ret;
 }
+
+// Reads a word through the last entry of a table.
+.visible .entry last(.param .u64 table, .param .u32 count, .param .u64 out)
+{
+    .reg .b32 %r<3>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [table];
+    ld.param.u32 %r1, [count];
+    ld.param.u64 %rd3, [out];
+    mul.wide.u32 %rd2, %r1, 8;
+    add.u64 %rd1, %rd1, %rd2;
+    ld.global.u64 %rd1, [%rd1+-8];
+    ld.global.u32 %r2, [%rd1];
+    st.global.u32 [%rd3], %r2;
+    ret;
+}
 ";
 
 #[test]
@@ -103,4 +118,29 @@ fn host_access_to_memory_whose_address_a_kernel_loads_is_compared() {
         assert_eq!(launch(&|| write(target.wrapping_add(100), 1)), [], "other bytes");
         assert_eq!(launch(&|| write(target, 1)), [Kind::DataRace], "{pinned} {depth}");
     }
+}
+
+#[test]
+fn host_write_of_memory_that_a_kernel_reads_through_a_large_table_is_compared() {
+    let p = Program::with(Config { schedule: Schedule::Lazy, ..Config::default() });
+    let (mut module, mut function) = (CUmodule::NULL, CUfunction::NULL);
+    ok!(p, cuModuleLoadData(&mut module, KERNEL.as_ptr().cast()));
+    ok!(p, cuModuleGetFunction(&mut function, module, c"last".as_ptr()));
+    let (others, target, mut out) = (p.alloc(BYTES), p.pinned(BYTES), p.alloc(4));
+    write(target, 0);
+    let mut entries = vec![others; 20_000];
+    *entries.last_mut().unwrap() = target as u64;
+    let (mut table, mut count) = (p.alloc(size_of_val(&*entries)), entries.len() as u32);
+    ok!(p, cuMemcpyHtoD_v2(table, entries.as_ptr().cast(), size_of_val(&*entries)));
+    let mut launch = |access: &dyn Fn()| {
+        let mut parameters =
+            [(&raw mut table).cast::<c_void>(), (&raw mut count).cast::<c_void>(), (&raw mut out).cast::<c_void>()];
+        let (stream, none) = (p.stream(CU_STREAM_NON_BLOCKING), std::ptr::null_mut());
+        ok!(p, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters.as_mut_ptr(), none));
+        access();
+        ok!(p, cuCtxSynchronize());
+        p.sim.report().findings.iter().map(|finding| finding.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(launch(&|| write(target.wrapping_add(100), 1)), [], "other bytes");
+    assert_eq!(launch(&|| write(target, 1)), [Kind::DataRace]);
 }

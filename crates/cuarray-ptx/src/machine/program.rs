@@ -176,6 +176,8 @@ pub struct Function {
     /// The sets of parameters from which the addresses of stores to global memory derive: a bit for each word of the parameter
     /// buffer. `None` if an address may have another source.
     pub(crate) stored: Option<Vec<u64>>,
+    /// Whether the code may access addresses that it loads.
+    pub(crate) loads_addresses: bool,
 }
 
 /// The means by which the threads of a launch can synchronize through memory.
@@ -460,9 +462,9 @@ impl Program {
         super::launch::pointers(words, parameters).collect()
     }
 
-    /// Whether a kernel may store at addresses that it loads from memory.
+    /// Whether a kernel may access addresses that it loads from memory.
     pub fn may_load_addresses(&self, kernel: u32) -> bool {
-        self.functions[kernel as usize].stored.is_none()
+        self.functions[kernel as usize].loads_addresses
     }
 
     /// How a kernel synchronizes with other launches and with the host.

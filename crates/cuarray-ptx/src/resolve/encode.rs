@@ -18,7 +18,7 @@ use crate::machine::fused::loads_and_multiply_add;
 use crate::machine::linear::LINEAR;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Constant, Exec, Function, Instruction, Location, Program, Reached, UNGUARDED};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.
 const MAX_SIZE: usize = 1 << 24;
@@ -61,7 +61,7 @@ pub(super) struct Prepared {
     built: Built,
     order: Vec<usize>,
     places: Places,
-    sources: Option<FxHashMap<in_place::Place, u64>>,
+    sources: stored::Sources,
     guesses: FxHashSet<in_place::Place>,
     read_counts: Vec<u32>,
     updates: in_place::Updates,
@@ -73,7 +73,7 @@ pub(super) fn prepare(built: Built) -> Prepared {
     let order = order(&next);
     Prepared {
         places: places(&built.blocks, &order, &built.widths, &built.constants),
-        sources: stored::sources_of_stores(&built),
+        sources: stored::sources_of(&built),
         guesses: guesses::guesses(&built.blocks),
         read_counts: fusion::read_counts(&built.blocks, built.widths.len()),
         updates: in_place::updates(&built.blocks),
@@ -141,7 +141,8 @@ fn describe(prepared: &mut Prepared, function: &mut Function) {
     function.publishes_to_host = built.publishes_to_host;
     function.waits = built.waits;
     function.hand_over = built.hand_over;
-    function.stored = sources.as_ref().map(|stores| {
+    function.loads_addresses = sources.loaded;
+    function.stored = sources.stores.as_ref().map(|stores| {
         let mut words: Vec<u64> = stores.values().copied().collect();
         words.sort_unstable();
         words.dedup();
@@ -287,7 +288,7 @@ impl Encoder<'_> {
                 [load, store].into_iter().for_each(|pc| self.program.code[pc as usize].c |= IN_PLACE);
             }
         }
-        let words = prepared.sources.iter().flatten();
+        let words = prepared.sources.stores.iter().flatten();
         let words: Vec<_> = words.filter_map(|(store, words)| Some((self.number(store)?, *words))).collect();
         self.program.store_words.extend(words);
         for (load, stores) in &prepared.updates.reached {

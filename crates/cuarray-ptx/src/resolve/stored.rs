@@ -1,4 +1,4 @@
-//! The parameters of a kernel from which the addresses of its stores derive.
+//! The parameters of a kernel from which the addresses of its accesses derive.
 //!
 //! A store should reach only the allocations that these parameters point to. So race detection leaves out reads of other
 //! allocations, which are most accesses of many kernels, and a store that reaches such an allocation is out of bounds. The
@@ -15,11 +15,18 @@ use rustc_hash::FxHashMap;
 /// The bit of an unknown source. The other bits are words of the parameter buffer, of 8 bytes.
 const UNKNOWN: u64 = 1 << 63;
 
-/// Returns, for each store to global memory, a bit for each word of the parameter buffer from which its address derives; `None`
-/// if an address may have another source.
-pub(super) fn sources_of_stores(built: &Built) -> Option<FxHashMap<Place, u64>> {
+/// From what the addresses of a function's accesses to global memory derive.
+pub(super) struct Sources {
+    /// For each store, a bit for each word of the parameter buffer; `None` if an address may have another source.
+    pub stores: Option<FxHashMap<Place, u64>>,
+    /// Whether the address of a load or store may derive from a loaded value.
+    pub loaded: bool,
+}
+
+/// Returns the sources of a function's addresses.
+pub(super) fn sources_of(built: &Built) -> Sources {
     if built.writes_otherwise || !built.calls.is_empty() || built.calls_address {
-        return None;
+        return Sources { stores: None, loaded: true };
     }
     let drafts = || built.blocks.iter().flat_map(|block| &block.drafts);
     let mut sources = vec![0_u64; built.widths.len()];
@@ -38,18 +45,25 @@ pub(super) fn sources_of_stores(built: &Built) -> Option<FxHashMap<Place, u64>> 
             break;
         }
     }
-    let mut stores = FxHashMap::default();
+    let (mut stores, mut loaded) = (Some(FxHashMap::default()), false);
     for (place, draft) in drafts_of(&built.blocks) {
-        if matches!(draft.access, Access::Store(_)) && is_in_global(draft) {
-            let Operand::Register(register) = draft.a else { return None };
-            let words = sources[register as usize];
-            if words & UNKNOWN != 0 {
-                return None;
+        let is_store = matches!(draft.access, Access::Store(_));
+        if !(is_store || matches!(draft.access, Access::Load(_))) || !is_in_global(draft) {
+            continue;
+        }
+        let words = match draft.a {
+            Operand::Register(register) => Some(sources[register as usize]),
+            _ => None,
+        };
+        loaded |= words.is_some_and(|words| words & UNKNOWN != 0);
+        if is_store {
+            match (words, &mut stores) {
+                (Some(words), Some(stores)) if words & UNKNOWN == 0 => _ = stores.insert(place, words),
+                _ => stores = None,
             }
-            stores.insert(place, words);
         }
     }
-    Some(stores)
+    Sources { stores, loaded }
 }
 
 /// The sources of the values that an instruction writes to registers.
@@ -61,7 +75,7 @@ fn source(draft: &Draft, sources: &[u64]) -> u64 {
     }
 }
 
-/// Whether a store may access global memory.
-fn is_in_global(store: &Draft) -> bool {
-    !matches!(store.c, Operand::Number(mode) if !matches!(space(mode), GENERIC | GLOBAL))
+/// Whether an access may reach global memory.
+fn is_in_global(access: &Draft) -> bool {
+    !matches!(access.c, Operand::Number(mode) if !matches!(space(mode), GENERIC | GLOBAL))
 }

@@ -354,6 +354,7 @@ fn describe(shape: &Function<'_>, body: Option<&Function<'_>>) -> Result<program
         observes: false,
         publishes_to_host: false,
         stored: None,
+        loads_addresses: true,
         hand_over: program::HandOver::default(),
         waits: false,
     })

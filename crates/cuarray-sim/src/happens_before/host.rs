@@ -31,7 +31,7 @@ pub(super) fn watch_host(
 pub(super) fn watch_host_for(state: &mut State, launch: &Launch, operation: &Arc<Operation>, clock: &Clock) {
     let last = state.host_functions == 0;
     let mut words: Vec<u64> = launch.addresses().collect();
-    if launch.program.may_load_addresses(launch.kernel) {
+    if state.host_access.watches() && launch.program.may_load_addresses(launch.kernel) {
         words.extend(reached::through_memory(state, &words));
     }
     words.into_iter().for_each(|word| state.host_access.given(word, operation, clock, last));

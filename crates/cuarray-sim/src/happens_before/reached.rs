@@ -5,14 +5,15 @@ use crate::state::State;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The most bytes that are searched for addresses for one launch. Larger allocations hold data, and rarely pointers.
-const MOST: u64 = 16 << 10;
-/// Smaller words are no addresses.
-const LOWEST: u64 = 1 << 32;
+const MOST: u64 = 256 << 10;
 
 /// The addresses of host memory that words in memory hold, beginning with the allocations at the `first` addresses.
 pub(super) fn through_memory(state: &State, first: &[u64]) -> Vec<u64> {
     let (mut seen, mut found, mut left) = (BTreeSet::new(), Vec::new(), MOST);
-    let mut open: VecDeque<u64> = first.iter().copied().filter(|word| *word >= LOWEST).collect();
+    let mut open: VecDeque<u64> = first.iter().copied().collect();
+    let addresses = state.memory.range();
+    // The entries of a table often lead to one allocation.
+    let mut last = 0..0;
     while let Some(address) = open.pop_front() {
         let Some(allocation) = state.memory.find(address).filter(|allocation| is_searched(allocation)) else {
             continue;
@@ -21,8 +22,12 @@ pub(super) fn through_memory(state: &State, first: &[u64]) -> Vec<u64> {
             continue;
         }
         left -= allocation.size;
-        for word in words_of(state, allocation).filter(|word| *word >= LOWEST) {
+        for word in words_of(state, allocation).filter(|word| addresses.contains(word)) {
+            if last.contains(&word) {
+                continue;
+            }
             let Some(target) = state.memory.find(word) else { continue };
+            last = target.address..target.address + target.size;
             if !target.kind.on_device() {
                 found.push(target.address);
             }

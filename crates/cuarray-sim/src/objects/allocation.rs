@@ -10,6 +10,7 @@ use crate::objects::array::Corner;
 use cuarray_abi::*;
 use cuarray_ptx::{Alias, Region};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The access of devices to memory of another device, besides the access that peer contexts have.
@@ -270,7 +271,7 @@ impl Memory {
         self.by_address.range(address..).map(|(_, allocation)| allocation)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Allocation> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Allocation> {
         self.by_address.values()
     }
 
@@ -291,6 +292,12 @@ impl Memory {
             self.reachable.insert(context, reachable.clone());
         }
         reachable
+    }
+
+    /// The addresses from the first byte of all allocations to the last.
+    pub(crate) fn range(&self) -> Range<u64> {
+        let first = self.by_address.keys().next().copied().unwrap_or(0);
+        first..self.iter().next_back().map_or(0, |last| last.address + last.size)
     }
 
     /// Whether any allocation has a byte in `address..address + size`.
