@@ -1,5 +1,6 @@
 //! Effects of work in streams, each by the folder of its noun.
 
+use crate::copy::work as copies;
 use crate::graph_structure;
 use crate::happens_before::uploads;
 use crate::launch::work as launches;
@@ -8,7 +9,7 @@ use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::point::Point;
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
-use crate::work::{allocations, contexts, copies, memory_operations, shared_events};
+use crate::work::{allocations, contexts, memory_operations, shared_events};
 use cuarray_abi::*;
 use cuarray_races::Ticket;
 

@@ -30,6 +30,7 @@
 
 mod capture;
 mod config;
+mod copy;
 mod driver;
 mod effects;
 mod error_log;

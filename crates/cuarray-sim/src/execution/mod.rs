@@ -22,6 +22,7 @@ pub(crate) mod service;
 pub(crate) mod thread_sanitizer;
 mod traced;
 
+use crate::capture;
 use crate::driver::{Call, Driver, Guard};
 use crate::happens_before::{edges, host};
 use crate::objects::allocation::Memory;
@@ -34,7 +35,7 @@ use crate::objects::stream::Kind;
 use crate::objects::work::{Operation, Work};
 use crate::schedule::mode::Mode;
 use crate::state::State;
-use crate::work::{contexts, streams, words};
+use crate::work::{contexts, pools, streams, words};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Ticket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -183,6 +184,21 @@ enum Patience {
     HostFunctions,
     /// Also other threads, and other processes.
     Everything,
+}
+
+/// Waits for all work of a stream, as `cuStreamSynchronize` does.
+pub(crate) fn wait_for_stream(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
+    let (mut state, handle) = streams::stream(call, stream)?;
+    capture::forbid_in_capture(&mut state, handle)?;
+    let device = state.streams.get(&handle).and_then(|stream| state.contexts.get(&stream.context));
+    let device = device.map(|context| context.device);
+    let (tail, clocks) = (streams::tail(&state, handle), edges::clocks_of_tail(&state, handle));
+    let mut state = force(call.driver, state, tail);
+    edges::host_joins(&mut state, clocks);
+    if let Some(device) = device {
+        pools::settle(&mut state, device);
+    }
+    Ok(())
 }
 
 /// Makes points happen, with all their dependencies and no other work.

@@ -9,7 +9,6 @@
 // Names and parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
-mod box_batches;
 mod capture;
 mod context;
 mod context_events;
@@ -43,9 +42,9 @@ mod schedule;
 mod statistics;
 mod stream;
 mod stream_attributes;
-mod transfer;
 mod virtual_memory;
 use crate::config::Fault;
+use crate::copy::exports::{self as transfer, box_batches};
 use crate::driver::{Call, Driver};
 use crate::execution::{backlog, chosen, thread_sanitizer};
 use crate::happens_before::{calls, host};

@@ -15,7 +15,6 @@ use crate::objects::launch_attributes::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::objects::point::Point;
 use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::Work;
-use crate::work::pools;
 use crate::work::streams::{self, stream};
 use cuarray_races::Clock;
 
@@ -61,17 +60,7 @@ pub(super) fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Result<()
 }
 
 pub(super) fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
-    let (mut state, handle) = self::stream(call, stream)?;
-    capture::forbid_in_capture(&mut state, handle)?;
-    let device = state.streams.get(&handle).and_then(|stream| state.contexts.get(&stream.context));
-    let device = device.map(|context| context.device);
-    let (tail, clocks) = (streams::tail(&state, handle), edges::clocks_of_tail(&state, handle));
-    let mut state = execution::force(call.driver, state, tail);
-    edges::host_joins(&mut state, clocks);
-    if let Some(device) = device {
-        pools::settle(&mut state, device);
-    }
-    Ok(())
+    execution::wait_for_stream(call, stream)
 }
 
 /// Queries a stream. Each query that returns *not ready* runs one operation, so that polling ends.

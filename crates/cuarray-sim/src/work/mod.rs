@@ -3,7 +3,6 @@
 pub(crate) mod allocations;
 pub(crate) mod conditions;
 pub(crate) mod contexts;
-pub(crate) mod copies;
 pub(crate) mod graph_memory;
 pub(crate) mod mappings;
 pub(crate) mod memory_operations;

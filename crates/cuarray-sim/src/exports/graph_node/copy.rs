@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change, context_of};
-use crate::exports::transfer::transfer_of;
+use crate::copy::exports::transfer_of;
 use crate::graph_structure::checks;
 use crate::objects::graph_data::{Action, CopyNode, FillNode, Given};
 use crate::state::State;

@@ -3,14 +3,16 @@
 //! By the manual, the arrays have one dimension. In other arrays a copy may cover a part of one row, or whole rows, because
 //! their texels have no other order that a program knows.
 
-use super::super::*;
-use super::copy::transfer;
+use super::linear::transfer;
 use super::{INVALID_VALUE, SyncMode};
+use crate::driver::Call;
 use crate::happens_before::calls;
 use crate::objects::allocation::Declared;
 use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent, Place};
 use crate::state::State;
+use cuarray_abi::*;
+use std::ffi::c_void;
 
 /// The box of an array whose corner and extent are given.
 ///
@@ -57,7 +59,7 @@ fn dense(end: End, extent: Extent) -> End {
     End { place: Place { pitch: extent.width, slice: 0, ..end.place }, ..end }
 }
 
-pub(in crate::exports) fn cuMemcpyAtoA_v2(
+pub(crate) fn cuMemcpyAtoA_v2(
     call: &Call<'_>,
     dst_array: CUarray,
     dst_offset: usize,
@@ -76,7 +78,7 @@ pub(in crate::exports) fn cuMemcpyAtoA_v2(
     transfer(call, target, source, extent, SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemcpyAtoD_v2(
+pub(crate) fn cuMemcpyAtoD_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_array: CUarray,
@@ -87,7 +89,7 @@ pub(in crate::exports) fn cuMemcpyAtoD_v2(
     transfer(call, dense(End::device(dst_device), extent), source, extent, SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemcpyDtoA_v2(
+pub(crate) fn cuMemcpyDtoA_v2(
     call: &Call<'_>,
     dst_array: CUarray,
     dst_offset: usize,
@@ -120,7 +122,7 @@ fn to_array(
     transfer(call, target, dense(End::host(host), extent), extent, mode)
 }
 
-pub(in crate::exports) fn cuMemcpyAtoH_v2(
+pub(crate) fn cuMemcpyAtoH_v2(
     call: &Call<'_>,
     dst_host: *mut c_void,
     src_array: CUarray,
@@ -130,7 +132,7 @@ pub(in crate::exports) fn cuMemcpyAtoH_v2(
     to_host(call, dst_host, (src_array, src_offset, byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemcpyHtoA_v2(
+pub(crate) fn cuMemcpyHtoA_v2(
     call: &Call<'_>,
     dst_array: CUarray,
     dst_offset: usize,
@@ -140,7 +142,7 @@ pub(in crate::exports) fn cuMemcpyHtoA_v2(
     to_array(call, src_host, (dst_array, dst_offset, byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemcpyAtoHAsync_v2(
+pub(crate) fn cuMemcpyAtoHAsync_v2(
     call: &Call<'_>,
     dst_host: *mut c_void,
     src_array: CUarray,
@@ -151,7 +153,7 @@ pub(in crate::exports) fn cuMemcpyAtoHAsync_v2(
     to_host(call, dst_host, (src_array, src_offset, byte_count), SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemcpyHtoAAsync_v2(
+pub(crate) fn cuMemcpyHtoAAsync_v2(
     call: &Call<'_>,
     dst_array: CUarray,
     dst_offset: usize,

@@ -1,18 +1,19 @@
 //! Copies of a batch, which have no order among themselves.
 
-use super::super::*;
 use super::SyncMode;
-use super::copy::transfer_noted;
+use super::linear::transfer_noted;
 use crate::capture;
+use crate::driver::Call;
 use crate::happens_before::edges;
 use crate::objects::copy::Transfer;
 use crate::objects::graph_data::Edge;
 use crate::work::streams;
+use cuarray_abi::*;
 
 /// Enqueues the copies of a batch in a stream. The manual promises no order among them: captured ones are nodes side by side,
 /// and others that share bytes are a finding. `order_of` returns the order in which a copy accesses its source. An error of a copy
 /// has its index; the copies before it are enqueued.
-pub(in crate::exports) fn transfer_batch(
+pub(crate) fn transfer_batch(
     call: &Call<'_>,
     copies: &[Transfer],
     order_of: impl Fn(usize) -> CUmemcpySrcAccessOrder,

@@ -6,13 +6,13 @@
 //! a finding.
 
 use super::memory_batches::{captures, check_order, check_stream, wait_for_sources};
-use super::transfer::{transfer_batch, transfer_of};
-use super::*;
+use super::{INVALID_VALUE, transfer_batch, transfer_of};
+use crate::driver::Call;
 use crate::objects::array::texel_size;
 use crate::objects::copy::Transfer;
+use crate::parameters::{In, Out};
 use crate::state::State;
-
-const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+use cuarray_abi::*;
 
 /// The bytes of a texel of an operand; `None` for memory.
 fn texel_of(state: &State, operand: &CUmemcpy3DOperand) -> Result<Option<u64>, CUresult> {
@@ -123,7 +123,7 @@ fn enqueue(
     wait_for_sources(call, stream, captured, orders).map_err(|error| (error, None))
 }
 
-pub(super) fn cuMemcpy3DBatchAsync_v2(
+pub(crate) fn cuMemcpy3DBatchAsync_v2(
     call: &Call<'_>,
     num_ops: usize,
     op_list: In<'_, CUDA_MEMCPY3D_BATCH_OP>,
@@ -138,7 +138,7 @@ pub(super) fn cuMemcpy3DBatchAsync_v2(
 }
 
 /// As the second version. `fail_idx` gets the index of the copy that failed, or its largest value if none did.
-pub(super) fn cuMemcpy3DBatchAsync(
+pub(crate) fn cuMemcpy3DBatchAsync(
     call: &Call<'_>,
     num_ops: usize,
     op_list: In<'_, CUDA_MEMCPY3D_BATCH_OP>,
@@ -159,7 +159,7 @@ pub(super) fn cuMemcpy3DBatchAsync(
     result.map_err(|(error, _)| error)
 }
 
-pub(super) fn cuMemcpy3DWithAttributesAsync(
+pub(crate) fn cuMemcpy3DWithAttributesAsync(
     call: &Call<'_>,
     op: In<'_, CUDA_MEMCPY3D_BATCH_OP>,
     flags: u64,

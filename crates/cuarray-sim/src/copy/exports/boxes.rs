@@ -1,11 +1,14 @@
 //! Copies of boxes with a descriptor, of memory and of arrays.
 
-use super::super::*;
-use super::copy::{serialized, transfer};
+use super::linear::{serialized, transfer};
 use super::{INVALID_VALUE, SyncMode, in_array};
+use crate::driver::Call;
 use crate::objects::allocation::Declared;
 use crate::objects::copy::{End, Extent, Place, Transfer};
+use crate::parameters::In;
 use crate::state::State;
+use cuarray_abi::*;
+use std::ffi::c_void;
 
 /// One side of a 2-D or 3-D copy, as in the descriptor.
 struct Described {
@@ -118,24 +121,21 @@ macro_rules! ends_3d {
 }
 
 /// The copy that a 3-D descriptor describes.
-pub(in crate::exports) fn transfer_of(state: &mut State, copy: &CUDA_MEMCPY3D) -> Result<Transfer, CUresult> {
+pub(crate) fn transfer_of(state: &mut State, copy: &CUDA_MEMCPY3D) -> Result<Transfer, CUresult> {
     let (target, source, extent) = ends_3d!(state, copy);
     Ok(Transfer { target, source, extent })
 }
 
-pub(in crate::exports) fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY2D>) -> Result<(), CUresult> {
+pub(crate) fn cuMemcpy2D_v2(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY2D>) -> Result<(), CUresult> {
     let (target, source, extent) = ends_2d(call, p_copy)?;
     transfer(call, target, source, extent, SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemcpy2DUnaligned_v2(
-    call: &Call<'_>,
-    p_copy: In<'_, CUDA_MEMCPY2D>,
-) -> Result<(), CUresult> {
+pub(crate) fn cuMemcpy2DUnaligned_v2(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY2D>) -> Result<(), CUresult> {
     cuMemcpy2D_v2(call, p_copy)
 }
 
-pub(in crate::exports) fn cuMemcpy2DAsync_v2(
+pub(crate) fn cuMemcpy2DAsync_v2(
     call: &Call<'_>,
     p_copy: In<'_, CUDA_MEMCPY2D>,
     stream: CUstream,
@@ -144,12 +144,12 @@ pub(in crate::exports) fn cuMemcpy2DAsync_v2(
     transfer(call, target, source, extent, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemcpy3D_v2(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY3D>) -> Result<(), CUresult> {
+pub(crate) fn cuMemcpy3D_v2(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY3D>) -> Result<(), CUresult> {
     let (target, source, extent) = ends_3d!(&mut call.lock(), p_copy.read()?);
     transfer(call, target, source, extent, SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemcpy3DAsync_v2(
+pub(crate) fn cuMemcpy3DAsync_v2(
     call: &Call<'_>,
     p_copy: In<'_, CUDA_MEMCPY3D>,
     stream: CUstream,
@@ -158,7 +158,7 @@ pub(in crate::exports) fn cuMemcpy3DAsync_v2(
     transfer(call, target, source, extent, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY3D_PEER>) -> Result<(), CUresult> {
+pub(crate) fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY3D_PEER>) -> Result<(), CUresult> {
     let copy = p_copy.read()?;
     let (target, source, extent) = ends_3d!(&mut call.lock(), copy);
     let (target, source) = (target.of_context(copy.dstContext), source.of_context(copy.srcContext));
@@ -167,7 +167,7 @@ pub(in crate::exports) fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: In<'_, CUDA_ME
     })
 }
 
-pub(in crate::exports) fn cuMemcpy3DPeerAsync(
+pub(crate) fn cuMemcpy3DPeerAsync(
     call: &Call<'_>,
     p_copy: In<'_, CUDA_MEMCPY3D_PEER>,
     stream: CUstream,

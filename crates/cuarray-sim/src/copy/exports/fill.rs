@@ -1,8 +1,8 @@
 //! Fills with elements of one, two or four bytes, of contiguous bytes or of pitched rows.
 
-use super::super::*;
 use super::{INVALID_VALUE, SyncMode, captures, side, sync_memops, wait};
 use crate::capture;
+use crate::driver::Call;
 use crate::execution::submit;
 use crate::graph_structure::checks;
 use crate::happens_before::calls;
@@ -12,7 +12,9 @@ use crate::objects::copy::{End, Extent, Fill, Place};
 use crate::objects::graph_data::{Action, FillNode};
 use crate::objects::work::Work;
 use crate::work::streams;
+use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
+use std::ffi::c_uint;
 
 /// Checks a fill, enqueues it, and waits for it if the call must.
 fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: SyncMode) -> Result<(), CUresult> {
@@ -59,12 +61,7 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
 }
 
 /// Overwrites memory in stream order with bytes that are no data.
-pub(in crate::exports) fn overwrite(
-    call: &Call<'_>,
-    address: CUdeviceptr,
-    size: usize,
-    stream: CUstream,
-) -> Result<(), CUresult> {
+pub(crate) fn overwrite(call: &Call<'_>, address: CUdeviceptr, size: usize, stream: CUstream) -> Result<(), CUresult> {
     fill(call, Place::row(address), (FRESH.into(), 1), Extent::row(size as u64), SyncMode::Async(stream))
 }
 
@@ -78,16 +75,11 @@ fn pitched(address: CUdeviceptr, pitch: usize) -> Place {
     Place { address, pitch: pitch as u64, slice: 0 }
 }
 
-pub(in crate::exports) fn cuMemsetD8_v2(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    uc: u8,
-    n: usize,
-) -> Result<(), CUresult> {
+pub(crate) fn cuMemsetD8_v2(call: &Call<'_>, dst_device: CUdeviceptr, uc: u8, n: usize) -> Result<(), CUresult> {
     fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemsetD8Async(
+pub(crate) fn cuMemsetD8Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     uc: u8,
@@ -97,7 +89,7 @@ pub(in crate::exports) fn cuMemsetD8Async(
     fill(call, Place::row(dst_device), (u32::from(uc), 1), elements(n, 1, 1)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemsetD2D8_v2(
+pub(crate) fn cuMemsetD2D8_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,
@@ -108,7 +100,7 @@ pub(in crate::exports) fn cuMemsetD2D8_v2(
     fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemsetD2D8Async(
+pub(crate) fn cuMemsetD2D8Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,
@@ -120,16 +112,11 @@ pub(in crate::exports) fn cuMemsetD2D8Async(
     fill(call, pitched(dst_device, dst_pitch), (u32::from(uc), 1), elements(width, height, 1)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemsetD16_v2(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    us: u16,
-    n: usize,
-) -> Result<(), CUresult> {
+pub(crate) fn cuMemsetD16_v2(call: &Call<'_>, dst_device: CUdeviceptr, us: u16, n: usize) -> Result<(), CUresult> {
     fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemsetD16Async(
+pub(crate) fn cuMemsetD16Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     us: u16,
@@ -139,7 +126,7 @@ pub(in crate::exports) fn cuMemsetD16Async(
     fill(call, Place::row(dst_device), (u32::from(us), 2), elements(n, 1, 2)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemsetD2D16_v2(
+pub(crate) fn cuMemsetD2D16_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,
@@ -150,7 +137,7 @@ pub(in crate::exports) fn cuMemsetD2D16_v2(
     fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemsetD2D16Async(
+pub(crate) fn cuMemsetD2D16Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,
@@ -162,16 +149,11 @@ pub(in crate::exports) fn cuMemsetD2D16Async(
     fill(call, pitched(dst_device, dst_pitch), (u32::from(us), 2), elements(width, height, 2)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemsetD32_v2(
-    call: &Call<'_>,
-    dst_device: CUdeviceptr,
-    ui: c_uint,
-    n: usize,
-) -> Result<(), CUresult> {
+pub(crate) fn cuMemsetD32_v2(call: &Call<'_>, dst_device: CUdeviceptr, ui: c_uint, n: usize) -> Result<(), CUresult> {
     fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemsetD32Async(
+pub(crate) fn cuMemsetD32Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     ui: c_uint,
@@ -181,7 +163,7 @@ pub(in crate::exports) fn cuMemsetD32Async(
     fill(call, Place::row(dst_device), (ui, 4), elements(n, 1, 4)?, SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemsetD2D32_v2(
+pub(crate) fn cuMemsetD2D32_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,
@@ -192,7 +174,7 @@ pub(in crate::exports) fn cuMemsetD2D32_v2(
     fill(call, pitched(dst_device, dst_pitch), (ui, 4), elements(width, height, 4)?, SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemsetD2D32Async(
+pub(crate) fn cuMemsetD2D32Async(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_pitch: usize,

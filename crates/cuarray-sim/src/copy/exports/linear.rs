@@ -1,8 +1,8 @@
 //! Copies of contiguous bytes, and between devices.
 
-use super::super::*;
 use super::{INVALID_VALUE, SyncMode, captures, side, sync_memops, wait};
 use crate::capture;
+use crate::driver::Call;
 use crate::execution::{self, submit};
 use crate::graph_structure::checks;
 use crate::happens_before::edges;
@@ -11,7 +11,9 @@ use crate::objects::copy::{Copy, End, Extent, Source, Transfer, stage};
 use crate::objects::graph_data::{Action, CopyNode};
 use crate::objects::work::Work;
 use crate::work::streams;
+use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
+use std::ffi::c_void;
 
 /// Checks a copy, enqueues it, and waits for it if the call must.
 pub(super) fn transfer(
@@ -80,16 +82,11 @@ fn row(byte_count: usize) -> Extent {
     Extent::row(byte_count as u64)
 }
 
-pub(in crate::exports) fn cuMemcpy(
-    call: &Call<'_>,
-    dst: CUdeviceptr,
-    src: CUdeviceptr,
-    byte_count: usize,
-) -> Result<(), CUresult> {
+pub(crate) fn cuMemcpy(call: &Call<'_>, dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize) -> Result<(), CUresult> {
     transfer(call, End::unified(dst), End::unified(src), row(byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemcpyHtoD_v2(
+pub(crate) fn cuMemcpyHtoD_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_host: *const c_void,
@@ -98,7 +95,7 @@ pub(in crate::exports) fn cuMemcpyHtoD_v2(
     transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemcpyDtoH_v2(
+pub(crate) fn cuMemcpyDtoH_v2(
     call: &Call<'_>,
     dst_host: *mut c_void,
     src_device: CUdeviceptr,
@@ -107,7 +104,7 @@ pub(in crate::exports) fn cuMemcpyDtoH_v2(
     transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemcpyDtoD_v2(
+pub(crate) fn cuMemcpyDtoD_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_device: CUdeviceptr,
@@ -116,7 +113,7 @@ pub(in crate::exports) fn cuMemcpyDtoD_v2(
     transfer(call, End::device(dst_device), End::device(src_device), row(byte_count), SyncMode::Plain)
 }
 
-pub(in crate::exports) fn cuMemcpyAsync(
+pub(crate) fn cuMemcpyAsync(
     call: &Call<'_>,
     dst: CUdeviceptr,
     src: CUdeviceptr,
@@ -126,7 +123,7 @@ pub(in crate::exports) fn cuMemcpyAsync(
     transfer(call, End::unified(dst), End::unified(src), row(byte_count), SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemcpyHtoDAsync_v2(
+pub(crate) fn cuMemcpyHtoDAsync_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_host: *const c_void,
@@ -136,7 +133,7 @@ pub(in crate::exports) fn cuMemcpyHtoDAsync_v2(
     transfer(call, End::device(dst_device), End::host(src_host), row(byte_count), SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemcpyDtoHAsync_v2(
+pub(crate) fn cuMemcpyDtoHAsync_v2(
     call: &Call<'_>,
     dst_host: *mut c_void,
     src_device: CUdeviceptr,
@@ -146,7 +143,7 @@ pub(in crate::exports) fn cuMemcpyDtoHAsync_v2(
     transfer(call, End::host(dst_host), End::device(src_device), row(byte_count), SyncMode::Async(stream))
 }
 
-pub(in crate::exports) fn cuMemcpyDtoDAsync_v2(
+pub(crate) fn cuMemcpyDtoDAsync_v2(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     src_device: CUdeviceptr,
@@ -201,7 +198,7 @@ pub(super) fn serialized(
     Ok(())
 }
 
-pub(in crate::exports) fn cuMemcpyPeer(
+pub(crate) fn cuMemcpyPeer(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_context: CUcontext,
@@ -218,7 +215,7 @@ pub(in crate::exports) fn cuMemcpyPeer(
     })
 }
 
-pub(in crate::exports) fn cuMemcpyPeerAsync(
+pub(crate) fn cuMemcpyPeerAsync(
     call: &Call<'_>,
     dst_device: CUdeviceptr,
     dst_context: CUcontext,

@@ -5,11 +5,16 @@
 //! box of bytes, which is checked, enqueued, and waited for if the manual requires it. Where the manual leaves a choice, the
 //! call returns early, which reveals missing synchronization.
 
+// Names and parameters are the driver's.
+#![allow(non_snake_case, clippy::too_many_arguments)]
+
 mod array;
 mod batch;
+pub(crate) mod box_batches;
 mod boxes;
-mod copy;
 mod fill;
+mod linear;
+mod memory_batches;
 
 use crate::capture;
 use crate::driver::{Call, Guard};
@@ -21,13 +26,14 @@ use crate::objects::point::Point;
 use crate::state::State;
 use crate::work::allocations;
 use array::in_array;
-pub(super) use array::*;
-pub(super) use batch::*;
-pub(super) use boxes::*;
-pub(super) use copy::*;
+pub(crate) use array::*;
+pub(crate) use batch::*;
+pub(crate) use boxes::*;
 use cuarray_abi::{CUcontext, CUresult, CUstream};
 use cuarray_races::finding::AccessKind;
-pub(super) use fill::*;
+pub(crate) use fill::*;
+pub(crate) use linear::*;
+pub(crate) use memory_batches::*;
 use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
