@@ -17,7 +17,7 @@ PASSED_ON = {
     "cuarray-cudnn/src/lib.rs": "its caller, in refused.rs",
     "cuarray-sim/src/driver.rs": "config/, explain()",
     "cuarray-sim/src/execution/chosen.rs": "itself, schedule/scheduler.rs",
-    "cuarray-sim/src/execution/mod.rs": "work/copies.rs",
+    "cuarray-sim/src/execution/mod.rs": "copy/work.rs",
     "cuarray-sim/src/exports/export_table.rs": "itself",
     "cuarray-sim/src/launch/failures.rs": "itself",
     "cuarray-sim/src/launch/work.rs": "assertions of kernels",

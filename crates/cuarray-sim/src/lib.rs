@@ -38,7 +38,7 @@ mod execution;
 mod explore;
 mod exports;
 mod fork;
-mod graph_launch;
+mod graph;
 mod graph_structure;
 mod handle;
 mod happens_before;

@@ -3,10 +3,10 @@
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html). The rules
 //! are in `capture`.
 
-use super::graph::edge_list;
 use super::*;
 use crate::capture::{self, Target};
 use crate::execution::outside;
+use crate::graph::exports::graph::edge_list;
 use crate::objects::capturing::{Capturing, Recapture};
 use crate::objects::graph_data::EdgeOrder;
 use crate::work::streams::stream;

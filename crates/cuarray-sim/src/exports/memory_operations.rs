@@ -9,32 +9,10 @@ use crate::execution::submit;
 use crate::objects::graph_data::Action;
 use crate::objects::memory_operation::{Batch, MemoryOperation};
 use crate::objects::work::Work;
-use crate::work::memory_operations::{User, check};
+use crate::work::memory_operations::{User, batch, check};
 use crate::work::streams::stream;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
-/// The number of operations that a batch may not reach.
-const LONGEST: usize = 256;
-
-/// The operations of a batch, and their parameters.
-///
-/// # Errors
-/// Those of [`MemoryOperation::of`]; `CUDA_ERROR_INVALID_VALUE` for a null list and a list that is too long.
-///
-/// # Safety
-/// The list is the program's, with `count` elements.
-pub(super) unsafe fn batch(
-    params: In<'_, CUstreamBatchMemOpParams>,
-    count: c_uint,
-    first_version: bool,
-) -> Result<(Vec<MemoryOperation>, Vec<[u64; 6]>), CUresult> {
-    let count = usize::try_from(count).ok().filter(|count| *count < LONGEST).ok_or(INVALID_VALUE)?;
-    // SAFETY: this function's contract; every bit pattern is valid.
-    let (elements, given) = unsafe { (params.list(count)?, params.cast::<[u64; 6]>().list(count)?) };
-    let operations = elements.iter().map(|element| MemoryOperation::of(element, first_version));
-    Ok((operations.collect::<Result<_, _>>()?, given))
-}
-
 /// Enqueues operations in a stream, or captures them as one node.
 fn enqueue(
     call: &Call<'_>,

@@ -15,7 +15,6 @@ use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
-use crate::state::State;
 use crate::work::{graph_memory, new_allocation, pools, streams};
 use std::os::fd::IntoRawFd;
 
@@ -195,24 +194,6 @@ pub(super) fn cuMemPoolGetAttribute(
     unsafe { value.cast::<u64>() }.put(bytes)
 }
 
-/// Checks descriptions of the access of devices.
-pub(super) fn checked_access(
-    state: &State,
-    descriptions: Vec<CUmemAccessDesc>,
-) -> Result<Vec<(CUdevice, CUmemAccess_flags)>, CUresult> {
-    let checked = |CUmemAccessDesc { location, flags }| {
-        let known = matches!(
-            flags,
-            CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READ | CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-        );
-        if location.kind != CU_MEM_LOCATION_TYPE_DEVICE || !known {
-            return Err(INVALID_VALUE);
-        }
-        Ok((state.device(location.id)?.ordinal, flags))
-    };
-    descriptions.into_iter().map(checked).collect()
-}
-
 /// Sets which devices' kernels may access the memory of a pool; `cuCtxEnablePeerAccess` has no effect on it. A pool's own
 /// device always has access, and managed memory is open to all.
 pub(super) fn cuMemPoolSetAccess(
@@ -224,7 +205,7 @@ pub(super) fn cuMemPoolSetAccess(
     let mut state = call.lock();
     let place = state.pool(pool)?.place;
     // SAFETY: the manual gives the list this length.
-    let changes = checked_access(&state, unsafe { map.list(count)? })?;
+    let changes = pools::checked_access(&state, unsafe { map.list(count)? })?;
     let closes = |(device, flags): &(CUdevice, CUmemAccess_flags)| {
         place.is_open_to(*device) && *flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     };

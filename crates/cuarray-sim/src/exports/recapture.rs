@@ -3,10 +3,10 @@
 //! The function of the program is called at the end of the call that captured the nodes, without the driver's lock. The graph
 //! gets the parameters that the function accepts.
 
-use super::graph_node::params_of;
 use crate::capture::recapture;
 use crate::driver::{Driver, Guard};
 use crate::execution::outside;
+use crate::graph::exports::node::params_of;
 use crate::graph_structure;
 use crate::objects::capturing::Recaptured;
 use crate::objects::graph_data::Action;

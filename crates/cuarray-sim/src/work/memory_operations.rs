@@ -6,6 +6,7 @@ use crate::happens_before::calls as refusals;
 use crate::objects::allocation::{Allocation, Declared, Kind};
 use crate::objects::memory_operation::{MemoryOperation, Reduction, Word};
 use crate::objects::work::{Accesses, Work};
+use crate::parameters::In;
 use crate::state::State;
 use crate::work::words::{live, load};
 use crate::work::{allocations, node_access};
@@ -144,4 +145,27 @@ pub(crate) fn launch_published(state: &mut State, ticket: &Ticket, touched: &[To
             state.publications.add(word.address, value, ticket.clock.clone());
         }
     }
+}
+
+/// The number of operations that a batch may not reach.
+const LONGEST: usize = 256;
+
+/// The operations of a batch, and their parameters.
+///
+/// # Errors
+/// Those of [`MemoryOperation::of`]; `CUDA_ERROR_INVALID_VALUE` for a null list and a list that is too long.
+///
+/// # Safety
+/// The list is the program's, with `count` elements.
+pub(crate) unsafe fn batch(
+    params: In<'_, CUstreamBatchMemOpParams>,
+    count: u32,
+    first_version: bool,
+) -> Result<(Vec<MemoryOperation>, Vec<[u64; 6]>), CUresult> {
+    let count =
+        usize::try_from(count).ok().filter(|count| *count < LONGEST).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    // SAFETY: this function's contract; every bit pattern is valid.
+    let (elements, given) = unsafe { (params.list(count)?, params.cast::<[u64; 6]>().list(count)?) };
+    let operations = elements.iter().map(|element| MemoryOperation::of(element, first_version));
+    Ok((operations.collect::<Result<_, _>>()?, given))
 }

@@ -142,3 +142,21 @@ pub(crate) fn held(state: &State, device: usize) -> u64 {
     let own = state.pools.values().filter(|pool| pool.place.device() == Some(device));
     own.map(|pool| pool.reserved - pool.used).sum()
 }
+
+/// Checks descriptions of the access of devices.
+pub(crate) fn checked_access(
+    state: &State,
+    descriptions: Vec<CUmemAccessDesc>,
+) -> Result<Vec<(CUdevice, CUmemAccess_flags)>, CUresult> {
+    let checked = |CUmemAccessDesc { location, flags }| {
+        let known = matches!(
+            flags,
+            CU_MEM_ACCESS_FLAGS_PROT_NONE | CU_MEM_ACCESS_FLAGS_PROT_READ | CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        );
+        if location.kind != CU_MEM_LOCATION_TYPE_DEVICE || !known {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        Ok((state.device(location.id)?.ordinal, flags))
+    };
+    descriptions.into_iter().map(checked).collect()
+}

@@ -1,7 +1,7 @@
 //! The steps of a launch: the work of each node, enqueued in the lanes of the graph.
 
 use crate::execution;
-use crate::graph_launch::bodies;
+use crate::graph::bodies;
 use crate::happens_before::edges;
 use crate::objects::copy::{Copy, Source};
 use crate::objects::event::Event;

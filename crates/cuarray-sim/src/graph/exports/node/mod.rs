@@ -12,21 +12,21 @@ mod copy;
 mod event;
 mod kernel;
 
-pub(super) use allocation::allocate_action;
-pub(super) use any::*;
-pub(super) use attributes::*;
-pub(super) use batch::*;
-pub(super) use conditional::*;
-pub(super) use copy::*;
-pub(super) use event::*;
-pub(super) use kernel::*;
+pub(crate) use allocation::allocate_action;
+pub(crate) use any::*;
+pub(crate) use attributes::*;
+pub(crate) use batch::*;
+pub(crate) use conditional::*;
+pub(crate) use copy::*;
+pub(crate) use event::*;
+pub(crate) use kernel::*;
 
 use super::graph::{child_of, edge_list};
-use super::{In, Out};
 use crate::driver::Call;
 use crate::graph_structure::{self, conditions, reservations};
 use crate::objects::graph_data::{Action, Edge, Owner};
 use crate::objects::host_function::HostFunction;
+use crate::parameters::{In, Out};
 use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
@@ -145,7 +145,7 @@ pub(super) fn change(state: &mut State, node: CUgraphNode, mut action: Action) -
     Ok(())
 }
 
-pub(super) fn cuGraphAddHostNode(
+pub(crate) fn cuGraphAddHostNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -166,7 +166,7 @@ fn host_params(function: HostFunction) -> CUDA_HOST_NODE_PARAMS {
     }
 }
 
-pub(super) fn cuGraphHostNodeGetParams(
+pub(crate) fn cuGraphHostNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: Out<'_, CUDA_HOST_NODE_PARAMS>,
@@ -177,7 +177,7 @@ pub(super) fn cuGraphHostNodeGetParams(
     }
 }
 
-pub(super) fn cuGraphHostNodeSetParams(
+pub(crate) fn cuGraphHostNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: In<'_, CUDA_HOST_NODE_PARAMS>,
@@ -186,7 +186,7 @@ pub(super) fn cuGraphHostNodeSetParams(
     change(&mut call.lock(), node, action)
 }
 
-pub(super) fn cuGraphAddChildGraphNode(
+pub(crate) fn cuGraphAddChildGraphNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -200,7 +200,7 @@ pub(super) fn cuGraphAddChildGraphNode(
 }
 
 /// Returns the node's own clone, whose nodes may be changed.
-pub(super) fn cuGraphChildGraphNodeGetGraph(
+pub(crate) fn cuGraphChildGraphNodeGetGraph(
     call: &Call<'_>,
     node: CUgraphNode,
     p_graph: Out<'_, CUgraph>,
@@ -208,7 +208,7 @@ pub(super) fn cuGraphChildGraphNodeGetGraph(
     p_graph.put(child_of(&call.lock(), node)?)
 }
 
-pub(super) fn cuGraphAddEmptyNode(
+pub(crate) fn cuGraphAddEmptyNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,

@@ -1,14 +1,16 @@
 //! Copy nodes and fill nodes.
 
-use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change, context_of};
 use crate::copy::exports::transfer_of;
+use crate::driver::Call;
 use crate::graph_structure::checks;
 use crate::objects::graph_data::{Action, CopyNode, FillNode, Given};
+use crate::parameters::{In, Out};
 use crate::state::State;
+use cuarray_abi::*;
 
 /// The action of a memcpy node with these parameters.
-pub(in crate::exports) fn copy_action(
+pub(crate) fn copy_action(
     state: &mut State,
     call: &Call<'_>,
     params: &CUDA_MEMCPY3D,
@@ -22,7 +24,7 @@ pub(in crate::exports) fn copy_action(
 }
 
 /// The action of a memset node with these parameters.
-pub(in crate::exports) fn fill_action(
+pub(crate) fn fill_action(
     state: &mut State,
     call: &Call<'_>,
     params: CUDA_MEMSET_NODE_PARAMS,
@@ -33,7 +35,7 @@ pub(in crate::exports) fn fill_action(
     Ok(Action::Fill(node))
 }
 
-pub(in crate::exports) fn cuGraphAddMemcpyNode(
+pub(crate) fn cuGraphAddMemcpyNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -47,7 +49,7 @@ pub(in crate::exports) fn cuGraphAddMemcpyNode(
     unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), action) }
 }
 
-pub(in crate::exports) fn cuGraphMemcpyNodeGetParams(
+pub(crate) fn cuGraphMemcpyNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: Out<'_, CUDA_MEMCPY3D>,
@@ -58,7 +60,7 @@ pub(in crate::exports) fn cuGraphMemcpyNodeGetParams(
     }
 }
 
-pub(in crate::exports) fn cuGraphMemcpyNodeSetParams(
+pub(crate) fn cuGraphMemcpyNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: In<'_, CUDA_MEMCPY3D>,
@@ -72,7 +74,7 @@ pub(in crate::exports) fn cuGraphMemcpyNodeSetParams(
     change(&mut state, node, action)
 }
 
-pub(in crate::exports) fn cuGraphAddMemsetNode(
+pub(crate) fn cuGraphAddMemsetNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -86,7 +88,7 @@ pub(in crate::exports) fn cuGraphAddMemsetNode(
     unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), action) }
 }
 
-pub(in crate::exports) fn cuGraphMemsetNodeGetParams(
+pub(crate) fn cuGraphMemsetNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: Out<'_, CUDA_MEMSET_NODE_PARAMS>,
@@ -97,7 +99,7 @@ pub(in crate::exports) fn cuGraphMemsetNodeGetParams(
     }
 }
 
-pub(in crate::exports) fn cuGraphMemsetNodeSetParams(
+pub(crate) fn cuGraphMemsetNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: In<'_, CUDA_MEMSET_NODE_PARAMS>,

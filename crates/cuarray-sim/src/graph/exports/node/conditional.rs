@@ -2,12 +2,15 @@
 //!
 //! Driver API: [`cuGraphConditionalHandleCreate`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
-use super::super::*;
 use super::{INVALID_VALUE, member};
+use crate::driver::Call;
 use crate::graph_structure::conditions;
 use crate::happens_before::calls;
 use crate::objects::graph_data::Action;
+use crate::parameters::Out;
 use crate::state::State;
+use cuarray_abi::*;
+use std::ffi::c_uint;
 
 /// The action of a conditional node in `graph` with these parameters, without its bodies.
 pub(super) fn conditional_action(
@@ -23,7 +26,7 @@ pub(super) fn conditional_action(
 }
 
 /// A null context stands for the current one.
-pub(in crate::exports) fn cuGraphConditionalHandleCreate(
+pub(crate) fn cuGraphConditionalHandleCreate(
     call: &Call<'_>,
     p_handle_out: Out<'_, CUgraphConditionalHandle>,
     graph: CUgraph,

@@ -1,13 +1,15 @@
 //! Batch memory operation nodes, which wait for words of memory and write them.
 
-use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change, context_of};
-use crate::exports::memory_operations::batch;
-use crate::graph_launch::update;
+use crate::driver::Call;
+use crate::graph::update;
 use crate::objects::graph_data::Action;
 use crate::objects::memory_operation::Batch;
+use crate::parameters::{In, Out, Received};
 use crate::state::State;
+use crate::work::memory_operations::batch;
 use crate::work::memory_operations::{User, check};
+use cuarray_abi::*;
 
 /// The action of a batch memory operation node with these parameters.
 ///
@@ -16,7 +18,7 @@ use crate::work::memory_operations::{User, check};
 ///
 /// # Safety
 /// The parameters are the program's: their list has the length that they state.
-pub(in crate::exports) unsafe fn batch_action(
+pub(crate) unsafe fn batch_action(
     state: &mut State,
     call: &Call<'_>,
     params: CUDA_BATCH_MEM_OP_NODE_PARAMS,
@@ -38,7 +40,7 @@ pub(super) fn batch_params(batch: &Batch) -> CUDA_BATCH_MEM_OP_NODE_PARAMS {
     CUDA_BATCH_MEM_OP_NODE_PARAMS { ctx: batch.context, count, paramArray: list, flags: batch.flags }
 }
 
-pub(in crate::exports) fn cuGraphAddBatchMemOpNode(
+pub(crate) fn cuGraphAddBatchMemOpNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -52,7 +54,7 @@ pub(in crate::exports) fn cuGraphAddBatchMemOpNode(
     unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), action) }
 }
 
-pub(in crate::exports) fn cuGraphBatchMemOpNodeGetParams(
+pub(crate) fn cuGraphBatchMemOpNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params_out: Out<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
@@ -63,7 +65,7 @@ pub(in crate::exports) fn cuGraphBatchMemOpNodeGetParams(
     }
 }
 
-pub(in crate::exports) fn cuGraphBatchMemOpNodeSetParams(
+pub(crate) fn cuGraphBatchMemOpNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: In<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
@@ -75,7 +77,7 @@ pub(in crate::exports) fn cuGraphBatchMemOpNodeSetParams(
 }
 
 /// Changes the words and the values of a node; the operations stay of their kinds.
-pub(in crate::exports) fn cuGraphExecBatchMemOpNodeSetParams(
+pub(crate) fn cuGraphExecBatchMemOpNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,

@@ -2,21 +2,24 @@
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
-use super::graph_node::{copy_action, fill_action, host_action, node_action};
-use super::*;
+use super::node::{copy_action, fill_action, host_action, node_action};
 use crate::capture;
+use crate::driver::Call;
 use crate::driver::Guard;
 use crate::execution::{self, outside, progress, service};
-use crate::graph_launch::{exec, update};
+use crate::graph::{exec, update};
 use crate::graph_structure::{self, conditions};
 use crate::objects::graph_data::{Action, Owner};
 use crate::objects::work::Work;
+use crate::parameters::{In, InOut, Out, unsupported};
 use crate::schedule::mode::Mode;
 use crate::work::streams::stream;
+use cuarray_abi::*;
+use std::ffi::{c_char, c_uint};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) fn cuGraphInstantiate(
+pub(crate) fn cuGraphInstantiate(
     call: &Call<'_>,
     p_exec: Out<'_, CUgraphExec>,
     graph: CUgraph,
@@ -28,7 +31,7 @@ pub(super) fn cuGraphInstantiate(
 }
 
 /// Writes a sentence about the result to the log.
-pub(super) fn cuGraphInstantiate_v2(
+pub(crate) fn cuGraphInstantiate_v2(
     call: &Call<'_>,
     p_exec: Out<'_, CUgraphExec>,
     graph: CUgraph,
@@ -51,7 +54,7 @@ pub(super) fn cuGraphInstantiate_v2(
     p_exec.put(made.map_err(|(code, _)| code)?)
 }
 
-pub(super) fn cuGraphInstantiateWithFlags(
+pub(crate) fn cuGraphInstantiateWithFlags(
     call: &Call<'_>,
     p_exec: Out<'_, CUgraphExec>,
     graph: CUgraph,
@@ -66,7 +69,7 @@ pub(super) fn cuGraphInstantiateWithFlags(
     p_exec.put(exec)
 }
 
-pub(super) fn cuGraphInstantiateWithParams(
+pub(crate) fn cuGraphInstantiateWithParams(
     call: &Call<'_>,
     p_exec: Out<'_, CUgraphExec>,
     graph: CUgraph,
@@ -91,16 +94,16 @@ pub(super) fn cuGraphInstantiateWithParams(
     p_exec.put(exec)
 }
 
-pub(super) fn cuGraphExecGetFlags(call: &Call<'_>, exec: CUgraphExec, flags: Out<'_, u64>) -> Result<(), CUresult> {
+pub(crate) fn cuGraphExecGetFlags(call: &Call<'_>, exec: CUgraphExec, flags: Out<'_, u64>) -> Result<(), CUresult> {
     flags.put(call.lock().exec(exec)?.flags)
 }
 
-pub(super) fn cuGraphExecGetId(call: &Call<'_>, exec: CUgraphExec, graph_id: Out<'_, c_uint>) -> Result<(), CUresult> {
+pub(crate) fn cuGraphExecGetId(call: &Call<'_>, exec: CUgraphExec, graph_id: Out<'_, c_uint>) -> Result<(), CUresult> {
     graph_id.put(call.lock().exec(exec)?.id)
 }
 
 /// Enqueues an operation without effect: a simulated graph needs no upload.
-pub(super) fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
+pub(crate) fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     state.exec(exec)?;
     capture::forbid_in_capture(&mut state, handle)?;
@@ -109,7 +112,7 @@ pub(super) fn cuGraphUpload(call: &Call<'_>, exec: CUgraphExec, stream: CUstream
 }
 
 /// Launches a graph; in a capturing stream, adds it as a child graph node.
-pub(super) fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
+pub(crate) fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     let graph = state.exec(exec)?.graph;
     if capture::captures(&mut state, handle)? {
@@ -131,14 +134,14 @@ pub(super) fn cuGraphLaunch(call: &Call<'_>, exec: CUgraphExec, stream: CUstream
     Ok(())
 }
 
-pub(super) fn cuGraphExecDestroy(call: &Call<'_>, exec: CUgraphExec) -> Result<(), CUresult> {
+pub(crate) fn cuGraphExecDestroy(call: &Call<'_>, exec: CUgraphExec) -> Result<(), CUresult> {
     let mut state = call.lock();
     exec::destroy_exec(&mut state, exec)?;
     drop(outside::bury(call.driver, state));
     Ok(())
 }
 
-pub(super) fn cuGraphExecUpdate(
+pub(crate) fn cuGraphExecUpdate(
     call: &Call<'_>,
     exec: CUgraphExec,
     graph: CUgraph,
@@ -154,7 +157,7 @@ pub(super) fn cuGraphExecUpdate(
     updated
 }
 
-pub(super) fn cuGraphExecUpdate_v2(
+pub(crate) fn cuGraphExecUpdate_v2(
     call: &Call<'_>,
     exec: CUgraphExec,
     graph: CUgraph,
@@ -182,7 +185,7 @@ fn update(mut state: Guard<'_>, exec: CUgraphExec, node: CUgraphNode, action: Ac
     update::update_node(&mut state, exec, node, action)
 }
 
-pub(super) fn cuGraphExecNodeSetParams(
+pub(crate) fn cuGraphExecNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -201,7 +204,7 @@ pub(super) fn cuGraphExecNodeSetParams(
     }
 }
 
-pub(super) fn cuGraphExecMemcpyNodeSetParams(
+pub(crate) fn cuGraphExecMemcpyNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -213,7 +216,7 @@ pub(super) fn cuGraphExecMemcpyNodeSetParams(
     update(state, exec, node, action)
 }
 
-pub(super) fn cuGraphExecMemsetNodeSetParams(
+pub(crate) fn cuGraphExecMemsetNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -225,7 +228,7 @@ pub(super) fn cuGraphExecMemsetNodeSetParams(
     update(state, exec, node, action)
 }
 
-pub(super) fn cuGraphExecHostNodeSetParams(
+pub(crate) fn cuGraphExecHostNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -235,7 +238,7 @@ pub(super) fn cuGraphExecHostNodeSetParams(
     update(call.lock(), exec, node, action)
 }
 
-pub(super) fn cuGraphExecChildGraphNodeSetParams(
+pub(crate) fn cuGraphExecChildGraphNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -246,7 +249,7 @@ pub(super) fn cuGraphExecChildGraphNodeSetParams(
     update::update_child(&mut state, exec, node, child_graph)
 }
 
-pub(super) fn cuGraphExecEventRecordNodeSetEvent(
+pub(crate) fn cuGraphExecEventRecordNodeSetEvent(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -257,7 +260,7 @@ pub(super) fn cuGraphExecEventRecordNodeSetEvent(
     update(state, exec, node, Action::Record(event))
 }
 
-pub(super) fn cuGraphExecEventWaitNodeSetEvent(
+pub(crate) fn cuGraphExecEventWaitNodeSetEvent(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -277,7 +280,7 @@ fn switchable(state: &Guard<'_>, exec: CUgraphExec, node: CUgraphNode) -> Result
     }
 }
 
-pub(super) fn cuGraphNodeSetEnabled(
+pub(crate) fn cuGraphNodeSetEnabled(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -293,7 +296,7 @@ pub(super) fn cuGraphNodeSetEnabled(
     Ok(())
 }
 
-pub(super) fn cuGraphNodeGetEnabled(
+pub(crate) fn cuGraphNodeGetEnabled(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,

@@ -4,19 +4,21 @@
 //! read when the node is added or changed, as for a launch in a stream. Queries return pointers into the node's own
 //! copies.
 
-use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change, context_of};
-use crate::graph_launch::update;
+use crate::driver::Call;
+use crate::graph::update;
 use crate::launch::exports::{Arguments, Shape, prepare};
 use crate::objects::graph_data::Action;
 use crate::objects::launch::Launch;
+use crate::parameters::{In, Out};
 use crate::state::State;
+use cuarray_abi::*;
 
 /// The action of a kernel node with these parameters.
 ///
 /// # Safety
 /// The parameters are the program's: their lists are those of the kernel.
-pub(in crate::exports) unsafe fn launch_action(
+pub(crate) unsafe fn launch_action(
     state: &mut State,
     call: &Call<'_>,
     params: &CUDA_KERNEL_NODE_PARAMS,
@@ -40,7 +42,7 @@ pub(in crate::exports) unsafe fn launch_action(
 }
 
 /// The parameters of a kernel node.
-pub(in crate::exports) fn launch_params(launch: &Launch) -> CUDA_KERNEL_NODE_PARAMS {
+pub(crate) fn launch_params(launch: &Launch) -> CUDA_KERNEL_NODE_PARAMS {
     let v1 = CUDA_KERNEL_NODE_PARAMS_v1 {
         func: launch.function,
         gridDimX: launch.grid[0],
@@ -70,7 +72,7 @@ fn from_version_10(params: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>) -> Result<CUDA_KE
     Ok(CUDA_KERNEL_NODE_PARAMS { v1, kern: CUkernel::NULL, ctx: CUcontext::NULL })
 }
 
-pub(in crate::exports) fn cuGraphAddKernelNode(
+pub(crate) fn cuGraphAddKernelNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -82,7 +84,7 @@ pub(in crate::exports) fn cuGraphAddKernelNode(
     cuGraphAddKernelNode_v2(call, p_node, graph, dependencies, num_dependencies, In::of(&params))
 }
 
-pub(in crate::exports) fn cuGraphAddKernelNode_v2(
+pub(crate) fn cuGraphAddKernelNode_v2(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -97,7 +99,7 @@ pub(in crate::exports) fn cuGraphAddKernelNode_v2(
     unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), action) }
 }
 
-pub(in crate::exports) fn cuGraphKernelNodeGetParams(
+pub(crate) fn cuGraphKernelNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: Out<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
@@ -105,7 +107,7 @@ pub(in crate::exports) fn cuGraphKernelNodeGetParams(
     node_params.put(params_of(&call.lock(), node)?.v1)
 }
 
-pub(in crate::exports) fn cuGraphKernelNodeGetParams_v2(
+pub(crate) fn cuGraphKernelNodeGetParams_v2(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: Out<'_, CUDA_KERNEL_NODE_PARAMS>,
@@ -113,7 +115,7 @@ pub(in crate::exports) fn cuGraphKernelNodeGetParams_v2(
     node_params.put(params_of(&call.lock(), node)?)
 }
 
-pub(in crate::exports) fn cuGraphKernelNodeSetParams(
+pub(crate) fn cuGraphKernelNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
@@ -121,7 +123,7 @@ pub(in crate::exports) fn cuGraphKernelNodeSetParams(
     cuGraphKernelNodeSetParams_v2(call, node, In::of(&from_version_10(node_params)?))
 }
 
-pub(in crate::exports) fn cuGraphKernelNodeSetParams_v2(
+pub(crate) fn cuGraphKernelNodeSetParams_v2(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: In<'_, CUDA_KERNEL_NODE_PARAMS>,
@@ -133,7 +135,7 @@ pub(in crate::exports) fn cuGraphKernelNodeSetParams_v2(
     change(&mut state, node, action)
 }
 
-pub(in crate::exports) fn cuGraphExecKernelNodeSetParams(
+pub(crate) fn cuGraphExecKernelNodeSetParams(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,
@@ -142,7 +144,7 @@ pub(in crate::exports) fn cuGraphExecKernelNodeSetParams(
     cuGraphExecKernelNodeSetParams_v2(call, exec, node, In::of(&from_version_10(node_params)?))
 }
 
-pub(in crate::exports) fn cuGraphExecKernelNodeSetParams_v2(
+pub(crate) fn cuGraphExecKernelNodeSetParams_v2(
     call: &Call<'_>,
     exec: CUgraphExec,
     node: CUgraphNode,

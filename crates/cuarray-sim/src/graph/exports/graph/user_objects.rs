@@ -1,14 +1,17 @@
 //! User objects: objects of the program that graphs keep alive.
 
-use super::super::*;
 use super::INVALID_VALUE;
+use crate::driver::Call;
 use crate::execution::outside;
 use crate::graph_structure::references;
 use crate::objects::graph_data::UserObject;
 use crate::objects::host_function::HostFunction;
+use crate::parameters::Out;
+use cuarray_abi::*;
 use std::collections::BTreeMap;
+use std::ffi::{c_int, c_uint, c_void};
 
-pub(in crate::exports) fn cuUserObjectCreate(
+pub(crate) fn cuUserObjectCreate(
     call: &Call<'_>,
     object_out: Out<'_, CUuserObject>,
     ptr: *mut c_void,
@@ -29,21 +32,13 @@ fn check_count(count: c_uint) -> Result<(), CUresult> {
     if (1..=c_int::MAX as c_uint).contains(&count) { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
-pub(in crate::exports) fn cuUserObjectRetain(
-    call: &Call<'_>,
-    object: CUuserObject,
-    count: c_uint,
-) -> Result<(), CUresult> {
+pub(crate) fn cuUserObjectRetain(call: &Call<'_>, object: CUuserObject, count: c_uint) -> Result<(), CUresult> {
     check_count(count)?;
     call.lock().user_objects.get_mut(&object).ok_or(INVALID_VALUE)?.references += u64::from(count);
     Ok(())
 }
 
-pub(in crate::exports) fn cuUserObjectRelease(
-    call: &Call<'_>,
-    object: CUuserObject,
-    count: c_uint,
-) -> Result<(), CUresult> {
+pub(crate) fn cuUserObjectRelease(call: &Call<'_>, object: CUuserObject, count: c_uint) -> Result<(), CUresult> {
     check_count(count)?;
     let mut state = call.lock();
     if state.user_objects.get(&object).ok_or(INVALID_VALUE)?.references < u64::from(count) {
@@ -55,7 +50,7 @@ pub(in crate::exports) fn cuUserObjectRelease(
 }
 
 /// Adds references. With the move flag, the caller's references are transferred instead.
-pub(in crate::exports) fn cuGraphRetainUserObject(
+pub(crate) fn cuGraphRetainUserObject(
     call: &Call<'_>,
     graph: CUgraph,
     object: CUuserObject,
@@ -76,7 +71,7 @@ pub(in crate::exports) fn cuGraphRetainUserObject(
     Ok(())
 }
 
-pub(in crate::exports) fn cuGraphReleaseUserObject(
+pub(crate) fn cuGraphReleaseUserObject(
     call: &Call<'_>,
     graph: CUgraph,
     object: CUuserObject,

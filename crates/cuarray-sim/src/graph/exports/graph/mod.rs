@@ -5,14 +5,14 @@
 mod edges;
 mod user_objects;
 
-pub(super) use edges::*;
-pub(super) use user_objects::*;
+pub(crate) use edges::*;
+pub(crate) use user_objects::*;
 
-use super::{In, InOut, Out, Text, unsupported};
 use crate::driver::Call;
 use crate::execution::outside;
 use crate::graph_structure::{self, conditions, dot};
 use crate::objects::graph_data::{Action, Edge, Graph, Owner};
+use crate::parameters::{In, InOut, Out, Text, unsupported};
 use crate::state::State;
 use cuarray_abi::*;
 use std::ffi::{OsStr, c_uint};
@@ -24,7 +24,7 @@ const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 ///
 /// # Safety
 /// The lists have `count` elements.
-pub(super) unsafe fn edge_list(
+pub(crate) unsafe fn edge_list(
     from: In<'_, CUgraphNode>,
     data: In<'_, CUgraphEdgeData>,
     count: usize,
@@ -60,7 +60,7 @@ unsafe fn write_list<T: Copy>(
     count.put(room.min(entries.len()))
 }
 
-pub(super) fn cuGraphCreate(call: &Call<'_>, p_graph: Out<'_, CUgraph>, flags: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuGraphCreate(call: &Call<'_>, p_graph: Out<'_, CUgraph>, flags: c_uint) -> Result<(), CUresult> {
     p_graph.present()?;
     if flags != 0 {
         return Err(INVALID_VALUE);
@@ -74,7 +74,7 @@ fn check_owned(graph: &Graph) -> Result<(), CUresult> {
     if graph.owner == Owner::Program && graph.capture.is_none() { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
-pub(super) fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Result<(), CUresult> {
+pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Result<(), CUresult> {
     let mut state = call.lock();
     check_owned(state.graph(graph)?)?;
     graph_structure::remove_graph(&mut state, graph);
@@ -82,7 +82,7 @@ pub(super) fn cuGraphDestroy(call: &Call<'_>, graph: CUgraph) -> Result<(), CUre
     Ok(())
 }
 
-pub(super) fn cuGraphClone(call: &Call<'_>, p_clone: Out<'_, CUgraph>, original: CUgraph) -> Result<(), CUresult> {
+pub(crate) fn cuGraphClone(call: &Call<'_>, p_clone: Out<'_, CUgraph>, original: CUgraph) -> Result<(), CUresult> {
     p_clone.present()?;
     let mut state = call.lock();
     state.graph(original)?;
@@ -94,7 +94,7 @@ pub(super) fn cuGraphClone(call: &Call<'_>, p_clone: Out<'_, CUgraph>, original:
     p_clone.put(clone)
 }
 
-pub(super) fn cuGraphNodeFindInClone(
+pub(crate) fn cuGraphNodeFindInClone(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     original: CUgraphNode,
@@ -106,11 +106,11 @@ pub(super) fn cuGraphNodeFindInClone(
     p_node.put(*found.ok_or(INVALID_VALUE)?)
 }
 
-pub(super) fn cuGraphGetId(call: &Call<'_>, graph: CUgraph, graph_id: Out<'_, c_uint>) -> Result<(), CUresult> {
+pub(crate) fn cuGraphGetId(call: &Call<'_>, graph: CUgraph, graph_id: Out<'_, c_uint>) -> Result<(), CUresult> {
     graph_id.put(call.lock().graph(graph)?.id)
 }
 
-pub(super) fn cuGraphGetNodes(
+pub(crate) fn cuGraphGetNodes(
     call: &Call<'_>,
     graph: CUgraph,
     nodes: Out<'_, CUgraphNode>,
@@ -121,7 +121,7 @@ pub(super) fn cuGraphGetNodes(
     unsafe { write_list(&found, CUgraphNode::NULL, nodes, num_nodes) }
 }
 
-pub(super) fn cuGraphGetRootNodes(
+pub(crate) fn cuGraphGetRootNodes(
     call: &Call<'_>,
     graph: CUgraph,
     nodes: Out<'_, CUgraphNode>,
@@ -134,7 +134,7 @@ pub(super) fn cuGraphGetRootNodes(
     unsafe { write_list(&roots, CUgraphNode::NULL, nodes, num_nodes) }
 }
 
-pub(super) fn cuGraphDestroyNode(call: &Call<'_>, node: CUgraphNode) -> Result<(), CUresult> {
+pub(crate) fn cuGraphDestroyNode(call: &Call<'_>, node: CUgraphNode) -> Result<(), CUresult> {
     let mut state = call.lock();
     let graph = state.node(node)?.graph;
     if state.graph(graph)?.capture.is_some() {
@@ -148,7 +148,7 @@ pub(super) fn cuGraphDestroyNode(call: &Call<'_>, node: CUgraphNode) -> Result<(
     Ok(())
 }
 
-pub(super) fn cuGraphNodeGetType(
+pub(crate) fn cuGraphNodeGetType(
     call: &Call<'_>,
     node: CUgraphNode,
     kind: Out<'_, CUgraphNodeType>,
@@ -156,7 +156,7 @@ pub(super) fn cuGraphNodeGetType(
     kind.put(call.lock().node(node)?.action.kind())
 }
 
-pub(super) fn cuGraphNodeGetContainingGraph(
+pub(crate) fn cuGraphNodeGetContainingGraph(
     call: &Call<'_>,
     node: CUgraphNode,
     p_graph: Out<'_, CUgraph>,
@@ -164,7 +164,7 @@ pub(super) fn cuGraphNodeGetContainingGraph(
     p_graph.put(call.lock().node(node)?.graph)
 }
 
-pub(super) fn cuGraphNodeGetLocalId(
+pub(crate) fn cuGraphNodeGetLocalId(
     call: &Call<'_>,
     node: CUgraphNode,
     node_id: Out<'_, c_uint>,
@@ -173,7 +173,7 @@ pub(super) fn cuGraphNodeGetLocalId(
 }
 
 /// The numbers of the graph and of the node in it, which no two nodes of a process have in common.
-pub(super) fn cuGraphNodeGetToolsId(
+pub(crate) fn cuGraphNodeGetToolsId(
     call: &Call<'_>,
     node: CUgraphNode,
     tools_node_id: Out<'_, u64>,
@@ -185,7 +185,7 @@ pub(super) fn cuGraphNodeGetToolsId(
 }
 
 /// Writes a DOT file. The flags select its content; only those for handles have an effect.
-pub(super) fn cuGraphDebugDotPrint(
+pub(crate) fn cuGraphDebugDotPrint(
     call: &Call<'_>,
     graph: CUgraph,
     path: Text<'_>,

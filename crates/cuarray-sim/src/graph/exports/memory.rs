@@ -2,15 +2,18 @@
 //!
 //! Driver API: [graph management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
-use super::graph_node::{add_and_return, allocate_action};
-use super::*;
+use super::node::{add_and_return, allocate_action};
+use crate::driver::Call;
 use crate::objects::graph_data::Action;
+use crate::parameters::{In, InOut, Out};
 use crate::state::State;
+use cuarray_abi::*;
+use std::ffi::c_void;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// Adds the node and writes the address of its memory into the parameters.
-pub(super) fn cuGraphAddMemAllocNode(
+pub(crate) fn cuGraphAddMemAllocNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -32,7 +35,7 @@ pub(super) fn cuGraphAddMemAllocNode(
     p_node.put(node)
 }
 
-pub(super) fn cuGraphMemAllocNodeGetParams(
+pub(crate) fn cuGraphMemAllocNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     params_out: Out<'_, CUDA_MEM_ALLOC_NODE_PARAMS>,
@@ -43,7 +46,7 @@ pub(super) fn cuGraphMemAllocNodeGetParams(
     }
 }
 
-pub(super) fn cuGraphAddMemFreeNode(
+pub(crate) fn cuGraphAddMemFreeNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -55,7 +58,7 @@ pub(super) fn cuGraphAddMemFreeNode(
     unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), |_| Ok(Action::Free(dptr))) }
 }
 
-pub(super) fn cuGraphMemFreeNodeGetParams(
+pub(crate) fn cuGraphMemFreeNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     dptr_out: Out<'_, CUdeviceptr>,
@@ -67,13 +70,13 @@ pub(super) fn cuGraphMemFreeNodeGetParams(
 }
 
 /// Releases reserved memory that is not in use.
-pub(super) fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Result<(), CUresult> {
+pub(crate) fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.device_mut(device)?.graph_memory.trim();
     Ok(())
 }
 
-pub(super) fn cuDeviceGetGraphMemAttribute(
+pub(crate) fn cuDeviceGetGraphMemAttribute(
     call: &Call<'_>,
     device: CUdevice,
     attr: CUgraphMem_attribute,
@@ -93,7 +96,7 @@ pub(super) fn cuDeviceGetGraphMemAttribute(
 }
 
 /// Resets a high watermark; zero is the only valid value.
-pub(super) fn cuDeviceSetGraphMemAttribute(
+pub(crate) fn cuDeviceSetGraphMemAttribute(
     call: &Call<'_>,
     device: CUdevice,
     attr: CUgraphMem_attribute,

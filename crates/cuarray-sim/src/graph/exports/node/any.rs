@@ -2,10 +2,11 @@
 //!
 //! Driver API: [`cuGraphAddNode`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
-use super::super::*;
 use super::*;
+use crate::driver::Call;
 use crate::execution::outside;
-use crate::exports::unsupported;
+use crate::parameters::{In, InOut, Out, unsupported};
+use cuarray_abi::*;
 
 /// Parameters of one kind of nodes: a member of the union.
 ///
@@ -36,7 +37,7 @@ pub(super) fn member<T: Member>(params: &CUgraphNodeParams) -> T {
 ///
 /// # Safety
 /// The parameters are the program's: their pointers are as the manual defines.
-pub(in crate::exports) unsafe fn node_action(
+pub(crate) unsafe fn node_action(
     state: &mut State,
     call: &Call<'_>,
     params: &CUgraphNodeParams,
@@ -79,7 +80,7 @@ pub(in crate::exports) unsafe fn node_action(
     }
 }
 
-pub(in crate::exports) fn cuGraphAddNode(
+pub(crate) fn cuGraphAddNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -91,7 +92,7 @@ pub(in crate::exports) fn cuGraphAddNode(
 }
 
 /// Adds the node and writes the address of an allocation, or the bodies of a conditional node, into the parameters.
-pub(in crate::exports) fn cuGraphAddNode_v2(
+pub(crate) fn cuGraphAddNode_v2(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -147,7 +148,7 @@ fn check_context(call: &Call<'_>, params: &CUgraphNodeParams) -> Result<(), CUre
 }
 
 /// As the second version, with a check of the context of a kernel node.
-pub(in crate::exports) fn cuGraphAddNode_v3(
+pub(crate) fn cuGraphAddNode_v3(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -185,7 +186,7 @@ fn set_member<T: Member>(params: &mut CUgraphNodeParams, value: T) {
     unsafe { params.params.as_mut_ptr().cast::<T>().write_unaligned(value) };
 }
 
-pub(in crate::exports) fn cuGraphNodeGetParams(
+pub(crate) fn cuGraphNodeGetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: Out<'_, CUgraphNodeParams>,
@@ -196,7 +197,7 @@ pub(in crate::exports) fn cuGraphNodeGetParams(
 }
 
 /// The parameters of a node with an action, which they point into.
-pub(in crate::exports) fn params_of(action: &Action) -> CUgraphNodeParams {
+pub(crate) fn params_of(action: &Action) -> CUgraphNodeParams {
     let mut params = CUgraphNodeParams { kind: action.kind(), reserved0: [0; 3], params: [0; 29], reserved2: 0 };
     match action {
         Action::Empty => {}
@@ -223,7 +224,7 @@ pub(in crate::exports) fn params_of(action: &Action) -> CUgraphNodeParams {
     params
 }
 
-pub(in crate::exports) fn cuGraphNodeSetParams(
+pub(crate) fn cuGraphNodeSetParams(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: In<'_, CUgraphNodeParams>,
@@ -249,7 +250,7 @@ pub(in crate::exports) fn cuGraphNodeSetParams(
 }
 
 /// As the first version, with a check of the context of a kernel node.
-pub(in crate::exports) fn cuGraphNodeSetParams_v2(
+pub(crate) fn cuGraphNodeSetParams_v2(
     call: &Call<'_>,
     node: CUgraphNode,
     node_params: In<'_, CUgraphNodeParams>,

@@ -6,8 +6,8 @@
 //! executable graph, ordered only by the edges. So branches of a graph can race, as on a device.
 
 use crate::execution;
-use crate::graph_launch::layout::lay_out;
-use crate::graph_launch::{bodies, steps};
+use crate::graph::layout::lay_out;
+use crate::graph::{bodies, steps};
 use crate::graph_structure::{self, checks, conditions, references, reservations};
 use crate::happens_before::edges;
 use crate::objects::graph_data::{Action, Exec, INVALID_VALUE, Layout, Owner, fresh_id};

@@ -1,6 +1,6 @@
 //! The bodies of conditional nodes in a launch.
 
-use crate::graph_launch::layout::lay_out;
+use crate::graph::layout::lay_out;
 use crate::graph_structure::checks;
 use crate::happens_before::bodies;
 use crate::objects::graph_data::{Action, Body, BodyStep, ConditionalNode, Layout, Plan, Run, Step, Task};

@@ -1,10 +1,11 @@
 //! The parameters of allocation nodes.
 
-use super::super::*;
 use super::INVALID_VALUE;
-use crate::exports::pool::checked_access;
 use crate::objects::graph_data::{Action, AllocateNode};
+use crate::parameters::{In, Received};
 use crate::state::State;
+use crate::work::pools::checked_access;
+use cuarray_abi::*;
 
 /// An allocation node with these parameters, which has no address yet.
 ///
@@ -13,10 +14,7 @@ use crate::state::State;
 ///
 /// # Safety
 /// The parameters are the program's: their list has the length that they state.
-pub(in crate::exports) unsafe fn allocate_action(
-    state: &State,
-    params: &CUDA_MEM_ALLOC_NODE_PARAMS,
-) -> Result<Action, CUresult> {
+pub(crate) unsafe fn allocate_action(state: &State, params: &CUDA_MEM_ALLOC_NODE_PARAMS) -> Result<Action, CUresult> {
     let &CUDA_MEM_ALLOC_NODE_PARAMS { poolProps, accessDescs, accessDescCount, bytesize, .. } = params;
     if accessDescCount > state.devices.len() {
         return Err(INVALID_VALUE);

@@ -4,13 +4,15 @@
 //! [The table](crate::objects::launch_attributes) says which attributes a node may have. A change of the node's parameters
 //! preserves them, and executable graphs keep those of their instantiation.
 
-use super::super::*;
 use super::INVALID_VALUE;
+use crate::driver::Call;
 use crate::launch::exports::{Shape, check_attribute, check_groups};
 use crate::objects::graph_data::Action;
 use crate::objects::launch::Launch;
 use crate::objects::launch_attributes::{Holder, of_extents, of_word, value_of};
+use crate::parameters::{In, Out};
 use crate::state::State;
+use cuarray_abi::*;
 use std::sync::Arc;
 
 fn launch_of(state: &State, node: CUgraphNode) -> Result<&Arc<Launch>, CUresult> {
@@ -20,7 +22,7 @@ fn launch_of(state: &State, node: CUgraphNode) -> Result<&Arc<Launch>, CUresult>
     }
 }
 
-pub(in crate::exports) fn cuGraphKernelNodeGetAttribute(
+pub(crate) fn cuGraphKernelNodeGetAttribute(
     call: &Call<'_>,
     node: CUgraphNode,
     attr: CUlaunchAttributeID,
@@ -55,7 +57,7 @@ fn reshape(call: &Call<'_>, state: &mut State, node: CUgraphNode, shape: Shape) 
     Ok(())
 }
 
-pub(in crate::exports) fn cuGraphKernelNodeSetAttribute(
+pub(crate) fn cuGraphKernelNodeSetAttribute(
     call: &Call<'_>,
     node: CUgraphNode,
     attr: CUlaunchAttributeID,
@@ -70,7 +72,7 @@ pub(in crate::exports) fn cuGraphKernelNodeSetAttribute(
 }
 
 /// Copies all attributes. By the manual, both nodes have the same context.
-pub(in crate::exports) fn cuGraphKernelNodeCopyAttributes(
+pub(crate) fn cuGraphKernelNodeCopyAttributes(
     call: &Call<'_>,
     dst: CUgraphNode,
     src: CUgraphNode,

@@ -1,11 +1,13 @@
 //! Event nodes, which record an event or wait for one.
 
-use super::super::*;
 use super::{INVALID_VALUE, add_and_return, change};
+use crate::driver::Call;
 use crate::objects::graph_data::Action;
+use crate::parameters::{In, Out};
 use crate::state::State;
+use cuarray_abi::*;
 
-pub(in crate::exports) fn cuGraphAddEventRecordNode(
+pub(crate) fn cuGraphAddEventRecordNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -31,7 +33,7 @@ fn event_of(
     }
 }
 
-pub(in crate::exports) fn cuGraphEventRecordNodeGetEvent(
+pub(crate) fn cuGraphEventRecordNodeGetEvent(
     call: &Call<'_>,
     node: CUgraphNode,
     event_out: Out<'_, CUevent>,
@@ -39,7 +41,7 @@ pub(in crate::exports) fn cuGraphEventRecordNodeGetEvent(
     event_of(call, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event_out)
 }
 
-pub(in crate::exports) fn cuGraphEventRecordNodeSetEvent(
+pub(crate) fn cuGraphEventRecordNodeSetEvent(
     call: &Call<'_>,
     node: CUgraphNode,
     event: CUevent,
@@ -49,7 +51,7 @@ pub(in crate::exports) fn cuGraphEventRecordNodeSetEvent(
     change(&mut state, node, Action::Record(event))
 }
 
-pub(in crate::exports) fn cuGraphAddEventWaitNode(
+pub(crate) fn cuGraphAddEventWaitNode(
     call: &Call<'_>,
     p_node: Out<'_, CUgraphNode>,
     graph: CUgraph,
@@ -62,7 +64,7 @@ pub(in crate::exports) fn cuGraphAddEventWaitNode(
     unsafe { add_and_return(call, p_node, graph, (dependencies, num_dependencies), action) }
 }
 
-pub(in crate::exports) fn cuGraphEventWaitNodeGetEvent(
+pub(crate) fn cuGraphEventWaitNodeGetEvent(
     call: &Call<'_>,
     node: CUgraphNode,
     event_out: Out<'_, CUevent>,
@@ -70,11 +72,7 @@ pub(in crate::exports) fn cuGraphEventWaitNodeGetEvent(
     event_of(call, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event_out)
 }
 
-pub(in crate::exports) fn cuGraphEventWaitNodeSetEvent(
-    call: &Call<'_>,
-    node: CUgraphNode,
-    event: CUevent,
-) -> Result<(), CUresult> {
+pub(crate) fn cuGraphEventWaitNodeSetEvent(call: &Call<'_>, node: CUgraphNode, event: CUevent) -> Result<(), CUresult> {
     let mut state = call.lock();
     state.event(event)?;
     change(&mut state, node, Action::Wait(event))

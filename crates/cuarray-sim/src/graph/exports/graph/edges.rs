@@ -1,12 +1,14 @@
 //! The edges of graphs.
 
-use super::super::*;
 use super::{INVALID_VALUE, edge_list, write_list};
+use crate::driver::Call;
 use crate::graph_structure;
 use crate::objects::graph_data::{Edge, EdgeOrder};
+use crate::parameters::{In, InOut, Out, unsupported};
 use crate::state::State;
+use cuarray_abi::*;
 
-pub(in crate::exports) fn cuGraphGetEdges(
+pub(crate) fn cuGraphGetEdges(
     call: &Call<'_>,
     graph: CUgraph,
     from: Out<'_, CUgraphNode>,
@@ -16,7 +18,7 @@ pub(in crate::exports) fn cuGraphGetEdges(
     cuGraphGetEdges_v2(call, graph, from, to, Out::NULL, num_edges)
 }
 
-pub(in crate::exports) fn cuGraphGetEdges_v2(
+pub(crate) fn cuGraphGetEdges_v2(
     call: &Call<'_>,
     graph: CUgraph,
     from: Out<'_, CUgraphNode>,
@@ -75,7 +77,7 @@ unsafe fn pairs(
     if all { Ok(from.into_iter().zip(to).collect()) } else { Err(INVALID_VALUE) }
 }
 
-pub(in crate::exports) fn cuGraphAddDependencies(
+pub(crate) fn cuGraphAddDependencies(
     call: &Call<'_>,
     graph: CUgraph,
     from: In<'_, CUgraphNode>,
@@ -87,7 +89,7 @@ pub(in crate::exports) fn cuGraphAddDependencies(
 
 /// Refuses an edge between two nodes that have one: by the manual, the two nodes alone define a dependency. A cycle is an
 /// error at instantiation.
-pub(in crate::exports) fn cuGraphAddDependencies_v2(
+pub(crate) fn cuGraphAddDependencies_v2(
     call: &Call<'_>,
     graph: CUgraph,
     from: In<'_, CUgraphNode>,
@@ -115,7 +117,7 @@ pub(in crate::exports) fn cuGraphAddDependencies_v2(
     Ok(())
 }
 
-pub(in crate::exports) fn cuGraphRemoveDependencies(
+pub(crate) fn cuGraphRemoveDependencies(
     call: &Call<'_>,
     graph: CUgraph,
     from: In<'_, CUgraphNode>,
@@ -125,7 +127,7 @@ pub(in crate::exports) fn cuGraphRemoveDependencies(
     cuGraphRemoveDependencies_v2(call, graph, from, to, In::NULL, num_dependencies)
 }
 
-pub(in crate::exports) fn cuGraphRemoveDependencies_v2(
+pub(crate) fn cuGraphRemoveDependencies_v2(
     call: &Call<'_>,
     graph: CUgraph,
     from: In<'_, CUgraphNode>,
@@ -180,7 +182,7 @@ unsafe fn write_nodes(
     }
 }
 
-pub(in crate::exports) fn cuGraphNodeGetDependencies(
+pub(crate) fn cuGraphNodeGetDependencies(
     call: &Call<'_>,
     node: CUgraphNode,
     dependencies: Out<'_, CUgraphNode>,
@@ -189,7 +191,7 @@ pub(in crate::exports) fn cuGraphNodeGetDependencies(
     cuGraphNodeGetDependencies_v2(call, node, dependencies, Out::NULL, num_dependencies)
 }
 
-pub(in crate::exports) fn cuGraphNodeGetDependencies_v2(
+pub(crate) fn cuGraphNodeGetDependencies_v2(
     call: &Call<'_>,
     node: CUgraphNode,
     dependencies: Out<'_, CUgraphNode>,
@@ -201,7 +203,7 @@ pub(in crate::exports) fn cuGraphNodeGetDependencies_v2(
     unsafe { write_nodes(&found, dependencies, edge_data, num_dependencies) }
 }
 
-pub(in crate::exports) fn cuGraphNodeGetDependentNodes(
+pub(crate) fn cuGraphNodeGetDependentNodes(
     call: &Call<'_>,
     node: CUgraphNode,
     dependents: Out<'_, CUgraphNode>,
@@ -210,7 +212,7 @@ pub(in crate::exports) fn cuGraphNodeGetDependentNodes(
     cuGraphNodeGetDependentNodes_v2(call, node, dependents, Out::NULL, num_dependents)
 }
 
-pub(in crate::exports) fn cuGraphNodeGetDependentNodes_v2(
+pub(crate) fn cuGraphNodeGetDependentNodes_v2(
     call: &Call<'_>,
     node: CUgraphNode,
     dependents: Out<'_, CUgraphNode>,

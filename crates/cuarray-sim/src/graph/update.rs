@@ -4,7 +4,7 @@
 //! of rows keep their shape. An update of the whole graph also replaces the references. Pending launches keep their
 //! old parameters.
 
-use crate::graph_launch::exec;
+use crate::graph::exec;
 use crate::graph_structure::changes::may_become;
 use crate::graph_structure::conditions;
 use crate::objects::graph_data::{Action, ConditionalNode};

@@ -1,0 +1,8 @@
+//! The C functions of graphs, their nodes, and executable graphs.
+// Names and parameters are the driver's.
+#![allow(non_snake_case, clippy::too_many_arguments)]
+
+pub(crate) mod exec;
+pub(crate) mod graph;
+pub(crate) mod memory;
+pub(crate) mod node;
