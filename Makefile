@@ -247,6 +247,11 @@ planted-synchronization: peers ## run kernels with planted errors of synchroniza
 	$(call say,Kernels with planted errors of synchronization)
 	PYTHONPATH=tests $(BIN)/python -m planted_synchronization
 
+.PHONY: kit-mutants
+kit-mutants: install ## change each fact of a right library; a check of the kit must find it; compares with docs/results/kit-mutants.md, UPDATE=1 writes it
+	$(call say,Mutants of the conformance kit)
+	PYTHONPATH=tests $(BIN)/python -m kit_mutants
+
 .PHONY: kernel-sweep
 kernel-sweep: peers ## weaken each barrier, fence and atomic of right kernels, and compare with docs/results/kernel-sweep.md; UPDATE=1 writes it
 	$(call say,Barrier-removal sweep for kernels)

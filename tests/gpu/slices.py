@@ -50,6 +50,7 @@ LEFT_OUT = {
     "tests/faults": "only the simulated driver fails on demand",
     "tests/gpu": "this program",
     "tests/kernel_sweep": "findings of the simulated driver",
+    "tests/kit_mutants": "findings of the simulated driver, in copies of a process",
     "tests/litmus": "the race search of the simulated driver",
     "tests/numba_suite": "numba-cuda's own tests, whose outcomes on a GPU are known to numba-cuda",
     "tests/peer_suite": "the runner of these suites",

@@ -11,7 +11,19 @@ from typing import Any
 
 from cuarray.check import parts
 
-__all__ = ["BROADCAST", "DEEP", "EMPTY", "FURTHER", "ILLEGAL", "LAYOUTS", "PLAIN", "REVERSED", "Layout", "layout_part"]
+__all__ = [
+    "BROADCAST",
+    "DEEP",
+    "EMPTY",
+    "FURTHER",
+    "ILLEGAL",
+    "LAYOUTS",
+    "PLAIN",
+    "REVERSED",
+    "UNIT",
+    "Layout",
+    "layout_part",
+]
 
 #: A shape, and the strides in bytes; None means C-contiguous.
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
@@ -29,6 +41,12 @@ LAYOUTS: Mapping[str, Layout] = {
 DEEP: Mapping[str, Layout] = {
     "C-order-4d": ((2, 3, 4, 5), (240, 80, 20, 4)),
     "sliced-5d": ((2, 3, 2, 3, 2), (576, 144, 72, 16, 8)),
+}
+#: Layouts whose axes of length one have strides without a meaning.
+UNIT: Mapping[str, Layout] = {
+    "unit-axis-reversed": ((1, 5), (-20, 4)),
+    "unit-axis-far": ((3, 1, 4), (16, 1 << 20, 4)),
+    "unit-axis-zero": ((5, 1), (4, 0)),
 }
 REVERSED: Mapping[str, Layout] = {"reversed-1d": ((5,), (-4,)), "reversed-2d": ((3, 4), (16, -4))}
 BROADCAST: Mapping[str, Layout] = {"broadcast-1d": ((5,), (0,)), "broadcast-2d": ((3, 4), (0, 4))}
@@ -52,6 +70,7 @@ ILLEGAL: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "negative": {"shape": (-2, 3)},
         "float": {"shape": (2.0, 3.0)},
         "float-in-the-last": {"shape": (2, 3.0)},
+        "text-in-the-last": {"shape": (2, "3")},
         "overflow": {"shape": (1 << 62, 1 << 62)},
         "beyond-64-bits": {"shape": (1 << 80,)},
     },
@@ -67,13 +86,27 @@ ILLEGAL: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "text": {"data": ("pointer", False)},
         "null": {"data": (0, False)},
     },
+    "I7": {
+        "negative": {"version": -1},
+        "float": {"version": 3.0},
+        "text": {"version": "3"},
+        "beyond-64-bits": {"version": 1 << 80},
+    },
     "I8": {
         "too-few": {"strides": (4,)},
         "float": {"strides": (12.0, 4.0)},
         "float-in-the-last": {"strides": (12, 4.0)},
+        "text-in-the-last": {"strides": (12, "4")},
         "beyond-64-bits": {"strides": (1 << 70, 4)},
     },
-    "I11": {"zero": {"stream": 0}, "negative": {"stream": -1}, "text": {"stream": "1"}},
+    "I11": {
+        "zero": {"stream": 0},
+        "negative": {"stream": -1},
+        "text": {"stream": "1"},
+        "float": {"stream": 1.0},
+        # A conversion to 64 bits would give a stream.
+        "beyond-64-bits": {"stream": (1 << 80) + 1},
+    },
 }
 
 
@@ -81,7 +114,9 @@ def layout_part(shape: tuple[int, ...], strides: tuple[int, ...]) -> str | None:
     """Return the part of a library that a layout of 4-byte elements belongs to; None for a plain C-contiguous one."""
     if not shape:
         return "zero-dim"
-    if min(strides) < 0:
+    strides = tuple(step for length, step in zip(shape, strides, strict=True) if length > 1)
+    shape = tuple(length for length in shape if length > 1)
+    if min(strides, default=0) < 0:
         return "negative-strides"
     if 0 in strides:
         return "broadcast"

@@ -75,11 +75,11 @@ class Stream:
 
 
 class Memory:
-    """Memory of the kit, of a kind of :data:`KINDS`; released with the object."""
+    """Memory of the kit, of a kind of :data:`KINDS`; released with the object, or in the order of the stream ``freed_in``."""
 
-    def __init__(self, nbytes: int, device: int = 0, kind: str = "device") -> None:
+    def __init__(self, nbytes: int, device: int = 0, kind: str = "device", freed_in: Any = None) -> None:
         pointer = ctypes.c_uint64()
-        self.nbytes, self.device, self.kind = nbytes, device, kind
+        self.nbytes, self.device, self.kind, self.freed_in = nbytes, device, kind, freed_in
         size, out = ctypes.c_size_t(max(nbytes, 1)), ctypes.byref(pointer)
         with context(device):
             if kind == "managed":
@@ -87,6 +87,9 @@ class Memory:
             elif kind == "pinned":
                 # Portable, and mapped into the address space of each device.
                 call("cuMemHostAlloc", out, size, ctypes.c_uint(3))
+            elif freed_in is not None:
+                call("cuMemAllocAsync", out, size, ctypes.c_void_p(handle_of(freed_in)))
+                _synchronize(handle_of(freed_in))
             else:
                 call("cuMemAlloc_v2", out, size)
         self.pointer = pointer.value
@@ -109,8 +112,13 @@ class Memory:
         return bytes_at(self.pointer, self.nbytes)
 
     def __del__(self) -> None:
+        pointer = ctypes.c_uint64(self.pointer)
         with contextlib.suppress(Exception), context(self.device):
-            call("cuMemFreeHost" if self.kind == "pinned" else "cuMemFree_v2", ctypes.c_uint64(self.pointer))
+            if self.freed_in is not None:
+                call("cuMemFreeAsync", pointer, ctypes.c_void_p(handle_of(self.freed_in)))
+            else:
+                # The driver waits for pending work before it frees device memory.
+                call("cuMemFreeHost" if self.kind == "pinned" else "cuMemFree_v2", pointer)
 
 
 class Pinned:
@@ -148,9 +156,9 @@ def stream() -> Stream:
     return made
 
 
-def memory(data: bytes, device: int = 0, kind: str = "device") -> Memory:
+def memory(data: bytes, device: int = 0, kind: str = "device", freed_in: Any = None) -> Memory:
     """Return memory with these bytes."""
-    return Memory(len(data), device, kind).set(data)
+    return Memory(len(data), device, kind, freed_in).set(data)
 
 
 def values(data: bytes) -> memoryview:

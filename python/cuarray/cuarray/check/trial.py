@@ -178,6 +178,15 @@ class Trial:
             raise Failed(f"a {type(array).__name__} has no __dlpack__", cause=NO_TENSORS)
         return array
 
+    def expect_typestr(self, imported: Any, obj: Any, typestr: str) -> None:
+        """Fail the check if an import that is exported again has another type."""
+        entries = None if imported is obj else getattr(imported, "__cuda_array_interface__", None)
+        if entries is not None:
+            seen = entries["typestr"]
+            self.expect(
+                seen[1:] == typestr[1:], f"the import exports the typestr {seen!r}, and the array has {typestr!r}"
+            )
+
     def exporter(self, *arguments: Any, **layout: Any) -> Any:
         """Make an array of the library that has `__dlpack__`, or fail the check."""
         return self.expect_dlpack(self.lib.make(*arguments, **layout))

@@ -29,14 +29,14 @@ from cuarray.check.registry import all_checks, find
 from cuarray.check.script import Script
 from cuarray.check.trial import modules, run_check
 
-__all__ = ["main"]
+__all__ = ["Subject", "in_a_copy", "main"]
 
 _OUTPUT_LINES = 12
 #: The time that an import of the adapter may take.
 _IMPORT_SECONDS = 60.0
 
 
-class _Subject:
+class Subject:
     """The library under test, or the two libraries of a pair."""
 
     def __init__(self, name: str) -> None:
@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
     """Run the jobs on standard input; with a job and a file as further arguments, run that job in this process."""
     results = _keep_output_apart()
     try:
-        subject = _Subject(arguments[0])
+        subject = Subject(arguments[0])
     except AdapterError as error:
         cause = error.__cause__
         text = "".join(traceback.format_exception(cause)[-4:]) if cause is not None else ""
@@ -102,7 +102,7 @@ def main(arguments: list[str]) -> int:
     for line in sys.stdin:
         job, timeout = line.split()
         began = time.monotonic()
-        result = (_in_a_copy if forks else _in_a_new_process)(subject, job, float(timeout))
+        result = (in_a_copy if forks else _in_a_new_process)(subject, job, float(timeout))
         result["seconds"] = time.monotonic() - began
         _send(results, result)
     _leave()
@@ -127,7 +127,8 @@ def _leave() -> None:
     os._exit(0)
 
 
-def _in_a_copy(subject: _Subject, job: str, timeout: float) -> dict[str, Any]:
+def in_a_copy(subject: Subject, job: str, timeout: float) -> dict[str, Any]:
+    """Run a check in a copy of this process; a crash or a hang is a result."""
     reading, writing = os.pipe()
     with tempfile.TemporaryFile() as output, tempfile.NamedTemporaryFile() as record:
         process = os.fork()
@@ -141,7 +142,7 @@ def _in_a_copy(subject: _Subject, job: str, timeout: float) -> dict[str, Any]:
         return _result(subject, job, answer, _End(in_time, status, timeout), output, record)
 
 
-def _child(subject: _Subject, job: str, timeout: float, writing: int, output: int, record: str) -> None:
+def _child(subject: Subject, job: str, timeout: float, writing: int, output: int, record: str) -> None:
     try:
         for standard in (1, 2):
             os.dup2(output, standard)
@@ -177,7 +178,7 @@ def _read_all(reading: int, timeout: float) -> tuple[bytes, bool]:
         os.close(reading)
 
 
-def _in_a_new_process(subject: _Subject, job: str, timeout: float) -> dict[str, Any]:
+def _in_a_new_process(subject: Subject, job: str, timeout: float) -> dict[str, Any]:
     patience = timeout + _IMPORT_SECONDS
     with tempfile.TemporaryFile() as output, tempfile.NamedTemporaryFile() as record:
         command = [sys.executable, "-m", "cuarray.check.worker", subject.name, job, record.name]
@@ -206,7 +207,7 @@ class _End(NamedTuple):
 
 
 def _result(
-    subject: _Subject, job: str, answer: bytes, end: _End, output: IO[bytes], record: IO[bytes]
+    subject: Subject, job: str, answer: bytes, end: _End, output: IO[bytes], record: IO[bytes]
 ) -> dict[str, Any]:
     """Return the result that the process wrote, or one for its end without a result."""
     with contextlib.suppress(ValueError):

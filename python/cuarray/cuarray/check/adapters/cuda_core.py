@@ -21,6 +21,7 @@ NOT_CLAIMED = {
 }
 KNOWN = {
     "I1.subclass-of-tuple-is-read.*": "D24: tuples only",
+    "L2.owner-is-released-after-pending-work": "a view has no end that could wait for the work; the user does",
     "S3.*": "D18: a view has no end, so nothing can wait for it; docs/explanation/real-libraries.md",
 }
 

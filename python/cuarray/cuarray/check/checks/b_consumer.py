@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from cuarray.check import parts
-from cuarray.check.cases import BROADCAST, DEEP, EMPTY, FURTHER, ILLEGAL, LAYOUTS, PLAIN, REVERSED, Layout, layout_part
+from cuarray.check.cases import (
+    BROADCAST,
+    DEEP,
+    EMPTY,
+    FURTHER,
+    ILLEGAL,
+    LAYOUTS,
+    PLAIN,
+    REVERSED,
+    UNIT,
+    Layout,
+    layout_part,
+)
 from cuarray.check.clauses import Level
 from cuarray.check.registry import check
 from cuarray.check.trial import Trial
@@ -97,7 +110,7 @@ def older_version_is_read(trial: Trial, version: int) -> None:
     "I8",
     "consumer",
     needs="import_",
-    cases={**LAYOUTS, **DEEP, **REVERSED, **BROADCAST},
+    cases={**LAYOUTS, **DEEP, **REVERSED, **BROADCAST, **UNIT},
     advice="Honour the strides, in bytes, or raise an error for those that the library does not offer.",
 )
 def layout_is_imported(trial: Trial, layout: Layout) -> None:
@@ -109,7 +122,8 @@ def layout_is_imported(trial: Trial, layout: Layout) -> None:
     expected = b"".join(data[at - first : at - first + 4] for at in parts.offsets(shape, strides))
     obj = trial.parts.foreign(memory, shape, "<f4", offset=-first, strides=strides)
     part = layout_part(shape, strides)
-    _compare(trial, trial.lib.import_(obj) if part is None else trial.import_legal(obj, part), expected)
+    plain = part is None and layout not in UNIT.values()
+    _compare(trial, trial.lib.import_(obj) if plain else trial.import_legal(obj, *filter(None, [part])), expected)
 
 
 @check(
@@ -125,7 +139,9 @@ def type_is_imported(trial: Trial, typestr: str) -> None:
     expected = bytes(index % 2 for index in range(4)) if typestr == "|b1" else trial.parts.pattern(4 * size)
     obj = trial.parts.foreign(trial.parts.memory(expected), (4,), typestr)
     plain = typestr in PLAIN.values()
-    _compare(trial, trial.lib.import_(obj) if plain else trial.import_legal(obj, "types"), expected)
+    imported = trial.lib.import_(obj) if plain else trial.import_legal(obj, "types")
+    _compare(trial, imported, expected)
+    trial.expect_typestr(imported, obj, typestr)
 
 
 @check(
@@ -227,6 +243,22 @@ for _clause, _cases in ILLEGAL.items():
         _clause, "consumer", needs="import_", cases=_cases, level=Level.SHOULD, known=_known, advice=_REFUSES
     )
     _register(illegal_array_is_refused)
+
+
+_POINTERS = {
+    "float": float,
+    "text": str,
+    "negative": lambda pointer: -pointer,
+    "beyond-64-bits": lambda pointer: pointer + (1 << 64),
+}
+
+
+@check("I4", "consumer", needs="import_", cases=_POINTERS, level=Level.SHOULD, advice=_REFUSES)
+def pointer_to_memory_that_is_no_address_is_refused(trial: Trial, changed: Callable[[int], Any]) -> None:
+    """An import refuses the pointer of an array in a wrong form ({case}), although a conversion would give an address."""
+    memory = trial.parts.memory(trial.parts.pattern(24))
+    obj = trial.parts.foreign(memory, (2, 3), "<f4", data=(changed(memory.pointer), False))
+    trial.expect(trial.refusal(obj) is not None, f"the import accepts the pointer {changed(memory.pointer)!r}")
 
 
 @check(

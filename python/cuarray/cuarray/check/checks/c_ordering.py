@@ -249,7 +249,8 @@ def capture_in_the_exported_stream_survives(trial: Trial) -> None:
 )
 def owner_is_released_after_pending_work(trial: Trial) -> None:
     """A library that drops an import releases the producer's object only after its own work on the memory."""
-    memory = trial.parts.memory(bytes(NBYTES))
+    # Memory that is freed in the order of another stream, as pools do: the free itself waits for nothing.
+    memory = trial.parts.memory(bytes(NBYTES), 0, "device", trial.parts.stream())
     obj = trial.parts.foreign(memory, (COUNT,), "<f4")
     imported = trial.lib.import_(obj)
     if imported is obj:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuarray.check import parts
 from cuarray.check.adapter import NotClaimed
-from cuarray.check.cases import BROADCAST, DEEP, FURTHER, LAYOUTS, PLAIN, REVERSED, Layout, layout_part
+from cuarray.check.cases import BROADCAST, DEEP, FURTHER, LAYOUTS, PLAIN, REVERSED, UNIT, Layout, layout_part
 from cuarray.check.clauses import Level
 from cuarray.check.registry import check
 from cuarray.check.tensors import BFLOAT, CODES, CUDA, READ_ONLY, ROCM
@@ -68,7 +68,7 @@ def tensor_is_imported(trial: Trial, fields: dict[str, Any]) -> None:
     "DL8",
     "consumer dlpack",
     needs="from_dlpack",
-    cases={**LAYOUTS, **DEEP, **REVERSED, **BROADCAST},
+    cases={**LAYOUTS, **DEEP, **REVERSED, **BROADCAST, **UNIT},
     advice="Honour the strides, in elements, or raise an error for those that the library does not offer.",
 )
 def tensor_layout_is_imported(trial: Trial, layout: Layout) -> None:
@@ -80,7 +80,10 @@ def tensor_layout_is_imported(trial: Trial, layout: Layout) -> None:
         trial.parts.memory(data), shape, strides=tuple(step // 4 for step in strides), first=-first
     )
     part = layout_part(shape, strides)
-    imported = trial.import_legal(tensor, part, by="from_dlpack") if part else trial.lib.from_dlpack(tensor)
+    if part is None and layout not in UNIT.values():
+        imported = trial.lib.from_dlpack(tensor)
+    else:
+        imported = trial.import_legal(tensor, *filter(None, [part]), by="from_dlpack")
     _expect_pointer(trial, imported, tensor.owner.pointer - first)
     _expect_elements(
         trial, imported, b"".join(data[at - first : at - first + 4] for at in parts.offsets(shape, strides))
@@ -123,6 +126,8 @@ def tensor_type_is_imported(trial: Trial, dtype: tuple[int, int, int]) -> None:
         plain = dtype in (_TYPES[name] for name in PLAIN)
         imported = trial.lib.from_dlpack(tensor) if plain else trial.import_legal(tensor, "types", by="from_dlpack")
         _expect_elements(trial, imported, expected)
+        names = [name for name, each in _TYPES.items() if each == dtype]
+        trial.expect_typestr(imported, tensor, {**PLAIN, **FURTHER}[names[0]])
         return
     # Few libraries have these types. One that refuses them, at the import or at the first use, is right.
     try:
