@@ -9,8 +9,8 @@ impl<'a> Body<'a> {
     /// # Errors
     /// For invalid PTX, with the line and the token.
     pub(crate) fn statements(&self) -> Result<Vec<Statement<'a>>, Error> {
-        let tokens = body_tokens(self.text, self.line)?;
-        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
+        let (tokens, assembly) = body_tokens(self.text, self.line)?;
+        let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, assembly: &assembly, located: 0 };
         let statements = parser.body()?;
         if parser.peek().kind == Kind::End { Ok(statements) } else { Err(parser.wrong("brackets in pairs")) }
     }
@@ -82,8 +82,9 @@ impl<'a> Parser<'_, 'a> {
         Ok(Prototype { name, results, parameters })
     }
 
-    /// Parses `.loc 1 36 0, function_name $L, inlined_at 1 2 3`. Files and lines are kept.
-    pub(super) fn location(&mut self) -> Result<Statement<'a>, Error> {
+    /// Parses `.loc 1 36 0, function_name $L, inlined_at 1 2 3`. Files and lines are kept. In inline assembly only the first one counts,
+    /// because LLVM adds the number of the line within the assembly to those that follow.
+    pub(super) fn location(&mut self) -> Result<Option<Statement<'a>>, Error> {
         let line = self.next().line;
         let (file, source_line) = (self.integer("the number of a file")?, self.integer("a line")?);
         let mut inlined_at = None;
@@ -92,13 +93,15 @@ impl<'a> Parser<'_, 'a> {
                 inlined_at = Some((self.integer("the number of a file")?, self.integer("a line")?));
             }
         }
-        Ok(Statement::Location { file, line: source_line, inlined_at })
+        let marks = self.assembly.partition_point(|mark| *mark < line);
+        let follows = marks % 2 == 1 && std::mem::replace(&mut self.located, marks) == marks;
+        Ok((!follows).then_some(Statement::Location { file, line: source_line, inlined_at }))
     }
 
     fn local_directive(&mut self, into: &mut Vec<Statement<'a>>) -> Result<(), Error> {
         let token = self.peek();
         match token.text {
-            "loc" => into.push(self.location()?),
+            "loc" => into.extend(self.location()?),
             "pragma" => self.skip_to_semicolon()?,
             "reg" => {
                 self.at += 1;

@@ -67,18 +67,19 @@ pub(super) fn module_tokens(source: &str) -> Result<Vec<Token<'_>>, Error> {
     }
 }
 
-/// Splits the text of a body, which begins in a line, into tokens. The last token is [`Kind::End`].
+/// Splits the text of a body, which begins in a line, into tokens. The last token is [`Kind::End`]. Also returns the lines of the
+/// comments by which compilers mark inline assembly: of its begin and of its end, by turns.
 ///
 /// # Errors
 /// For an unknown character, a malformed number, and a comment or string without an end.
-pub(super) fn body_tokens(text: &str, line: u32) -> Result<Vec<Token<'_>>, Error> {
+pub(super) fn body_tokens(text: &str, line: u32) -> Result<(Vec<Token<'_>>, Vec<u32>), Error> {
     let mut lexer = Lexer { line, ..Lexer::new(text) };
     let mut tokens = Vec::with_capacity(text.len() / 4);
     loop {
         let token = lexer.token()?;
         tokens.push(token);
         if token.kind == Kind::End {
-            return Ok(tokens);
+            return Ok((tokens, lexer.assembly));
         }
     }
 }
@@ -89,6 +90,8 @@ pub(super) struct Lexer<'a> {
     bytes: &'a [u8],
     at: usize,
     line: u32,
+    /// The lines of the comments that begin and end inline assembly.
+    assembly: Vec<u32>,
 }
 
 /// Whether a byte continues a word.
@@ -98,7 +101,7 @@ fn continues(byte: u8) -> bool {
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(source: &'a str) -> Lexer<'a> {
-        Lexer { source, bytes: source.as_bytes(), at: 0, line: 1 }
+        Lexer { source, bytes: source.as_bytes(), at: 0, line: 1, assembly: Vec::new() }
     }
 
     fn peek(&self, ahead: usize) -> u8 {
@@ -117,6 +120,12 @@ impl<'a> Lexer<'a> {
                 byte if byte.is_ascii_whitespace() => {}
                 // A line of a preprocessor, such as `#line`, is no part of the program.
                 b'#' | b'/' if self.peek(0) == b'#' || self.peek(1) == b'/' => {
+                    let marks = [&b"// begin inline asm"[..], b"// end inline asm"];
+                    let mark = marks.iter().position(|mark| self.bytes[self.at..].starts_with(mark));
+                    // A mark without its counterpart is none.
+                    if mark.is_some_and(|mark| mark == self.assembly.len() % 2) {
+                        self.assembly.push(self.line);
+                    }
                     while self.at < self.bytes.len() && self.peek(0) != b'\n' {
                         self.at += 1;
                     }
@@ -323,7 +332,8 @@ mod tests {
 
     #[test]
     fn modifiers_are_split_from_the_opcode() {
-        let tokens = body_tokens("ld.shared::cta.v2.u32 {%r1, %r2}, [%rd1+-4]; // end\n/* a\n b */ ret;", 1).unwrap();
+        let (tokens, _) =
+            body_tokens("ld.shared::cta.v2.u32 {%r1, %r2}, [%rd1+-4]; // end\n/* a\n b */ ret;", 1).unwrap();
         let texts: Vec<&str> = tokens.iter().map(|token| token.text).collect();
         assert_eq!(
             texts,
@@ -381,7 +391,7 @@ mod tests {
         let tokens = module_tokens(source).unwrap();
         let body = tokens.iter().find(|token| token.kind == Kind::Body).unwrap();
         assert_eq!((body.text, body.line), ("\n{ ret; /* } */ // }\n .pragma \"}\"; }\n }", 1));
-        let lines: Vec<u32> = body_tokens(body.text, body.line).unwrap().iter().map(|token| token.line).collect();
+        let lines: Vec<u32> = body_tokens(body.text, body.line).unwrap().0.iter().map(|token| token.line).collect();
         assert_eq!(lines, [2, 2, 2, 3, 3, 3, 3, 4, 4]);
         assert_eq!(tokens.iter().filter(|token| token.kind == Kind::Mark(b'{')).count(), 1);
         assert_eq!(tokens.last().map(|token| token.line), Some(5));

@@ -23,7 +23,7 @@ mod variable;
 /// For invalid PTX, with the line and the token.
 pub(crate) fn parse(source: &str) -> Result<Module<'_>, Error> {
     let tokens = module_tokens(source)?;
-    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0 };
+    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, assembly: &[], located: 0 };
     let mut module = Module::default();
     if let Err(error) = parser.directives(&mut module) {
         // The first error of the text counts.
@@ -43,6 +43,10 @@ pub(super) struct Parser<'t, 'a> {
     tokens: &'t [Token<'a>],
     at: usize,
     depth: usize,
+    /// The lines at which inline assembly begins and ends, by turns.
+    assembly: &'t [u32],
+    /// The number of these lines before the last `.loc` of inline assembly.
+    located: usize,
 }
 
 impl<'a> Parser<'_, 'a> {

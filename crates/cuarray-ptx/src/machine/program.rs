@@ -74,7 +74,7 @@ pub struct Location {
     pub file: u32,
     /// The line of the last `.loc`; 0 without one.
     pub source_line: u32,
-    /// The file and line of the call that was inlined there; 0 without one.
+    /// The file and line of the call, in the outermost function, that was inlined there; 0 without one.
     pub inlined_at: (u32, u32),
 }
 

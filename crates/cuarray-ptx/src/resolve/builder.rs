@@ -81,6 +81,8 @@ pub(super) struct Builder<'s, 'a> {
     /// The block that receives instructions.
     current: usize,
     pub location: Location,
+    /// The outermost call, by the file and line of the code that was inlined there.
+    inlined: FxHashMap<(u64, u64), (u32, u32)>,
     /// Whether the instruction that is resolved computes per lane; see [`Draft::per_lane`].
     pub per_lane: bool,
     guard: Option<(u32, bool)>,
@@ -126,6 +128,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             blocks: vec![Block::default()],
             current: 0,
             location: Location::default(),
+            inlined: FxHashMap::default(),
             per_lane: false,
             guard: None,
             carry: None,
@@ -220,14 +223,24 @@ impl<'s, 'a> Builder<'s, 'a> {
                 Statement::Location { file, line, inlined_at } => {
                     self.location.file = *file as u32;
                     self.location.source_line = *line as u32;
-                    let at = inlined_at.unwrap_or_default();
-                    self.location.inlined_at = (at.0 as u32, at.1 as u32);
+                    self.location.inlined_at = self.outermost_call((*file, *line), *inlined_at);
                 }
                 Statement::BranchTargets { .. } | Statement::CallTargets { .. } | Statement::Prototype(_) => {}
                 Statement::Instruction(instruction) => self.guarded(instruction)?,
             }
         }
         Ok(())
+    }
+
+    /// The call in the outermost function, if the code at a place was inlined at a call that may be in an inlined function too.
+    fn outermost_call(&mut self, place: (u64, u64), inlined_at: Option<(u64, u64)>) -> (u32, u32) {
+        let Some(call) = inlined_at else {
+            self.inlined.remove(&place);
+            return (0, 0);
+        };
+        let outermost = self.inlined.get(&call).copied().unwrap_or((call.0 as u32, call.1 as u32));
+        self.inlined.insert(place, outermost);
+        outermost
     }
 
     /// Ends the current block, and continues in `block`.

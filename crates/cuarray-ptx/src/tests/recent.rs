@@ -309,3 +309,24 @@ fn an_inlined_line_has_the_line_of_its_call() {
     assert_eq!(places.iter().map(|place| (place.file, place.source_line)).collect::<Vec<_>>(), [(1, 20), (1, 7)]);
     assert_eq!(places.iter().map(|place| place.inlined_at).collect::<Vec<_>>(), [(2, 50), (0, 0)]);
 }
+
+#[test]
+fn code_that_is_inlined_several_times_has_the_line_of_the_outermost_call() {
+    let source = ".visible .entry k() {\n.loc 2 50 9\nbar.sync 0;\n.loc 1 20 3, function_name $a, inlined_at 2 50 9\nbar.sync 0;\n\
+         .loc 1 7 3, function_name $b, inlined_at 1 20 3\nbar.sync 0;\n.loc 1 9 3, function_name $c, inlined_at 1 7 3\nbar.sync 0;\n\
+         .loc 1 20 3\nbar.sync 0;\n.loc 1 7 3, function_name $b, inlined_at 1 20 3\nret; }";
+    let program = load(source).unwrap();
+    let calls: Vec<_> = (0..6).map(|pc| program.location(pc).unwrap().inlined_at).collect();
+    assert_eq!(calls, [(0, 0), (2, 50), (2, 50), (2, 50), (0, 0), (1, 20)]);
+}
+
+#[test]
+fn lines_of_inline_assembly_are_that_of_its_first_location() {
+    let assembly = "// begin inline asm\n.loc 1 25 12\nbar.sync 0;\n.loc 1 26 12\nbar.sync 0;\n// end inline asm\n";
+    let program = load(&format!(
+        ".visible .entry k() {{\n.loc 1 24 3\n// end inline asm\n{assembly}{assembly}.loc 1 27 3\nbar.sync 0;\n.loc 1 28 3\nret; }}"
+    ))
+    .unwrap();
+    let lines: Vec<_> = (0..6).map(|pc| program.location(pc).unwrap().source_line).collect();
+    assert_eq!(lines, [25, 25, 25, 25, 27, 28]);
+}
