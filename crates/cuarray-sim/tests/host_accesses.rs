@@ -102,6 +102,29 @@ fn host_read_before_the_copy_is_waited_for_is_a_race() {
 }
 
 #[test]
+fn access_by_a_function_of_the_c_library_has_the_place_of_its_call() {
+    let program = Program::new();
+    for writes in [false, true] {
+        let (host, stream, device) = (program.pinned(1 << 16), program.stream(1), written(&program, 1 << 16));
+        ok!(program, cuMemcpyDtoHAsync_v2(host.cast(), device, 1 << 16, stream));
+        let size = std::hint::black_box(40_000);
+        let mut copy = vec![0_u8; size];
+        // SAFETY: both ranges have this size.
+        unsafe {
+            match writes {
+                true => libc::memset(host.cast(), 1, size),
+                false => libc::memcpy(copy.as_mut_ptr().cast(), host.cast(), size),
+            };
+        }
+        std::hint::black_box(&copy);
+        ok!(program, cuStreamSynchronize(stream));
+        let findings = program.sim.report().findings;
+        let native = findings.last().unwrap().sides[1].site.native.clone().unwrap();
+        assert!(native.object.contains("host_accesses") && native.is_return_address, "{writes}: {native:?}");
+    }
+}
+
+#[test]
 fn host_access_after_synchronization_has_no_findings() {
     each(|program, kind| {
         let (host, stream, device) = (shared(program, kind), program.stream(1), written(program, size(kind)));

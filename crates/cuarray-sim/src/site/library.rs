@@ -44,10 +44,28 @@ pub(super) fn is_layer(library: &str) -> bool {
 /// Whether an object does not identify the caller: the interpreter, the C library, the CUDA runtime, or the driver itself.
 pub(super) fn is_runtime(object: &str) -> bool {
     let name = file_name(object);
-    ["libpython3", "python3", "python", "libc.", "libpthread", "ld-linux", "libcudart.so"]
-        .iter()
-        .any(|start| name.starts_with(start))
+    is_of_the_language(object)
+        || ["libpython3", "python3", "python", "libcudart.so"].iter().any(|start| name.starts_with(start))
         || name == "libcuda.so.1"
+}
+
+/// Whether an object is a library of C or C++ itself, or of a sanitizer that stands in front of it.
+pub(super) fn is_of_the_language(object: &str) -> bool {
+    let name = file_name(object);
+    [
+        "libc.",
+        "libm.",
+        "libstdc++.",
+        "libc++.",
+        "libpthread",
+        "ld-linux",
+        "ld-musl",
+        "libasan.",
+        "libtsan.",
+        "libubsan.",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
 }
 
 /// The name of the library that a file belongs to.

@@ -193,5 +193,19 @@ pub(crate) fn calling_object(entry: Entry<'_>) -> Option<String> {
     object_of(entry.return_address()).map(|native| native.object)
 }
 
+/// Writes the return addresses of the functions around the one that a signal has interrupted at an instruction, innermost first. To be
+/// called by the signal's handler.
+pub(super) fn callers_of(instruction: usize, callers: &mut [usize]) {
+    let (mut left, mut found, mut next) = (DEEPEST, false, callers.iter_mut());
+    walk(|address, _| {
+        left -= 1;
+        if !found {
+            found = address == instruction;
+            return left > 0;
+        }
+        next.next().map(|caller| *caller = address).is_some()
+    });
+}
+
 /// The maximum number of machine frames visited.
 const DEEPEST: usize = 64;

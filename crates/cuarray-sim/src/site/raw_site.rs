@@ -4,6 +4,7 @@
 //! later.
 
 use super::frame::{self, Text};
+use super::native::callers_of;
 use super::object::object_of;
 use super::python::found;
 use super::{Frame, Native, Site, library};
@@ -15,10 +16,15 @@ const NAME: usize = 256;
 /// The maximum number of frames that are searched for a frame of the user's program.
 const MAX_FRAMES: usize = 64;
 
+/// The maximum number of machine frames around an instruction of the C library.
+const CALLERS: usize = 4;
+
 /// The position of a thread: an instruction, and Python frames.
 #[derive(Clone, Copy)]
 pub(crate) struct RawSite {
     instruction: usize,
+    /// The return addresses of the functions around it, innermost first; 0 behind the last known one.
+    callers: [usize; CALLERS],
     innermost: RawFrame,
     user: RawFrame,
 }
@@ -66,11 +72,13 @@ impl RawFrame {
 }
 
 impl RawSite {
-    pub(crate) const NOWHERE: RawSite = RawSite { instruction: 0, innermost: RawFrame::NONE, user: RawFrame::NONE };
+    pub(crate) const NOWHERE: RawSite =
+        RawSite { instruction: 0, callers: [0; CALLERS], innermost: RawFrame::NONE, user: RawFrame::NONE };
 
-    /// Records the calling thread's position: in a signal handler, where it was interrupted, at `instruction`.
+    /// Records where the calling thread was interrupted, at `instruction`. To be called by the signal's handler.
     pub(crate) fn take(&mut self, instruction: usize) {
-        self.instruction = instruction;
+        (self.instruction, self.callers) = (instruction, [0; CALLERS]);
+        callers_of(instruction, &mut self.callers);
         (self.innermost.line, self.user.line) = (0, 0);
         let Some(mut frame) = found().and_then(|python| python.innermost()) else { return };
         self.innermost.take(&frame);
@@ -83,14 +91,21 @@ impl RawSite {
         }
     }
 
+    /// The machine code of the access; if that is the C library's, as in `memset`, the call of its function.
+    fn native(&self) -> Option<Native> {
+        // The instruction is not a return address, and the look-up uses the address before its argument.
+        let own = object_of(self.instruction + 1)?;
+        let own = Native { offset: own.offset - 1, is_return_address: false, ..own };
+        if !library::is_of_the_language(&own.object) {
+            return Some(own);
+        }
+        let mut callers = self.callers.iter().map_while(|address| object_of(*address));
+        callers.find(|caller| !library::is_of_the_language(&caller.object)).or(Some(own))
+    }
+
     /// The site of a memory access at this position.
     pub(crate) fn site(&self) -> Arc<Site> {
-        // The instruction is not a return address, and the look-up uses the address before its argument.
-        let native = object_of(self.instruction + 1).map(|native| Native {
-            offset: native.offset - 1,
-            is_return_address: false,
-            ..native
-        });
+        let native = self.native();
         let library = native.as_ref().map(|native| &*native.object).filter(|object| !library::is_runtime(object));
         let library = library.map(library::of);
         Arc::new(Site { innermost: self.innermost.frame(), user: self.user.frame(), native, library })
