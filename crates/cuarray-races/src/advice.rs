@@ -200,6 +200,7 @@ advice! {
     LaunchEndedAtRead { and: String } =>
         "{and}; the launch ended there, so errors and races behind this read are not searched; with CUARRAY_SIM_STRAY_READS=poison the read \
          gives poison and the launch goes on",
+    NullPointer { behind: u64 } => "; the address is a null pointer plus {behind} bytes",
     NearestAllocation { size: u64, start: u64, away: u64, side: &'static str } =>
         "; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it",
 }

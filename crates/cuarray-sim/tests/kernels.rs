@@ -332,6 +332,7 @@ fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
     for (what, kind, code) in [
         ("behind", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("before", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("null", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("misaligned", Kind::MisalignedAccess, "CUDA_ERROR_MISALIGNED_ADDRESS"),
         ("freed", Kind::UseAfterFree, "CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("constant", Kind::OutOfBounds, "CUDA_ERROR_ILLEGAL_ADDRESS"),
@@ -345,6 +346,7 @@ fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
         match what {
             "behind" => offset = 1024,
             "before" => offset = -(1 << 20),
+            "null" => (data, offset) = (0, 16),
             "misaligned" => offset = 2,
             "freed" => ok!(program, cuMemFree_v2(data)),
             _ => {
@@ -374,6 +376,9 @@ fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
                 "{missing}"
             ),
             "before" => assert!(missing.contains("1048576 bytes before it; the launch ended there"), "{missing}"),
+            "null" => {
+                assert!(missing.contains("; the address is a null pointer plus 16 bytes; the launch"), "{missing}")
+            }
             "constant" => assert!(missing.contains("constant memory"), "{missing}"),
             _ => assert_eq!(finding.allocation.as_ref().unwrap().size, 1000, "{what}"),
         }

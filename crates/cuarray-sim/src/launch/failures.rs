@@ -100,8 +100,14 @@ fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String
     Some((format!(", in {owner} that is closed to kernels of device {own}"), missing))
 }
 
-/// A description of the program's allocation nearest to an address.
+/// The most bytes by which an address may lie behind a null pointer that it is explained by.
+const BEHIND_NULL: u64 = 64 << 10;
+
+/// A description of the program's allocation nearest to an address, or of the null pointer from which the address derives.
 fn nearest_to(state: &State, address: u64) -> Option<Advice> {
+    if address < BEHIND_NULL {
+        return Some(Advice::NullPointer { behind: address });
+    }
     let own = state.memory.iter().filter(|allocation| !allocation.kind.is_of_code());
     let distance = |start: u64, size: u64| {
         if address < start { start - address } else { address.saturating_sub(start + size) }
