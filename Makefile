@@ -28,6 +28,7 @@ endif
 TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
 MPI4PY_TESTS := build/mpi4py-tests/.fetched
+MPICH := build/mpich/.installed
 MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
 NVJITLINK := build/nvjitlink/.installed
@@ -179,7 +180,7 @@ test-rust: install ## run the Rust tests
 TWO_DEVICES := tests/sim/test_nccl.py
 
 .PHONY: test-python
-test-python: peers $(EXTENSIONS) $(NVJITLINK) mpi4py-tests ## run the Python tests on the simulated driver
+test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) mpi4py-tests ## run the Python tests on the simulated driver
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
@@ -220,6 +221,9 @@ torch-operations: peers-torch ## compare the operations of PyTorch that run with
 
 .PHONY: mpi4py-tests
 mpi4py-tests: $(MPI4PY_TESTS) ## download mpi4py's own tests into build/mpi4py-tests
+
+.PHONY: mpich
+mpich: $(MPICH) ## install MPICH into build/mpich
 
 .PHONY: extensions
 extensions: $(EXTENSIONS) ## build the extension modules of tests/extensions into build/extensions
@@ -560,7 +564,8 @@ $(ALL): requirements/all.txt requirements/nvjitlink.txt $(ENVIRONMENT) | $(PEERS
 $(NVCC): requirements/nvcc.txt | $(TOOLS)
 $(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
 $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
-$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS):
+$(MPICH): requirements/mpich.txt | $(TOOLS)
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH):
 	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.

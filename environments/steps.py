@@ -157,6 +157,13 @@ def nvjitlink() -> None:
     in_folder(Path("build/nvjitlink"), "nvjitlink")
 
 
+def mpich() -> None:
+    """Install MPICH into a separate folder: its files have the names of Open MPI's."""
+    folder = Path("build/mpich")
+    shutil.rmtree(folder, ignore_errors=True)
+    pip("install", "--quiet", "--no-deps", "--ignore-installed", "--prefix", folder, *pinned("mpich"))
+
+
 def in_folder(folder: Path, names: str) -> None:
     """Install packages into a folder that is no environment."""
     shutil.rmtree(folder, ignore_errors=True)

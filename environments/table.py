@@ -44,5 +44,6 @@ ENVIRONMENTS = {
     ),
     "build/nvcc/.installed": Environment("nvcc and CMake", "160 MB to download, 430 MB on disk", steps.nvcc),
     "build/nvjitlink/.installed": Environment("nvJitLink", "40 MB to download, 112 MB on disk", steps.nvjitlink),
+    "build/mpich/.installed": Environment("MPICH", "13 MB to download, 37 MB on disk", steps.mpich),
     "build/mpi4py-tests/.fetched": Environment("mpi4py's own tests", "500 KB to download", steps.mpi4py_tests),
 }

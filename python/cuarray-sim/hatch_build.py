@@ -31,6 +31,7 @@ LIBRARIES = {
     "cuarray-cudart-13": "cuarray_sim/runtime/libcudart.so.13",
     "cuarray-cudnn": "cuarray_sim/libraries/cudnn/libcudnn.so.9",
     "cuarray-nccl": "cuarray_sim/libraries/nccl/libnccl.so.2",
+    "cuarray-mpi": "cuarray_sim/libraries/mpi/libcuarray-mpi.so",
     "cuarray-nvml": "cuarray_sim/libraries/nvml/libnvidia-ml.so.1",
     "cuarray-nvjitlink-12": "cuarray_sim/toolchain/nvjitlink/libnvJitLink.so.12",
     "cuarray-nvjitlink-13": "cuarray_sim/toolchain/nvjitlink/libnvJitLink.so.13",

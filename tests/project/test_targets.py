@@ -16,7 +16,19 @@ WORKFLOW = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8
 TARGETS = set(re.findall(r"^\.PHONY: ([a-z0-9-]+)$", MAKEFILE, re.MULTILINE))
 # Targets that install or build, and parts of other targets.
 STEPS = {
-    *("clean", "extensions", "help", "install", "mpi4py-tests", "nvcc", "nvjitlink", "peers", "prerequisites", "prose"),
+    *(
+        "clean",
+        "extensions",
+        "help",
+        "install",
+        "mpi4py-tests",
+        "mpich",
+        "nvcc",
+        "nvjitlink",
+        "peers",
+        "prerequisites",
+        "prose",
+    ),
     *("release-wheels", "test-rust", "wheels"),
 }
 PUSH = "github.event_name != 'pull_request'"

@@ -35,6 +35,8 @@ advice! {
         "make the call {after} after {before} in {from}, or hand over from there to the thread that calls it",
     OrderHosts { from: String, before: String, to: String, after: String } =>
         "order the two threads: hand over from {from} after {before} to {to} before {after}",
+    AwaitRequest { before: String, after: String } =>
+        "wait for the request of {before} before {after}: the host may access the buffer until then",
     WaitForEarlierKernel { kernel: String } =>
         "let each thread of {kernel} execute cudaGridDependencySynchronize (griddepcontrol.wait) before this access, or launch it \
          without programmatic stream serialization",

@@ -139,6 +139,8 @@ pub enum LaneKind {
     NonBlocking,
     /// A stream that the program did not make: a branch of a graph.
     Internal,
+    /// An access of the host that lasts until the program waits for it: that of a request of MPI.
+    Request,
 }
 
 /// A stream or a host thread: its operations happen one after the other.

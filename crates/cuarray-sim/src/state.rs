@@ -29,7 +29,7 @@ use crate::objects::work::{Accesses, Work};
 use crate::schedule::mode::Mode;
 use crate::trace::timeline::Timeline;
 use cuarray_abi::*;
-use cuarray_races::{Detector, Operation, Ticket};
+use cuarray_races::{Detector, Lane, Operation, Ticket};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -100,6 +100,10 @@ pub(crate) struct State {
     pub memory_waits: usize,
     /// The words that stream memory operations have written.
     pub publications: Publications,
+    /// The accesses of the host that libraries have reported, and that last.
+    pub requests: HashMap<u64, Lane>,
+    /// Whether a library has reported accesses of the host to device memory.
+    pub host_accesses_reported: bool,
     /// Copies of graphs from pageable memory that the host has not waited for.
     pub uploads: Vec<Upload>,
     /// Whether a query has found a pending host function, which should then run soon.
@@ -157,6 +161,8 @@ impl State {
             host_functions: 0,
             memory_waits: 0,
             publications: Publications::default(),
+            requests: HashMap::new(),
+            host_accesses_reported: false,
             uploads: Vec::new(),
             host_function_wanted: false,
             progress_thread: false,

@@ -32,6 +32,7 @@ from .findings_report import (
     take_over,
 )
 from .library import install, is_installed, library_path
+from .mpi import mpi_path
 from .schedules import Exploration, Run, explore, schedule, set_schedule
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "install",
     "is_installed",
     "library_path",
+    "mpi_path",
     "ordering_calls",
     "report",
     "runtime_path",

@@ -65,6 +65,8 @@ class StandIn:
     """
     late: str = "the simulated driver refuses its results"
     """The consequence if NVIDIA's library is loaded already, for a warning."""
+    preload: bool = False
+    """Whether it replaces functions of any loaded library by their names, and no file."""
 
     @property
     def path(self) -> Path:
@@ -133,8 +135,18 @@ STAND_INS = (
         symbol="ncclGetVersion",
         late="its calls fail on the simulated driver",
     ),
+    StandIn(
+        name="MPI",
+        switch="CUARRAY_SIM_MPI",
+        folder="libraries/mpi",
+        files=("libcuarray-mpi.so",),
+        preload=True,
+    ),
 )
-"""Everything that the package puts in front of NVIDIA's files, besides the driver."""
+"""Everything that the package puts in front of NVIDIA's files, and of MPI, besides the driver."""
+
+# Variables that launchers of MPI set for the processes that they start.
+_RANK_VARIABLES = ("PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK")
 
 # Real files, for stand-ins that call them: absolute paths, separated by colons.
 _REAL_FILES = "CUARRAY_NVIDIA_LIBRARIES"
@@ -167,6 +179,12 @@ def load_stand_ins() -> None:
 
 def _load(stand_in: StandIn) -> None:
     chosen = _chosen[stand_in.name]
+    if stand_in.preload:
+        for path in _files(stand_in):
+            # Global scope, before the library whose functions it replaces.
+            _loaded[path.name] = ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_GLOBAL)
+            chosen.append(path)
+        return
     # Looked up first, because a stand-in may load NVIDIA's library.
     others = [other for other in loaded_files(_pattern(stand_in)) if not _is_ours(other, stand_in)]
     for path in _files(stand_in):
@@ -207,6 +225,9 @@ def pass_on_to_children() -> None:
     for stand_in in STAND_INS:
         if not _chosen.get(stand_in.name):
             continue
+        if stand_in.preload:
+            _preload_in_children(stand_in)
+            continue
         folder = str(stand_in.path)
         (libraries if stand_in.symbol else programs).append(folder)
         for name, value in stand_in.variables:
@@ -216,6 +237,17 @@ def pass_on_to_children() -> None:
     _put_first("LD_LIBRARY_PATH", libraries)
     _put_first("PATH", programs)
     _open_used_file()
+
+
+def _preload_in_children(stand_in: StandIn) -> None:
+    """Put libraries into ``LD_PRELOAD``, if child processes are likely to need them.
+
+    Programs with the address sanitizer do not start with a preloaded library. So only the processes of MPI get it, unless its switch is 1.
+    """
+    if os.environ.get(stand_in.switch, "").strip() == "1" or any(name in os.environ for name in _RANK_VARIABLES):
+        before = [each for each in re.split(r"[: ]+", os.environ.get("LD_PRELOAD", "")) if each]
+        ours = [str(path) for path in _chosen[stand_in.name]]
+        os.environ["LD_PRELOAD"] = ":".join([*(path for path in ours if path not in before), *before])
 
 
 def _triton_architecture() -> str:
@@ -240,7 +272,8 @@ def _put_first(variable: str, ours: list[str]) -> None:
 
 def describe() -> str:
     """Return which files besides the runtime are in front of NVIDIA's in this process, for one line of a report."""
-    paths = [path for stand_in in STAND_INS[1:] for path in _chosen.get(stand_in.name, [])]
+    others = [stand_in for stand_in in STAND_INS[1:] if not stand_in.preload]
+    paths = [path for stand_in in others for path in _chosen.get(stand_in.name, [])]
     return ", ".join(path.name for path in paths if ".so" not in path.name or path.name in _loaded) or "nothing else"
 
 

@@ -14,6 +14,9 @@ pub(super) fn between(detector: &Detector, first: &Operation, second: &Operation
         return Advice::OrderNodes { first, second };
     }
     let (before, after) = (call(first), call(second));
+    if kind_of(detector, first) == LaneKind::Request {
+        return Advice::AwaitRequest { before, after };
+    }
     let (from, to) = (outside(detector, first), outside(detector, second));
     match (is_host(detector, first), is_host(detector, second)) {
         (false, false) => Advice::OrderStreams { from, before, to, after },
@@ -48,8 +51,13 @@ fn call(operation: &Operation) -> String {
     }
 }
 
+fn kind_of(detector: &Detector, operation: &Operation) -> LaneKind {
+    detector.lanes.get(operation.lane as usize).map_or(LaneKind::Host, |info| info.kind)
+}
+
+/// Whether the host makes the accesses of an operation.
 fn is_host(detector: &Detector, operation: &Operation) -> bool {
-    detector.lanes.get(operation.lane as usize).is_none_or(|info| info.kind == LaneKind::Host)
+    matches!(kind_of(detector, operation), LaneKind::Host | LaneKind::Request)
 }
 
 /// The name of an operation's lane in sentences.
@@ -69,6 +77,7 @@ fn name(info: &LaneInfo, thread: u64) -> String {
         LaneKind::Blocking => format!("stream {}", info.label),
         LaneKind::NonBlocking => format!("stream {} (non-blocking)", info.label),
         LaneKind::Internal => format!("a branch of a graph ({:#x})", info.handle),
+        LaneKind::Request => format!("a request of host thread {thread}"),
     };
     match info.device {
         Some(device) if device > 0 => format!("{name} of device {device}"),

@@ -8,7 +8,7 @@ use super::*;
 use crate::process::{current, report};
 
 /// Calls `f` with the calling thread's driver, if that driver works in this process.
-fn with_driver(f: impl FnOnce(&Driver) -> Result<(), CUresult>) -> CUresult {
+pub(super) fn with_driver(f: impl FnOnce(&Driver) -> Result<(), CUresult>) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
         let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {

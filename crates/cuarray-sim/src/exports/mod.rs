@@ -18,6 +18,7 @@ mod event;
 mod export_table;
 mod faults;
 mod findings;
+mod host_accesses;
 mod initialization;
 mod jit;
 mod library;

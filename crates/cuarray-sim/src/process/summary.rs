@@ -71,10 +71,15 @@ pub(crate) fn unchecked(driver: &Driver, state: &State) -> Vec<String> {
     }
     // Allocations share pages there, so the page of an access does not name its allocation.
     if driver.config.as_ref().is_ok_and(|config| config.host_readable && config.findings) && unused(driver).is_none() {
-        lines.push(
-            "accesses of the host to device memory were not compared with device work (CUARRAY_SIM_HOST_READABLE=1)"
-                .to_owned(),
-        );
+        let line = match state.host_accesses_reported {
+            true => {
+                "accesses of the host to device memory were compared with device work in calls of MPI only (CUARRAY_SIM_HOST_READABLE=1)"
+            }
+            false => {
+                "accesses of the host to device memory were not compared with device work (CUARRAY_SIM_HOST_READABLE=1)"
+            }
+        };
+        lines.push(line.to_owned());
     }
     lines
 }

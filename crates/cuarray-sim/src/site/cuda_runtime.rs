@@ -1,6 +1,6 @@
-//! Frames of the CUDA runtime, which passes its caller's calls on to the driver.
+//! Frames of the CUDA runtime, which passes its caller's calls on to the driver; and those of the shim for MPI.
 //!
-//! A library with the SONAME `libcudart.so.*` is not the caller that a reader looks for. Its frames are skipped, like the
+//! A library with the SONAME `libcudart.so.*` or `libcuarray-mpi.so` is not the caller that a reader looks for. Its frames are skipped, like the
 //! driver's own. The unwinder takes microseconds for that, too much for every call of the runtime. But a frame has a
 //! constant size at each of its call sites. So the word with the next return address is always at the same distance from
 //! the word with this one. The unwinder runs once for each call site, and later calls read the words.
@@ -48,11 +48,17 @@ pub(super) fn find_at(address: usize) -> bool {
     false
 }
 
+/// Whether a library of this SONAME passes the calls of its caller on.
+fn passes_on(soname: &[u8]) -> bool {
+    soname.starts_with(b"libcudart.so") || soname == b"libcuarray-mpi.so"
+}
+
 /// The files of the runtimes that have called the driver.
 pub(crate) fn seen() -> Vec<String> {
     let starts = RANGES.iter().filter(|range| range.end.load(Ordering::Acquire) > 0);
     // `object_of` takes a return address, which lies behind the call.
-    starts.filter_map(|range| Some(object_of(range.start.load(Ordering::Relaxed) + 1)?.object)).collect()
+    let files = starts.filter_map(|range| Some(object_of(range.start.load(Ordering::Relaxed) + 1)?.object));
+    files.filter(|file| !file.ends_with("/libcuarray-mpi.so")).collect()
 }
 
 /// The addresses of the loaded object around an address, if its SONAME is that of the CUDA runtime.
@@ -77,7 +83,7 @@ fn runtime_around(address: usize) -> Option<(usize, usize)> {
         let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC);
         // SAFETY: the dynamic section of an object that is loaded, and stays so during the visit.
         let name = dynamic.and_then(|dynamic| unsafe { soname(begin(dynamic) as *const Dynamic, start, end) });
-        search.found = name.filter(|name| name.to_bytes().starts_with(b"libcudart.so")).map(|_| (start, end));
+        search.found = name.filter(|name| passes_on(name.to_bytes())).map(|_| (start, end));
         1
     }
     let mut search = Search { address, found: None };

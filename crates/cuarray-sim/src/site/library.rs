@@ -45,7 +45,9 @@ pub(super) fn is_layer(library: &str) -> bool {
 pub(super) fn is_runtime(object: &str) -> bool {
     let name = file_name(object);
     is_of_the_language(object)
-        || ["libpython3", "python3", "python", "libcudart.so"].iter().any(|start| name.starts_with(start))
+        || ["libpython3", "python3", "python", "libcudart.so", "libcuarray-mpi.so"]
+            .iter()
+            .any(|start| name.starts_with(start))
         || name == "libcuda.so.1"
 }
 

@@ -142,6 +142,7 @@ fn lane(report: &Report, number: u32) -> String {
         LaneKind::Legacy => "legacy".to_owned(),
         LaneKind::PerThread => "per-thread".to_owned(),
         LaneKind::Internal => "branch".to_owned(),
+        LaneKind::Request => "request".to_owned(),
         LaneKind::Blocking | LaneKind::NonBlocking => name.split(" (").next().unwrap().to_owned(),
     }
 }

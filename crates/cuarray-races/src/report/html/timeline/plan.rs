@@ -149,6 +149,7 @@ fn band(number: u32, lane: Option<&Lane>, several_devices: bool) -> Band {
         Some(LaneKind::Blocking) => "blocking",
         Some(LaneKind::NonBlocking) => "non-blocking",
         Some(LaneKind::Internal) => "graph branch",
+        Some(LaneKind::Request) => "MPI request",
     }
     .to_owned();
     if let Some(device) = lane.and_then(|lane| lane.device).filter(|_| several_devices) {
