@@ -17,7 +17,7 @@ use crate::process::{report, summary};
 use crate::schedule::Schedule;
 use cuarray_races::finding::Report;
 use cuarray_races::report::Format;
-use std::ffi::{c_int, c_void};
+use std::ffi::{OsString, c_int, c_void};
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -127,11 +127,17 @@ fn report_findings(driver: &Driver) -> Option<u8> {
     }
     if found && !config.quiet {
         let mut out = std::io::stderr();
-        let text = report.text(out.is_terminal());
+        let text = report.text(is_coloured(out.is_terminal(), |name| std::env::var_os(name)));
         // A failure to write to standard error cannot be reported.
         let _ = out.write_all(text.as_bytes());
     }
     config.exit_status.filter(|_| found)
+}
+
+/// Whether text is coloured. Users decide with the variables that other programs read too; an empty one counts as absent.
+fn is_coloured(is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && (is_set("FORCE_COLOR") || is_terminal && variable("TERM").is_none_or(|term| term != "dumb"))
 }
 
 /// The path with the process id for `%p`; a child inserts the id before the extension, to keep its parent's file.
@@ -153,4 +159,23 @@ fn path_of_this_process(path: &Path, is_child: bool) -> PathBuf {
 fn is_python() -> bool {
     // SAFETY: looks up a name among the loaded libraries.
     !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"Py_IsInitialized".as_ptr()) }.is_null()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_coloured;
+
+    #[test]
+    fn users_decide_about_colour() {
+        let coloured = |is_terminal, set: &[(&str, &str)]| {
+            let value = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into());
+            is_coloured(is_terminal, value)
+        };
+        assert!(coloured(true, &[]) && !coloured(false, &[]));
+        assert!(!coloured(true, &[("NO_COLOR", "1")]) && coloured(true, &[("NO_COLOR", "")]));
+        assert!(coloured(false, &[("FORCE_COLOR", "1")]) && !coloured(false, &[("FORCE_COLOR", "")]));
+        assert!(!coloured(true, &[("TERM", "dumb")]) && coloured(true, &[("TERM", "xterm")]));
+        assert!(coloured(false, &[("FORCE_COLOR", "1"), ("TERM", "dumb")]));
+        assert!(!coloured(false, &[("FORCE_COLOR", "1"), ("NO_COLOR", "1")]));
+    }
 }
