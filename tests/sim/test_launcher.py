@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+import cuarray_sim
 
 PRINT_SURROUNDINGS = """
 import sys, atexit
@@ -95,6 +99,60 @@ def test_script_has_same_status_and_output_as_without_launcher(run: Callable, sc
     assert (launched.returncode, launched.stdout, launched.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
 
+# Two streams fill the same bytes.
+MACHINE_CODE = """
+#include <stdio.h>
+typedef void *H;
+int cuInit(unsigned), cuDevicePrimaryCtxRetain(H *, int), cuCtxSetCurrent(H), cuStreamCreate(H *, unsigned), cuCtxSynchronize(void);
+int cuMemAlloc_v2(unsigned long long *, size_t), cuMemsetD8Async(unsigned long long, unsigned char, size_t, H);
+int main(int count, char **arguments) {
+    H context, streams[2];
+    unsigned long long memory;
+    int failed = cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context) || cuMemAlloc_v2(&memory, 64)
+        || cuStreamCreate(streams, 1) || cuStreamCreate(streams + 1, 1) || cuMemsetD8Async(memory, 1, 64, streams[0])
+        || cuMemsetD8Async(memory, 2, 64, streams[count > 2]) || cuCtxSynchronize();
+    printf("%s %s %d\\n", arguments[0], arguments[1], failed);
+    return failed;
+}
+"""
+
+
+def test_machine_code_runs_on_the_driver_with_its_arguments(run: Callable, tmp_path: Path) -> None:
+    (tmp_path / "fill.c").write_text(MACHINE_CODE)
+    library = str(cuarray_sim.library_path())
+    subprocess.run(["cc", "-w", "-o", tmp_path / "fill", tmp_path / "fill.c", library], check=True)
+    clean = run("-m", "cuarray_sim", "./fill", "--devices")
+    assert (clean.returncode, clean.stdout, clean.stderr) == (0, "./fill --devices 0\n", "")
+    racy = run("-m", "cuarray_sim", "--report", "found.txt", "./fill", "a b", "c")
+    assert (racy.returncode, racy.stdout) == (66, "./fill a b 0\n")
+    assert "data-race: stream 2 writes 64 bytes that stream 1 writes" in racy.stderr
+    assert "data-race" in (tmp_path / "found.txt").read_text()
+
+
+def test_script_of_another_interpreter_runs_as_a_child_would(run: Callable, tmp_path: Path) -> None:
+    (tmp_path / "shell").write_text(f'#!/bin/sh\necho "$0 $1 $LD_LIBRARY_PATH"; exec {sys.executable} -c "$1"\n')
+    code = "import ctypes; print(ctypes.CDLL('libcuda.so.1').cuarraySimStatistics is not None)"
+    refused = run("-m", "cuarray_sim", "./shell", code)
+    assert (refused.returncode, refused.stderr) == (126, "python -m cuarray_sim: ./shell: Permission denied\n")
+    (tmp_path / "shell").chmod(0o755)
+    done = run("-m", "cuarray_sim", "./shell", code, CUARRAY_SIM_QUIET="1")
+    folder = str(cuarray_sim.library_path().parent)
+    assert done.stdout.startswith(f"./shell {code} {folder}"), done.stderr
+    assert done.stdout.endswith("\nTrue\n"), done.stderr
+
+
+def test_installed_command_runs_scripts_modules_and_commands(run: Callable, script: Callable, tmp_path: Path) -> None:
+    command = str(Path(sys.executable).with_name("cuarray-sim"))
+    (tmp_path / "failing.py").write_text("raise ValueError('wrong')\n")
+    for arguments in ([script(PRINT_SURROUNDINGS), "x"], ["-m", "failing"]):
+        plain, launched = run(*arguments), run(command, *arguments, CUARRAY_SIM_QUIET="1")
+        own = re.sub(r"  File .*runpy.*\n(    .*\n)*", "", plain.stderr)
+        assert (launched.returncode, launched.stdout, launched.stderr) == (plain.returncode, plain.stdout, own)
+    done = run(command, "pytest", "--version", PATH=f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    assert (done.returncode, done.stdout) == (0, f"pytest {pytest.__version__}\n")
+    assert run(command).stderr.startswith("usage: cuarray-sim [options] (script.py | -m module | program)")
+
+
 def test_module_exit_status_and_traceback_do_not_show_launcher(run: Callable, tmp_path: Path) -> None:
     (tmp_path / "failing.py").write_text("import sys\nif sys.argv[1:]: sys.exit(5)\nraise ValueError('wrong')\n")
     assert run("-m", "cuarray_sim", "-m", "failing", "x").returncode == 5
@@ -132,7 +190,7 @@ def test_wrong_command_line_is_refused_with_usage(
     path = script("print('ran')")
     done = run("-m", "cuarray_sim", *(path if each == "PROGRAM" else each for each in arguments))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("usage: python -m cuarray_sim [options] (script.py | -m module)")
+    assert done.stderr.startswith("usage: python -m cuarray_sim [options] (script.py | -m module | program)")
     assert message in done.stderr
     assert "arguments\n" not in done.stderr
 
@@ -144,9 +202,9 @@ def test_unknown_setting_is_refused_before_the_program_runs(run: Callable, scrip
 
 
 def test_program_that_is_a_module_gets_a_hint(run: Callable) -> None:
-    done = run("-m", "cuarray_sim", "pytest", "tests")
+    done = run("-m", "cuarray_sim", "timeit", "-n", "1", PATH="")
     assert done.returncode == 2
-    assert "did you mean `python -m cuarray_sim -m pytest`?" in done.stderr
+    assert "did you mean `python -m cuarray_sim -m timeit`?" in done.stderr
     assert "did you mean" not in run("-m", "cuarray_sim", "no_such_module_anywhere").stderr
 
 

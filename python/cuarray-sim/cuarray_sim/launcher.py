@@ -1,8 +1,9 @@
-"""The command ``python -m cuarray_sim``: run an unmodified program on the simulated driver.
+"""The command ``cuarray-sim``, or ``python -m cuarray_sim``: run an unmodified program on the simulated driver.
 
-The program runs in this process, as the driver must be loaded before the CUDA libraries. It sees the environment of
+A Python program runs in this process, as the driver must be loaded before the CUDA libraries. It sees the environment of
 ``python script.py`` or ``python -m module``: its own ``sys.argv``, its directory (or the current one) first on ``sys.path``, and
-itself as ``__main__``. Its exit status is kept, and tracebacks begin in its code.
+itself as ``__main__``. Its exit status is kept, and tracebacks begin in its code. Any other program takes the place of this process,
+and finds the driver through the environment, as child processes do.
 
 If there are findings, the driver prints its report on standard error at process exit. The exit status is then 66, unless the
 program has another status than 0.
@@ -15,6 +16,7 @@ import importlib.machinery
 import importlib.metadata
 import os
 import runpy
+import shutil
 import sys
 import types
 import zipfile
@@ -34,6 +36,7 @@ FOUND = 66
 
 # Files whose frames precede the program's. Since Python 3.11 runpy is frozen and has another file name.
 _LAUNCHER_FILES = (
+    sys.argv[0],  # the installed command
     __file__,
     os.path.join(os.path.dirname(__file__), "__main__.py"),
     runpy.__file__,
@@ -50,9 +53,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     parser = _parser()
     options = parser.parse_args(argv)
-    if not options.module and not os.path.exists(options.target):
-        missing = f"can't open file {os.path.abspath(options.target)!r}: no such file or directory"
-        parser.error(missing + meant(options.target))
+    path = options.target
+    if not options.module and not os.path.exists(path):
+        # As in a shell, a name without a slash may be a command.
+        path = None if "/" in path else shutil.which(path)
+        if path is None:
+            missing = f"can't open file {os.path.abspath(options.target)!r}: no such file or directory"
+            parser.error(missing + meant(options.target))
     os.environ.setdefault("CUARRAY_SIM_EXIT_STATUS", str(FOUND))
     # Few programs release everything before they end, so leaks are findings only on request.
     if options.leaks:
@@ -80,22 +87,50 @@ def main(argv: Sequence[str] | None = None) -> None:
         module = ["-m"] if options.module else []
         command = ["-m", "cuarray_sim", *module, options.target, *options.arguments]
         sys.exit(explore_program(command, options.explore, options.deviations))
+    if not options.module and not _is_python(path):
+        try:
+            os.execv(path, [options.target, *options.arguments])
+        except OSError as error:
+            parser.exit(126, f"{parser.prog}: {options.target}: {error.strerror}\n")
     call("cuarraySimSummarize")
     note_at_exit()
     _keep_replay_to_this_process()
     _files_of_children_beside_ours()
     _hide_launcher_in_tracebacks()
-    sys.argv = [options.target, *options.arguments]
+    sys.argv = [path, *options.arguments]
     if options.module:
-        # `python -m` has put the current directory first on sys.path, as it does for the program's module.
+        _leave_first_search_path(os.getcwd())
         runpy.run_module(options.target, run_name="__main__", alter_sys=True)
-    elif os.path.isdir(options.target) or zipfile.is_zipfile(options.target) or options.target.endswith(".pyc"):
+    elif os.path.isdir(path) or zipfile.is_zipfile(path) or path.endswith(".pyc"):
         # runpy puts the directory or archive first on sys.path.
         _leave_first_search_path(None)
-        runpy.run_path(os.path.abspath(options.target), run_name="__main__")
+        runpy.run_path(os.path.abspath(path), run_name="__main__")
     else:
-        _leave_first_search_path(os.path.dirname(os.path.realpath(options.target)))
-        _run_script(options.target)
+        _leave_first_search_path(os.path.dirname(os.path.realpath(path)))
+        _run_script(path)
+
+
+def _is_python(path: str) -> bool:
+    """Return whether a program is one of this Python: not machine code, nor a script that names another interpreter."""
+    if os.path.isdir(path):
+        return True
+    with open(path, "rb") as file:
+        start = file.readline(1024)
+    if start.startswith(b"\x7fELF"):
+        return False
+    words = os.fsdecode(start[2:]).split() if start.startswith(b"#!") else []
+    if not words:
+        return True
+    named = [word for word in words if not word.startswith("-")]
+    if os.path.basename(named[0]) == "env":
+        interpreter = shutil.which(named[1]) if len(named) > 1 else None
+    else:
+        interpreter = named[0]
+    if interpreter is None or not os.path.basename(interpreter).startswith("python"):
+        return False
+    # The installed commands of an environment name the link there. A script of the user may name any Python.
+    own, other = (os.path.dirname(os.path.abspath(each)) for each in (sys.executable, interpreter))
+    return own == other or path.endswith(".py")
 
 
 def _keep_replay_to_this_process() -> None:
@@ -122,9 +157,9 @@ def _run_script(path: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m cuarray_sim",
-        usage="%(prog)s [options] (script.py | -m module) [argument ...]",
-        description="Run a Python program on the simulated CUDA driver.",
+        prog="python -m cuarray_sim" if os.path.basename(sys.argv[0]) == "__main__.py" else None,
+        usage="%(prog)s [options] (script.py | -m module | program) [argument ...]",
+        description="Run a program on the simulated CUDA driver.",
         epilog="Child processes use the simulated driver too. Findings are printed on standard error at exit, and the exit "
         f"status is then {FOUND}, unless the program has another status than 0.",
         allow_abbrev=False,
@@ -186,7 +221,7 @@ def _parser() -> argparse.ArgumentParser:
         help="plant a bug of each kind, print which are found with the present settings, and exit with 0 if all are",
     )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
-    parser.add_argument("target", metavar="program", help="the script, or the module's name after -m")
+    parser.add_argument("target", metavar="program", help="the script or other program, or the module's name after -m")
     rest = parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
     rest.required = False  # keeps it out of the error message for a missing program
     return parser
