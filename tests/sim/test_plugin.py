@@ -152,12 +152,24 @@ def test_numba_deferred_deallocation_is_no_leak(pytester: pytest.Pytester) -> No
             stream, event, array = cuda.stream(), cuda.event(), cuda.to_device(numpy.arange(10))
             event.record(stream)
             array.copy_to_host()
+        @cuda.jit
+        def clear(array): array[cuda.grid(1)] = 0
+        def test_stream_of_a_launch():
+            stream, array = cuda.stream(), cuda.device_array(32)
+            clear[1, 32, stream](array)
+            stream.synchronize()
         def test_kept():
             global kept
             kept = cuda.to_device(numpy.arange(10))
+        def test_kept_stream():
+            global kept_too
+            kept_too = cuda.stream()
+            clear[1, 10, kept_too](kept)
+            kept_too.synchronize()
     """)
     result = pytester.runpytest_subprocess("--cuarray-sim")
-    result.assert_outcomes(passed=2, errors=1)
+    result.assert_outcomes(passed=4, errors=2)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_kept_stream*", "  1 stream"])
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_kept*", "  device memory: 80 bytes at *"])
 
 

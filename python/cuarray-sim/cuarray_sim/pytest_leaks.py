@@ -5,8 +5,9 @@ gets an error at teardown, which lists the objects with the calls that made them
 
 - Objects of fixtures with a wider scope than one test, and older objects, are not leaks of the test.
 - Before the comparison, garbage is collected and deferred releases are made: those of cuarray, the queues of deallocations of
-  numba-cuda and numba-cuda-mlir, and PyTorch's unused memory. Idle events in cuarray's pools are not counted, nor are objects that
-  libraries keep until the process ends: streams and events of PyTorch, streams of numba-cuda-mlir, everything of JAX.
+  numba-cuda and numba-cuda-mlir, the streams of numba-cuda's last launches, and PyTorch's unused memory. Idle events in cuarray's
+  pools are not counted, nor are objects that libraries keep until the process ends: streams and events of PyTorch, streams of
+  numba-cuda-mlir, everything of JAX.
 - A failed test is not checked, as its traceback keeps its objects alive.
 - ``--cuarray-sim-leaks=allow`` turns the check off for a whole run.
 - Allocations are compared by their unique ids; streams and events are counted.
@@ -176,6 +177,10 @@ class LeakCheck:
 
 def _settle(generation: int) -> None:
     """Collect garbage up to a generation, and run deferred releases."""
+    # numba-cuda keeps the configurations of its last launches, and with them their streams.
+    dispatcher = getattr(sys.modules.get("numba.cuda.dispatcher"), "CUDADispatcher", None)
+    if clear := getattr(getattr(dispatcher, "configure", None), "cache_clear", None):
+        clear()
     gc.collect(generation)
     if reclaim := getattr(sys.modules.get("cuarray"), "reclaim", None):
         reclaim()
