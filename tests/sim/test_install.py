@@ -244,6 +244,9 @@ def test_install_after_numba_has_found_no_driver_warns(run: Callable[..., Any]) 
     late = run("-c", code.replace("ORDER", "from numba import cuda"))
     assert "RuntimeWarning: numba.cuda was imported before cuarray_sim.install(), found no CUDA driver" in late.stderr
     assert late.returncode == 1
+    used = "from numba import cuda\ntry: cuda.stream()\nexcept cuda.CudaSupportError: pass\nimport cuarray_sim; cuarray_sim.install()"
+    assert "does not look again" in (stderr := run("-c", used).stderr)
+    assert "NUMBA_ENABLE_CUDASIM" not in stderr
     early = run("-c", code.replace("ORDER", "pass") + "; from numba import cuda; assert cuda.is_available()")
     assert "numba.cuda was imported" not in early.stderr
     simulated = run("-c", code.replace("ORDER", "from numba import cuda"), NUMBA_ENABLE_CUDASIM="1")

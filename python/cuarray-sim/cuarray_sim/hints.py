@@ -35,7 +35,8 @@ def warn_of_late_install() -> None:
             RuntimeWarning,
             stacklevel=3,
         )
-    if any(name.startswith("numba.cuda.simulator") for name in sys.modules):
+    # numba loads other modules of its simulator without the variable too.
+    if "numba.cuda.simulator_init" in sys.modules:
         warnings.warn(
             "numba.cuda was imported with NUMBA_ENABLE_CUDASIM and runs its own simulator; unset the variable",
             RuntimeWarning,
