@@ -16,6 +16,19 @@ from producers import foreign
 
 import cuarray
 
+#: Types without a letter in type strings: their codes, bits and lanes.
+SMALL = {
+    "bfloat16": (tensors.BFLOAT, 16, 1),
+    "float8_e4m3fn": (10, 8, 1),
+    "float8_e5m2": (12, 8, 1),
+    "float8_e8m0fnu": (14, 8, 1),
+    "float6_e2m3fn_x4": (15, 6, 4),
+    "float6_e3m2fn_x4": (16, 6, 4),
+    "float4_e2m1fn_x2": (17, 4, 2),
+    "float4_e2m1fn_x4": (17, 4, 4),
+    "complex32": (tensors.COMPLEX, 32, 1),
+}
+
 
 @pytest.fixture
 def array(driver):
@@ -258,10 +271,31 @@ def test_arguments_that_are_not_pairs_of_ints_are_refused(array, name, value):
         array.__dlpack__(**{name: value})
 
 
-def test_bfloat16_and_float8_types_round_trip(driver):
-    for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"):
+@pytest.mark.parametrize("name", SMALL)
+def test_type_without_a_letter_keeps_its_code_bits_and_lanes(driver, name):
+    code, bits, lanes = SMALL[name]
+    memory = cuarray.to_device(np.arange(24, dtype="uint8"))
+    producer = tensors.Producer(memory, dtype=(code, bits, lanes), shape=(2, 3), strides=(3, 1))
+    array = cuarray.from_dlpack(producer)
+    assert (array.typestr, array.itemsize) == (name, bits * lanes // 8)
+    capsule = array[:, ::-2].__dlpack__(max_version=(1, 0))
+    tensor, shape, strides = described(capsule)
+    assert (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes) == (code, bits, lanes)
+    assert (tensor.data, shape, strides) == (memory.ptr + 2 * array.itemsize, [2, 2], [3, -2])
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_type_without_a_letter_is_named_by_the_user(driver, name):
+    made = cuarray.device_array(3, name)
+    assert cuarray.from_dlpack(made).typestr == name
+    void = foreign(cuarray.device_array(3, f"V{made.itemsize}"))
+    tensor, _, _ = described(cuarray.as_cuda_array(void, dtype=name).__dlpack__())
+    assert (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes) == SMALL[name]
+
+
+def test_types_without_a_letter_round_trip_through_the_host(driver):
+    for name in SMALL:
         array = cuarray.device_array(3, name)
-        assert cuarray.from_dlpack(array).typestr == name
         array.view("u1")[:] = 7
         capsule = array.__dlpack__(dl_device=(tensors.CPU, 0), max_version=(1, 0))
 

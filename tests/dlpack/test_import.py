@@ -148,6 +148,12 @@ def test_flags_read_only_and_is_copied_are_read(memory):
         ((tensors.BOOL, 8, 1), "|b1"),
         ((10, 8, 1), "float8_e4m3fn"),
         ((12, 8, 1), "float8_e5m2"),
+        ((14, 8, 1), "float8_e8m0fnu"),
+        ((15, 6, 4), "float6_e2m3fn_x4"),
+        ((16, 6, 4), "float6_e3m2fn_x4"),
+        ((17, 4, 2), "float4_e2m1fn_x2"),
+        ((17, 4, 4), "float4_e2m1fn_x4"),
+        ((tensors.COMPLEX, 32, 1), "complex32"),
     ],
 )
 def test_dlpack_types_are_converted_to_typestrs(memory, dtype, typestr):
@@ -299,6 +305,8 @@ INVALID = {
     "vectors": ({"dtype": (tensors.FLOAT, 32, 4)}, BufferError, "4 lanes"),
     "no lanes": ({"dtype": (tensors.FLOAT, 32, 0)}, BufferError, "0 lanes"),
     "float4": ({"dtype": (17, 4, 1)}, BufferError, "float4_e2m1fn"),
+    "three lanes of float4": ({"dtype": (17, 4, 3)}, BufferError, "4 bits and 3 lanes"),
+    "padded float4": ({"dtype": (17, 4, 2), "flags": 4}, BufferError, "padded to a byte each"),
     "int4": ({"dtype": (tensors.INT, 4, 1)}, BufferError, "int .*4 bits"),
     "an opaque handle": ({"dtype": (3, 64, 1)}, BufferError, "opaque"),
     "an unknown type": ({"dtype": (200, 8, 1)}, BufferError, "code 200"),

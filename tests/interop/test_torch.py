@@ -97,6 +97,18 @@ class TestDLPack(DLPackFacts):
         assert again.data_ptr() == tensor.data_ptr()
         assert again.tolist() == [0, 1, 2, 3, 4, 5]
 
+    @pytest.mark.parametrize("name", ["float4_e2m1fn_x2", "float8_e8m0fnu", "complex32"])
+    def test_tensor_of_small_values_comes_back_with_its_type(self, torch: Library, name: str) -> None:
+        import torch as pytorch
+
+        dtype = getattr(pytorch, name)
+        tensor = pytorch.arange(16, dtype=pytorch.uint8).cuda().view(dtype)
+        array = cuarray.from_dlpack(tensor)
+        assert (array.typestr, array.ptr) == (name, tensor.data_ptr())
+        again = pytorch.from_dlpack(array)
+        assert (again.dtype, again.data_ptr()) == (dtype, tensor.data_ptr())
+        assert again.view(pytorch.uint8).tolist() == list(range(16))
+
     def test_tensor_is_freed_with_the_imported_array(self, torch: Library) -> None:
         from torch import cuda, full, uint8
 

@@ -388,6 +388,28 @@ def test_ml_dtypes_arrays_round_trip(driver: str, name: str) -> None:
     assert cuarray.interface(as_numpy_writes, dtype=name).dtype == dtype
 
 
+@pytest.mark.parametrize(
+    ("name", "itemsize"),
+    [
+        ("float4_e2m1fn_x2", 1),
+        ("float4_e2m1fn_x4", 2),
+        ("float6_e2m3fn_x4", 3),
+        ("float6_e3m2fn_x4", 3),
+        ("complex32", 4),
+    ],
+)
+def test_elements_of_small_values_are_void_with_a_name(driver: str, name: str, itemsize: int) -> None:
+    host = np.arange(6 * itemsize, dtype="u1").view(f"V{itemsize}").reshape(2, 3)
+    array = cuarray.device_array((2, 3), name)
+    array.copy_to_device(host)
+    assert (array.typestr, array.itemsize) == (name, itemsize)
+    assert array.__cuda_array_interface__["typestr"] == f"<V{itemsize}"
+    assert array[::-1, ::2].copy_to_host().tobytes() == host[::-1, ::2].tobytes()
+    assert cuarray.interface(describe(typestr=f"|V{itemsize}"), dtype=name).typestr == name
+    with pytest.raises(BufferError, match=name):
+        cuarray.interface(describe(typestr="<f8"), dtype=name)
+
+
 @needs_ml_dtypes
 @names
 def test_python_numbers_are_converted_to_named_types(driver: str, name: str) -> None:
@@ -423,7 +445,7 @@ def test_named_types_in_structures_round_trip(driver: str, parts: list[str], ali
 
 
 @needs_ml_dtypes
-@pytest.mark.parametrize("name", ["int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "complex32"])
+@pytest.mark.parametrize("name", ["int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "bcomplex32"])
 def test_unsupported_ml_dtypes_are_refused(driver: str, name: str) -> None:
     ml_dtypes: Any = pytest.importorskip("ml_dtypes")
     if not hasattr(ml_dtypes, name):

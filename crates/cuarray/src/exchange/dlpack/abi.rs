@@ -13,6 +13,8 @@ pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 3 };
 pub const READ_ONLY: u64 = 1;
 /// The memory is a copy made for the consumer.
 pub const IS_COPIED: u64 = 2;
+/// Values of less than a byte have a byte each; without the flag they are packed.
+pub const SUBBYTE_PADDED: u64 = 4;
 
 /// `DLPackVersion`
 #[repr(C)]

@@ -1,4 +1,4 @@
-//! Types that have a name but no letter: bfloat16 and the 8-bit floating-point numbers.
+//! Types that have a name but no letter: bfloat16, the smaller floating-point numbers, and complex numbers of halves.
 //!
 //! The NumPy array interface has one letter for floating point, which means IEEE 754. The formats of machine learning have no
 //! letter and are written as void. PyTorch, CuPy and ml_dtypes write `<V2` for bfloat16, and ml_dtypes writes `<V1` for 8-bit
@@ -10,6 +10,8 @@
 //! - **Writing**: bfloat16 as `<V2`, each 8-bit float as `<V1`, without a `descr`, which would only repeat that. These
 //!   libraries write the same, except for `<f1`, which no reader of type strings knows, NumPy included.
 //! - **Names**: those of ml_dtypes, which PyTorch and JAX use as well.
+//! - **Less than a byte**: an element is a vector that fills whole bytes, with the number of its values in the name, as PyTorch
+//!   names `float4_e2m1fn_x2`.
 //!
 //! A [`TypeStr`] carries the name, also in structures and sub-arrays. It then equals neither void nor a type of another name.
 
@@ -51,6 +53,16 @@ pub enum NamedType {
     Float8E5M2Fnuz,
     /// `float8_e8m0fnu`: a power of two with 8 bits of exponent; no zero, no sign, one NaN.
     Float8E8M0Fnu,
+    /// `float4_e2m1fn_x2`: two values of 2 bits of exponent and 1 of significand in a byte; no infinities, no NaNs.
+    Float4E2M1FnX2,
+    /// `float4_e2m1fn_x4`: four such values in two bytes.
+    Float4E2M1FnX4,
+    /// `float6_e2m3fn_x4`: four values of 2 bits of exponent and 3 of significand in three bytes; no infinities, no NaNs.
+    Float6E2M3FnX4,
+    /// `float6_e3m2fn_x4`: four values of 3 bits of exponent and 2 of significand in three bytes; no infinities, no NaNs.
+    Float6E3M2FnX4,
+    /// `complex32`: a real and an imaginary part of two bytes each.
+    Complex32,
 }
 
 impl NamedType {
@@ -65,13 +77,18 @@ impl NamedType {
         NamedType::Float8E5M2,
         NamedType::Float8E5M2Fnuz,
         NamedType::Float8E8M0Fnu,
+        NamedType::Float4E2M1FnX2,
+        NamedType::Float4E2M1FnX4,
+        NamedType::Float6E2M3FnX4,
+        NamedType::Float6E3M2FnX4,
+        NamedType::Complex32,
     ];
 
     pub(super) fn from_name(name: &[u8]) -> Option<NamedType> {
         NamedType::ALL.iter().copied().find(|named| named.name().as_bytes() == name)
     }
 
-    /// The name in ml_dtypes.
+    /// The name in ml_dtypes, or in PyTorch for the types that ml_dtypes does not have.
     pub const fn name(self) -> &'static str {
         match self {
             NamedType::BFloat16 => "bfloat16",
@@ -83,13 +100,20 @@ impl NamedType {
             NamedType::Float8E5M2 => "float8_e5m2",
             NamedType::Float8E5M2Fnuz => "float8_e5m2fnuz",
             NamedType::Float8E8M0Fnu => "float8_e8m0fnu",
+            NamedType::Float4E2M1FnX2 => "float4_e2m1fn_x2",
+            NamedType::Float4E2M1FnX4 => "float4_e2m1fn_x4",
+            NamedType::Float6E2M3FnX4 => "float6_e2m3fn_x4",
+            NamedType::Float6E3M2FnX4 => "float6_e3m2fn_x4",
+            NamedType::Complex32 => "complex32",
         }
     }
 
-    /// The size of one value in bytes: 2 for bfloat16, 1 for the others.
+    /// The size of one element in bytes. An element of a type with `_x2` or `_x4` in its name has that many values.
     pub const fn itemsize(self) -> usize {
         match self {
-            NamedType::BFloat16 => 2,
+            NamedType::BFloat16 | NamedType::Float4E2M1FnX4 => 2,
+            NamedType::Float6E2M3FnX4 | NamedType::Float6E3M2FnX4 => 3,
+            NamedType::Complex32 => 4,
             _ => 1,
         }
     }

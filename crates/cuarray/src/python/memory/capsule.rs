@@ -8,7 +8,7 @@ use crate::python::ffi::inspect::type_name;
 use crate::{
     Error, Interface, Result,
     exchange::dlpack::{
-        abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, IS_COPIED, READ_ONLY, VERSION},
+        abi::{DLManagedTensor, DLManagedTensorVersioned, DLTensor, IS_COPIED, READ_ONLY, SUBBYTE_PADDED, VERSION},
         tensor,
     },
 };
@@ -137,7 +137,8 @@ impl Managed {
     /// The tensor and its flags.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: the major version is unknown, so only the offset of the deleter is certain.
+    /// [`Error::is_unsupported`]: the major version is unknown, so only the offset of the deleter is certain; values of less than a
+    /// byte have a byte each.
     pub(in crate::python) fn tensor(&self) -> Result<(DLTensor, u64)> {
         match self {
             // SAFETY: the capsule's name promises this structure, which lives until its deleter is called.
@@ -153,12 +154,23 @@ impl Managed {
                     )));
                 }
                 // SAFETY: as above; this version has the other members at these offsets.
-                Ok(unsafe {
+                let (tensor, flags) = unsafe {
                     ((&raw const (*tensor).dl_tensor).read_unaligned(), (&raw const (*tensor).flags).read_unaligned())
-                })
+                };
+                if flags & SUBBYTE_PADDED != 0 && tensor.dtype.bits < 8 {
+                    return Err(padded());
+                }
+                Ok((tensor, flags))
             }
         }
     }
+}
+
+#[cold]
+fn padded() -> Error {
+    Error::unsupported(
+        "the DLPack elements have less than 8 bits, padded to a byte each (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED); packed vectors of whole bytes are expected",
+    )
 }
 
 impl Drop for Managed {

@@ -193,7 +193,7 @@ pub(in crate::python) fn for_value<'py>(value: &Bound<'py, PyAny>, interface: &I
         && !value.hasattr(intern!(py, "__array_interface__"))?
         && ml_dtype(py, name.name())?.is_none()
     {
-        let how = "install ml_dtypes, or pass an array of such elements";
+        let how = "install ml_dtypes if it has the type, or pass an array of such elements";
         return Err(Error::unsupported(format!("NumPy alone cannot convert numbers to '{name}'; {how}")));
     }
     of_interface(py, interface)
