@@ -29,7 +29,7 @@ pub use machine::cluster::RANK_SHIFT;
 pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
 pub use machine::{
     AccessKind, Alias, Fault, FaultKind, KernelOrder, Launch, Misuse, MisuseKind, NoService, Outcome, Outlook, Reason,
-    Region, Service, Strength, TouchedRange, WaitingThreads, execute,
+    Region, Service, Strength, TouchedRange, Used, WaitingThreads, execute,
 };
 pub use races::causality::{Scope, Why};
 pub use races::{Access, Race, Wait};

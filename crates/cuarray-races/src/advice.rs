@@ -56,9 +56,13 @@ advice! {
          with it",
     WriteFirst => "write these bytes (a copy, a fill, a kernel) before they are read",
     WriteSharedFirst => "write shared memory before it is read: each block starts with undefined bytes",
-    IncludeLane { lane: u64 } =>
-        "let lane {lane} execute the shuffle and put it into the mask, or do not use its value: the value of a lane that does not \
-         take part is undefined",
+    WriteSharedBeforeUse { used: &'static str, from: String } =>
+        "write shared memory before it is read: each block starts with undefined bytes. The value {used}, and {from} has read it",
+    WriteBeforeUse { used: &'static str, from: String } =>
+        "write these bytes (a copy, a fill, a kernel) before a kernel uses their value: it {used}, and {from} has read it",
+    IncludeLane { lane: u64, used: &'static str, from: String } =>
+        "let lane {lane} execute the shuffle at {from} and put it into the mask, or do not use its value: the value of a lane that does \
+         not take part is undefined, and it {used}",
 
     // Barriers, and instructions of several lanes of a warp.
     IncludeWarp { lanes: String } =>

@@ -86,5 +86,5 @@ pub mod symbol;
 pub use advice::Advice;
 pub use detector::{
     Block, Caller, Clock, Detector, Effect, Extent, Fences, HostThreads, KernelMisuse, KernelRace, Lane, LaneNumber,
-    Manner, Operation, Past, Region, Strength, Ticket, Touch, Touched, WaitingSide,
+    Manner, Operation, Past, Region, Strength, Ticket, Touch, Touched, Unwritten, Values, WaitingSide,
 };

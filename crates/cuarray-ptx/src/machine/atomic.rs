@@ -3,7 +3,7 @@
 //! Lanes execute in order. Each operation is one atomic exchange of a host word, so blocks on other cores never see a
 //! partial update.
 
-use super::access_mode::COMPARES;
+use super::access_mode::{COMPARES, UPDATES};
 use super::lanes::Lane;
 use super::program::LEFT_OUT;
 use super::{Flow, Machine};
@@ -109,6 +109,10 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
             machine.watch_atomic_causally(instruction, (T::Word::SIZE, 1), instruction.d != LEFT_OUT, kept);
         }
         machine.note_operation((instruction.c, T::Word::SIZE), digest, changed, instruction.d != LEFT_OUT);
+        if machine.undefined.is_some() {
+            let updates = instruction.c & UPDATES != 0;
+            return machine.follow_atomic::<T::Slot>(instruction, (T::Word::SIZE, other), updates);
+        }
     }
     Flow::Next
 }

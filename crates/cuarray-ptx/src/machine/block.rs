@@ -2,6 +2,7 @@
 
 use super::Machine;
 use super::fault::FaultKind;
+use super::undefined::{POISON, Shadow};
 use super::waiting::Seen;
 use super::warp::{Pause, Warp};
 use crate::races::Watched;
@@ -84,6 +85,8 @@ pub(crate) struct Block {
     shared_bytes: u64,
     /// A bit for each byte of shared memory: whether a thread of the block has written it.
     shared_written: Vec<u64>,
+    /// The undefined bits of shared memory that threads have written.
+    pub undefined: Shadow,
     /// Each is in a box, so that a turn exchanges two pointers.
     #[expect(clippy::vec_box)]
     pub warps: Vec<Box<Warp>>,
@@ -153,6 +156,13 @@ impl Block {
     #[inline(always)]
     pub(crate) fn is_written(&mut self, start: u64, end: u64) -> bool {
         self.written_words(start, end, |word, ones| *word & ones == ones)
+    }
+
+    /// The bits of up to 8 bytes of shared memory that were not written.
+    pub(crate) fn unwritten_bits(&mut self, start: u64, size: u32) -> u64 {
+        let bytes = (0..u64::from(size)).filter(|byte| !self.is_written(start + byte, start + byte + 1));
+        let bytes: Vec<u64> = bytes.collect();
+        bytes.into_iter().fold(0, |bits, byte| bits | 0xff << (8 * byte))
     }
 
     /// Whether no byte of a range of shared memory was written.
@@ -317,7 +327,8 @@ impl Machine<'_> {
         let bytes = self.program.shared + u64::from(self.launch.dynamic_shared);
         self.block.shared_bytes = bytes;
         self.block.shared.clear();
-        self.block.shared.resize(bytes.div_ceil(16) as usize, u128::MAX);
+        self.block.shared.resize(bytes.div_ceil(16) as usize, u128::from(POISON) << 64 | u128::from(POISON));
+        self.block.undefined.clear();
         let shared = self.block.shared_base();
         let reserved = self.program.reserved_shared();
         if !reserved.is_empty() {

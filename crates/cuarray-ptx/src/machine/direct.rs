@@ -80,6 +80,11 @@ impl Shapes {
         Shapes { allowed, recorded, held: 0, slots: [NO_SHAPE; 16], last: vec![0; instructions] }
     }
 
+    /// Forbids direct accesses from now on.
+    pub(super) fn forbid(&mut self) {
+        (self.allowed, self.held) = (false, 0);
+    }
+
     /// Forgets the shapes, because another fragment runs.
     #[inline(always)]
     pub(super) fn forget(&mut self) {

@@ -13,6 +13,8 @@ impl Shapes {
     }
 
     pub(super) fn forget(&mut self) {}
+
+    pub(super) fn forbid(&mut self) {}
 }
 
 /// Returns `false`: the load has to take the general way.

@@ -1,8 +1,9 @@
 //! Records of direct accesses, for launches that are watched.
 //!
 //! A direct access is recorded from its shape: by ranges of memory, instead of lane by lane. Other accesses take the general way:
-//! those of global memory that may race and are neither one row nor of one address, reads of shared memory that may be unwritten,
-//! and stores in shared memory.
+//! - those of global memory that may race and are neither one row nor of one address,
+//! - reads of memory that may be unwritten,
+//! - stores in shared memory.
 
 use super::Machine;
 use super::access_mode::{GUESS, IN_PLACE, STRONG, slot};
@@ -51,9 +52,13 @@ impl Machine<'_> {
         }
         if self.recorder.enabled {
             self.recorder.strength = Strength::Weak;
+            let mut meets = false;
             shape.ranges(size, |start, bytes| {
-                self.recorder.note(shape.region as usize, start.wrapping_add_signed(offset), bytes, false);
+                meets |= self.recorder.note(shape.region as usize, start.wrapping_add_signed(offset), bytes, false);
             });
+            if meets {
+                return false;
+            }
         }
         if let Some(step) = step.filter(|_| may_race) {
             self.touch_row(&shape, (offset, size, step), Kind::Read, NOTHING, pc);

@@ -3,7 +3,6 @@
 //! An instruction with a member mask (`.sync`) waits until every lane of the mask has arrived or exited: see [`members`](super::members).
 
 use super::members::Value;
-use super::misuse::MisuseKind;
 use super::{Flow, Machine};
 use crate::machine::program::Instruction;
 
@@ -27,14 +26,12 @@ pub(crate) unsafe fn warp_barrier(machine: &mut Machine<'_>, instruction: &Instr
     if unsafe { machine.gathered(instruction, instruction.a, Value::Nothing) } { Flow::Next } else { Flow::Stop }
 }
 
-/// A bit of a shuffle's mode: the following instructions use the result without a condition.
-pub(crate) const USED_AT_ONCE: i64 = 4;
-/// Another one: the instruction has no `.sync`, and all lanes as its member mask.
-pub(crate) const WITHOUT_SYNC: i64 = 8;
+/// A bit of a shuffle's mode: the instruction has no `.sync`, and all lanes as its member mask.
+pub(crate) const WITHOUT_SYNC: i64 = 4;
 
-/// `shfl.sync`: copies `a` of a source lane to `d`. The mode `imm` (up, down, bfly, idx; [`USED_AT_ONCE`], [`WITHOUT_SYNC`]), the offset
-/// `b`, and the clamp and segment mask `c` select the source lane. The first extra operand is an optional predicate, which is set if the source
-/// lane is in range. The second one is the member mask.
+/// `shfl.sync`: copies `a` of a source lane to `d`. The mode `imm` (up, down, bfly, idx; [`WITHOUT_SYNC`]), the offset `b`, and the clamp
+/// and segment mask `c` select the source lane. The value of a lane that takes no part is undefined. The first extra operand is an optional
+/// predicate, which is set if the source lane is in range. The second one is the member mask.
 pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits.
     unsafe {
@@ -48,7 +45,7 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
         let (by, clamp) =
             (machine.slots::<[u32; 32]>(instruction.b).read(), machine.slots::<[u32; 32]>(instruction.c).read());
         let members = machine.slots::<[u32; 32]>(member_mask).read();
-        let (mut results, mut inside, mut absent) = ([0; 32], 0_u32, None);
+        let (mut results, mut inside, mut absent) = ([0; 32], 0_u32, false);
         for lane in 0..32_u32 {
             let index = lane as usize;
             let (by, end, segment) = (by[index] & 31, clamp[index] & 31, clamp[index] >> 8 & 31);
@@ -64,21 +61,19 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
             };
             inside |= u32::from(within) << lane;
             let takes_part = |from: u32| members[index] & together & !machine.warp.dead & 1 << (from & 31) != 0;
-            if within && machine.mask >> lane & 1 == 1 && !takes_part(from) {
-                absent = absent.or(Some((lane, from & 31)));
-            }
             results[index] = source[if within { from as usize & 31 } else { index }];
-        }
-        if let Some((lane, from)) = absent.filter(|_| instruction.imm & USED_AT_ONCE != 0 && machine.recorder.enabled) {
-            machine.misuse(MisuseKind::AbsentLane, lane, (from.into(), 0), false, 0);
+            if within && machine.mask >> lane & 1 == 1 && !takes_part(from) {
+                results[index] = machine.absent_value(from & 31);
+                absent = true;
+            }
         }
         machine.set32(instruction.d, &results);
         let predicate = machine.extra(instruction, 0);
         if predicate != super::program::LEFT_OUT {
             machine.set_predicate(predicate, inside);
         }
+        if absent { machine.end_first(shuffle, instruction) } else { Flow::Next }
     }
-    Flow::Next
 }
 
 /// `vote`: reduces the predicate `a` over the member mask `b` with the mode `imm`: all, any, uni, ballot. Without

@@ -117,8 +117,13 @@ impl<'a> Machine<'a> {
             local_lanes: 0,
             waited: false,
             shapes: Shapes::new(launch.record || launch.races, launch.program.direct, launch.program.code.len()),
-            recorder: Recorder::new(launch.record, launch.regions.len()).ordered(launch.hands_over()),
+            recorder: Recorder::new(launch.record, launch.regions.len())
+                .ordered(launch.hands_over())
+                .following(!launch.dependent && launch.aliases.is_empty()),
             misuses: Misuses::default(),
+            undefined: launch.program.follows.then(Box::default),
+            unwritten_reads: Vec::new(),
+            repeats: false,
             freed: BTreeMap::new(),
             last_errors: BTreeMap::new(),
             poison: [u64::MAX; 8],
@@ -165,6 +170,8 @@ struct Sum {
     recorder: Option<Recorder>,
     races: Option<Races>,
     misuses: Misuses,
+    undefined: Vec<(u64, u64)>,
+    unwritten_reads: Vec<(u64, u64)>,
     printed: Vec<(u64, Vec<u8>)>,
 }
 
@@ -202,6 +209,8 @@ fn spread_outcome(launch: &Launch<'_>, shared: Shared) -> Outcome {
         races: sum.races.map(|races| races.finish(launch, failed)).unwrap_or_default(),
         fault: sum.fault.map(|(_, fault)| fault),
         misuses: sum.misuses.finish(failed, |block| launch.cluster_of(block)),
+        undefined: sum.undefined,
+        unwritten_reads: sum.unwritten_reads,
         instructions: sum.lanes,
         nanoseconds: sum.nanoseconds,
         before_wait: before_wait(launch, sum.recorder.as_ref()),
@@ -260,7 +269,10 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
             }
         }
     }
+    let mut undefined = machine.undefined_ranges();
     let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
+    sum.undefined.append(&mut undefined);
+    sum.unwritten_reads.append(&mut machine.unwritten_reads);
     sum.lanes += machine.lanes;
     sum.nanoseconds = sum.nanoseconds.max(machine.nanoseconds);
     sum.printed.append(&mut printed);
@@ -419,10 +431,13 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     waiting.iter_mut().for_each(|block| machine.settle_updates(Some(block)));
     printed.extend(waiting.iter_mut().map(|block| (block.number, std::mem::take(&mut block.printed))));
     printed.sort_by_key(|(block, _)| *block);
+    let undefined = machine.undefined_ranges();
     Outcome {
         fault,
         races: machine.races.finish(launch, None),
         misuses: machine.misuses.finish(None, |block| block),
+        undefined,
+        unwritten_reads: machine.unwritten_reads,
         instructions: machine.lanes,
         nanoseconds: machine.nanoseconds,
         before_wait: before_wait(launch, Some(&machine.recorder)),

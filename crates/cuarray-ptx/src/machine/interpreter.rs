@@ -15,6 +15,7 @@ use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 use super::recorder::Recorder;
 use super::turns::Turns;
+use super::undefined::Undefined;
 use super::warp::Warp;
 use super::{Flow, processor};
 use crate::machine::program::{Instruction, Program, UNGUARDED};
@@ -88,6 +89,12 @@ pub(crate) struct Machine<'p> {
     pub recorder: Recorder,
     pub shapes: Shapes,
     pub misuses: Misuses,
+    /// The undefined values, once the launch has met one.
+    pub undefined: Option<Box<Undefined>>,
+    /// The ranges of unwritten memory that were read by instructions that do not follow undefined values.
+    pub unwritten_reads: Vec<(u64, u64)>,
+    /// Whether the instruction is executed a second time, on the registers with other values in place of undefined ones.
+    pub repeats: bool,
     /// The blocks of the heap that the launch has freed: the address, and the address after the last byte.
     pub freed: BTreeMap<u64, u64>,
     /// The last error of the device runtime of each thread that has one: its block and its number there.
@@ -178,6 +185,9 @@ impl Machine<'_> {
 
     /// Executes the current fragment until an instruction stops it.
     pub(crate) fn interpret(&mut self) {
+        if self.undefined.is_some() {
+            return self.follow();
+        }
         #[cfg(target_arch = "x86_64")]
         if processor::wide() {
             // SAFETY: the processor has the features, as was just checked.

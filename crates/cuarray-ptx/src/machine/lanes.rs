@@ -17,7 +17,7 @@ const PIECE: usize = 8;
 /// A value in one lane of a register.
 pub(crate) trait Lane: Copy {
     /// The type of the register's slot: 32 or 64 bits.
-    type Slot: Copy;
+    type Slot: super::memory::Slot;
     fn read(slot: Self::Slot) -> Self;
     fn write(self) -> Self::Slot;
 }

@@ -274,6 +274,10 @@ pub struct Outcome {
     /// Accesses with undefined values, and accesses behind a region: the first of each instruction. Recorded with
     /// [`Launch::record`].
     pub misuses: Vec<Misuse>,
+    /// The ranges that the launch has written with undefined values, such as copies of unwritten bytes.
+    pub undefined: Vec<(u64, u64)>,
+    /// The ranges of unwritten memory that were read by instructions that do not follow undefined values.
+    pub unwritten_reads: Vec<(u64, u64)>,
     /// The output of `printf`, in the order of the blocks.
     pub printed: Vec<u8>,
 }
@@ -297,6 +301,11 @@ pub trait Service: Sync {
     fn free(&self, address: u64) -> u64;
     /// Reports a failed assertion.
     fn assertion(&self, text: &str);
+    /// The parts of a range of device memory that nothing has written before the launch.
+    fn unwritten(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        let _ = (start, end);
+        Vec::new()
+    }
     /// Sets the condition of a graph for `cudaGraphSetConditional`.
     fn set_condition(&self, handle: u64, value: u32);
     /// Called when all threads wait, and only a change of memory from outside of the launch can end that. `addresses` are those that

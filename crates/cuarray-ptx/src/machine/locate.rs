@@ -10,7 +10,7 @@ use super::access_mode::{
 use super::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use super::misuse::MisuseKind;
 use super::pattern::{Chains, Pattern};
-use super::region::{self, Strength};
+use super::region::{self, Region, Strength};
 use super::{Flow, Machine};
 use crate::machine::program::{Instruction, LEFT_OUT};
 use crate::races::span::bits;
@@ -259,7 +259,11 @@ impl Machine<'_> {
 
     /// Records an access to one region.
     fn note(&mut self, index: usize, size: u32, write: bool) {
-        let start = self.launch.regions[index].start;
+        let Region { start, host, .. } = self.launch.regions[index];
+        if let Some(undefined) = self.undefined.as_mut().filter(|_| write && !self.recorder.updates) {
+            let places = bits(self.mask).map(|lane| self.addresses[lane as usize] - start + host);
+            places.for_each(|place| undefined.global.define(place, place + u64::from(size)));
+        }
         if !self.freed.is_empty() {
             self.note_freed(self.mask, size - self.unused, write);
         }
@@ -267,23 +271,31 @@ impl Machine<'_> {
             let bytes = u64::from(size - self.unused);
             for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
                 self.recorder.before_wait = self.is_before_wait(lane as u32);
-                self.recorder.note(index, self.addresses[lane] - start, bytes, write);
+                // Undefined values of such launches are not followed.
+                let _ = self.recorder.note(index, self.addresses[lane] - start, bytes, write);
             }
             return;
         }
+        if write && self.recorder.updates {
+            self.meet_updates(index, size);
+        }
+        let mut meets = false;
+        let mut rest = if self.unused > 0 { 0 } else { self.mask };
         if self.unused > 0 {
             let bytes = u64::from(size - self.unused);
             for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
-                self.recorder.note(index, self.addresses[lane] - start, bytes, write);
+                meets |= self.recorder.note(index, self.addresses[lane] - start, bytes, write);
             }
-            return;
         }
-        let mut rest = self.mask;
         while rest != 0 {
             let run;
             (run, rest) = self.chains.run(rest);
             let bytes = size + run.step * (run.count - 1);
-            self.recorder.note(index, self.addresses[run.lane as usize] - start, bytes.into(), write);
+            meets |= self.recorder.note(index, self.addresses[run.lane as usize] - start, bytes.into(), write);
+        }
+        if meets && !write {
+            bits(self.mask)
+                .for_each(|lane| self.meet_unwritten(index, self.addresses[lane as usize], size - self.unused));
         }
     }
 

@@ -87,7 +87,16 @@ impl Machine<'_> {
                         self.note_freed_lane(lane, bytes, write);
                     }
                     let inside = size.min(region.end.saturating_sub(address));
-                    self.recorder.note(index, address - region.start, inside, write);
+                    if write && self.recorder.updates {
+                        self.meet_update(index, address, inside as u32);
+                    }
+                    if self.recorder.note(index, address - region.start, inside, write) && !write {
+                        self.meet_unwritten(index, address, inside as u32);
+                    }
+                    if let Some(undefined) = self.undefined.as_mut().filter(|_| write && !self.recorder.updates) {
+                        let place = region.host.wrapping_add(address - region.start);
+                        undefined.global.define(place, place + size);
+                    }
                 }
                 region.host.wrapping_add(address - region.start)
             }

@@ -5,8 +5,7 @@
 //! another mask of a member, and a member that never comes are misuses.
 
 use super::Machine;
-use super::exchange::USED_AT_ONCE;
-use super::misuse::MisuseKind;
+use super::misuse::{MisuseKind, Origin};
 use super::warp::Waiting;
 use crate::machine::program::{CONSTANT, Instruction};
 use crate::races::span::bits;
@@ -26,7 +25,10 @@ pub(crate) struct Together {
     lanes: u32,
     /// The lanes of these that have not executed it yet.
     left: u32,
-    values: [u64; 32],
+    /// Those of the registers, and those that have other bits in place of undefined ones.
+    values: [[u64; 32]; 2],
+    /// The source of an undefined value among them.
+    origin: Option<Origin>,
 }
 
 /// The union and the intersection of the masks of lanes.
@@ -60,6 +62,9 @@ impl Machine<'_> {
     /// `operand` is the member mask of the running instruction: a register or constant of 32 bits. `value` is the type of its
     /// operand `a`.
     pub(super) unsafe fn gathered(&mut self, instruction: &Instruction, operand: u32, value: Value) -> bool {
+        if self.repeats {
+            return true;
+        }
         self.alone();
         if !self.warp.together.is_empty() && self.take_part() {
             return true;
@@ -86,7 +91,9 @@ impl Machine<'_> {
     /// Records that the lanes execute an instruction without a member mask: those that have converged do so together.
     pub(super) fn converged(&mut self) {
         self.alone();
-        self.synchronize(&[u32::MAX; 32], false);
+        if !self.repeats {
+            self.synchronize(&[u32::MAX; 32], false);
+        }
     }
 
     /// Records that no lanes at other places execute the instruction with those of the fragment.
@@ -171,8 +178,7 @@ impl Machine<'_> {
         let code = self.program.code.as_slice();
         let alike = |pc: u32| {
             let other = &code[pc as usize];
-            std::ptr::fn_addr_eq(other.exec, instruction.exec)
-                && other.imm & !USED_AT_ONCE == instruction.imm & !USED_AT_ONCE
+            std::ptr::fn_addr_eq(other.exec, instruction.exec) && other.imm == instruction.imm
         };
         let waits = |index: &usize| {
             let fragment = &self.warp.fragments[*index];
@@ -183,27 +189,34 @@ impl Machine<'_> {
         if mask == 0 || lanes & !mask != 0 || mask & !lanes & !self.warp.dead != 0 {
             return;
         }
-        let mut values = [0; 32];
+        let (mut values, mut origin) = ([[0; 32]; 2], None);
         for index in places {
             let fragment = &mut self.warp.fragments[index];
             fragment.waiting = Waiting::Nothing;
             let (operand, mask) = (code[fragment.pc as usize].a, fragment.mask);
-            let registers = self.warp.frames[fragment.frame as usize].registers.as_mut_ptr().cast::<u8>();
-            let base = if operand & CONSTANT != 0 { self.bases[1] } else { registers };
-            // SAFETY: the operand belongs to an instruction of the fragment's frame, with slots of this type.
-            unsafe {
-                let start = base.add((operand & !CONSTANT) as usize);
-                for lane in bits(mask) {
-                    values[lane as usize] = match value {
-                        Value::Nothing => 0,
-                        Value::Predicate => u64::from(start.cast::<u32>().read() >> lane & 1),
-                        Value::Word => start.cast::<u32>().add(lane as usize).read().into(),
-                        Value::Long => start.cast::<u64>().add(lane as usize).read(),
-                    };
+            let frame = &self.warp.frames[fragment.frame as usize];
+            let sets = [&frame.registers, frame.twin.as_ref().map_or(&frame.registers, |twin| &twin.registers)];
+            for (values, registers) in values.iter_mut().zip(sets) {
+                let registers = registers.as_ptr().cast::<u8>();
+                let base = if operand & CONSTANT != 0 { self.bases[1].cast_const() } else { registers };
+                // SAFETY: the operand belongs to an instruction of the fragment's frame, with slots of this type.
+                unsafe {
+                    let start = base.add((operand & !CONSTANT) as usize);
+                    for lane in bits(mask) {
+                        values[lane as usize] = match value {
+                            Value::Nothing => 0,
+                            Value::Predicate => u64::from(start.cast::<u32>().read() >> lane & 1),
+                            Value::Word => start.cast::<u32>().add(lane as usize).read().into(),
+                            Value::Long => start.cast::<u64>().add(lane as usize).read(),
+                        };
+                    }
                 }
             }
+            if bits(mask).any(|lane| values[0][lane as usize] != values[1][lane as usize]) {
+                origin = origin.or(frame.twin.as_ref().and_then(|twin| twin.origin_of(operand)));
+            }
         }
-        self.warp.together.push(Together { lanes, left: lanes, values });
+        self.warp.together.push(Together { lanes, left: lanes, values, origin });
         if self.races.on {
             self.record_lane_synchronization(std::iter::once(lanes), barrier);
         }
@@ -226,6 +239,9 @@ impl Machine<'_> {
             self.mask = lanes;
         }
         self.together = Some(index);
+        if let Some(origin) = self.warp.together[index].origin {
+            self.meets_undefined(origin);
+        }
         true
     }
 
@@ -253,9 +269,9 @@ impl Machine<'_> {
     #[inline(always)]
     fn elsewhere(&self) -> impl Iterator<Item = (usize, u64)> {
         let together = self.together.map(|index| &self.warp.together[index]);
-        let own = self.mask;
+        let (own, values) = (self.mask, usize::from(self.repeats));
         together.into_iter().flat_map(move |together| {
-            bits(together.lanes & !own).map(|lane| (lane as usize, together.values[lane as usize]))
+            bits(together.lanes & !own).map(move |lane| (lane as usize, together.values[values][lane as usize]))
         })
     }
 

@@ -133,7 +133,10 @@ unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &I
         if machine.pattern == Pattern::Same {
             let value = S::of(M::get(machine.pointers[0]));
             machine.broadcast(instruction.d, value);
-            return Flow::Next;
+            return match machine.undefined {
+                None => Flow::Next,
+                Some(_) => machine.follow_load::<M, S>(instruction.d, 0),
+            };
         }
         let target = machine.slots::<S>(instruction.d);
         if machine.mask == u32::MAX {
@@ -147,6 +150,9 @@ unsafe fn load_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &I
                 target.add(lane).write(S::of(M::get(machine.pointers[lane])));
                 rest &= rest - 1;
             }
+        }
+        if machine.undefined.is_some() {
+            return machine.follow_load::<M, S>(instruction.d, 0);
         }
     }
     Flow::Next
@@ -169,6 +175,9 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
         }
         if machine.polls.live {
             compare_stored::<M, S>(machine, source);
+        }
+        if machine.undefined.is_some() {
+            machine.follow_store::<M, S>(instruction.b, 0);
         }
         if machine.mask == u32::MAX {
             for lane in 0..32 {
@@ -237,6 +246,16 @@ unsafe fn load_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruct
                 rest &= rest - 1;
             }
         }
+        if machine.undefined.is_some() {
+            let mut flow = Flow::Next;
+            for index in 0..used {
+                let operand = machine.extra(instruction, index as usize);
+                if operand != LEFT_OUT {
+                    flow = machine.follow_load::<M, S>(operand, index);
+                }
+            }
+            return flow;
+        }
     }
     Flow::Next
 }
@@ -253,6 +272,9 @@ unsafe fn store_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruc
             let source = machine.slots::<S>(machine.extra(instruction, index as usize));
             if machine.races.on {
                 machine.watch_write(instruction, bytes, index * bytes, &digests::<M, S>(source));
+            }
+            if machine.undefined.is_some() {
+                machine.follow_store::<M, S>(machine.extra(instruction, index as usize), index);
             }
             let mut rest = machine.mask;
             while rest != 0 {

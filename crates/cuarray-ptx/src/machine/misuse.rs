@@ -13,9 +13,11 @@ pub enum MisuseKind {
     OtherRegion,
     /// An access to shared memory between two variables.
     BetweenShared,
-    /// A read of shared memory that no thread of the block has written.
+    /// A value of shared memory that no thread of the block has written.
     UnwrittenShared,
-    /// A shuffle that uses the value of a lane that does not take part.
+    /// A value of global memory that nothing has written.
+    UnwrittenGlobal,
+    /// The result of a shuffle from a lane that does not take part.
     AbsentLane,
     /// A matrix instruction without all lanes of its warp.
     PartialWarp,
@@ -66,6 +68,35 @@ pub struct Misuse {
     pub other: Option<(u32, u32)>,
     /// Whether the access writes.
     pub write: bool,
+    /// For an undefined value that was used: the instruction that has read it, and its use by `pc`.
+    pub undefined: Option<(u32, Used)>,
+}
+
+/// The use of an undefined value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Used {
+    /// It decides a branch.
+    Branch,
+    /// It is an address.
+    Address,
+    /// It decides whether an instruction with an effect is executed.
+    Guard,
+    /// It is an operand of an instruction with an effect, such as a barrier.
+    Operand,
+    /// It is stored for other blocks or the host.
+    Store,
+}
+
+/// The source of an undefined value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Origin {
+    /// The kind of the value.
+    pub kind: MisuseKind,
+    /// The instruction that has read it.
+    pub pc: u32,
+    /// As [`Misuse::address`] and [`Misuse::size`].
+    pub address: u64,
+    pub size: u32,
 }
 
 /// The first misuse of each instruction in each region, by block and thread.
@@ -114,7 +145,18 @@ impl Machine<'_> {
         }
         let pc = self.pc - 1;
         let (block, thread) = (self.block.number, self.warp.number * 32 + lane);
-        self.misuses.keep((kind, pc, object), Misuse { kind, pc, block, thread, address, size, write, other: None });
+        let misuse = Misuse { kind, pc, block, thread, address, size, other: None, write, undefined: None };
+        self.misuses.keep((kind, pc, object), misuse);
+    }
+
+    /// Records the use of an undefined value by the running instruction.
+    #[cold]
+    pub(crate) fn uses_undefined(&mut self, used: Used, lane: u32, origin: Origin) {
+        let Origin { kind, pc: from, address, size } = origin;
+        let (pc, block, thread) = (self.pc - 1, self.block.number, self.warp.number * 32 + lane);
+        let undefined = Some((from, used));
+        let misuse = Misuse { kind, pc, block, thread, address, size, other: None, write: false, undefined };
+        self.misuses.keep((kind, from, pc as usize), misuse);
     }
 
     /// Records a misuse of synchronization by lanes of the warp. `numbers` has a mask and the lanes in question. `other` is the place of
@@ -139,7 +181,8 @@ impl Machine<'_> {
         }
         let (pc, address) = (self.pc - 1, u64::from(low) | u64::from(high) << 32);
         let (block, thread) = (self.block.number, self.warp.number * 32 + lane);
-        self.misuses.keep((kind, pc, 0), Misuse { kind, pc, block, thread, address, size: 0, write: false, other });
+        let misuse = Misuse { kind, pc, block, thread, address, size: 0, other, write: false, undefined: None };
+        self.misuses.keep((kind, pc, 0), misuse);
     }
 
     /// Records the accesses of lanes to blocks of the heap that the launch has freed.
@@ -192,6 +235,7 @@ impl Machine<'_> {
             }
             if write && !self.recorder.updates {
                 self.block.set_written(first, last + u64::from(size));
+                self.block.undefined.define(first, last + u64::from(size));
                 continue;
             }
             if !step_apart && self.block.is_written(first, last + u64::from(size)) {
@@ -209,11 +253,22 @@ impl Machine<'_> {
         if self.program.is_between_shared(offset, end) {
             return self.misuse(MisuseKind::BetweenShared, lane, (offset, size), write, 0);
         }
-        if (!write || self.recorder.updates) && self.block.is_unwritten(offset, end) {
-            self.misuse(MisuseKind::UnwrittenShared, lane, (offset, size), write, 0);
+        let reads = !write || self.recorder.updates;
+        if reads && !self.block.is_written(offset, end) {
+            // No value that is added to an undefined one is of use.
+            let is_use = write && self.block.is_unwritten(offset, end);
+            if !is_use && self.follows_accesses() {
+                self.begin_undefined();
+            } else if is_use || self.block.is_unwritten(offset, end) {
+                self.misuse(MisuseKind::UnwrittenShared, lane, (offset, size), write, 0);
+            }
         }
-        if write {
+        // A followed update of undefined bytes may leave them undefined.
+        if write
+            && !(reads && self.undefined.is_some() && self.follows_accesses() && !self.block.is_unwritten(offset, end))
+        {
             self.block.set_written(offset, end);
+            self.block.undefined.define(offset, end);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! too. [`Program::constants`] computes them once the variables have memory.
 
 use super::address_windows::SHARED_WINDOW;
+use super::undefined::Registers;
 use super::{Flow, Machine};
 use crate::grammar::ast::ClusterDirectives;
 use crate::grammar::types::{Space, Type, Width};
@@ -212,6 +213,8 @@ pub struct Program {
     pub(crate) code: Vec<Instruction>,
     /// One location for each instruction.
     pub(crate) locations: Vec<Location>,
+    /// The registers of each instruction.
+    pub(crate) operands_of: Registers,
     pub(crate) operands: Vec<u32>,
     /// The usual functions of the instructions in `machine::linear`, by their `imm`.
     pub(crate) by_lanes: Vec<Exec>,
@@ -245,6 +248,8 @@ pub struct Program {
     pub(crate) store_words: HashMap<u32, u64>,
     /// Whether whole warps may access memory directly; see `machine::direct`. Only tests forbid it.
     pub(crate) direct: bool,
+    /// Whether undefined values are followed from the start; see `machine::undefined`. Only tests ask for it.
+    pub(crate) follows: bool,
 }
 
 /// The bytes of shared memory of a block that are reserved for system software, from `sm_80` on.

@@ -9,6 +9,7 @@ use super::Machine;
 use super::barrier_use::Apart;
 use super::members::Together;
 use super::polls::Poll;
+use super::undefined::{POISON, Shadow, Twin};
 use crate::machine::program::Function;
 
 /// The reason why a fragment waits.
@@ -78,10 +79,12 @@ pub(crate) struct Frame {
     pub results: u32,
     /// The cache lines of its registers.
     lines: u32,
+    /// The registers with other values in place of undefined ones, once the launch has met one.
+    pub twin: Option<Box<Twin>>,
 }
 
 impl Frame {
-    /// Adds the registers to a list.
+    /// Adds the registers to a list. The twin does not decide what the threads do, so it is no part of their state.
     pub(super) fn write_registers(&self, state: &mut Vec<u64>) {
         self.registers[..self.lines as usize].iter().for_each(|line| state.extend(line.0));
     }
@@ -97,6 +100,8 @@ pub(crate) struct Warp {
     free: Vec<u32>,
     /// Local memory: for each word of 64 bits of a thread, the words of 32 lanes.
     pub local: Vec<u64>,
+    /// The undefined bits of local memory that the threads have written.
+    pub undefined: Shadow,
     /// Lanes that have exited, or never existed.
     pub dead: u32,
     /// Lanes that never existed.
@@ -141,7 +146,8 @@ impl Warp {
         }
         let words = function.local as usize / 8 * 32;
         self.local.clear();
-        self.local.resize(words, u64::MAX);
+        self.local.resize(words, POISON);
+        self.undefined.clear();
         let frame = self.open(function, number_of, u32::MAX, u32::MAX, 0, 0);
         let mask = !self.absent;
         self.fragments.push(Fragment { pc: function.start, mask, frame, waiting: Waiting::Nothing, ran: 0 });
@@ -162,6 +168,7 @@ impl Warp {
                 function: number,
                 results: 0,
                 lines: 0,
+                twin: None,
             });
             self.frames.len() as u32 - 1
         });
@@ -186,6 +193,7 @@ impl Warp {
         frame.function = number;
         frame.results = 0;
         frame.lines = lines as u32;
+        frame.twin = None;
         index
     }
 }
@@ -441,7 +449,7 @@ impl Machine<'_> {
         }
         let words = end as usize / 8 * 32;
         if self.warp.local.len() < words {
-            self.warp.local.resize(words, u64::MAX);
+            self.warp.local.resize(words, POISON);
         }
         let frame = self.warp.open(function, number, self.pc, self.frame, depth, local);
         // The fragment is in the callee now, which keeps the caller's frame in use.

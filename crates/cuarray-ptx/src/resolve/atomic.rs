@@ -15,6 +15,7 @@ use crate::grammar::types::{Space, Type};
 use crate::machine::access_mode::COMPARES;
 use crate::machine::atomic::atomic;
 use crate::machine::program::Exec;
+use crate::machine::undefined::Way;
 
 impl<'a> Builder<'_, 'a> {
     pub(super) fn atomic(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
@@ -88,7 +89,8 @@ impl<'a> Builder<'_, 'a> {
         let swaps = if compares { COMPARES } else { 0 };
         let (a, c) = (address.base, Operand::Number(address.mode.code() | swaps));
         let results = if compares { Results::CompareAndSwap } else { Results::Any };
-        let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, results, ..self.draft(exec) };
+        let way = Way::Accesses;
+        let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, results, way, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::Error;
 use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::program::{self, Constant, Exec, HandOver, Location};
+use crate::machine::undefined::Way;
 use rustc_hash::FxHashMap;
 
 /// A variable of a function.
@@ -85,6 +86,8 @@ pub(super) struct Builder<'s, 'a> {
     inlined: FxHashMap<(u64, u64), (u32, u32)>,
     /// Whether the instruction that is resolved computes per lane; see [`Draft::per_lane`].
     pub per_lane: bool,
+    /// The [`Draft::way`] of its drafts.
+    pub way: Way,
     guard: Option<(u32, bool)>,
     /// The register of the carry flag.
     carry: Option<u32>,
@@ -130,6 +133,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             location: Location::default(),
             inlined: FxHashMap::default(),
             per_lane: false,
+            way: Way::Uses,
             guard: None,
             carry: None,
             frame_base: None,
@@ -467,6 +471,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             per_lane: self.per_lane,
             exchange: false,
             linear: None,
+            way: self.way,
         }
     }
 

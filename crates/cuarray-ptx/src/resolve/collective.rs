@@ -6,7 +6,7 @@
 //! The forms without `.sync` use the threads that are converged at that moment.
 
 use super::builder::Builder;
-use super::draft::{Draft, Operand, Results};
+use super::draft::{Draft, Operand};
 use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
@@ -76,17 +76,8 @@ impl<'a> Builder<'_, 'a> {
         };
         let written = usize::from(p != Operand::Nothing);
         let extra = vec![p, members];
-        Ok(Draft {
-            d,
-            a,
-            b,
-            c,
-            extra,
-            written,
-            imm: mode as i64 | if sync { 0 } else { exec::WITHOUT_SYNC },
-            results: Results::Shuffle,
-            ..self.draft(exec::shuffle)
-        })
+        let imm = mode as i64 | if sync { 0 } else { exec::WITHOUT_SYNC };
+        Ok(Draft { d, a, b, c, extra, written, imm, ..self.draft(exec::shuffle) })
     }
 
     /// `vote`.

@@ -3,6 +3,7 @@
 use crate::grammar::types::Width;
 use crate::machine::linear::Operation;
 use crate::machine::program::{Constant, Exec, Location, constant_bytes};
+use crate::machine::undefined::Way;
 use rustc_hash::FxHashMap;
 
 /// An operand before registers have offsets.
@@ -61,6 +62,8 @@ pub(super) struct Draft {
     pub exchange: bool,
     /// The operation of `machine::linear` that gives the same result.
     pub linear: Option<Operation>,
+    /// How undefined values in its operands reach its results.
+    pub way: Way,
 }
 
 /// A plain access to memory, with its size in bytes.
@@ -81,8 +84,6 @@ pub(super) enum Results {
     Any,
     /// A load of a vector, whose last elements may be unused. Operand `c` is the mode.
     Vector,
-    /// A shuffle, whose value may be undefined in some lanes.
-    Shuffle,
     /// A plain load of one element. Operand `c` is the mode.
     Load,
     /// A compare-and-swap operation.
@@ -136,13 +137,17 @@ impl ProgramConstants {
 
 /// The registers that an instruction reads.
 pub(super) fn reads(draft: &Draft) -> impl Iterator<Item = u32> {
+    sources(draft).chain(draft.guard.map(|(register, _)| register))
+}
+
+/// The registers that an instruction reads besides its guard.
+pub(super) fn sources(draft: &Draft) -> impl Iterator<Item = u32> {
     let further = &draft.extra[draft.written.min(draft.extra.len())..];
     let operands = [draft.a, draft.b, draft.c].into_iter().chain(further.iter().copied());
-    let registers = operands.filter_map(|operand| match operand {
+    operands.filter_map(|operand| match operand {
         Operand::Register(register) => Some(register),
         _ => None,
-    });
-    registers.chain(draft.guard.map(|(register, _)| register))
+    })
 }
 
 /// The registers that an instruction writes.

@@ -2,10 +2,11 @@
 
 use super::block_order::order;
 use super::builder::Built;
-use super::draft::{Access, Draft, Next, Operand, ProgramConstants, Results, reads, writes};
+use super::draft::{Access, Draft, Next, Operand, ProgramConstants, Results, sources, writes};
 use super::fusion;
 use super::guesses;
 use super::in_place;
+use super::linear::Heads;
 use super::registers::{Places, places, successors};
 use super::shapes::shape_bits;
 use super::stored;
@@ -13,47 +14,30 @@ use crate::Error;
 use crate::grammar::types::Width;
 use crate::machine::access_mode::{GUESS, IN_PLACE, unused_bits};
 use crate::machine::branching;
-use crate::machine::exchange::USED_AT_ONCE;
 use crate::machine::fused::loads_and_multiply_add;
 use crate::machine::linear::LINEAR;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Constant, Exec, Function, Instruction, Location, Program, Reached, UNGUARDED};
+use crate::machine::undefined::{Register, Way};
 use rustc_hash::FxHashSet;
 
 /// The maximum number of instructions of a program, and of register bytes of a warp.
 const MAX_SIZE: usize = 1 << 24;
 const WIDEST: u32 = 1 << 26;
 
-/// Whether the instructions after a shuffle write its result, or a value computed from it, to memory in all lanes. A guarded
-/// instruction, a selection by a predicate, a branch and a further shuffle may leave out the lanes with an undefined value.
-fn is_used_at_once(shuffle: &Draft, after: &[Draft], widths: &[Width]) -> bool {
-    let mut undefined: FxHashSet<u32> = writes(shuffle).collect();
-    for draft in after {
-        let depends = reads(draft).any(|read| undefined.contains(&read));
-        if depends {
-            let is_predicate = |read: u32| widths[read as usize] == Width::Predicate;
-            let may_leave_out = draft.guard.is_some()
-                || draft.results == Results::Shuffle
-                || draft.next != Next::On
-                || reads(draft).any(is_predicate);
-            if may_leave_out {
-                return false;
-            }
-            // Only an effect besides registers, such as a store.
-            if writes(draft).next().is_none() {
-                return true;
-            }
-            undefined.extend(writes(draft));
-        } else {
-            writes(draft).for_each(|register| _ = undefined.remove(&register));
-        }
-    }
-    false
-}
-
 /// Whether an instruction may be in a run; see [`UNGUARDED`].
 fn can_run_on(draft: &Draft) -> bool {
     draft.guard.is_none() && draft.next == Next::On && (draft.access != Access::None || draft.per_lane)
+}
+
+/// How undefined values reach the results of a draft. Any instruction with a head in its result computes it.
+fn way(draft: &Draft, heads: &Heads) -> Way {
+    match draft.next {
+        Next::On if writes(draft).any(|register| heads.has[register as usize]) => Way::Computes,
+        Next::On => draft.way,
+        Next::Jump { .. } | Next::Indexed(_) => Way::Branches,
+        Next::End => Way::Uses,
+    }
 }
 
 /// A function with all that is known of it before its code has a place.
@@ -193,6 +177,13 @@ impl Encoder<'_> {
             let instruction = self.fused(instruction, (index, at), &shapes, &mut end_of_product);
             self.program.code.push(instruction);
             self.program.locations.push(draft.location);
+            let Prepared { places, built, .. } = self.prepared;
+            let register = |register: u32| {
+                let (place, width) = (places.of[register as usize], built.widths[register as usize]);
+                Register::new(place, width, places.heads.has[register as usize])
+            };
+            let (read, written) = (sources(draft).map(register), writes(draft).map(register));
+            self.program.operands_of.push(way(draft, &places.heads), read, written);
             if can_run_on(draft) {
                 self.in_runs.push(self.program.code.len() - 1);
             }
@@ -221,10 +212,6 @@ impl Encoder<'_> {
             Results::Load if self.prepared.guesses.contains(&(block, at_draft)) => c |= GUESS,
             Results::Load => {}
             Results::Vector => c |= unused_bits(places.unused.get(&(block, at_draft)).copied().unwrap_or(0)),
-            Results::Shuffle => {
-                let after = &built.blocks[block].drafts[at_draft + 1..];
-                imm |= if is_used_at_once(draft, after, &built.widths) { USED_AT_ONCE } else { 0 };
-            }
         }
         if draft.extra.is_empty() && !matches!(draft.next, Next::Indexed(_)) {
             let (bits, operation) = places.heads.encoded(draft, &built.widths, &built.constants);
@@ -271,6 +258,7 @@ impl Encoder<'_> {
         let (d, a, b, c) = (LEFT_OUT, LEFT_OUT, LEFT_OUT, LEFT_OUT);
         self.program.code.push(Instruction { exec, guard: UNGUARDED, extra: 0, d, a, b, c, imm: 0 });
         self.program.locations.push(Location { line, ..Default::default() });
+        self.program.operands_of.push(Way::Uses, std::iter::empty(), std::iter::empty());
         self.program.functions[number].end = self.program.code.len() as u32;
     }
 

@@ -19,6 +19,7 @@ use crate::machine::branching::nothing;
 use crate::machine::linear::Operation;
 use crate::machine::memory::{Cell, load, load_parameter, load_vector, store, store_vector};
 use crate::machine::program::Exec;
+use crate::machine::undefined::Way;
 
 /// The access of a load or store. Other threads may wait for a strong one, so it is not plain.
 fn plain_access(stores: bool, strong: bool, bytes: u64) -> Access {
@@ -141,7 +142,7 @@ impl<'a> Builder<'_, 'a> {
             let exec = cell(ty, wide, PARAMETER);
             let (d, access) = (register, Access::Parameter(ty.size() as u32));
             let linear = Some(Operation::Parameter);
-            let draft = Draft { d, imm: place.into(), access, linear, ..self.draft(exec) };
+            let draft = Draft { d, imm: place.into(), access, linear, way: Way::Computes, ..self.draft(exec) };
             self.push(draft);
             return Ok(());
         }
@@ -150,7 +151,7 @@ impl<'a> Builder<'_, 'a> {
         let (a, c) = (address.base, Operand::Number(address.mode.code()));
         let results = if stores || strong { Results::Any } else { Results::Load };
         let access = plain_access(stores, strong, ty.size());
-        let draft = Draft { d, a, b, c, imm: address.offset, results, access, ..self.draft(exec) };
+        let draft = Draft { d, a, b, c, imm: address.offset, results, access, way: Way::Accesses, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }
@@ -186,7 +187,17 @@ impl<'a> Builder<'_, 'a> {
         let (a, c) = (address.base, Operand::Number(address.mode.code()));
         let results = if stores { Results::Any } else { Results::Vector };
         let access = plain_access(stores, address.mode.strong, ty.size() * registers.len() as u64);
-        let draft = Draft { a, c, extra: registers, written, imm: address.offset, results, access, ..self.draft(exec) };
+        let draft = Draft {
+            a,
+            c,
+            extra: registers,
+            written,
+            imm: address.offset,
+            results,
+            access,
+            way: Way::Accesses,
+            ..self.draft(exec)
+        };
         self.push(draft);
         Ok(())
     }
@@ -211,7 +222,8 @@ impl<'a> Builder<'_, 'a> {
         let exec = cell(ty, ty.width() == Width::W64, LOAD);
         let a = Operand::Register(self.frame_base());
         let c = Operand::Number(Mode::new(Space::Local, true).code());
-        let draft = Draft { d: Operand::Register(register), a, c, imm: place.into(), ..self.draft(exec) };
+        let draft =
+            Draft { d: Operand::Register(register), a, c, imm: place.into(), way: Way::Accesses, ..self.draft(exec) };
         self.push(draft);
     }
 
@@ -220,7 +232,7 @@ impl<'a> Builder<'_, 'a> {
         let exec = cell(ty, ty.width() == Width::W64, STORE);
         let a = Operand::Register(self.frame_base());
         let c = Operand::Number(Mode::new(Space::Local, true).code());
-        let draft = Draft { a, b: source, c, imm: place.into(), ..self.draft(exec) };
+        let draft = Draft { a, b: source, c, imm: place.into(), way: Way::Accesses, ..self.draft(exec) };
         self.push(draft);
     }
 }

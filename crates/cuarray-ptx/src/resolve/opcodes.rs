@@ -7,6 +7,7 @@ use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::Instruction;
 use crate::grammar::types::Type;
+use crate::machine::undefined::Way;
 
 /// What an instruction can change.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ macro_rules! opcodes {
             ) -> Result<(), Error> {
                 match instruction.opcode {
                     $($($opcode)|+ => {
-                        self.changes(Effect::$effect);
+                        self.changes(instruction, Effect::$effect);
                         self.$family(instruction, words)
                     })+
                     _ => self.not_executed(instruction),
@@ -75,6 +76,21 @@ opcodes! {
     policy, NoGlobalMemory: "createpolicy";
 }
 
+/// How undefined values reach the results of an instruction, apart from its accesses to memory.
+fn way(instruction: &Instruction<'_>, effect: Effect) -> Way {
+    let is_video = |opcode: &str| opcode.starts_with('v') && opcode != "vote";
+    match instruction.opcode {
+        "max" | "min" | "set" | "setp" | "testp" => Way::Compares,
+        _ if instruction.modifiers.iter().any(|word| matches!(*word, "async" | "bulk")) => Way::Uses,
+        // The conversions around an access.
+        "atom" | "ld" | "ldu" | "red" | "st" | "wmma" => Way::Computes,
+        "dp2a" | "dp4a" | "fns" | "mad24" | "match" | "mma" | "movmatrix" | "mul24" | "redux" | "shfl" | "szext"
+        | "vote" => Way::Computes,
+        opcode if effect == Effect::OwnRegisters || is_video(opcode) => Way::Computes,
+        _ => Way::Uses,
+    }
+}
+
 impl<'a> Builder<'_, 'a> {
     /// Resolves an instruction.
     ///
@@ -87,8 +103,9 @@ impl<'a> Builder<'_, 'a> {
         self.all_taken(instruction, &modifiers)
     }
 
-    fn changes(&mut self, effect: Effect) {
+    fn changes(&mut self, instruction: &Instruction<'_>, effect: Effect) {
         self.per_lane = effect == Effect::OwnRegisters;
+        self.way = way(instruction, effect);
         self.built().writes_otherwise |= effect == Effect::Any;
     }
 

@@ -9,6 +9,7 @@ use crate::grammar::types::{Space, Type, Width};
 use crate::machine::cluster::is_explicit;
 use crate::machine::linear::Operation;
 use crate::machine::program::{Constant, FUNCTION_WINDOW, constant_bits};
+use crate::machine::undefined::Way;
 use crate::machine::{lanes, special};
 
 /// The modifiers after an opcode. Each must be used.
@@ -219,7 +220,8 @@ impl<'a> Builder<'_, 'a> {
         // The instructions that ran before count for the value of a clock.
         let per_lane = self.per_lane && !special::changes(number);
         let linear = Some(Operation::Special);
-        let draft = Draft { d: register, imm: number, guard: None, per_lane, linear, ..self.draft(exec) };
+        let way = Way::Computes;
+        let draft = Draft { d: register, imm: number, guard: None, per_lane, linear, way, ..self.draft(exec) };
         self.push(draft);
         if ty.bits() == 16 {
             let low = Operand::Register(self.register(Width::W32));

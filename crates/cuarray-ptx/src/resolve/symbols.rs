@@ -222,6 +222,7 @@ impl<'a> Symbols<'a> {
         let mut program = Program {
             code: Vec::new(),
             locations: Vec::new(),
+            operands_of: Default::default(),
             operands: Vec::new(),
             by_lanes: Vec::new(),
             inner_products: Vec::new(),
@@ -243,6 +244,7 @@ impl<'a> Symbols<'a> {
             reached: Default::default(),
             store_words: Default::default(),
             direct: true,
+            follows: false,
         };
         for module in modules {
             program.version = program.version.max(module.version.0 * 10 + module.version.1);

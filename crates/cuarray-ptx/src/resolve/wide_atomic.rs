@@ -14,6 +14,7 @@ use crate::grammar::types::{Space, Type};
 use crate::machine::access_mode::{COMPARES, UPDATES};
 use crate::machine::atomic128::{atomic128, vector};
 use crate::machine::program::Exec;
+use crate::machine::undefined::Way;
 
 /// The operations on vectors.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -109,7 +110,15 @@ impl<'a> Builder<'_, 'a> {
         self.note_hand_over(false, ordering, !reduces);
         self.note_atomic(ordering.releases, !reduces, ordering.strength);
         let mode = mode | UPDATES | ordering.bits();
-        let draft = Draft { a, c: Operand::Number(mode), extra, written, imm: count as i64, ..self.draft(exec) };
+        let draft = Draft {
+            a,
+            c: Operand::Number(mode),
+            extra,
+            written,
+            imm: count as i64,
+            way: Way::Uses,
+            ..self.draft(exec)
+        };
         self.push(draft);
         Ok(())
     }
@@ -137,7 +146,7 @@ impl<'a> Builder<'_, 'a> {
         self.note_atomic(ordering.releases, d != Operand::Nothing, ordering.strength);
         let mode = mode | ordering.bits();
         let c = Operand::Number(if compares { mode | UPDATES | COMPARES } else { mode });
-        let draft = Draft { d, a, b, c, extra: vec![other], imm, ..self.draft(atomic128) };
+        let draft = Draft { d, a, b, c, extra: vec![other], imm, way: Way::Uses, ..self.draft(atomic128) };
         self.push(draft);
         Ok(())
     }

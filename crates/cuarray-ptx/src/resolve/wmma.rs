@@ -20,6 +20,7 @@ use crate::machine::matrix::product::Form;
 use crate::machine::matrix::{Sum, begin};
 use crate::machine::memory::{load, store};
 use crate::machine::program::Exec;
+use crate::machine::undefined::Way;
 
 /// Bits of the code of an address: not contiguous, and the position of the bits of an element.
 const STRIDED: i64 = 1 << 16;
@@ -117,6 +118,7 @@ impl<'a> Builder<'_, 'a> {
             b: leading,
             c: self.all_lanes(),
             imm: i64::from(bytes) | i64::from(fragment.held.bits()) << 16 | i64::from(!loads) << 32,
+            way: Way::Uses,
             ..self.draft(begin)
         };
         self.push(draft);
@@ -186,7 +188,7 @@ impl<'a> Builder<'_, 'a> {
                     let draft = Draft { d: b, a: register, b: register, c: register, imm: shift, ..self.draft(exec) };
                     self.push(draft);
                 }
-                let draft = Draft { a, b, c, imm, ..self.draft(store) };
+                let draft = Draft { a, b, c, imm, way: Way::Accesses, ..self.draft(store) };
                 self.push(draft);
                 continue;
             }
@@ -197,7 +199,7 @@ impl<'a> Builder<'_, 'a> {
             } else {
                 register
             };
-            let draft = Draft { d, a, c, imm, ..self.draft(load) };
+            let draft = Draft { d, a, c, imm, way: Way::Accesses, ..self.draft(load) };
             self.push(draft);
             if !whole && register != Operand::Nothing {
                 // The first part sets the register, the others are added.

@@ -142,6 +142,22 @@ fn instructions_of_one_kind_meet_at_several_places() {
 }
 
 #[test]
+fn shuffles_without_a_member_mask_have_the_same_modes() {
+    type Expected = fn(u32) -> u32;
+    let modes: [(&str, Expected); 4] = [
+        ("shfl.up.b32 %a0, %t, 1, 0;", |lane| lane.saturating_sub(1)),
+        ("shfl.down.b32 %a0, %t, 1, 31;", |lane| (lane + 1).min(31)),
+        ("shfl.bfly.b32 %a0, %t, 1, 31;", |lane| lane ^ 1),
+        ("shfl.idx.b32 %a0, %t, 9, 31;", |_| 9),
+    ];
+    for (instruction, expected) in modes {
+        let (found, out, fault) = run(instruction, 32);
+        assert_eq!((found, fault), (vec![], None), "{instruction}");
+        assert_eq!(out[..32], (0..32).map(expected).collect::<Vec<_>>(), "{instruction}");
+    }
+}
+
+#[test]
 fn barriers_of_a_warp_order_lanes_at_several_places() {
     let share = |barrier: [&str; 2]| {
         format!(

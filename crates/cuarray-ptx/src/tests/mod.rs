@@ -32,11 +32,12 @@ mod surfaces;
 mod texture_objects;
 mod textures;
 mod thread_races;
+mod undefined;
 
 use crate::Error;
 use crate::grammar::parse;
 use crate::machine::program::Program;
-use crate::machine::{FaultKind, KernelOrder, Launch, NoService, Outcome, Region, execute};
+use crate::machine::{FaultKind, KernelOrder, Launch, NoService, Outcome, Outlook, Region, Service, execute};
 use crate::resolve::resolve;
 use crate::texture::Textures;
 
@@ -65,6 +66,8 @@ enum Way {
     Unrecorded,
     /// Recorded, without direct accesses, steps of several instructions and linear values.
     LaneByLane,
+    /// As `LaneByLane`, and undefined values are followed from the start.
+    Followed,
 }
 
 /// A launch over buffers, whose addresses are the kernel's first parameters.
@@ -86,6 +89,32 @@ struct Run<'a> {
     textures: Textures,
     /// The group of the buffers.
     group: u64,
+    /// The range of device memory that nothing has written.
+    unwritten: (u64, u64),
+}
+
+/// A service that knows one range of unwritten memory.
+struct Memory((u64, u64));
+
+impl Service for Memory {
+    fn allocate(&self, _: u64) -> u64 {
+        0
+    }
+    fn free(&self, _: u64) -> u64 {
+        0
+    }
+    fn assertion(&self, _: &str) {}
+    fn set_condition(&self, _: u64, _: u32) {}
+    fn unwritten(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        let (first, behind) = (start.max(self.0.0), end.min(self.0.1));
+        if first < behind { vec![(first, behind)] } else { vec![] }
+    }
+    fn outlook(&self, addresses: &[u64]) -> Outlook {
+        NoService.outlook(addresses)
+    }
+    fn tick(&self, pc: u32, finished: u64) -> Option<FaultKind> {
+        NoService.tick(pc, finished)
+    }
 }
 
 impl Default for Run<'_> {
@@ -108,13 +137,14 @@ impl Default for Run<'_> {
             workers: 2,
             textures: Textures::default(),
             group: 0,
+            unwritten: (0, 0),
         }
     }
 }
 
 impl Run<'_> {
     /// Executes the kernel with everything recorded. Other ways give the same results: without records on more cores, and
-    /// without direct accesses on one core, which gives the same records too.
+    /// without direct accesses or with undefined values followed on one core, which gives the same records too.
     fn over(&self, buffers: &mut [&mut [u64]]) -> Outcome {
         let before: Vec<Vec<u64>> = buffers.iter().map(|buffer| buffer.to_vec()).collect();
         let outcome = self.executed(buffers, Way::Recorded, self.workers);
@@ -142,6 +172,15 @@ impl Run<'_> {
         let lanes = again(Way::LaneByLane, 1);
         assert_eq!((&lanes.races, &lanes.misuses), (&outcome.races, &outcome.misuses), "lane by lane");
         assert_eq!((&lanes.touched, &lanes.before_wait), (&outcome.touched, &outcome.before_wait), "lane by lane");
+        assert_eq!(lanes.undefined, outcome.undefined, "lane by lane");
+        // Without optimization, a long launch would take minutes.
+        if outcome.instructions > 1 << 24 {
+            return outcome;
+        }
+        let followed = again(Way::Followed, 1);
+        assert_eq!((&followed.races, &followed.misuses), (&outcome.races, &outcome.misuses), "followed");
+        assert_eq!((&followed.touched, &followed.before_wait), (&outcome.touched, &outcome.before_wait), "followed");
+        assert_eq!(followed.undefined, outcome.undefined, "followed");
         outcome
     }
 
@@ -150,6 +189,9 @@ impl Run<'_> {
         if way == Way::LaneByLane {
             program.direct = false;
             program.compute_by_lanes();
+        }
+        if way == Way::Followed {
+            (program.direct, program.follows) = (false, true);
         }
         let record = way != Way::Unrecorded;
         let regions: Vec<Region> = buffers
@@ -214,7 +256,7 @@ impl Run<'_> {
             number: 7,
             workers,
             textures: &self.textures,
-            service: &NoService,
+            service: &Memory(self.unwritten),
         };
         // SAFETY: the regions are the borrowed buffers and the storage, in ascending order.
         unsafe { execute(&launch) }

@@ -140,7 +140,7 @@ fn launch(program: &Program, kernel: u32) {
         number: 1,
         workers: 2,
         textures: Textures::NONE,
-        service: &NoService,
+        service: &crate::NoService,
     };
     // SAFETY: the regions are the two buffers above, in ascending order.
     unsafe { execute(&launch) };

@@ -69,7 +69,19 @@ impl Detector {
     /// Compares a part of an operation with the operations before it. `before_wait` is set for the part of a dependent
     /// operation before its wait.
     fn examine_part(&mut self, operation: &Arc<Operation>, clock: &Clock, effect: &Effect, before_wait: bool) {
-        let Detector { shadow, retired, hosts, queue, strict, lanes, .. } = self;
+        let values = if before_wait { None } else { self.values.remove(&operation.ordinal) };
+        if let Some(misuses) = self.misuses.get_mut(&operation.ordinal).filter(|_| values.is_some()) {
+            let shadow = &self.shadow;
+            // Another order of the calls may have written a value since the launch ran.
+            let still = |bytes: Range| !shadow.unwritten(bytes.address, bytes.address + bytes.length).is_empty();
+            misuses.retain(|misuse| !misuse.follows || misuse.bytes.is_none_or(still));
+        }
+        let mut unwritten = match (&values, effect) {
+            (Some(_), Effect::Ran { updated, .. }) => self.unwritten_updates(&effect.by_manner(), updated),
+            _ => Vec::new(),
+        };
+        let Detector { shadow, retired, hosts, queue, strict, lanes, blocks, .. } = self;
+        unwritten.extend(values.iter().filter_map(|values| values.still_unwritten(shadow)));
         // Every later call is ordered after the host's checked operations, but perhaps not after operations in the
         // queue.
         let floor = if !*strict && queue.is_empty() { hosts.values().next() } else { None };
@@ -88,7 +100,12 @@ impl Detector {
             shadow.release(block.address, block.end(), &by);
             shadow.create(block.address, block.end(), false, Some(&handed));
         }
-        let Observed { races, unwritten, stray } = Observed::of(shadow, effect, &by);
+        let reads = Reads { values: values.as_ref(), made: &heap.made, blocks };
+        let Observed { races, stray, unwritten: read } = Observed::of(shadow, effect, &by, &reads);
+        unwritten.extend(read);
+        for (start, end) in values.iter().flat_map(|values| &values.undefined) {
+            shadow.unwrite(&Region::row(*start, end - start), &[(0, end - start)]);
+        }
         let freed = heap.freed.iter().flat_map(|block| shadow.release(block.address, block.end(), &handed)).collect();
         // Work that has synchronized through memory is ordered, although the driver sees no edge.
         let met = std::mem::take(&mut shadow.met);
@@ -111,6 +128,14 @@ impl Detector {
             let size = self.blocks.gone_at(address, 1).map_or(1, |(block, _)| block.end().saturating_sub(address));
             self.stray(Party::of(operation, AccessKind::Release, Some(Range { address, length: size })), None);
         }
+        // A use of such bytes names its line.
+        let is_used = |start: u64, end: u64| {
+            let misuses = self.misuses.get(&operation.ordinal).into_iter().flatten();
+            misuses
+                .filter_map(|misuse| misuse.bytes.filter(|_| misuse.follows))
+                .any(|bytes| (start..end).contains(&bytes.address))
+        };
+        unwritten.retain(|(start, end)| values.is_none() || !is_used(*start, *end));
         for (start, end) in unwritten {
             let party = Party::touching(operation, AccessKind::Read, start, end);
             self.find(Kind::UninitializedRead, Some((start, end)), None, vec![party], Advice::WriteFirst);
@@ -239,7 +264,7 @@ impl Detector {
 
     /// Reports an access of one thread of a launch.
     fn kernel_misuse(&mut self, operation: &Arc<Operation>, misuse: KernelMisuse) {
-        let KernelMisuse { kind, bytes, owner, variable, access, place, other, missing } = misuse;
+        let KernelMisuse { kind, bytes, owner, variable, access, place, other, missing, .. } = misuse;
         let party = |place| Party { place: Some(place), ..Party::of(operation, access, bytes) };
         let parties = std::iter::once(place).chain(other).map(party).collect();
         self.within_a_launch(kind, owner, bytes, variable, parties, (missing, 0));

@@ -25,6 +25,7 @@ mod region;
 mod resolution;
 mod shadow;
 mod summary;
+mod values;
 
 pub use allocations::Block;
 pub use clock::{Clock, Lane, LaneNumber, Past};
@@ -32,6 +33,7 @@ pub use effect::Effect;
 pub use operation::{Caller, Fences, Operation, Ticket};
 pub use refusal::WaitingSide;
 pub use region::{Extent, Manner, Region, Strength, Touch, Touched};
+pub use values::{Unwritten, Values};
 
 use crate::advice::Advice;
 use crate::finding::{Access, AccessKind, KernelPlace, Kind, LaneKind, Object, Range, Variable, Watched};
@@ -44,6 +46,7 @@ use queue::{Entry, Queue};
 use shadow::{Conflict, Met, Observer, Shadow};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, OnceLock};
+use values::Reads;
 
 /// The number of operations in the history.
 const HISTORY: usize = 10_000;
@@ -106,6 +109,8 @@ pub struct KernelMisuse {
     pub other: Option<KernelPlace>,
     /// The remedy.
     pub missing: Advice,
+    /// Whether the finding is the use of a value that the launch has followed from unwritten global memory, the bytes.
+    pub follows: bool,
 }
 
 /// A change of the kernels' heap by one launch.
@@ -141,6 +146,8 @@ pub struct Detector {
     races: HashMap<u64, Vec<KernelRace>>,
     /// Misuses by single threads of launches, by the ordinals of the launches.
     misuses: HashMap<u64, Vec<KernelMisuse>>,
+    /// The undefined values that launches have followed, by the ordinals of the launches.
+    values: HashMap<u64, Values>,
     /// Changes of the kernels' heap by launches, by the ordinals of the launches.
     heap_changes: HashMap<u64, HeapChange>,
     /// The lanes of [`Detector::hand_over`] by their keys.
@@ -169,6 +176,7 @@ impl Detector {
             findings: Findings::default(),
             races: HashMap::new(),
             misuses: HashMap::new(),
+            values: HashMap::new(),
             heap_changes: HashMap::new(),
             handed: HashMap::new(),
             flags: Flags::default(),

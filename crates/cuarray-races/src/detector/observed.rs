@@ -15,7 +15,7 @@ pub(super) struct Observed {
 
 impl Observed {
     /// Enters an operation into the shadow memory. A free is entered by [`Shadow::release`] alone.
-    pub(super) fn of(shadow: &mut Shadow, effect: &Effect, by: &Observer<'_>) -> Observed {
+    pub(super) fn of(shadow: &mut Shadow, effect: &Effect, by: &Observer<'_>, reads: &Reads<'_>) -> Observed {
         let mut observed = Observed::default();
         match effect {
             Effect::Unknown | Effect::Free { .. } => {}
@@ -33,7 +33,7 @@ impl Observed {
                 observed.access(shadow, to, AccessKind::Write, by);
                 shadow.unwrite(to, &holes);
             }
-            Effect::Touches(_) | Effect::Ran { .. } | Effect::HostAccess(..) => observed.run(shadow, effect, by),
+            Effect::Touches(_) | Effect::Ran { .. } | Effect::HostAccess(..) => observed.run(shadow, effect, by, reads),
             Effect::Allocate { block, written, ordered } => {
                 shadow.create(block.address, block.end(), *written, ordered.then_some(by));
                 block.same.iter().for_each(|other| shadow.unify(block.address, block.end(), *other));
@@ -56,16 +56,16 @@ impl Observed {
     }
 
     /// Enters the accesses of code.
-    fn run(&mut self, shadow: &mut Shadow, effect: &Effect, by: &Observer<'_>) {
+    fn run(&mut self, shadow: &mut Shadow, effect: &Effect, by: &Observer<'_>, reads: &Reads<'_>) {
         let accesses = effect.by_manner();
         if let Effect::Ran { updated, .. } = effect {
-            self.unwritten.extend(updated.iter().filter_map(|region| shadow.unwritten_of(region, false)));
+            self.unwritten.extend(updated.iter().filter_map(|region| reads.unwritten_of_update(shadow, region)));
         }
         for (region, access, manner) in &accesses {
             if !shadow.holds(region.start()) {
                 self.stray.push((*region, *access));
             } else if *access == AccessKind::Read {
-                self.unwritten.extend(shadow.unwritten_of(region, false));
+                self.unwritten.extend(reads.unwritten(shadow, region));
             }
             self.access(shadow, region, *access, &Observer { manner: *manner, ..*by });
         }

@@ -35,6 +35,12 @@ impl Queue {
         self.entries.push_back(entry);
     }
 
+    /// The entries before an operation.
+    pub(super) fn before(&self, ordinal: u64) -> impl Iterator<Item = &Entry> {
+        let own = self.position(ordinal).unwrap_or(self.entries.len());
+        self.entries.iter().take(own)
+    }
+
     /// Adds an entry in front of the operation `outer`, in which it runs.
     pub(super) fn insert(&mut self, outer: u64, entry: Entry) {
         let index = self.position(outer).unwrap_or(0);

@@ -2,7 +2,9 @@
 
 use crate::objects::launch::Launch;
 use crate::state::State;
-use cuarray_ptx::{Access, Misuse, MisuseKind, Outcome, Program, Race, Region, Scope, Variable as Declared, Wait, Why};
+use cuarray_ptx::{
+    Access, Misuse, MisuseKind, Outcome, Program, Race, Region, Scope, Used, Variable as Declared, Wait, Why,
+};
 use cuarray_races::finding::{AccessKind, KernelPlace, Kind, Range, Variable};
 use cuarray_races::site::SourceLine;
 use cuarray_races::{Advice, KernelMisuse, KernelRace};
@@ -134,14 +136,17 @@ pub(super) fn misuses(state: &State, launch: &Launch, regions: &[Region], outcom
         |pc: u32| launch.program.location(pc).map(|location| (location.file, location.source_line, location.line));
     // An unordered read may precede the write that it should follow; the race is the finding then.
     let races = || outcome.races.iter().filter(|race| race.shared).flat_map(|race| &race.accesses);
-    let raced = |misuse: &Misuse| races().any(|access| access.pc.and_then(line) == line(misuse.pc));
+    let raced = |misuse: &Misuse| {
+        let read = misuse.undefined.map_or(misuse.pc, |(from, _)| from);
+        races().any(|access| access.pc.and_then(line) == line(read))
+    };
     let kept = |misuse: &&Misuse| misuse.kind != MisuseKind::UnwrittenShared || !raced(misuse);
     outcome.misuses.iter().filter(kept).map(|misuse| kernel_misuse(state, launch, regions, misuse)).collect()
 }
 
 /// Converts a misuse by a thread of a launch into the form of a finding.
 fn kernel_misuse(state: &State, launch: &Launch, regions: &[Region], misuse: &Misuse) -> KernelMisuse {
-    let Misuse { kind, pc, block, thread, address, size, write, other } = *misuse;
+    let Misuse { kind, pc, block, thread, address, size, other, write, undefined } = *misuse;
     let of = |(pc, thread): (u32, u32)| {
         let (block, thread) = (index_in(launch.grid, block), index_in(launch.threads, thread.into()));
         place(&launch.program, Some(pc), block, thread, false)
@@ -149,9 +154,10 @@ fn kernel_misuse(state: &State, launch: &Launch, regions: &[Region], misuse: &Mi
     let (place, other) = (of((pc, thread)), other.map(of));
     let access = if write { AccessKind::Write } else { AccessKind::Read };
     let generic = |address| cuarray_ptx::SHARED_WINDOW + address;
+    let from = |pc: u32| source_of(&launch.program, pc);
     let misuse = |kind, address, variable, missing| {
         let bytes = Some(Range { address, length: size.into() });
-        KernelMisuse { kind, bytes, owner: address, variable, access, place, other, missing }
+        KernelMisuse { kind, bytes, owner: address, variable, access, place, other, missing, follows: false }
     };
     match kind {
         MisuseKind::BeyondRegion => {
@@ -167,7 +173,16 @@ fn kernel_misuse(state: &State, launch: &Launch, regions: &[Region], misuse: &Mi
         }
         MisuseKind::UnwrittenShared => {
             let variable = Some(shared_variable(launch, address));
-            misuse(Kind::UninitializedRead, generic(address), variable, Advice::WriteSharedFirst)
+            let missing = match undefined {
+                Some((read, used)) => Advice::WriteSharedBeforeUse { used: use_of(used), from: from(read) },
+                None => Advice::WriteSharedFirst,
+            };
+            misuse(Kind::UninitializedRead, generic(address), variable, missing)
+        }
+        MisuseKind::UnwrittenGlobal => {
+            let (read, used) = undefined.unwrap_or((pc, Used::Operand));
+            let missing = Advice::WriteBeforeUse { used: use_of(used), from: from(read) };
+            KernelMisuse { follows: true, ..misuse(Kind::UninitializedRead, address, None, missing) }
         }
         MisuseKind::SourceOfEndedBlock => {
             let variable = Some(shared_variable(launch, address));
@@ -176,7 +191,8 @@ fn kernel_misuse(state: &State, launch: &Launch, regions: &[Region], misuse: &Mi
         MisuseKind::StrayRead => misuse(Kind::OutOfBounds, address, None, Advice::LeavePoison),
         MisuseKind::FreedBlock => misuse(Kind::UseAfterFree, address, None, Advice::FreeHeapBlockLater),
         MisuseKind::AbsentLane => {
-            let missing = Advice::IncludeLane { lane: address };
+            let (read, used) = undefined.unwrap_or((pc, Used::Operand));
+            let missing = Advice::IncludeLane { lane: address, used: use_of(used), from: from(read) };
             KernelMisuse { bytes: None, ..misuse(Kind::UninitializedRead, 0, None, missing) }
         }
         _ => {
@@ -219,6 +235,27 @@ fn lanes_of(mask: u32) -> String {
     }
     let noun = if mask.count_ones() == 1 { "lane" } else { "lanes" };
     format!("{noun} {}", parts.join(", "))
+}
+
+/// The use of an undefined value, as the rest of a sentence.
+fn use_of(used: Used) -> &'static str {
+    match used {
+        Used::Branch => "decides a branch",
+        Used::Address => "is an address",
+        Used::Guard => "decides whether an instruction is executed",
+        Used::Operand => "is an operand of an instruction with an effect",
+        Used::Store => "is stored",
+    }
+}
+
+/// The line of an instruction.
+fn source_of(program: &Program, pc: u32) -> String {
+    let location = program.location(pc).unwrap_or_default();
+    // The call of an inlined function is more telling than the line of its header.
+    let lines = [location.inlined_at, (location.file, location.source_line)];
+    let named = lines.into_iter().filter(|(_, line)| *line > 0);
+    let mut named = named.filter_map(|(file, line)| Some(format!("{}:{line}", program.file(file)?)));
+    named.next().unwrap_or_else(|| format!("PTX line {}", location.line))
 }
 
 /// The variable before bytes of shared memory that no variable holds whole, with the advice.

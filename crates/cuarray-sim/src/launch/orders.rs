@@ -23,6 +23,9 @@ impl Service for Without<'_> {
         0
     }
     fn assertion(&self, _: &str) {}
+    fn unwritten(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        self.0.unwritten(start, end)
+    }
     fn set_condition(&self, _: u64, _: u32) {}
     fn outlook(&self, addresses: &[u64]) -> Outlook {
         self.0.outlook(addresses)

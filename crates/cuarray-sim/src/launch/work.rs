@@ -20,12 +20,14 @@ use crate::texture::work as textures;
 use crate::work::{conditions, memory_operations, modules};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, FaultKind, Outcome, Outlook, Region, Service, TouchedRange};
-use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
+use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched, Unwritten, Values};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The driver's services for the kernels of a launch.
 struct Services<'a> {
+    /// The memory that nothing has written.
+    unwritten: Option<Unwritten<'a>>,
     heap: Option<&'a LaunchHeap>,
     assertions: &'a Mutex<Vec<String>>,
     /// The conditions that the kernel sets, in order.
@@ -45,6 +47,10 @@ impl Service for Services<'_> {
 
     fn assertion(&self, text: &str) {
         self.assertions.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+    }
+
+    fn unwritten(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        self.unwritten.as_ref().map(|unwritten| unwritten.parts(start, end)).unwrap_or_default()
     }
 
     fn set_condition(&self, handle: u64, value: u32) {
@@ -93,6 +99,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
     state.code.executed_launches += 1;
     let (heap, assertions, conditions) = (heap.map(LaunchHeap::new), Mutex::default(), Mutex::default());
     let services = Services {
+        unwritten: ticket.map(|ticket| state.detector.unwritten_before(ticket)),
         heap: heap.as_ref(),
         assertions: &assertions,
         conditions: &conditions,
@@ -136,6 +143,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
             false => cuarray_ptx::execute(&kernel),
         }
     };
+    let follows = !kernel.dependent && kernel.aliases.is_empty();
     drop(services);
     state.time_passes(outcome.nanoseconds + LAUNCH_TIME);
     print(&outcome.printed);
@@ -150,6 +158,12 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
     }
     if let Some(ticket) = ticket {
         report_threads(state, launch, ticket, &reachable.regions, &outcome);
+        if follows {
+            // The memory of a failed launch counts as written.
+            let undefined = if outcome.fault.is_none() { outcome.undefined.clone() } else { Vec::new() };
+            let read = outcome.unwritten_reads.clone();
+            state.detector.values_followed(ticket, Values { undefined, read });
+        }
     }
     if launch.settings.races && ticket.is_some() {
         let touched = outcome.before_wait.iter().chain(&outcome.touched);

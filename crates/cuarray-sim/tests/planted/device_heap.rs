@@ -41,10 +41,14 @@ const CODE: &CStr = c"
 }
 .visible .entry take_unwritten(.param .u64 place)
 {
+    .reg .pred %q;
     .reg .b64 %p, %a, %v;
     ld.param.u64 %p, [place];
     ld.relaxed.gpu.global.u64 %a, [%p];
     ld.u64 %v, [%a + 16];
+    setp.eq.u64 %q, %v, 7;
+    @%q bra END;
+END:
     ret;
 }
 .visible .entry take_behind(.param .u64 place)

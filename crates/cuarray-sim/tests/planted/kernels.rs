@@ -122,6 +122,14 @@ pairs! {
         }
         launch(p, c"copy", [copy, memory], stream);
     }
+    a_kernel_copies_partly_unwritten_memory_to_the_host: UninitializedRead ["cuMemcpyDtoH_v2 on legacy"], |p, right| {
+        // The copy is no use of the bytes, and leaves them unwritten.
+        let (stream, memory, copy) = (p.stream(0), p.alloc(64), p.alloc(64));
+        ok!(p, cuMemsetD8_v2(memory, 0, if right { 64 } else { 60 }));
+        launch(p, c"copy", [copy, memory], stream);
+        let mut bytes = [0_u8; 64];
+        ok!(p, cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), copy, 64));
+    }
     a_kernel_updates_unwritten_memory: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
         let (stream, memory) = (p.stream(0), p.alloc(64));
         if right {

@@ -341,6 +341,15 @@ impl Machine<'_> {
         unsafe { value::<u64>(self, instruction.a) }
     }
 
+    /// Writes the value of a register with a head to its row.
+    ///
+    /// # Safety
+    /// As for [`Machine::slots`]; the register has a head and this width.
+    pub(super) unsafe fn complete_register(&self, operand: u32, wide: bool) {
+        // SAFETY: this function's contract.
+        unsafe { complete(self, operand, 1 + u32::from(wide)) }
+    }
+
     /// Writes the addresses of an access to their row.
     ///
     /// # Safety

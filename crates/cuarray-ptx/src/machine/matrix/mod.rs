@@ -25,7 +25,7 @@ impl Machine<'_> {
     /// `members` is a constant operand of the running instruction: the mask of all lanes. It is left out if an earlier
     /// instruction has waited.
     unsafe fn whole_warp(&mut self, members: u32, synchronizes: bool) -> bool {
-        if members == LEFT_OUT {
+        if members == LEFT_OUT || self.repeats {
             return true;
         }
         // SAFETY: this function's contract.

@@ -26,6 +26,29 @@ struct Page {
     strong: Option<Box<[Plane; 4]>>,
     /// The place of the accesses among releases and acquires, for kernels that have these.
     placed: Option<Box<Placed>>,
+    /// The bytes that nothing had written before the launch.
+    unwritten: Unwritten,
+}
+
+/// The bytes of a page that nothing had written before the launch.
+#[derive(Clone, Default)]
+enum Unwritten {
+    #[default]
+    Unknown,
+    None,
+    Some(Box<Plane>),
+}
+
+impl Unwritten {
+    /// Whether some of these bytes of a word may be unwritten.
+    #[inline(always)]
+    fn may_meet(&self, word: usize, bytes: u64) -> bool {
+        match self {
+            Unwritten::None => false,
+            Unwritten::Unknown => true,
+            Unwritten::Some(plane) => plane[word] & bytes != 0,
+        }
+    }
 }
 
 /// The place of a page's accesses in the launch: planes of weak reads, weak writes, strong reads and strong writes.
@@ -71,7 +94,21 @@ pub(crate) struct Ordering {
     fenced: Vec<(bool, usize, usize)>,
 }
 
+/// The plane of these ranges of offsets, for the page at an offset.
+fn plane(base: u64, ranges: &[(u64, u64)]) -> Box<Plane> {
+    let mut plane = Box::new([0; WORDS]);
+    for (start, end) in ranges {
+        let within = |at: u64| at.clamp(base, base + PAGE) - base;
+        (within(*start)..within(*end)).for_each(|at| plane[(at / 64) as usize] |= 1 << (at % 64));
+    }
+    plane
+}
+
 impl Page {
+    fn new() -> Box<Page> {
+        Box::new(Page { weak: [[0; WORDS]; 3], strong: None, placed: None, unwritten: Unwritten::Unknown })
+    }
+
     fn planes(&self) -> impl Iterator<Item = &Plane> {
         self.weak.iter().chain(self.strong.iter().flat_map(|strong| strong.iter()))
     }
@@ -86,9 +123,11 @@ impl Page {
         of(released, like.released) & of(acquired, like.acquired)
     }
 
-    /// Records a weak access, of a launch without releases and acquires, to the bytes from one offset in the page to another.
+    /// Records a weak access, of a launch without releases and acquires, to the bytes from one offset in the page to another. Returns
+    /// whether it may read bytes that nothing has written.
     #[inline(always)]
-    fn note_weak(&mut self, start: u64, end: u64, written: bool) {
+    fn note_weak(&mut self, start: u64, end: u64, written: bool) -> bool {
+        let mut meets = false;
         let (first, last) = ((start / 64) as usize, ((end - 1) / 64) as usize);
         let mut ones = u64::MAX << (start % 64);
         for word in first..=last.min(WORDS - 1) {
@@ -98,11 +137,14 @@ impl Page {
             if written {
                 self.weak[1][word] |= ones;
             } else {
-                self.weak[2][word] |= ones & !self.written(word);
+                let fresh = ones & !self.written(word);
+                meets |= self.unwritten.may_meet(word, fresh);
+                self.weak[2][word] |= fresh;
                 self.weak[0][word] |= ones;
             }
             ones = u64::MAX;
         }
+        meets
     }
 
     /// The bytes of a word that any access has written.
@@ -125,6 +167,9 @@ pub(crate) struct Recorder {
     pub strength: Strength,
     /// Whether the running threads have not waited for the prerequisite grids.
     pub before_wait: bool,
+    /// Whether reads of bytes that nothing has written are looked for. Only the bytes of one address are known then, and threads that
+    /// have waited for other grids are not apart.
+    pub follows: bool,
     regions: Vec<Pages>,
     /// The accesses before the wait for the prerequisite grids.
     early: Vec<Pages>,
@@ -144,6 +189,7 @@ impl Recorder {
             returns: false,
             strength: Strength::Weak,
             before_wait: false,
+            follows: false,
             regions: pages.clone(),
             early: pages,
             ordering: None,
@@ -153,6 +199,11 @@ impl Recorder {
     /// This recorder, which also records releases and acquires if `ordered` is set.
     pub(crate) fn ordered(self, ordered: bool) -> Recorder {
         Recorder { ordering: ordered.then(Box::default), ..self }
+    }
+
+    /// This recorder, which also looks for reads of unwritten bytes if `follows` is set.
+    pub(crate) fn following(self, follows: bool) -> Recorder {
+        Recorder { follows: follows && self.enabled, ..self }
     }
 
     /// The widest release and acquire of the launch.
@@ -215,10 +266,11 @@ impl Recorder {
         regions.get_mut(region)?.get_mut(page)?.as_mut()?.placed.as_deref_mut()
     }
 
-    /// Records an access to a region.
-    pub(crate) fn note(&mut self, region: usize, offset: u64, size: u64, written: bool) {
+    /// Records an access to a region. Returns whether it may read bytes that nothing has written.
+    pub(crate) fn note(&mut self, region: usize, offset: u64, size: u64, written: bool) -> bool {
         let regions = if self.before_wait { &mut self.early } else { &mut self.regions };
-        let Some(pages) = regions.get_mut(region) else { return };
+        let Some(pages) = regions.get_mut(region) else { return false };
+        let mut meets = false;
         let (mut at, end) = (offset, offset + size);
         let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates;
         while at < end {
@@ -226,8 +278,7 @@ impl Recorder {
             if pages.len() <= number {
                 pages.resize(number + 1, None);
             }
-            let new = || Box::new(Page { weak: [[0; WORDS]; 3], strong: None, placed: None });
-            let page = &mut **pages[number].get_or_insert_with(new);
+            let page = &mut **pages[number].get_or_insert_with(Page::new);
             if let Some(ordering) = self.ordering.as_mut() {
                 let place = (self.before_wait, region, number);
                 if ordering.late.last() != Some(&place) {
@@ -237,7 +288,7 @@ impl Recorder {
             }
             let stop = end.min(at - at % PAGE + PAGE);
             if plain {
-                page.note_weak(at % PAGE, at % PAGE + (stop - at), written);
+                meets |= page.note_weak(at % PAGE, at % PAGE + (stop - at), written);
                 at = stop;
                 continue;
             }
@@ -247,8 +298,9 @@ impl Recorder {
                 let ones = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
                 let (word, ones) = ((at % PAGE / 64) as usize, ones << bit);
                 if !written || self.updates {
-                    let before = page.written(word);
-                    page.weak[2][word] |= ones & !before;
+                    let fresh = ones & !page.written(word);
+                    meets |= page.unwritten.may_meet(word, fresh);
+                    page.weak[2][word] |= fresh;
                 }
                 if let (Some(placed), Some(ordering)) = (page.placed.as_mut(), self.ordering.as_ref()) {
                     let plane = usize::from(self.strength != Strength::Weak) * 2 + usize::from(written);
@@ -268,6 +320,42 @@ impl Recorder {
                 at += bits;
             }
         }
+        meets && self.follows
+    }
+
+    /// The bytes, as bits, of up to 8 bytes of one word of a region that nothing has written, before the launch or in it. `ask` returns
+    /// the ranges of offsets among others that nothing had written before the launch.
+    #[cold]
+    pub(crate) fn unwritten(
+        &mut self,
+        region: usize,
+        (offset, size): (u64, u32),
+        ask: impl Fn(u64, u64) -> Vec<(u64, u64)>,
+    ) -> u64 {
+        let Some(pages) = self.regions.get_mut(region) else { return 0 };
+        let number = (offset / PAGE) as usize;
+        if pages.len() <= number {
+            pages.resize(number + 1, None);
+        }
+        let page = &mut **pages[number].get_or_insert_with(Page::new);
+        if let Unwritten::Unknown = page.unwritten {
+            let base = number as u64 * PAGE;
+            let ranges = ask(base, base + PAGE);
+            page.unwritten = if ranges.is_empty() { Unwritten::None } else { Unwritten::Some(plane(base, &ranges)) };
+        }
+        let (word, bit) = ((offset % PAGE / 64) as usize, offset % 64);
+        let Unwritten::Some(plane) = &page.unwritten else { return 0 };
+        (plane[word] & !page.written(word)) >> bit & ((1 << size) - 1)
+    }
+
+    /// Whether the launch has written these bytes, which lie in one word, or nothing is known to be unwritten in their page.
+    pub(crate) fn is_written(&self, region: usize, offset: u64, size: u32) -> bool {
+        let page = self.regions.get(region).and_then(|pages| pages.get((offset / PAGE) as usize)?.as_deref());
+        let (word, bit) = ((offset % PAGE / 64) as usize, offset % 64);
+        page.is_some_and(|page| {
+            let ones = (u64::MAX >> (64 - size.min(64))) << bit;
+            !page.unwritten.may_meet(word, ones & !page.written(word))
+        })
     }
 
     /// Merges the accesses that another core has recorded.
