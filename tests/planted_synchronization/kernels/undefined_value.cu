@@ -19,7 +19,7 @@ KERNEL(sum_of_24_lanes) {
     if (T == 0) out[0] = sum;  // error
 }
 
-// An exchange between two halves, of which the second one is shorter.
+// An exchange between two halves. The second one is shorter.
 // error: and it is stored
 // kind: uninitialized-read
 // grid: 1 x 32
@@ -185,7 +185,7 @@ KERNEL(entry_behind_the_last) {
     if (T == 0) out[0] = in[list[RIGHT(9) WRONG(10)] & 1023];  // error
 }
 
-// A reduction of half a warp, of which one lane uses the result.
+// A reduction of half a warp, whose result one lane uses.
 // clean: the sum of lane 0 has only values of lanes that take part
 // grid: 1 x 32
 // out: [x[:16].sum()]

@@ -3,8 +3,8 @@
 //! Memory that does not change gives a thread the same values again. So if a block comes back to a state in which it was before, and
 //! has changed no memory meanwhile, it goes through the same states forever, unless memory is changed from outside. Such a block is
 //! *still*. If all blocks of a launch that have started are still, and no other one can start, only the host can end the launch. The
-//! state of a block is compared as a whole: its registers, local and shared memory, and barriers. What is [undefined](super::undefined) in
-//! them decides nothing that the threads do, and is left out. So a loop that counts its iterations is not still, and neither is one that
+//! state of a block is compared as a whole: its registers, local and shared memory, and barriers. Their [undefined](super::undefined)
+//! bits decide nothing that the threads do, and are left out. So a loop that counts its iterations is not still, and neither is one that
 //! reads the time.
 //!
 //! A block is observed in steps: in each, every fragment that can run executes up to its next jump back. That depends on no order, so

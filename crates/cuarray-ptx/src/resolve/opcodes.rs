@@ -9,7 +9,7 @@ use crate::grammar::ast::Instruction;
 use crate::grammar::types::Type;
 use crate::machine::undefined::Way;
 
-/// What an instruction can change.
+/// The registers and memory that an instruction can change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// A register of each lane, from the lane's own registers alone. An instruction with a wider effect is slower, not wrong.
