@@ -167,6 +167,28 @@ def test_operation_on_tensors_of_two_devices_waits_for_both(on_host: None) -> No
         assert (added.device.index, added.cpu().tolist()) == (0, (2 * first + 10).tolist())
 
 
+def test_copy_to_another_device_is_there(on_host: None) -> None:
+    """PyTorch copies a tensor with gaps or repeated elements by a kernel first."""
+    first = torch.arange(1.0, 11.0).reshape(2, 5)
+    for view in (lambda x: x, lambda x: x[:, ::2], lambda x: x[:, :1].expand(2, 5), lambda x: x.t()):
+        source = view(first.cuda(0))
+        for copied in (source.to(1), source.to("cuda:1", torch.float64), *comm.scatter(source, [1])):
+            assert copied.device.index == 1
+            assert copied.cpu().tolist() == view(first).tolist()
+
+
+@pytest.mark.cuarray_sim_leaks
+def test_gradient_of_a_module_on_two_devices(on_host: None) -> None:
+    layer, numbers = nn.Linear(5, 3), torch.arange(20.0).reshape(4, 5)
+    layer(numbers).sum().backward()
+    parallel = nn.Linear(5, 3)
+    parallel.load_state_dict(layer.state_dict())
+    nn.DataParallel(parallel.cuda(0), [0, 1])(numbers.cuda(0)).sum().backward()
+    assert layer.weight.grad is not None
+    assert parallel.weight.grad is not None
+    torch.testing.assert_close(parallel.weight.grad.cpu(), layer.weight.grad)
+
+
 def test_scaler_steps_parameters_of_two_devices(on_host: None) -> None:
     parameters = [torch.ones(3, device=device, requires_grad=True) for device in ("cuda:0", "cuda:1")]
     optimizer, scaler = torch.optim.SGD(parameters, lr=1.0), torch.amp.GradScaler("cuda", init_scale=2.0)

@@ -350,12 +350,13 @@ def _is_strided(tensor: torch.Tensor) -> bool:
 def _device(args: Any, kwargs: Any) -> torch.device | None:
     """Return the device that an operation runs on, if it is a CUDA device."""
     leaves = tree_leaves((args, kwargs))
-    for leaf in leaves:
-        if isinstance(leaf, torch.Tensor) and leaf.is_cuda:
-            return leaf.device
+    # A copy to another device has its result there.
     for leaf in leaves:
         if isinstance(leaf, torch.device) and leaf.type == "cuda":
             return leaf if leaf.index is not None else torch.device("cuda", torch.cuda.current_device())
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor) and leaf.is_cuda:
+            return leaf.device
     return None
 
 
