@@ -79,7 +79,10 @@ def test_site_is_a_source_line_with_each_form_of_debug_information(
     folder: Path, environment: dict[str, str], options: str
 ) -> None:
     program = build(folder, *options.split())
-    assert f"{folder}/backend.c:4" in report([str(program)], environment, folder)
+    text = report([str(program)], environment, folder)
+    assert f"{folder}/backend.c:4" in text
+    for stream in (1, 2):
+        assert f"  stream {stream}: made at {folder}/program.c:7\n" in text
 
 
 def test_site_is_a_source_line_after_the_program_changed_its_directory(

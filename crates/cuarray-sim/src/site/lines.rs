@@ -15,7 +15,7 @@ static KNOWN: Mutex<Option<HashMap<(String, u64), Location>>> = Mutex::new(None)
 
 /// Adds source lines to the sites of a report, if it has findings.
 ///
-/// Every site of a finding gets its line. The rest of the history gets lines only where no Python frame names one.
+/// Every site of a finding gets its line. Streams, and the rest of the history, get lines only where no Python frame names one.
 pub(crate) fn add_lines(report: &mut Report) {
     if report.findings.is_empty() {
         return;
@@ -26,9 +26,11 @@ pub(crate) fn add_lines(report: &mut Report) {
         finding.sides.iter_mut().for_each(|side| lines.add(&mut side.site));
         finding.allocation.iter_mut().for_each(|allocation| lines.add(&mut allocation.site));
     }
-    for operation in &mut report.operations {
-        if operation.site.user.is_none() && operation.site.innermost.is_none() {
-            lines.add(&mut operation.site);
+    let operations = report.operations.iter_mut().map(|operation| &mut operation.site);
+    let streams = report.lanes.iter_mut().filter_map(|lane| lane.made.as_mut());
+    for site in operations.chain(streams) {
+        if site.user.is_none() && site.innermost.is_none() {
+            lines.add(site);
         }
     }
 }
