@@ -177,7 +177,7 @@ unsafe fn store_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: &
             compare_stored::<M, S>(machine, source);
         }
         if machine.undefined.is_some() {
-            machine.follow_store::<M, S>(instruction.b, 0);
+            machine.follow_store::<M, S>(&[instruction.b]);
         }
         if machine.mask == u32::MAX {
             for lane in 0..32 {
@@ -268,13 +268,14 @@ unsafe fn store_vector_body<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruc
         if machine.locate(instruction, bytes * count, true) == Flow::Stop {
             return Flow::Stop;
         }
+        if machine.undefined.is_some() {
+            let sources: Vec<u32> = (0..count).map(|index| machine.extra(instruction, index as usize)).collect();
+            machine.follow_store::<M, S>(&sources);
+        }
         for index in 0..count {
             let source = machine.slots::<S>(machine.extra(instruction, index as usize));
             if machine.races.on {
                 machine.watch_write(instruction, bytes, index * bytes, &digests::<M, S>(source));
-            }
-            if machine.undefined.is_some() {
-                machine.follow_store::<M, S>(machine.extra(instruction, index as usize), index);
             }
             let mut rest = machine.mask;
             while rest != 0 {

@@ -35,10 +35,11 @@ fn uses(absent: bool, body: &str) -> Vec<(MisuseKind, Option<Used>, u32)> {
 const STORE: &str = "st.global.u32 [%global], %w;";
 
 /// Code whose effects depend on the undefined value, with the use.
-const USED: [(&str, Used); 22] = [
+const USED: [(&str, Used); 23] = [
     ("setp.eq.u32 %p, %u, 7; @%p bra L; st.global.u32 [%global], 1; L:", Used::Branch),
     ("setp.gt.s32 %p, %u, 0; and.pred %q, %p, %p; @%q bra L; st.global.u32 [%global], 1; L:", Used::Branch),
     ("add.u32 %w, %u, %t; STORE", Used::Store),
+    ("mad.wide.u32 %a, %t, 4, %global; st.global.v2.u32 [%a], {%u, %u};", Used::Store),
     ("mov.b32 %f1, %u; add.f32 %f1, %f1, 0f3f800000; mov.b32 %w, %f1; STORE", Used::Store),
     ("mov.b32 %f1, %u; max.f32 %f1, %f1, 0f3f800000; mov.b32 %w, %f1; STORE", Used::Store),
     ("and.b32 %w, %u, 28; cvt.u64.u32 %a, %w; add.u64 %a, %out, %a; st.global.u32 [%a], 1;", Used::Address),
@@ -87,7 +88,7 @@ fn use_of_an_undefined_value_is_recorded_with_its_source() {
 }
 
 /// Code whose effects do not depend on the undefined value.
-const DROPPED: [&str; 20] = [
+const DROPPED: [&str; 21] = [
     "",
     "and.b32 %w, %u, 0; STORE",
     "mul.lo.u32 %w, %u, 0; STORE",
@@ -109,6 +110,8 @@ const DROPPED: [&str; 20] = [
     "setp.eq.u32 %p, %u, 7; selp.b32 %w, %t, %t, %p; STORE",
     // Three bytes of a stored word are padding.
     "and.b32 %w, %u, 0xffffff00; or.b32 %w, %w, 1; STORE",
+    // So is one element of a stored vector.
+    "mad.wide.u32 %a, %t, 4, %global; st.global.v2.u32 [%a], {%t, %u};",
 ];
 
 #[test]

@@ -151,7 +151,14 @@ impl Machine<'_> {
         undefined.global.ranges().into_iter().filter_map(device).collect()
     }
 
-    fn set_undefined_bits(&mut self, lane: usize, pointer: u64, size: u32, undefined: Option<(u64, Origin)>) {
+    /// Sets the undefined bits of up to 8 bytes that a lane writes. `whole` is set if all bytes that the lane writes are undefined.
+    fn set_undefined_bits(
+        &mut self,
+        lane: usize,
+        (pointer, size): (u64, u32),
+        undefined: Option<(u64, Origin)>,
+        whole: bool,
+    ) {
         match self.shadow_place(lane, pointer) {
             Place::Local(place) => self.warp.undefined.set(place, size, undefined),
             Place::Shared(offset) => {
@@ -160,10 +167,9 @@ impl Machine<'_> {
             }
             Place::Global(place) => {
                 let mut kept = undefined;
-                // Copies of unwritten global memory, such as padding, are no use. Other undefined values belong to no structure.
-                if let Some((bits, origin)) = undefined
+                // Copies of unwritten global memory are no use, and neither is the padding of a record.
+                if let Some((_, origin)) = undefined.filter(|_| whole)
                     && origin.kind != MisuseKind::UnwrittenGlobal
-                    && (0..size).all(|byte| bits >> (8 * byte) & 0xff != 0)
                 {
                     self.uses_undefined(Used::Store, lane as u32, origin);
                     kept = None;
@@ -201,21 +207,34 @@ impl Machine<'_> {
         self.flow_of_access()
     }
 
-    /// Keeps the undefined bits of a stored element: element `index` of the bytes of each lane, from `source`.
+    /// Keeps the undefined bits of the elements that are stored, from `sources`.
     ///
     /// # Safety
     /// As for a store that [`Machine::locate`] has prepared.
     #[cold]
-    pub(in crate::machine) unsafe fn follow_store<M: Cell, S: Slot>(&mut self, source: u32, index: u32) {
+    pub(in crate::machine) unsafe fn follow_store<M: Cell, S: Slot>(&mut self, sources: &[u32]) {
         let size = size_of::<M>() as u32;
-        // SAFETY: this function's contract.
-        let differences = unsafe { self.operand_differences::<S>(source) };
-        let origin = self.origin_of(source);
-        for lane in bits(self.mask).map(|lane| lane as usize) {
-            let at = self.element(lane, index * size);
-            let differ = differences.map_or(0, |lanes| lanes[lane]) & (u64::MAX >> (64 - 8 * size));
-            let undefined = origin.filter(|_| differ != 0).map(|origin| (differ, origin));
-            self.set_undefined_bits(lane, self.pointers[lane] as u64 + at as u64, size, undefined);
+        let mut whole = self.mask;
+        let elements: Vec<[u64; 32]> = sources
+            .iter()
+            .map(|source| {
+                // SAFETY: this function's contract.
+                let differences = unsafe { self.operand_differences::<S>(*source) }.unwrap_or([0; 32]);
+                let has_defined =
+                    |lane: u32| (0..size).any(|byte| differences[lane as usize] >> (8 * byte) & 0xff == 0);
+                bits(whole).filter(|lane| has_defined(*lane)).for_each(|lane| whole &= !(1 << lane));
+                differences
+            })
+            .collect();
+        for (index, (source, differences)) in sources.iter().zip(elements).enumerate() {
+            let origin = self.origin_of(*source);
+            for lane in bits(self.mask).map(|lane| lane as usize) {
+                let at = self.element(lane, index as u32 * size);
+                let differ = differences[lane] & (u64::MAX >> (64 - 8 * size));
+                let undefined = origin.filter(|_| differ != 0).map(|origin| (differ, origin));
+                let place = (self.pointers[lane] as u64 + at as u64, size);
+                self.set_undefined_bits(lane, place, undefined, whole >> lane & 1 == 1);
+            }
         }
     }
 
@@ -259,7 +278,7 @@ impl Machine<'_> {
             let operand = (0..2).find(|index| operands[*index].is_some_and(|lanes| lanes[lane] & whole != 0));
             let operand = operand.and_then(|index| origins[index]);
             let left = if updates { operand.or(memory) } else { operand };
-            self.set_undefined_bits(lane, pointer, size, left.map(|origin| (whole, origin)));
+            self.set_undefined_bits(lane, (pointer, size), left.map(|origin| (whole, origin)), true);
             if instruction.d == LEFT_OUT {
                 continue;
             }

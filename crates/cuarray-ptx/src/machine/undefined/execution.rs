@@ -236,6 +236,16 @@ impl<'p> Machine<'p> {
                 self.bases[0] = own;
             }
             let (own, twin) = (own.add(place as usize), twin.add(place as usize));
+            let bytes = match register.width() {
+                Width::Predicate => 4,
+                Width::W32 => 128,
+                Width::W64 => 256,
+                Width::W128 => 512,
+            };
+            // Most registers have no undefined bit.
+            if std::slice::from_raw_parts(own, bytes) == std::slice::from_raw_parts(twin, bytes) {
+                return None;
+            }
             let rows64 = |own: *const u8, twin: *const u8| {
                 let (a, b) = (own.cast::<[u64; 32]>().read(), twin.cast::<[u64; 32]>().read());
                 std::array::from_fn::<u64, 32, _>(|lane| a[lane] ^ b[lane])
@@ -255,7 +265,7 @@ impl<'p> Machine<'p> {
                     std::array::from_fn(|lane| low[lane] | high[lane])
                 }
             };
-            differences.iter().any(|bits| *bits != 0).then_some(differences)
+            Some(differences)
         }
     }
 
