@@ -1,6 +1,7 @@
 //! Arrays: owned arrays, views of other libraries' memory, and the guards that give access to addresses.
 
 mod aliasing;
+mod contents;
 pub(crate) mod device_array;
 pub(crate) mod guard;
 pub(crate) mod held;
