@@ -114,12 +114,12 @@ unsafe fn copy_one(
     match (plan.is_runs(), direction) {
         // SAFETY: this function's contract, here and below.
         (true, Direction::ToHost) => unsafe { copy_device_to_host(context, host, device, plan.width, Some(stream)) },
-        // SAFETY: as above.
+        // SAFETY: this function's contract.
         (true, Direction::ToDevice) => unsafe { copy_host_to_device(context, device, host, plan.width, Some(stream)) },
         (false, direction) => {
             let (host, device) = (CopyAddress::Host(host), CopyAddress::Device(device));
             let (dst, src) = if direction == Direction::ToHost { (host, device) } else { (device, host) };
-            // SAFETY: as above.
+            // SAFETY: this function's contract.
             unsafe { copy_3d(context, &Copy3d::of(plan, dst, src), Some(stream)) }
         }
     }

@@ -70,7 +70,8 @@ unsafe fn info(driver: &Driver, raw: CUstream) -> Result<Option<(u64, CUgraph)>>
             }
         }
         (None, Some(_)) => {
-            // SAFETY: as above.
+            // SAFETY: this function's contract; the driver writes an int, a number and a handle, which outlive the call. A null pointer
+            // requests no value.
             unsafe { call!(driver, cuStreamGetCaptureInfo_v2(raw, &mut status, &mut id, &mut graph, nodes, count)) }
         }
         (None, None) => Ok(()),

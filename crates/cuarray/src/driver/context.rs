@@ -208,7 +208,7 @@ impl Context {
     /// Driver API: [`cuCtxSynchronize`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html).
     pub fn synchronize(&self) -> Result<()> {
         let _current = self.push()?;
-        // SAFETY: the call has no arguments.
+        // SAFETY: the call has no arguments, and waits for the context that was pushed.
         unsafe { call!(self.driver, cuCtxSynchronize()) }
     }
 

@@ -54,7 +54,8 @@ pub(super) fn push(table: &Table, context: CUcontext) -> Result<Current<'_>> {
     if before == context {
         return Ok(Current { table, context, pushed_on: None, of_this_thread: PhantomData });
     }
-    // SAFETY: the handle was retained, or came from the driver. The driver rejects a destroyed context.
+    // SAFETY: this crate retained the context, or another library owns it. Only an unsafe call destroys a context, and its caller sees to
+    // it that no other call uses the context meanwhile (cuCtxDestroy). Afterwards the driver returns an error.
     unsafe { call!(table, cuCtxPushCurrent_v2(context)) }?;
     remember(table, Some(context));
     Ok(Current { table, context, pushed_on: Some(before), of_this_thread: PhantomData })

@@ -29,7 +29,7 @@ pub(crate) struct SharedPools {
 
 // SAFETY: the functions may be called in any thread.
 unsafe impl Send for SharedPools {}
-// SAFETY: as above.
+// SAFETY: the functions may be called in any thread.
 unsafe impl Sync for SharedPools {}
 
 /// The idle events of a context: its own, or a shared pool's.
@@ -46,7 +46,7 @@ pub(super) struct SharedPool {
 
 // SAFETY: the functions may be called in any thread.
 unsafe impl Send for SharedPool {}
-// SAFETY: as above.
+// SAFETY: the functions may be called in any thread.
 unsafe impl Sync for SharedPool {}
 
 impl Idle {

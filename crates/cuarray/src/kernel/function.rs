@@ -60,7 +60,7 @@ impl Kernel {
             name: name.into(),
             max_threads_per_block: attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             max_dynamic_shared: AtomicU32::new(attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?),
-            // SAFETY: as above.
+            // SAFETY: this function's contract.
             parameters: unsafe { Kernel::query_parameters(driver, raw) }?,
         })
     }

@@ -98,7 +98,7 @@ impl Module {
     /// Loads PTX into a context whose cache unloads it.
     pub(super) fn load_with_context(context: &Context, ptx: &str) -> Result<CUmodule> {
         let text = text(ptx.as_bytes())?;
-        // SAFETY: as in `load_ptx`.
+        // SAFETY: the image is PTX with its terminating nul, and outlives the call.
         unsafe { Module::load_raw(context, text.as_ptr().cast()) }
     }
 
@@ -178,7 +178,8 @@ impl Module {
         // SAFETY: the module is alive by this type's invariant; the driver writes one int.
         unsafe { call!(driver, cuModuleGetFunctionCount(&mut count, raw)) }?;
         let mut functions = vec![CUfunction::NULL; count as usize];
-        // SAFETY: as above; the driver writes at most `count` handles.
+        // SAFETY: the module is alive by this type's invariant; the driver writes at most `count` handles, and the list has room for as
+        // many.
         unsafe { call!(driver, cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, raw)) }?;
         let name = |function: CUfunction| {
             let mut name: *const c_char = ptr::null();

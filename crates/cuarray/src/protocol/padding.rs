@@ -59,7 +59,7 @@ pub unsafe fn clear(at: *mut u8, size: usize, fields: &[Place]) {
         }
         end = end.max(field.offset + field.size);
     }
-    // SAFETY: as above.
+    // SAFETY: this function's contract; the fields and the gaps between them lie within the structure.
     unsafe { at.add(end).write_bytes(0, size - end) };
 }
 

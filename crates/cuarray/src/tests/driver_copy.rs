@@ -158,7 +158,7 @@ fn fills_use_the_call_of_the_element_size() {
     // SAFETY: refused before anything is written.
     let error = unsafe { fill_bytes(&context, memory.device_ptr(), &[1, 2, 3], 4, None) }.unwrap_err();
     assert!(error.is_unsupported() && error.to_string().contains("3 different bytes"), "{error}");
-    // SAFETY: as above.
+    // SAFETY: refused before anything is written.
     let error = unsafe { fill_bytes(&context, memory.device_ptr(), &[1, 2], usize::MAX, None) }.unwrap_err();
     assert!(error.driver_code().is_none(), "{error}");
     // SAFETY: the driver refuses an address that is not aligned.
@@ -211,7 +211,7 @@ fn check_box(
     // Device to device.
     upload(&near, &from);
     upload(&far, &vec![0xee; far.len()]);
-    // SAFETY: as above.
+    // SAFETY: both sides contain every row of the box, and live until it is waited for.
     unsafe { copy_3d(context, &Copy3d { src: side(device(&near), src), ..copy }, stream) }.unwrap();
     wait();
     assert_eq!(download(&far), expected, "device to device, {case}");
@@ -219,7 +219,7 @@ fn check_box(
     // Device to host.
     let mut back = vec![0xee; extent(dst)];
     let host = side(CopyAddress::Host(back.as_mut_ptr()), dst);
-    // SAFETY: as above.
+    // SAFETY: both sides contain every row of the box, and live until it is waited for.
     unsafe { copy_3d(context, &Copy3d { src: side(device(&near), src), dst: host, ..copy }, stream) }.unwrap();
     wait();
     assert_eq!(back, expected, "device to host, {case}");

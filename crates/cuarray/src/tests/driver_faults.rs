@@ -358,7 +358,7 @@ fn memory_of_a_capture_is_not_waited_for_if_its_stream_ordered_free_fails() {
     assert_eq!(fixture.driver.take_drop_error().unwrap().driver_call(), Some("cuMemFreeAsync"));
     assert_eq!(stream.capture_status().unwrap(), crate::driver::CaptureStatus::Active, "the capture is intact");
     let mut graph = cuarray_abi::CUgraph::NULL;
-    // SAFETY: as above; the driver writes one handle.
+    // SAFETY: the stream is alive, and its context is current; the driver writes one handle.
     unsafe {
         assert!(api.cuStreamEndCapture.unwrap()(stream.cu_stream(), &mut graph).is_success());
         assert!(api.cuGraphDestroy.unwrap()(graph).is_success());

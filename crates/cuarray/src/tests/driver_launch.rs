@@ -170,7 +170,7 @@ fn guard_of_the_per_thread_stream_of_another_thread_is_refused() {
         });
         there.join().unwrap();
     });
-    // SAFETY: as above.
+    // SAFETY: the kernel adds to N numbers, and the array has as many.
     unsafe { add.launch(&stream, config, (&mut of_launch, N as u32, 1.0f32)) }.unwrap();
     of_launch.release().unwrap();
     assert_eq!(data.read(&home), vec![2.0; N]);
@@ -210,11 +210,11 @@ fn launch_passes_structures_by_value_and_sets_dynamic_shared_memory() {
 
     let much = kernel.max_dynamic_shared() + 1;
     let config = config.with_dynamic_shared(much);
-    // SAFETY: as above.
+    // SAFETY: the kernel reads N numbers, writes as many, and has shared memory for as many.
     let refused = unsafe { kernel.launch(&stream, config, (&source, &mut target, step)) }.unwrap_err();
     assert!(refused.to_string().contains("set_max_dynamic_shared"), "{refused}");
     kernel.set_max_dynamic_shared(much).unwrap();
-    // SAFETY: as above.
+    // SAFETY: the kernel reads N numbers, writes as many, and has shared memory for as many.
     unsafe { kernel.launch(&stream, config, (&source, &mut target, step)) }.unwrap();
     assert_eq!(to.read(&stream), vec![4.25; N]);
     let beyond = kernel.set_max_dynamic_shared(u32::MAX).unwrap_err();

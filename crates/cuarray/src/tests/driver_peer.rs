@@ -29,7 +29,7 @@ fn bytes_cross_devices_in_blocking_and_stream_copies() {
 
     upload(&here, &[9; 64]);
     let stream = Stream::non_blocking(&second).unwrap();
-    // SAFETY: as above; both live until the stream is synchronized.
+    // SAFETY: both have that many bytes, and live until the stream is synchronized.
     unsafe { copy_peer((&first, here.device_ptr()), (&second, there.device_ptr()), 32, Some(&stream)) }.unwrap();
     stream.synchronize().unwrap();
     assert_eq!(download(&here), [&bytes[..32], &[9; 32]].concat());
@@ -77,7 +77,7 @@ fn boxes_cross_devices_in_blocking_and_stream_copies() {
 
     upload(&there, &[0xaa; 64]);
     let stream = Stream::new(&first).unwrap();
-    // SAFETY: as above; both live until the stream is synchronized.
+    // SAFETY: the boxes lie within both, which live until the stream is synchronized.
     unsafe { copy_3d_peer(&second, &first, &copy(24), Some(&stream)) }.unwrap();
     stream.synchronize().unwrap();
     assert_eq!(download(&there), expected(24));

@@ -461,7 +461,7 @@ fn a_view_of_a_per_thread_default_stream_is_ordered_with_its_own_thread() {
         });
         handle.join().unwrap();
     });
-    // SAFETY: as above; the guards have ordered their work before the producer's.
+    // SAFETY: the memory has N numbers; the guards have ordered their work before the producer's.
     unsafe { kernel.launch(&producer, config, (address, 1u32)) }.unwrap();
     drop(view);
     context.synchronize().unwrap();

@@ -143,7 +143,7 @@ unsafe fn copy_box(
         return in_context(context, stream, || match stream {
             // SAFETY: this function's contract; the driver reads the parameters during the call.
             Some(stream) => unsafe { call!(driver, cuMemcpy3DPeerAsync(&parameters, stream.cu_stream())) },
-            // SAFETY: as above.
+            // SAFETY: this function's contract; the driver reads the parameters during the call.
             None => unsafe { call!(driver, cuMemcpy3DPeer(&parameters)) },
         });
     }
@@ -177,7 +177,7 @@ unsafe fn copy_box(
     in_context(context, stream, || match stream {
         // SAFETY: this function's contract; the driver reads the parameters during the call.
         Some(stream) => unsafe { call!(driver, cuMemcpy3DAsync_v2(&parameters, stream.cu_stream())) },
-        // SAFETY: as above.
+        // SAFETY: this function's contract; the driver reads the parameters during the call.
         None => unsafe { call!(driver, cuMemcpy3D_v2(&parameters)) },
     })
 }

@@ -78,9 +78,9 @@ impl From<Interface> for Described {
 /// ```
 pub struct CArray(NonNull<RawCArray>);
 
-// SAFETY: a producer lets its consumer read and release the array in any thread (clause X1).
+// SAFETY: the structure may be read and released in any thread: by the contract of `from_raw`, and if it was made here, as its owner is `Send`.
 unsafe impl Send for CArray {}
-// SAFETY: a shared reference only reads the structure.
+// SAFETY: a shared reference only reads the structure, which no code writes before its release, by the contract of `from_raw`.
 unsafe impl Sync for CArray {}
 
 impl CArray {
@@ -100,7 +100,8 @@ impl CArray {
     ///
     /// # Safety
     /// `pointer` is null or points to a structure with the first members of `cuarray`, which are the same in every version. The
-    /// caller owns its release. Until then its pointers point to as many items as its counts say.
+    /// caller owns its release, which may run in any thread (clause X1). Until then its pointers point to as many items as its counts say, and
+    /// nothing writes the structure or these items.
     pub unsafe fn from_raw(pointer: *mut RawCArray) -> Result<CArray> {
         NonNull::new(pointer).map(CArray).ok_or_else(|| Error::argument("the pointer to a cuarray is null"))
     }

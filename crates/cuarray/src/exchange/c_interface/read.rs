@@ -57,11 +57,11 @@ pub(crate) unsafe fn read(raw: *const RawCArray) -> Result<Read> {
 unsafe fn members(raw: *const RawCArray) -> Result<Read> {
     // SAFETY: this function's contract.
     let array = unsafe { known(raw) }?;
-    // SAFETY: as above.
+    // SAFETY: this function's contract.
     let (interface, event) = unsafe { interface(&array) }?;
     let (mut mask_event, mut found_mask) = (None, None);
     if !array.mask.is_null() {
-        // SAFETY: as above.
+        // SAFETY: this function's contract.
         let (mask, event) = unsafe { mask(array.mask, &interface) }.map_err(in_mask)?;
         mask_event = event;
         found_mask = Some(mask);
@@ -110,7 +110,7 @@ unsafe fn interface(array: &RawCArray) -> Result<(Box<Interface>, Option<NonZero
         let strides = |into: &mut Strides, shape: &Dims| {
             *into = Strides::repeat(0, shape.len());
             for (axis, into) in into.iter_mut().enumerate() {
-                // SAFETY: as above; there are as many strides as dimensions.
+                // SAFETY: this function's contract; there are as many strides as dimensions.
                 *into = unsafe { array.strides.add(axis).read_unaligned() } as isize;
             }
             Ok(())
@@ -118,7 +118,7 @@ unsafe fn interface(array: &RawCArray) -> Result<(Box<Interface>, Option<NonZero
         layout.fill(typestr.itemsize(), shape, (!array.strides.is_null()).then_some(strides))
     })?;
     if array.nfields != 0 || !array.fields.is_null() {
-        // SAFETY: as above.
+        // SAFETY: this function's contract.
         let descr = unsafe { fields(array.fields, array.nfields, 1, &mut 0) }?;
         if typestr.kind() != Kind::Void {
             return Err(Error::entry(
@@ -145,7 +145,7 @@ unsafe fn mask(raw: *const RawCArray, of: &Interface) -> Result<(Mask, Option<No
     if !mask.mask.is_null() {
         return Err(Error::entry("mask", "has a mask itself; an array without a mask is expected"));
     }
-    // SAFETY: as above.
+    // SAFETY: this function's contract.
     let (interface, event) = unsafe { interface(&mask) }?;
     Ok((Mask::new(*interface, of.layout())?, event))
 }
@@ -269,7 +269,7 @@ unsafe fn fields(table: *const CField, count: i32, depth: usize, known: &mut usi
         let ty = if field.fields.is_null() && field.nfields == 0 {
             FieldType::TypeStr(typestr)
         } else {
-            // SAFETY: as above.
+            // SAFETY: the field's nested fields are `nfields` by this function's contract, which holds for each field.
             let structure = unsafe { fields(field.fields, field.nfields, depth + 1, known) }?;
             if typestr.kind() != Kind::Void || typestr.itemsize() != structure.itemsize() {
                 return Err(wrong(format!(
@@ -280,7 +280,7 @@ unsafe fn fields(table: *const CField, count: i32, depth: usize, known: &mut usi
             FieldType::Struct(structure)
         };
         let mut shape = Dims::new();
-        // SAFETY: as above.
+        // SAFETY: there are `count` fields (this function's contract).
         let (name, title, ()) =
             unsafe { (text(field.name)?, text(field.title)?, lengths("descr", field.shape, field.ndim, &mut shape)?) };
         made.push(Field { name: name.unwrap_or_default(), title, ty, shape });

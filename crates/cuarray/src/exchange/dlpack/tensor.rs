@@ -74,7 +74,7 @@ unsafe fn interface(tensor: &DLTensor) -> Result<Box<Interface>> {
     Interface::in_place(address, typestr, |layout| {
         // SAFETY: this function's contract.
         let shape = |into: &mut Dims| unsafe { shape(tensor, into) };
-        // SAFETY: as above; the shape has been read.
+        // SAFETY: this function's contract; the shape has been read, so its length is between 1 and `MAX_NDIM`, or no stride is read.
         let steps =
             |into: &mut Strides, shape: &Dims| unsafe { strides(tensor, shape.len(), typestr.itemsize(), into) };
         layout.fill(typestr.itemsize(), shape, (!tensor.strides.is_null()).then_some(steps))
@@ -181,7 +181,7 @@ pub(crate) struct Prepared {
 
 // SAFETY: the tensor points to numbers at fixed addresses, which are not written, and to memory that the host does not read.
 unsafe impl Send for Prepared {}
-// SAFETY: as above.
+// SAFETY: the tensor points to numbers at fixed addresses, which are not written, and to memory that the host does not read.
 unsafe impl Sync for Prepared {}
 
 impl Prepared {

@@ -249,7 +249,7 @@ impl Work<'_> {
             }
             for slice in 0..plan.slices {
                 let at = start.wrapping_add((slice * plan.dst_height * plan.dst_pitch) as u64);
-                // SAFETY: as above.
+                // SAFETY: the plan stays within the target, whose owner keeps it alive.
                 unsafe { fill_rows(self.context, at, plan.dst_pitch, element, width, plan.rows, self.on) }?;
             }
         }

@@ -112,7 +112,7 @@ impl Work<'_> {
         }
         arrange.carry_out(&mut arranged, target.offset, &fetched, source.offset);
         let from = first(&mut arranged, target.offset);
-        // SAFETY: as above, in the other direction; the buffer lives until the copy is done.
+        // SAFETY: the buffer has the packed layout, and is not read or freed before the copy is done; the target is as in `spread`.
         let sending = unsafe { transfer::copy(self.context, &send, Side::Device(dst.0), from, self.on) };
         match sending.and_then(|()| self.synchronize()) {
             Ok(()) => Ok(true),

@@ -45,15 +45,15 @@ pub(in crate::python) unsafe fn copy(
                 Some((to, from)) => unsafe {
                     copy_peer((to, dst.address()), (from, src.address()), plan.width, stream)?
                 },
-                // SAFETY: as above.
+                // SAFETY: the plan stays within both layouts, by the caller's contract; each context belongs to its side.
                 None => unsafe { copy_run(context, dst, src, plan.width, stream)? },
             }
         } else {
             let copy = Copy3d::of(plan, dst.memory(), src.memory());
             match &peers {
-                // SAFETY: as above.
+                // SAFETY: the plan stays within both layouts, by the caller's contract; each context belongs to its side.
                 Some((to, from)) => unsafe { copy_3d_peer(to, from, &copy, stream)? },
-                // SAFETY: as above.
+                // SAFETY: the plan stays within both layouts, by the caller's contract; each context belongs to its side.
                 None => unsafe { copy_3d(context, &copy, stream)? },
             }
         }
@@ -103,9 +103,9 @@ unsafe fn copy_run(context: &Context, dst: Side, src: Side, len: usize, stream: 
         (Side::Device(dst), Side::Host(src)) => unsafe {
             copy_host_to_device(context, dst.address, host(src), len, stream)
         },
-        // SAFETY: as above.
+        // SAFETY: this function's contract.
         (Side::Host(dst), src) => unsafe { copy_device_to_host(context, host(dst), src.address(), len, stream) },
-        // SAFETY: as above.
+        // SAFETY: this function's contract.
         (Side::Device(dst), Side::Device(src)) => unsafe {
             copy_device_to_device(context, dst.address, src.address, len, stream)
         },

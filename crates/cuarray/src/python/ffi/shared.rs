@@ -44,7 +44,7 @@ struct Published<T>(NonNull<T>);
 
 // SAFETY: a table is never written, and its functions are called attached.
 unsafe impl<T: Sync> Send for Published<T> {}
-// SAFETY: as above.
+// SAFETY: a table is never written, and its functions are called attached.
 unsafe impl<T: Sync> Sync for Published<T> {}
 
 impl<T: Sync + 'static> Shared<T> {

@@ -224,7 +224,7 @@ impl Table {
         let device = managed.tensor()?.0.device;
         if is_ordered {
             let mut raw = std::ptr::null_mut();
-            // SAFETY: as above.
+            // SAFETY: the table belongs to the object's type, and this thread is attached. The function writes one pointer, which outlives the call.
             if unsafe { stream(device.device_type, device.device_id, &mut raw) } != 0 {
                 return Err(failed(object));
             }
@@ -345,7 +345,7 @@ unsafe extern "C" fn to_object(tensor: *mut DLManagedTensorVersioned, out: *mut 
         }
         // SAFETY: the GIL is held.
         Ok(Err(error)) => unsafe { status_of(|_| Err(error)) },
-        // SAFETY: as above; `status_of` catches the resumed panic and reports it.
+        // SAFETY: the GIL is held; `status_of` catches the resumed panic and reports it.
         Err(panic) => unsafe { status_of(|_| resume_unwind(panic)) },
     }
 }
@@ -366,7 +366,7 @@ unsafe extern "C" fn allocate(
             // SAFETY: this function's contract.
             let prototype = unsafe { prototype.read_unaligned() };
             let mut shape = Dims::new();
-            // SAFETY: as above; strides are not read.
+            // SAFETY: this function's contract; strides are not read.
             unsafe { tensor::shape(&prototype, &mut shape) }?;
             let array = empty(py, shape, &prototype)?;
             let managed = managed::versioned(&array, false)?;

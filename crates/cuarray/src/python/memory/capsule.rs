@@ -119,7 +119,7 @@ impl Managed {
     /// As [`tensor::read_host`]; the version is unknown.
     pub(in crate::python) fn host_interface(&self) -> Result<Box<Interface>> {
         let (tensor, _) = self.tensor()?;
-        // SAFETY: as in `interface`.
+        // SAFETY: a tensor has one length and one stride for each dimension.
         unsafe { tensor::read_host(&tensor) }
     }
 
@@ -145,7 +145,8 @@ impl Managed {
             Managed::Legacy(tensor) => Ok((unsafe { (&raw const (*tensor.as_ptr()).dl_tensor).read_unaligned() }, 0)),
             Managed::Versioned(tensor) => {
                 let tensor = tensor.as_ptr();
-                // SAFETY: as above; every version begins with the version.
+                // SAFETY: the capsule's name promises this structure, which lives until its deleter is called; every version begins
+                // with the version.
                 let version = unsafe { (&raw const (*tensor).version).read_unaligned() };
                 if version.major != VERSION.major {
                     return Err(Error::unsupported(format!(
@@ -153,7 +154,7 @@ impl Managed {
                         version.major, version.minor, VERSION.major
                     )));
                 }
-                // SAFETY: as above; this version has the other members at these offsets.
+                // SAFETY: the structure lives until its deleter is called; this version has the other members at these offsets.
                 let (tensor, flags) = unsafe {
                     ((&raw const (*tensor).dl_tensor).read_unaligned(), (&raw const (*tensor).flags).read_unaligned())
                 };
