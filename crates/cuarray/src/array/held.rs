@@ -5,13 +5,10 @@
 use crate::{
     DevicePtr, Error, Interface, Owner, Result, StreamEntry,
     driver::{Context, Stream},
+    owner::drop_without_unwinding,
     sync::{Deferred, Memory, Pending, Resource, SyncState},
 };
-use std::{
-    ops::Range,
-    panic::{self, AssertUnwindSafe},
-    sync::Arc,
-};
+use std::{ops::Range, sync::Arc};
 
 /// The object that keeps an array's memory alive, with the work that is pending on it.
 #[derive(Clone, Debug)]
@@ -42,9 +39,10 @@ impl Resource for Kept {
     fn release(&mut self) -> Result<()> {
         // The owner's code may run inside an unrelated call, such as an allocation or the drop of another array. A panic must not end
         // that call, or lose other deferred releases.
-        let owner = self.owner.take();
-        panic::catch_unwind(AssertUnwindSafe(|| drop(owner)))
-            .map_err(|_| Error::argument("the owner of an array's memory panicked when it was dropped"))
+        match drop_without_unwinding(self.owner.take()) {
+            true => Err(Error::argument("the owner of an array's memory panicked when it was dropped")),
+            false => Ok(()),
+        }
     }
 }
 

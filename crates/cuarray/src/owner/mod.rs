@@ -11,7 +11,21 @@
 pub(crate) mod chain;
 
 use chain::Link;
-use std::{any::Any, fmt, sync::Arc};
+use std::{
+    any::Any,
+    fmt, mem,
+    panic::{self, AssertUnwindSafe},
+    sync::Arc,
+};
+
+/// Drops a value of other code, at a place that a panic must not leave, such as a function that C calls. Returns whether the drop panicked.
+/// The hook of panics has printed the message.
+pub(crate) fn drop_without_unwinding<T>(value: T) -> bool {
+    let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(value))) else { return false };
+    // Its drop may panic too.
+    mem::forget(payload);
+    true
+}
 
 /// An object that must stay alive for an address or a stream to stay valid. It has the size of two pointers; a clone
 /// shares the object.

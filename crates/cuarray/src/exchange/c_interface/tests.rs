@@ -274,7 +274,7 @@ fn additions_of_a_later_minor_version_are_ignored() {
     let raw = unsafe { &mut *array.0.as_ptr() };
     (raw.minor, raw.flags, raw.memory) = (7, 1 << 40, 99);
     let void = CArray::new(interface(TypeStr::void(2), &[2]), None).unwrap();
-    // SAFETY: as above.
+    // SAFETY: this crate made the structure, and no other code reads it meanwhile.
     unsafe { (*void.0.as_ptr()).type_name = text("float7_later") };
     assert_eq!(array.describe().unwrap().memory, None);
     assert_eq!(void.describe().unwrap().interface.typestr(), TypeStr::void(2));
@@ -301,4 +301,29 @@ fn nested_structures_keep_their_field_names() {
     let read = array.describe().unwrap().interface;
     assert_eq!(read, interface);
     assert!(matches!(read.descr().unwrap().fields()[0].ty, FieldType::Struct(_)));
+}
+
+#[test]
+fn panic_of_an_owner_does_not_leave_the_release() {
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, SeqCst);
+            // The payload panics too when it is dropped.
+            std::panic::panic_any(PanicsAgain);
+        }
+    }
+    struct PanicsAgain;
+    impl Drop for PanicsAgain {
+        fn drop(&mut self) {
+            panic!("the payload of a panic was dropped");
+        }
+    }
+    drop(CArray::new(interface(TypeStr::of::<f32>(), &[3]), Some(Owner::new(Arc::new(Panics)))).unwrap());
+    let raw =
+        CArray::new(interface(TypeStr::of::<f32>(), &[3]), Some(Owner::new(Arc::new(Panics)))).unwrap().into_raw();
+    // SAFETY: this code owns the structure, and releases it once.
+    unsafe { (*raw).release.unwrap()(raw) };
+    assert_eq!(DROPPED.load(SeqCst), 2);
 }

@@ -10,7 +10,10 @@ use super::{
         READ_ONLY, RawCArray, TEXT,
     },
 };
-use crate::{Descr, Error, Field, FieldType, Interface, Kind, Owner, Result, StreamEntry, TypeStr, driver::MemoryKind};
+use crate::{
+    Descr, Error, Field, FieldType, Interface, Kind, Owner, Result, StreamEntry, TypeStr, driver::MemoryKind,
+    owner::drop_without_unwinding,
+};
 use std::{
     ffi::{CString, c_char},
     io::Write,
@@ -51,7 +54,7 @@ pub(crate) unsafe fn export<K: Send + Sync + 'static>(
     let (filled, raw) = unsafe { (fill(&(*exported).owner), &raw mut (*exported).raw) };
     match filled {
         Ok(body) => {
-            // SAFETY: as above.
+            // SAFETY: `exported` is a box made above, and there is no other reference to it.
             unsafe {
                 (*exported).extras = body.extras;
                 *raw = RawCArray { release: Some(release::<K>), owner: exported.cast(), ..body.raw };
@@ -59,7 +62,7 @@ pub(crate) unsafe fn export<K: Send + Sync + 'static>(
             }
         }
         Err(error) => {
-            // SAFETY: as above.
+            // SAFETY: `exported` is a box made above, and there is no other reference to it.
             drop(unsafe { Box::from_raw(exported) });
             Err(error)
         }
@@ -81,7 +84,9 @@ pub(crate) unsafe fn into_owner<K>(array: CArray) -> K {
 unsafe extern "C" fn release<K>(raw: *mut RawCArray) {
     if !raw.is_null() {
         // SAFETY: this function's contract; the owner is the box that contains the structure.
-        drop(unsafe { Box::from_raw((*raw).owner.cast::<Exported<K>>()) });
+        let exported = unsafe { Box::from_raw((*raw).owner.cast::<Exported<K>>()) };
+        // The caller may be in C, which a panic of the owner cannot unwind.
+        drop_without_unwinding(exported);
     }
 }
 
@@ -127,7 +132,7 @@ const BLANK: RawCArray = RawCArray {
 
 // SAFETY: the pointers lead to numbers and fields at fixed addresses, which are not written.
 unsafe impl Send for Body {}
-// SAFETY: as above.
+// SAFETY: the pointers lead to numbers and fields at fixed addresses, which are not written.
 unsafe impl Sync for Body {}
 
 impl Body {
@@ -224,7 +229,7 @@ struct Fields {
 
 // SAFETY: the pointers lead to heap memory that `Fields` owns, which is not written.
 unsafe impl Send for Extras {}
-// SAFETY: as above.
+// SAFETY: the pointers lead to heap memory that `Fields` owns, which is not written.
 unsafe impl Sync for Extras {}
 
 impl Fields {

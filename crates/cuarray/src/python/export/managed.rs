@@ -1,7 +1,7 @@
 //! Managed tensors that this module creates: an array, or a copy of one in host memory, until a consumer calls the
 //! deleter.
 //!
-//! The consumer may call the deleter in any thread: see [`Kept`]. The tensor of an array points to numbers that the
+//! The consumer may call the deleter in any thread: see [`Kept`]. It may be in C, so a panic ends in the deleter. The tensor of an array points to numbers that the
 //! array owns.
 
 use crate::python::memory::capsule::Managed;
@@ -11,6 +11,7 @@ use crate::{
         abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor, IS_COPIED, READ_ONLY, VERSION},
         tensor::Prepared,
     },
+    owner::drop_without_unwinding,
     python::{array::PyDeviceArray, ffi::kept::Kept, values::host::HostArray},
 };
 use pyo3::prelude::*;
@@ -96,7 +97,8 @@ fn keep<T, K>(tensor: T, kept: K) -> NonNull<Keeping<T, K>> {
 unsafe extern "C" fn delete_versioned<K>(tensor: *mut DLManagedTensorVersioned) {
     if !tensor.is_null() {
         // SAFETY: this function's contract; the context is the box that the tensor is in.
-        unsafe { drop(Box::from_raw((*tensor).manager_ctx.cast::<Keeping<DLManagedTensorVersioned, K>>())) }
+        let keeping = unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Keeping<DLManagedTensorVersioned, K>>()) };
+        drop_without_unwinding(keeping);
     }
 }
 
@@ -105,6 +107,7 @@ unsafe extern "C" fn delete_versioned<K>(tensor: *mut DLManagedTensorVersioned) 
 unsafe extern "C" fn delete_legacy<K>(tensor: *mut DLManagedTensor) {
     if !tensor.is_null() {
         // SAFETY: this function's contract; the context is the box that the tensor is in.
-        unsafe { drop(Box::from_raw((*tensor).manager_ctx.cast::<Keeping<DLManagedTensor, K>>())) }
+        let keeping = unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Keeping<DLManagedTensor, K>>()) };
+        drop_without_unwinding(keeping);
     }
 }
