@@ -7,10 +7,8 @@
 //! Two rules keep this crate's locks out of such deadlocks. A thread that holds a lock stays attached: attaching again runs
 //! destructors of Python objects, which may need the lock. A thread that waits for a lock does so detached.
 
-use std::{
-    ops::{Deref, DerefMut},
-    sync::{Mutex, MutexGuard, PoisonError, TryLockError},
-};
+use crate::lock::{Lock, LockGuard};
+use std::ops::{Deref, DerefMut};
 
 #[cfg(feature = "python")]
 pub(crate) use attached::is_attached;
@@ -37,32 +35,29 @@ pub(crate) unsafe fn driver_call<R>(call: impl FnOnce() -> R) -> R {
     unsafe { detached_unchecked(call) }
 }
 
-/// A locked mutex whose holder stays attached.
+/// A held lock whose holder stays attached.
 pub(crate) struct Locked<'a, T> {
-    // Dropped first, so that the mutex is unlocked while the thread still stays attached.
-    guard: MutexGuard<'a, T>,
+    // Dropped first, so that the lock is free while the thread still stays attached.
+    guard: LockGuard<'a, T>,
     _staying: Staying,
 }
 
-/// Locks a mutex that threads hold during driver calls. A poisoned mutex is locked all the same.
+/// Takes a lock that threads hold during driver calls.
 #[inline]
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
+pub(crate) fn lock<T: Default>(lock: &Lock<T>) -> Locked<'_, T> {
     loop {
-        match mutex.try_lock() {
-            Ok(guard) => return Locked { guard, _staying: Staying::new() },
-            Err(TryLockError::Poisoned(error)) => {
-                return Locked { guard: error.into_inner(), _staying: Staying::new() };
-            }
-            Err(TryLockError::WouldBlock) => wait_for(mutex),
+        match lock.try_lock() {
+            Some(guard) => return Locked { guard, _staying: Staying::new() },
+            None => wait_for(lock),
         }
     }
 }
 
-/// Waits until the mutex is free. It locks and unlocks the mutex, so that this thread attaches without holding the lock.
+/// Waits until the lock is free. It takes the lock and gives it back, so that this thread attaches without holding the lock.
 #[cold]
-fn wait_for<T>(mutex: &Mutex<T>) {
-    // SAFETY: the mutex is locked and unlocked, and its content is not used.
-    unsafe { detached_unchecked(|| drop(mutex.lock().unwrap_or_else(PoisonError::into_inner))) }
+fn wait_for<T: Default>(lock: &Lock<T>) {
+    // SAFETY: the lock's content is not used.
+    unsafe { detached_unchecked(|| drop(lock.lock())) }
 }
 
 impl<T> Deref for Locked<'_, T> {
@@ -236,7 +231,7 @@ mod attached {
             // SAFETY: callable in any thread, also without an initialized interpreter.
             let current = unsafe { (self.current)() };
             // `PyGILState_Check` is not used: it returns 1 in every thread after a subinterpreter was created.
-            // SAFETY: as above.
+            // SAFETY: callable in any thread.
             !current.is_null() && (self.is_of_this_thread || current == unsafe { ffi::PyGILState_GetThisThreadState() })
         }
     }

@@ -136,6 +136,7 @@ mod error;
 mod exchange;
 mod interpreter;
 pub mod kernel;
+mod lock;
 mod owner;
 mod protocol;
 #[cfg(feature = "python")]

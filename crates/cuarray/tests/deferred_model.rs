@@ -2,11 +2,19 @@
 
 /// The lock and the flag that the list uses.
 mod sync {
-    pub use loom::sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    };
-    pub use std::sync::PoisonError;
+    pub use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    pub struct Lock<T>(loom::sync::Mutex<T>);
+
+    impl<T> Lock<T> {
+        pub fn new(value: T) -> Lock<T> {
+            Lock(loom::sync::Mutex::new(value))
+        }
+
+        pub fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
+            self.0.lock().unwrap()
+        }
+    }
 }
 #[path = "../src/driver/deferred_list.rs"]
 mod deferred_list;

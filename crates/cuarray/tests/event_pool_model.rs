@@ -2,8 +2,17 @@
 
 /// The lock that the pool uses.
 mod sync {
-    pub use loom::sync::Mutex;
-    pub use std::sync::PoisonError;
+    pub struct Lock<T>(loom::sync::Mutex<T>);
+
+    impl<T> Lock<T> {
+        pub fn new(value: T) -> Lock<T> {
+            Lock(loom::sync::Mutex::new(value))
+        }
+
+        pub fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
+            self.0.lock().unwrap()
+        }
+    }
 }
 #[path = "../src/driver/idle_events.rs"]
 mod idle_events;

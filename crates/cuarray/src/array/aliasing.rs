@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 const STEPS: u32 = 1 << 10;
 
 /// The elements of a guard.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Elements {
     pub(super) data: DevicePtr,
     pub(super) layout: Layout,

@@ -131,7 +131,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
         }
         // SAFETY: the array has this many bytes, without gaps, and keeps them until the work in its home stream is done. A graph keeps the
         // array.
-        unsafe { fill_bytes(&context, guard.as_device_ptr(), element, count, Some(stream)) }?;
+        unsafe { fill_bytes(&context, guard.data(), element, count, Some(stream)) }?;
         guard.release()
     }
 

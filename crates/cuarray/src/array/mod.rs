@@ -8,7 +8,10 @@ pub(crate) mod held;
 mod host_copy;
 pub(crate) mod raw;
 mod raw_views;
+mod regions;
 mod registry;
+#[cfg(all(test, not(loom)))]
+mod registry_list;
 #[cfg(all(test, loom))]
 mod registry_model;
 pub(crate) mod view;

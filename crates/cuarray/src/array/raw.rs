@@ -74,7 +74,7 @@ impl RawDeviceArray {
         let (interface, ordering) = held.with_home(interface, home)?;
         // The owner comes from other code, which may have made other views of the memory.
         ordering.expose();
-        let view = RawView::ordered(interface, ordering, Some(held.as_owner()));
+        let view = RawView::ordered(interface, ordering, Some(held.as_owner())).of_driver(context.driver());
         Ok(RawDeviceArray { view: Arc::new(view), held })
     }
 
@@ -115,8 +115,9 @@ impl RawDeviceArray {
     /// is ordered after it, and so is the release of the memory.
     ///
     /// # Errors
-    /// Errors of the driver.
+    /// [`Error::is_invalid_argument`]: the stream belongs to another driver. Errors of the driver.
     pub fn record_stream(&self, stream: &Stream, access: Access) -> Result<()> {
+        self.view.check_driver(stream)?;
         match self.view.known_sync_states(access).next() {
             Some((ordering, access)) => {
                 ordering.record(stream, access)?;
@@ -130,7 +131,7 @@ impl RawDeviceArray {
     /// The shape, strides, element type, address and home stream.
     pub fn interface(&self) -> &Interface {
         // Another library may make a view of the memory, with its own home stream.
-        self.view.known_sync_states(Access::Read).for_each(|(state, _)| state.expose());
+        self.view.expose();
         self.private_interface()
     }
 

@@ -7,18 +7,18 @@ use super::{
     shared_pool::Idle,
     table::Table,
 };
-use crate::Result;
+use crate::{Result, lock::Lock};
 use cuarray_abi::{CUcontext, CUdevice, CUmodule};
 use std::{
     any::Any,
     mem,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, OnceLock},
 };
 
 /// The data of borrowed contexts, by handle. The states of such contexts come and go with the objects that use them.
 pub(super) struct BorrowedData {
     table: Arc<Table>,
-    known: Mutex<Vec<(CUcontext, Arc<dyn ContextData>)>>,
+    known: Lock<Vec<(CUcontext, Arc<dyn ContextData>)>>,
 }
 
 /// The state shared by all objects of a context.
@@ -40,7 +40,7 @@ pub(crate) trait ContextData: Any + Send + Sync {
 
 impl BorrowedData {
     pub(super) fn new(table: Arc<Table>) -> BorrowedData {
-        BorrowedData { table, known: Mutex::default() }
+        BorrowedData { table, known: Lock::default() }
     }
 
     pub(super) fn of(&self, raw: CUcontext, make: impl FnOnce() -> Arc<dyn ContextData>) -> Arc<dyn ContextData> {
@@ -82,7 +82,8 @@ impl ContextState {
             return Ok(None);
         }
         let mut id = 0u64;
-        // SAFETY: the driver writes one number, which outlives the call. It rejects a destroyed context.
+        // SAFETY: the driver writes one number, which outlives the call. This crate retained the context, or another library owns it. Only an
+        // unsafe call destroys a context, and its caller sees to it that no other call uses it meanwhile. Afterwards there is an error.
         unsafe { call!(self.table, cuCtxGetId(self.raw, &mut id)) }?;
         Ok(Some(id))
     }
@@ -95,7 +96,7 @@ impl ContextState {
         if modules.peek().is_none() {
             return Ok(());
         }
-        // SAFETY: the call has no arguments.
+        // SAFETY: the call has no arguments, and waits for the current context.
         let mut unloaded = unsafe { call!(self.table, cuCtxSynchronize()) };
         for (_, module) in modules {
             // SAFETY: the handle came from cuModuleLoadDataEx in this context, and no other object holds it. No kernel runs.

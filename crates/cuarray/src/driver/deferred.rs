@@ -5,19 +5,20 @@
 //! is loaded later from the same library tries its releases.
 
 use super::{Driver, deferred_list::DeferredList, lock};
-use crate::interpreter;
-use std::sync::{
-    LazyLock, Mutex,
-    atomic::{
+use crate::{interpreter, lock::Lock};
+use std::{
+    collections::VecDeque,
+    sync::atomic::{
         AtomicBool,
         Ordering::{Acquire, Release},
     },
 };
 
-static DEFERRED: LazyLock<DeferredList<Library, Box<dyn DeferredRelease>>> = LazyLock::new(DeferredList::default);
+static DEFERRED: DeferredList<Library, Box<dyn DeferredRelease>> =
+    DeferredList { entries: Lock::new(VecDeque::new()), any: AtomicBool::new(false) };
 
 /// A loaded library, by its address space and the address of its `cuInit`. All drivers loaded from one library share their objects.
-type Library = (usize, usize);
+pub(crate) type Library = (usize, usize);
 
 /// The number of rounds of a reclaim that waits. A release may defer another one: a graph defers its arrays, an array its leaked guard,
 /// and a leaked guard its memory.
@@ -38,7 +39,9 @@ impl Driver {
         DEFERRED.add(self.library(), release);
     }
 
-    fn library(&self) -> Library {
+    /// The library that the driver was loaded from. Handles mean the same objects in all drivers of one library.
+    #[inline]
+    pub(crate) fn library(&self) -> Library {
         (self.address_space(), self.api().cuInit.map_or(0, |function| function as usize))
     }
 
@@ -88,6 +91,6 @@ impl Driver {
 
 /// Keeps a resource until the process ends, because the end of its work cannot be observed.
 pub(crate) fn never_release(resource: Box<dyn Send>) {
-    static KEPT: Mutex<Vec<Box<dyn Send>>> = Mutex::new(Vec::new());
+    static KEPT: Lock<Vec<Box<dyn Send>>> = Lock::new(Vec::new());
     lock(&KEPT).push(resource);
 }

@@ -3,25 +3,25 @@
 //! The type takes its lock and its flag from the parent module. So a test can substitute `loom`'s and try every interleaving of
 //! threads (`tests/deferred_model.rs`).
 
-use super::sync::{AtomicBool, Mutex, PoisonError, Relaxed};
+use super::sync::{AtomicBool, Lock, Relaxed};
 use std::collections::VecDeque;
 
 /// The deferred releases, of type `T`, each with the key `K` of its driver's library. `take` moves them to the caller.
 pub(super) struct DeferredList<K, T> {
-    entries: Mutex<VecDeque<(K, T)>>,
+    pub(super) entries: Lock<VecDeque<(K, T)>>,
     /// Whether there are entries. It changes under the lock only.
-    any: AtomicBool,
+    pub(super) any: AtomicBool,
 }
 
 impl<K, T> Default for DeferredList<K, T> {
     fn default() -> DeferredList<K, T> {
-        DeferredList { entries: Mutex::new(VecDeque::new()), any: AtomicBool::new(false) }
+        DeferredList { entries: Lock::new(VecDeque::new()), any: AtomicBool::new(false) }
     }
 }
 
 impl<K: PartialEq, T> DeferredList<K, T> {
     pub(super) fn add(&self, driver: K, release: T) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         entries.push_back((driver, release));
         self.any.store(true, Relaxed);
     }
@@ -37,7 +37,7 @@ impl<K: PartialEq, T> DeferredList<K, T> {
         if self.is_empty() {
             return Vec::new();
         }
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         let (mut taken, mut index) = (Vec::new(), 0);
         while taken.len() < most
             && let Some((of, _)) = entries.get(index)

@@ -73,11 +73,13 @@ impl Event {
     /// without a context is taken as that context's.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_HANDLE`: the stream belongs to another context.
+    /// `CUDA_ERROR_INVALID_HANDLE`: the stream belongs to another context. [`Error::is_invalid_argument`](crate::Error::is_invalid_argument):
+    /// it belongs to another driver.
     ///
     /// Driver API: [`cuEventRecord`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        // SAFETY: the event and the stream are alive by their types' invariants.
+        self.context.driver().check_same(stream.driver(), "stream")?;
+        // SAFETY: the event and the stream are alive by their types' invariants, and belong to one driver.
         let record = || unsafe { call!(self.context.driver(), cuEventRecord(self.raw, stream.cu_stream())) };
         self.spoiled_by(stream.in_context_or(&self.context, record))
     }
@@ -104,13 +106,14 @@ impl Event {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_HANDLE`: an event was created without timing or never recorded. `CUDA_ERROR_NOT_READY`: an event is not
-    /// done.
+    /// done. [`Error::is_invalid_argument`](crate::Error::is_invalid_argument): `end` belongs to another driver.
     ///
     /// Driver API: [`cuEventElapsedTime`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
     pub fn elapsed_time(&self, end: &Event) -> Result<f32> {
+        self.context.driver().check_same(end.context.driver(), "event")?;
         let _current = self.context.push()?;
         let mut milliseconds = 0.0;
-        // SAFETY: both events are alive by this type's invariant; the driver writes one float, which outlives the call.
+        // SAFETY: both events are alive by this type's invariant, and belong to one driver. It writes one float, which outlives the call.
         unsafe {
             call!(
                 self.context.driver(),

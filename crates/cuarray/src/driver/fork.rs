@@ -6,28 +6,15 @@
 //! Python: [start methods](https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods).
 
 use super::CUresult;
-use crate::Error;
-use std::{
-    process,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
-};
-
-/// The process that initialized a driver; 0 before. A child of `fork` inherits it.
-static INITIALIZED_IN: AtomicU32 = AtomicU32::new(0);
-
-/// Remembers this process, once a driver is initialized.
-pub(super) fn watch() {
-    INITIALIZED_IN.store(process::id(), Relaxed);
-}
+use crate::{Error, lock};
+use std::process;
 
 /// The error of a refused call, with the reason if this process is a child of `fork`.
 #[cold]
 pub(super) fn explained(call: &'static str, code: CUresult) -> Error {
     let error = Error::driver(call, code);
-    let (parent, this) = (INITIALIZED_IN.load(Relaxed), process::id());
-    if parent == 0 || parent == this || code == CUresult::CUDA_ERROR_NOT_READY {
-        return error;
-    }
+    let this = process::id();
+    let Some(parent) = lock::forked_from().filter(|_| code != CUresult::CUDA_ERROR_NOT_READY) else { return error };
     error.with_log(format!(
         "this process, {this}, was forked from process {parent} after CUDA was initialized there, and a driver does not work in the \
          child of a fork; start processes with the method 'spawn' (`multiprocessing.set_start_method(\"spawn\")`), or fork before the \

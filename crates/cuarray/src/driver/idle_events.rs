@@ -3,24 +3,24 @@
 //! The type is separate from the pool and takes its lock from the parent module. So a test can substitute `loom`'s
 //! lock and try every interleaving of threads (`tests/event_pool_model.rs`).
 
-use super::sync::{Mutex, PoisonError};
+use super::sync::Lock;
 
 /// The maximum number of idle events of a context. An exchange of arrays needs one for each stream that it joins.
 pub(super) const CAPACITY: usize = 64;
 
 /// Events that are not in use, at most [`CAPACITY`]. This list owns them; `take` transfers an event to the caller
 /// until `put`.
-pub(super) struct IdleEvents<T>(Mutex<Vec<T>>);
+pub(super) struct IdleEvents<T>(Lock<Vec<T>>);
 
 impl<T> Default for IdleEvents<T> {
     fn default() -> IdleEvents<T> {
-        IdleEvents(Mutex::new(Vec::new()))
+        IdleEvents(Lock::new(Vec::new()))
     }
 }
 
 impl<T> IdleEvents<T> {
     fn with<R>(&self, work: impl FnOnce(&mut Vec<T>) -> R) -> R {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.0.lock())
     }
 
     pub(super) fn len(&self) -> usize {

@@ -12,8 +12,8 @@
 //! A driver is never unloaded. It runs its own threads, registers exit functions, and maps the memory it allocated; other libraries
 //! may use it too. Unloading it would crash them.
 
-use super::{Driver, call, fork, process_end};
-use crate::{Error, Result, error::WITHOUT_GPU};
+use super::{Driver, call, process_end};
+use crate::{Error, Result, error::WITHOUT_GPU, lock};
 use cuarray_abi::Api;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::{
@@ -126,7 +126,7 @@ fn initialize(driver: Driver) -> Result<Driver> {
     // SAFETY: cuInit takes no pointers, and 0 is its only defined flag value.
     unsafe { call!(driver, cuInit(0)) }?;
     process_end::watch();
-    fork::watch();
+    lock::watch_forks();
     Ok(driver)
 }
 

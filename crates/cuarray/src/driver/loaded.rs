@@ -7,13 +7,13 @@ use super::{
     lock,
     table::Table,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, lock::Lock};
 use cuarray_abi::Api;
 use std::{
     fmt,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, OnceLock, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
@@ -35,9 +35,9 @@ pub struct Driver(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     pub(super) table: Arc<Table>,
     /// All live contexts. The objects of one context share its event pool and its retain count.
-    pub(super) contexts: Mutex<Vec<Weak<ContextState>>>,
+    pub(super) contexts: Lock<Vec<Weak<ContextState>>>,
     /// Device 0's primary context, once it was used as the default context.
-    pub(super) default: Mutex<Option<Arc<ContextState>>>,
+    pub(super) default: Lock<Option<Arc<ContextState>>>,
     /// The data of borrowed contexts.
     pub(super) borrowed: BorrowedData,
 }
@@ -46,10 +46,10 @@ impl Driver {
     pub(super) fn new(api: Api, path: Option<PathBuf>) -> Driver {
         static MADE_FROM_TABLES: AtomicUsize = AtomicUsize::new(0);
         let address_space = if path.is_some() { 0 } else { 1 + MADE_FROM_TABLES.fetch_add(1, Relaxed) };
-        let (drop_error, pools) = (Mutex::new(None), OnceLock::new());
+        let (drop_error, pools) = (Lock::default(), OnceLock::new());
         let table = Arc::new(Table { api, path, drop_error, pools, address_space });
         let borrowed = BorrowedData::new(table.clone());
-        Driver(Arc::new(Inner { table, contexts: Mutex::default(), default: Mutex::default(), borrowed }))
+        Driver(Arc::new(Inner { table, contexts: Lock::default(), default: Lock::default(), borrowed }))
     }
 
     /// The table of entry points, for calls that this crate does not wrap.
@@ -88,6 +88,15 @@ impl Driver {
         self.0.table.address_space
     }
 
+    /// Refuses an object of another driver: its handle means another object here, or none.
+    ///
+    /// # Errors
+    /// A wrong argument.
+    #[inline]
+    pub(crate) fn check_same(&self, other: &Driver, object: &str) -> Result<()> {
+        if self == other || self.library() == other.library() { Ok(()) } else { Err(of_another_driver(object)) }
+    }
+
     /// Caches this thread's current context until the guard is dropped. Use it in an operation of several calls, during
     /// which this thread runs only this crate's code. Drop guards, including [`Current`](super::Current)s, in the reverse
     /// order of their creation.
@@ -98,6 +107,11 @@ impl Driver {
     pub(super) fn table(&self) -> &Arc<Table> {
         &self.0.table
     }
+}
+
+#[cold]
+pub(crate) fn of_another_driver(object: &str) -> Error {
+    Error::argument(format!("the {object} belongs to another driver, where its handle means another object"))
 }
 
 impl PartialEq for Driver {

@@ -76,11 +76,11 @@ pub use pointer::PointerAttributes;
 pub(crate) use shared_pool::SharedPools;
 pub(crate) use stream::Stream;
 
-pub(crate) use loaded::Driver;
+pub(crate) use loaded::{Driver, of_another_driver};
 
 use crate::Result;
 use crate::interpreter::lock;
-pub(crate) use deferred::{DeferredRelease, never_release};
+pub(crate) use deferred::{DeferredRelease, Library, never_release};
 pub(crate) use graph::keep_with_graph;
 
 /// Calls an entry point of a table: `call!(driver, cuMemAlloc_v2(&mut address, len))`.
@@ -180,10 +180,8 @@ fn is_ready(result: Result<()>) -> Result<bool> {
 
 /// The lock of [`idle_events`], and the lock and flag of [`deferred_list`]. Model tests replace them.
 mod sync {
-    pub(super) use std::sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    };
+    pub(super) use crate::lock::Lock;
+    pub(super) use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 }
 
 const _: () = {

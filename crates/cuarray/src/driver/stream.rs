@@ -150,9 +150,13 @@ impl Stream {
 
     /// Orders later work in this stream after the last record of `event`. The host does not wait.
     ///
+    /// # Errors
+    /// [`Error::is_invalid_argument`](crate::Error::is_invalid_argument): the event belongs to another driver. Errors of the driver.
+    ///
     /// Driver API: [`cuStreamWaitEvent`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html).
     pub fn wait(&self, event: &Event) -> Result<()> {
-        // SAFETY: the stream and the event are alive by their types' invariants.
+        self.driver().check_same(event.context().driver(), "event")?;
+        // SAFETY: the stream and the event are alive by their types' invariants, and belong to one driver.
         let waited = self
             .in_context(|| unsafe { call!(self.driver(), cuStreamWaitEvent(self.cu_stream(), event.cu_event(), 0)) });
         event.spoiled_by(waited)

@@ -1,19 +1,16 @@
 //! [`Table`]: the entry points of a driver, and what its objects share.
 
 use super::{lock, shared_pool::SharedPools};
-use crate::{Error, Result};
+use crate::{Error, Result, lock::Lock};
 use cuarray_abi::{Api, CUresult};
-use std::{
-    path::PathBuf,
-    sync::{Mutex, OnceLock},
-};
+use std::{path::PathBuf, sync::OnceLock};
 
 /// The parts of a driver that a context's state needs. A driver holds these states, so they hold this table and not
 /// the driver: a reference cycle would keep both alive forever.
 pub(super) struct Table {
     pub(super) api: Api,
     pub(super) path: Option<PathBuf>,
-    pub(super) drop_error: Mutex<Option<Error>>,
+    pub(super) drop_error: Lock<Option<Error>>,
     /// Event pools of another copy of this crate, if this copy uses them.
     pub(super) pools: OnceLock<SharedPools>,
     /// See [`Driver::address_space`].

@@ -8,17 +8,20 @@ use crate::{
     Result,
     driver::{Context, ContextData},
     interpreter::{self, lock},
+    lock::Lock,
 };
 use cuarray_abi::CUmodule;
-use std::{
-    borrow::Cow,
-    ptr,
-    sync::{Arc, Mutex},
-};
+use std::{borrow::Cow, ptr, sync::Arc};
 
 /// The modules of one context.
 #[derive(Default)]
-struct KernelCache(Mutex<Vec<Entry>>);
+struct KernelCache(Lock<Vec<Entry>>);
+
+/// The number of modules that a context keeps. A program that generates kernels may have more PTX, and keeps its [`Function`]s itself.
+const MOST: usize = 256;
+
+/// The result of a load: a kernel and its module, or the PTX for which the cache has no room.
+type Cached = std::result::Result<(CUmodule, Arc<Kernel>), Cow<'static, str>>;
 
 struct Entry {
     /// [`Context::id`] when the module was loaded.
@@ -88,6 +91,9 @@ impl Context {
     /// [`Driver`](crate::Driver) is dropped. To unload PTX earlier, use [`Module::load_ptx`]. Drivers before CUDA 12.0 have no context
     /// ids, so each call loads the PTX there.
     ///
+    /// A context keeps 256 texts of PTX. A call with a further text loads it each time, and it is unloaded after the last clone of the
+    /// function and its work. A program that generates more kernels keeps their functions.
+    ///
     /// # Errors
     /// As [`Module::load_ptx`] and [`Module::function`]. PTX that cannot be loaded is not cached.
     pub fn kernel(&self, ptx: impl Into<Cow<'static, str>>, name: &str) -> Result<Function> {
@@ -100,15 +106,18 @@ impl Context {
         let (module, kernel) = match known {
             Some((module, Some(kernel))) => (module, kernel),
             // The whole call runs detached from the interpreter: it holds the lock while the driver compiles.
-            _ => interpreter::detached(|| cache.load(self, id, ptx, name))?,
+            _ => match interpreter::detached(|| cache.load(self, id, ptx, name))? {
+                Ok(loaded) => loaded,
+                Err(ptx) => return Module::load_ptx(self, ptx.as_bytes())?.function(name),
+            },
         };
         Ok(Function::new(Module::kept_with_context(self, module), kernel))
     }
 }
 
 impl KernelCache {
-    /// Loads the PTX and the kernel, unless another thread did meanwhile.
-    fn load(&self, context: &Context, id: u64, ptx: Cow<'static, str>, name: &str) -> Result<(CUmodule, Arc<Kernel>)> {
+    /// Loads the PTX and the kernel, unless another thread did meanwhile. If the cache is full, returns the PTX.
+    fn load(&self, context: &Context, id: u64, ptx: Cow<'static, str>, name: &str) -> Result<Cached> {
         // Before the lock is taken, because a release may run arbitrary code of an owner.
         context.driver().reclaim(false);
         let mut entries = lock(&self.0);
@@ -116,6 +125,7 @@ impl KernelCache {
         entries.retain(|entry| entry.context == id);
         let index = match entries.iter().position(|entry| entry.is_of(id, &ptx)) {
             Some(index) => index,
+            None if entries.len() >= MOST => return Ok(Err(ptx)),
             None => {
                 let module = Module::load_with_context(context, &ptx)?;
                 entries.push(Entry { context: id, ptx, module, kernels: Vec::new() });
@@ -124,10 +134,10 @@ impl KernelCache {
         };
         let entry = &mut entries[index];
         if let Some(kernel) = entry.kernel(name) {
-            return Ok((entry.module, kernel));
+            return Ok(Ok((entry.module, kernel)));
         }
         let kernel = Arc::new(Module::kept_with_context(context, entry.module).kernel(name)?);
         entry.kernels.push(kernel.clone());
-        Ok((entry.module, kernel))
+        Ok(Ok((entry.module, kernel)))
     }
 }

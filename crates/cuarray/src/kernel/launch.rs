@@ -264,7 +264,7 @@ impl<T, D: Dimension, S: Scope> sealed::Argument for &Acquired<'_, T, D, S> {
     type Value = DevicePtr;
 
     fn value(&self) -> DevicePtr {
-        self.as_device_ptr()
+        self.data()
     }
 
     fn guard(&self) -> Option<&dyn sealed::LaunchGuard> {
@@ -276,7 +276,7 @@ impl<T, D: Dimension, S: Scope> sealed::Argument for &mut AcquiredMut<'_, T, D, 
     type Value = DevicePtr;
 
     fn value(&self) -> DevicePtr {
-        self.as_device_ptr()
+        self.data()
     }
 
     fn guard(&self) -> Option<&dyn sealed::LaunchGuard> {
@@ -355,7 +355,7 @@ impl<T, D: Dimension, S: Scope> sealed::Argument for InPlace<'_, T, D, S> {
     type Value = DevicePtr;
 
     fn value(&self) -> DevicePtr {
-        self.0.as_device_ptr()
+        self.0.data()
     }
 
     fn guard(&self) -> Option<&dyn sealed::LaunchGuard> {

@@ -121,7 +121,7 @@ fn each(data: &[(SyncState, Access)]) -> impl Iterator<Item = (&SyncState, Acces
 }
 
 /// The state that the begin of a guard passes to its end.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Begun {
     /// The thread whose per-thread default stream is involved, if one is.
     thread: Option<ThreadId>,

@@ -5,16 +5,15 @@ use crate::{
     Result,
     driver::{Context, PooledEvent, Stream},
 };
+#[cfg(not(all(test, loom)))]
+use crate::{interpreter::Locked, lock::Lock};
 use smallvec::SmallVec;
 use std::sync::{
-    Arc, TryLockError,
+    Arc,
     atomic::{AtomicBool, Ordering},
 };
-
 #[cfg(all(test, loom))]
-use loom::sync::{Mutex, MutexGuard as Locked};
-#[cfg(not(all(test, loom)))]
-use {crate::interpreter::Locked, std::sync::Mutex};
+use {crate::lock::model::Lock, loom::sync::MutexGuard as Locked};
 
 /// Recorded work on data outside of its *home stream*: for each stream, an event after its latest work.
 ///
@@ -22,7 +21,7 @@ use {crate::interpreter::Locked, std::sync::Mutex};
 /// dropped, and no work waits for it.
 #[derive(Debug, Default)]
 pub struct Pending {
-    work: Mutex<Work>,
+    work: Lock<Work>,
     /// Whether code outside of this crate may know the address of the data.
     exposed: AtomicBool,
     /// Whether arrays with different home streams share the data, and another library may own one of the streams.
@@ -145,7 +144,7 @@ impl Pending {
 
     #[cfg(all(test, loom))]
     fn lock(&self) -> Locked<'_, Work> {
-        self.work.lock().unwrap()
+        self.work.lock()
     }
 
     /// Records the work now in the mark's stream. Drops earlier entries of that stream, which the new event covers.
@@ -386,7 +385,7 @@ impl Pending {
 
     /// Whether `stream` is the one home stream, and no other work can be pending. Makes no driver call and waits for no lock.
     pub(super) fn is_only_home(&self, stream: &Stream) -> bool {
-        self.work.try_lock().is_ok_and(|work| !work.homes.is_empty() && work.is_only_in(Some(stream)))
+        self.work.try_lock().is_some_and(|work| !work.homes.is_empty() && work.is_only_in(Some(stream)))
     }
 
     /// A context of the pending work; `None` if there is none.
@@ -401,11 +400,7 @@ impl Pending {
 
     /// Whether no work can be pending outside of the stream `home`. Makes no driver call and waits for no lock.
     pub fn is_idle(&self, home: Option<&Stream>) -> bool {
-        match self.work.try_lock() {
-            Ok(work) => work.is_only_in(home),
-            Err(TryLockError::Poisoned(work)) => work.into_inner().is_only_in(home),
-            Err(TryLockError::WouldBlock) => false,
-        }
+        self.work.try_lock().is_some_and(|work| work.is_only_in(home))
     }
 }
 

@@ -54,6 +54,25 @@ fn ptx_is_loaded_once_for_each_context() {
 }
 
 #[test]
+fn a_context_keeps_a_bounded_number_of_modules() {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let text = |number: usize| format!("{OTHER} // {number}");
+    for number in 0..300 {
+        assert_eq!(context.kernel(text(number), "one").unwrap().name(), "one");
+    }
+    assert_eq!(
+        (loads(&fixture), unloads(&fixture)),
+        (300, 300 - 256),
+        "functions that are dropped unload further modules"
+    );
+    context.kernel(text(0), "one").unwrap();
+    assert_eq!(loads(&fixture), 300, "the first modules stay loaded");
+    context.kernel(text(299), "one").unwrap();
+    assert_eq!((loads(&fixture), unloads(&fixture)), (301, 301 - 256));
+}
+
+#[test]
 fn threads_load_ptx_once() {
     let fixture = Fixture::new();
     let (context, start) = (fixture.primary(), Barrier::new(8));

@@ -2,7 +2,7 @@
 
 use super::driver_fixture::{Alive, Fixture, calls};
 use crate::driver::{Allocation, CaptureStatus, MemoryKind, PointerAttributes};
-use crate::{Context, Driver, Event, Owner, Stream};
+use crate::{Context, DeviceArray, Driver, Event, Ix1, Owner, RawView, Stream, StreamEntry, s, sync::Access};
 use cuarray_abi::CUresult;
 use cuarray_sim::Config;
 use std::sync::Arc;
@@ -440,4 +440,34 @@ fn last_object_keeps_the_context_and_the_driver_alive() {
     drop(memory);
     assert_eq!(Alive::of(sim), Alive::NOTHING);
     assert!(driver.take_drop_error().is_none());
+}
+
+#[test]
+fn handles_of_another_driver_are_refused() {
+    let one = Fixture::new();
+    let context = one.primary();
+    let (stream, event) = (Stream::new(&context).unwrap(), Event::new(&context, true).unwrap());
+    let array: DeviceArray<f32, Ix1> = DeviceArray::zeros([4], &stream).unwrap();
+    // SAFETY: the memory lives as long as the view.
+    let view =
+        unsafe { RawView::new(&one.driver, array.interface().clone().with_stream(StreamEntry::None), None) }.unwrap();
+    let two = Fixture::new();
+    let context = two.primary();
+    let (other, other_event) = (Stream::new(&context).unwrap(), Event::new(&context, true).unwrap());
+    let refused = [
+        other.wait(&event),
+        event.record(&other),
+        event.elapsed_time(&other_event).map(drop),
+        array.acquire(&other).map(drop),
+        array.clone().acquire_mut(&other).map(drop),
+        array.slice(s![1..]).and_then(|part| part.acquire(&other).map(drop)),
+        array.record_stream(&other, Access::Read),
+        view.acquire(&other).map(drop),
+        view.acquire(&Stream::legacy_default(&context)).map(drop),
+    ];
+    for (index, refused) in refused.into_iter().enumerate() {
+        let error = refused.expect_err("a handle of another driver was used");
+        assert!(error.is_invalid_argument(), "{index}: {error}");
+        assert!(error.to_string().contains("belongs to another driver"), "{index}: {error}");
+    }
 }

@@ -12,6 +12,7 @@ mod driver_launch;
 mod driver_lifecycle;
 mod driver_peer;
 mod driver_threads;
+mod fork;
 mod interface;
 mod layout;
 mod layout_view;

@@ -1,8 +1,8 @@
 //! [`GuardCore`]: the edges of a guard, from its acquisition to its release.
 
 use crate::{
-    Error, Interface, Owner, RawView, Result,
-    array::registry::{Others, Registration},
+    Error, Owner, RawView, Result,
+    array::{registry::Others, view::Registered},
     driver::Stream,
     interpreter,
     sync::{self, Access, Begun, NotEnded},
@@ -50,8 +50,7 @@ pub(crate) struct GuardCore<'v, S: Scope> {
     has_edges: bool,
     ended: bool,
     pub(super) scope: S,
-    elements: Registration,
-    mask: Registration,
+    registered: Registered,
 }
 
 impl<'v, S: Scope> GuardCore<'v, S> {
@@ -60,17 +59,14 @@ impl<'v, S: Scope> GuardCore<'v, S> {
         if access == Access::Write && view.interface().is_read_only() {
             return Err(read_only());
         }
+        view.check_driver(stream)?;
         let in_context = match stream.lacks_context() {
             false => None,
             true => Some(scope.detached(|| view.context(stream.driver()).map(|context| stream.resolve_in(&context)))?),
         };
         let on = in_context.as_ref().unwrap_or(stream);
         let mut others = Others::new();
-        let elements = register(view, on, view.interface(), access, &mut others)?;
-        let mask = match view.interface().mask() {
-            Some(mask) => register(view, on, mask.interface(), Access::Read, &mut others)?,
-            None => Registration::NONE,
-        };
+        let registered = register(view, on, access, &mut others)?;
         let mut core = GuardCore {
             view,
             stream,
@@ -80,8 +76,7 @@ impl<'v, S: Scope> GuardCore<'v, S> {
             has_edges: false,
             ended: false,
             scope,
-            elements,
-            mask,
+            registered,
         };
         if !(view.is_at_home(core.stream()) && others.is_empty()) {
             let stream = core.stream();
@@ -92,7 +87,7 @@ impl<'v, S: Scope> GuardCore<'v, S> {
                 sync::begin(std::iter::once((data, access)).chain(mask).chain(others), stream)
             })?;
             core.has_edges = true;
-            core.elements.set_begun(core.in_context.as_ref().unwrap_or(core.stream), core.begun);
+            view.set_begun(registered, core.stream(), core.begun, access);
             core.stream().driver().reclaim_some();
         }
         Ok(core)
@@ -132,46 +127,32 @@ impl<'v, S: Scope> GuardCore<'v, S> {
         if mem::replace(&mut self.ended, true) {
             return Ok(());
         }
-        if self.elements.release_unlocked(self.view.entries()) {
+        let (view, access, begun, stream) = (self.view, self.access, self.begun, self.stream());
+        if !self.has_edges {
+            view.release(self.registered, stream, access, None);
             return Ok(());
         }
-        let elements = mem::replace(&mut self.elements, Registration::NONE);
-        let mask = mem::replace(&mut self.mask, Registration::NONE);
-        let ended = match self.has_edges {
-            false => Ok(()),
-            true => {
-                let (view, access, begun, stream) = (self.view, self.access, self.begun, self.stream());
-                self.scope.detached(|| sync::end(view.known_sync_states(access), stream, begun))
-            }
-        };
-        match ended {
+        match self.scope.detached(|| sync::end(view.known_sync_states(access), stream, begun)) {
             Err(NotEnded { error, is_ordered: false }) => {
-                self.view.defer_end(self.stream(), self.begun, self.access, (elements, mask));
+                view.defer_end(self.registered, stream, begun, access);
                 Err(error)
             }
             ended => {
                 // The entries are released last: other guards may use the elements only after the edges back.
-                self.view.release(elements, mask);
+                view.release(self.registered, stream, access, Some(begun));
                 ended.map_err(|ended| ended.error)
             }
         }
     }
 }
 
-/// Registers elements. If an entry refuses the guard, tries deferred releases, which may remove that entry, and registers again.
+/// Registers a guard. If an entry refuses it, tries deferred releases, which may remove that entry, and registers again.
 #[inline]
-fn register(
-    view: &RawView,
-    stream: &Stream,
-    interface: &Interface,
-    access: Access,
-    others: &mut Others,
-) -> Result<Registration> {
-    let (entries, home, known) = (view.entries(), view.home_alone(stream), others.len());
-    match entries.register(stream, interface, access, home, others) {
+fn register(view: &RawView, stream: &Stream, access: Access, others: &mut Others) -> Result<Registered> {
+    match view.register(stream, access, others) {
         Err(error) if error.is_already_acquired() && stream.driver().reclaim(false) => {
-            others.truncate(known);
-            entries.register(stream, interface, access, home, others).map_err(|_| error)
+            others.clear();
+            view.register(stream, access, others).map_err(|_| error)
         }
         registered => registered,
     }

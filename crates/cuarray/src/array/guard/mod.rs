@@ -85,6 +85,13 @@ macro_rules! guard {
 
             /// The address of the first element, for work in the guard's [stream](Self::stream).
             pub fn as_device_ptr(&self) -> DevicePtr {
+                // Another library may make a view of the memory, with its own home stream.
+                self.core.view.expose();
+                self.data()
+            }
+
+            /// As [`as_device_ptr`](Self::as_device_ptr), for uses within this crate.
+            pub(crate) fn data(&self) -> DevicePtr {
                 self.interface().data()
             }
 

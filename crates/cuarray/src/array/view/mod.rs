@@ -26,11 +26,11 @@ use self::known_state::KnownState;
 use super::{
     guard::{Acquired, AcquiredMut, Anywhere, GuardCore},
     held::Held,
-    registry::{self, Entries, Leaked, Others, Registration},
+    registry::{Detached, Edges, Entries, Leaked, Order, Others},
 };
 use crate::{
-    Dimension, Element, Error, Interface, LayoutPolicy, Mask, Owner, Result, StreamEntry,
-    driver::{Context, Driver, Event, PointerAttributes, Stream},
+    Dimension, Element, Error, Interface, LayoutPolicy, Owner, Result, StreamEntry,
+    driver::{Context, Driver, Event, Library, PointerAttributes, Stream, of_another_driver},
     protocol::interface::DevicePtr,
     sync::{self, Access, Begun, Memory, NotEnded, SyncState},
 };
@@ -63,13 +63,14 @@ use std::{
 /// ```
 #[derive(Debug)]
 pub struct RawView {
-    /// Boxed, since its address identifies the view in the [registry](super::registry).
     interface: Box<Interface>,
     data: KnownState,
     /// `None` without a mask. Boxed, as masks are rare, and views are moved often.
-    mask: Option<Box<KnownState>>,
+    mask: Option<Box<MaskPart>>,
     /// The thread that made the view, if a per-thread default stream is named.
     home_thread: Option<ThreadId>,
+    /// The library of the driver that the memory belongs to, if it is known.
+    library: Option<Library>,
     entries: Entries,
     /// Whether entries of released guards stay in the registry, because views with another synchronization state may be over the
     /// same memory.
@@ -77,6 +78,20 @@ pub struct RawView {
     owner: Option<Owner>,
     #[cfg(feature = "python")]
     borrowed_object: Option<BorrowedObject>,
+}
+
+/// The parts of a view that a guard is registered for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Registered {
+    data: bool,
+    mask: bool,
+}
+
+/// The state of a view's mask, and the entry of its guards.
+#[derive(Debug, Default)]
+struct MaskPart {
+    state: KnownState,
+    entries: Entries,
 }
 
 impl RawView {
@@ -88,6 +103,7 @@ impl RawView {
     /// # Safety
     /// * The memory and the streams named by the interface and its mask belong to the driver. They outlive the view, by themselves or
     ///   through `owner`.
+    /// * A named stream also outlives acquisitions of other views over the memory that began while this view lived.
     /// * If the interface names a stream, the owner can be dropped as soon as all work on the memory is enqueued in that stream: a free
     ///   comes after that work.
     /// * Without an owner, the memory also outlives the work of the view's guards.
@@ -97,13 +113,13 @@ impl RawView {
         // SAFETY: this function's contract.
         let mut view = unsafe { RawView::from_boxed(Some(driver), Box::new(interface), owner) };
         let home_thread = view.home_thread;
-        // SAFETY: as above.
+        // SAFETY: this function's contract.
         let state = |interface: &Interface| unsafe { home(driver, interface) }.map(|home| in_home(home, home_thread));
         if view.data.get().is_none() {
             view.data = KnownState::given(state(&view.interface)?);
         }
         if let (Some(mask), Some(known)) = (view.interface.mask(), &mut view.mask) {
-            **known = KnownState::given(state(mask.interface())?);
+            known.state = KnownState::given(state(mask.interface())?);
         }
         Ok(view)
     }
@@ -126,6 +142,7 @@ impl RawView {
             _ => None,
         };
         let mut view = RawView::over(interface, KnownState::given(data), owner);
+        view.library = driver.map(Driver::library);
         view.keeps_released = true;
         view
     }
@@ -139,6 +156,7 @@ impl RawView {
             interface,
             data,
             home_thread: per_thread.then(|| thread::current().id()),
+            library: None,
             entries: Entries::default(),
             keeps_released: false,
             owner,
@@ -149,7 +167,9 @@ impl RawView {
 
     /// Another part of the same memory, with the same synchronization state and owner.
     pub(super) fn part(&self, interface: Box<Interface>) -> RawView {
-        RawView::over(interface, self.data.clone(), self.owner.clone())
+        let mut view = RawView::over(interface, self.data.clone(), self.owner.clone());
+        view.library = self.library;
+        view
     }
 
     /// The home stream, if it is known.
@@ -159,7 +179,10 @@ impl RawView {
 
     /// An array with a known synchronization state.
     pub(crate) fn ordered(interface: Box<Interface>, data: SyncState, owner: Option<Owner>) -> RawView {
-        RawView::over(interface, KnownState::given(Some(data)), owner)
+        let library = data.home_stream().map(|home| home.driver().library());
+        let mut view = RawView::over(interface, KnownState::given(Some(data)), owner);
+        view.library = library;
+        view
     }
 
     /// An array within `memory`, which it keeps, with the home stream `home`. Work on it is recorded in the memory, so the memory is
@@ -185,7 +208,7 @@ impl RawView {
         }
         let held = Held::Memory(memory.clone());
         let (interface, data) = held.with_home(interface, home)?;
-        Ok(RawView::ordered(interface, data, Some(held.as_owner())))
+        Ok(RawView::ordered(interface, data, Some(held.as_owner())).of_driver(held.context().driver()))
     }
 
     /// Sets events to wait for in place of the streams of the array and its mask (clause X2).
@@ -198,7 +221,7 @@ impl RawView {
         };
         wait_for(&mut self.data, data);
         if let Some(known) = &mut self.mask {
-            wait_for(known, mask);
+            wait_for(&mut known.state, mask);
         }
         self
     }
@@ -212,7 +235,8 @@ impl RawView {
     /// work after it.
     ///
     /// # Errors
-    /// [`Error::is_unsupported`]: one stream captures and the other does not take part; the capture stays intact. Errors of the driver.
+    /// [`Error::is_unsupported`]: one stream captures and the other does not take part; the capture stays intact.
+    /// [`Error::is_invalid_argument`]: the stream belongs to another driver. Errors of the driver.
     pub fn acquire<'v>(&'v self, stream: &'v Stream) -> Result<Acquired<'v>> {
         Ok(Acquired::new(GuardCore::begin(self, stream, Access::Read, Anywhere)?))
     }
@@ -252,7 +276,7 @@ impl RawView {
     pub(crate) fn sync_states(&self, stream: &Stream) -> Result<(&SyncState, Option<&SyncState>)> {
         let data = self.sync_state(&self.data, &self.interface, stream)?;
         let mask = match (self.interface.mask(), &self.mask) {
-            (Some(mask), Some(known)) => Some(self.sync_state(known, mask.interface(), stream)?),
+            (Some(mask), Some(known)) => Some(self.sync_state(&known.state, mask.interface(), stream)?),
             _ => None,
         };
         Ok((data, mask))
@@ -274,7 +298,7 @@ impl RawView {
     }
 
     fn known_mask(&self) -> Option<&SyncState> {
-        self.mask.as_ref().and_then(|mask| mask.get())
+        self.mask.as_ref().and_then(|mask| mask.state.get())
     }
 
     /// Whether work in `stream` is already ordered: it is the home stream, and no work is pending in other streams.
@@ -294,31 +318,83 @@ impl RawView {
         }
     }
 
-    pub(super) fn entries(&self) -> &Entries {
-        &self.entries
+    /// Records that code outside of this crate knows the address.
+    pub(super) fn expose(&self) {
+        self.known_sync_states(Access::Read).for_each(|(state, _)| state.expose());
     }
 
-    /// The handle of `stream`, if work in it needs no more than this handle to order other views' work after it. The view then has no
-    /// owner that keeps the stream alive, and no work is recorded.
-    #[inline]
-    pub(super) fn home_alone(&self, stream: &Stream) -> Option<usize> {
-        let is_alone = self.keeps_released
-            && self.owner.is_none()
-            && self.interface.mask().is_none()
-            && self.data.get().is_some_and(|state| state.is_home_alone(stream));
-        is_alone.then(|| stream.handle())
+    /// Sets the driver that the memory belongs to.
+    #[must_use]
+    pub(super) fn of_driver(mut self, driver: &Driver) -> RawView {
+        self.library = Some(driver.library());
+        self
     }
 
-    /// Records that a guard has ended. Its entries stay in the registry if other views must be ordered after its work.
+    /// Refuses a stream of another driver than that of the memory.
+    ///
+    /// # Errors
+    /// A wrong argument.
     #[inline]
-    pub(super) fn release(&self, elements: Registration, mask: Registration) {
-        if !self.keeps_released && !self.data.get().is_some_and(SyncState::is_exposed) {
-            return;
+    pub(super) fn check_driver(&self, stream: &Stream) -> Result<()> {
+        match self.library {
+            Some(library) if library != stream.driver().library() => Err(of_another_driver("stream")),
+            _ => Ok(()),
         }
-        for (known, registration) in [(self.data.get(), elements), (self.known_mask(), mask)] {
-            if let Some(state) = known {
-                registration.release(state, self.owner.as_ref());
+    }
+
+    /// Registers a guard for work in `stream`. Returns its parts that have elements. Adds the states to wait for to `others`.
+    ///
+    /// # Errors
+    /// [`Error::is_already_acquired`]: a live guard has elements in the same memory, and one of the two writes.
+    #[inline]
+    pub(super) fn register(&self, stream: &Stream, access: Access, others: &mut Others) -> Result<Registered> {
+        let data = self.entries.register(stream, &self.interface, access, others)?;
+        let (Some(mask), Some(part)) = (self.interface.mask(), &self.mask) else {
+            return Ok(Registered { data, mask: false });
+        };
+        match part.entries.register(stream, mask.interface(), Access::Read, others) {
+            Ok(mask) => Ok(Registered { data, mask }),
+            Err(error) => {
+                let nothing_done: Option<fn() -> Order> = None;
+                if data {
+                    self.entries.release(access, None, nothing_done);
+                }
+                Err(error)
             }
+        }
+    }
+
+    /// Records that a registered guard has edges to make at its end.
+    pub(super) fn set_begun(&self, registered: Registered, stream: &Stream, begun: Begun, access: Access) {
+        if registered.data {
+            self.entries.set_begun(Edges { stream: stream.clone(), begun, access });
+        }
+    }
+
+    /// The order of the work in `stream`. The handle of the home stream suffices if the view has no owner that keeps that stream alive, and no
+    /// work is recorded.
+    #[inline]
+    fn order_in(&self, stream: &Stream, state: &SyncState) -> Order {
+        match self.owner.is_none() && self.interface.mask().is_none() && state.is_home_alone(stream) {
+            true => Order::InStream(stream.handle()),
+            false => Order::InState(state.clone(), self.owner.clone()),
+        }
+    }
+
+    /// Records that a guard in `stream` has ended. `begun` is given if the guard had edges. The view's entries stay in the registry if other
+    /// views must be ordered after the guard's work.
+    #[inline]
+    pub(super) fn release(&self, registered: Registered, stream: &Stream, access: Access, begun: Option<Begun>) {
+        let data = self.data.get();
+        let keeps = self.keeps_released || data.is_some_and(SyncState::is_exposed);
+        if registered.data {
+            let order = data.filter(|_| keeps).map(|state| || self.order_in(stream, state));
+            self.entries.release(access, begun.map(|begun| (stream, begun)), order);
+        }
+        if let (true, Some(part)) = (registered.mask, &self.mask) {
+            let order =
+                part.state.get().filter(|_| keeps).map(|state| || Order::InState(state.clone(), self.owner.clone()));
+            part.entries.release(Access::Read, None, order);
         }
     }
 
@@ -326,21 +402,17 @@ impl RawView {
     #[cold]
     pub(super) fn tell_others(&self, stream: &Stream, access: Access) {
         // If a live guard refuses the entry, its release records this work too.
-        if let Ok(elements) = self.entries.register(stream, &self.interface, access, None, &mut Others::new()) {
-            self.release(elements, Registration::NONE);
+        if let Ok(data) = self.entries.register(stream, &self.interface, access, &mut Others::new()) {
+            self.release(Registered { data, mask: false }, stream, access, None);
         }
     }
 
     /// Defers the end of a guard, and keeps the memory and the guard's entries until then.
     #[cold]
-    pub(super) fn defer_end(
-        &self,
-        stream: &Stream,
-        begun: Begun,
-        access: Access,
-        entries: (Registration, Registration),
-    ) {
-        let entries = (entries.0.without_view(), entries.1.without_view());
+    pub(super) fn defer_end(&self, registered: Registered, stream: &Stream, begun: Begun, access: Access) {
+        let data = registered.data.then(|| self.entries.detach(access, Some((stream, begun)))).flatten();
+        let mask = self.mask.as_ref().filter(|_| registered.mask);
+        let entries: [Option<Detached>; 2] = [data, mask.and_then(|part| part.entries.detach(Access::Read, None))];
         sync::end_later(self.known_sync_states(access), stream, begun, (entries, self.keep_for_deferred_end(stream)));
     }
 
@@ -362,15 +434,15 @@ impl RawView {
         Some(Held::until_done(&context, self.interface.byte_range(), owner, pending.clone()).as_owner())
     }
 
-    /// Removes the entries of the guards, and ends those guards that were leaked.
-    fn end_guards(&self) {
-        let parts = std::iter::once(&*self.interface).chain(self.interface.mask().map(Mask::interface));
-        for Leaked { edges, access, registration } in parts.flat_map(registry::forget) {
-            let Some((stream, begun)) = edges else { continue };
+    /// Ends the guards that were leaked, and then removes the entry that they left.
+    #[cold]
+    fn end_leaked(&self, Leaked { edges, entry }: Leaked) {
+        let entry = Arc::new(entry);
+        for Edges { stream, begun, access } in edges {
             let ended = sync::end(self.known_sync_states(access), &stream, begun);
             if let Err(NotEnded { error, is_ordered }) = ended {
                 if !is_ordered {
-                    let kept = (registration.without_view(), self.keep_for_deferred_end(&stream));
+                    let kept = (entry.clone(), self.keep_for_deferred_end(&stream));
                     sync::end_later(self.known_sync_states(access), &stream, begun, kept);
                 }
                 stream.driver().dropped(Err(error));
@@ -414,9 +486,10 @@ impl RawView {
 impl Drop for RawView {
     #[inline]
     fn drop(&mut self) {
-        if self.entries.must_be_forgotten() {
-            self.end_guards();
-        }
+        // A guard of a mask reads, and its edges are those of the data.
+        let leaked = self.entries.forget();
+        let leaked_of_mask = self.mask.as_mut().and_then(|part| part.entries.forget());
+        leaked.into_iter().chain(leaked_of_mask).for_each(|leaked| self.end_leaked(leaked));
         self.defer_owner();
         if let Some(data) = self.data.get() {
             data.record_home();
@@ -432,7 +505,7 @@ struct BorrowedObject(std::ptr::NonNull<pyo3::ffi::PyObject>);
 // SAFETY: the object is only touched by a thread that is attached to the interpreter.
 #[cfg(feature = "python")]
 unsafe impl Send for BorrowedObject {}
-// SAFETY: as above.
+// SAFETY: the object is only touched by a thread that is attached to the interpreter, also through a shared reference.
 #[cfg(feature = "python")]
 unsafe impl Sync for BorrowedObject {}
 

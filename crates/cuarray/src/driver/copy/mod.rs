@@ -141,14 +141,17 @@ pub(crate) unsafe fn copy_peer(
     in_context(dst_context, stream, || match stream {
         // SAFETY: this function's contract; both contexts are held.
         Some(stream) => unsafe { call!(driver, cuMemcpyPeerAsync(dst, to, src, from, len, stream.cu_stream())) },
-        // SAFETY: as above.
+        // SAFETY: this function's contract; both contexts are held.
         None => unsafe { call!(driver, cuMemcpyPeer(dst, to, src, from, len)) },
     })
 }
 
 pub(super) fn in_context(context: &Context, stream: Option<&Stream>, work: impl FnOnce() -> Result<()>) -> Result<()> {
     match stream {
-        Some(stream) => stream.in_context_or(context, work),
+        Some(stream) => {
+            context.driver().check_same(stream.driver(), "stream")?;
+            stream.in_context_or(context, work)
+        }
         None => {
             let _current = context.push()?;
             work()

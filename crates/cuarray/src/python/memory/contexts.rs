@@ -1,8 +1,7 @@
 //! Contexts of devices: the current one of the thread, or the primary one.
 
 use super::runtime::driver;
-use crate::{Error, Result, driver::Context, interpreter};
-use std::sync::Mutex;
+use crate::{Error, Result, driver::Context, interpreter, lock::Lock};
 
 /// A context of a device: the current context if it belongs to that device, else the primary one. The default context for memory
 /// whose device is not known.
@@ -18,7 +17,7 @@ pub(in crate::python) fn context_by(device: Option<i32>) -> Result<Context> {
 /// # Errors
 /// An invalid argument: there is no such device.
 pub(in crate::python) fn context_on(ordinal: i32) -> Result<Context> {
-    static RETAINED: Mutex<Vec<(i32, Context)>> = Mutex::new(Vec::new());
+    static RETAINED: Lock<Vec<(i32, Context)>> = Lock::new(Vec::new());
     let driver = driver()?;
     let count = driver.device_count()?;
     if !usize::try_from(ordinal).is_ok_and(|ordinal| ordinal < count) {

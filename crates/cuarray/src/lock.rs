@@ -1,0 +1,194 @@
+//! [`Lock`] and [`SharedLock`]: locks that never hang a child of `fork`.
+//!
+//! A child of `fork` has one thread. A lock that another thread of the parent held at that moment stays locked in the child for ever. No
+//! driver works in such a child, so its calls fail, and the error names the fork. Locks must not hang before that error, or in a
+//! destructor. So a lock that stays locked in a child is replaced by a lock over an empty value. The held value is leaked: its thread may
+//! have changed half of it.
+//!
+//! | lock | in |
+//! |---|---|
+//! | the table of regions, and each region | `array::regions` |
+//! | the work of each array | `sync::pending` |
+//! | the contexts, the default context, the data of borrowed contexts | `driver::loaded`, `driver::context_state` |
+//! | the first error of a drop, deferred releases, what is never released | `driver::table`, `driver::deferred` |
+//! | idle events of each context | `driver::idle_events` |
+//! | the kernels of each context | `kernel::cache` |
+//! | retained contexts of Python | `python::memory::contexts` |
+//!
+//! The other locks of the folder `python` are held by attached threads only, for a few instructions without a driver call. Python's `fork`
+//! runs in an attached thread, so with a GIL no other thread holds one. A `OnceLock` waits only while its value is stored.
+
+use std::{
+    process,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use std::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{PoisonError, TryLockError, TryLockResult};
+
+pub(crate) use std::sync::MutexGuard as LockGuard;
+
+/// The time for which a child of `fork` waits for a lock, which another thread of the child may hold.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// A mutual exclusion lock. A panic of a holder does not poison it.
+#[derive(Debug, Default)]
+pub(crate) struct Lock<T> {
+    mutex: Mutex<T>,
+    in_child: OnceLock<Box<Mutex<T>>>,
+}
+
+/// A lock for one writer or several readers. A panic of a holder does not poison it.
+#[derive(Debug, Default)]
+pub(crate) struct SharedLock<T> {
+    lock: RwLock<T>,
+    in_child: OnceLock<Box<RwLock<T>>>,
+}
+
+impl<T> Lock<T> {
+    pub(crate) const fn new(value: T) -> Lock<T> {
+        Lock { mutex: Mutex::new(value), in_child: OnceLock::new() }
+    }
+
+    /// Locks without a wait. `None` if the lock is held.
+    #[inline]
+    pub(crate) fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+        free(self.mutex.try_lock())
+    }
+}
+
+impl<T: Default> Lock<T> {
+    #[inline]
+    pub(crate) fn lock(&self) -> LockGuard<'_, T> {
+        self.try_lock().unwrap_or_else(|| self.wait())
+    }
+
+    #[cold]
+    fn wait(&self) -> LockGuard<'_, T> {
+        if forked_from().is_none() {
+            return self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        }
+        held(&self.in_child, || self.try_lock()).unwrap_or_else(|| {
+            let replaced = self.in_child.get_or_init(Box::default);
+            replaced.lock().unwrap_or_else(PoisonError::into_inner)
+        })
+    }
+}
+
+impl<T> SharedLock<T> {
+    pub(crate) const fn new(value: T) -> SharedLock<T> {
+        SharedLock { lock: RwLock::new(value), in_child: OnceLock::new() }
+    }
+}
+
+impl<T: Default> SharedLock<T> {
+    #[inline]
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
+        free(self.lock.try_read()).unwrap_or_else(|| self.wait_to_read())
+    }
+
+    #[inline]
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
+        free(self.lock.try_write()).unwrap_or_else(|| self.wait_to_write())
+    }
+
+    #[cold]
+    fn wait_to_read(&self) -> RwLockReadGuard<'_, T> {
+        if forked_from().is_none() {
+            return self.lock.read().unwrap_or_else(PoisonError::into_inner);
+        }
+        held(&self.in_child, || free(self.lock.try_read())).unwrap_or_else(|| {
+            let replaced = self.in_child.get_or_init(Box::default);
+            replaced.read().unwrap_or_else(PoisonError::into_inner)
+        })
+    }
+
+    #[cold]
+    fn wait_to_write(&self) -> RwLockWriteGuard<'_, T> {
+        if forked_from().is_none() {
+            return self.lock.write().unwrap_or_else(PoisonError::into_inner);
+        }
+        held(&self.in_child, || free(self.lock.try_write())).unwrap_or_else(|| {
+            let replaced = self.in_child.get_or_init(Box::default);
+            replaced.write().unwrap_or_else(PoisonError::into_inner)
+        })
+    }
+}
+
+/// The guard of a lock that was free.
+#[inline]
+fn free<G>(tried: TryLockResult<G>) -> Option<G> {
+    match tried {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// Tries a lock for a while, unless it has been replaced already.
+fn held<G, L>(replaced: &OnceLock<L>, mut attempt: impl FnMut() -> Option<G>) -> Option<G> {
+    let end = Instant::now() + PATIENCE;
+    while replaced.get().is_none() && Instant::now() < end {
+        if let Some(guard) = attempt() {
+            return Some(guard);
+        }
+        std::thread::yield_now();
+    }
+    None
+}
+
+/// The process that initialized a driver; 0 before. A child of `fork` inherits it.
+static INITIALIZED_IN: AtomicU32 = AtomicU32::new(0);
+
+/// Remembers this process, once a driver is initialized.
+pub(crate) fn watch_forks() {
+    // A child of `fork` stays one, also if it initializes a driver that permits that.
+    _ = INITIALIZED_IN.compare_exchange(0, process::id(), Relaxed, Relaxed);
+}
+
+/// The process that initialized a driver and that this one was forked from; `None` if it was not.
+#[cold]
+pub(crate) fn forked_from() -> Option<u32> {
+    let parent = INITIALIZED_IN.load(Relaxed);
+    (parent != 0 && parent != process::id()).then_some(parent)
+}
+
+/// The locks of model tests.
+#[cfg(all(test, loom))]
+pub(crate) mod model {
+    use loom::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Lock<T>(Mutex<T>);
+
+    impl<T> Lock<T> {
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap()
+        }
+
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            self.0.try_lock().ok()
+        }
+    }
+
+    #[derive(Debug, Default)]
+    pub(crate) struct SharedLock<T>(RwLock<T>);
+
+    impl<T> SharedLock<T> {
+        pub(crate) fn new(value: T) -> SharedLock<T> {
+            SharedLock(RwLock::new(value))
+        }
+
+        pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
+            self.0.read().unwrap()
+        }
+
+        pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
+            self.0.write().unwrap()
+        }
+    }
+}
