@@ -11,7 +11,7 @@ use driver_fixture::{Fixture, streams};
 use std::{
     any::Any,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
 };
@@ -69,8 +69,15 @@ fn dropped(driver: &Driver) -> String {
     driver.take_drop_error().map_or_else(String::new, |error| error.to_string())
 }
 
+/// Runs one test of this file at a time: a thread that tries deferred releases lets no other thread try them.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn panic_of_an_owner_is_reported_and_other_owners_are_dropped_after_their_work() {
+    let _alone = alone();
     let fixture = Fixture::new();
     let context = fixture.primary();
     let [one, two] = streams(&context);
@@ -96,6 +103,7 @@ fn panic_of_an_owner_is_reported_and_other_owners_are_dropped_after_their_work()
 /// As a function that a program calls with the arrays of another library, and that allocates nothing.
 #[test]
 fn owners_of_received_arrays_are_dropped_by_later_calls() {
+    let _alone = alone();
     let fixture = Fixture::new();
     let context = fixture.primary();
     let [stream, foreign] = streams(&context);
@@ -124,6 +132,7 @@ fn owners_of_received_arrays_are_dropped_by_later_calls() {
 
 #[test]
 fn owner_may_use_the_library_while_it_is_dropped() {
+    let _alone = alone();
     let fixture = Fixture::new();
     let context = fixture.primary();
     let [stream] = streams(&context);
@@ -144,6 +153,7 @@ fn owner_may_use_the_library_while_it_is_dropped() {
 
 #[test]
 fn home_stream_of_another_context_is_refused() {
+    let _alone = alone();
     let fixture = Fixture::with(cuarray_sim::Config { devices: 2, ..cuarray_sim::Config::default() });
     let (first, second) = (fixture.primary(), fixture.driver.device(1).unwrap().primary_context().unwrap());
     let memory = Arc::new(Allocation::device(&first, LEN).unwrap());

@@ -109,6 +109,13 @@ pub enum Action {
         of: Of,
         home: Option<usize>,
     },
+    /// A second array over the memory of an array that lives, with its own home stream. A clone of the first array is the owner.
+    Rewrap {
+        array: usize,
+        home: Option<usize>,
+        /// Whether the address comes from a guard, and not from the array's interface.
+        by_guard: bool,
+    },
     View {
         of: Of,
         names: Names,
@@ -240,7 +247,12 @@ impl Program {
                     _ => Part::Slice(random.slot()),
                 },
             },
-            22..26 => Action::FromOwner { of: of(random), home: random.one_in(2).then(|| random.slot()) },
+            22..24 => Action::FromOwner { of: of(random), home: random.one_in(2).then(|| random.slot()) },
+            24..26 => Action::Rewrap {
+                array: random.slot(),
+                home: (!random.one_in(3)).then(|| random.slot()),
+                by_guard: random.one_in(2),
+            },
             26..34 => Action::View {
                 of: of(random),
                 names: match random.below(6) {

@@ -29,6 +29,8 @@ pub struct Slot {
     pub device: usize,
     /// The memory of another library that the array is a view of.
     memory: Option<Weak<Foreign>>,
+    /// Whether the array is over the memory of another array that has another home stream.
+    pub is_rewrapped: bool,
     readers: usize,
     writers: usize,
 }
@@ -39,7 +41,14 @@ unsafe impl Send for Slot {}
 impl Slot {
     pub fn new(array: Array, device: usize, memory: Option<&Arc<Foreign>>) -> Slot {
         let memory = memory.map(Arc::downgrade);
-        Slot { array: NonNull::from(Box::leak(Box::new(array))), device, memory, readers: 0, writers: 0 }
+        Slot {
+            array: NonNull::from(Box::leak(Box::new(array))),
+            device,
+            memory,
+            is_rewrapped: false,
+            readers: 0,
+            writers: 0,
+        }
     }
 
     /// The array, unless a guard for writing borrows it.

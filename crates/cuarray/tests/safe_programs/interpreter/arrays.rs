@@ -9,7 +9,7 @@ use crate::{
 };
 use cuarray::{
     CArray, DeviceArray, Event, Interface, IxDyn, Layout, Owner, RawDeviceArray, RawView, Result, Stream, StreamEntry,
-    TypeStr, c_interface::Described, driver::Allocation, s,
+    TypeStr, c_interface::Described, driver::Allocation, s, sync,
 };
 use std::{num::NonZeroUsize, sync::Arc};
 
@@ -45,13 +45,11 @@ impl Interpreter<'_> {
     pub(super) fn derive(&mut self, array: usize, part: Part) -> Option<()> {
         (self.arrays.len() < MOST_ARRAYS).then_some(())?;
         let index = self.array(array)?;
-        let slot = &self.arrays[index].1;
-        let device = slot.device;
-        let array = match slot.get()? {
+        let array = match self.arrays[index].1.get()? {
             Array::Typed(array) => array,
             Array::Raw(array) => {
-                let (clone, memory) = (array.clone(), slot.memory());
-                self.push_over(Array::Raw(clone), device, memory.as_ref());
+                let clone = array.clone();
+                self.push_part(Array::Raw(clone), index);
                 return Some(());
             }
             Array::View(_) | Array::TypedView(_) => return None,
@@ -80,9 +78,8 @@ impl Interpreter<'_> {
             }
             .and_then(DeviceArray::into_dimensionality),
         };
-        let memory = slot.memory();
         let derived = self.check(derived)?;
-        self.push_over(Array::Typed(derived), device, memory.as_ref());
+        self.push_part(Array::Typed(derived), index);
         Some(())
     }
 
@@ -137,6 +134,53 @@ impl Interpreter<'_> {
         Some(())
     }
 
+    pub(super) fn rewrap(&mut self, array: usize, home: Option<usize>, by_guard: bool) -> Option<()> {
+        (self.arrays.len() < MOST_ARRAYS && self.captures.is_empty()).then_some(())?;
+        let index = self.array(array)?;
+        let slot = &self.arrays[index].1;
+        let device = slot.device;
+        let array = match slot.get()? {
+            Array::Typed(array) => array.as_raw().clone(),
+            Array::Raw(array) => array.clone(),
+            Array::View(_) | Array::TypedView(_) => return None,
+        };
+        slot.memory().is_none().then_some(())?;
+        let home = match home {
+            Some(slot) => Some(Self::pick(&self.own, slot).filter(|(_, of)| *of == device)?.0),
+            None => None,
+        };
+        // Pending work is ordered before later work in the new home stream; without one it is done.
+        match (array.home_stream(), &home) {
+            (Some(earlier), Some(home)) if earlier.handle() > 2 => {
+                let ordered = sync::edge(earlier, home);
+                self.check(ordered)?;
+            }
+            _ => self.wait_for_all(),
+        }
+        let interface = match by_guard {
+            false => array.interface().clone(),
+            true => {
+                let stream = self.own[0].0.clone();
+                let guard = self.check(array.acquire(&stream))?;
+                let (address, layout) = (guard.as_device_ptr(), guard.layout().clone());
+                let released = guard.release();
+                self.check(released)?;
+                let is_overlapping = layout.shape().iter().zip(layout.strides()).any(|(n, step)| *n > 1 && *step == 0);
+                let interface = Interface::new(address, TypeStr::of::<u32>(), layout);
+                self.check(interface)?.with_read_only(is_overlapping)
+            }
+        };
+        let owner = Owner::new(Arc::new(array));
+        // SAFETY: the owner keeps the memory, and pending work is ordered.
+        let array = unsafe { RawDeviceArray::from_owner(&self.contexts[device], interface, owner, home.as_deref()) };
+        let array = self.check(array)?;
+        self.push_over(Array::Raw(array), device, None);
+        if let Some((_, slot)) = self.arrays.last_mut() {
+            slot.is_rewrapped = true;
+        }
+        Some(())
+    }
+
     pub(super) fn view(&mut self, of: Of, names: Names) -> Option<()> {
         (self.arrays.len() < MOST_ARRAYS).then_some(())?;
         let memory = self.memory(of)?;
@@ -173,7 +217,6 @@ impl Interpreter<'_> {
             Array::Raw(array) => array.clone(),
             Array::View(_) | Array::TypedView(_) => return None,
         };
-        let memory = slot.memory();
         let home = array.home_stream().cloned();
         if home.is_none() {
             // The interface names no stream, so no work may be pending.
@@ -198,7 +241,7 @@ impl Interpreter<'_> {
         // SAFETY: the owner keeps the array, its home stream and the event.
         let view = unsafe { exported.into_view(&self.shared.driver) };
         let view = self.check(view)?;
-        self.push_over(Array::View(view), device, memory.as_ref());
+        self.push_part(Array::View(view), index);
         Some(())
     }
 

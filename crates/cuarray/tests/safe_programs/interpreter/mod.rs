@@ -184,9 +184,20 @@ impl<'r> Interpreter<'r> {
         self.arrays.push((self.numbers, Slot::new(array, device, memory)));
     }
 
-    /// Whether the array in a slot shares another library's memory with another slot.
+    /// Adds an array over the memory of the array in a slot.
+    fn push_part(&mut self, array: Array, whole: usize) {
+        let slot = &self.arrays[whole].1;
+        let (device, memory, is_rewrapped) = (slot.device, slot.memory(), slot.is_rewrapped);
+        self.push_over(array, device, memory.as_ref());
+        if let Some((_, part)) = self.arrays.last_mut() {
+            part.is_rewrapped = is_rewrapped;
+        }
+    }
+
+    /// Whether the array in a slot shares memory with an array of another home stream.
     fn is_shared(&self, index: usize) -> bool {
-        let Some(memory) = self.arrays[index].1.memory() else { return false };
+        let slot = &self.arrays[index].1;
+        let Some(memory) = slot.memory() else { return slot.is_rewrapped };
         let users = self.arrays.iter().filter(|(_, slot)| slot.is_over(&memory));
         users.count() > 1
     }
@@ -222,6 +233,7 @@ impl<'r> Interpreter<'r> {
             Action::Create { fill, stream } => self.create(fill, stream)?,
             Action::Derive { array, part } => self.derive(array, part)?,
             Action::FromOwner { of, home } => self.owned(of, home)?,
+            Action::Rewrap { array, home, by_guard } => self.rewrap(array, home, by_guard)?,
             Action::View { of, names } => self.view(of, names)?,
             Action::Exchange { array, with_event } => self.exchange(array, with_event)?,
             Action::Typed(array) => self.typed(array)?,
