@@ -303,7 +303,13 @@ nvcc: $(NVCC) ## install nvcc and CMake into build/nvcc
 .PHONY: examples-cuda
 examples-cuda: install $(NVCC) ## build the CUDA C++ examples with nvcc, and run them on the simulated driver
 	$(call say,CUDA C++ with nvcc and CMake)
-	$(BIN)/python -m pytest examples/cuda --durations=5
+	$(BIN)/python -m pytest examples/cuda --ignore examples/cuda/algorithms --durations=5
+
+# nvcc compiles each of the two programs for more than a minute.
+.PHONY: algorithms
+algorithms: install $(NVCC) ## run CUB's and Thrust's algorithms at ALGORITHM_ELEMENTS (200000), and compare them with the host's; a finding is a failure
+	$(call say,CUB and Thrust with nvcc)
+	$(BIN)/python -m pytest examples/cuda/algorithms --durations=2
 
 .PHONY: nvjitlink
 nvjitlink: $(NVJITLINK) ## install nvJitLink into build/nvjitlink
