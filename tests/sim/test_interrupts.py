@@ -5,6 +5,7 @@ A second of the process's own time counts, as the machine may be busy. Without a
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from collections.abc import Callable
@@ -132,6 +133,16 @@ except KeyboardInterrupt:
     done = run("-m", "cuarray_sim", "program.py")
     assert (done.stdout, done.returncode) == ("interrupted\n", 66), done.stderr
     assert "] data-race: " in done.stderr
+    (endless / "uncaught.py").write_text(
+        program.replace("try:\n    wait()", "wait()\nif False:").partition("except")[0] + "    pass\n"
+    )
+    for start in (["-m", "cuarray_sim"], []):
+        uncaught = run(*start, "uncaught.py", CUARRAY_SIM_REPORT=str(endless / "found.json"))
+        # A shell shows this status as 130.
+        assert uncaught.returncode == -signal.SIGINT
+        assert "KeyboardInterrupt" in uncaught.stderr
+        assert uncaught.stderr.count("] data-race: ") == 1
+        assert [each["kind"] for each in json.loads((endless / "found.json").read_text())["findings"]] == ["data-race"]
 
 
 def test_timer_of_a_test_fails_it_and_the_next_test_runs(run: Run, endless: Path) -> None:

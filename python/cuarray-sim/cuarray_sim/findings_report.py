@@ -207,6 +207,18 @@ def report(format: Format = "text", *, leaks: bool = False) -> str:
     return text
 
 
+def format_of(file: str) -> Format:
+    """Return the format of a report by the end of the file's name.
+
+    :raises ValueError: no format has such an end.
+    """
+    ends: dict[str, Format] = {".trace.json": "trace", ".json": "json", ".html": "html", ".txt": "text"}
+    for end, format in ends.items():
+        if file.endswith(end):
+            return format
+    raise ValueError(f"{file!r} is no name of a report; expected an end of {', '.join(ends)}")
+
+
 def clear_findings() -> None:
     """Forget the findings so far."""
     call("cuarraySimClearFindings")
