@@ -17,7 +17,7 @@ import driver
 import numpy as np
 import peers
 from cases import Case, cases
-from facts import Refused
+from facts import Refused, nothing_is_found, race_is_found
 from library_cuarray import Cuarray
 from mpi4py import MPI
 from outcome import Outcome
@@ -143,7 +143,11 @@ def survey(way, driver):
     else:
         sending.check("stream", "pending work", way.stream_is_honoured)
         if driver.defers_all_work:
+            if (found := driver.findings()) is not None:
+                sending.check("stream", "findings", nothing_is_found, found)
             sending.check("stream", "without the wait", way.stream_is_honoured, False)
+            if (found := driver.findings()) is not None:
+                sending.check("stream", "the race without the wait", race_is_found, found)
     sending.nanoseconds = receiving.nanoseconds = way.round_trip()
     return [sending, receiving]
 
