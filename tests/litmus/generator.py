@@ -11,7 +11,6 @@ import random
 from .kernels import Pause, Text
 from .programs import ATOMICS, UNIT, Location, Operation, Place, Program, Step, repeated
 
-ALL_ONES = (1 << 64) - 1  # shared memory that no thread has written
 FLAGS = (Location("global", 32, 4), Location("global", 40, 8), Location("shared", 32, 4))
 # The barriers with threads that only arrive: those that pauses leave.
 MOST_ARRIVALS = 10
@@ -126,13 +125,12 @@ class Maker:
             value = repeated(1 << self.adds % 4)
             self.adds += 1
         if kind == "cas":
-            initial = ALL_ONES if location.space == "shared" else 0
             written = [
                 int(step.operation.value)
                 for step in self.program.steps
                 if step.operation.location == location and step.operation.kind in ("store", "exch")
             ]
-            expected = self.random.choice([initial, *written]) & (1 << 8 * location.size) - 1
+            expected = self.random.choice([location.initial, *written]) & (1 << 8 * location.size) - 1
         return Operation(kind, self.random.choice(semantics), self.scope(), location, value, expected)
 
     def access(self) -> None:

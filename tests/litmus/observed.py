@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from .axioms import INITIAL, Event, Execution, ReadsFrom, Relation, Structure, bits, unit_of
 from .kernels import Text, values_read
 from .leniencies import is_accepted, lenient_order
-from .programs import UNIT, Program
+from .programs import UNIT, Location, Program
 
 Race = tuple[str, int, int]
 Key = tuple[int, int]
@@ -120,7 +120,7 @@ def _unrolled(text: Text, words: Sequence[int]) -> tuple[Program, dict[tuple[int
             (thread,) = step.threads
             if values[number, thread] != step.awaited or text.waited(words, number, thread):
                 # Only one step writes the flag, so a read of another value has read the initial one.
-                known[len(lines), thread] = 0 if step.operation.location.space == "global" else -1  # type: ignore[union-attr]
+                known[len(lines), thread] = step.operation.location.initial  # type: ignore[union-attr]
                 program.steps.append(replace(step, awaited=None))
                 lines.append(text.line(number))
         for thread in step.threads:
@@ -157,7 +157,7 @@ def _sources(structure: Structure, values: dict[tuple[int, int], int]) -> Iterat
                     for write in structure.by_unit.get(place, ())
                     if write != index and unit_of(written[write], events[write].units.index(place)) == value
                 ]
-                if value == (0 if place[0] == "global" else (1 << 8 * UNIT) - 1):
+                if value == Location("global" if place[0] == "global" else "shared", place[-1] * UNIT, UNIT).initial:
                     fits.append(INITIAL)
                 choices.append(((index, unit), fits))
         keys = [key for key, _ in choices]
@@ -182,7 +182,7 @@ def _written(structure: Structure, values: dict[tuple[int, int], int], chosen: d
         source = chosen[index]
         if depth > len(chosen):
             return None
-        old = (0 if location.space == "global" else mask) if source == INITIAL else value(source, depth + 1)
+        old = location.initial if source == INITIAL else value(source, depth + 1)
         return None if old is None else old + own & mask
 
     for index in structure.writes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+UNDEFINED = (0xFFF5A5A5).to_bytes(4, "little")
 UNIT = 2  # bytes: the smallest access, and the granularity at which a read gets its value from writes
 SCOPES = ("cta", "cluster", "gpu", "sys")
 ATOMICS = ("exch", "add", "cas", "red")
@@ -26,6 +27,13 @@ class Location:
     space: str
     offset: int
     size: int
+
+    @property
+    def initial(self) -> int:
+        """The value before any write: zero in global memory, and the simulator's undefined value in shared memory."""
+        fresh = UNDEFINED if self.space == "shared" else bytes(len(UNDEFINED))
+        start = self.offset % len(fresh)
+        return int.from_bytes((3 * fresh)[start : start + self.size], "little")
 
     @property
     def units(self) -> range:

@@ -18,6 +18,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 # `wait` returns the result of a wait for a kernel that counts without an end. `send` sends a signal to this process later.
 ENDLESS = '''\
 import ctypes, os, signal, threading, time
+# A job in the background begins with this signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import cuarray_sim
 cuarray_sim.install()
 cuda = ctypes.CDLL("libcuda.so.1")

@@ -57,10 +57,9 @@ kinds! {
     ///
     /// Sides: the access, the release.
     FreeBeforePendingWork = "free-before-pending-work",
-    /// A read, by a kernel or to the host, of bytes that nothing has written; a shuffle that uses the value of an absent
-    /// lane.
+    /// The [use of an undefined value](kernels.md#undefined-values) by a kernel; a read of bytes to the host that nothing has written.
     ///
-    /// Sides: the read.
+    /// Sides: the use, or the read.
     UninitializedRead = "uninitialized-read",
     /// An access that leaves its allocation, or lies in none.
     ///

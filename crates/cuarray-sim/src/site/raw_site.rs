@@ -91,22 +91,24 @@ impl RawSite {
         }
     }
 
-    /// The machine code of the access; if that is the C library's, as in `memset`, the call of its function.
-    fn native(&self) -> Option<Native> {
-        // The instruction is not a return address, and the look-up uses the address before its argument.
-        let own = object_of(self.instruction + 1)?;
-        let own = Native { offset: own.offset - 1, is_return_address: false, ..own };
-        if !library::is_of_the_language(&own.object) {
-            return Some(own);
-        }
+    /// The function outside of the C library that called one of its functions, such as `memset`, where the access is in one.
+    fn caller(&self) -> Option<Native> {
         let mut callers = self.callers.iter().map_while(|address| object_of(*address));
-        callers.find(|caller| !library::is_of_the_language(&caller.object)).or(Some(own))
+        callers.find(|caller| !library::is_of_the_language(&caller.object))
     }
 
     /// The site of a memory access at this position.
     pub(crate) fn site(&self) -> Arc<Site> {
-        let native = self.native();
-        let library = native.as_ref().map(|native| &*native.object).filter(|object| !library::is_runtime(object));
+        // The instruction is not a return address, and the look-up uses the address before its argument.
+        let own = object_of(self.instruction + 1).map(|native| Native {
+            offset: native.offset - 1,
+            is_return_address: false,
+            ..native
+        });
+        let in_c = own.as_ref().is_some_and(|native| library::is_of_the_language(&native.object));
+        let native = if in_c { self.caller().or(own) } else { own };
+        let library = native.as_ref().filter(|_| !in_c).map(|native| &*native.object);
+        let library = library.filter(|object| !library::is_runtime(object));
         let library = library.map(library::of);
         Arc::new(Site { innermost: self.innermost.frame(), user: self.user.frame(), native, library })
     }
