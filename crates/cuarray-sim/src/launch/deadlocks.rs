@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_millis(2);
 /// The most groups of threads that are named.
 const GROUPS: usize = 6;
 
-/// What others than the launch can change, and how long they are given for that.
+/// The memory that others than the launch can change, and the time that they are given for that.
 pub(super) struct Others<'a> {
     memory: &'a Memory,
     /// Whether the host writes the memory of devices.
@@ -28,7 +28,7 @@ pub(super) struct Others<'a> {
     waiting: OnceLock<Waiting>,
 }
 
-/// What is looked up when all threads wait for the first time.
+/// The facts that are looked up when all threads wait for the first time.
 struct Waiting {
     /// The ranges of memory that the host or another process can write, in ascending order.
     ranges: Vec<(u64, u64)>,

@@ -217,7 +217,7 @@ pub(crate) struct Reachable {
 #[derive(Default)]
 pub(crate) struct Memory {
     by_address: BTreeMap<u64, Allocation>,
-    /// What kernels of a context can reach, until an allocation or the access to one changes.
+    /// The memory that kernels of a context can reach, until an allocation or the access to one changes.
     reachable: HashMap<CUcontext, Arc<Reachable>>,
 }
 
@@ -280,7 +280,7 @@ impl Memory {
         self.reachable.clear();
     }
 
-    /// What kernels of a context can reach, if that is known.
+    /// The memory that kernels of a context can reach, if that is known.
     pub(crate) fn known_reachable(&self, context: CUcontext) -> Option<Arc<Reachable>> {
         self.reachable.get(&context).cloned()
     }
