@@ -46,7 +46,12 @@ class Run:
     rehearsal: bool = False
     started: float = field(default_factory=time.monotonic)
     summary: dict[str, Any] = field(default_factory=dict)
-    kit: dict[str, Any] = field(default_factory=lambda: {"libraries": [], "left_out": {}})
+    kit: dict[str, Any] = field(
+        default_factory=lambda: {
+            "libraries": [],
+            "left_out": {library: "there was no time" for library in slices.kit_libraries()},
+        }
+    )
 
     @property
     def end(self) -> float:
@@ -105,6 +110,7 @@ class Run:
 
     def tests(self, environment: dict[str, str]) -> None:
         """Run files of tests and the kit, one job for each core."""
+        write(self.results / "kit.json", self.kit)
         junit, runs = JUnit(self.results / "junit.xml"), []
 
         def file(name: str, path: str) -> None:
@@ -152,6 +158,7 @@ class Run:
         done = finished([*command, "--json", str(file)], environment, min(KIT_SECONDS, self.left))
         if file.exists():
             self.kit["libraries"] += json.loads(file.read_text())["libraries"]
+            del self.kit["left_out"][library]
             file.unlink()
         else:
             self.kit["left_out"][library] = done
