@@ -103,9 +103,6 @@ impl Detector {
         let reads = Reads { values: values.as_ref(), made: &heap.made, blocks };
         let Observed { races, stray, unwritten: read } = Observed::of(shadow, effect, &by, &reads);
         unwritten.extend(read);
-        for (start, end) in values.iter().flat_map(|values| &values.undefined) {
-            shadow.unwrite(&Region::row(*start, end - start), &[(0, end - start)]);
-        }
         let freed = heap.freed.iter().flat_map(|block| shadow.release(block.address, block.end(), &handed)).collect();
         // Work that has synchronized through memory is ordered, although the driver sees no edge.
         let met = std::mem::take(&mut shadow.met);
@@ -114,6 +111,15 @@ impl Detector {
         let freed: Vec<Conflict> = meetings.unordered(freed).collect();
         let races: Vec<_> =
             races.into_iter().map(|(conflicts, access)| (meetings.widened(conflicts), access)).collect();
+        // A launch that races with a write may have read the bytes too early. Its undefined results are a consequence of the race.
+        let follows = |(conflicts, _): &(Vec<Conflict>, AccessKind)| {
+            conflicts.iter().any(|conflict| matches!(conflict.access, AccessKind::Write | AccessKind::Create))
+        };
+        if !races.iter().any(follows) {
+            for (start, end) in values.iter().flat_map(|values| &values.undefined) {
+                self.shadow.unwrite(&Region::row(*start, end - start), &[(0, end - start)]);
+            }
+        }
         for (conflicts, access) in races {
             conflicts.into_iter().for_each(|conflict| self.race(conflict, operation, access, before_wait));
         }

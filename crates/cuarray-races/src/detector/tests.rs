@@ -59,3 +59,26 @@ fn kernel_access_to_freed_memory_is_a_use_after_free() {
     let kinds: Vec<Kind> = detector.report(false).findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [Kind::UseAfterFree, Kind::OutOfBounds]);
 }
+
+/// The kinds of the findings of a program: a fill in one stream, then a launch in another that read its bytes before the fill ran and wrote
+/// what it computed behind them, then a read of that by the host. The launch waits for the fill, or does not.
+fn computed_too_early(waits: bool) -> Vec<Kind> {
+    let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+    let [mut one, mut other] = [1, 2].map(|handle| detector.new_lane(LaneKind::NonBlocking, handle, Some(0)));
+    detector.allocate(caller(), Block::new(0, 64, "device", 0), false);
+    detector.issue(&mut one, caller(), Effect::Fill(Region::row(0, 16)));
+    if waits {
+        detector.join(&mut other, &one.clock());
+    }
+    let launch = detector.issue(&mut other, caller(), Effect::Unknown);
+    detector.values_followed(&launch, Values { undefined: vec![(16, 32)], read: Vec::new() });
+    detector.resolve(&launch, &[touched(0, 16, Touch::Read), touched(16, 32, Touch::Write)]);
+    detector.issue(&mut other, caller(), Effect::Touches(vec![(Region::row(16, 16), AccessKind::Read)]));
+    detector.report(false).findings.iter().map(|finding| finding.kind).collect()
+}
+
+#[test]
+fn undefined_results_of_a_launch_that_races_with_a_write_are_no_second_finding() {
+    assert_eq!(computed_too_early(false), [Kind::DataRace]);
+    assert_eq!(computed_too_early(true), [Kind::UninitializedRead]);
+}
