@@ -207,16 +207,9 @@ def report(format: Format = "text", *, leaks: bool = False) -> str:
     return text
 
 
-def format_of(file: str) -> Format:
-    """Return the format of a report by the end of the file's name.
-
-    :raises ValueError: no format has such an end.
-    """
-    ends: dict[str, Format] = {".trace.json": "trace", ".json": "json", ".html": "html", ".txt": "text"}
-    for end, format in ends.items():
-        if file.endswith(end):
-            return format
-    raise ValueError(f"{file!r} is no name of a report; expected an end of {', '.join(ends)}")
+def report_before_signal() -> None:
+    """Report the findings as the end of the process does, for a process that a signal is about to end."""
+    call("cuarraySimReport")
 
 
 def clear_findings() -> None:

@@ -122,7 +122,7 @@ def install(
         os.environ.update(options)
         # Python handles Ctrl-C only once the driver call has ended.
         os.environ.setdefault("CUARRAY_SIM_INTERRUPTS", "1")
-        atexit.register(_report_interrupted, os.getpid(), os.environ.get("CUARRAY_SIM_REPORT"))
+        atexit.register(_report_interrupted, os.getpid())
         say(f"{path.name} is {path}")
         if os.environ.get("CUARRAY_SIM_SCHEDULE") == "random":
             # Drawn here, so that child processes get the same seed, and the environment shows it.
@@ -136,23 +136,18 @@ def install(
     return path
 
 
-def _report_interrupted(process: int, file: str | None) -> None:
+def _report_interrupted(process: int) -> None:
     """Report the findings if Ctrl-C ends the process: Python ends itself by the signal then, and the driver does not see the exit."""
     interrupted = issubclass(getattr(sys, "last_type", None) or Exception, KeyboardInterrupt)
     # An interactive interpreter goes on after the interrupt, and ends as usual.
     if not interrupted or hasattr(sys, "ps1") or os.getpid() != process:
         return
-    from .findings_report import format_of, report
+    from .findings_report import report_before_signal
 
     try:
-        text = report()
-        if file is not None:
-            Path(file.replace("%p", str(process))).write_text(report(format_of(file)), encoding="utf-8")
-    except (OSError, RuntimeError, ValueError) as error:
+        report_before_signal()
+    except RuntimeError as error:
         print(f"cuarray-sim: no report after the interrupt: {error}", file=sys.stderr)
-        return
-    if os.environ.get("CUARRAY_SIM_QUIET", "").strip() != "1":
-        print(text, end="", file=sys.stderr, flush=True)
 
 
 def _environment_of(devices: int | None, host_readable: bool | None, schedule: str | None) -> dict[str, str]:

@@ -5,7 +5,7 @@
 
 use super::statistics::write_text;
 use super::*;
-use crate::process::{current, report};
+use crate::process::{current, exit, report};
 
 /// Calls `f` with the calling thread's driver, if that driver works in this process.
 pub(super) fn with_driver(f: impl FnOnce(&Driver) -> Result<(), CUresult>) -> CUresult {
@@ -58,6 +58,16 @@ pub(crate) unsafe extern "C" fn cuarraySimFindings(
         };
         // SAFETY: this function's contract.
         unsafe { write_text(&text, buf, cap, len) }
+    })
+}
+
+/// Reports the findings as the end of the process does: on standard error, and in the file of `CUARRAY_SIM_REPORT`. For a process that a
+/// signal is about to end.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn cuarraySimReport() -> CUresult {
+    with_driver(|_| {
+        exit::report_before_signal();
+        Ok(())
     })
 }
 

@@ -49,6 +49,13 @@ pub(crate) fn is_over() -> bool {
     OVER.load(Ordering::Relaxed)
 }
 
+/// Reports the findings of the process now, because a signal is about to end it, and no handler will run.
+pub(crate) fn report_before_signal() {
+    if let Some(driver) = WATCHED.get() {
+        report_findings(driver);
+    }
+}
+
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     let guarded = AssertUnwindSafe(|| {
         let driver = WATCHED.get()?;
