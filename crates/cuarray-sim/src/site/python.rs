@@ -95,16 +95,15 @@ fn find() -> Search {
     let version = unsafe { CStr::from_ptr(version()) }.to_str().ok().and_then(minor);
     let types = Types { code: code as u64, text: text as u64, bytes: bytes as u64 };
     let layout = version.and_then(|minor| layout(minor, &types, address(c"_PyRuntime")));
-    let Some(layout) = layout.filter(|_| size_of::<usize>() == 8) else { return Search::Never };
-    let python = Python { is_initialized, this_thread, layout };
+    let Some(mut layout) = layout.filter(|_| size_of::<usize>() == 8) else { return Search::Never };
     // SAFETY: as in `Python::innermost`.
     let thread = unsafe { if is_initialized() == 0 { return Search::NotYet } else { this_thread() } };
     if thread.is_null() {
         return Search::NotYet;
     }
-    match verify(thread as u64, &python.layout) {
+    match verify(thread as u64, &mut layout) {
         Some(0) => Search::NotYet,
-        Some(_) => Search::Found(Box::new(python)),
+        Some(_) => Search::Found(Box::new(Python { is_initialized, this_thread, layout })),
         None => Search::Never,
     }
 }
@@ -216,16 +215,21 @@ unsafe fn published(minor: u32, runtime: u64, like: Layout) -> Option<Layout> {
         bytes: offset(bytes + 2)?,
         text_state: offset(text + 1)?,
         text_length: offset(text + 2)?,
-        text_width_bit: if minor == 13 { 2 } else { 16 },
         ascii: offset(text + 3)?,
         wide: offset(text + 3)? + 16,
         ..like
     })
 }
 
+/// The bit position of the character width in the state of an ASCII string, where Python's table for debuggers names only the state.
+fn width_bit(state: u32) -> Option<u32> {
+    // One byte for each character, compact, ASCII. The bits below count the ways in which the string is interned.
+    [2, 8, 16].into_iter().find(|bit| state >> bit & 0x1f == 0x19 && state & ((1 << bit) - 1) < 4)
+}
+
 /// Reads a thread's frames in this layout without trusting it. Returns their number, up to sixteen, or `None` if any
 /// value is implausible.
-fn verify(thread: u64, layout: &Layout) -> Option<usize> {
+fn verify(thread: u64, layout: &mut Layout) -> Option<usize> {
     let mut address = thread;
     for offset in layout.to_frame.into_iter().flatten() {
         address = peek(address, offset)?;
@@ -254,6 +258,9 @@ fn verify(thread: u64, layout: &Layout) -> Option<usize> {
             let name = peek(code, layout.file_name)?;
             if peek(name, layout.text_length)? > frame::LONGEST {
                 return None;
+            }
+            if let Some(bit) = width_bit(peek(peek(code, layout.name)?, layout.text_state)? as u32) {
+                layout.text_width_bit = bit;
             }
             // All objects that the frame refers to have the right types.
             lines += usize::from(Frame::at(address, layout).is_some_and(|frame| frame.line().is_some()));
@@ -322,6 +329,19 @@ unsafe extern "C" fn look_at(info: *mut libc::dl_phdr_info, _size: usize, handle
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn width_of_characters_is_found_in_the_state_of_an_ascii_string() {
+        // Not interned, interned, and immortal; Python 3.13 sets a bit above for static strings.
+        for interned in 0..4 {
+            assert_eq!(width_bit(0x19 << 2 | interned), Some(2));
+            assert_eq!(width_bit(1 << 7 | 0x19 << 2 | interned), Some(2));
+            assert_eq!(width_bit(0x19 << 8 | interned), Some(8));
+            assert_eq!(width_bit(0x19 << 16 | interned), Some(16));
+        }
+        // Two bytes for each character; not compact.
+        assert_eq!((width_bit(0x0a << 2), width_bit(0x01 << 16)), (None, None));
+    }
 
     #[test]
     fn minor_version_is_parsed() {
