@@ -272,30 +272,36 @@ faults: install ## let each driver call of each public operation fail, with thre
 # Programs in C and Rust find the simulated driver in the loader's search path. Some load it by the name without a version.
 EXAMPLES_DRIVER := target/examples/driver
 
-# Clippy leaves out burn, as it would compile burn's dependencies a second time. burn frees its memory at process exit only, so leaks
-# are not reported.
+.PHONY: $(EXAMPLES_DRIVER)
+$(EXAMPLES_DRIVER): install
+	@mkdir -p $@
+	@ln -sf "$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.library_path())')" $@/libcuda.so.1
+	@ln -sf libcuda.so.1 $@/libcuda.so
+	@ln -sf "$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.runtime_path())')/libcudart.so.13" $@/libcudart.so.13
+	@ln -sf libcudart.so.13 $@/libcudart.so
+
+# burn has a target of its own, as its dependencies take minutes to build.
 .PHONY: examples
-examples: peers $(EXTENSIONS) ## build the examples and run their tests on the simulated driver; a finding is a failure
+examples: peers $(EXTENSIONS) $(EXAMPLES_DRIVER) ## build the examples and run their tests on the simulated driver; a finding is a failure
 	$(call say,Examples in Rust: form and lints)
 	cargo fmt --manifest-path examples/Cargo.toml --all --check
 	cargo clippy --manifest-path examples/Cargo.toml --target-dir target/examples --workspace --exclude burn-tensors --all-targets -- -D warnings
 	$(call say,Examples in Rust on the simulated driver)
-	@mkdir -p $(EXAMPLES_DRIVER)
-	@ln -sf "$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.library_path())')" $(EXAMPLES_DRIVER)/libcuda.so.1
-	@ln -sf libcuda.so.1 $(EXAMPLES_DRIVER)/libcuda.so
-	@ln -sf "$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.runtime_path())')/libcudart.so.13" $(EXAMPLES_DRIVER)/libcudart.so.13
-	@ln -sf libcudart.so.13 $(EXAMPLES_DRIVER)/libcudart.so
 	CUARRAY_SIM_EXIT_STATUS=66 CUDART_LIB="$(CURDIR)/$(EXAMPLES_DRIVER)" LD_LIBRARY_PATH="$(CURDIR)/$(EXAMPLES_DRIVER)" \
 	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples
 	$(call say,Tests of extension modules with embedded Python, on the simulated driver, if there is a libpython)
 	@if $(BIN)/python -c '$(LIBPYTHON)'; then $(EMBEDDED) cargo test --manifest-path examples/Cargo.toml --target-dir target/examples -p test-an-extension; fi
-	$(call say,burn on the simulated driver; its build takes minutes)
-	CUARRAY_SIM_LEAKS=0 CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH="$(CURDIR)/$(EXAMPLES_DRIVER)" \
-	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples -p burn-tensors
 	$(call say,Examples in C and Cython, with the address sanitizer too, on the simulated driver)
 	$(BIN)/python -m pytest examples --ignore-glob='examples/0*' --ignore=examples/cuda --ignore=examples/all_of_them
 	$(call say,Extension modules in Rust, with numba-cuda and cuda.core on the other side, on the simulated driver)
 	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest examples/0* --cuarray-sim
+
+# burn frees its memory at process exit only, so leaks are not reported.
+.PHONY: examples-burn
+examples-burn: $(EXAMPLES_DRIVER) ## build the example with burn, for minutes, and run its tests on the simulated driver
+	$(call say,burn on the simulated driver)
+	CUARRAY_SIM_LEAKS=0 CUARRAY_SIM_EXIT_STATUS=66 LD_LIBRARY_PATH="$(CURDIR)/$(EXAMPLES_DRIVER)" \
+	    cargo test --manifest-path examples/Cargo.toml --target-dir target/examples -p burn-tensors
 
 .PHONY: nvcc
 nvcc: $(NVCC) ## install nvcc and CMake into build/nvcc
