@@ -25,7 +25,7 @@
 //!
 //! From top to bottom: `exports` has the C functions, each a wrapper (panics, faults, trace, counts) around functions over
 //! the `state`. `execution` decides by the `schedule` when pending work runs; `work` and the crate `cuarray-ptx` run it.
-//! `memory` knows where bytes lie. `happens_before` feeds [`cuarray_races`], which computes the order of operations and
+//! `pages` knows where bytes lie. `happens_before` feeds [`cuarray_races`], which computes the order of operations and
 //! writes the findings.
 
 mod capture;
@@ -44,9 +44,9 @@ mod handle;
 mod happens_before;
 mod host_access;
 mod launch;
-mod memory;
 mod objects;
 mod ordering_calls;
+mod pages;
 mod parameters;
 mod process;
 mod schedule;

@@ -5,8 +5,6 @@
 use crate::error_log::ErrorLog;
 use crate::handle::Table;
 use crate::host_access::HostAccess;
-use crate::memory::arena::Arena;
-use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Kind, Memory};
 use crate::objects::array::Arrays;
 use crate::objects::capturing::{Captures, Recaptured};
@@ -26,6 +24,8 @@ use crate::objects::stream::Stream;
 use crate::objects::texture::Textures;
 use crate::objects::upload::Upload;
 use crate::objects::work::{Accesses, Work};
+use crate::pages::arena::Arena;
+use crate::pages::reservation::Reservation;
 use crate::schedule::mode::Mode;
 use crate::trace::timeline::Timeline;
 use cuarray_abi::*;

@@ -1,8 +1,8 @@
 //! Execution of copies and fills.
 
-use crate::memory::probe;
 use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
+use crate::pages::probe;
 use crate::state::State;
 use crate::work::mappings;
 

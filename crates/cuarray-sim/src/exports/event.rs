@@ -7,10 +7,10 @@ use crate::capture;
 use crate::driver::Guard;
 use crate::execution::{self, service, submit};
 use crate::happens_before::{calls, edges};
-use crate::memory::shared_event::SharedEvent;
 use crate::objects::event::Event;
 use crate::objects::graph_data::Action;
 use crate::objects::work::Work;
+use crate::pages::shared_event::SharedEvent;
 use crate::work::{pools, shared_events, streams};
 
 pub(super) fn cuEventCreate(call: &Call<'_>, event: Out<'_, CUevent>, flags: c_uint) -> Result<(), CUresult> {

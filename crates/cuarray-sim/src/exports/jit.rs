@@ -4,8 +4,8 @@
 //! because a program cannot observe their effect.
 
 use super::*;
-use crate::memory::probe;
 use crate::objects::build_log::Log;
+use crate::pages::probe;
 use cuarray_ptx::{Error, Image, ImageError, Program};
 use std::sync::Arc;
 

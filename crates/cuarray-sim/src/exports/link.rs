@@ -6,8 +6,8 @@
 
 use super::jit::{Options, assembler_message, capability, check_headers, compile, file, refused};
 use super::*;
-use crate::memory::probe;
 use crate::objects::code::Link;
+use crate::pages::probe;
 use cuarray_ptx::{Error, Image};
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;

@@ -8,9 +8,9 @@ use super::*;
 use crate::driver::Guard;
 use crate::execution::device_memory::{allocate, free};
 use crate::happens_before::calls;
-use crate::memory::host_pages::HostPages;
-use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
+use crate::pages::host_pages::HostPages;
+use crate::pages::ipc::{Exporter, Handle, Imported};
 use crate::work::{new_allocation, pools};
 
 pub(super) fn cuMemGetInfo_v2(call: &Call<'_>, free: Out<'_, usize>, total: Out<'_, usize>) -> Result<(), CUresult> {
@@ -38,7 +38,7 @@ pub(super) fn cuMemAllocPitch_v2(
 ) -> Result<(), CUresult> {
     dptr.present()?;
     p_pitch.present()?;
-    let pitch = width_in_bytes.checked_next_multiple_of(crate::memory::allocator::ALIGNMENT as usize);
+    let pitch = width_in_bytes.checked_next_multiple_of(crate::pages::allocator::ALIGNMENT as usize);
     let size = pitch.and_then(|pitch| pitch.checked_mul(height));
     let (Some(pitch), Some(size), 4 | 8 | 16) = (pitch, size, element_size_bytes) else {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);

@@ -10,11 +10,11 @@ use crate::capture;
 use crate::execution::drain;
 use crate::execution::submit;
 use crate::happens_before::calls;
-use crate::memory::backing::{self, Backing, Label};
-use crate::memory::ipc::{Exporter, Handle, Imported};
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
+use crate::pages::backing::{self, Backing, Label};
+use crate::pages::ipc::{Exporter, Handle, Imported};
 use crate::work::{graph_memory, new_allocation, pools, streams};
 use std::os::fd::IntoRawFd;
 

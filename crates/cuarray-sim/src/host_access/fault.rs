@@ -8,7 +8,7 @@
 //! and the Python position is copied into the log as bytes.
 
 use super::instruction::Interrupted;
-use crate::memory::page_size;
+use crate::pages::page_size;
 use crate::site::RawSite;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};

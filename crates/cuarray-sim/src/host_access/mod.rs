@@ -14,7 +14,7 @@ mod page;
 
 pub(crate) use fault::{Fault, any_logged, explain_faults_in, take_logged};
 
-use crate::memory::page_size;
+use crate::pages::page_size;
 use cuarray_races::{Clock, Operation};
 use fault::Watch;
 use page::{Access, Closed};
@@ -294,7 +294,7 @@ fn may_be_written(start: u64, end: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::host_pages::HostPages;
+    use crate::pages::host_pages::HostPages;
     use cuarray_races::finding::LaneKind;
     use cuarray_races::{Caller, Detector, Effect, HostThreads, Lane};
 

@@ -1,7 +1,7 @@
 //! The memory that kernels can reach.
 
-use crate::memory::reservation::Reservation;
 use crate::objects::allocation::{Allocation, Kind, Reachable};
+use crate::pages::reservation::Reservation;
 use crate::state::State;
 use crate::work::{allocations, modules};
 use cuarray_abi::*;

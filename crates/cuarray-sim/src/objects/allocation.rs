@@ -3,10 +3,10 @@
 //! Unified addressing gives the host and all devices one address space, so an address alone identifies its allocation.
 //! `cuPointerGetAttribute` reads the table, and every access is checked against it.
 
-use crate::memory::allocator::APART;
-use crate::memory::host_pages::HostPages;
-use crate::memory::ipc::Imported;
 use crate::objects::array::Corner;
+use crate::pages::allocator::APART;
+use crate::pages::host_pages::HostPages;
+use crate::pages::ipc::Imported;
 use cuarray_abi::*;
 use cuarray_ptx::{Alias, Region};
 use std::collections::{BTreeMap, HashMap};

@@ -1,8 +1,8 @@
 //! One device: its address range, its primary context.
 
 use crate::config::Config;
-use crate::memory::arena::Arena;
 use crate::objects::graph_data::GraphMemory;
+use crate::pages::arena::Arena;
 use cuarray_abi::*;
 use std::io;
 

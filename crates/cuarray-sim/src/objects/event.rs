@@ -3,9 +3,9 @@
 //! Recording an event makes it mean the recording operation. A wait waits for the meaning at the time of the wait. The
 //! timestamp is taken when the recording operation is *executed*.
 
-use crate::memory::shared_event::SharedEvent;
 use crate::objects::capturing::Captured;
 use crate::objects::point::Point;
+use crate::pages::shared_event::SharedEvent;
 use cuarray_abi::*;
 use cuarray_races::Clock;
 use std::sync::Arc;

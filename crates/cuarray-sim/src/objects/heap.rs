@@ -1,6 +1,6 @@
 //! The heap from which the kernels of a context allocate.
 
-use crate::memory::allocator::FreeRanges;
+use crate::pages::allocator::FreeRanges;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 

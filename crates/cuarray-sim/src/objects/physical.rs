@@ -1,6 +1,6 @@
 //! Physical memory of `cuMemCreate` and its imports, which programs map to reserved addresses.
 
-use crate::memory::backing::Backing;
+use crate::pages::backing::Backing;
 use cuarray_abi::*;
 use std::collections::BTreeSet;
 

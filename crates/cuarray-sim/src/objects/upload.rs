@@ -1,7 +1,7 @@
 //! Copies from pageable memory that read it when they run, with the bytes at the launch of the graph or at the call.
 
-use crate::memory::probe;
 use crate::objects::copy::{Extent, Place, stage};
+use crate::pages::probe;
 use cuarray_races::{Clock, Operation};
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The arguments of calls, as the trace shows them: numbers, and texts for names.
 
-use crate::memory::probe;
+use crate::pages::probe;
 use cuarray_abi::*;
 use std::any::TypeId;
 use std::ffi::{c_char, c_int, c_uint};

@@ -1,8 +1,8 @@
 //! Look-up, checks and release of allocations.
 
 use crate::happens_before::calls;
-use crate::memory::probe;
 use crate::objects::allocation::{Allocation, Declared, DeviceAccess, GraphBytes, Kind, Side};
+use crate::pages::probe;
 use crate::state::State;
 use crate::work::{graph_memory, mappings, pools};
 use cuarray_abi::*;

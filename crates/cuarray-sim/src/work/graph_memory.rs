@@ -3,10 +3,10 @@
 //! Graph memory of the host keeps its pages while its address is reserved. They are closed to the host whenever the
 //! memory is not live, so that a host access before the launch or after the release is found.
 
-use crate::memory::host_pages::HostPages;
 use crate::objects::allocation::{DeviceAccess, GraphBytes, Kind};
 use crate::objects::graph_data::GraphMemory;
 use crate::objects::pool::Place;
+use crate::pages::host_pages::HostPages;
 use crate::state::State;
 use crate::work::{new_allocation, pools};
 use cuarray_abi::*;

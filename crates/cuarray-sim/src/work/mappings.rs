@@ -3,8 +3,8 @@
 //! Memory that is mapped side by side in one reservation is contiguous: an access may span several mappings.
 
 use crate::happens_before::calls;
-use crate::memory::reservation::HostAccess;
 use crate::objects::allocation::{Allocation, Declared, DeviceAccess, Kind, Mapping, Side};
+use crate::pages::reservation::HostAccess;
 use crate::state::State;
 use crate::work::new_allocation;
 use cuarray_abi::*;

@@ -1,10 +1,10 @@
 //! Loading and unloading of modules and libraries, and look-up of functions.
 
 use crate::happens_before::calls;
-use crate::memory::host_pages::HostPages;
 use crate::objects::allocation::Kind;
 use crate::objects::code::INVALID_HANDLE;
 use crate::objects::code::{Library, Module};
+use crate::pages::host_pages::HostPages;
 use crate::state::State;
 use crate::work::{allocations, new_allocation};
 use cuarray_abi::*;

@@ -1,8 +1,8 @@
 //! Pools by their place, and their accounting: allocation, return, and release of unused memory.
 
-use crate::memory::host_pages::HostPages;
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, PlacePools, Pool};
+use crate::pages::host_pages::HostPages;
 use crate::state::State;
 use crate::work::new_allocation;
 use cuarray_abi::*;

@@ -4,7 +4,7 @@
 //! it. A waiter marks the slot as *wanted*; a thread of the recording process sees the mark and runs the work (see
 //! `execution::service`). If that process has ended, its records count as done, so that no waiter hangs.
 
-use crate::memory::ipc;
+use crate::pages::ipc;
 use cuarray_abi::CUipcEventHandle;
 use std::fs::{File, OpenOptions};
 use std::io;

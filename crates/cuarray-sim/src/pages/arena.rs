@@ -6,8 +6,8 @@
 //! such as MPI libraries.
 
 use super::page_size;
-use crate::memory::allocator::{ALIGNMENT, APART, FreeRanges};
-use crate::memory::ipc;
+use crate::pages::allocator::{ALIGNMENT, APART, FreeRanges};
+use crate::pages::ipc;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;

@@ -3,8 +3,8 @@
 //! The program and the driver map them at different addresses, so that the driver can access them regardless of the
 //! program's protection (see [`crate::host_access`]).
 
-use crate::memory::arena::{FILLED_UP_TO, FRESH};
-use crate::memory::page_size;
+use crate::pages::arena::{FILLED_UP_TO, FRESH};
+use crate::pages::page_size;
 use std::io;
 
 /// Whole pages, mapped at one address or at two.

@@ -1,6 +1,6 @@
 //! Device memory shared between processes: the contents of a handle, and the mapping of another process's memory.
 //!
-//! A device's memory is an anonymous file ([`arena`](crate::memory::arena)), and a process can open such files of other
+//! A device's memory is an anonymous file ([`arena`](crate::pages::arena)), and a process can open such files of other
 //! processes of its user under `/proc`. So a handle names a process, a file and an allocation, and an importer maps
 //! those pages. It verifies the handle. The start time of the process must be that in the handle, and the file must be a
 //! device's. A table after the memory lists the number of each exported allocation ([`Entry`]). If the allocation was freed, the
@@ -13,7 +13,7 @@
 //!
 //! The work of different processes is unordered. Each process runs only its own pending work.
 
-use crate::memory::allocator::ALIGNMENT;
+use crate::pages::allocator::ALIGNMENT;
 use cuarray_abi::{CUipcMemHandle, CUmemoryPool, CUresult};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -260,7 +260,7 @@ impl Imported {
         if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) } != 0 {
             return Err(FAILED);
         }
-        let page = crate::memory::page_size();
+        let page = crate::pages::page_size();
         let first = handle.offset - handle.offset % page;
         let mapped = usize::try_from(end.next_multiple_of(page) - first).map_err(|_| FAILED)?;
         // From here on, dropping `imported` cleans up.

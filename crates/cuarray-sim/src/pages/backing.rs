@@ -2,7 +2,7 @@
 //!
 //! The bytes come first. A label follows them, so that an importer recognises the file and learns its properties.
 
-use crate::memory::ipc;
+use crate::pages::ipc;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};

@@ -1,10 +1,10 @@
 //! Reserved addresses, to which programs map physical memory (`cuMemAddressReserve`).
 //!
-//! As for a device's [arena](crate::memory::arena), the driver reaches the bytes through a second range of addresses.
+//! As for a device's [arena](crate::pages::arena), the driver reaches the bytes through a second range of addresses.
 //! Both ranges have one layout, so memory that is mapped side by side is contiguous in both.
 
-use crate::memory::backing::Backing;
-use crate::memory::page_size;
+use crate::pages::backing::Backing;
+use crate::pages::page_size;
 use std::io;
 
 /// The alignment of a reservation for which the program names none: the granularity of physical memory.
@@ -141,7 +141,7 @@ fn unmap(address: u64, size: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::backing::{Label, origin};
+    use crate::pages::backing::{Label, origin};
 
     #[test]
     fn mapped_memory_is_reached_through_both_ranges() {
@@ -159,7 +159,7 @@ mod tests {
             assert_eq!((at as *const u8).read_volatile(), 3);
         }
         range.unmap(at, GRANULARITY);
-        assert!(!crate::memory::probe::is_range_readable(at, 1));
+        assert!(!crate::pages::probe::is_range_readable(at, 1));
     }
 
     #[test]
