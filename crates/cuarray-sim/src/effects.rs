@@ -9,7 +9,7 @@ use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::point::Point;
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
-use crate::work::{allocations, contexts, memory_operations, shared_events};
+use crate::work::{allocations, memory_operations, shared_events};
 use cuarray_abi::*;
 use cuarray_races::Ticket;
 
@@ -37,7 +37,7 @@ pub(crate) fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&
         if !state.quiet {
             eprintln!("cuarray-sim: {lost}, because the program unmapped or protected it before the pending work ran");
         }
-        contexts::fail(state, context, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+        state.fail_context(context, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
         return Accesses::default();
     }
     match work {

@@ -30,6 +30,7 @@
 
 mod capture;
 mod config;
+mod context;
 mod copy;
 mod driver;
 mod effects;

@@ -32,7 +32,7 @@ use cuarray_abi::*;
 use cuarray_races::{Detector, Lane, Operation, Ticket};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Executes work that runs no code of the program; returns the accesses that were not known before.
 pub(crate) type Execute = fn(&mut State, Work, Point, Option<&Ticket>) -> Accesses;
@@ -211,6 +211,14 @@ impl State {
     pub(crate) fn context_mut(&mut self, handle: CUcontext) -> Result<&mut Context, CUresult> {
         let context = self.contexts.get_mut(&handle).filter(|context| context.active);
         context.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// Marks a context as failed: its later calls return `code`, and no more work is executed.
+    pub(crate) fn fail_context(&mut self, handle: CUcontext, code: CUresult) {
+        if let Some(context) = self.contexts.get_mut(&handle) {
+            context.failed = Some(code);
+            self.code.failed.store(true, Ordering::Relaxed);
+        }
     }
 
     /// The event of a handle that a program passed.

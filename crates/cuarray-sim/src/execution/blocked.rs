@@ -11,7 +11,7 @@ use crate::objects::memory_operation::Word;
 use crate::objects::point::Point;
 use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::{contexts, words};
+use crate::work::words;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -95,5 +95,5 @@ fn give_up(state: &mut State, stream: CUstream, limit: Duration) {
             limit.as_secs_f64()
         );
     }
-    contexts::fail(state, context, CUresult::CUDA_ERROR_LAUNCH_TIMEOUT);
+    state.fail_context(context, CUresult::CUDA_ERROR_LAUNCH_TIMEOUT);
 }

@@ -12,7 +12,6 @@ use crate::objects::point::Point;
 use crate::objects::work::Work;
 use crate::state::State;
 use crate::trace::timeline::Origin;
-use crate::work::contexts;
 use cuarray_abi::*;
 use cuarray_races::{Clock, Ticket};
 use std::sync::Arc;
@@ -106,7 +105,7 @@ fn exhausted(state: &mut State, run: &Run) -> bool {
             run.budget
         );
     }
-    contexts::fail(state, plan.context, CUresult::CUDA_ERROR_LAUNCH_TIMEOUT);
+    state.fail_context(plan.context, CUresult::CUDA_ERROR_LAUNCH_TIMEOUT);
     true
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod drain;
 pub(crate) mod outside;
 pub(crate) mod progress;
 pub(crate) mod service;
+pub(crate) mod tails;
 pub(crate) mod thread_sanitizer;
 mod traced;
 
@@ -35,7 +36,7 @@ use crate::objects::stream::Kind;
 use crate::objects::work::{Operation, Work};
 use crate::schedule::mode::Mode;
 use crate::state::State;
-use crate::work::{contexts, pools, streams, words};
+use crate::work::{pools, streams, words};
 use cuarray_abi::*;
 use cuarray_races::{Lane, Ticket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -353,7 +354,7 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
         }
         Err(_) => {
             eprintln!("{PANICKED}");
-            contexts::fail(state, context, CUresult::CUDA_ERROR_UNKNOWN);
+            state.fail_context(context, CUresult::CUDA_ERROR_UNKNOWN);
         }
     }
     if let Some(begun) = begun {

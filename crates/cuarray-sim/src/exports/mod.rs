@@ -10,10 +10,6 @@
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
 mod capture;
-mod context;
-mod context_events;
-mod coredump;
-mod device;
 mod event;
 mod export_table;
 mod faults;
@@ -32,7 +28,6 @@ mod notifications;
 mod pointer;
 mod pool;
 mod pools_of_locations;
-mod primary_context;
 mod profiler;
 mod recapture;
 mod schedule;
@@ -41,6 +36,7 @@ mod stream;
 mod stream_attributes;
 mod virtual_memory;
 use crate::config::Fault;
+use crate::context::exports::{context, coredump, device, events as context_events, primary_context};
 use crate::copy::exports::{self as transfer, box_batches};
 use crate::driver::{Call, Driver};
 use crate::execution::{backlog, chosen, thread_sanitizer};

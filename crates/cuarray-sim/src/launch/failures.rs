@@ -8,7 +8,7 @@ use crate::objects::launch::Launch;
 use crate::state::State;
 use crate::texture::work::{self as textures, Missing};
 use crate::thread;
-use crate::work::{allocations, contexts};
+use crate::work::allocations;
 use cuarray_abi::*;
 use cuarray_ptx::{Fault, FaultKind, RANK_SHIFT};
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range};
@@ -34,7 +34,7 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     // SAFETY: the call has no preconditions.
     let thread = thread::number_of(unsafe { libc::gettid() });
     state.log.add(CU_LOG_LEVEL_ERROR, thread, &text);
-    contexts::fail(state, launch.context, code(fault.kind));
+    state.fail_context(launch.context, code(fault.kind));
     if let Some(ticket) = ticket {
         calls::forgive_unwritten(state, ticket);
     }

@@ -3,7 +3,6 @@
 //! Two calls for one condition that nothing orders are undefined (the manual's page of `cudaGraphSetConditional`). So a call is an access
 //! for the search for races: a write of the word at the address that the handle has as a number. No memory has such an address.
 
-use super::contexts;
 use crate::happens_before::calls;
 use crate::objects::graph_data::CONDITION_BYTES;
 use crate::objects::launch::Launch;
@@ -27,7 +26,7 @@ pub(crate) fn set(state: &mut State, launch: &Launch, values: &[(CUgraphConditio
                         kernel_name(launch.name())
                     );
                 }
-                contexts::fail(state, launch.context, CUresult::CUDA_ERROR_LAUNCH_FAILED);
+                state.fail_context(launch.context, CUresult::CUDA_ERROR_LAUNCH_FAILED);
                 break;
             }
         }

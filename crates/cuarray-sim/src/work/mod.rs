@@ -1,8 +1,7 @@
-//! Effects of work and of immediate calls on the state: memory, copies, launches, code, streams, contexts.
+//! Effects of work and of immediate calls on the state: memory, code, streams.
 
 pub(crate) mod allocations;
 pub(crate) mod conditions;
-pub(crate) mod contexts;
 pub(crate) mod graph_memory;
 pub(crate) mod mappings;
 pub(crate) mod memory_operations;

@@ -3,20 +3,23 @@
 //! Driver API: [device management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html),
 //! [peer access](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html).
 
-use super::*;
 use crate::config::identity;
 use crate::config::textures::LINEAR_WIDTH;
+use crate::driver::Call;
 use crate::objects::array::texel_size;
 use crate::objects::pool::Place;
+use crate::parameters::{In, Out, Text, unsupported};
 use crate::work::pools;
+use cuarray_abi::*;
+use std::ffi::{c_char, c_int, c_uint};
 
-pub(super) fn cuDeviceGet(call: &Call<'_>, device: Out<'_, CUdevice>, ordinal: c_int) -> Result<(), CUresult> {
+pub(crate) fn cuDeviceGet(call: &Call<'_>, device: Out<'_, CUdevice>, ordinal: c_int) -> Result<(), CUresult> {
     device.present()?;
     let ordinal = call.lock().device(ordinal)?.ordinal;
     device.put(ordinal)
 }
 
-pub(super) fn cuDeviceGetCount(call: &Call<'_>, count: Out<'_, c_int>) -> Result<(), CUresult> {
+pub(crate) fn cuDeviceGetCount(call: &Call<'_>, count: Out<'_, c_int>) -> Result<(), CUresult> {
     let devices = call.lock().devices.len() as c_int;
     count.put(devices)
 }
@@ -28,7 +31,7 @@ fn put_text(buffer: Out<'_, c_char>, length: c_int, text: &str) -> Result<(), CU
     unsafe { buffer.put_text(text, room) }
 }
 
-pub(super) fn cuDeviceGetName(
+pub(crate) fn cuDeviceGetName(
     call: &Call<'_>,
     name: Out<'_, c_char>,
     len: c_int,
@@ -38,21 +41,21 @@ pub(super) fn cuDeviceGetName(
     put_text(name, len, identity::NAME)
 }
 
-pub(super) fn cuDeviceGetUuid(call: &Call<'_>, uuid: Out<'_, CUuuid>, dev: CUdevice) -> Result<(), CUresult> {
+pub(crate) fn cuDeviceGetUuid(call: &Call<'_>, uuid: Out<'_, CUuuid>, dev: CUdevice) -> Result<(), CUresult> {
     let physical = call.lock().device(dev)?.physical;
     uuid.put(identity::uuid(physical))
 }
 
-pub(super) fn cuDeviceGetUuid_v2(call: &Call<'_>, uuid: Out<'_, CUuuid>, dev: CUdevice) -> Result<(), CUresult> {
+pub(crate) fn cuDeviceGetUuid_v2(call: &Call<'_>, uuid: Out<'_, CUuuid>, dev: CUdevice) -> Result<(), CUresult> {
     cuDeviceGetUuid(call, uuid, dev)
 }
 
-pub(super) fn cuDeviceTotalMem_v2(call: &Call<'_>, bytes: Out<'_, usize>, dev: CUdevice) -> Result<(), CUresult> {
+pub(crate) fn cuDeviceTotalMem_v2(call: &Call<'_>, bytes: Out<'_, usize>, dev: CUdevice) -> Result<(), CUresult> {
     let capacity = call.lock().device(dev)?.arena.capacity;
     bytes.put(capacity as usize)
 }
 
-pub(super) fn cuDeviceGetAttribute(
+pub(crate) fn cuDeviceGetAttribute(
     call: &Call<'_>,
     pi: Out<'_, c_int>,
     attrib: CUdevice_attribute,
@@ -67,7 +70,7 @@ pub(super) fn cuDeviceGetAttribute(
     pi.put(value.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?)
 }
 
-pub(super) fn cuDeviceComputeCapability(
+pub(crate) fn cuDeviceComputeCapability(
     call: &Call<'_>,
     major: Out<'_, c_int>,
     minor: Out<'_, c_int>,
@@ -85,7 +88,7 @@ fn pci_bus_id_text(physical: i32) -> String {
     format!("0000:{:02X}:00.0", identity::pci_bus(physical))
 }
 
-pub(super) fn cuDeviceGetPCIBusId(
+pub(crate) fn cuDeviceGetPCIBusId(
     call: &Call<'_>,
     pci_bus_id: Out<'_, c_char>,
     len: c_int,
@@ -95,7 +98,7 @@ pub(super) fn cuDeviceGetPCIBusId(
     put_text(pci_bus_id, len, &pci_bus_id_text(physical))
 }
 
-pub(super) fn cuDeviceGetByPCIBusId(
+pub(crate) fn cuDeviceGetByPCIBusId(
     call: &Call<'_>,
     dev: Out<'_, CUdevice>,
     pci_bus_id: Text<'_>,
@@ -111,7 +114,7 @@ pub(super) fn cuDeviceGetByPCIBusId(
     dev.put(found.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)?.ordinal)
 }
 
-pub(super) fn cuDeviceGetDefaultMemPool(
+pub(crate) fn cuDeviceGetDefaultMemPool(
     call: &Call<'_>,
     pool_out: Out<'_, CUmemoryPool>,
     dev: CUdevice,
@@ -122,20 +125,20 @@ pub(super) fn cuDeviceGetDefaultMemPool(
     pool_out.put(pool)
 }
 
-pub(super) fn cuDeviceGetMemPool(call: &Call<'_>, pool: Out<'_, CUmemoryPool>, dev: CUdevice) -> Result<(), CUresult> {
+pub(crate) fn cuDeviceGetMemPool(call: &Call<'_>, pool: Out<'_, CUmemoryPool>, dev: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device(dev)?.ordinal as usize;
     let current = pools::of_place(&mut state, Place::of_device(device)).current;
     pool.put(current)
 }
 
-pub(super) fn cuDeviceSetMemPool(call: &Call<'_>, dev: CUdevice, pool: CUmemoryPool) -> Result<(), CUresult> {
+pub(crate) fn cuDeviceSetMemPool(call: &Call<'_>, dev: CUdevice, pool: CUmemoryPool) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device(dev)?.ordinal as usize;
     pools::set_current(&mut state, Place::of_device(device), pool)
 }
 
-pub(super) fn cuDeviceCanAccessPeer(
+pub(crate) fn cuDeviceCanAccessPeer(
     call: &Call<'_>,
     can_access_peer: Out<'_, c_int>,
     dev: CUdevice,
@@ -158,7 +161,7 @@ fn check_pair(call: &Call<'_>, source: CUdevice, target: CUdevice) -> Result<(),
     if source == target { Err(CUresult::CUDA_ERROR_INVALID_DEVICE) } else { Ok(()) }
 }
 
-pub(super) fn cuDeviceGetP2PAttribute(
+pub(crate) fn cuDeviceGetP2PAttribute(
     call: &Call<'_>,
     value: Out<'_, c_int>,
     attrib: CUdevice_P2PAttribute,
@@ -176,12 +179,12 @@ pub(super) fn cuDeviceGetP2PAttribute(
 }
 
 /// The form of CUDA 3.1 and earlier, with a size of 32 bits; a larger size is returned as the largest number.
-pub(super) fn cuDeviceTotalMem(call: &Call<'_>, bytes: Out<'_, c_uint>, dev: CUdevice) -> Result<(), CUresult> {
+pub(crate) fn cuDeviceTotalMem(call: &Call<'_>, bytes: Out<'_, c_uint>, dev: CUdevice) -> Result<(), CUresult> {
     let capacity = call.lock().device(dev)?.arena.capacity;
     bytes.put(c_uint::try_from(capacity).unwrap_or(c_uint::MAX))
 }
 
-pub(super) fn cuDeviceGetTexture1DLinearMaxWidth(
+pub(crate) fn cuDeviceGetTexture1DLinearMaxWidth(
     call: &Call<'_>,
     max_width_in_elements: Out<'_, usize>,
     format: CUarray_format,
@@ -195,7 +198,7 @@ pub(super) fn cuDeviceGetTexture1DLinearMaxWidth(
 }
 
 /// Reports no support, because contexts here always use the whole device.
-pub(super) fn cuDeviceGetExecAffinitySupport(
+pub(crate) fn cuDeviceGetExecAffinitySupport(
     call: &Call<'_>,
     pi: Out<'_, c_int>,
     kind: c_uint,
@@ -209,7 +212,7 @@ pub(super) fn cuDeviceGetExecAffinitySupport(
 }
 
 /// Identifies a device to graphics interfaces of Windows, which this system does not have.
-pub(super) fn cuDeviceGetLuid(
+pub(crate) fn cuDeviceGetLuid(
     call: &Call<'_>,
     luid: Out<'_, c_char>,
     device_node_mask: Out<'_, c_uint>,
@@ -238,7 +241,7 @@ fn no_atomics(capabilities: Out<'_, c_uint>, operations: In<'_, c_uint>, count: 
     unsafe { capabilities.put_all(std::iter::repeat_n(0, count)) }
 }
 
-pub(super) fn cuDeviceGetHostAtomicCapabilities(
+pub(crate) fn cuDeviceGetHostAtomicCapabilities(
     call: &Call<'_>,
     capabilities: Out<'_, c_uint>,
     operations: In<'_, c_uint>,
@@ -249,7 +252,7 @@ pub(super) fn cuDeviceGetHostAtomicCapabilities(
     no_atomics(capabilities, operations, count)
 }
 
-pub(super) fn cuDeviceGetP2PAtomicCapabilities(
+pub(crate) fn cuDeviceGetP2PAtomicCapabilities(
     call: &Call<'_>,
     capabilities: Out<'_, c_uint>,
     operations: In<'_, c_uint>,
@@ -262,7 +265,7 @@ pub(super) fn cuDeviceGetP2PAtomicCapabilities(
 }
 
 /// The properties of CUDA 1, which are attributes now.
-pub(super) fn cuDeviceGetProperties(call: &Call<'_>, prop: Out<'_, CUdevprop>, dev: CUdevice) -> Result<(), CUresult> {
+pub(crate) fn cuDeviceGetProperties(call: &Call<'_>, prop: Out<'_, CUdevprop>, dev: CUdevice) -> Result<(), CUresult> {
     prop.present()?;
     let physical = call.lock().device(dev)?.physical;
     let settings = call.driver.settings();

@@ -3,11 +3,13 @@
 //! Driver API: [primary context
 //! management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
 
-use super::*;
-use crate::execution::drain;
-use crate::work::contexts;
+use crate::context::lifetime;
+use crate::driver::Call;
+use crate::parameters::Out;
+use cuarray_abi::*;
+use std::ffi::{c_int, c_uint};
 
-pub(super) fn cuDevicePrimaryCtxRetain(
+pub(crate) fn cuDevicePrimaryCtxRetain(
     call: &Call<'_>,
     pctx: Out<'_, CUcontext>,
     dev: CUdevice,
@@ -18,12 +20,12 @@ pub(super) fn cuDevicePrimaryCtxRetain(
     device.primary_retained += 1;
     let (handle, flags) = (device.primary, device.primary_flags);
     if state.context(handle).is_err() {
-        contexts::open(&mut state, handle, dev as usize, true, flags);
+        lifetime::open(&mut state, handle, dev as usize, true, flags);
     }
     pctx.put(handle)
 }
 
-pub(super) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
+pub(crate) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
     let left = device.primary_retained.checked_sub(1).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
@@ -31,13 +33,13 @@ pub(super) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice) -> Re
     if left == 0 {
         device.primary_flags = 0;
         let handle = device.primary;
-        drop(drain::close_context(call.driver, state, handle));
+        drop(lifetime::close(call.driver, state, handle));
     }
     Ok(())
 }
 
 /// Checks that a context's flags are valid and its scheduling flags do not contradict each other.
-pub(super) fn check_flags(flags: c_uint) -> Result<(), CUresult> {
+pub(crate) fn check_flags(flags: c_uint) -> Result<(), CUresult> {
     let scheduling = flags & 0x7;
     if flags & !CU_CTX_FLAGS_MASK != 0 || !matches!(scheduling, 0 | 1 | 2 | 4) {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -45,7 +47,7 @@ pub(super) fn check_flags(flags: c_uint) -> Result<(), CUresult> {
     Ok(())
 }
 
-pub(super) fn cuDevicePrimaryCtxSetFlags_v2(call: &Call<'_>, dev: CUdevice, flags: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuDevicePrimaryCtxSetFlags_v2(call: &Call<'_>, dev: CUdevice, flags: c_uint) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
     check_flags(flags)?;
@@ -57,7 +59,7 @@ pub(super) fn cuDevicePrimaryCtxSetFlags_v2(call: &Call<'_>, dev: CUdevice, flag
     Ok(())
 }
 
-pub(super) fn cuDevicePrimaryCtxGetState(
+pub(crate) fn cuDevicePrimaryCtxGetState(
     call: &Call<'_>,
     dev: CUdevice,
     flags: Out<'_, c_uint>,
@@ -71,16 +73,16 @@ pub(super) fn cuDevicePrimaryCtxGetState(
 }
 
 /// Destroys all objects of the context. Each retain still needs its release.
-pub(super) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
+pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device_mut(dev)?;
     device.primary_flags = 0;
     let handle = device.primary;
-    drop(drain::close_context(call.driver, state, handle));
+    drop(lifetime::close(call.driver, state, handle));
     Ok(())
 }
 
 // Older symbols with the same signature.
-pub(super) use self::cuDevicePrimaryCtxRelease_v2 as cuDevicePrimaryCtxRelease;
-pub(super) use self::cuDevicePrimaryCtxReset_v2 as cuDevicePrimaryCtxReset;
-pub(super) use self::cuDevicePrimaryCtxSetFlags_v2 as cuDevicePrimaryCtxSetFlags;
+pub(crate) use self::cuDevicePrimaryCtxRelease_v2 as cuDevicePrimaryCtxRelease;
+pub(crate) use self::cuDevicePrimaryCtxReset_v2 as cuDevicePrimaryCtxReset;
+pub(crate) use self::cuDevicePrimaryCtxSetFlags_v2 as cuDevicePrimaryCtxSetFlags;

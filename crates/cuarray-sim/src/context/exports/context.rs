@@ -4,13 +4,17 @@
 //! [deprecated](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX__DEPRECATED.html),
 //! [peer access](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html).
 
-use super::primary_context::check_flags;
-use super::*;
 use crate::capture;
+use crate::context::exports::primary_context::check_flags;
+use crate::context::lifetime;
+use crate::driver::Call;
 use crate::execution::drain;
 use crate::happens_before::{calls, edges};
 use crate::objects::launch_attributes::{GREATEST_PRIORITY, LEAST_PRIORITY};
-use crate::work::contexts;
+use crate::parameters::{In, Out, Received, unsupported};
+use crate::thread;
+use cuarray_abi::*;
+use std::ffi::{c_int, c_uint};
 
 /// Calls `f` with the calling thread's stack.
 fn stack<R>(call: &Call<'_>, f: impl FnOnce(&mut Vec<CUcontext>) -> R) -> Result<R, CUresult> {
@@ -32,7 +36,7 @@ fn given_or_current<'a>(call: &Call<'a>, ctx: CUcontext) -> Result<(crate::drive
     Ok((state, ctx))
 }
 
-pub(super) fn cuCtxCreate_v2(
+pub(crate) fn cuCtxCreate_v2(
     call: &Call<'_>,
     pctx: Out<'_, CUcontext>,
     flags: c_uint,
@@ -43,13 +47,13 @@ pub(super) fn cuCtxCreate_v2(
     let mut state = call.lock();
     state.device(dev)?;
     let handle = CUcontext(crate::handle::fresh());
-    contexts::open(&mut state, handle, dev as usize, false, flags);
+    lifetime::open(&mut state, handle, dev as usize, false, flags);
     calls::created(&mut state, "context", handle.0 as u64);
     stack(call, |stack| stack.push(handle))?;
     pctx.put(handle)
 }
 
-pub(super) fn cuCtxCreate_v3(
+pub(crate) fn cuCtxCreate_v3(
     call: &Call<'_>,
     pctx: Out<'_, CUcontext>,
     _params_array: In<'_, CUexecAffinityParam>,
@@ -63,7 +67,7 @@ pub(super) fn cuCtxCreate_v3(
     }
 }
 
-pub(super) fn cuCtxCreate_v4(
+pub(crate) fn cuCtxCreate_v4(
     call: &Call<'_>,
     pctx: Out<'_, CUcontext>,
     ctx_create_params: In<'_, CUctxCreateParams>,
@@ -85,23 +89,23 @@ pub(super) fn cuCtxCreate_v4(
     }
 }
 
-pub(super) fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(crate) fn cuCtxDestroy_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     not_null(ctx)?;
     let state = call.lock();
     if state.context(ctx)?.primary {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
-    drop(drain::close_context(call.driver, state, ctx));
+    drop(lifetime::close(call.driver, state, ctx));
     stack(call, |stack| stack.pop_if(|top| *top == ctx)).map(|_| ())
 }
 
-pub(super) fn cuCtxPushCurrent_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(crate) fn cuCtxPushCurrent_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     not_null(ctx)?;
     call.lock().context(ctx)?;
     stack(call, |stack| stack.push(ctx))
 }
 
-pub(super) fn cuCtxPopCurrent_v2(call: &Call<'_>, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
+pub(crate) fn cuCtxPopCurrent_v2(call: &Call<'_>, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
     let top = stack(call, |stack| stack.pop())?.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
     if !pctx.is_null() {
         pctx.put(top)?;
@@ -110,7 +114,7 @@ pub(super) fn cuCtxPopCurrent_v2(call: &Call<'_>, pctx: Out<'_, CUcontext>) -> R
 }
 
 /// Replaces the top of the stack; null pops it.
-pub(super) fn cuCtxSetCurrent(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(crate) fn cuCtxSetCurrent(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     if !ctx.is_null() {
         call.lock().context(ctx)?;
     }
@@ -122,45 +126,45 @@ pub(super) fn cuCtxSetCurrent(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUr
     })
 }
 
-pub(super) fn cuCtxGetCurrent(call: &Call<'_>, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
+pub(crate) fn cuCtxGetCurrent(call: &Call<'_>, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
     pctx.put(call.top_context().unwrap_or(CUcontext::NULL))
 }
 
-pub(super) fn cuCtxGetDevice(call: &Call<'_>, device: Out<'_, CUdevice>) -> Result<(), CUresult> {
+pub(crate) fn cuCtxGetDevice(call: &Call<'_>, device: Out<'_, CUdevice>) -> Result<(), CUresult> {
     cuCtxGetDevice_v2(call, device, CUcontext::NULL)
 }
 
-pub(super) fn cuCtxGetDevice_v2(call: &Call<'_>, device: Out<'_, CUdevice>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(crate) fn cuCtxGetDevice_v2(call: &Call<'_>, device: Out<'_, CUdevice>, ctx: CUcontext) -> Result<(), CUresult> {
     device.present()?;
     let (state, handle) = given_or_current(call, ctx)?;
     let ordinal = state.context(handle)?.device as CUdevice;
     device.put(ordinal)
 }
 
-pub(super) fn cuCtxGetFlags(call: &Call<'_>, flags: Out<'_, c_uint>) -> Result<(), CUresult> {
+pub(crate) fn cuCtxGetFlags(call: &Call<'_>, flags: Out<'_, c_uint>) -> Result<(), CUresult> {
     flags.present()?;
     let (state, handle) = call.current()?;
     flags.put(state.context(handle)?.flags)
 }
 
-pub(super) fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Result<(), CUresult> {
     check_flags(flags)?;
     let (mut state, handle) = call.current()?;
     state.context_mut(handle)?.flags = flags;
     Ok(())
 }
 
-pub(super) fn cuCtxGetId(call: &Call<'_>, ctx: CUcontext, ctx_id: Out<'_, u64>) -> Result<(), CUresult> {
+pub(crate) fn cuCtxGetId(call: &Call<'_>, ctx: CUcontext, ctx_id: Out<'_, u64>) -> Result<(), CUresult> {
     ctx_id.present()?;
     let (state, handle) = given_or_current(call, ctx)?;
     ctx_id.put(state.context(handle)?.id)
 }
 
-pub(super) fn cuCtxSynchronize(call: &Call<'_>) -> Result<(), CUresult> {
+pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Result<(), CUresult> {
     cuCtxSynchronize_v2(call, CUcontext::NULL)
 }
 
-pub(super) fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(crate) fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     let (mut state, handle) = given_or_current(call, ctx)?;
     capture::forbid_beside_capture(&mut state, handle)?;
     let clocks = edges::clocks_of_context(&state, handle);
@@ -169,7 +173,7 @@ pub(super) fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(),
     Ok(())
 }
 
-pub(super) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> Result<(), CUresult> {
+pub(crate) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     let context = state.context_mut(handle)?;
     let place = context.limits.get_mut(limit as usize).ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)?;
@@ -183,20 +187,20 @@ pub(super) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> Re
     Ok(())
 }
 
-pub(super) fn cuCtxGetLimit(call: &Call<'_>, pvalue: Out<'_, usize>, limit: CUlimit) -> Result<(), CUresult> {
+pub(crate) fn cuCtxGetLimit(call: &Call<'_>, pvalue: Out<'_, usize>, limit: CUlimit) -> Result<(), CUresult> {
     pvalue.present()?;
     let (state, handle) = call.current()?;
     let value = state.context(handle)?.limits.get(limit as usize).copied();
     pvalue.put(value.ok_or(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT)?)
 }
 
-pub(super) fn cuCtxGetCacheConfig(call: &Call<'_>, pconfig: Out<'_, CUfunc_cache>) -> Result<(), CUresult> {
+pub(crate) fn cuCtxGetCacheConfig(call: &Call<'_>, pconfig: Out<'_, CUfunc_cache>) -> Result<(), CUresult> {
     pconfig.present()?;
     let (state, handle) = call.current()?;
     pconfig.put(state.context(handle)?.cache_config)
 }
 
-pub(super) fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Result<(), CUresult> {
+pub(crate) fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     if config > CU_FUNC_CACHE_PREFER_EQUAL {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -205,13 +209,13 @@ pub(super) fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Resu
     Ok(())
 }
 
-pub(super) fn cuCtxGetSharedMemConfig(call: &Call<'_>, p_config: Out<'_, CUsharedconfig>) -> Result<(), CUresult> {
+pub(crate) fn cuCtxGetSharedMemConfig(call: &Call<'_>, p_config: Out<'_, CUsharedconfig>) -> Result<(), CUresult> {
     p_config.present()?;
     let (state, handle) = call.current()?;
     p_config.put(state.context(handle)?.shared_memory_config)
 }
 
-pub(super) fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedconfig) -> Result<(), CUresult> {
+pub(crate) fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedconfig) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     if config > 2 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -220,13 +224,13 @@ pub(super) fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedconfig) -
     Ok(())
 }
 
-pub(super) fn cuCtxGetApiVersion(call: &Call<'_>, ctx: CUcontext, version: Out<'_, c_uint>) -> Result<(), CUresult> {
+pub(crate) fn cuCtxGetApiVersion(call: &Call<'_>, ctx: CUcontext, version: Out<'_, c_uint>) -> Result<(), CUresult> {
     version.present()?;
     drop(given_or_current(call, ctx)?);
     version.put(3020)
 }
 
-pub(super) fn cuCtxGetStreamPriorityRange(
+pub(crate) fn cuCtxGetStreamPriorityRange(
     call: &Call<'_>,
     least_priority: Out<'_, c_int>,
     greatest_priority: Out<'_, c_int>,
@@ -238,12 +242,12 @@ pub(super) fn cuCtxGetStreamPriorityRange(
     Ok(())
 }
 
-pub(super) fn cuCtxResetPersistingL2Cache(call: &Call<'_>) -> Result<(), CUresult> {
+pub(crate) fn cuCtxResetPersistingL2Cache(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);
     Ok(())
 }
 
-pub(super) fn cuCtxAttach(call: &Call<'_>, pctx: Out<'_, CUcontext>, flags: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuCtxAttach(call: &Call<'_>, pctx: Out<'_, CUcontext>, flags: c_uint) -> Result<(), CUresult> {
     pctx.present()?;
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -253,7 +257,7 @@ pub(super) fn cuCtxAttach(call: &Call<'_>, pctx: Out<'_, CUcontext>, flags: c_ui
     pctx.put(handle)
 }
 
-pub(super) fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
+pub(crate) fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
     if call.top_context() != Some(ctx) {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
@@ -261,7 +265,7 @@ pub(super) fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresul
     let context = state.context_mut(ctx)?;
     context.attached = context.attached.saturating_sub(1);
     if context.attached == 0 && !context.primary {
-        drop(drain::close_context(call.driver, state, ctx));
+        drop(lifetime::close(call.driver, state, ctx));
         stack(call, |stack| stack.pop())?;
     }
     Ok(())
@@ -269,7 +273,7 @@ pub(super) fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresul
 
 /// Lets kernels of the current context access memory that was allocated in the peer context, except memory of pools and
 /// graphs.
-pub(super) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer_context: CUcontext, flags: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer_context: CUcontext, flags: c_uint) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     let peer = state.context(peer_context)?.device;
     if flags != 0 {
@@ -288,7 +292,7 @@ pub(super) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer_context: CUcontext, fl
     new.then_some(()).ok_or(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
 }
 
-pub(super) fn cuCtxDisablePeerAccess(call: &Call<'_>, peer_context: CUcontext) -> Result<(), CUresult> {
+pub(crate) fn cuCtxDisablePeerAccess(call: &Call<'_>, peer_context: CUcontext) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
     state.context(peer_context)?;
     let known = state.context_mut(handle)?.peers.remove(&peer_context);
@@ -297,12 +301,12 @@ pub(super) fn cuCtxDisablePeerAccess(call: &Call<'_>, peer_context: CUcontext) -
 }
 
 // Older symbols with the same signature.
-pub(super) use self::cuCtxCreate_v2 as cuCtxCreate;
-pub(super) use self::cuCtxDestroy_v2 as cuCtxDestroy;
-pub(super) use self::cuCtxPopCurrent_v2 as cuCtxPopCurrent;
-pub(super) use self::cuCtxPushCurrent_v2 as cuCtxPushCurrent;
+pub(crate) use self::cuCtxCreate_v2 as cuCtxCreate;
+pub(crate) use self::cuCtxDestroy_v2 as cuCtxDestroy;
+pub(crate) use self::cuCtxPopCurrent_v2 as cuCtxPopCurrent;
+pub(crate) use self::cuCtxPushCurrent_v2 as cuCtxPushCurrent;
 
-pub(super) fn cuCtxGetExecAffinity(
+pub(crate) fn cuCtxGetExecAffinity(
     call: &Call<'_>,
     p_exec_affinity: Out<'_, CUexecAffinityParam>,
     _kind: c_uint,

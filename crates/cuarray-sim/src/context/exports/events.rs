@@ -4,14 +4,16 @@
 //! the work of all streams of a context. After a wait, the next work of each of its streams follows the event, also in streams
 //! that are created later.
 
-use super::*;
 use crate::capture;
+use crate::driver::Call;
 use crate::driver::Guard;
 use crate::execution::service;
 use crate::execution::submit;
+use crate::execution::tails;
 use crate::happens_before::edges;
 use crate::objects::work::Work;
-use crate::work::{contexts, shared_events, streams};
+use crate::work::{shared_events, streams};
+use cuarray_abi::*;
 
 /// Locks the driver for a call with a context that has not failed.
 fn with_context<'a>(call: &Call<'a>, ctx: CUcontext) -> Result<Guard<'a>, CUresult> {
@@ -22,13 +24,13 @@ fn with_context<'a>(call: &Call<'a>, ctx: CUcontext) -> Result<Guard<'a>, CUresu
     }
 }
 
-pub(super) fn cuCtxRecordEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) -> Result<(), CUresult> {
+pub(crate) fn cuCtxRecordEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_context(call, ctx)?;
     if state.event(event)?.context != ctx {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
     capture::forbid_beside_capture(&mut state, ctx)?;
-    let (after, clocks) = (contexts::tail(&state, ctx), edges::clocks_of_context(&state, ctx));
+    let (after, clocks) = (tails::of_context(&state, ctx), edges::clocks_of_context(&state, ctx));
     let lane = streams::open_lane(&mut state, ctx)?;
     clocks.iter().for_each(|clock| edges::stream_joins(&mut state, lane, clock));
     let next = state.streams.get(&lane).map(|stream| stream.next(lane));
@@ -44,7 +46,7 @@ pub(super) fn cuCtxRecordEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) 
     Ok(())
 }
 
-pub(super) fn cuCtxWaitEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) -> Result<(), CUresult> {
+pub(crate) fn cuCtxWaitEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_context(call, ctx)?;
     let waited = state.event(event)?;
     let captured = waited.captured.as_ref().map(|captured| captured.id);

@@ -4,9 +4,12 @@
 //! variables of CUDA-GDB are not read. A program that asks for core dumps gets a warning in the error log, because none is
 //! written: the report names the access at which a kernel failed.
 
-use super::*;
+use crate::driver::Call;
 use crate::objects::coredump::{NAME_SIZE, Value, initial};
+use crate::parameters::{In, InOut, Out};
 use crate::state::State;
+use cuarray_abi::*;
+use std::ffi::c_void;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 const NOT_PERMITTED: CUresult = CUresult::CUDA_ERROR_NOT_PERMITTED;
@@ -91,7 +94,7 @@ fn warn(call: &Call<'_>, setting: CUcoredumpSettings, value: &Value) {
     }
 }
 
-pub(super) fn cuCoredumpGetAttribute(
+pub(crate) fn cuCoredumpGetAttribute(
     call: &Call<'_>,
     attrib: CUcoredumpSettings,
     value: Out<'_, c_void>,
@@ -101,7 +104,7 @@ pub(super) fn cuCoredumpGetAttribute(
     get(&value_of(&state, Some(context), attrib)?, value, size)
 }
 
-pub(super) fn cuCoredumpGetAttributeGlobal(
+pub(crate) fn cuCoredumpGetAttributeGlobal(
     call: &Call<'_>,
     attrib: CUcoredumpSettings,
     value: Out<'_, c_void>,
@@ -112,7 +115,7 @@ pub(super) fn cuCoredumpGetAttributeGlobal(
 }
 
 /// Sets a value for the current context. The pipe and its switch belong to all contexts.
-pub(super) fn cuCoredumpSetAttribute(
+pub(crate) fn cuCoredumpSetAttribute(
     call: &Call<'_>,
     attrib: CUcoredumpSettings,
     value: In<'_, c_void>,
@@ -130,7 +133,7 @@ pub(super) fn cuCoredumpSetAttribute(
 }
 
 /// Sets a value for all contexts. The pipe stays as it is once its switch is on.
-pub(super) fn cuCoredumpSetAttributeGlobal(
+pub(crate) fn cuCoredumpSetAttributeGlobal(
     call: &Call<'_>,
     attrib: CUcoredumpSettings,
     value: In<'_, c_void>,

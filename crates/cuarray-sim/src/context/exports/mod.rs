@@ -1,0 +1,9 @@
+//! The C functions of devices, contexts, primary contexts, their events and core dumps, by the groups of the manual.
+// Names and parameters are the driver's.
+#![allow(non_snake_case, clippy::too_many_arguments)]
+
+pub(crate) mod context;
+pub(crate) mod coredump;
+pub(crate) mod device;
+pub(crate) mod events;
+pub(crate) mod primary_context;
