@@ -1,23 +1,31 @@
 //! Suppressions: a file of known findings that are not to be reported.
 //!
-//! As with the sanitizers, each line names a kind of finding and patterns for one of its sides. Suppressed findings are
-//! counted. A line that matches nothing is reported, so that obsolete lines are noticed. `docs/reference/reports.md` describes the format.
+//! As with the sanitizers, each line names a kind of finding and patterns for one of its sides. An earlier report in JSON is such a file too,
+//! with all findings that it has. Suppressed findings are counted. A line that matches nothing is reported, so that obsolete lines are noticed.
+//! `docs/how-to/suppressions.md` describes both.
 
 use crate::finding::{Finding, Kind, Side};
+use crate::site::Site;
 use crate::symbol::call_name;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// One line of a suppressions file.
+/// One line of a suppressions file, or one finding of an earlier report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
-    /// The line number, counted from 1.
+    /// The number of the line or of the finding, counted from 1.
     pub line: u32,
-    /// The line without its comment.
+    /// The line without its comment, or the finding's fingerprint.
     pub text: String,
-    /// The kind of finding; `None` for all.
-    kind: Option<Kind>,
-    /// The patterns that one side must match, at most one for each key.
-    patterns: BTreeMap<Key, String>,
+    known: Known,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Known {
+    /// The kind, `None` for all, and the patterns that one side must match, at most one for each key.
+    Patterns(Option<Kind>, BTreeMap<Key, String>),
+    /// The finding with this suppression's text as its fingerprint.
+    Finding,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,13 +39,37 @@ enum Key {
 impl Key {
     const ALL: [(Key, &'static str); 4] =
         [(Key::Library, "library"), (Key::File, "file"), (Key::Function, "function"), (Key::Call, "call")];
+
+    /// Whether a side has this key with a value that matches the pattern.
+    fn matches(self, pattern: &str, side: &Side) -> bool {
+        let Site { user, innermost, native, library } = &*side.site;
+        let matches = |value: &str| glob(pattern, value);
+        let mut frames = [user, innermost].into_iter().flatten();
+        match self {
+            Key::Library => library.as_deref().is_some_and(matches),
+            Key::File => {
+                frames.any(|frame| matches(&frame.file))
+                    || native.as_ref().is_some_and(|native| {
+                        matches(&native.object) || native.source.as_ref().is_some_and(|source| matches(&source.file))
+                    })
+            }
+            Key::Function => {
+                frames.any(|frame| matches(&frame.function))
+                    || native.as_ref().and_then(|native| native.symbol.as_deref()).is_some_and(matches)
+            }
+            Key::Call => matches(side.call) || matches(call_name(side.call)),
+        }
+    }
 }
 
-/// Parses the lines of a suppressions file.
+/// Parses a suppressions file: its lines, or the findings of a report in JSON.
 ///
 /// # Errors
-/// A sentence that names the malformed line and the expected form.
+/// A sentence that names the malformed line or finding, and the expected form.
 pub fn parse(text: &str) -> Result<Vec<Suppression>, String> {
+    if text.trim_start().starts_with('{') {
+        return findings(text);
+    }
     let mut suppressions = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let words = words(line).map_err(|wrong| format!("line {number}: {wrong}"))?;
@@ -46,6 +78,22 @@ pub fn parse(text: &str) -> Result<Vec<Suppression>, String> {
         }
     }
     Ok(suppressions)
+}
+
+/// The findings of a report.
+fn findings(text: &str) -> Result<Vec<Suppression>, String> {
+    #[derive(Deserialize)]
+    struct Document {
+        findings: Vec<Named>,
+    }
+    #[derive(Deserialize)]
+    struct Named {
+        fingerprint: String,
+    }
+    let read: Document =
+        serde_json::from_str(text).map_err(|error| format!("not a report with fingerprints: {error}"))?;
+    let known = (1..).zip(read.findings);
+    Ok(known.map(|(line, each)| Suppression { line, text: each.fingerprint, known: Known::Finding }).collect())
 }
 
 /// The words of a line up to its comment. Quotation marks keep blanks and `#` in a word.
@@ -100,37 +148,19 @@ fn read(line: u32, kind: &str, conditions: &[String]) -> Result<Suppression, Str
         );
     }
     let text = std::iter::once(kind).chain(conditions.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
-    Ok(Suppression { line, text, kind: kind_named, patterns })
+    Ok(Suppression { line, text, known: Known::Patterns(kind_named, patterns) })
 }
 
 impl Suppression {
-    /// Whether a finding has the kind, and one of its sides matches all patterns.
+    /// Whether a finding has the kind, and one of its sides matches all patterns; or whether it is the finding of the earlier report.
     pub fn matches(&self, finding: &Finding) -> bool {
-        self.kind.is_none_or(|kind| kind == finding.kind) && finding.sides.iter().any(|side| self.matches_side(side))
-    }
-
-    fn matches_side(&self, side: &Side) -> bool {
-        let site = &side.site;
-        let frames = || [&site.user, &site.innermost].into_iter().flatten();
-        self.patterns.iter().all(|(key, pattern)| match key {
-            Key::Library => site.library.as_deref().is_some_and(|library| glob(pattern, library)),
-            Key::File => {
-                frames().any(|frame| glob(pattern, &frame.file))
-                    || site.native.as_ref().is_some_and(|native| {
-                        let source = native.source.as_ref().map(|source| &source.file);
-                        [Some(&native.object), source].into_iter().flatten().any(|file| glob(pattern, file))
-                    })
+        match &self.known {
+            Known::Finding => !finding.fingerprint.is_empty() && self.text == finding.fingerprint,
+            Known::Patterns(kind, patterns) => {
+                let matches = |side: &Side| patterns.iter().all(|(key, pattern)| key.matches(pattern, side));
+                kind.is_none_or(|kind| kind == finding.kind) && finding.sides.iter().any(matches)
             }
-            Key::Function => {
-                frames().any(|frame| glob(pattern, &frame.function))
-                    || site
-                        .native
-                        .as_ref()
-                        .and_then(|native| native.symbol.as_deref())
-                        .is_some_and(|name| glob(pattern, name))
-            }
-            Key::Call => glob(pattern, side.call) || glob(pattern, call_name(side.call)),
-        })
+        }
     }
 }
 
@@ -208,6 +238,20 @@ mod tests {
             let suppressions = parse(line).unwrap();
             assert_eq!(suppressions[0].matches(finding), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn findings_of_an_earlier_report_are_known() {
+        let mut report = sample::report("/home/me/train.py");
+        report.identify();
+        let known = parse(&report.json()).unwrap();
+        assert!(known.len() == 1 && known[0].matches(&report.findings[0]));
+        let mut other = report.findings[0].clone();
+        other.kind = Kind::Leak;
+        other.fingerprint = other.fingerprint.replace("data-race", "leak");
+        assert!(!known[0].matches(&other));
+        let error = parse(r#"{"version": 1, "findings": [{"number": 1}]}"#).unwrap_err();
+        assert!(error.starts_with("not a report with fingerprints: missing field `fingerprint`"), "{error}");
     }
 
     #[test]

@@ -74,6 +74,7 @@ impl Detector {
         let findings = found().zip(1..).map(|((found, again), number)| Finding {
             number,
             kind: found.kind,
+            fingerprint: String::new(),
             bytes: found.bytes,
             offset: offset(found),
             allocation: found.block.as_deref().and_then(allocation),

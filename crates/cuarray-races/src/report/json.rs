@@ -56,6 +56,7 @@ mod tests {
         let finding = Finding {
             number: 1,
             kind: Kind::DataRace,
+            fingerprint: String::new(),
             bytes,
             offset: None,
             allocation: None,
@@ -69,7 +70,7 @@ mod tests {
         let watched = Watched { bytes: 4, memory: 8, history: 16, left_out: 32 };
         let report = Report { findings: vec![finding], watched, ..Report::default() };
         let (before, site) = (
-            r#"{"version":1,"findings":[{"number":1,"kind":"data-race","count":2,"allocations":1,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"variable":null,"object":null,"sides":["#,
+            r#"{"version":1,"findings":[{"number":1,"kind":"data-race","fingerprint":"","count":2,"allocations":1,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"variable":null,"object":null,"sides":["#,
             r#""site":{"user":{"file":"a.py","line":3,"function":"f"},"innermost":null,"native":null,"library":null}"#,
         );
         let side = |access, ordinal| {

@@ -3,6 +3,7 @@
 //! Each file here is one format, written from the same plain data. No format computes anything about the watched program.
 //! They share their wording (`words`) and the quoted lines of source (`source`).
 
+mod fingerprint;
 mod html;
 mod json;
 #[cfg(test)]

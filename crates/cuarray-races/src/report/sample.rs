@@ -72,6 +72,7 @@ pub(crate) fn report(file: &str) -> Report {
     let finding = Finding {
         number: 1,
         kind: Kind::DataRace,
+        fingerprint: String::new(),
         bytes: Some(part),
         offset: Some(1024),
         allocation: Some(allocation),

@@ -36,6 +36,7 @@ fn of(state: &State, leaks: bool) -> Report {
 fn completed(driver: &Driver, mut report: Report) -> Report {
     report.recorded_by = concat!("cuarray-sim ", env!("CARGO_PKG_VERSION"), ", the simulated CUDA driver").to_owned();
     add_lines(&mut report);
+    report.identify();
     if let Ok(config) = &driver.config {
         report.suppress(&config.suppressions);
     }
