@@ -12,6 +12,8 @@ SHELL := bash
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
+# Tests compare what the simulated driver prints. In a workflow of GitHub it would print more.
+unexport GITHUB_ACTIONS
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import json
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -137,7 +138,7 @@ class _Page(html.parser.HTMLParser):
 
 def test_report_format_follows_the_file_name(run: Run, program: Callable[[str], str], tmp_path: Path) -> None:
     path = program(BAD)
-    for name in ("out.txt", "out.json", "out.trace.json", "out.html"):
+    for name in ("out.txt", "out.json", "out.trace.json", "out.html", "out.sarif"):
         assert launch(run, "--report", name, path)[0] == 66
 
     assert (tmp_path / "out.txt").read_text().startswith(f"[1] data-race: {HEADLINE}\n")
@@ -160,6 +161,47 @@ def test_report_format_follows_the_file_name(run: Run, program: Callable[[str], 
     assert page.elements.count("svg") >= 3
     assert FILL.strip() in page.texts
     assert "no edge" in page.texts
+
+    (result,) = json.loads((tmp_path / "out.sarif").read_text())["runs"][0]["results"]
+    assert result["ruleId"] == "data-race" and result["message"]["text"].startswith(f"{HEADLINE}; missing: ")
+    places = [each["physicalLocation"] for each in result["locations"] + result["relatedLocations"]]
+    assert [place["region"]["startLine"] for place in places] == [13, 12]
+    assert result["partialFingerprints"] == {"finding/v1": finding["fingerprint"]}
+
+
+def test_earlier_report_suppresses_its_findings_and_no_others(
+    run: Run, program: Callable[[str], str], tmp_path: Path
+) -> None:
+    assert launch(run, "--report", "old.json", program(BAD))[0] == 66
+    # Inserted lines do not make a finding new.
+    assert launch(run, "--suppressions", "old.json", program("\n\n" + BAD)) == (0, "")
+    other = BAD.replace(FILL.strip(), FILL.strip() + "  # another line")
+    assert other != BAD
+    status, errors = launch(run, "--suppressions", "old.json", "--report", "new.json", program(other))
+    assert status == 66 and "[1] data-race" in errors
+    assert "old.json:1: nothing was suppressed by: data-race: cuMemsetD8Async at " in errors
+    done = run("-m", "cuarray_sim", "--diff", "old.json", "new.json")
+    gone, added = done.stdout.splitlines()
+    assert gone.startswith("- data-race: ") and added.startswith("+ data-race: ") and "# another line" in added
+    assert done.returncode == 66
+    assert run("-m", "cuarray_sim", "--diff", "old.json", "old.json").returncode == 0
+    (tmp_path / "lines.txt").write_text("data-race library=numba\n")
+    wrong = run("-m", "cuarray_sim", "--diff", "lines.txt", "old.json")
+    assert wrong.returncode == 2 and "lines.txt is no report with fingerprints" in wrong.stderr
+
+
+def test_workflow_of_github_shows_findings_beside_their_lines(
+    run: Run, program: Callable[[str], str], tmp_path: Path
+) -> None:
+    settings = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(tmp_path)}
+    errors = run("-m", "cuarray_sim", program(BAD), **settings).stderr
+    line = f"::error file=program.py,line=13,title=cuarray-sim data-race::{HEADLINE}; missing: "
+    assert errors.splitlines()[-1].startswith(line)
+    (tmp_path / "test_bad.py").write_text(f"def test_bad():\n{textwrap.indent(BAD, '    ')}")
+    for processes in ((), ("--numprocesses", "2")):
+        found = run("-m", "pytest", "--cuarray-sim", *processes, "test_bad.py", **settings).stdout
+        (command,) = (each for each in found.splitlines() if each.startswith("::"))
+        assert command.startswith("::error file=test_bad.py,line=14,title=cuarray-sim data-race::")
 
 
 def test_report_is_written_for_a_program_without_findings(

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
+from collections import Counter
+from pathlib import Path
 from typing import Literal, TypedDict, cast
 
 from .export import ask, call
@@ -22,16 +25,18 @@ __all__ = [
     "clear_findings",
     "drop_ordering",
     "findings",
+    "fingerprints",
     "hand_over",
     "ordering_calls",
     "report",
     "take_over",
 ]
 
-Format = Literal["text", "coloured", "json", "trace", "html"]
-"""The format of a report: plain or coloured text, JSON, a trace for timeline viewers, or an HTML page."""
+Format = Literal["text", "coloured", "json", "trace", "html", "sarif", "github"]
+"""The format of a report: plain or coloured text, JSON, a trace for timeline viewers, an HTML page, SARIF for code hosts, or the commands
+by which a workflow of GitHub shows findings beside their lines."""
 
-_FLAGS: dict[Format, int] = {"json": 0, "text": 1, "coloured": 2, "html": 8, "trace": 16}
+_FLAGS: dict[Format, int] = {"json": 0, "text": 1, "coloured": 2, "html": 8, "trace": 16, "sarif": 32, "github": 64}
 _LEAKS = 4
 
 KINDS = (
@@ -126,6 +131,8 @@ class Finding(TypedDict):
     number: int
     kind: str
     """One of :data:`KINDS`."""
+    fingerprint: str
+    """The same text for the same finding in every run and on every machine."""
     count: int
     bytes: Range | None
     offset: int | None
@@ -205,6 +212,18 @@ def report(format: Format = "text", *, leaks: bool = False) -> str:
     if result != 0:
         raise RuntimeError(f"the simulated driver returned no report: CUresult {result}")
     return text
+
+
+def fingerprints(file: str | os.PathLike[str]) -> Counter[str]:
+    """Return the fingerprints of the findings of a report in JSON, with their numbers.
+
+    :raises OSError: the file cannot be read.
+    :raises ValueError: the file is no report, or one of a version without fingerprints.
+    """
+    try:
+        return Counter(finding["fingerprint"] for finding in json.loads(Path(file).read_bytes())["findings"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} is no report with fingerprints: {type(error).__name__}: {error}") from None
 
 
 def report_before_signal() -> None:

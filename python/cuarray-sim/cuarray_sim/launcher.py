@@ -21,10 +21,12 @@ import sys
 import types
 import zipfile
 from collections.abc import Sequence
+from typing import Any
 
 from .account import check_settings
 from .exploration import explore_program
 from .export import ask, call
+from .findings_report import fingerprints
 from .hints import meant, refuse_numba_simulator
 from .library import MOST_DEVICES, SCHEDULE, SCHEDULES, install
 from .stand_ins import VERBOSE, note_at_exit
@@ -201,10 +203,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--report",
         metavar="FILE",
-        help="write the findings to FILE.txt, .json, .html, or .trace.json for timeline viewers",
+        help="write the findings to FILE.txt, .json, .html, .sarif for code hosts, or .trace.json for timeline viewers",
     )
     parser.add_argument("--leaks", action="store_true", help="report objects that are alive at the end as findings")
-    parser.add_argument("--suppressions", metavar="FILE", help="a file of known findings, which are not reported")
+    parser.add_argument(
+        "--suppressions",
+        metavar="FILE",
+        help="a file of known findings, which are not reported: lines, or an earlier report in JSON",
+    )
     parser.add_argument(
         "--no-runtime",
         dest="runtime",
@@ -219,6 +225,13 @@ def _parser() -> argparse.ArgumentParser:
         action=_Selftest,
         nargs=0,
         help="plant a bug of each kind, print which are found with the present settings, and exit with 0 if all are",
+    )
+    parser.add_argument(
+        "--diff",
+        action=_Diff,
+        nargs=2,
+        metavar=("OLD.json", "NEW.json"),
+        help=f"print the findings that only one of two reports has, and exit with {FOUND} if the new one has more",
     )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
     parser.add_argument("target", metavar="program", help="the script or other program, or the module's name after -m")
@@ -245,6 +258,21 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         print(f"cuarray-sim {importlib.metadata.version('cuarray-sim')}")
         parser.exit()
+
+
+class _Diff(argparse.Action):
+    """The option ``--diff``, which needs no program."""
+
+    def __call__(self, parser: argparse.ArgumentParser, _: object, files: Any, *more: object) -> None:
+        try:
+            old, new = (fingerprints(file) for file in files)
+        except (OSError, ValueError) as error:
+            parser.error(str(error))
+        gone, added = old - new, new - old
+        for sign, findings in (("-", gone), ("+", added)):
+            for fingerprint in sorted(findings.elements()):
+                print(sign, fingerprint)
+        parser.exit(FOUND if added else 0)
 
 
 class _Selftest(argparse.Action):

@@ -83,9 +83,10 @@ def install(
     :param schedule: when enqueued work runs (``CUARRAY_SIM_SCHEDULE``). The default is ``"lazy"``, as late as the driver's
         rules allow. Others are ``"eager"``, once it is enqueued; ``"random:SEED"``, in a random order; ``"replay:..."``, in an
         order that was printed before. ``"random"`` draws a seed and prints it.
-    :param report: a file for the findings, written at process exit: ``.txt``, ``.json``, ``.html``, or ``.trace.json`` for
+    :param report: a file for the findings, written at process exit: ``.txt``, ``.json``, ``.html``, ``.sarif``, or ``.trace.json`` for
         timeline viewers (``CUARRAY_SIM_REPORT``).
-    :param suppressions: a file of known findings, which are not reported (``CUARRAY_SIM_SUPPRESSIONS``).
+    :param suppressions: a file of known findings, which are not reported, or an earlier report in JSON
+        (``CUARRAY_SIM_SUPPRESSIONS``).
     :param runtime: whether the package's CUDA runtime takes the place of NVIDIA's (``CUARRAY_SIM_RUNTIME``; true by default).
     :returns: the library's path.
     :raises RuntimeError: another driver is already loaded, ``CUARRAY_DRIVER`` names another, the simulated one is loaded

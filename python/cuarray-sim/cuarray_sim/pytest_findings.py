@@ -13,6 +13,7 @@ all of them.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Generator
@@ -34,6 +35,8 @@ _KINDS = tuple(kind for kind in KINDS if kind != "leak")
 
 # The attribute of a test's report that holds the counts of its findings.
 _ATTRIBUTE = "cuarray_sim"
+# The attribute that holds the commands which show them beside their lines.
+_COMMANDS = "cuarray_sim_commands"
 
 # The end of the line of a process that did not use the driver.
 _IDLE = "so nothing was checked"
@@ -85,6 +88,9 @@ class FindingCheck:
         # The line in pytest's list of failures, and the whole text, if that phase failed for findings.
         self.headline = ""
         self.text = ""
+        # The commands for the lines of these findings, if a workflow of GitHub runs the tests; and those of the whole session.
+        self.commands = ""
+        self.all_commands: list[str] = []
         # The counts of the whole session in all its processes.
         self.total: dict[str, Counter[str]] = {}
         self.tests_with_findings: set[str] = set()
@@ -171,6 +177,8 @@ class FindingCheck:
         missing = self.marks.expected - kinds
         if unexpected:
             text += self._draw()
+            if os.environ.get("GITHUB_ACTIONS") == "true":
+                self.commands = report("github")
         if self.tally:
             clear_findings()
         if unexpected:
@@ -237,6 +245,9 @@ class FindingCheck:
             # pytest-xdist sends the attributes of a report to the main process.
             setattr(result, _ATTRIBUTE, self.tally)
             self.tally = {}
+        if self.commands:
+            setattr(result, _COMMANDS, self.commands)
+            self.commands = ""
         # If CI is set, pytest lists whole messages, and the report is already in the output.
         if self.headline and (crash := getattr(result.longrepr, "reprcrash", None)):
             crash.message = self.headline
@@ -251,6 +262,8 @@ class FindingCheck:
         tally: dict[str, dict[str, int]] = getattr(report, _ATTRIBUTE, {})
         for category, counts in tally.items():
             self.total.setdefault(category, Counter()).update(counts)
+        if commands := getattr(report, _COMMANDS, ""):
+            self.all_commands.append(commands)
         if tally.get("found") and isinstance(report, pytest.TestReport):
             self.tests_with_findings.add(report.nodeid)
         if isinstance(report, pytest.TestReport) and report.when == "call":
@@ -292,6 +305,8 @@ class FindingCheck:
             if count := self.total.get(category, Counter()).total():
                 line += f", {count} {category}"
         terminalreporter.write_line(f"cuarray-sim: {line}", red=bool(found), green=not found)
+        for commands in self.all_commands:
+            terminalreporter.write_line(commands.rstrip())
         for unchecked in self._unchecked():
             terminalreporter.write_line(f"cuarray-sim: {unchecked}", yellow=True)
         if self.suppressions is not None:

@@ -3,9 +3,7 @@
 use super::source::Sources;
 use super::words;
 use crate::finding::{Finding, Report, Side};
-use crate::symbol::{call_name, kernel_name};
 use std::collections::HashMap;
-use std::path::Path;
 
 impl Report {
     /// Gives each finding its fingerprint. Findings that look alike are numbered in the order of discovery.
@@ -30,10 +28,7 @@ fn text(finding: &Finding, sources: &mut Sources) -> String {
 
 /// A call and the kernel, then the user's line, then the line of the kernel.
 fn side(side: &Side, sources: &mut Sources) -> String {
-    let mut text = call_name(side.call).to_owned();
-    if let words::Detail::Name(name) = words::detail(side.detail.as_deref()) {
-        text += &format!(" {}", kernel_name(name));
-    }
+    let mut text = words::call(side);
     let function = match (words::frame(&side.site), &side.site.native) {
         (Some(frame), _) => Some(frame.function.as_str()),
         (None, Some(native)) => native.symbol.as_deref(),
@@ -44,8 +39,7 @@ fn side(side: &Side, sources: &mut Sources) -> String {
     for ((file, line), function) in
         lines.into_iter().zip([function, None]).filter_map(|(line, name)| Some((line?, name)))
     {
-        let name = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
-        text += &format!(" at {name}");
+        text += &format!(" at {}", words::base(file));
         if let Some(function) = function {
             text += &format!(" in {function}");
         }

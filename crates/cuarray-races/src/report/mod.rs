@@ -1,8 +1,9 @@
-//! The formats of a [`Report`]: text, JSON, a trace for timeline viewers, and a page.
+//! The formats of a [`Report`]: text, JSON, SARIF and commands for code hosts, a trace for timeline viewers, and a page.
 //!
 //! Each file here is one format, written from the same plain data. No format computes anything about the watched program.
 //! They share their wording (`words`) and the quoted lines of source (`source`).
 
+mod annotations;
 mod fingerprint;
 mod html;
 mod json;
@@ -30,10 +31,12 @@ pub enum Format {
     Trace,
     /// A self-contained page.
     Html,
+    /// SARIF, for code hosts.
+    Sarif,
 }
 
 impl Format {
-    const ALL: [Format; 4] = [Format::Text, Format::Trace, Format::Json, Format::Html];
+    const ALL: [Format; 5] = [Format::Text, Format::Trace, Format::Json, Format::Html, Format::Sarif];
 
     /// The end of its file names.
     pub fn extension(self) -> &'static str {
@@ -42,6 +45,7 @@ impl Format {
             Format::Json => ".json",
             Format::Trace => ".trace.json",
             Format::Html => ".html",
+            Format::Sarif => ".sarif",
         }
     }
 
@@ -54,13 +58,15 @@ impl Format {
 }
 
 impl Report {
-    /// Writes the report to a file, in the format that its name implies; text by default.
-    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+    /// Writes the report to a file, in the format that its name implies; text by default. Files below `root` are named from there where
+    /// the format is for code hosts.
+    pub fn write(&self, path: &Path, root: &Path) -> std::io::Result<()> {
         let content = match Format::of(path).unwrap_or(Format::Text) {
             Format::Text => self.text(false),
             Format::Json => self.json(),
             Format::Trace => self.trace(),
             Format::Html => self.html(),
+            Format::Sarif => self.sarif(root),
         };
         std::fs::write(path, content)
     }
@@ -94,6 +100,7 @@ mod tests {
         assert_eq!(of("b.json"), Some(Format::Json));
         assert_eq!(of("b.trace.json"), Some(Format::Trace));
         assert_eq!(of("b.txt"), Some(Format::Text));
+        assert_eq!(of("b.sarif"), Some(Format::Sarif));
         assert_eq!(of("b.HTML"), None);
         assert_eq!(of("html"), None);
     }

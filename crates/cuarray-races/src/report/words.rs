@@ -78,6 +78,14 @@ pub(crate) fn variable(variable: &Variable) -> String {
     }
 }
 
+/// The call of a side, with the name of its kernel.
+pub(crate) fn call(side: &Side) -> String {
+    match detail(side.detail.as_deref()) {
+        Detail::Name(name) => format!("{} {}", call_name(side.call), kernel_name(name)),
+        _ => call_name(side.call).to_owned(),
+    }
+}
+
 /// Classifies a detail: a text with a space is a remark, and any other text is a name.
 pub(crate) fn detail(text: Option<&str>) -> Detail<'_> {
     match text {
@@ -153,7 +161,8 @@ pub(crate) fn place_in_kernel(place: &KernelPlace) -> String {
     }
 }
 
-fn base(path: &str) -> &str {
+/// The name of a file without its folders.
+pub(crate) fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

@@ -152,7 +152,7 @@ impl<F: Fn(&str) -> Result<Option<String>, String>> Settings<F> {
 
     /// The files that the driver writes, and which findings count.
     fn output(&self, config: &mut Config) -> Result<(), String> {
-        let expected = "a file that ends with .txt, .json, .html or .trace.json and can be written";
+        let expected = "a file that ends with .txt, .json, .html, .sarif or .trace.json and can be written";
         self.read("CUARRAY_SIM_REPORT", expected, &mut |value| {
             config.report = Some(written_at_exit(value)?);
             Format::of(Path::new(value)).map(drop)

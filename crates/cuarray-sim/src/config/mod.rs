@@ -77,7 +77,7 @@ pub struct Config {
     /// one if a report file is written, or if the program is not Python: Python programs rarely free everything.
     pub leaks: Option<bool>,
     /// The file to which findings are written at exit; its extension selects the format (`CUARRAY_SIM_REPORT`: `.txt`,
-    /// `.json`, `.html` or `.trace.json`). `%p` in the path is replaced by the process id.
+    /// `.json`, `.html`, `.sarif` or `.trace.json`). `%p` in the path is replaced by the process id.
     pub report: Option<PathBuf>,
     /// The file of [`Config::suppressions`], for messages.
     pub suppressions_file: Option<PathBuf>,

@@ -33,6 +33,10 @@ const LEAKS: c_uint = 4;
 const HTML: c_uint = 8;
 /// Flag: the trace-event format of timeline viewers.
 const TRACE: c_uint = 16;
+/// Flag: SARIF.
+const SARIF: c_uint = 32;
+/// Flag: commands of GitHub's workflows.
+const WORKFLOW_COMMANDS: c_uint = 64;
 
 /// Writes the report of the calling thread's driver, and a nul, to `buf`: JSON, or the format in `flags`. Pending work
 /// whose accesses are not known yet runs first. Buffer and length are as for `cuarraySimStatistics`.
@@ -54,6 +58,8 @@ pub(crate) unsafe extern "C" fn cuarraySimFindings(
             COLOURED => report().text(true),
             HTML => report().html(),
             TRACE => report().trace(),
+            SARIF => report().sarif(&report::source_root()),
+            WORKFLOW_COMMANDS => report().workflow_commands(&report::source_root()),
             _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         };
         // SAFETY: this function's contract.

@@ -127,7 +127,7 @@ fn report_findings(driver: &Driver) -> Option<u8> {
         let path = path_of_this_process(named, is_child);
         // One of several processes writes a report only if it has findings.
         if (found || path == *named)
-            && let Err(error) = report.write(&path)
+            && let Err(error) = report.write(&path, &report::source_root())
         {
             eprintln!("cuarray-sim: CUARRAY_SIM_REPORT={}: {error}", path.display());
         }
@@ -137,6 +137,9 @@ fn report_findings(driver: &Driver) -> Option<u8> {
         let text = report.text(is_coloured(out.is_terminal(), |name| std::env::var_os(name)));
         // A failure to write to standard error cannot be reported.
         let _ = out.write_all(text.as_bytes());
+        if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+            let _ = out.write_all(report.workflow_commands(&report::source_root()).as_bytes());
+        }
     }
     config.exit_status.filter(|_| found)
 }

@@ -8,6 +8,7 @@ use crate::site::add_lines;
 use crate::state::State;
 use cuarray_abi::CUcontext;
 use cuarray_races::finding::Report;
+use std::path::PathBuf;
 
 /// All findings, and if `leaks`, live objects as leaks. Pending work whose accesses are not known yet runs first.
 pub(crate) fn make(driver: &Driver, leaks: bool) -> Report {
@@ -41,6 +42,12 @@ fn completed(driver: &Driver, mut report: Report) -> Report {
         report.suppress(&config.suppressions);
     }
     report
+}
+
+/// The folder from which code hosts name files: that of the checkout in a workflow of GitHub, else the current one.
+pub(crate) fn source_root() -> PathBuf {
+    let root = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from).or_else(|| std::env::current_dir().ok());
+    root.unwrap_or_default()
 }
 
 /// Discards the findings so far.
