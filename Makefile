@@ -282,7 +282,7 @@ $(EXAMPLES_DRIVER): install
 	@ln -sf "$$($(BIN)/python -c 'import cuarray_sim; print(cuarray_sim.runtime_path())')/libcudart.so.13" $@/libcudart.so.13
 	@ln -sf libcudart.so.13 $@/libcudart.so
 
-# burn has a target of its own, as its dependencies take minutes to build.
+# burn has a separate target, as its dependencies take minutes to build.
 .PHONY: examples
 examples: peers $(EXTENSIONS) $(EXAMPLES_DRIVER) ## build the examples and run their tests on the simulated driver; a finding is a failure
 	$(call say,Examples in Rust: form and lints)

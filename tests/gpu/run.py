@@ -49,7 +49,7 @@ class Run:
     kit: dict[str, Any] = field(
         default_factory=lambda: {
             "libraries": [],
-            "left_out": {library: "there was no time" for library in slices.kit_libraries()},
+            "left_out": dict.fromkeys(slices.kit_libraries(), "there was no time"),
         }
     )
 

@@ -163,7 +163,8 @@ def test_report_format_follows_the_file_name(run: Run, program: Callable[[str], 
     assert "no edge" in page.texts
 
     (result,) = json.loads((tmp_path / "out.sarif").read_text())["runs"][0]["results"]
-    assert result["ruleId"] == "data-race" and result["message"]["text"].startswith(f"{HEADLINE}; missing: ")
+    assert result["ruleId"] == "data-race"
+    assert result["message"]["text"].startswith(f"{HEADLINE}; missing: ")
     places = [each["physicalLocation"] for each in result["locations"] + result["relatedLocations"]]
     assert [place["region"]["startLine"] for place in places] == [13, 12]
     assert result["partialFingerprints"] == {"finding/v1": finding["fingerprint"]}
@@ -178,16 +179,20 @@ def test_earlier_report_suppresses_its_findings_and_no_others(
     other = BAD.replace(FILL.strip(), FILL.strip() + "  # another line")
     assert other != BAD
     status, errors = launch(run, "--suppressions", "old.json", "--report", "new.json", program(other))
-    assert status == 66 and "[1] data-race" in errors
+    assert status == 66
+    assert "[1] data-race" in errors
     assert "old.json:1: nothing was suppressed by: data-race: cuMemsetD8Async at " in errors
     done = run("-m", "cuarray_sim", "--diff", "old.json", "new.json")
     gone, added = done.stdout.splitlines()
-    assert gone.startswith("- data-race: ") and added.startswith("+ data-race: ") and "# another line" in added
+    assert gone.startswith("- data-race: ")
+    assert added.startswith("+ data-race: ")
+    assert "# another line" in added
     assert done.returncode == 66
     assert run("-m", "cuarray_sim", "--diff", "old.json", "old.json").returncode == 0
     (tmp_path / "lines.txt").write_text("data-race library=numba\n")
     wrong = run("-m", "cuarray_sim", "--diff", "lines.txt", "old.json")
-    assert wrong.returncode == 2 and "lines.txt is no report with fingerprints" in wrong.stderr
+    assert wrong.returncode == 2
+    assert "lines.txt is no report with fingerprints" in wrong.stderr
 
 
 def test_workflow_of_github_shows_findings_beside_their_lines(

@@ -273,8 +273,8 @@ pub struct Finding {
     pub number: u64,
     /// The kind of problem.
     pub kind: Kind,
-    /// The same text for the same finding in another run, on another machine, or after lines were inserted above: kind, calls, names
-    /// of files and functions, and lines of source. Empty until [`Report::identify`] has run.
+    /// Kind, calls, names of files and functions, and lines of source: equal in another run, on another machine, and after lines were
+    /// inserted above. Empty until [`Report::identify`] has run.
     pub fingerprint: String,
     /// How often it was found between the same two sites.
     pub count: u64,

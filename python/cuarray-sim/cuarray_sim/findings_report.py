@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 Format = Literal["text", "coloured", "json", "trace", "html", "sarif", "github"]
-"""The format of a report: plain or coloured text, JSON, a trace for timeline viewers, an HTML page, SARIF for code hosts, or the commands
-by which a workflow of GitHub shows findings beside their lines."""
+"""The format of a report: plain or coloured text, JSON, a trace for timeline viewers, an HTML page, or SARIF for code hosts.
+``"github"`` is the commands by which a workflow of GitHub shows findings beside their lines."""
 
 _FLAGS: dict[Format, int] = {"json": 0, "text": 1, "coloured": 2, "html": 8, "trace": 16, "sarif": 32, "github": 64}
 _LEAKS = 4
@@ -132,7 +132,7 @@ class Finding(TypedDict):
     kind: str
     """One of :data:`KINDS`."""
     fingerprint: str
-    """The same text for the same finding in every run and on every machine."""
+    """Text that is equal for this finding in every run and on every machine."""
     count: int
     bytes: Range | None
     offset: int | None

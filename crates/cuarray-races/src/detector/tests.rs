@@ -60,8 +60,8 @@ fn kernel_access_to_freed_memory_is_a_use_after_free() {
     assert_eq!(kinds, [Kind::UseAfterFree, Kind::OutOfBounds]);
 }
 
-/// The kinds of the findings of a program: a fill in one stream, then a launch in another that read its bytes before the fill ran and wrote
-/// what it computed behind them, then a read of that by the host. The launch waits for the fill, or does not.
+/// The kinds of the findings of a program that fills bytes in one stream, and launches a kernel in another. The kernel has read the bytes
+/// before the fill, and has written undefined results, which a copy reads. The launch waits for the fill, or does not.
 fn computed_too_early(waits: bool) -> Vec<Kind> {
     let mut detector = Detector::new(HostThreads::InOrderOfCalls);
     let [mut one, mut other] = [1, 2].map(|handle| detector.new_lane(LaneKind::NonBlocking, handle, Some(0)));
