@@ -363,9 +363,9 @@ mod tests {
     #[test]
     fn implausible_thread_state_is_refused() {
         let types = Types { code: 1, text: 2, bytes: 3 };
-        let layout = layout(11, &types, None).unwrap();
-        assert_eq!(verify(0x10, &layout), None, "unmapped memory");
+        let mut layout = layout(11, &types, None).unwrap();
+        assert_eq!(verify(0x10, &mut layout), None, "unmapped memory");
         let words = [0x10_u64; 32];
-        assert_eq!(verify(words.as_ptr() as u64, &layout), None, "memory without frames");
+        assert_eq!(verify(words.as_ptr() as u64, &mut layout), None, "memory without frames");
     }
 }
