@@ -53,6 +53,7 @@ mod process;
 mod schedule;
 mod site;
 mod state;
+mod stream;
 mod texture;
 mod thread;
 mod trace;

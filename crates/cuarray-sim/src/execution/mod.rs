@@ -16,6 +16,7 @@ mod condition;
 mod context_waits;
 pub(crate) mod device_memory;
 pub(crate) mod drain;
+pub(crate) mod lanes;
 pub(crate) mod outside;
 pub(crate) mod progress;
 pub(crate) mod service;
@@ -23,7 +24,6 @@ pub(crate) mod tails;
 pub(crate) mod thread_sanitizer;
 mod traced;
 
-use crate::capture;
 use crate::driver::{Call, Driver, Guard};
 use crate::happens_before::{edges, host};
 use crate::objects::allocation::Memory;
@@ -36,7 +36,7 @@ use crate::objects::stream::Kind;
 use crate::objects::work::{Operation, Work};
 use crate::schedule::mode::Mode;
 use crate::state::State;
-use crate::work::{pools, streams, words};
+use crate::work::words;
 use cuarray_abi::*;
 use cuarray_races::{Lane, Ticket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -185,21 +185,6 @@ enum Patience {
     HostFunctions,
     /// Also other threads, and other processes.
     Everything,
-}
-
-/// Waits for all work of a stream, as `cuStreamSynchronize` does.
-pub(crate) fn wait_for_stream(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
-    let (mut state, handle) = streams::stream(call, stream)?;
-    capture::forbid_in_capture(&mut state, handle)?;
-    let device = state.streams.get(&handle).and_then(|stream| state.contexts.get(&stream.context));
-    let device = device.map(|context| context.device);
-    let (tail, clocks) = (streams::tail(&state, handle), edges::clocks_of_tail(&state, handle));
-    let mut state = force(call.driver, state, tail);
-    edges::host_joins(&mut state, clocks);
-    if let Some(device) = device {
-        pools::settle(&mut state, device);
-    }
-    Ok(())
 }
 
 /// Makes points happen, with all their dependencies and no other work.
@@ -363,7 +348,7 @@ fn execute_next(state: &mut State, handle: CUstream) -> Step {
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.executed += 1;
     }
-    streams::remove_if_over(state, handle);
+    lanes::remove_if_over(state, handle);
     Step::Done
 }
 
@@ -384,7 +369,7 @@ fn operation_ends(driver: &Driver, state: &mut State, handle: CUstream) {
         let at = Point { stream: handle, operation: stream.executed };
         chosen::note_executed(state, at, false);
     }
-    streams::remove_if_over(state, handle);
+    lanes::remove_if_over(state, handle);
     driver.finished.notify_all();
 }
 

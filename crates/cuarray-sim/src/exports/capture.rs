@@ -9,7 +9,7 @@ use crate::execution::outside;
 use crate::graph::exports::graph::edge_list;
 use crate::objects::capturing::{Capturing, Recapture};
 use crate::objects::graph_data::EdgeOrder;
-use crate::work::streams::stream;
+use crate::stream::lookup::stream;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 

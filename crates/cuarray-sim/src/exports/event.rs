@@ -11,7 +11,8 @@ use crate::objects::event::Event;
 use crate::objects::graph_data::Action;
 use crate::objects::work::Work;
 use crate::pages::shared_event::SharedEvent;
-use crate::work::{pools, shared_events, streams};
+use crate::stream::lookup;
+use crate::work::{pools, shared_events};
 
 pub(super) fn cuEventCreate(call: &Call<'_>, event: Out<'_, CUevent>, flags: c_uint) -> Result<(), CUresult> {
     event.present()?;
@@ -33,7 +34,7 @@ pub(super) fn cuEventCreate(call: &Call<'_>, event: Out<'_, CUevent>, flags: c_u
 
 /// Sets the event to this point of the stream, or of its capture. Stream and event must belong to one context.
 pub(super) fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Result<(), CUresult> {
-    let (mut state, handle) = streams::stream(call, stream)?;
+    let (mut state, handle) = lookup::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context);
     if Some(state.event(event)?.context) != context {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
@@ -66,7 +67,7 @@ pub(super) fn cuEventRecordWithFlags(
     flags: c_uint,
 ) -> Result<(), CUresult> {
     if flags == CU_EVENT_RECORD_EXTERNAL {
-        let (mut state, handle) = streams::stream(call, stream)?;
+        let (mut state, handle) = lookup::stream(call, stream)?;
         state.event(event)?;
         let captured = capture::capture(&mut state, handle, || Action::Record(event))?;
         return if captured { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) };
@@ -99,7 +100,7 @@ pub(super) fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(), CUresu
         return if remote.event.want(remote.generation) { Ok(()) } else { Err(CUresult::CUDA_ERROR_NOT_READY) };
     }
     let (recorded, clock) = (event.recorded, event.clock.clone());
-    super::stream::query(call, state, recorded.into_iter().collect(), clock.into_iter().collect())
+    stream::query(call, state, recorded.into_iter().collect(), clock.into_iter().collect())
 }
 
 pub(super) fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
@@ -148,7 +149,7 @@ pub(super) fn cuEventElapsedTime(
         points.push(recorded);
         clocks.extend(event.clock.clone());
     }
-    super::stream::query(call, state, points, clocks)?;
+    stream::query(call, state, points, clocks)?;
     let state = call.lock();
     let mut times = [0; 2];
     for (event, time) in [h_start, h_end].into_iter().zip(&mut times) {

@@ -7,7 +7,7 @@ use super::*;
 use crate::capture;
 use crate::copy::exports::{check_indices, check_stream, overwrite};
 pub(super) use crate::copy::exports::{cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, cuMemcpyWithAttributesAsync};
-use crate::work::streams;
+use crate::stream::lookup;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -55,7 +55,7 @@ pub(super) fn cuMemDiscardBatchAsync(
     check_stream(call, stream)?;
     // SAFETY: the manual gives these lists this length.
     let (addresses, sizes) = unsafe { (dptrs.list(count)?, sizes.list(count)?) };
-    let (mut state, handle) = streams::stream(call, stream)?;
+    let (mut state, handle) = lookup::stream(call, stream)?;
     capture::forbid_in_capture(&mut state, handle)?;
     addresses.iter().zip(&sizes).try_for_each(|(address, size)| check_managed(&mut state, *address, *size))?;
     drop(state);

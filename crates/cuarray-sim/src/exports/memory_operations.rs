@@ -4,13 +4,12 @@
 
 use super::*;
 use crate::capture;
-use crate::execution::progress;
-use crate::execution::submit;
+use crate::execution::{progress, submit};
 use crate::objects::graph_data::Action;
 use crate::objects::memory_operation::{Batch, MemoryOperation};
 use crate::objects::work::Work;
+use crate::stream::lookup::stream;
 use crate::work::memory_operations::{User, batch, check};
-use crate::work::streams::stream;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 /// Enqueues operations in a stream, or captures them as one node.

@@ -32,8 +32,6 @@ mod profiler;
 mod recapture;
 mod schedule;
 mod statistics;
-mod stream;
-mod stream_attributes;
 mod virtual_memory;
 use crate::config::Fault;
 use crate::context::exports::{context, coredump, device, events as context_events, primary_context};
@@ -47,6 +45,7 @@ use crate::launch::exports::{self as execution, deprecated as execution_deprecat
 use crate::parameters::{In, InOut, Out, Received, Text, unsupported};
 use crate::process::{current, exit};
 use crate::site::{self, Entry, ReturnPlace};
+use crate::stream::exports::{attributes as stream_attributes, stream};
 use crate::texture::exports::{
     array, object as texture_object, reference as texture_reference, surface as surface_object, surface_reference,
     variable as module_deprecated,

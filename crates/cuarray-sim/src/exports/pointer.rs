@@ -10,7 +10,8 @@ use crate::execution::submit;
 use crate::objects::allocation::{Advice, Allocation, Declared, Kind, Mapping};
 use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::{allocations, streams};
+use crate::stream::lookup;
+use crate::work::allocations;
 use cuarray_races::finding::AccessKind;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -393,7 +394,7 @@ fn prefetch(
     stream: CUstream,
 ) -> Result<(), CUresult> {
     let (mut state, current) = call.current_for(stream)?;
-    let stream = streams::stream_of(&mut state, call, current, stream)?;
+    let stream = lookup::stream_of(&mut state, call, current, stream)?;
     capture::forbid_in_capture(&mut state, stream)?;
     let location = location(&state)?;
     managed(&mut state, dev_ptr, count)?.advice.prefetched = Some(location);

@@ -7,15 +7,15 @@
 
 use super::*;
 use crate::capture;
-use crate::execution::drain;
-use crate::execution::submit;
+use crate::execution::{drain, submit};
 use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
 use crate::pages::backing::{self, Backing, Label};
 use crate::pages::ipc::{Exporter, Handle, Imported};
-use crate::work::{graph_memory, new_allocation, pools, streams};
+use crate::stream::lookup;
+use crate::work::{graph_memory, new_allocation, pools};
 use std::os::fd::IntoRawFd;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -26,7 +26,7 @@ const NO_LOCALITY_DOMAIN: i32 = -1;
 /// Allocates from a pool, or from the current pool of the stream's device. Zero bytes have no address.
 fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUstream) -> Result<u64, CUresult> {
     let (mut state, current) = call.current_for(stream)?;
-    let stream = streams::stream_of(&mut state, call, current, stream)?;
+    let stream = lookup::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let device = state.context(context)?.device;
     let pool = pool.unwrap_or_else(|| pools::of_place(&mut state, Place::of_device(device)).current);
@@ -72,7 +72,7 @@ pub(super) fn cuMemAllocFromPoolAsync(
 /// Enqueues the release. New work that is enqueued later must not use the memory.
 pub(super) fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, current) = call.current_for(stream)?;
-    let stream = streams::stream_of(&mut state, call, current, stream)?;
+    let stream = lookup::stream_of(&mut state, call, current, stream)?;
     let captured = capture::captures(&mut state, stream)?;
     if dptr == 0 {
         return Ok(());

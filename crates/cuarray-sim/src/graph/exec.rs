@@ -5,7 +5,7 @@
 //! nodes to *lanes*. The first lane is the stream of the launch. The other lanes are private streams of the
 //! executable graph, ordered only by the edges. So branches of a graph can race, as on a device.
 
-use crate::execution;
+use crate::execution::{self, lanes};
 use crate::graph::layout::lay_out;
 use crate::graph::{bodies, steps};
 use crate::graph_structure::{self, checks, conditions, references, reservations};
@@ -17,7 +17,6 @@ use crate::state::State;
 use crate::work::graph_memory;
 use crate::work::memory_operations::{self, User};
 use crate::work::node_access::Refused;
-use crate::work::streams;
 use cuarray_abi::*;
 use std::collections::HashSet;
 
@@ -188,10 +187,10 @@ fn lanes(state: &mut State, handle: CUgraphExec, stream: CUstream) -> Result<Vec
     // Destroying a context destroys its lanes.
     let usable = |lane: &CUstream| state.streams.get(lane).is_some_and(|lane| lane.context == context);
     if !own.iter().all(usable) {
-        own.drain(..).for_each(|lane| streams::close_lane(state, lane));
+        own.drain(..).for_each(|lane| lanes::close(state, lane));
     }
     while own.len() + 1 < width {
-        own.push(streams::open_lane(state, context)?);
+        own.push(lanes::open(state, context)?);
     }
     let all = std::iter::once(stream).chain(own.iter().copied()).collect();
     state.exec_mut(handle)?.lanes = own;

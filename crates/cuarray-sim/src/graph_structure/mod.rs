@@ -14,10 +14,11 @@ pub(crate) mod dot;
 pub(crate) mod references;
 pub(crate) mod reservations;
 
+use crate::execution::lanes;
 use crate::objects::graph_data::{Action, Edge, Graph, INVALID_VALUE, Node, Owner, References, fresh_id};
 use crate::state::State;
 use crate::thread;
-use crate::work::{graph_memory, streams};
+use crate::work::graph_memory;
 use cuarray_abi::*;
 use std::collections::{HashMap, HashSet};
 
@@ -268,5 +269,5 @@ pub(crate) fn end_exec(state: &mut State, handle: CUgraphExec) {
     exec.conditions.into_iter().for_each(|handle| conditions::release(state, handle));
     exec.allocations.into_iter().for_each(|address| graph_memory::release(state, address));
     exec.retired.into_iter().for_each(|(_, references)| references::drop_all(state, references));
-    exec.lanes.into_iter().for_each(|lane| streams::close_lane(state, lane));
+    exec.lanes.into_iter().for_each(|lane| lanes::close(state, lane));
 }

@@ -1,4 +1,4 @@
-//! Effects of work and of immediate calls on the state: memory, code, streams.
+//! Effects of work and of immediate calls on the state: memory and code.
 
 pub(crate) mod allocations;
 pub(crate) mod conditions;
@@ -10,5 +10,4 @@ pub(crate) mod new_allocation;
 pub(crate) mod node_access;
 pub(crate) mod pools;
 pub(crate) mod shared_events;
-pub(crate) mod streams;
 pub(crate) mod words;

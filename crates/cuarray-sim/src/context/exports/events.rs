@@ -5,14 +5,11 @@
 //! that are created later.
 
 use crate::capture;
-use crate::driver::Call;
-use crate::driver::Guard;
-use crate::execution::service;
-use crate::execution::submit;
-use crate::execution::tails;
+use crate::driver::{Call, Guard};
+use crate::execution::{lanes, service, submit, tails};
 use crate::happens_before::edges;
 use crate::objects::work::Work;
-use crate::work::{shared_events, streams};
+use crate::work::shared_events;
 use cuarray_abi::*;
 
 /// Locks the driver for a call with a context that has not failed.
@@ -31,7 +28,7 @@ pub(crate) fn cuCtxRecordEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) 
     }
     capture::forbid_beside_capture(&mut state, ctx)?;
     let (after, clocks) = (tails::of_context(&state, ctx), edges::clocks_of_context(&state, ctx));
-    let lane = streams::open_lane(&mut state, ctx)?;
+    let lane = lanes::open(&mut state, ctx)?;
     clocks.iter().for_each(|clock| edges::stream_joins(&mut state, lane, clock));
     let next = state.streams.get(&lane).map(|stream| stream.next(lane));
     if let Some(event) = state.events.get_mut(&event) {
@@ -42,7 +39,7 @@ pub(crate) fn cuCtxRecordEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) 
         service::watch(call.driver, &mut state);
     }
     let (mut state, _) = submit(call, state, lane, Work::Record(event), after)?;
-    streams::close_lane(&mut state, lane);
+    lanes::close(&mut state, lane);
     Ok(())
 }
 
@@ -59,10 +56,10 @@ pub(crate) fn cuCtxWaitEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) ->
             return Ok(());
         }
         // One stream waits for the other process, and the context for this stream.
-        let lane = streams::open_lane(&mut state, ctx)?;
+        let lane = lanes::open(&mut state, ctx)?;
         let (mut state, point) = submit(call, state, lane, Work::Await(remote), Vec::new())?;
         state.context_mut(ctx)?.await_point(point, None);
-        streams::close_lane(&mut state, lane);
+        lanes::close(&mut state, lane);
         return Ok(());
     }
     if let Some(point) = recorded {

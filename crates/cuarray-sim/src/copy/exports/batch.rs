@@ -7,7 +7,7 @@ use crate::driver::Call;
 use crate::happens_before::edges;
 use crate::objects::copy::Transfer;
 use crate::objects::graph_data::Edge;
-use crate::work::streams;
+use crate::stream::lookup;
 use cuarray_abi::*;
 
 /// Enqueues the copies of a batch in a stream. The manual promises no order among them: captured ones are nodes side by side,
@@ -46,7 +46,7 @@ struct Batch {
 impl Batch {
     fn begin(call: &Call<'_>, stream: CUstream) -> Result<Batch, CUresult> {
         let (mut state, current) = call.current_for(stream)?;
-        let stream = streams::stream_of(&mut state, call, current, stream)?;
+        let stream = lookup::stream_of(&mut state, call, current, stream)?;
         let before = capture::dependencies(&state, stream);
         Ok(Batch { stream, before, after: Vec::new(), copies: Vec::new() })
     }

@@ -11,7 +11,7 @@ use crate::objects::copy::{End, Extent, Fill, Place};
 use crate::objects::graph_data::{Action, FillNode};
 use crate::objects::work::Work;
 use crate::pages::arena::FRESH;
-use crate::work::streams;
+use crate::stream::lookup;
 use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
 use std::ffi::c_uint;
@@ -19,7 +19,7 @@ use std::ffi::c_uint;
 /// Checks a fill, enqueues it, and waits for it if the call must.
 fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: SyncMode) -> Result<(), CUresult> {
     let (mut state, current) = call.current_for(mode.stream())?;
-    let stream = streams::stream_of(&mut state, call, current, mode.stream())?;
+    let stream = lookup::stream_of(&mut state, call, current, mode.stream())?;
     let captured = captures(call, &mut state, stream, mode)?;
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let (value, value_size) = value;

@@ -10,7 +10,7 @@ use crate::objects::allocation::Side;
 use crate::objects::copy::{Copy, End, Extent, Source, Transfer, stage};
 use crate::objects::graph_data::{Action, CopyNode};
 use crate::objects::work::Work;
-use crate::work::streams;
+use crate::stream::lookup;
 use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
 use std::ffi::c_void;
@@ -37,7 +37,7 @@ pub(super) fn transfer_noted(
     late: bool,
 ) -> Result<Option<u64>, CUresult> {
     let (mut state, current) = call.current_for(mode.stream())?;
-    let stream = streams::stream_of(&mut state, call, current, mode.stream())?;
+    let stream = lookup::stream_of(&mut state, call, current, mode.stream())?;
     let captured = captures(call, &mut state, stream, mode)?;
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     if extent.is_empty() {
@@ -179,7 +179,7 @@ pub(super) fn serialized(
         // An operation of the legacy default stream follows the work of all blocking streams of its context.
         before.push(execution::enqueue(&mut state, legacy, Work::Wait, Vec::new())?);
     }
-    let current_legacy = streams::stream_of(&mut state, call, current, CU_STREAM_LEGACY)?;
+    let current_legacy = lookup::stream_of(&mut state, call, current, CU_STREAM_LEGACY)?;
     execution::enqueue(&mut state, current_legacy, Work::Wait, before)?;
     drop(state);
     copy()?;

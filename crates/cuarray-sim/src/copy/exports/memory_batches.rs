@@ -7,10 +7,9 @@ use super::INVALID_VALUE;
 use super::batch::transfer_batch;
 use crate::capture;
 use crate::driver::Call;
-use crate::execution;
 use crate::objects::copy::{End, Extent, Transfer};
 use crate::parameters::{In, Out};
-use crate::work::streams;
+use crate::stream::{lookup, synchronize};
 use cuarray_abi::*;
 use std::ffi::c_uint;
 
@@ -36,7 +35,7 @@ pub(crate) fn check_stream(call: &Call<'_>, stream: CUstream) -> Result<(), CUre
 
 /// Whether a stream captures. Its copies access their sources when the graph runs.
 pub(super) fn captures(call: &Call<'_>, stream: CUstream) -> Result<bool, CUresult> {
-    let (mut state, handle) = streams::stream(call, stream)?;
+    let (mut state, handle) = lookup::stream(call, stream)?;
     capture::captures(&mut state, handle)
 }
 
@@ -104,7 +103,7 @@ pub(super) fn wait_for_sources(
     if captured || !orders.any(|order| order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL) {
         return Ok(());
     }
-    execution::wait_for_stream(call, stream)
+    synchronize::wait_for_stream(call, stream)
 }
 
 /// As the second version. No failure belongs to one copy, so `fail_idx` gets its largest value, as the manual of 12.8 says.

@@ -4,8 +4,7 @@
 
 use super::node::{copy_action, fill_action, host_action, node_action};
 use crate::capture;
-use crate::driver::Call;
-use crate::driver::Guard;
+use crate::driver::{Call, Guard};
 use crate::execution::{self, outside, progress, service};
 use crate::graph::{exec, update};
 use crate::graph_structure::{self, conditions};
@@ -13,7 +12,7 @@ use crate::objects::graph_data::{Action, Owner};
 use crate::objects::work::Work;
 use crate::parameters::{In, InOut, Out, unsupported};
 use crate::schedule::mode::Mode;
-use crate::work::streams::stream;
+use crate::stream::lookup::stream;
 use cuarray_abi::*;
 use std::ffi::{c_char, c_uint};
 

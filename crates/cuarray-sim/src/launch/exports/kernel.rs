@@ -12,7 +12,8 @@ use crate::objects::launch_attributes::{self, Attributes, Holder};
 use crate::objects::work::Work;
 use crate::parameters::{In, Received, present};
 use crate::state::State;
-use crate::work::{modules, streams};
+use crate::stream::lookup;
+use crate::work::modules;
 use cuarray_abi::*;
 use std::ffi::{c_uint, c_void};
 use std::sync::{Arc, OnceLock};
@@ -226,7 +227,7 @@ pub(super) fn launch(
     arguments: Arguments<'_>,
 ) -> Result<(), CUresult> {
     let (mut state, current) = call.current_for(stream)?;
-    let handle = streams::stream_of(&mut state, call, current, stream)?;
+    let handle = lookup::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&handle).map_or(current, |stream| stream.context);
     let mut launch = prepare(call, &mut state, context, function, shape, arguments)?;
     if capture::capture_launch(&mut state, handle, &mut launch)? {

@@ -3,10 +3,9 @@
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html),
 //! [default streams](https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html).
 
-use super::*;
 use crate::capture;
-use crate::driver::Guard;
-use crate::execution::{self, chosen, progress, submit};
+use crate::driver::{Call, Guard};
+use crate::execution::{self, chosen, lanes, progress, submit, tails};
 use crate::happens_before::{calls, edges};
 use crate::objects::allocation::Kind as MemoryKind;
 use crate::objects::graph_data::Action;
@@ -15,16 +14,20 @@ use crate::objects::launch_attributes::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::objects::point::Point;
 use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::Work;
-use crate::work::streams::{self, stream};
+use crate::parameters::Out;
+use crate::stream::lookup::stream;
+use crate::stream::synchronize;
+use cuarray_abi::*;
 use cuarray_races::Clock;
+use std::ffi::{c_int, c_uint, c_void};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) fn cuStreamCreate(call: &Call<'_>, stream: Out<'_, CUstream>, flags: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuStreamCreate(call: &Call<'_>, stream: Out<'_, CUstream>, flags: c_uint) -> Result<(), CUresult> {
     cuStreamCreateWithPriority(call, stream, flags, LEAST_PRIORITY)
 }
 
-pub(super) fn cuStreamCreateWithPriority(
+pub(crate) fn cuStreamCreateWithPriority(
     call: &Call<'_>,
     stream: Out<'_, CUstream>,
     flags: c_uint,
@@ -45,7 +48,7 @@ pub(super) fn cuStreamCreateWithPriority(
 
 /// Returns at once. Pending work of the stream still runs when other work depends on it or the context is
 /// synchronized.
-pub(super) fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
+pub(crate) fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     if stream.is_null() || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
@@ -55,25 +58,25 @@ pub(super) fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Result<()
         stream.destroyed = true;
     }
     calls::destroyed(&mut state, "stream", handle.0 as u64);
-    streams::remove_if_over(&mut state, handle);
+    lanes::remove_if_over(&mut state, handle);
     Ok(())
 }
 
-pub(super) fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
-    execution::wait_for_stream(call, stream)
+pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
+    synchronize::wait_for_stream(call, stream)
 }
 
 /// Queries a stream. Each query that returns *not ready* runs one operation, so that polling ends.
-pub(super) fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
+pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     capture::forbid_in_capture(&mut state, handle)?;
-    let tail = streams::tail(&state, handle);
+    let tail = tails::of_stream(&state, handle);
     let clocks = edges::clocks_of_tail(&state, handle);
     query(call, state, tail, clocks)
 }
 
 /// Checks whether all these points have been reached. If so, the calling thread joins their clocks.
-pub(super) fn query<'a>(
+pub(crate) fn query<'a>(
     call: &Call<'a>,
     state: Guard<'a>,
     mut points: Vec<Point>,
@@ -91,7 +94,7 @@ pub(super) fn query<'a>(
     Err(CUresult::CUDA_ERROR_NOT_READY)
 }
 
-pub(super) fn cuStreamWaitEvent(
+pub(crate) fn cuStreamWaitEvent(
     call: &Call<'_>,
     stream: CUstream,
     event: CUevent,
@@ -137,7 +140,7 @@ fn enqueue_host_function(call: &Call<'_>, stream: CUstream, function: HostFuncti
     Ok(())
 }
 
-pub(super) fn cuStreamAddCallback(
+pub(crate) fn cuStreamAddCallback(
     call: &Call<'_>,
     stream: CUstream,
     callback: CUstreamCallback,
@@ -151,7 +154,7 @@ pub(super) fn cuStreamAddCallback(
     enqueue_host_function(call, stream, HostFunction::Callback { function, stream, data: user_data })
 }
 
-pub(super) fn cuLaunchHostFunc(
+pub(crate) fn cuLaunchHostFunc(
     call: &Call<'_>,
     stream: CUstream,
     function: CUhostFn,
@@ -162,7 +165,7 @@ pub(super) fn cuLaunchHostFunc(
 }
 
 /// Ignores the mode, which on a GPU selects how the device waits for the host function.
-pub(super) fn cuLaunchHostFunc_v2(
+pub(crate) fn cuLaunchHostFunc_v2(
     call: &Call<'_>,
     stream: CUstream,
     function: CUhostFn,
@@ -188,24 +191,24 @@ fn write_property<T>(
     place.put(of(stream))
 }
 
-pub(super) fn cuStreamGetPriority(call: &Call<'_>, stream: CUstream, priority: Out<'_, c_int>) -> Result<(), CUresult> {
+pub(crate) fn cuStreamGetPriority(call: &Call<'_>, stream: CUstream, priority: Out<'_, c_int>) -> Result<(), CUresult> {
     write_property(call, stream, priority, |stream| stream.priority)
 }
 
-pub(super) fn cuStreamGetFlags(call: &Call<'_>, stream: CUstream, flags: Out<'_, c_uint>) -> Result<(), CUresult> {
+pub(crate) fn cuStreamGetFlags(call: &Call<'_>, stream: CUstream, flags: Out<'_, c_uint>) -> Result<(), CUresult> {
     write_property(call, stream, flags, |stream| stream.flags)
 }
 
-pub(super) fn cuStreamGetId(call: &Call<'_>, stream: CUstream, stream_id: Out<'_, u64>) -> Result<(), CUresult> {
+pub(crate) fn cuStreamGetId(call: &Call<'_>, stream: CUstream, stream_id: Out<'_, u64>) -> Result<(), CUresult> {
     write_property(call, stream, stream_id, |stream| stream.id)
 }
 
-pub(super) fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
+pub(crate) fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
     write_property(call, stream, pctx, |stream| stream.context)
 }
 
 /// Writes a null green context, because the simulator has no green contexts.
-pub(super) fn cuStreamGetCtx_v2(
+pub(crate) fn cuStreamGetCtx_v2(
     call: &Call<'_>,
     stream: CUstream,
     pctx: Out<'_, CUcontext>,
@@ -215,7 +218,7 @@ pub(super) fn cuStreamGetCtx_v2(
     if p_green_ctx.is_null() { Ok(()) } else { p_green_ctx.put(CUgreenCtx::NULL) }
 }
 
-pub(super) fn cuStreamGetDevice(call: &Call<'_>, stream: CUstream, device: Out<'_, CUdevice>) -> Result<(), CUresult> {
+pub(crate) fn cuStreamGetDevice(call: &Call<'_>, stream: CUstream, device: Out<'_, CUdevice>) -> Result<(), CUresult> {
     device.present()?;
     let (state, handle) = self::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context).unwrap_or_default();
@@ -224,7 +227,7 @@ pub(super) fn cuStreamGetDevice(call: &Call<'_>, stream: CUstream, device: Out<'
 }
 
 /// Enqueues an operation without effect. Simulated managed memory is always accessible, so nothing is attached.
-pub(super) fn cuStreamAttachMemAsync(
+pub(crate) fn cuStreamAttachMemAsync(
     call: &Call<'_>,
     stream: CUstream,
     dptr: CUdeviceptr,
@@ -246,4 +249,4 @@ pub(super) fn cuStreamAttachMemAsync(
 }
 
 // Older symbols with the same signature.
-pub(super) use self::cuStreamDestroy_v2 as cuStreamDestroy;
+pub(crate) use self::cuStreamDestroy_v2 as cuStreamDestroy;

@@ -4,10 +4,12 @@
 //! the stream's own. The others are kept and returned, because on a GPU too they change no result
 //! ([the table](crate::objects::launch_attributes)).
 
-use super::*;
+use crate::driver::Call;
 use crate::objects::launch_attributes::{GREATEST_PRIORITY, Holder, LEAST_PRIORITY, check, of_word, value_of};
 use crate::objects::stream::Stream;
-use crate::work::streams::stream;
+use crate::parameters::{In, Out};
+use crate::stream::lookup::stream;
+use cuarray_abi::*;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -33,7 +35,7 @@ fn set(stream: &mut Stream, attr: CUlaunchAttributeID, value: CUlaunchAttributeV
     Ok(())
 }
 
-pub(super) fn cuStreamGetAttribute(
+pub(crate) fn cuStreamGetAttribute(
     call: &Call<'_>,
     stream: CUstream,
     attr: CUlaunchAttributeID,
@@ -46,7 +48,7 @@ pub(super) fn cuStreamGetAttribute(
     value_out.put(value)
 }
 
-pub(super) fn cuStreamSetAttribute(
+pub(crate) fn cuStreamSetAttribute(
     call: &Call<'_>,
     stream: CUstream,
     attr: CUlaunchAttributeID,
@@ -58,7 +60,7 @@ pub(super) fn cuStreamSetAttribute(
     set(state.streams.get_mut(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?, attr, value)
 }
 
-pub(super) fn cuStreamCopyAttributes(call: &Call<'_>, dst: CUstream, src: CUstream) -> Result<(), CUresult> {
+pub(crate) fn cuStreamCopyAttributes(call: &Call<'_>, dst: CUstream, src: CUstream) -> Result<(), CUresult> {
     let (state, source) = self::stream(call, src)?;
     let stream = state.streams.get(&source).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     let (context, priority, attributes) = (stream.context, stream.priority, stream.attributes.clone());

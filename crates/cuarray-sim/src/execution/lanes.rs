@@ -1,0 +1,37 @@
+//! Private streams, on which branches of graphs run, and the removal of streams that are destroyed and drained.
+
+use crate::happens_before::edges;
+use crate::objects::stream::{Kind, Stream};
+use crate::state::State;
+use cuarray_abi::*;
+
+/// Removes a stream that is destroyed and drained.
+pub(crate) fn remove_if_over(state: &mut State, handle: CUstream) {
+    let Some(stream) = state.streams.get(&handle) else { return };
+    if stream.destroyed && stream.pending() == 0 {
+        let context = stream.context;
+        edges::remember_ended(state, handle);
+        let stream = state.streams.remove(&handle);
+        edges::lane_ends(state, stream.as_ref().and_then(|stream| stream.lane.as_ref()));
+        if let Some(context) = state.contexts.get_mut(&context) {
+            context.streams.remove(&handle);
+            context.unordered.remove(&handle);
+        }
+    }
+}
+
+/// Opens a private stream of a context.
+pub(crate) fn open(state: &mut State, context: CUcontext) -> Result<CUstream, CUresult> {
+    let lane = CUstream(crate::handle::fresh());
+    state.context_mut(context)?.streams.insert(lane);
+    state.streams.insert(lane, Stream::new(context, Kind::Lane, CU_STREAM_NON_BLOCKING, 0));
+    Ok(lane)
+}
+
+/// Ends a private stream once it is drained.
+pub(crate) fn close(state: &mut State, lane: CUstream) {
+    if let Some(stream) = state.streams.get_mut(&lane) {
+        stream.destroyed = true;
+    }
+    remove_if_over(state, lane);
+}

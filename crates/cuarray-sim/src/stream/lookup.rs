@@ -1,0 +1,42 @@
+//! The stream that a handle names.
+
+use crate::driver::{Call, Guard};
+use crate::objects::stream::{Kind, Stream};
+use crate::state::State;
+use cuarray_abi::*;
+
+/// The stream that `handle` names while `current` is the current context.
+///
+/// # Errors
+/// `CUDA_ERROR_INVALID_HANDLE` for an unknown or destroyed stream.
+pub(crate) fn stream_of(
+    state: &mut State,
+    call: &Call,
+    current: CUcontext,
+    handle: CUstream,
+) -> Result<CUstream, CUresult> {
+    let per_thread = handle == CU_STREAM_PER_THREAD || (handle.is_null() && call.per_thread);
+    if !per_thread && !handle.is_null() && handle != CU_STREAM_LEGACY {
+        let stream = state.streams.get(&handle).filter(|stream| stream.kind == Kind::Created && !stream.destroyed);
+        return stream.map(|_| handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE);
+    }
+    let context = state.context_mut(current)?;
+    if !per_thread {
+        return Ok(context.legacy);
+    }
+    if let Some(stream) = context.per_thread.get(&call.thread) {
+        return Ok(*stream);
+    }
+    let stream = CUstream(crate::handle::fresh());
+    context.per_thread.insert(call.thread, stream);
+    context.streams.insert(stream);
+    state.streams.insert(stream, Stream::new(current, Kind::PerThread, CU_STREAM_DEFAULT, 0));
+    Ok(stream)
+}
+
+/// Locks the driver and resolves a stream handle.
+pub(crate) fn stream<'a>(call: &Call<'a>, handle: CUstream) -> Result<(Guard<'a>, CUstream), CUresult> {
+    let (mut state, current) = call.current_for(handle)?;
+    let stream = stream_of(&mut state, call, current, handle)?;
+    Ok((state, stream))
+}
