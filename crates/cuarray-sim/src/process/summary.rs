@@ -63,6 +63,9 @@ pub(crate) fn unchecked(driver: &Driver, state: &State) -> Vec<String> {
         lines.push(format!("NVIDIA's CUDA runtime was refused inside of {names}: its calls did nothing"));
     }
     drop(runtimes);
+    if let Some(version) = site::unreadable_python() {
+        lines.push(format!("findings have no lines of Python: the frames of Python {version} cannot be read"));
+    }
     let partly = state.code.partly_searched;
     if partly.launches > 0 {
         let (searched, touched) = (partly.searched >> 20, partly.touched >> 20);

@@ -41,12 +41,17 @@ impl Python {
     }
 }
 
-/// The process's interpreter, or `None` if no interpreter can be read.
-static FOUND: OnceLock<Option<Box<Python>>> = OnceLock::new();
+/// The process's interpreter, or the version of an interpreter that cannot be read.
+static FOUND: OnceLock<Result<Box<Python>, String>> = OnceLock::new();
 
 /// The process's interpreter, if a search has found it.
 pub(super) fn found() -> Option<&'static Python> {
-    FOUND.get()?.as_deref()
+    FOUND.get()?.as_deref().ok()
+}
+
+/// The version of the process's interpreter, if it cannot be read: `3.15.0`.
+pub(crate) fn unreadable() -> Option<&'static str> {
+    FOUND.get()?.as_ref().err().map(String::as_str)
 }
 
 /// The number of calls before an interpreter was found.
@@ -56,7 +61,7 @@ static SEARCH_CALLS: AtomicU64 = AtomicU64::new(0);
 /// at every 1024th call.
 pub(super) fn python(look: bool) -> Option<&'static Python> {
     if let Some(found) = FOUND.get() {
-        return found.as_deref();
+        return found.as_deref().ok();
     }
     if !SEARCH_CALLS.fetch_add(1, Ordering::Relaxed).is_multiple_of(1024) && !look {
         return None;
@@ -64,14 +69,15 @@ pub(super) fn python(look: bool) -> Option<&'static Python> {
     match find() {
         // An interpreter that runs no code in this thread cannot be verified yet.
         Search::NotYet => None,
-        Search::Never => FOUND.get_or_init(|| None).as_deref(),
-        Search::Found(python) => FOUND.get_or_init(|| Some(python)).as_deref(),
+        Search::Never(version) => FOUND.get_or_init(|| Err(version)).as_deref().ok(),
+        Search::Found(python) => FOUND.get_or_init(|| Ok(python)).as_deref().ok(),
     }
 }
 
 enum Search {
     NotYet,
-    Never,
+    /// The interpreter of this version cannot be read.
+    Never(String),
     Found(Box<Python>),
 }
 
@@ -80,7 +86,7 @@ fn find() -> Search {
     let address = |name: &CStr| Some(library.symbol(name)).filter(|symbol| !symbol.is_null());
     let names = [c"Py_IsInitialized", c"Py_GetVersion", c"PyCode_Type", c"PyUnicode_Type", c"PyBytes_Type"];
     let [Some(is_initialized), Some(version), Some(code), Some(text), Some(bytes)] = names.map(address) else {
-        return Search::Never;
+        return Search::Never("of an unknown version".into());
     };
     // SAFETY: these are CPython functions with the signatures of its stable interface.
     let (is_initialized, this_thread, version) = unsafe {
@@ -92,10 +98,11 @@ fn find() -> Search {
         )
     };
     // SAFETY: it returns a string that lives as long as the interpreter.
-    let version = unsafe { CStr::from_ptr(version()) }.to_str().ok().and_then(minor);
+    let version = unsafe { CStr::from_ptr(version()) }.to_string_lossy();
+    let never = || Search::Never(version.split(' ').next().unwrap_or_default().to_owned());
     let types = Types { code: code as u64, text: text as u64, bytes: bytes as u64 };
-    let layout = version.and_then(|minor| layout(minor, &types, address(c"_PyRuntime")));
-    let Some(mut layout) = layout.filter(|_| size_of::<usize>() == 8) else { return Search::Never };
+    let layout = minor(&version).and_then(|minor| layout(minor, &types, address(c"_PyRuntime")));
+    let Some(mut layout) = layout.filter(|_| size_of::<usize>() == 8) else { return never() };
     // SAFETY: as in `Python::innermost`.
     let thread = unsafe { if is_initialized() == 0 { return Search::NotYet } else { this_thread() } };
     if thread.is_null() {
@@ -104,7 +111,7 @@ fn find() -> Search {
     match verify(thread as u64, &mut layout) {
         Some(0) => Search::NotYet,
         Some(_) => Search::Found(Box::new(Python { is_initialized, this_thread, layout })),
-        None => Search::Never,
+        None => never(),
     }
 }
 
