@@ -1,6 +1,7 @@
 //! Effects of work in streams, each by the folder of its noun.
 
 use crate::copy::work as copies;
+use crate::event::shared;
 use crate::graph_structure;
 use crate::happens_before::uploads;
 use crate::launch::work as launches;
@@ -9,7 +10,7 @@ use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::point::Point;
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
-use crate::work::{allocations, memory_operations, shared_events};
+use crate::work::{allocations, memory_operations};
 use cuarray_abi::*;
 use cuarray_races::Ticket;
 
@@ -64,7 +65,7 @@ pub(crate) fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&
             if let Some(event) = state.events.get_mut(&event).filter(|event| event.recorded == Some(at)) {
                 event.time = Some(time);
             }
-            shared_events::happened(state, at);
+            shared::happened(state, at);
         }
         Work::Allocate { address, size } => {
             if let Some(arena) = state.arena_of(address) {

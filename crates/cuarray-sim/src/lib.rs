@@ -35,6 +35,7 @@ mod copy;
 mod driver;
 mod effects;
 mod error_log;
+mod event;
 mod execution;
 mod explore;
 mod exports;

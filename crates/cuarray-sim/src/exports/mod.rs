@@ -10,7 +10,6 @@
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
 mod capture;
-mod event;
 mod export_table;
 mod faults;
 mod findings;
@@ -37,6 +36,7 @@ use crate::config::Fault;
 use crate::context::exports::{context, coredump, device, events as context_events, primary_context};
 use crate::copy::exports::{self as transfer, box_batches};
 use crate::driver::{Call, Driver};
+use crate::event::exports as event;
 use crate::execution::{backlog, chosen, thread_sanitizer};
 use crate::graph::exports::{exec as graph_exec, graph, memory as graph_memory, node as graph_node};
 use crate::happens_before::{calls, host};

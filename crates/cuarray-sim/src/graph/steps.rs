@@ -1,5 +1,6 @@
 //! The steps of a launch: the work of each node, enqueued in the lanes of the graph.
 
+use crate::event::shared;
 use crate::execution;
 use crate::graph::bodies;
 use crate::happens_before::edges;
@@ -10,7 +11,7 @@ use crate::objects::point::Point;
 use crate::objects::work::Work;
 use crate::state::State;
 use crate::thread;
-use crate::work::{graph_memory, shared_events};
+use crate::work::graph_memory;
 use cuarray_abi::*;
 use cuarray_races::{Caller, Clock, Past};
 use std::sync::Arc;
@@ -151,7 +152,7 @@ fn work_of(state: &mut State, exec: CUgraphExec, node: CUgraphNode, lane: CUstre
                 Some(recorded) => {
                     recorded.set_point(next);
                     if let Some(next) = next {
-                        shared_events::publish(state, event, next);
+                        shared::publish(state, event, next);
                     }
                     Work::Record(event)
                 }

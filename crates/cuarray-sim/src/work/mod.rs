@@ -9,5 +9,4 @@ pub(crate) mod modules;
 pub(crate) mod new_allocation;
 pub(crate) mod node_access;
 pub(crate) mod pools;
-pub(crate) mod shared_events;
 pub(crate) mod words;

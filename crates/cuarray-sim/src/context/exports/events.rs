@@ -6,10 +6,10 @@
 
 use crate::capture;
 use crate::driver::{Call, Guard};
+use crate::event::shared;
 use crate::execution::{lanes, service, submit, tails};
 use crate::happens_before::edges;
 use crate::objects::work::Work;
-use crate::work::shared_events;
 use cuarray_abi::*;
 
 /// Locks the driver for a call with a context that has not failed.
@@ -35,7 +35,7 @@ pub(crate) fn cuCtxRecordEvent(call: &Call<'_>, ctx: CUcontext, event: CUevent) 
         event.set_point(next);
     }
     if let Some(next) = next {
-        shared_events::publish(&mut state, event, next);
+        shared::publish(&mut state, event, next);
         service::watch(call.driver, &mut state);
     }
     let (mut state, _) = submit(call, state, lane, Work::Record(event), after)?;

@@ -1,20 +1,26 @@
 //! Events.
 //!
 //! Driver API: [event management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html).
+// Names and parameters are the driver's.
+#![allow(non_snake_case)]
 
-use super::*;
 use crate::capture;
-use crate::driver::Guard;
+use crate::driver::{Call, Guard};
+use crate::event::shared;
 use crate::execution::{self, service, submit};
 use crate::happens_before::{calls, edges};
 use crate::objects::event::Event;
 use crate::objects::graph_data::Action;
 use crate::objects::work::Work;
 use crate::pages::shared_event::SharedEvent;
+use crate::parameters::Out;
+use crate::stream::exports::stream;
 use crate::stream::lookup;
-use crate::work::{pools, shared_events};
+use crate::work::pools;
+use cuarray_abi::*;
+use std::ffi::c_uint;
 
-pub(super) fn cuEventCreate(call: &Call<'_>, event: Out<'_, CUevent>, flags: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuEventCreate(call: &Call<'_>, event: Out<'_, CUevent>, flags: c_uint) -> Result<(), CUresult> {
     event.present()?;
     let known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     let between_processes = flags & CU_EVENT_INTERPROCESS != 0;
@@ -33,7 +39,7 @@ pub(super) fn cuEventCreate(call: &Call<'_>, event: Out<'_, CUevent>, flags: c_u
 }
 
 /// Sets the event to this point of the stream, or of its capture. Stream and event must belong to one context.
-pub(super) fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Result<(), CUresult> {
+pub(crate) fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, handle) = lookup::stream(call, stream)?;
     let context = state.streams.get(&handle).map(|stream| stream.context);
     if Some(state.event(event)?.context) != context {
@@ -53,14 +59,14 @@ pub(super) fn cuEventRecord(call: &Call<'_>, event: CUevent, stream: CUstream) -
         event.set_point(next);
     }
     if let Some(next) = next {
-        shared_events::publish(&mut state, event, next);
+        shared::publish(&mut state, event, next);
         service::watch(call.driver, &mut state);
     }
     drop(submit(call, state, handle, Work::Record(event), Vec::new())?);
     Ok(())
 }
 
-pub(super) fn cuEventRecordWithFlags(
+pub(crate) fn cuEventRecordWithFlags(
     call: &Call<'_>,
     event: CUevent,
     stream: CUstream,
@@ -91,7 +97,7 @@ fn with_event<'a>(call: &Call<'a>, event: CUevent) -> Result<Guard<'a>, CUresult
     }
 }
 
-pub(super) fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
+pub(crate) fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     capture::forbid_captured(&mut state, event)?;
     capture::forbid_unsafe(&mut state, call.thread, call.capture_mode())?;
@@ -103,7 +109,7 @@ pub(super) fn cuEventQuery(call: &Call<'_>, event: CUevent) -> Result<(), CUresu
     stream::query(call, state, recorded.into_iter().collect(), clock.into_iter().collect())
 }
 
-pub(super) fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
+pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     capture::forbid_captured(&mut state, event)?;
     capture::forbid_unsafe(&mut state, call.thread, call.capture_mode())?;
@@ -124,7 +130,7 @@ pub(super) fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), 
 }
 
 /// Destroys the event. Pending waits keep the point of its last record.
-pub(super) fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
+pub(crate) fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
     calls::destroyed(&mut state, "event", event.0 as u64);
@@ -133,7 +139,7 @@ pub(super) fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), C
 
 /// Queries both events first, as `cuEventQuery` does. So a program may poll with this call alone, and success means
 /// that both events have completed.
-pub(super) fn cuEventElapsedTime(
+pub(crate) fn cuEventElapsedTime(
     call: &Call<'_>,
     p_milliseconds: Out<'_, f32>,
     h_start: CUevent,
@@ -162,7 +168,7 @@ pub(super) fn cuEventElapsedTime(
     p_milliseconds.put((nanoseconds / 1e6) as f32)
 }
 
-pub(super) fn cuEventElapsedTime_v2(
+pub(crate) fn cuEventElapsedTime_v2(
     call: &Call<'_>,
     p_milliseconds: Out<'_, f32>,
     h_start: CUevent,
@@ -172,7 +178,7 @@ pub(super) fn cuEventElapsedTime_v2(
 }
 
 /// Returns the handle of an interprocess event.
-pub(super) fn cuIpcGetEventHandle(
+pub(crate) fn cuIpcGetEventHandle(
     call: &Call<'_>,
     p_handle: Out<'_, CUipcEventHandle>,
     event: CUevent,
@@ -184,7 +190,7 @@ pub(super) fn cuIpcGetEventHandle(
 }
 
 /// Opens an event of another process, as an event of the current context.
-pub(super) fn cuIpcOpenEventHandle(
+pub(crate) fn cuIpcOpenEventHandle(
     call: &Call<'_>,
     event: Out<'_, CUevent>,
     handle: CUipcEventHandle,
@@ -204,4 +210,4 @@ pub(super) fn cuIpcOpenEventHandle(
 }
 
 // Older symbols with the same signature.
-pub(super) use self::cuEventDestroy_v2 as cuEventDestroy;
+pub(crate) use self::cuEventDestroy_v2 as cuEventDestroy;
