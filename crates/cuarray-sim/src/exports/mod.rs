@@ -15,14 +15,10 @@ mod faults;
 mod findings;
 mod host_accesses;
 mod initialization;
-mod jit;
-mod library;
-mod link;
 mod logs;
 mod memory;
 mod memory_batches;
 mod memory_operations;
-mod module;
 mod notifications;
 mod pointer;
 mod pool;
@@ -42,6 +38,7 @@ use crate::graph::exports::{exec as graph_exec, graph, memory as graph_memory, n
 use crate::happens_before::{calls, host};
 use crate::host_access;
 use crate::launch::exports::{self as execution, deprecated as execution_deprecated};
+use crate::module::exports::{link, module};
 use crate::parameters::{In, InOut, Out, Received, Text, unsupported};
 use crate::process::{current, exit};
 use crate::site::{self, Entry, ReturnPlace};
@@ -61,6 +58,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+mod library {
+    pub(super) use crate::launch::exports::kernel_attributes::*;
+    pub(super) use crate::module::exports::library::*;
+}
 
 /// An exported function, as the wrapper sees it.
 struct Export {

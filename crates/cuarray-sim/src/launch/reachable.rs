@@ -1,9 +1,10 @@
 //! The memory that kernels can reach.
 
+use crate::module::loading;
 use crate::objects::allocation::{Allocation, Kind, Reachable};
 use crate::pages::reservation::Reservation;
 use crate::state::State;
-use crate::work::{allocations, modules};
+use crate::work::allocations;
 use cuarray_abi::*;
 use cuarray_ptx::{Alias, Region, Space};
 use std::cmp::Reverse;
@@ -84,7 +85,7 @@ fn regions(state: &State, context: CUcontext) -> Vec<Region> {
         end: address + variable.size,
         host: state.host_address(address),
         writable: variable.space == Space::Global,
-        slack: modules::gap(variable.size),
+        slack: loading::gap(variable.size),
         group: 0,
     }));
     if regions.len() > before {

@@ -11,13 +11,14 @@ use super::heap_changes::LaunchHeap;
 use super::orders;
 use super::reachable::reachable;
 use super::watchdog::Watchdog;
+use crate::module::loading;
 use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
 use crate::objects::work::Accesses;
 use crate::state::State;
 use crate::texture::work as textures;
-use crate::work::{conditions, memory_operations, modules};
+use crate::work::{conditions, memory_operations};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, FaultKind, Outcome, Outlook, Region, Service, TouchedRange};
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched, Unwritten, Values};
@@ -223,7 +224,7 @@ fn heap_of(state: &mut State, context: CUcontext) -> Option<Arc<Heap>> {
         return Some(heap.clone());
     }
     let size = state.contexts.get(&context)?.limits[HEAP_LIMIT] as u64;
-    let base = modules::take_for_code(state, context, size).ok()?;
+    let base = loading::take_for_code(state, context, size).ok()?;
     let heap = Arc::new(Heap::new(base, size));
     state.code.heaps.insert(context, heap.clone());
     Some(heap)

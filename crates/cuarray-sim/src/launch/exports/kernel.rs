@@ -6,6 +6,7 @@ use crate::config::identity;
 use crate::driver::Call;
 use crate::execution::{progress, submit};
 use crate::launch::work as launches;
+use crate::module::loading;
 use crate::objects::code::ResolvedKernel;
 use crate::objects::launch::{Launch, divides};
 use crate::objects::launch_attributes::{self, Attributes, Holder};
@@ -13,7 +14,6 @@ use crate::objects::work::Work;
 use crate::parameters::{In, Received, present};
 use crate::state::State;
 use crate::stream::lookup;
-use crate::work::modules;
 use cuarray_abi::*;
 use std::ffi::{c_uint, c_void};
 use std::sync::{Arc, OnceLock};
@@ -153,7 +153,7 @@ pub(crate) fn prepare(
     // The handle of a library's kernel is replaced by the kernel's function in the context.
     let handle = match state.code.functions.contains_key(&handle) {
         true => handle,
-        false => modules::function_of(state, CUkernel(handle.0), context)?,
+        false => loading::function_of(state, CUkernel(handle.0), context)?,
     };
     let resolved = state.code.resolve(handle)?;
     let module = state.code.functions.get(&handle).and_then(|function| state.code.modules.get(&function.module));

@@ -10,6 +10,7 @@
 pub(crate) mod deprecated;
 mod function;
 mod kernel;
+pub(crate) mod kernel_attributes;
 mod occupancy;
 
 pub(crate) use function::*;

@@ -2,8 +2,7 @@
 
 use crate::happens_before::calls;
 use crate::objects::allocation::Kind;
-use crate::objects::code::INVALID_HANDLE;
-use crate::objects::code::{Library, Module};
+use crate::objects::code::{INVALID_HANDLE, Library, Module};
 use crate::pages::host_pages::HostPages;
 use crate::state::State;
 use crate::work::{allocations, new_allocation};

@@ -3,11 +3,14 @@
 //! Driver API: [module management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html). PTX is
 //! resolved when it is loaded, in every loading mode, so that errors appear before the first launch.
 
-use super::jit::{Options, program_at, program_in};
-use super::*;
+use crate::driver::Call;
 use crate::execution::drain;
-use crate::work::modules;
+use crate::module::jit::{Options, program_at, program_in};
+use crate::module::loading;
+use crate::parameters::{In, Out, Text};
+use cuarray_abi::*;
 use cuarray_ptx::Program;
+use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
@@ -15,17 +18,17 @@ const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 /// Loads a program into the current context.
 fn load(call: &Call<'_>, module: Out<'_, CUmodule>, program: Arc<Program>) -> Result<(), CUresult> {
     let (mut state, context) = call.current()?;
-    let handle = modules::load_module(&mut state, context, program, None)?;
+    let handle = loading::load_module(&mut state, context, program, None)?;
     module.put(handle)
 }
 
-pub(super) fn cuModuleLoad(call: &Call<'_>, module: Out<'_, CUmodule>, fname: Text<'_>) -> Result<(), CUresult> {
+pub(crate) fn cuModuleLoad(call: &Call<'_>, module: Out<'_, CUmodule>, fname: Text<'_>) -> Result<(), CUresult> {
     module.present()?;
     drop(call.current()?);
     load(call, module, program_in(call, fname, &Options::default())?)
 }
 
-pub(super) fn cuModuleLoadData(
+pub(crate) fn cuModuleLoadData(
     call: &Call<'_>,
     module: Out<'_, CUmodule>,
     image: In<'_, c_void>,
@@ -35,7 +38,7 @@ pub(super) fn cuModuleLoadData(
     load(call, module, program_at(call, image, &Options::default())?)
 }
 
-pub(super) fn cuModuleLoadDataEx(
+pub(crate) fn cuModuleLoadDataEx(
     call: &Call<'_>,
     module: Out<'_, CUmodule>,
     image: In<'_, c_void>,
@@ -50,7 +53,7 @@ pub(super) fn cuModuleLoadDataEx(
     load(call, module, program_at(call, image, &options)?)
 }
 
-pub(super) fn cuModuleLoadFatBinary(
+pub(crate) fn cuModuleLoadFatBinary(
     call: &Call<'_>,
     module: Out<'_, CUmodule>,
     fat_cubin: In<'_, c_void>,
@@ -59,15 +62,15 @@ pub(super) fn cuModuleLoadFatBinary(
 }
 
 /// Runs the pending work of the module's context first, which may include the module's kernels.
-pub(super) fn cuModuleUnload(call: &Call<'_>, hmod: CUmodule) -> Result<(), CUresult> {
+pub(crate) fn cuModuleUnload(call: &Call<'_>, hmod: CUmodule) -> Result<(), CUresult> {
     let (state, _) = call.current()?;
     let module = state.code.modules.get(&hmod).filter(|module| module.library.is_none()).ok_or(INVALID_HANDLE)?;
     let context = module.context;
     let mut state = drain::drain_context(call.driver, state, context);
-    modules::unload_module(&mut state, hmod)
+    loading::unload_module(&mut state, hmod)
 }
 
-pub(super) fn cuModuleGetFunction(
+pub(crate) fn cuModuleGetFunction(
     call: &Call<'_>,
     hfunc: Out<'_, CUfunction>,
     hmod: CUmodule,
@@ -79,7 +82,7 @@ pub(super) fn cuModuleGetFunction(
     hfunc.put(state.code.function(hmod, &name)?)
 }
 
-pub(super) fn cuModuleGetFunctionCount(
+pub(crate) fn cuModuleGetFunctionCount(
     call: &Call<'_>,
     count: Out<'_, c_uint>,
     module: CUmodule,
@@ -88,7 +91,7 @@ pub(super) fn cuModuleGetFunctionCount(
     count.put(count_of as c_uint)
 }
 
-pub(super) fn cuModuleEnumerateFunctions(
+pub(crate) fn cuModuleEnumerateFunctions(
     call: &Call<'_>,
     functions: Out<'_, CUfunction>,
     num_functions: c_uint,
@@ -104,13 +107,13 @@ pub(super) fn cuModuleEnumerateFunctions(
 }
 
 /// The names of a program's kernels, in source order.
-pub(super) fn kernels(program: &Program) -> Vec<String> {
+pub(crate) fn kernels(program: &Program) -> Vec<String> {
     let mut kernels: Vec<(&u32, &String)> = program.kernels().iter().map(|(name, number)| (number, name)).collect();
     kernels.sort_unstable();
     kernels.into_iter().map(|(_, name)| name.clone()).collect()
 }
 
-pub(super) fn cuModuleGetGlobal_v2(
+pub(crate) fn cuModuleGetGlobal_v2(
     call: &Call<'_>,
     dptr: Out<'_, CUdeviceptr>,
     bytes: Out<'_, usize>,
@@ -118,12 +121,12 @@ pub(super) fn cuModuleGetGlobal_v2(
     name: Text<'_>,
 ) -> Result<(), CUresult> {
     let name = name.name()?;
-    let (address, size) = modules::global(&call.current()?.0, hmod, &name)?;
+    let (address, size) = loading::global(&call.current()?.0, hmod, &name)?;
     put_both(dptr, bytes, address, size)
 }
 
 /// Writes an address and a size; null outputs are skipped.
-pub(super) fn put_both(
+pub(crate) fn put_both(
     dptr: Out<'_, CUdeviceptr>,
     bytes: Out<'_, usize>,
     address: u64,
@@ -134,6 +137,6 @@ pub(super) fn put_both(
     Ok(())
 }
 
-pub(super) fn cuModuleGetLoadingMode(_: &Call<'_>, mode: Out<'_, CUmoduleLoadingMode>) -> Result<(), CUresult> {
+pub(crate) fn cuModuleGetLoadingMode(_: &Call<'_>, mode: Out<'_, CUmoduleLoadingMode>) -> Result<(), CUresult> {
     mode.put(CU_MODULE_EAGER_LOADING)
 }

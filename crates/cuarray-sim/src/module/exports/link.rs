@@ -4,15 +4,18 @@
 //! resulting image is a container of the inputs that only this driver reads. It is resolved before it is returned, so
 //! that undefined symbols are errors of the link.
 
-use super::jit::{Options, assembler_message, capability, check_headers, compile, file, refused};
-use super::*;
+use crate::driver::Call;
+use crate::module::jit::{Options, assembler_message, capability, check_headers, compile, file, refused};
 use crate::objects::code::Link;
 use crate::pages::probe;
+use crate::parameters::{In, Out, Text};
+use cuarray_abi::*;
 use cuarray_ptx::{Error, Image};
+use std::ffi::{c_uint, c_void};
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
-pub(super) fn cuLinkCreate_v2(
+pub(crate) fn cuLinkCreate_v2(
     call: &Call<'_>,
     num_options: c_uint,
     options: In<'_, CUjit_option>,
@@ -41,7 +44,7 @@ fn add(call: &Call<'_>, link: CUlinkState, bytes: &[u8], name: String) -> Result
     Ok(())
 }
 
-pub(super) fn cuLinkAddData_v2(
+pub(crate) fn cuLinkAddData_v2(
     call: &Call<'_>,
     state: CUlinkState,
     _kind: CUjitInputType,
@@ -64,7 +67,7 @@ pub(super) fn cuLinkAddData_v2(
     add(call, state, unsafe { std::slice::from_raw_parts(data.pointer().cast::<u8>(), size) }, name)
 }
 
-pub(super) fn cuLinkAddFile_v2(
+pub(crate) fn cuLinkAddFile_v2(
     call: &Call<'_>,
     state: CUlinkState,
     _kind: CUjitInputType,
@@ -85,7 +88,7 @@ fn linker_message(error: &Error) -> String {
 }
 
 /// Completes the link. The link owns the image, and frees it.
-pub(super) fn cuLinkComplete(
+pub(crate) fn cuLinkComplete(
     call: &Call<'_>,
     state: CUlinkState,
     cubin_out: Out<'_, *mut c_void>,
@@ -109,11 +112,11 @@ pub(super) fn cuLinkComplete(
     Ok(())
 }
 
-pub(super) fn cuLinkDestroy(call: &Call<'_>, state: CUlinkState) -> Result<(), CUresult> {
+pub(crate) fn cuLinkDestroy(call: &Call<'_>, state: CUlinkState) -> Result<(), CUresult> {
     call.lock().links.remove(&state).map(|_| ()).ok_or(INVALID_HANDLE)
 }
 
 // Older symbols with the same signature.
-pub(super) use self::cuLinkAddData_v2 as cuLinkAddData;
-pub(super) use self::cuLinkAddFile_v2 as cuLinkAddFile;
-pub(super) use self::cuLinkCreate_v2 as cuLinkCreate;
+pub(crate) use self::cuLinkAddData_v2 as cuLinkAddData;
+pub(crate) use self::cuLinkAddFile_v2 as cuLinkAddFile;
+pub(crate) use self::cuLinkCreate_v2 as cuLinkCreate;

@@ -2,16 +2,18 @@
 //!
 //! Driver API: [library management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html).
 
-use super::jit::{Options, program_at, program_in};
-use super::module::{kernels, put_both};
-use super::*;
+use crate::driver::Call;
 use crate::execution::drain;
-use crate::launch::exports::{self as execution, attribute, set_attribute};
-use crate::work::modules;
+use crate::module::exports::module::{kernels, put_both};
+use crate::module::jit::{Options, program_at, program_in};
+use crate::module::loading;
+use crate::parameters::{In, Out, Text};
+use cuarray_abi::*;
+use std::ffi::{c_char, c_uint, c_void};
 
 const INVALID_HANDLE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
 
-pub(super) fn cuLibraryLoadData(
+pub(crate) fn cuLibraryLoadData(
     call: &Call<'_>,
     library: Out<'_, CUlibrary>,
     code: In<'_, c_void>,
@@ -26,10 +28,10 @@ pub(super) fn cuLibraryLoadData(
     // SAFETY: the manual gives the lists this length.
     let options = unsafe { Options::read(num_jit_options, jit_options, jit_options_values)? };
     let program = program_at(call, code, &options)?;
-    library.put(modules::add_library(&mut call.lock(), program))
+    library.put(loading::add_library(&mut call.lock(), program))
 }
 
-pub(super) fn cuLibraryLoadFromFile(
+pub(crate) fn cuLibraryLoadFromFile(
     call: &Call<'_>,
     library: Out<'_, CUlibrary>,
     file_name: Text<'_>,
@@ -44,21 +46,21 @@ pub(super) fn cuLibraryLoadFromFile(
     // SAFETY: the manual gives the lists this length.
     let options = unsafe { Options::read(num_jit_options, jit_options, jit_options_values)? };
     let program = program_in(call, file_name, &options)?;
-    library.put(modules::add_library(&mut call.lock(), program))
+    library.put(loading::add_library(&mut call.lock(), program))
 }
 
 /// Runs pending work first, which may include the library's kernels.
-pub(super) fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Result<(), CUresult> {
+pub(crate) fn cuLibraryUnload(call: &Call<'_>, library: CUlibrary) -> Result<(), CUresult> {
     let mut state = call.lock();
     let loaded = state.code.libraries.get(&library).ok_or(INVALID_HANDLE)?;
     let contexts: Vec<CUcontext> = loaded.modules.keys().copied().collect();
     for context in contexts {
         state = drain::drain_context(call.driver, state, context);
     }
-    modules::unload_library(&mut state, library)
+    loading::unload_library(&mut state, library)
 }
 
-pub(super) fn cuLibraryGetKernel(
+pub(crate) fn cuLibraryGetKernel(
     call: &Call<'_>,
     p_kernel: Out<'_, CUkernel>,
     library: CUlibrary,
@@ -69,12 +71,12 @@ pub(super) fn cuLibraryGetKernel(
     p_kernel.put(call.lock().code.kernel(library, &name)?)
 }
 
-pub(super) fn cuLibraryGetKernelCount(call: &Call<'_>, count: Out<'_, c_uint>, lib: CUlibrary) -> Result<(), CUresult> {
+pub(crate) fn cuLibraryGetKernelCount(call: &Call<'_>, count: Out<'_, c_uint>, lib: CUlibrary) -> Result<(), CUresult> {
     let kernels = call.lock().code.libraries.get(&lib).ok_or(INVALID_HANDLE)?.program.kernels().len();
     count.put(kernels as c_uint)
 }
 
-pub(super) fn cuLibraryEnumerateKernels(
+pub(crate) fn cuLibraryEnumerateKernels(
     call: &Call<'_>,
     kernels: Out<'_, CUkernel>,
     num_kernels: c_uint,
@@ -89,18 +91,18 @@ pub(super) fn cuLibraryEnumerateKernels(
     unsafe { kernels.put_all(found) }
 }
 
-pub(super) fn cuLibraryGetModule(
+pub(crate) fn cuLibraryGetModule(
     call: &Call<'_>,
     p_mod: Out<'_, CUmodule>,
     library: CUlibrary,
 ) -> Result<(), CUresult> {
     p_mod.present()?;
     let (mut state, context) = call.current()?;
-    let module = modules::module_of(&mut state, library, context)?;
+    let module = loading::module_of(&mut state, library, context)?;
     p_mod.put(module)
 }
 
-pub(super) fn cuLibraryGetGlobal(
+pub(crate) fn cuLibraryGetGlobal(
     call: &Call<'_>,
     dptr: Out<'_, CUdeviceptr>,
     bytes: Out<'_, usize>,
@@ -109,14 +111,14 @@ pub(super) fn cuLibraryGetGlobal(
 ) -> Result<(), CUresult> {
     let name = name.name()?;
     let (mut state, context) = call.current()?;
-    let module = modules::module_of(&mut state, library, context)?;
-    let (address, size) = modules::global(&state, module, &name)?;
+    let module = loading::module_of(&mut state, library, context)?;
+    let (address, size) = loading::global(&state, module, &name)?;
     put_both(dptr, bytes, address, size)
 }
 
 /// Loads the library into the current context first, if there is one: by the manual, managed memory is registered when the
 /// library is loaded into at least one context.
-pub(super) fn cuLibraryGetManaged(
+pub(crate) fn cuLibraryGetManaged(
     call: &Call<'_>,
     dptr: Out<'_, CUdeviceptr>,
     bytes: Out<'_, usize>,
@@ -129,17 +131,17 @@ pub(super) fn cuLibraryGetManaged(
     let name = name.name()?;
     let state = match call.current() {
         Ok((mut state, context)) => {
-            modules::module_of(&mut state, library, context)?;
+            loading::module_of(&mut state, library, context)?;
             state
         }
         Err(_) => call.lock(),
     };
-    let (address, size) = modules::managed(&state, library, &name)?;
+    let (address, size) = loading::managed(&state, library, &name)?;
     put_both(dptr, bytes, address, size)
 }
 
 /// Finds no unified function: by the manual, devices without CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS have none.
-pub(super) fn cuLibraryGetUnifiedFunction(
+pub(crate) fn cuLibraryGetUnifiedFunction(
     call: &Call<'_>,
     fptr: Out<'_, *mut c_void>,
     library: CUlibrary,
@@ -153,23 +155,23 @@ pub(super) fn cuLibraryGetUnifiedFunction(
     Err(CUresult::CUDA_ERROR_NOT_FOUND)
 }
 
-pub(super) fn cuKernelGetFunction(
+pub(crate) fn cuKernelGetFunction(
     call: &Call<'_>,
     p_func: Out<'_, CUfunction>,
     kernel: CUkernel,
 ) -> Result<(), CUresult> {
     p_func.present()?;
     let (mut state, context) = call.current()?;
-    let function = modules::function_of(&mut state, kernel, context)?;
+    let function = loading::function_of(&mut state, kernel, context)?;
     p_func.put(function)
 }
 
-pub(super) fn cuKernelGetLibrary(call: &Call<'_>, p_lib: Out<'_, CUlibrary>, kernel: CUkernel) -> Result<(), CUresult> {
+pub(crate) fn cuKernelGetLibrary(call: &Call<'_>, p_lib: Out<'_, CUlibrary>, kernel: CUkernel) -> Result<(), CUresult> {
     let library = call.lock().code.kernels.get(&kernel).ok_or(INVALID_HANDLE)?.library;
     p_lib.put(library)
 }
 
-pub(super) fn cuKernelGetName(call: &Call<'_>, name: Out<'_, *const c_char>, hfunc: CUkernel) -> Result<(), CUresult> {
+pub(crate) fn cuKernelGetName(call: &Call<'_>, name: Out<'_, *const c_char>, hfunc: CUkernel) -> Result<(), CUresult> {
     name.present()?;
     if hfunc.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -178,55 +180,7 @@ pub(super) fn cuKernelGetName(call: &Call<'_>, name: Out<'_, *const c_char>, hfu
     name.put(text)
 }
 
-pub(super) fn cuKernelGetParamInfo(
-    call: &Call<'_>,
-    kernel: CUkernel,
-    param_index: usize,
-    param_offset: Out<'_, usize>,
-    param_size: Out<'_, usize>,
-) -> Result<(), CUresult> {
-    // A kernel's handle is valid as a function's handle.
-    execution::cuFuncGetParamInfo(call, CUfunction(kernel.0), param_index, param_offset, param_size)
-}
-
-pub(super) fn cuKernelGetParamCount(
-    call: &Call<'_>,
-    kernel: CUkernel,
-    param_count: Out<'_, usize>,
-) -> Result<(), CUresult> {
-    execution::cuFuncGetParamCount(call, CUfunction(kernel.0), param_count)
-}
-
-pub(super) fn cuKernelGetAttribute(
-    call: &Call<'_>,
-    pi: Out<'_, c_int>,
-    attrib: CUfunction_attribute,
-    kernel: CUkernel,
-    dev: CUdevice,
-) -> Result<(), CUresult> {
-    pi.present()?;
-    let state = call.lock();
-    state.device(dev)?;
-    let value = attribute(call, &state.code.resolve_kernel(kernel)?, attrib)?;
-    pi.put(value)
-}
-
-pub(super) fn cuKernelSetAttribute(
-    call: &Call<'_>,
-    attrib: CUfunction_attribute,
-    val: c_int,
-    kernel: CUkernel,
-    dev: CUdevice,
-) -> Result<(), CUresult> {
-    let mut state = call.lock();
-    state.device(dev)?;
-    let resolved = state.code.resolve_kernel(kernel)?;
-    let settings = set_attribute(call, &resolved, attrib, val)?;
-    state.code.kernels.get_mut(&kernel).ok_or(INVALID_HANDLE)?.settings = settings;
-    Ok(())
-}
-
-pub(super) fn cuKernelSetCacheConfig(
+pub(crate) fn cuKernelSetCacheConfig(
     call: &Call<'_>,
     kernel: CUkernel,
     config: CUfunc_cache,

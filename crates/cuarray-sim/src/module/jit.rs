@@ -3,11 +3,16 @@
 //! Of the options (`CUjit_option`), the log buffers and the register limit have an effect. All others are accepted,
 //! because a program cannot observe their effect.
 
-use super::*;
+use crate::driver::Call;
+use crate::happens_before::calls;
 use crate::objects::build_log::Log;
 use crate::pages::probe;
+use crate::parameters::{In, Text};
+use cuarray_abi::*;
 use cuarray_ptx::{Error, Image, ImageError, Program};
+use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The options that have an effect.
 #[derive(Clone, Copy, Default)]
