@@ -5,12 +5,13 @@ use crate::event::shared;
 use crate::graph_structure;
 use crate::happens_before::uploads;
 use crate::launch::work as launches;
+use crate::memory::allocations;
 use crate::objects::copy::Extent;
 use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::point::Point;
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
-use crate::work::{allocations, memory_operations};
+use crate::work::memory_operations;
 use cuarray_abi::*;
 use cuarray_races::Ticket;
 

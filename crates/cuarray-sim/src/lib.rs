@@ -46,6 +46,7 @@ mod handle;
 mod happens_before;
 mod host_access;
 mod launch;
+mod memory;
 mod module;
 mod objects;
 mod ordering_calls;

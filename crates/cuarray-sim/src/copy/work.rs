@@ -1,10 +1,10 @@
 //! Execution of copies and fills.
 
+use crate::memory::mappings;
 use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::copy::{Copy, Extent, Fill, Place, Source};
 use crate::pages::probe;
 use crate::state::State;
-use crate::work::mappings;
 
 /// The program's own host memory that a copy uses and that is no longer accessible, described.
 ///

@@ -11,12 +11,12 @@ use crate::execution::{self, service, submit};
 use crate::happens_before::{calls, edges};
 use crate::objects::event::Event;
 use crate::objects::graph_data::Action;
+use crate::objects::pool;
 use crate::objects::work::Work;
 use crate::pages::shared_event::SharedEvent;
 use crate::parameters::Out;
 use crate::stream::exports::stream;
 use crate::stream::lookup;
-use crate::work::pools;
 use cuarray_abi::*;
 use std::ffi::c_uint;
 
@@ -124,7 +124,7 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), 
     let mut state = execution::force(call.driver, state, recorded.into_iter().collect());
     edges::host_joins(&mut state, clock.into_iter().collect());
     if let Some(device) = device {
-        pools::settle(&mut state, device);
+        pool::settle(&mut state.pools, device);
     }
     Ok(())
 }

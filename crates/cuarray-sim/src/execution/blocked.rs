@@ -7,11 +7,11 @@
 
 use super::{Step, chosen, execute_next};
 use crate::driver::{Driver, Guard};
+use crate::execution::words;
 use crate::objects::memory_operation::Word;
 use crate::objects::point::Point;
 use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::words;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;

@@ -19,7 +19,7 @@
 
 use super::Step;
 use crate::driver::{Driver, Guard};
-use crate::execution::{self, drain};
+use crate::execution::{self, drain, words};
 use crate::objects::copy::Source;
 use crate::objects::point::Point;
 use crate::objects::work::{Operation, Work};
@@ -27,7 +27,6 @@ use crate::schedule::Schedule;
 use crate::schedule::choices::Choice;
 use crate::schedule::mode::Mode;
 use crate::state::State;
-use crate::work::words;
 use cuarray_abi::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

@@ -1,10 +1,9 @@
 //! Synchronization of whole contexts: their work runs to the end before a wait returns.
 
 use crate::driver::{Driver, Guard};
-use crate::execution;
-use crate::execution::tails;
+use crate::execution::{self, tails};
 use crate::objects::point::Point;
-use crate::work::pools;
+use crate::objects::pool;
 use cuarray_abi::*;
 
 /// Runs all work of a context.
@@ -14,7 +13,7 @@ pub(crate) fn drain_context<'a>(driver: &'a Driver, mut state: Guard<'a>, contex
         state = execution::force(driver, state, targets);
     }
     if let Some(device) = state.contexts.get(&context).map(|context| context.device) {
-        pools::settle(&mut state, device);
+        pool::settle(&mut state.pools, device);
     }
     state
 }

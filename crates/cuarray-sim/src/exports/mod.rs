@@ -16,18 +16,14 @@ mod findings;
 mod host_accesses;
 mod initialization;
 mod logs;
-mod memory;
-mod memory_batches;
 mod memory_operations;
 mod notifications;
-mod pointer;
 mod pool;
 mod pools_of_locations;
 mod profiler;
 mod recapture;
 mod schedule;
 mod statistics;
-mod virtual_memory;
 use crate::config::Fault;
 use crate::context::exports::{context, coredump, device, events as context_events, primary_context};
 use crate::copy::exports::{self as transfer, box_batches};
@@ -38,6 +34,7 @@ use crate::graph::exports::{exec as graph_exec, graph, memory as graph_memory, n
 use crate::happens_before::{calls, host};
 use crate::host_access;
 use crate::launch::exports::{self as execution, deprecated as execution_deprecated};
+use crate::memory::exports::{memory, virtual_memory};
 use crate::module::exports::{link, module};
 use crate::parameters::{In, InOut, Out, Received, Text, unsupported};
 use crate::process::{current, exit};
@@ -58,6 +55,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+mod memory_batches {
+    pub(super) use crate::copy::exports::prefetch::*;
+    pub(super) use crate::copy::exports::{cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, cuMemcpyWithAttributesAsync};
+}
+
+mod pointer {
+    pub(super) use crate::copy::exports::prefetch::{cuMemPrefetchAsync, cuMemPrefetchAsync_v2};
+    pub(super) use crate::memory::exports::pointer::*;
+}
 
 mod library {
     pub(super) use crate::launch::exports::kernel_attributes::*;

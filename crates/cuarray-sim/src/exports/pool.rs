@@ -9,13 +9,14 @@ use super::*;
 use crate::capture;
 use crate::execution::{drain, submit};
 use crate::happens_before::calls;
+use crate::memory::{graph_memory, new_allocation, places};
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
 use crate::pages::backing::{self, Backing, Label};
 use crate::pages::ipc::{Exporter, Handle, Imported};
 use crate::stream::lookup;
-use crate::work::{graph_memory, new_allocation, pools};
+use crate::work::pools;
 use std::os::fd::IntoRawFd;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -87,7 +88,7 @@ pub(super) fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstrea
         kind => kind.pool().is_some(),
     });
     if !known {
-        return super::memory::refused_release(state, dptr);
+        return memory::refused_release(state, dptr);
     }
     graph_memory::mark_freed(&mut state, dptr);
     drop(submit(call, state, stream, Work::Release { address: dptr }, Vec::new())?);
@@ -104,7 +105,7 @@ pub(super) fn cuMemPoolCreate(
     pool.present()?;
     let props = pool_props.read()?;
     let mut state = call.lock();
-    let place = pools::place(&state, props.location, props.allocType)?;
+    let place = places::place(&state, props.location, props.allocType)?;
     match props.handleTypes {
         CU_MEM_HANDLE_TYPE_NONE => {}
         16.. => return Err(INVALID_VALUE),

@@ -5,6 +5,7 @@
 //! and of its NUMA node 0 have a pool each, and so has managed memory for each preferred location, and for none.
 
 use super::*;
+use crate::memory::places;
 use crate::objects::pool::Place;
 use crate::state::State;
 use crate::work::pools;
@@ -12,9 +13,9 @@ use crate::work::pools;
 /// The place that a location and a type of allocation mean.
 ///
 /// # Errors
-/// Those of [`pools::place`]; `CUDA_ERROR_INVALID_VALUE` for a null location.
+/// Those of [`places::place`]; `CUDA_ERROR_INVALID_VALUE` for a null location.
 fn place(state: &State, location: In<'_, CUmemLocation>, kind: CUmemAllocationType) -> Result<Place, CUresult> {
-    pools::place(state, location.read()?, kind)
+    places::place(state, location.read()?, kind)
 }
 
 pub(super) fn cuMemGetDefaultMemPool(

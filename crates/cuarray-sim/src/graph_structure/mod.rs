@@ -15,10 +15,10 @@ pub(crate) mod references;
 pub(crate) mod reservations;
 
 use crate::execution::lanes;
+use crate::memory::graph_memory;
 use crate::objects::graph_data::{Action, Edge, Graph, INVALID_VALUE, Node, Owner, References, fresh_id};
 use crate::state::State;
 use crate::thread;
-use crate::work::graph_memory;
 use cuarray_abi::*;
 use std::collections::{HashMap, HashSet};
 

@@ -8,11 +8,11 @@
 //! Driver API: [`cuGraphAddMemAllocNode`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
 use super::add_node;
+use crate::memory::{graph_memory, places};
 use crate::objects::allocation::{DeviceAccess, Kind};
 use crate::objects::graph_data::{Action, AllocateNode, Edge, INVALID_VALUE};
 use crate::objects::pool::Place;
 use crate::state::State;
-use crate::work::{graph_memory, pools};
 use cuarray_abi::*;
 
 /// Adds an allocation node after others, and reserves its memory. Returns the node and the address.
@@ -54,7 +54,7 @@ fn reserve(
 
 /// The place of memory with these properties, which follow the rules of `cuMemPoolCreate`.
 fn place_of(state: &State, props: &CUmemPoolProps) -> Result<Place, CUresult> {
-    let place = pools::place(state, props.location, props.allocType).map_err(|code| match code {
+    let place = places::place(state, props.location, props.allocType).map_err(|code| match code {
         CUresult::CUDA_ERROR_INVALID_DEVICE => INVALID_VALUE,
         code => code,
     })?;

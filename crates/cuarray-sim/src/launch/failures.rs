@@ -3,12 +3,12 @@
 use super::deadlocks;
 use super::findings::place;
 use crate::happens_before::calls;
+use crate::memory::allocations;
 use crate::objects::allocation::Kind;
 use crate::objects::launch::Launch;
 use crate::state::State;
 use crate::texture::work::{self as textures, Missing};
 use crate::thread;
-use crate::work::allocations;
 use cuarray_abi::*;
 use cuarray_ptx::{Fault, FaultKind, RANK_SHIFT};
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range};

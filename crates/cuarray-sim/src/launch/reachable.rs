@@ -1,10 +1,10 @@
 //! The memory that kernels can reach.
 
+use crate::memory::allocations;
 use crate::module::loading;
 use crate::objects::allocation::{Allocation, Kind, Reachable};
 use crate::pages::reservation::Reservation;
 use crate::state::State;
-use crate::work::allocations;
 use cuarray_abi::*;
 use cuarray_ptx::{Alias, Region, Space};
 use std::cmp::Reverse;

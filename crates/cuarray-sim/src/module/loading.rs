@@ -1,11 +1,11 @@
 //! Loading and unloading of modules and libraries, and look-up of functions.
 
 use crate::happens_before::calls;
+use crate::memory::{allocations, new_allocation};
 use crate::objects::allocation::Kind;
 use crate::objects::code::{INVALID_HANDLE, Library, Module};
 use crate::pages::host_pages::HostPages;
 use crate::state::State;
-use crate::work::{allocations, new_allocation};
 use cuarray_abi::*;
 use cuarray_ptx::{Program, Space};
 use std::collections::HashMap;

@@ -7,6 +7,7 @@
 
 use crate::objects::allocation::DeviceAccess;
 use cuarray_abi::*;
+use std::collections::HashMap;
 
 /// The kind of memory that a pool allocates, and its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +33,11 @@ impl Place {
     /// Whether a device's kernels have access that no program can take away.
     pub(crate) fn is_open_to(&self, device: CUdevice) -> bool {
         self.managed || *self == Place::of_device(device as usize)
+    }
+
+    /// The preferred location of memory at this place; only managed memory has one.
+    pub(crate) fn preferred(&self) -> Option<CUmemLocation> {
+        (self.managed && self.location.kind != CU_MEM_LOCATION_TYPE_NONE).then_some(self.location)
     }
 
     pub(crate) fn allocation_type(&self) -> CUmemAllocationType {
@@ -111,4 +117,28 @@ impl Pool {
     pub(crate) fn release_down_to(&mut self, keep: u64) {
         self.reserved = self.used.max(self.reserved.min(keep));
     }
+}
+
+/// Subtracts a freed allocation from the pool's used memory.
+pub(crate) fn return_memory(pools: &mut HashMap<CUmemoryPool, Pool>, handle: CUmemoryPool, size: u64) {
+    let Some(pool) = pools.get_mut(&handle) else { return };
+    pool.used = pool.used.saturating_sub(size);
+    if pool.destroyed && pool.used == 0 {
+        pools.remove(&handle);
+    }
+}
+
+/// Releases reserved memory above the threshold, as after a synchronization with a device: of its pools, and of those of host
+/// and managed memory.
+pub(crate) fn settle(pools: &mut HashMap<CUmemoryPool, Pool>, device: usize) {
+    let settled = |pool: &&mut Pool| pool.place.device().is_none_or(|own| own == device);
+    for pool in pools.values_mut().filter(settled) {
+        pool.release_down_to(pool.release_threshold);
+    }
+}
+
+/// The reserved but unused memory of the pools of a device.
+pub(crate) fn held(pools: &HashMap<CUmemoryPool, Pool>, device: usize) -> u64 {
+    let own = pools.values().filter(|pool| pool.place.device() == Some(device));
+    own.map(|pool| pool.reserved - pool.used).sum()
 }

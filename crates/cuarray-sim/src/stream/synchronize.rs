@@ -4,8 +4,8 @@ use crate::capture;
 use crate::driver::Call;
 use crate::execution::{self, tails};
 use crate::happens_before::edges;
+use crate::objects::pool;
 use crate::stream::lookup;
-use crate::work::pools;
 use cuarray_abi::*;
 
 /// Waits for all work of a stream, as `cuStreamSynchronize` does.
@@ -18,7 +18,7 @@ pub(crate) fn wait_for_stream(call: &Call<'_>, stream: CUstream) -> Result<(), C
     let mut state = execution::force(call.driver, state, tail);
     edges::host_joins(&mut state, clocks);
     if let Some(device) = device {
-        pools::settle(&mut state, device);
+        pool::settle(&mut state.pools, device);
     }
     Ok(())
 }

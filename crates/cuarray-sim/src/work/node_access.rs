@@ -1,12 +1,12 @@
 //! Checks of the accesses of graph nodes, to graph memory too, which is valid whether or not it is live.
 
 use crate::happens_before::calls;
+use crate::memory::allocations;
 use crate::objects::allocation::{Declared, Kind, Side};
 use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent};
 use crate::objects::graph_data::INVALID_VALUE;
 use crate::state::State;
-use crate::work::allocations;
 use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
 

@@ -1,35 +1,11 @@
 //! Pools by their place, and their accounting: allocation, return, and release of unused memory.
 
+use crate::memory::new_allocation;
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, PlacePools, Pool};
 use crate::pages::host_pages::HostPages;
 use crate::state::State;
-use crate::work::new_allocation;
 use cuarray_abi::*;
-
-/// The place that a program means by a location and a type of allocation. The host has one NUMA node, with number 0.
-///
-/// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for an unknown type, and a location that has no pools of this type;
-/// `CUDA_ERROR_INVALID_DEVICE`; `CUDA_ERROR_NOT_SUPPORTED` for a part of a device's memory.
-pub(crate) fn place(state: &State, location: CUmemLocation, kind: CUmemAllocationType) -> Result<Place, CUresult> {
-    let managed = match kind {
-        CU_MEM_ALLOCATION_TYPE_PINNED => false,
-        CU_MEM_ALLOCATION_TYPE_MANAGED => true,
-        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-    };
-    let id = match location.kind {
-        CU_MEM_LOCATION_TYPE_DEVICE => state.device(location.id)?.ordinal,
-        CU_MEM_LOCATION_TYPE_HOST => 0,
-        CU_MEM_LOCATION_TYPE_HOST_NUMA if location.id == 0 => 0,
-        CU_MEM_LOCATION_TYPE_NONE if managed => 0,
-        CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN if !managed => {
-            return Err(CUresult::CUDA_ERROR_NOT_SUPPORTED);
-        }
-        _ => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
-    };
-    Ok(Place { managed, location: CUmemLocation { kind: location.kind, id } })
-}
 
 /// The pools of a place; its default pool is made when it is first asked for.
 pub(crate) fn of_place(state: &mut State, place: Place) -> PlacePools {
@@ -109,38 +85,9 @@ pub(crate) fn take(state: &mut State, handle: CUmemoryPool, size: u64, stream_de
     let device = place.device().unwrap_or(stream_device);
     new_allocation::add(state, (address, size, taken), kind, CUcontext::NULL, device);
     if let Some(allocation) = state.memory.get_mut(address) {
-        allocation.advice.preferred = preferred(place);
+        allocation.advice.preferred = place.preferred();
     }
     Ok(address)
-}
-
-/// The preferred location of memory at a place; only managed memory has one.
-pub(crate) fn preferred(place: Place) -> Option<CUmemLocation> {
-    (place.managed && place.location.kind != CU_MEM_LOCATION_TYPE_NONE).then_some(place.location)
-}
-
-/// Subtracts a freed allocation from the pool's used memory.
-pub(crate) fn return_memory(state: &mut State, handle: CUmemoryPool, size: u64) {
-    let Some(pool) = state.pools.get_mut(&handle) else { return };
-    pool.used = pool.used.saturating_sub(size);
-    if pool.destroyed && pool.used == 0 {
-        state.pools.remove(&handle);
-    }
-}
-
-/// Releases reserved memory above the threshold, as after a synchronization with a device: of its pools, and of those of host
-/// and managed memory.
-pub(crate) fn settle(state: &mut State, device: usize) {
-    let settled = |pool: &&mut Pool| pool.place.device().is_none_or(|own| own == device);
-    for pool in state.pools.values_mut().filter(settled) {
-        pool.release_down_to(pool.release_threshold);
-    }
-}
-
-/// The reserved but unused memory of the pools of a device.
-pub(crate) fn held(state: &State, device: usize) -> u64 {
-    let own = state.pools.values().filter(|pool| pool.place.device() == Some(device));
-    own.map(|pool| pool.reserved - pool.used).sum()
 }
 
 /// Checks descriptions of the access of devices.

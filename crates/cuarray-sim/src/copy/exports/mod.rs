@@ -15,16 +15,17 @@ mod boxes;
 mod fill;
 mod linear;
 mod memory_batches;
+pub(crate) mod prefetch;
 
 use crate::capture;
 use crate::driver::{Call, Guard};
 use crate::execution;
 use crate::happens_before::{calls, edges};
+use crate::memory::allocations;
 use crate::objects::allocation::Side;
 use crate::objects::copy::{End, Extent};
 use crate::objects::point::Point;
 use crate::state::State;
-use crate::work::allocations;
 use array::in_array;
 pub(crate) use array::*;
 pub(crate) use batch::*;

@@ -6,8 +6,8 @@
 
 use crate::config::textures::limit;
 use crate::driver::{Call, Guard};
-use crate::execution::device_memory;
 use crate::happens_before::calls;
+use crate::memory::device_memory;
 use crate::objects::allocation::Kind;
 use crate::objects::array::{self, Array, Mipmapped, Rows, texel_size};
 use crate::parameters::{In, Out};

@@ -6,13 +6,13 @@
 use crate::config::textures::{LINEAR_WIDTH, limit};
 use crate::driver::Call;
 use crate::happens_before::calls;
+use crate::memory::allocations;
 use crate::objects::allocation::Declared;
 use crate::objects::array::texel_size;
 use crate::objects::texture::{TextureObject, linear, rows};
 use crate::parameters::{In, Out};
 use crate::state::State;
 use crate::texture::work::format_of_view;
-use crate::work::allocations;
 use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
 use std::ffi::c_uint;

@@ -4,15 +4,14 @@
 //! unknown address the query of one attribute fails, and the query of several returns zeros. Only the query of the device
 //! pointer needs a current context.
 
-use super::*;
-use crate::capture;
-use crate::execution::submit;
+use crate::driver::Call;
+use crate::memory::allocations;
 use crate::objects::allocation::{Advice, Allocation, Declared, Kind, Mapping};
-use crate::objects::work::Work;
+use crate::parameters::{In, Out, Received};
 use crate::state::State;
-use crate::stream::lookup;
-use crate::work::allocations;
+use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
+use std::ffi::{c_uint, c_void};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
@@ -135,7 +134,7 @@ fn reserved_attribute(state: &State, attribute: CUpointer_attribute, ptr: CUdevi
     }
 }
 
-pub(super) fn cuPointerGetAttribute(
+pub(crate) fn cuPointerGetAttribute(
     call: &Call<'_>,
     data: Out<'_, c_void>,
     attribute: CUpointer_attribute,
@@ -154,7 +153,7 @@ pub(super) fn cuPointerGetAttribute(
     unsafe { value.put(data) }
 }
 
-pub(super) fn cuPointerGetAttributes(
+pub(crate) fn cuPointerGetAttributes(
     call: &Call<'_>,
     num_attributes: c_uint,
     attributes: In<'_, CUpointer_attribute>,
@@ -185,7 +184,7 @@ pub(super) fn cuPointerGetAttributes(
     Ok(())
 }
 
-pub(super) fn cuPointerSetAttribute(
+pub(crate) fn cuPointerSetAttribute(
     call: &Call<'_>,
     value: In<'_, c_void>,
     attribute: CUpointer_attribute,
@@ -204,7 +203,7 @@ pub(super) fn cuPointerSetAttribute(
 }
 
 /// A range of managed memory.
-fn managed(state: &mut State, address: u64, count: usize) -> Result<&mut Allocation, CUresult> {
+pub(crate) fn managed(state: &mut State, address: u64, count: usize) -> Result<&mut Allocation, CUresult> {
     let allocation = state.memory.find_mut(address).ok_or(INVALID_VALUE)?;
     let fits = count > 0 && count as u64 <= allocation.size - (address - allocation.address);
     let managed = allocation.kind.is_managed();
@@ -212,13 +211,13 @@ fn managed(state: &mut State, address: u64, count: usize) -> Result<&mut Allocat
 }
 
 /// Checks a range of managed memory.
-pub(super) fn check_managed(state: &mut State, address: u64, count: usize) -> Result<(), CUresult> {
+pub(crate) fn check_managed(state: &mut State, address: u64, count: usize) -> Result<(), CUresult> {
     managed(state, address, count).map(|_| ())
 }
 
 /// The location of a range: of managed memory that of the last prefetch, and the host without one; of the program's own memory
 /// the host.
-pub(super) fn locations(state: &State, address: u64, count: usize) -> Result<CUmemLocation, CUresult> {
+pub(crate) fn locations(state: &State, address: u64, count: usize) -> Result<CUmemLocation, CUresult> {
     let host = CUmemLocation { kind: CU_MEM_LOCATION_TYPE_HOST, id: 0 };
     let Some(allocation) = state.memory.find(address) else {
         allocations::side(state, address, count as u64, Declared::Unified, AccessKind::Read)?;
@@ -272,7 +271,7 @@ fn id_of(location: Option<CUmemLocation>) -> i32 {
 }
 
 /// Returns advice. Advice always applies to the whole allocation.
-pub(super) fn cuMemRangeGetAttribute(
+pub(crate) fn cuMemRangeGetAttribute(
     call: &Call<'_>,
     data: Out<'_, c_void>,
     data_size: usize,
@@ -287,7 +286,7 @@ pub(super) fn cuMemRangeGetAttribute(
     unsafe { data.cast::<i32>().put_all(values) }
 }
 
-pub(super) fn cuMemRangeGetAttributes(
+pub(crate) fn cuMemRangeGetAttributes(
     call: &Call<'_>,
     data: In<'_, *mut c_void>,
     data_sizes: In<'_, usize>,
@@ -315,7 +314,7 @@ pub(super) fn cuMemRangeGetAttributes(
 }
 
 /// The location that a device ordinal of an older form of a call means.
-fn location_of(state: &State, device: CUdevice) -> Result<CUmemLocation, CUresult> {
+pub(crate) fn location_of(state: &State, device: CUdevice) -> Result<CUmemLocation, CUresult> {
     if device == CU_DEVICE_CPU {
         return Ok(CUmemLocation { kind: CU_MEM_LOCATION_TYPE_HOST, id: 0 });
     }
@@ -323,7 +322,7 @@ fn location_of(state: &State, device: CUdevice) -> Result<CUmemLocation, CUresul
 }
 
 /// Checks a location. The current node of the host becomes node 0.
-fn checked(state: &State, location: CUmemLocation) -> Result<CUmemLocation, CUresult> {
+pub(crate) fn checked(state: &State, location: CUmemLocation) -> Result<CUmemLocation, CUresult> {
     match location.kind {
         CU_MEM_LOCATION_TYPE_DEVICE => state.device(location.id).map(|_| location),
         CU_MEM_LOCATION_TYPE_HOST | CU_MEM_LOCATION_TYPE_HOST_NUMA => Ok(location),
@@ -362,7 +361,7 @@ fn advise(
     Ok(())
 }
 
-pub(super) fn cuMemAdvise(
+pub(crate) fn cuMemAdvise(
     call: &Call<'_>,
     dev_ptr: CUdeviceptr,
     count: usize,
@@ -374,7 +373,7 @@ pub(super) fn cuMemAdvise(
     advise(&mut state, dev_ptr, count, advice, location)
 }
 
-pub(super) fn cuMemAdvise_v2(
+pub(crate) fn cuMemAdvise_v2(
     call: &Call<'_>,
     dev_ptr: CUdeviceptr,
     count: usize,
@@ -384,44 +383,4 @@ pub(super) fn cuMemAdvise_v2(
     let mut state = call.lock();
     let location = names_location(advice).then(|| checked(&state, location)).transpose()?;
     advise(&mut state, dev_ptr, count, advice, location)
-}
-
-/// Enqueues an operation without effect: simulated managed memory has one location.
-fn prefetch(
-    call: &Call<'_>,
-    (dev_ptr, count): (CUdeviceptr, usize),
-    location: impl FnOnce(&State) -> Result<CUmemLocation, CUresult>,
-    stream: CUstream,
-) -> Result<(), CUresult> {
-    let (mut state, current) = call.current_for(stream)?;
-    let stream = lookup::stream_of(&mut state, call, current, stream)?;
-    capture::forbid_in_capture(&mut state, stream)?;
-    let location = location(&state)?;
-    managed(&mut state, dev_ptr, count)?.advice.prefetched = Some(location);
-    drop(submit(call, state, stream, Work::Wait, Vec::new())?);
-    Ok(())
-}
-
-pub(super) fn cuMemPrefetchAsync(
-    call: &Call<'_>,
-    dev_ptr: CUdeviceptr,
-    count: usize,
-    dst_device: CUdevice,
-    stream: CUstream,
-) -> Result<(), CUresult> {
-    prefetch(call, (dev_ptr, count), |state| location_of(state, dst_device), stream)
-}
-
-pub(super) fn cuMemPrefetchAsync_v2(
-    call: &Call<'_>,
-    dev_ptr: CUdeviceptr,
-    count: usize,
-    location: CUmemLocation,
-    flags: c_uint,
-    stream: CUstream,
-) -> Result<(), CUresult> {
-    if flags != 0 {
-        return Err(INVALID_VALUE);
-    }
-    prefetch(call, (dev_ptr, count), |state| checked(state, location), stream)
 }

@@ -3,10 +3,10 @@
 //! Memory that is mapped side by side in one reservation is contiguous: an access may span several mappings.
 
 use crate::happens_before::calls;
+use crate::memory::new_allocation;
 use crate::objects::allocation::{Allocation, Declared, DeviceAccess, Kind, Mapping, Side};
 use crate::pages::reservation::HostAccess;
 use crate::state::State;
-use crate::work::new_allocation;
 use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
 

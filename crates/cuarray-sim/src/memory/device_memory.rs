@@ -3,8 +3,9 @@
 use crate::driver::{Call, Guard};
 use crate::execution::drain;
 use crate::happens_before::{calls, edges};
+use crate::memory::{allocations, graph_memory, new_allocation};
 use crate::objects::allocation::Kind;
-use crate::work::{allocations, graph_memory, new_allocation, pools};
+use crate::objects::pool;
 use cuarray_abi::*;
 
 /// Allocates device memory in the current context; runs pending work there if only its releases make room.
@@ -48,6 +49,6 @@ pub(crate) fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current:
     graph_memory::mark_freed(&mut state, address);
     allocations::release(&mut state, address);
     if let Some(device) = device {
-        pools::settle(&mut state, device);
+        pool::settle(&mut state.pools, device);
     }
 }

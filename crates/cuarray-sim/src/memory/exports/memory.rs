@@ -4,31 +4,34 @@
 //! first runs the pending work of its context. Real drivers synchronize there, and pending work must not access freed
 //! memory.
 
-use super::*;
-use crate::driver::Guard;
-use crate::execution::device_memory::{allocate, free};
+use crate::driver::{Call, Guard};
 use crate::happens_before::calls;
+use crate::memory::device_memory::{allocate, free};
+use crate::memory::new_allocation;
 use crate::objects::allocation::Kind;
+use crate::objects::pool;
 use crate::pages::host_pages::HostPages;
 use crate::pages::ipc::{Exporter, Handle, Imported};
-use crate::work::{new_allocation, pools};
+use crate::parameters::Out;
+use cuarray_abi::*;
+use std::ffi::{c_uint, c_void};
 
-pub(super) fn cuMemGetInfo_v2(call: &Call<'_>, free: Out<'_, usize>, total: Out<'_, usize>) -> Result<(), CUresult> {
+pub(crate) fn cuMemGetInfo_v2(call: &Call<'_>, free: Out<'_, usize>, total: Out<'_, usize>) -> Result<(), CUresult> {
     total.present()?;
     let (state, handle) = call.current()?;
     let device = state.context(handle)?.device;
     let arena = &state.devices[device].arena;
-    let left = arena.capacity.saturating_sub(arena.used).saturating_sub(pools::held(&state, device));
+    let left = arena.capacity.saturating_sub(arena.used).saturating_sub(pool::held(&state.pools, device));
     free.put(left as usize)?;
     total.put(arena.capacity as usize)
 }
 
-pub(super) fn cuMemAlloc_v2(call: &Call<'_>, dptr: Out<'_, CUdeviceptr>, bytesize: usize) -> Result<(), CUresult> {
+pub(crate) fn cuMemAlloc_v2(call: &Call<'_>, dptr: Out<'_, CUdeviceptr>, bytesize: usize) -> Result<(), CUresult> {
     dptr.present()?;
     dptr.put(allocate(call, bytesize as u64, Kind::Device)?)
 }
 
-pub(super) fn cuMemAllocPitch_v2(
+pub(crate) fn cuMemAllocPitch_v2(
     call: &Call<'_>,
     dptr: Out<'_, CUdeviceptr>,
     p_pitch: Out<'_, usize>,
@@ -49,12 +52,12 @@ pub(super) fn cuMemAllocPitch_v2(
 }
 
 /// Refuses to release an address that is no allocation; reports a double free if it was one.
-pub(super) fn refused_release(mut state: Guard<'_>, address: u64) -> Result<(), CUresult> {
+pub(crate) fn refused_release(mut state: Guard<'_>, address: u64) -> Result<(), CUresult> {
     calls::released_again(&mut state, address);
     Err(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
-pub(super) fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUresult> {
+pub(crate) fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUresult> {
     let (state, current) = call.current()?;
     if dptr == 0 {
         return Ok(());
@@ -70,7 +73,7 @@ pub(super) fn cuMemFree_v2(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUr
     Ok(())
 }
 
-pub(super) fn cuMemGetAddressRange_v2(
+pub(crate) fn cuMemGetAddressRange_v2(
     call: &Call<'_>,
     pbase: Out<'_, CUdeviceptr>,
     psize: Out<'_, usize>,
@@ -83,11 +86,11 @@ pub(super) fn cuMemGetAddressRange_v2(
     Ok(())
 }
 
-pub(super) fn cuMemAllocHost_v2(call: &Call<'_>, pp: Out<'_, *mut c_void>, bytesize: usize) -> Result<(), CUresult> {
+pub(crate) fn cuMemAllocHost_v2(call: &Call<'_>, pp: Out<'_, *mut c_void>, bytesize: usize) -> Result<(), CUresult> {
     cuMemHostAlloc(call, pp, bytesize, 0)
 }
 
-pub(super) fn cuMemHostAlloc(
+pub(crate) fn cuMemHostAlloc(
     call: &Call<'_>,
     pp: Out<'_, *mut c_void>,
     bytesize: usize,
@@ -108,7 +111,7 @@ pub(super) fn cuMemHostAlloc(
     pp.put(address as *mut c_void)
 }
 
-pub(super) fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
+pub(crate) fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
     let (state, current) = call.current()?;
     if p.is_null() {
         return Ok(());
@@ -120,7 +123,7 @@ pub(super) fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Result<(), CUres
     Ok(())
 }
 
-pub(super) fn cuMemHostGetDevicePointer_v2(
+pub(crate) fn cuMemHostGetDevicePointer_v2(
     call: &Call<'_>,
     pdptr: Out<'_, CUdeviceptr>,
     p: *mut c_void,
@@ -136,7 +139,7 @@ pub(super) fn cuMemHostGetDevicePointer_v2(
 }
 
 /// Reports all pinned memory as mapped, because of unified addressing.
-pub(super) fn cuMemHostGetFlags(call: &Call<'_>, p_flags: Out<'_, c_uint>, p: *mut c_void) -> Result<(), CUresult> {
+pub(crate) fn cuMemHostGetFlags(call: &Call<'_>, p_flags: Out<'_, c_uint>, p: *mut c_void) -> Result<(), CUresult> {
     p_flags.present()?;
     let (state, _) = call.current()?;
     let flags = match state.memory.find(p as u64).map(|allocation| &allocation.kind) {
@@ -146,7 +149,7 @@ pub(super) fn cuMemHostGetFlags(call: &Call<'_>, p_flags: Out<'_, c_uint>, p: *m
     p_flags.put(flags)
 }
 
-pub(super) fn cuMemAllocManaged(
+pub(crate) fn cuMemAllocManaged(
     call: &Call<'_>,
     dptr: Out<'_, CUdeviceptr>,
     bytesize: usize,
@@ -166,7 +169,7 @@ pub(super) fn cuMemAllocManaged(
     dptr.put(address)
 }
 
-pub(super) fn cuMemHostRegister_v2(
+pub(crate) fn cuMemHostRegister_v2(
     call: &Call<'_>,
     p: *mut c_void,
     bytesize: usize,
@@ -193,7 +196,7 @@ pub(super) fn cuMemHostRegister_v2(
     Ok(())
 }
 
-pub(super) fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
+pub(crate) fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
     let (state, current) = call.current()?;
     if p.is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -208,7 +211,7 @@ pub(super) fn cuMemHostUnregister(call: &Call<'_>, p: *mut c_void) -> Result<(),
 }
 
 /// Returns the handle of the whole allocation, for any of its addresses.
-pub(super) fn cuIpcGetMemHandle(
+pub(crate) fn cuIpcGetMemHandle(
     call: &Call<'_>,
     p_handle: Out<'_, CUipcMemHandle>,
     dptr: CUdeviceptr,
@@ -227,7 +230,7 @@ pub(super) fn cuIpcGetMemHandle(
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`, the only valid flag.
 const LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
 
-pub(super) fn cuIpcOpenMemHandle_v2(
+pub(crate) fn cuIpcOpenMemHandle_v2(
     call: &Call<'_>,
     pdptr: Out<'_, CUdeviceptr>,
     handle: CUipcMemHandle,
@@ -276,7 +279,7 @@ pub(super) fn cuIpcOpenMemHandle_v2(
 }
 
 /// Closes imported memory; like a free, the last close first runs the work that may still use it.
-pub(super) fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUresult> {
+pub(crate) fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> Result<(), CUresult> {
     let (mut state, current) = call.current()?;
     let allocation = state.memory.find_mut(dptr).filter(|allocation| allocation.address == dptr);
     match allocation.map(|allocation| &mut allocation.kind) {
@@ -289,11 +292,11 @@ pub(super) fn cuIpcCloseMemHandle(call: &Call<'_>, dptr: CUdeviceptr) -> Result<
 }
 
 // Older symbols with the same signature.
-pub(super) use self::cuIpcOpenMemHandle_v2 as cuIpcOpenMemHandle;
-pub(super) use self::cuMemHostRegister_v2 as cuMemHostRegister;
+pub(crate) use self::cuIpcOpenMemHandle_v2 as cuIpcOpenMemHandle;
+pub(crate) use self::cuMemHostRegister_v2 as cuMemHostRegister;
 
 /// The form of CUDA 3.1 and earlier, with sizes of 32 bits; larger sizes are returned as the largest number.
-pub(super) fn cuMemGetInfo(call: &Call<'_>, free: Out<'_, c_uint>, total: Out<'_, c_uint>) -> Result<(), CUresult> {
+pub(crate) fn cuMemGetInfo(call: &Call<'_>, free: Out<'_, c_uint>, total: Out<'_, c_uint>) -> Result<(), CUresult> {
     free.present()?;
     let (mut left, mut capacity) = (0, 0);
     cuMemGetInfo_v2(call, Out::of(&mut left), Out::of(&mut capacity))?;
@@ -302,6 +305,6 @@ pub(super) fn cuMemGetInfo(call: &Call<'_>, free: Out<'_, c_uint>, total: Out<'_
 }
 
 /// The form of CUDA 3.1 and earlier, with a size of 32 bits.
-pub(super) fn cuMemAllocHost(call: &Call<'_>, pp: Out<'_, *mut c_void>, bytesize: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuMemAllocHost(call: &Call<'_>, pp: Out<'_, *mut c_void>, bytesize: c_uint) -> Result<(), CUresult> {
     cuMemAllocHost_v2(call, pp, bytesize as usize)
 }

@@ -3,12 +3,12 @@
 //! Graph memory of the host keeps its pages while its address is reserved. They are closed to the host whenever the
 //! memory is not live, so that a host access before the launch or after the release is found.
 
+use crate::memory::new_allocation;
 use crate::objects::allocation::{DeviceAccess, GraphBytes, Kind};
 use crate::objects::graph_data::GraphMemory;
 use crate::objects::pool::Place;
 use crate::pages::host_pages::HostPages;
 use crate::state::State;
-use crate::work::{new_allocation, pools};
 use cuarray_abi::*;
 
 /// Reserves an address at a place for an allocation node of a graph, and returns it. No launch has made it live yet.
@@ -40,7 +40,7 @@ pub(crate) fn reserve(
     new_allocation::add(state, (address, size, taken), kind, CUcontext::NULL, device);
     if let Some(allocation) = state.memory.get_mut(address) {
         allocation.freed = true;
-        allocation.advice.preferred = pools::preferred(place);
+        allocation.advice.preferred = place.preferred();
     }
     state.host_access.shut(address, true);
     Ok(address)

@@ -1,10 +1,11 @@
 //! Look-up, checks and release of allocations.
 
 use crate::happens_before::calls;
+use crate::memory::{graph_memory, mappings};
 use crate::objects::allocation::{Allocation, Declared, DeviceAccess, GraphBytes, Kind, Side};
+use crate::objects::pool;
 use crate::pages::probe;
 use crate::state::State;
-use crate::work::{graph_memory, mappings, pools};
 use cuarray_abi::*;
 use cuarray_races::finding::AccessKind;
 
@@ -156,7 +157,7 @@ pub(crate) fn release(state: &mut State, address: u64) {
         calls::unloaded(state, address, address + allocation.size);
     }
     if let Some(pool) = allocation.kind.pool() {
-        pools::return_memory(state, pool, allocation.size);
+        pool::return_memory(&mut state.pools, pool, allocation.size);
     }
     if matches!(allocation.kind, Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code)
         && let Some(device) = state.devices.get_mut(allocation.device)

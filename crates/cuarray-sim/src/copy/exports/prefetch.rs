@@ -2,16 +2,61 @@
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
-use super::pointer::{check_managed, cuMemPrefetchAsync_v2, locations};
-use super::*;
 use crate::capture;
 use crate::copy::exports::{check_indices, check_stream, overwrite};
-pub(super) use crate::copy::exports::{cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, cuMemcpyWithAttributesAsync};
+use crate::driver::Call;
+use crate::execution::submit;
+use crate::memory::exports::pointer::{check_managed, checked, location_of, locations, managed};
+use crate::objects::work::Work;
+use crate::parameters::{In, Out};
+use crate::state::State;
 use crate::stream::lookup;
+use cuarray_abi::*;
+use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) fn cuMemPrefetchBatchAsync(
+/// Enqueues an operation without effect: simulated managed memory has one location.
+fn prefetch(
+    call: &Call<'_>,
+    (dev_ptr, count): (CUdeviceptr, usize),
+    location: impl FnOnce(&State) -> Result<CUmemLocation, CUresult>,
+    stream: CUstream,
+) -> Result<(), CUresult> {
+    let (mut state, current) = call.current_for(stream)?;
+    let stream = lookup::stream_of(&mut state, call, current, stream)?;
+    capture::forbid_in_capture(&mut state, stream)?;
+    let location = location(&state)?;
+    managed(&mut state, dev_ptr, count)?.advice.prefetched = Some(location);
+    drop(submit(call, state, stream, Work::Wait, Vec::new())?);
+    Ok(())
+}
+
+pub(crate) fn cuMemPrefetchAsync(
+    call: &Call<'_>,
+    dev_ptr: CUdeviceptr,
+    count: usize,
+    dst_device: CUdevice,
+    stream: CUstream,
+) -> Result<(), CUresult> {
+    prefetch(call, (dev_ptr, count), |state| location_of(state, dst_device), stream)
+}
+
+pub(crate) fn cuMemPrefetchAsync_v2(
+    call: &Call<'_>,
+    dev_ptr: CUdeviceptr,
+    count: usize,
+    location: CUmemLocation,
+    flags: c_uint,
+    stream: CUstream,
+) -> Result<(), CUresult> {
+    if flags != 0 {
+        return Err(INVALID_VALUE);
+    }
+    prefetch(call, (dev_ptr, count), |state| checked(state, location), stream)
+}
+
+pub(crate) fn cuMemPrefetchBatchAsync(
     call: &Call<'_>,
     dptrs: In<'_, CUdeviceptr>,
     sizes: In<'_, usize>,
@@ -41,7 +86,7 @@ pub(super) fn cuMemPrefetchBatchAsync(
 
 /// Discards ranges of managed memory: reads return an indeterminate value. Here the bytes are overwritten in stream order, so
 /// the search for races takes a discard as a write.
-pub(super) fn cuMemDiscardBatchAsync(
+pub(crate) fn cuMemDiscardBatchAsync(
     call: &Call<'_>,
     dptrs: In<'_, CUdeviceptr>,
     sizes: In<'_, usize>,
@@ -62,7 +107,7 @@ pub(super) fn cuMemDiscardBatchAsync(
     addresses.into_iter().zip(sizes).try_for_each(|(address, size)| overwrite(call, address, size, stream))
 }
 
-pub(super) fn cuMemDiscardAndPrefetchBatchAsync(
+pub(crate) fn cuMemDiscardAndPrefetchBatchAsync(
     call: &Call<'_>,
     dptrs: In<'_, CUdeviceptr>,
     sizes: In<'_, usize>,
@@ -89,7 +134,7 @@ pub(super) fn cuMemDiscardAndPrefetchBatchAsync(
 }
 
 /// Returns the location of each part of a range: for managed memory that of its last prefetch, and otherwise the host.
-pub(super) fn cuMemGetLocationInfo(
+pub(crate) fn cuMemGetLocationInfo(
     call: &Call<'_>,
     ptr: CUdeviceptr,
     size: usize,

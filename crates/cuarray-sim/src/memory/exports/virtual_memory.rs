@@ -4,17 +4,20 @@
 //! needs a current context. Unmapping, and taking rights away, run the pending work first. The manual says only that
 //! these calls synchronize "for most use cases", so they order nothing: a program that does not wait has a finding.
 
-use super::*;
-use crate::driver::Guard;
+use crate::driver::{Call, Guard};
 use crate::execution::drain;
 use crate::happens_before::calls;
+use crate::memory::exports::memory;
+use crate::memory::mappings;
 use crate::objects::physical::Physical;
 use crate::pages::backing::{self, Backing, Label};
 use crate::pages::page_size;
 use crate::pages::reservation::{GRANULARITY, Reservation};
+use crate::parameters::{In, Out, unsupported};
 use crate::state::State;
-use crate::work::mappings;
+use cuarray_abi::*;
 use std::collections::BTreeSet;
+use std::ffi::{c_int, c_void};
 use std::os::fd::IntoRawFd;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -30,7 +33,7 @@ fn is_granular(size: usize) -> bool {
 }
 
 /// Reserves addresses. The memory there is inaccessible until it is mapped and access is set.
-pub(super) fn cuMemAddressReserve(
+pub(crate) fn cuMemAddressReserve(
     call: &Call<'_>,
     ptr: Out<'_, CUdeviceptr>,
     size: usize,
@@ -55,7 +58,7 @@ pub(super) fn cuMemAddressReserve(
 }
 
 /// Frees a whole reservation, in which nothing is mapped.
-pub(super) fn cuMemAddressFree(call: &Call<'_>, ptr: CUdeviceptr, size: usize) -> Result<(), CUresult> {
+pub(crate) fn cuMemAddressFree(call: &Call<'_>, ptr: CUdeviceptr, size: usize) -> Result<(), CUresult> {
     let mut state = call.lock();
     let known = state.reservations.get(&ptr).is_some_and(|reservation| reservation.size == size as u64);
     if !known || state.memory.overlaps(ptr, size as u64) {
@@ -106,7 +109,7 @@ fn checked(state: &State, prop: In<'_, CUmemAllocationProp>) -> Result<CUmemAllo
 }
 
 /// Creates physical memory, which counts as used memory of its device.
-pub(super) fn cuMemCreate(
+pub(crate) fn cuMemCreate(
     call: &Call<'_>,
     handle: Out<'_, CUmemGenericAllocationHandle>,
     size: usize,
@@ -163,7 +166,7 @@ fn physical(state: &mut State, handle: CUmemGenericAllocationHandle) -> Result<&
 }
 
 /// Releases one reference to physical memory. The memory stays while it is mapped.
-pub(super) fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle) -> Result<(), CUresult> {
+pub(crate) fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle) -> Result<(), CUresult> {
     let mut state = call.lock();
     let physical = physical(&mut state, handle)?;
     physical.references -= 1;
@@ -175,7 +178,7 @@ pub(super) fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle
 }
 
 /// Maps physical memory from its first byte on. No device may access it yet.
-pub(super) fn cuMemMap(
+pub(crate) fn cuMemMap(
     call: &Call<'_>,
     ptr: CUdeviceptr,
     size: usize,
@@ -212,10 +215,10 @@ fn drained<'a>(call: &Call<'a>, state: Guard<'a>) -> Guard<'a> {
 }
 
 /// Removes mappings, after the pending work.
-pub(super) fn cuMemUnmap(call: &Call<'_>, ptr: CUdeviceptr, size: usize) -> Result<(), CUresult> {
+pub(crate) fn cuMemUnmap(call: &Call<'_>, ptr: CUdeviceptr, size: usize) -> Result<(), CUresult> {
     let mut state = call.lock();
     if exactly(&state, ptr, size).is_none() {
-        return super::memory::refused_release(state, ptr);
+        return memory::refused_release(state, ptr);
     }
     state = drained(call, state);
     // A host function of the pending work may have changed the mappings.
@@ -244,7 +247,7 @@ fn checked_access(state: &State, descriptions: Vec<CUmemAccessDesc>) -> Result<V
 }
 
 /// Sets the access of devices, and of the host to memory of the host, for whole mappings.
-pub(super) fn cuMemSetAccess(
+pub(crate) fn cuMemSetAccess(
     call: &Call<'_>,
     ptr: CUdeviceptr,
     size: usize,
@@ -291,7 +294,7 @@ pub(super) fn cuMemSetAccess(
     Ok(())
 }
 
-pub(super) fn cuMemGetAccess(
+pub(crate) fn cuMemGetAccess(
     call: &Call<'_>,
     flags: Out<'_, u64>,
     location: In<'_, CUmemLocation>,
@@ -311,7 +314,7 @@ pub(super) fn cuMemGetAccess(
 }
 
 /// Exports physical memory as a file descriptor, which the program closes.
-pub(super) fn cuMemExportToShareableHandle(
+pub(crate) fn cuMemExportToShareableHandle(
     call: &Call<'_>,
     shareable_handle: Out<'_, c_void>,
     handle: CUmemGenericAllocationHandle,
@@ -333,7 +336,7 @@ pub(super) fn cuMemExportToShareableHandle(
 }
 
 /// Imports physical memory. Memory that this process already knows keeps its handle.
-pub(super) fn cuMemImportFromShareableHandle(
+pub(crate) fn cuMemImportFromShareableHandle(
     call: &Call<'_>,
     handle: Out<'_, CUmemGenericAllocationHandle>,
     os_handle: *mut c_void,
@@ -377,7 +380,7 @@ pub(super) fn cuMemImportFromShareableHandle(
 }
 
 /// Returns one granularity for every kind of memory: 2 MiB.
-pub(super) fn cuMemGetAllocationGranularity(
+pub(crate) fn cuMemGetAllocationGranularity(
     call: &Call<'_>,
     granularity: Out<'_, usize>,
     prop: In<'_, CUmemAllocationProp>,
@@ -391,7 +394,7 @@ pub(super) fn cuMemGetAllocationGranularity(
     granularity.put(GRANULARITY as usize)
 }
 
-pub(super) fn cuMemGetAllocationPropertiesFromHandle(
+pub(crate) fn cuMemGetAllocationPropertiesFromHandle(
     call: &Call<'_>,
     prop: Out<'_, CUmemAllocationProp>,
     handle: CUmemGenericAllocationHandle,
@@ -413,7 +416,7 @@ pub(super) fn cuMemGetAllocationPropertiesFromHandle(
 }
 
 /// Returns the handle of the memory that is mapped at an address, even if the program has released it.
-pub(super) fn cuMemRetainAllocationHandle(
+pub(crate) fn cuMemRetainAllocationHandle(
     call: &Call<'_>,
     handle: Out<'_, CUmemGenericAllocationHandle>,
     addr: *mut c_void,
