@@ -8,6 +8,7 @@ An import of the package does nothing. A program chooses the simulator in one of
 - ``python -m cuarray_sim script.py`` runs an unmodified program;
 - ``pytest --cuarray-sim`` runs a test suite, and fails tests with findings;
 - ``cuarray_sim.install()`` is called before the first CUDA call of a process;
+- ``%load_ext cuarray_sim`` in the first cell of a notebook does that, and findings appear below their cells;
 - ``CUARRAY_DRIVER=<library_path()>`` in the environment selects it for the package ``cuarray`` alone.
 
 >>> import cuarray_sim
@@ -34,6 +35,12 @@ from .findings_report import (
 from .library import install, is_installed, library_path
 from .mpi import mpi_path
 from .schedules import Exploration, Run, explore, schedule, set_schedule
+
+
+def load_ipython_extension(_shell: object) -> None:
+    """Install the simulated driver for ``%load_ext cuarray_sim``."""
+    install()
+
 
 __all__ = [
     "Allocation",

@@ -134,6 +134,10 @@ def install(
     os.environ["CUARRAY_DRIVER"] = str(path)
     pass_on_to_children()
     set_environment()
+    if "IPython" in sys.modules:
+        from .notebook import watch_cells
+
+        watch_cells()
     return path
 
 
