@@ -52,6 +52,7 @@ mod objects;
 mod ordering_calls;
 mod pages;
 mod parameters;
+mod pool;
 mod process;
 mod schedule;
 mod site;

@@ -3,4 +3,3 @@
 pub(crate) mod conditions;
 pub(crate) mod memory_operations;
 pub(crate) mod node_access;
-pub(crate) mod pools;

@@ -9,7 +9,7 @@ use crate::driver::Call;
 use crate::objects::array::texel_size;
 use crate::objects::pool::Place;
 use crate::parameters::{In, Out, Text, unsupported};
-use crate::work::pools;
+use crate::pool::accounting;
 use cuarray_abi::*;
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -121,21 +121,21 @@ pub(crate) fn cuDeviceGetDefaultMemPool(
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device(dev)?.ordinal as usize;
-    let pool = pools::of_place(&mut state, Place::of_device(device)).default;
+    let pool = accounting::of_place(&mut state, Place::of_device(device)).default;
     pool_out.put(pool)
 }
 
 pub(crate) fn cuDeviceGetMemPool(call: &Call<'_>, pool: Out<'_, CUmemoryPool>, dev: CUdevice) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device(dev)?.ordinal as usize;
-    let current = pools::of_place(&mut state, Place::of_device(device)).current;
+    let current = accounting::of_place(&mut state, Place::of_device(device)).current;
     pool.put(current)
 }
 
 pub(crate) fn cuDeviceSetMemPool(call: &Call<'_>, dev: CUdevice, pool: CUmemoryPool) -> Result<(), CUresult> {
     let mut state = call.lock();
     let device = state.device(dev)?.ordinal as usize;
-    pools::set_current(&mut state, Place::of_device(device), pool)
+    accounting::set_current(&mut state, Place::of_device(device), pool)
 }
 
 pub(crate) fn cuDeviceCanAccessPeer(

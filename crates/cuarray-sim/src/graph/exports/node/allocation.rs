@@ -3,8 +3,8 @@
 use super::INVALID_VALUE;
 use crate::objects::graph_data::{Action, AllocateNode};
 use crate::parameters::{In, Received};
+use crate::pool::accounting::checked_access;
 use crate::state::State;
-use crate::work::pools::checked_access;
 use cuarray_abi::*;
 
 /// An allocation node with these parameters, which has no address yet.

@@ -1,4 +1,4 @@
-//! Pools by their place, and their accounting: allocation, return, and release of unused memory.
+//! Pools by their place, and the memory that they hand out.
 
 use crate::memory::new_allocation;
 use crate::objects::allocation::Kind;

@@ -4,11 +4,13 @@
 //! allocator](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html). The memory of devices, of the host
 //! and of its NUMA node 0 have a pool each, and so has managed memory for each preferred location, and for none.
 
-use super::*;
+use crate::driver::Call;
 use crate::memory::places;
 use crate::objects::pool::Place;
+use crate::parameters::{In, Out};
+use crate::pool::accounting;
 use crate::state::State;
-use crate::work::pools;
+use cuarray_abi::*;
 
 /// The place that a location and a type of allocation mean.
 ///
@@ -18,7 +20,7 @@ fn place(state: &State, location: In<'_, CUmemLocation>, kind: CUmemAllocationTy
     places::place(state, location.read()?, kind)
 }
 
-pub(super) fn cuMemGetDefaultMemPool(
+pub(crate) fn cuMemGetDefaultMemPool(
     call: &Call<'_>,
     pool_out: Out<'_, CUmemoryPool>,
     location: In<'_, CUmemLocation>,
@@ -27,10 +29,10 @@ pub(super) fn cuMemGetDefaultMemPool(
     pool_out.present()?;
     let mut state = call.lock();
     let place = place(&state, location, kind)?;
-    pool_out.put(pools::of_place(&mut state, place).default)
+    pool_out.put(accounting::of_place(&mut state, place).default)
 }
 
-pub(super) fn cuMemGetMemPool(
+pub(crate) fn cuMemGetMemPool(
     call: &Call<'_>,
     pool: Out<'_, CUmemoryPool>,
     location: In<'_, CUmemLocation>,
@@ -39,10 +41,10 @@ pub(super) fn cuMemGetMemPool(
     pool.present()?;
     let mut state = call.lock();
     let place = place(&state, location, kind)?;
-    pool.put(pools::of_place(&mut state, place).current)
+    pool.put(accounting::of_place(&mut state, place).current)
 }
 
-pub(super) fn cuMemSetMemPool(
+pub(crate) fn cuMemSetMemPool(
     call: &Call<'_>,
     location: In<'_, CUmemLocation>,
     kind: CUmemAllocationType,
@@ -50,5 +52,5 @@ pub(super) fn cuMemSetMemPool(
 ) -> Result<(), CUresult> {
     let mut state = call.lock();
     let place = place(&state, location, kind)?;
-    pools::set_current(&mut state, place, pool)
+    accounting::set_current(&mut state, place, pool)
 }

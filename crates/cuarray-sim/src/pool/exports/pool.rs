@@ -5,18 +5,22 @@
 //! the call. The memory is valid from the position of the allocation in the stream to that of the release. When the
 //! allocation runs, it overwrites bytes that another stream wrote too early.
 
-use super::*;
 use crate::capture;
+use crate::driver::Call;
 use crate::execution::{drain, submit};
 use crate::happens_before::calls;
+use crate::memory::exports::memory;
 use crate::memory::{graph_memory, new_allocation, places};
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
 use crate::pages::backing::{self, Backing, Label};
 use crate::pages::ipc::{Exporter, Handle, Imported};
+use crate::parameters::{In, Out, unsupported};
+use crate::pool::accounting;
 use crate::stream::lookup;
-use crate::work::pools;
+use cuarray_abi::*;
+use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::IntoRawFd;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -30,7 +34,7 @@ fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUst
     let stream = lookup::stream_of(&mut state, call, current, stream)?;
     let context = state.streams.get(&stream).map_or(current, |stream| stream.context);
     let device = state.context(context)?.device;
-    let pool = pool.unwrap_or_else(|| pools::of_place(&mut state, Place::of_device(device)).current);
+    let pool = pool.unwrap_or_else(|| accounting::of_place(&mut state, Place::of_device(device)).current);
     if capture::captures(&mut state, stream)? {
         return capture::capture_allocation(&mut state, stream, pool, size);
     }
@@ -38,18 +42,18 @@ fn allocate(call: &Call<'_>, size: u64, pool: Option<CUmemoryPool>, stream: CUst
     if size == 0 {
         return Ok(0);
     }
-    let mut taken = pools::take(&mut state, pool, size, device);
+    let mut taken = accounting::take(&mut state, pool, size, device);
     if taken == Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) {
         // Pending releases may make room.
         state = drain::drain_context(call.driver, state, context);
-        taken = pools::take(&mut state, pool, size, device);
+        taken = accounting::take(&mut state, pool, size, device);
     }
     let address = taken?;
     drop(submit(call, state, stream, Work::Allocate { address, size }, Vec::new())?);
     Ok(address)
 }
 
-pub(super) fn cuMemAllocAsync(
+pub(crate) fn cuMemAllocAsync(
     call: &Call<'_>,
     dptr: Out<'_, CUdeviceptr>,
     bytesize: usize,
@@ -59,7 +63,7 @@ pub(super) fn cuMemAllocAsync(
     dptr.put(allocate(call, bytesize as u64, None, stream)?)
 }
 
-pub(super) fn cuMemAllocFromPoolAsync(
+pub(crate) fn cuMemAllocFromPoolAsync(
     call: &Call<'_>,
     dptr: Out<'_, CUdeviceptr>,
     bytesize: usize,
@@ -71,7 +75,7 @@ pub(super) fn cuMemAllocFromPoolAsync(
 }
 
 /// Enqueues the release. New work that is enqueued later must not use the memory.
-pub(super) fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Result<(), CUresult> {
+pub(crate) fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstream) -> Result<(), CUresult> {
     let (mut state, current) = call.current_for(stream)?;
     let stream = lookup::stream_of(&mut state, call, current, stream)?;
     let captured = capture::captures(&mut state, stream)?;
@@ -97,7 +101,7 @@ pub(super) fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstrea
 
 /// Creates a pool of the memory of a device or of the host, or of managed memory. Host memory is not shared with other
 /// processes.
-pub(super) fn cuMemPoolCreate(
+pub(crate) fn cuMemPoolCreate(
     call: &Call<'_>,
     pool: Out<'_, CUmemoryPool>,
     pool_props: In<'_, CUmemPoolProps>,
@@ -122,16 +126,16 @@ pub(super) fn cuMemPoolCreate(
     pool.put(handle)
 }
 
-pub(super) fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Result<(), CUresult> {
-    pools::destroy(&mut call.lock(), pool)
+pub(crate) fn cuMemPoolDestroy(call: &Call<'_>, pool: CUmemoryPool) -> Result<(), CUresult> {
+    accounting::destroy(&mut call.lock(), pool)
 }
 
-pub(super) fn cuMemPoolTrimTo(call: &Call<'_>, pool: CUmemoryPool, min_bytes_to_keep: usize) -> Result<(), CUresult> {
+pub(crate) fn cuMemPoolTrimTo(call: &Call<'_>, pool: CUmemoryPool, min_bytes_to_keep: usize) -> Result<(), CUresult> {
     call.lock().pool(pool)?.release_down_to(min_bytes_to_keep as u64);
     Ok(())
 }
 
-pub(super) fn cuMemPoolSetAttribute(
+pub(crate) fn cuMemPoolSetAttribute(
     call: &Call<'_>,
     pool: CUmemoryPool,
     attr: CUmemPool_attribute,
@@ -156,7 +160,7 @@ pub(super) fn cuMemPoolSetAttribute(
     Ok(())
 }
 
-pub(super) fn cuMemPoolGetAttribute(
+pub(crate) fn cuMemPoolGetAttribute(
     call: &Call<'_>,
     pool: CUmemoryPool,
     attr: CUmemPool_attribute,
@@ -197,7 +201,7 @@ pub(super) fn cuMemPoolGetAttribute(
 
 /// Sets which devices' kernels may access the memory of a pool; `cuCtxEnablePeerAccess` has no effect on it. A pool's own
 /// device always has access, and managed memory is open to all.
-pub(super) fn cuMemPoolSetAccess(
+pub(crate) fn cuMemPoolSetAccess(
     call: &Call<'_>,
     pool: CUmemoryPool,
     map: In<'_, CUmemAccessDesc>,
@@ -206,7 +210,7 @@ pub(super) fn cuMemPoolSetAccess(
     let mut state = call.lock();
     let place = state.pool(pool)?.place;
     // SAFETY: the manual gives the list this length.
-    let changes = pools::checked_access(&state, unsafe { map.list(count)? })?;
+    let changes = accounting::checked_access(&state, unsafe { map.list(count)? })?;
     let closes = |(device, flags): &(CUdevice, CUmemAccess_flags)| {
         place.is_open_to(*device) && *flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     };
@@ -218,7 +222,7 @@ pub(super) fn cuMemPoolSetAccess(
     Ok(())
 }
 
-pub(super) fn cuMemPoolGetAccess(
+pub(crate) fn cuMemPoolGetAccess(
     call: &Call<'_>,
     flags: Out<'_, CUmemAccess_flags>,
     mem_pool: CUmemoryPool,
@@ -242,7 +246,7 @@ pub(super) fn cuMemPoolGetAccess(
 }
 
 /// Exports a pool as a file descriptor, which the program closes.
-pub(super) fn cuMemPoolExportToShareableHandle(
+pub(crate) fn cuMemPoolExportToShareableHandle(
     call: &Call<'_>,
     handle_out: Out<'_, c_void>,
     pool: CUmemoryPool,
@@ -273,7 +277,7 @@ pub(super) fn cuMemPoolExportToShareableHandle(
 }
 
 /// Imports a pool. By the programming guide, only its own device may access it, whatever the exporter has set.
-pub(super) fn cuMemPoolImportFromShareableHandle(
+pub(crate) fn cuMemPoolImportFromShareableHandle(
     call: &Call<'_>,
     pool_out: Out<'_, CUmemoryPool>,
     handle: *mut c_void,
@@ -304,7 +308,7 @@ fn number_of(pool: u64) -> u32 {
 }
 
 /// Describes an allocation of a pool for other processes, for any of its addresses.
-pub(super) fn cuMemPoolExportPointer(
+pub(crate) fn cuMemPoolExportPointer(
     call: &Call<'_>,
     share_data_out: Out<'_, CUmemPoolPtrExportData>,
     ptr: CUdeviceptr,
@@ -326,7 +330,7 @@ pub(super) fn cuMemPoolExportPointer(
 }
 
 /// Imports an allocation of a pool, which is freed like one of this process.
-pub(super) fn cuMemPoolImportPointer(
+pub(crate) fn cuMemPoolImportPointer(
     call: &Call<'_>,
     ptr_out: Out<'_, CUdeviceptr>,
     pool: CUmemoryPool,
