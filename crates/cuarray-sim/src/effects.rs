@@ -6,12 +6,12 @@ use crate::graph_structure;
 use crate::happens_before::uploads;
 use crate::launch::work as launches;
 use crate::memory::allocations;
+use crate::memory_operations::work;
 use crate::objects::copy::Extent;
 use crate::objects::memory_operation::MemoryOperation;
 use crate::objects::point::Point;
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
-use crate::work::memory_operations;
 use cuarray_abi::*;
 use cuarray_races::Ticket;
 
@@ -78,7 +78,7 @@ pub(crate) fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&
         }
         Work::Release { address } => allocations::release(state, address),
         Work::Launch(launch) => return launches::execute(state, &launch, at.stream, ticket),
-        Work::Memory(operation) => return memory_operations::execute(state, operation, ticket),
+        Work::Memory(operation) => return work::execute(state, operation, ticket),
         Work::EndExec(exec) => graph_structure::end_exec(state, exec),
     }
     Accesses::default()

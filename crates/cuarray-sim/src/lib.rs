@@ -47,6 +47,7 @@ mod happens_before;
 mod host_access;
 mod launch;
 mod memory;
+mod memory_operations;
 mod module;
 mod objects;
 mod ordering_calls;
@@ -61,7 +62,6 @@ mod stream;
 mod texture;
 mod thread;
 mod trace;
-mod work;
 
 pub use config::{Config, Fault, HostOrder};
 pub use cuarray_races::finding;

@@ -2,10 +2,10 @@
 
 use crate::graph::layout::lay_out;
 use crate::graph_structure::checks;
+use crate::graph_structure::node_access::Refused;
 use crate::happens_before::bodies;
 use crate::objects::graph_data::{Action, Body, BodyStep, ConditionalNode, Layout, Plan, Run, Step, Task};
 use crate::state::State;
-use crate::work::node_access::Refused;
 use cuarray_abi::*;
 use cuarray_races::{Caller, Clock};
 use std::sync::Arc;

@@ -8,15 +8,15 @@
 use crate::execution::{self, lanes};
 use crate::graph::layout::lay_out;
 use crate::graph::{bodies, steps};
+use crate::graph_structure::node_access::Refused;
 use crate::graph_structure::{self, checks, conditions, references, reservations};
 use crate::happens_before::edges;
 use crate::memory::graph_memory;
+use crate::memory_operations::work::{self, User};
 use crate::objects::graph_data::{Action, Exec, INVALID_VALUE, Layout, Owner, fresh_id};
 use crate::objects::point::Point;
 use crate::objects::work::Work;
 use crate::state::State;
-use crate::work::memory_operations::{self, User};
-use crate::work::node_access::Refused;
 use cuarray_abi::*;
 use std::collections::HashSet;
 
@@ -174,7 +174,7 @@ fn check_launch(state: &mut State, handle: CUgraphExec) -> Result<Vec<u64>, Refu
         }
     }
     for (context, operations) in batches {
-        memory_operations::check(state, context, &operations, User::Node)?;
+        work::check(state, context, &operations, User::Node)?;
     }
     Ok(leftovers)
 }

@@ -1,11 +1,10 @@
 //! Checks of the bytes that copy and fill nodes touch.
 
+use crate::graph_structure::node_access::{self, Refused};
 use crate::objects::allocation::Declared;
 use crate::objects::copy::End;
-use crate::objects::graph_data::INVALID_VALUE;
-use crate::objects::graph_data::{CopyNode, FillNode};
+use crate::objects::graph_data::{CopyNode, FillNode, INVALID_VALUE};
 use crate::state::State;
-use crate::work::node_access::{self, Refused};
 use cuarray_races::finding::AccessKind;
 
 /// Checks the accesses of a memcpy node.

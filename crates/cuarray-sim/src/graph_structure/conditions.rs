@@ -4,9 +4,9 @@
 //! states the node types of a body and the context of its kernels.
 
 use super::new_graph;
-use crate::objects::graph_data::{Action, Condition, ConditionalNode, INVALID_VALUE, Owner};
+use crate::happens_before::calls;
+use crate::objects::graph_data::{Action, CONDITION_BYTES, Condition, ConditionalNode, INVALID_VALUE, Owner};
 use crate::state::State;
-use crate::work;
 use cuarray_abi::*;
 
 /// Creates a condition for a node in `graph` or below it.
@@ -43,7 +43,7 @@ pub(crate) fn release(state: &mut State, handle: CUgraphConditionalHandle) {
     if let Some(condition) = state.conditions.get_mut(&handle) {
         condition.users = condition.users.saturating_sub(1);
         if condition.users == 0 {
-            work::conditions::end(state, handle);
+            end(state, handle);
         }
     }
 }
@@ -172,4 +172,10 @@ pub(crate) fn has_unused_handle(state: &State, graph: CUgraph) -> bool {
     let used = handles_of(state, graph);
     let mut own = state.conditions.iter().filter(|(_, condition)| is_within(state, condition.graph, graph));
     own.any(|(handle, _)| !used.contains(handle))
+}
+
+/// Removes a condition that has no user any more.
+fn end(state: &mut State, handle: CUgraphConditionalHandle) {
+    state.conditions.remove(&handle);
+    calls::unloaded(state, handle, handle + CONDITION_BYTES);
 }

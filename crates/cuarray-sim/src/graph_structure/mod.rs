@@ -11,6 +11,7 @@ pub(crate) mod changes;
 pub(crate) mod checks;
 pub(crate) mod conditions;
 pub(crate) mod dot;
+pub(crate) mod node_access;
 pub(crate) mod references;
 pub(crate) mod reservations;
 

@@ -11,6 +11,8 @@ use super::heap_changes::LaunchHeap;
 use super::orders;
 use super::reachable::reachable;
 use super::watchdog::Watchdog;
+use crate::launch::conditions;
+use crate::memory_operations::work;
 use crate::module::loading;
 use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
@@ -18,7 +20,6 @@ use crate::objects::launch::Launch;
 use crate::objects::work::Accesses;
 use crate::state::State;
 use crate::texture::work as textures;
-use crate::work::{conditions, memory_operations};
 use cuarray_abi::*;
 use cuarray_ptx::{AccessKind as TouchKind, FaultKind, Outcome, Outlook, Region, Service, TouchedRange};
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched, Unwritten, Values};
@@ -191,7 +192,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
         && state.memory_waits > 0
         && outcome.handed_over[0] != cuarray_ptx::Strength::Weak
     {
-        memory_operations::launch_published(state, ticket, &touched);
+        work::launch_published(state, ticket, &touched);
     }
     Accesses { before_wait, touched, ended_by: None }
 }

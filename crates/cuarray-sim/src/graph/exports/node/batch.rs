@@ -3,12 +3,11 @@
 use super::{INVALID_VALUE, add_and_return, change, context_of};
 use crate::driver::Call;
 use crate::graph::update;
+use crate::memory_operations::work::{User, batch, check};
 use crate::objects::graph_data::Action;
 use crate::objects::memory_operation::Batch;
 use crate::parameters::{In, Out, Received};
 use crate::state::State;
-use crate::work::memory_operations::batch;
-use crate::work::memory_operations::{User, check};
 use cuarray_abi::*;
 
 /// The action of a batch memory operation node with these parameters.

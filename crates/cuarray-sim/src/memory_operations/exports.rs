@@ -1,15 +1,20 @@
 //! Stream memory operations.
 //!
 //! Driver API: [stream memory operations](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html).
+// Names and parameters are the driver's.
+#![allow(non_snake_case)]
 
-use super::*;
 use crate::capture;
+use crate::driver::Call;
 use crate::execution::{progress, submit};
+use crate::memory_operations::work::{User, batch, check};
 use crate::objects::graph_data::Action;
 use crate::objects::memory_operation::{Batch, MemoryOperation};
 use crate::objects::work::Work;
+use crate::parameters::In;
 use crate::stream::lookup::stream;
-use crate::work::memory_operations::{User, batch, check};
+use cuarray_abi::*;
+use std::ffi::c_uint;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 /// Enqueues operations in a stream, or captures them as one node.
@@ -65,7 +70,7 @@ fn write(
 
 macro_rules! values {
     ($($symbol:ident $function:ident $ty:ty, $size:literal $(, $first_version:literal)?;)*) => {$(
-        pub(super) fn $symbol(
+        pub(crate) fn $symbol(
             call: &Call<'_>,
             stream: CUstream,
             addr: CUdeviceptr,
@@ -105,7 +110,7 @@ unsafe fn enqueue_batch(
     enqueue(call, stream, unsafe { batch(list.0, list.1, first_version)? })
 }
 
-pub(super) fn cuStreamBatchMemOp(
+pub(crate) fn cuStreamBatchMemOp(
     call: &Call<'_>,
     stream: CUstream,
     count: c_uint,
@@ -116,7 +121,7 @@ pub(super) fn cuStreamBatchMemOp(
     unsafe { enqueue_batch(call, stream, (param_array, count), flags, true) }
 }
 
-pub(super) fn cuStreamBatchMemOp_v2(
+pub(crate) fn cuStreamBatchMemOp_v2(
     call: &Call<'_>,
     stream: CUstream,
     count: c_uint,

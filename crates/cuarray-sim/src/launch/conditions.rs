@@ -3,7 +3,6 @@
 //! Two calls for one condition that nothing orders are undefined (the manual's page of `cudaGraphSetConditional`). So a call is an access
 //! for the search for races: a write of the word at the address that the handle has as a number. No memory has such an address.
 
-use crate::happens_before::calls;
 use crate::objects::graph_data::CONDITION_BYTES;
 use crate::objects::launch::Launch;
 use crate::state::State;
@@ -13,7 +12,7 @@ use cuarray_races::{Touch, Touched};
 use std::collections::BTreeSet;
 
 /// Sets the conditions that a kernel has set; returns these accesses. A handle that is not of its context fails the context.
-pub(crate) fn set(state: &mut State, launch: &Launch, values: &[(CUgraphConditionalHandle, u32)]) -> Vec<Touched> {
+pub(super) fn set(state: &mut State, launch: &Launch, values: &[(CUgraphConditionalHandle, u32)]) -> Vec<Touched> {
     let mut handles = BTreeSet::new();
     for &(handle, value) in values {
         match state.conditions.get_mut(&handle) {
@@ -33,10 +32,4 @@ pub(crate) fn set(state: &mut State, launch: &Launch, values: &[(CUgraphConditio
         handles.insert(handle);
     }
     handles.into_iter().map(|handle| Touched::new(handle, handle + CONDITION_BYTES, Touch::Write)).collect()
-}
-
-/// Removes a condition that has no user any more.
-pub(crate) fn end(state: &mut State, handle: CUgraphConditionalHandle) {
-    state.conditions.remove(&handle);
-    calls::unloaded(state, handle, handle + CONDITION_BYTES);
 }

@@ -3,6 +3,7 @@
 //! A wait blocks its stream until other work, or the host, has written a word. The execution then runs other work first.
 
 use crate::execution::words::{live, load};
+use crate::graph_structure::node_access;
 use crate::happens_before::calls as refusals;
 use crate::memory::allocations;
 use crate::objects::allocation::{Allocation, Declared, Kind};
@@ -10,7 +11,6 @@ use crate::objects::memory_operation::{MemoryOperation, Reduction, Word};
 use crate::objects::work::{Accesses, Work};
 use crate::parameters::In;
 use crate::state::State;
-use crate::work::node_access;
 use cuarray_abi::*;
 use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
