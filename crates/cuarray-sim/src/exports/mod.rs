@@ -9,7 +9,6 @@
 // Names and parameters are the driver's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
-mod capture;
 mod export_table;
 mod faults;
 mod findings;
@@ -18,7 +17,6 @@ mod initialization;
 mod logs;
 mod notifications;
 mod profiler;
-mod recapture;
 mod schedule;
 mod statistics;
 use crate::config::Fault;
@@ -27,7 +25,9 @@ use crate::copy::exports::{self as transfer, box_batches};
 use crate::driver::{Call, Driver};
 use crate::event::exports as event;
 use crate::execution::{backlog, chosen, thread_sanitizer};
-use crate::graph::exports::{exec as graph_exec, graph, memory as graph_memory, node as graph_node};
+use crate::graph::exports::{
+    capture, exec as graph_exec, graph, memory as graph_memory, node as graph_node, recapture,
+};
 use crate::happens_before::{calls, host};
 use crate::host_access;
 use crate::launch::exports::{self as execution, deprecated as execution_deprecated};

@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 ///
 /// # Errors
 /// Those of the call; `CUDA_ERROR_GRAPH_RECAPTURE_FAILURE` if the program does not accept the parameters of a node.
-pub(super) fn report(driver: &Driver, mut result: Result<(), CUresult>) -> Result<(), CUresult> {
+pub(crate) fn report(driver: &Driver, mut result: Result<(), CUresult>) -> Result<(), CUresult> {
     if !driver.has_recaptured.load(Ordering::Relaxed) || !driver.has_recaptured.swap(false, Ordering::Relaxed) {
         return result;
     }

@@ -3,22 +3,26 @@
 //! Driver API: [stream management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html). The rules
 //! are in `capture`.
 
-use super::*;
 use crate::capture::{self, Target};
+use crate::driver::Call;
 use crate::execution::outside;
 use crate::graph::exports::graph::edge_list;
 use crate::objects::capturing::{Capturing, Recapture};
 use crate::objects::graph_data::EdgeOrder;
+use crate::parameters::{In, InOut, Out};
 use crate::stream::lookup::stream;
+use crate::thread;
+use cuarray_abi::*;
+use std::ffi::{c_uint, c_void};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// Captures in the global mode, as drivers before CUDA 10.1 did.
-pub(super) fn cuStreamBeginCapture(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
+pub(crate) fn cuStreamBeginCapture(call: &Call<'_>, stream: CUstream) -> Result<(), CUresult> {
     cuStreamBeginCapture_v2(call, stream, CU_STREAM_CAPTURE_MODE_GLOBAL)
 }
 
-pub(super) fn cuStreamBeginCapture_v2(
+pub(crate) fn cuStreamBeginCapture_v2(
     call: &Call<'_>,
     stream: CUstream,
     mode: CUstreamCaptureMode,
@@ -27,7 +31,7 @@ pub(super) fn cuStreamBeginCapture_v2(
     capture::begin_capture(&mut state, handle, call.thread, mode, Target::New)
 }
 
-pub(super) fn cuStreamBeginCaptureToGraph(
+pub(crate) fn cuStreamBeginCaptureToGraph(
     call: &Call<'_>,
     stream: CUstream,
     graph: CUgraph,
@@ -43,7 +47,7 @@ pub(super) fn cuStreamBeginCaptureToGraph(
 }
 
 /// Begins a capture of the nodes that a graph has already.
-pub(super) fn cuStreamBeginRecaptureToGraph(
+pub(crate) fn cuStreamBeginRecaptureToGraph(
     call: &Call<'_>,
     stream: CUstream,
     mode: CUstreamCaptureMode,
@@ -59,7 +63,7 @@ pub(super) fn cuStreamBeginRecaptureToGraph(
 }
 
 /// Ends a failed capture too, without a graph.
-pub(super) fn cuStreamEndCapture(call: &Call<'_>, stream: CUstream, p_graph: Out<'_, CUgraph>) -> Result<(), CUresult> {
+pub(crate) fn cuStreamEndCapture(call: &Call<'_>, stream: CUstream, p_graph: Out<'_, CUgraph>) -> Result<(), CUresult> {
     let (mut state, handle) = self::stream(call, stream)?;
     // The program has the handle of a graph that it gave itself.
     let capture = capture::capture_of(&state, handle).and_then(|id| state.captures.get(&id));
@@ -113,7 +117,7 @@ fn info(call: &Call<'_>, stream: CUstream) -> Result<Info, CUresult> {
     })
 }
 
-pub(super) fn cuStreamIsCapturing(
+pub(crate) fn cuStreamIsCapturing(
     call: &Call<'_>,
     stream: CUstream,
     capture_status: Out<'_, CUstreamCaptureStatus>,
@@ -122,7 +126,7 @@ pub(super) fn cuStreamIsCapturing(
     capture_status.put(info(call, stream)?.status)
 }
 
-pub(super) fn cuStreamGetCaptureInfo(
+pub(crate) fn cuStreamGetCaptureInfo(
     call: &Call<'_>,
     stream: CUstream,
     capture_status_out: Out<'_, CUstreamCaptureStatus>,
@@ -131,7 +135,7 @@ pub(super) fn cuStreamGetCaptureInfo(
     cuStreamGetCaptureInfo_v2(call, stream, capture_status_out, id_out, Out::NULL, Out::NULL, Out::NULL)
 }
 
-pub(super) fn cuStreamGetCaptureInfo_v2(
+pub(crate) fn cuStreamGetCaptureInfo_v2(
     call: &Call<'_>,
     stream: CUstream,
     capture_status_out: Out<'_, CUstreamCaptureStatus>,
@@ -153,7 +157,7 @@ pub(super) fn cuStreamGetCaptureInfo_v2(
 }
 
 /// Writes only the status of a stream that does not capture, as the manual defines. The arrays belong to the stream.
-pub(super) fn cuStreamGetCaptureInfo_v3(
+pub(crate) fn cuStreamGetCaptureInfo_v3(
     call: &Call<'_>,
     stream: CUstream,
     capture_status_out: Out<'_, CUstreamCaptureStatus>,
@@ -183,7 +187,7 @@ pub(super) fn cuStreamGetCaptureInfo_v3(
     Ok(())
 }
 
-pub(super) fn cuStreamUpdateCaptureDependencies(
+pub(crate) fn cuStreamUpdateCaptureDependencies(
     call: &Call<'_>,
     stream: CUstream,
     dependencies: In<'_, CUgraphNode>,
@@ -194,7 +198,7 @@ pub(super) fn cuStreamUpdateCaptureDependencies(
 }
 
 /// Adds to the dependencies of the stream's next node, or replaces them.
-pub(super) fn cuStreamUpdateCaptureDependencies_v2(
+pub(crate) fn cuStreamUpdateCaptureDependencies_v2(
     call: &Call<'_>,
     stream: CUstream,
     dependencies: In<'_, CUgraphNode>,
@@ -223,7 +227,7 @@ pub(super) fn cuStreamUpdateCaptureDependencies_v2(
     Ok(())
 }
 
-pub(super) fn cuThreadExchangeStreamCaptureMode(
+pub(crate) fn cuThreadExchangeStreamCaptureMode(
     _: &Call<'_>,
     mode: InOut<'_, CUstreamCaptureMode>,
 ) -> Result<(), CUresult> {
